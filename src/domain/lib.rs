@@ -1,0 +1,45 @@
+//! The pure heart of Capstan: given a cluster folder and a source of change,
+//! what should change, why, and what will it do to machines?
+//!
+//! Nothing here awaits, reads a clock, the environment, a file or a socket, speaks SQL or draws
+//! random numbers: facts come in as values, decisions go out as values. Content is reached through
+//! [`tree::Tree`], a snapshot that gives the same bytes for the same path for ever, so that laziness
+//! costs no purity.
+//!
+//! | room | owns |
+//! |---|---|
+//! | [`yaml`] | lossless documents: strict reading, Kubernetes' scalar rules, editing behind a gate |
+//! | [`object`] | identity and field paths of Kubernetes objects |
+//! | [`tree`] | paths, Git ids and snapshots of a repository |
+//! | [`settings`] | `.capstan.yaml`, a cluster's and an overlay's `capstan.yaml` |
+//! | [`layout`] | which folders are releases and which are clusters |
+//! | [`release`], [`cluster`] | what one release and one cluster folder hold |
+//! | [`merge`] | three-way merge of objects, fields, lists and templated scalars |
+//! | [`upgrade`] | cluster + source + policy -> [`upgrade::Upgrade`] |
+//! | [`path`] | the way from release to release, one Kubernetes minor at a time |
+//! | [`policy`] | rules, one a file, and their catalogue |
+//! | [`render`] | base + overlay -> objects |
+//! | [`rollout`] | which machines an upgrade replaces |
+//! | [`campaign`] | which clusters get a proposal now, and which wait for what |
+//! | [`proposal`] | what to do with one pull request, given what GitHub shows |
+//! | [`command`] | the grammar of slash-commands |
+//! | [`report`] | pull-request bodies, check summaries, comments; redaction |
+
+pub mod campaign;
+pub mod cluster;
+pub mod command;
+pub mod finding;
+pub mod layout;
+pub mod merge;
+pub mod object;
+pub mod path;
+pub mod policy;
+pub mod proposal;
+pub mod release;
+pub mod render;
+pub mod report;
+pub mod rollout;
+pub mod settings;
+pub mod tree;
+pub mod upgrade;
+pub mod yaml;

@@ -1,0 +1,139 @@
+//! Identity and field paths of Kubernetes objects.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// What makes an object the same object: API group, kind, namespace and name; never the file's name
+/// and never the API version.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct ObjectId {
+    /// API group; empty for the core group.
+    pub group: String,
+    /// Kind.
+    pub kind: String,
+    /// Namespace; `None` where the manifest names none.
+    pub namespace: Option<String>,
+    /// `metadata.name`.
+    pub name: String,
+}
+
+impl fmt::Display for ObjectId {
+    /// `MachinePool my-org/peu01-mp-0`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.namespace {
+            Some(namespace) => write!(f, "{} {}/{}", self.kind, namespace, self.name),
+            None => write!(f, "{} {}", self.kind, self.name),
+        }
+    }
+}
+
+/// The group of an `apiVersion`: `cluster.x-k8s.io/v1beta1` -> `cluster.x-k8s.io`, `v1` -> ``.
+pub fn api_group(api_version: &str) -> &str {
+    api_version.split_once('/').map_or("", |(group, _)| group)
+}
+
+/// One step of a [`FieldPath`].
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Step {
+    /// A key of a mapping.
+    Key(String),
+    /// An item of a sequence, from 0, counted before the upgrade.
+    Index(usize),
+    /// An item that the upgrade adds.
+    New,
+}
+
+/// The way from an object's root to a field; written as a JSON Pointer (RFC 6901), `""` is the object.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FieldPath(Vec<Step>);
+
+impl FieldPath {
+    /// The object itself.
+    pub const fn root() -> Self {
+        Self(Vec::new())
+    }
+
+    /// Reads a JSON Pointer: digits alone become indexes, `-` a new item.
+    pub fn parse(pointer: &str) -> Option<Self> {
+        if pointer.is_empty() {
+            return Some(Self::root());
+        }
+        let steps = pointer.strip_prefix('/')?.split('/').map(|raw| {
+            if raw == "-" {
+                Step::New
+            } else if let (true, Ok(index)) = (raw.bytes().all(|b| b.is_ascii_digit()), raw.parse()) {
+                Step::Index(index)
+            } else {
+                Step::Key(raw.replace("~1", "/").replace("~0", "~"))
+            }
+        });
+        Some(Self(steps.collect()))
+    }
+
+    /// The steps from the root.
+    pub fn steps(&self) -> &[Step] {
+        &self.0
+    }
+
+    /// Whether this is the object itself.
+    pub const fn is_root(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// This path and one step more.
+    #[must_use]
+    pub fn join(&self, step: Step) -> Self {
+        let mut steps = self.0.clone();
+        steps.push(step);
+        Self(steps)
+    }
+
+    /// This path and one key more.
+    #[must_use]
+    pub fn key(&self, key: &str) -> Self {
+        self.join(Step::Key(key.to_owned()))
+    }
+
+    /// This path and one index more.
+    #[must_use]
+    pub fn index(&self, index: usize) -> Self {
+        self.join(Step::Index(index))
+    }
+
+    /// The path without its last step; `None` at the root.
+    pub fn parent(&self) -> Option<Self> {
+        let (_, steps) = self.0.split_last()?;
+        Some(Self(steps.to_vec()))
+    }
+
+    /// Whether `self` is `other` or stands inside it.
+    pub fn starts_with(&self, other: &Self) -> bool {
+        self.0.starts_with(&other.0)
+    }
+}
+
+impl FromIterator<Step> for FieldPath {
+    fn from_iter<T: IntoIterator<Item = Step>>(steps: T) -> Self {
+        Self(steps.into_iter().collect())
+    }
+}
+
+impl fmt::Display for FieldPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for step in &self.0 {
+            match step {
+                Step::Key(key) => write!(f, "/{}", key.replace('~', "~0").replace('/', "~1"))?,
+                Step::Index(index) => write!(f, "/{index}")?,
+                Step::New => write!(f, "/-")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Serialize for FieldPath {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}

@@ -1,0 +1,236 @@
+//! Paths, Git ids and snapshots of a repository.
+
+use std::borrow::Borrow;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+/// A path inside a repository: relative, `/` between parts, no `.`, `..`, empty part, NUL or
+/// backslash, so that no path made from it can leave the repository. The root is `""`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub struct RepoPath(Arc<str>);
+
+/// A path that is not one inside a repository.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` is not a path inside the repository (relative, without `.`, `..`, empty parts or backslashes)"
+)]
+pub struct InvalidPath(pub String);
+
+impl RepoPath {
+    /// Checks and keeps a path.
+    pub fn parse(path: &str) -> Result<Self, InvalidPath> {
+        let bad = |part: &str| part.is_empty() || part == "." || part == ".." || part.contains(['\\', '\0']);
+        if path.is_empty() || !path.split('/').any(bad) {
+            Ok(Self(path.into()))
+        } else {
+            Err(InvalidPath(path.to_owned()))
+        }
+    }
+
+    /// The repository's root.
+    pub fn root() -> Self {
+        Self::default()
+    }
+
+    /// The path as text; `""` is the root.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether this is the repository's root.
+    pub fn is_root(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The path's parts.
+    pub fn parts(&self) -> impl DoubleEndedIterator<Item = &str> {
+        self.0.split('/').filter(|part| !part.is_empty())
+    }
+
+    /// The last part; `""` at the root.
+    pub fn name(&self) -> &str {
+        self.0.rsplit('/').next().unwrap_or_default()
+    }
+
+    /// The folder that holds it; the root's parent is `None`.
+    pub fn parent(&self) -> Option<Self> {
+        if self.is_root() {
+            return None;
+        }
+        Some(Self(self.0.rsplit_once('/').map_or("", |(parent, _)| parent).into()))
+    }
+
+    /// A path below this one. `below` may have several parts, `..` climbs as long as the result
+    /// stays in the repository, `.` is nothing.
+    pub fn join(&self, below: &str) -> Result<Self, InvalidPath> {
+        let mut parts: Vec<&str> = self.parts().collect();
+        for part in below.split('/') {
+            match part {
+                "" | "." => {}
+                ".." => {
+                    parts.pop().ok_or_else(|| InvalidPath(format!("{self}/{below}")))?;
+                }
+                part => parts.push(part),
+            }
+        }
+        Self::parse(&parts.join("/"))
+    }
+
+    /// What follows `folder/`; `None` where this path does not stand in that folder.
+    pub fn below(&self, folder: &Self) -> Option<&str> {
+        if folder.is_root() {
+            return Some(&self.0);
+        }
+        self.0.strip_prefix(&*folder.0)?.strip_prefix('/')
+    }
+
+    /// Whether this path stands in `folder`, at any depth.
+    pub fn is_in(&self, folder: &Self) -> bool {
+        self.below(folder).is_some_and(|rest| !rest.is_empty())
+    }
+}
+
+impl fmt::Display for RepoPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Borrow<str> for RepoPath {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+macro_rules! git_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// Reads 40 (SHA-1) or 64 (SHA-256) lowercase hex digits.
+            pub fn parse(text: &str) -> Result<Self, InvalidGitId> {
+                let hex = text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+                if hex && (text.len() == 40 || text.len() == 64) {
+                    Ok(Self(text.into()))
+                } else {
+                    Err(InvalidGitId(text.to_owned()))
+                }
+            }
+
+            /// The hex digits.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = InvalidGitId;
+
+            fn try_from(text: String) -> Result<Self, Self::Error> {
+                Self::parse(&text)
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(id: $name) -> Self {
+                id.0.to_string()
+            }
+        }
+    };
+}
+
+/// Text that is no Git object id.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a Git object id (40 or 64 lowercase hex digits)")]
+pub struct InvalidGitId(pub String);
+
+git_id!(
+    /// Id of a Git commit.
+    CommitId
+);
+git_id!(
+    /// Id of a Git tree: the content of a folder.
+    TreeId
+);
+git_id!(
+    /// Id of a Git blob: the content of a file.
+    BlobId
+);
+
+/// What a tree's entry is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum EntryKind {
+    /// A file.
+    File,
+    /// A file that may be executed.
+    Executable,
+    /// A symbolic link; never followed.
+    Symlink,
+    /// A submodule; never entered.
+    Submodule,
+}
+
+/// One file of a snapshot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TreeEntry {
+    /// Where it stands.
+    pub path: RepoPath,
+    /// What it is.
+    pub kind: EntryKind,
+    /// Its content's id.
+    pub blob: BlobId,
+}
+
+/// Why a file's content cannot be had.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{path}: {reason}")]
+pub struct Unreadable {
+    /// The file.
+    pub path: RepoPath,
+    /// Why, as a sentence without a full stop.
+    pub reason: String,
+}
+
+/// A snapshot of a repository (a commit, or a work tree as it was read): an immutable value whose
+/// content is loaded on demand. The same path always gives the same bytes.
+pub trait Tree: Send + Sync {
+    /// Every file, ordered by path (bytewise), without folders.
+    fn entries(&self) -> &[TreeEntry];
+
+    /// A file's content. Errors where it cannot be loaded, or is larger than the reader's limit.
+    fn read(&self, entry: &TreeEntry) -> Result<Arc<[u8]>, Unreadable>;
+
+    /// The Git tree id of a folder; `None` where there is no such folder.
+    fn folder_id(&self, folder: &RepoPath) -> Option<TreeId>;
+
+    /// The entry at a path.
+    fn entry(&self, path: &RepoPath) -> Option<&TreeEntry> {
+        let entries = self.entries();
+        let at = entries.binary_search_by(|entry| entry.path.cmp(path)).ok()?;
+        entries.get(at)
+    }
+
+    /// The entries in a folder, at any depth.
+    fn entries_in(&self, folder: &RepoPath) -> &[TreeEntry] {
+        let entries = self.entries();
+        if folder.is_root() {
+            return entries;
+        }
+        let prefix = format!("{folder}/");
+        let start = entries.partition_point(|entry| entry.path.as_str() < prefix.as_str());
+        let length = entries[start..].partition_point(|entry| entry.path.as_str().starts_with(&prefix));
+        &entries[start..start + length]
+    }
+}

@@ -1,0 +1,13 @@
+//! Lossless YAML: strict reading with Kubernetes' scalar rules, and edits that touch nothing else.
+//!
+//! A [`YamlFile`] keeps its text and, for every node, the bytes it came from. An edit is resolved to
+//! spans, spliced into the text, read again, and compared with what was intended; if the two differ
+//! by anything, the edit is refused ([`EditRefused`]) and the text stays as it was.
+//!
+//! Deliberately absent: pretty-printing of what was not touched, and guesses.
+
+mod node;
+
+pub use node::{Document, Entry, Node, NodeKind, Position, Scalar, ScalarStyle, Span};
+
+pub use serde_json::Value;
