@@ -1,1 +1,4 @@
 //! One binary for all integration tests: compiling and linking once is what keeps them quick.
+
+mod dependencies;
+mod house;
