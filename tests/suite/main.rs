@@ -1,1 +1,1 @@
-//! suite
+//! One binary for all integration tests: compiling and linking once is what keeps them quick.

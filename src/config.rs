@@ -1,0 +1,1 @@
+//! Validated settings of the bot.

@@ -1,0 +1,1 @@
+//! SQLite and PostgreSQL through sqlx: deliveries, jobs, proposals, campaigns, audit.

@@ -1,0 +1,1 @@
+//! A mirror of a repository and snapshots of its trees (gix).

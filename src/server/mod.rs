@@ -1,0 +1,1 @@
+//! The HTTP side: webhook intake, pages, health, metrics.
