@@ -346,6 +346,9 @@ fn add_sparse_folder(
     tracked: &mut HashMap<BString, Tracked>,
 ) -> Result<(), gix::Error> {
     for file in repository.find_tree(id)?.traverse().breadthfirst.files()? {
+        if file.mode.is_tree() {
+            continue;
+        }
         let mut path = folder.to_owned();
         if !path.ends_with(b"/") {
             path.push(b'/');

@@ -115,9 +115,11 @@ fn a_failure_anywhere_leaves_everything_as_it_was() {
         ("a link", change("link.yaml", Some("c: 1\n"), Some("c: 2\n")), |failure| {
             matches!(failure, WriteFailure::ThroughLink { .. })
         }),
-        ("a linked folder", change("linked/c.yaml", Some("c: 1\n"), Some("c: 2\n")), |failure| {
-            matches!(failure, WriteFailure::ThroughLink { link, .. } if link.as_str() == "linked")
-        }),
+        (
+            "a linked folder",
+            change("linked/c.yaml", Some("c: 1\n"), Some("c: 2\n")),
+            |failure| matches!(failure, WriteFailure::ThroughLink { link, .. } if link.as_str() == "linked"),
+        ),
         ("a folder in the way", change("peu01/base", None, Some("c: 2\n")), |failure| {
             matches!(failure, WriteFailure::InTheWay { .. })
         }),
