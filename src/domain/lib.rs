@@ -15,6 +15,7 @@
 //! | [`layout`] | which folders are releases and which are clusters |
 //! | [`release`], [`cluster`] | what one release and one cluster folder hold |
 //! | [`merge`] | three-way merge of objects, fields, lists and templated scalars |
+//! | [`templates`] | the template table: rotation, references, names |
 //! | [`upgrade`] | cluster + source + policy -> [`upgrade::Upgrade`] |
 //! | [`path`] | the way from release to release, one Kubernetes minor at a time |
 //! | [`policy`] | rules, one a file, and their catalogue |
@@ -40,6 +41,7 @@ pub mod render;
 pub mod report;
 pub mod rollout;
 pub mod settings;
+pub mod templates;
 pub mod tree;
 pub mod upgrade;
 pub mod yaml;
