@@ -15,7 +15,9 @@
 //! | [`layout`] | which folders are releases and which are clusters |
 //! | [`release`], [`cluster`] | what one release and one cluster folder hold |
 //! | [`merge`] | three-way merge of objects, fields, lists and templated scalars |
+//! | [`templates`] | the template table: rotation, references, names |
 //! | [`upgrade`] | cluster + source + policy -> [`upgrade::Upgrade`] |
+//! | [`patch`] | unified diffs that `git apply` accepts |
 //! | [`path`] | the way from release to release, one Kubernetes minor at a time |
 //! | [`policy`] | rules, one a file, and their catalogue |
 //! | [`render`] | base + overlay -> objects |
@@ -32,6 +34,7 @@ pub mod finding;
 pub mod layout;
 pub mod merge;
 pub mod object;
+pub mod patch;
 pub mod path;
 pub mod policy;
 pub mod proposal;
@@ -40,6 +43,7 @@ pub mod render;
 pub mod report;
 pub mod rollout;
 pub mod settings;
+pub mod templates;
 pub mod tree;
 pub mod upgrade;
 pub mod yaml;
