@@ -139,7 +139,9 @@ impl<'a> Builder<'a> {
             )),
             None => Err(RenderError::reference(
                 &name.place,
-                format!("the folder {path} has no kustomization.yaml, which kustomize wants of a folder: add one or list its files"),
+                format!(
+                    "the folder {path} has no kustomization.yaml, which kustomize wants of a folder: add one or list its files"
+                ),
             )),
         }
     }
@@ -177,7 +179,10 @@ impl<'a> Builder<'a> {
     fn patch_file(&self, folder: &RepoPath, name: &Named) -> Result<Vec<Placed>, RenderError> {
         let path = resolve(folder, name)?;
         let entry = self.loader.tree.entry(&path).ok_or_else(|| {
-            RenderError::reference(&name.place, format!("there is no patch {path}: correct the path or add it"))
+            RenderError::reference(
+                &name.place,
+                format!("there is no patch {path}: correct the path or add it"),
+            )
         })?;
         Ok(self.loader.read(entry)?.documents.clone())
     }
@@ -322,11 +327,16 @@ impl<'a> Builder<'a> {
                 resources.push(Resource::new(generated.object)?);
                 refuse_twins(resources)?;
             }
-            (behavior, Some(resource)) => generate::put_data(&mut resource.value, &generated.object, behavior),
+            (behavior, Some(resource)) => {
+                generate::put_data(&mut resource.value, &generated.object, behavior)
+            }
             (_, None) => {
                 return Err(RenderError::reference(
                     &generated.place,
-                    format!("there is no {} whose data could be replaced or merged: correct the name, or generate it with `behavior: create`", identity.object_id()),
+                    format!(
+                        "there is no {} whose data could be replaced or merged: correct the name, or generate it with `behavior: create`",
+                        identity.object_id()
+                    ),
                 ));
             }
         }
@@ -336,11 +346,17 @@ impl<'a> Builder<'a> {
     fn file_text(&self, folder: &RepoPath, name: &Named) -> Result<Placed, RenderError> {
         let path = resolve(folder, name)?;
         let entry = self.loader.tree.entry(&path).ok_or_else(|| {
-            RenderError::reference(&name.place, format!("there is no file {path}: correct the path or add it"))
+            RenderError::reference(
+                &name.place,
+                format!("there is no file {path}: correct the path or add it"),
+            )
         })?;
         let bytes = self.loader.bytes(entry)?;
         let text = std::str::from_utf8(&bytes).map_err(|_| {
-            RenderError::unsupported(&name.place, format!("{path} is no text, and Capstan renders no binary data"))
+            RenderError::unsupported(
+                &name.place,
+                format!("{path} is no text, and Capstan renders no binary data"),
+            )
         })?;
         Ok(Placed::text(text, &name.place))
     }
@@ -386,7 +402,9 @@ fn resolve(folder: &RepoPath, name: &Named) -> Result<RepoPath, RenderError> {
     let text = name.text.as_str();
     let remote = text.contains("://")
         || text.contains("?ref=")
-        || ["git@", "git::", "ssh:", "github.com/", "github.com:"].iter().any(|start| text.starts_with(start));
+        || ["git@", "git::", "ssh:", "github.com/", "github.com:"]
+            .iter()
+            .any(|start| text.starts_with(start));
     if remote {
         return Err(RenderError::unsupported(
             &name.place,

@@ -19,7 +19,8 @@ pub(super) fn render(tree: &dyn Tree, folders: &Folders) -> Result<Rendered, Ren
     let mut cluster = Cluster { folders, builder: Builder::new(&loader, own) };
     let base = cluster.base()?;
     let has_overlay = !tree.entries_in(&folders.overlay).is_empty();
-    let whole = if folders.base == folders.cluster { None } else { loader.kustomization(&folders.cluster)? };
+    let whole =
+        if folders.base == folders.cluster { None } else { loader.kustomization(&folders.cluster)? };
     if !has_overlay && whole.is_none() {
         return cluster.finish(base, None);
     }
@@ -61,7 +62,9 @@ impl<'a> Cluster<'a> {
         let tree = self.builder.loader.tree;
         if tree.entries_in(base).is_empty() {
             return Err(RenderError::Missing {
-                message: format!("the cluster has no folder {base}: add it, or correct `clusters.base` in .capstan.yaml"),
+                message: format!(
+                    "the cluster has no folder {base}: add it, or correct `clusters.base` in .capstan.yaml"
+                ),
                 path: base.clone(),
             });
         }
@@ -148,7 +151,8 @@ impl<'a> Cluster<'a> {
     /// With `base: "."` neither the overlay nor Capstan's own files are part of the base.
     fn is_foreign(&self, path: &RepoPath, folder: &RepoPath) -> bool {
         let overlay = &self.folders.overlay;
-        let in_overlay = folder != overlay && !folder.is_in(overlay) && (path.is_in(overlay) || path == overlay);
+        let in_overlay =
+            folder != overlay && !folder.is_in(overlay) && (path.is_in(overlay) || path == overlay);
         in_overlay || self.builder.own.contains(path)
     }
 }
@@ -167,7 +171,10 @@ fn target_of(identity: &Identity, objects: &[Resource]) -> Result<Option<usize>,
         if id == wanted {
             return Ok(Some(index));
         }
-        if wanted.namespace.is_none() && id.group == wanted.group && id.kind == wanted.kind && id.name == wanted.name
+        if wanted.namespace.is_none()
+            && id.group == wanted.group
+            && id.kind == wanted.kind
+            && id.name == wanted.name
         {
             alike.push(index);
         }

@@ -36,10 +36,13 @@ const OPTIONS: [&str; 4] = ["disableNameSuffixHash", "labels", "annotations", "i
 
 /// Reads one entry of `configMapGenerator`.
 pub(super) fn read(kustomization: &Kustomization, entry: &Placed) -> Result<Generated, RenderError> {
-    if let Some((field, value)) = entry.entries().iter().find(|(field, _)| !FIELDS.contains(&field.as_str())) {
+    if let Some((field, value)) = entry.entries().iter().find(|(field, _)| !FIELDS.contains(&field.as_str()))
+    {
         return Err(RenderError::unsupported(
             &value.place,
-            format!("Capstan does not render `{field}` of `configMapGenerator`: write the data as files or literals"),
+            format!(
+                "Capstan does not render `{field}` of `configMapGenerator`: write the data as files or literals"
+            ),
         ));
     }
     let options: Vec<&Placed> =
@@ -54,8 +57,9 @@ pub(super) fn read(kustomization: &Kustomization, entry: &Placed) -> Result<Gene
             ));
         }
     }
-    let no_hash =
-        options.iter().any(|option| option.field("disableNameSuffixHash").map(Placed::to_value) == Some(Value::Bool(true)));
+    let no_hash = options
+        .iter()
+        .any(|option| option.field("disableNameSuffixHash").map(Placed::to_value) == Some(Value::Bool(true)));
     if !no_hash {
         return Err(RenderError::unsupported(
             &entry.place,
@@ -97,7 +101,8 @@ fn object(entry: &Placed, options: &[&Placed]) -> Result<Placed, RenderError> {
     }
     for field in ["labels", "annotations"] {
         let mut merged = Placed { place: place.clone(), content: Content::Mapping(Vec::new()) };
-        for (key, value) in options.iter().filter_map(|option| option.field(field)).flat_map(Placed::entries) {
+        for (key, value) in options.iter().filter_map(|option| option.field(field)).flat_map(Placed::entries)
+        {
             merged.set(key, value.clone());
         }
         if !merged.entries().is_empty() {
@@ -146,10 +151,7 @@ fn data(entry: &Placed) -> Result<Vec<Datum>, RenderError> {
 
 /// Kustomize takes one pair of quotes off a literal.
 fn unquoted(value: &str) -> &str {
-    ['"', '\'']
-        .into_iter()
-        .find_map(|quote| value.strip_prefix(quote)?.strip_suffix(quote))
-        .unwrap_or(value)
+    ['"', '\''].into_iter().find_map(|quote| value.strip_prefix(quote)?.strip_suffix(quote)).unwrap_or(value)
 }
 
 /// Puts generated data into the data of a ConfigMap that is there.

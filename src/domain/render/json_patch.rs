@@ -40,9 +40,13 @@ fn parse_operation(item: &Placed) -> Result<Operation, RenderError> {
     };
     let pointer = |field: &str| {
         let value = item.field(field).ok_or_else(|| wants(field))?;
-        let text = value.as_str().filter(|text| text.is_empty() || text.starts_with('/')).ok_or_else(|| {
-            RenderError::malformed(&value.place, format!("`{field}` is a JSON Pointer and starts with `/`"))
-        })?;
+        let text =
+            value.as_str().filter(|text| text.is_empty() || text.starts_with('/')).ok_or_else(|| {
+                RenderError::malformed(
+                    &value.place,
+                    format!("`{field}` is a JSON Pointer and starts with `/`"),
+                )
+            })?;
         let parts = text.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~"));
         Ok(Pointer { text: text.to_owned(), parts: parts.collect() })
     };
@@ -162,9 +166,7 @@ fn remove(object: &mut Placed, path: &Pointer) -> Result<Placed, String> {
     let parent = walk(object, way).ok_or_else(|| nothing(path))?;
     let removed = match &mut parent.content {
         Content::Mapping(_) => parent.remove(last),
-        Content::Sequence(items) => {
-            index(last).filter(|at| *at < items.len()).map(|at| items.remove(at))
-        }
+        Content::Sequence(items) => index(last).filter(|at| *at < items.len()).map(|at| items.remove(at)),
         Content::Scalar(_) => None,
     };
     removed.ok_or_else(|| nothing(path))

@@ -116,7 +116,12 @@ impl Kustomization {
     pub(super) fn read(documents: &[Placed], start: &Place, flavour: Flavour) -> Result<Self, RenderError> {
         let document = match documents {
             [document] if document.is_mapping() => document,
-            [] => return Err(RenderError::malformed(start, "this kustomization is empty: list its `resources`")),
+            [] => {
+                return Err(RenderError::malformed(
+                    start,
+                    "this kustomization is empty: list its `resources`",
+                ));
+            }
             [other] => {
                 return Err(RenderError::malformed(&other.place, "a kustomization is a mapping of fields"));
             }
@@ -155,7 +160,9 @@ fn check_type(document: &Placed, flavour: Flavour) -> Result<(), RenderError> {
     if !api.is_empty() && !api.starts_with("kustomize.config.k8s.io/") {
         return Err(RenderError::malformed(
             &document.place,
-            format!("a file of this name is a kustomization of kustomize, and this one is of `{api}`: rename the file"),
+            format!(
+                "a file of this name is a kustomization of kustomize, and this one is of `{api}`: rename the file"
+            ),
         ));
     }
     match (flavour, document.text_at(&["kind"])) {
@@ -163,8 +170,9 @@ fn check_type(document: &Placed, flavour: Flavour) -> Result<(), RenderError> {
             &document.place,
             "this is a component: list its folder under `components`, not under `resources`",
         )),
-        (Flavour::Component, Some("Component"))
-        | (Flavour::Kustomization, None | Some("Kustomization")) => Ok(()),
+        (Flavour::Component, Some("Component")) | (Flavour::Kustomization, None | Some("Kustomization")) => {
+            Ok(())
+        }
         (Flavour::Component, _) => Err(RenderError::malformed(
             &document.place,
             "this is no component: list its folder under `resources`, or give it `kind: Component`",
@@ -189,7 +197,9 @@ fn check_fields(document: &Placed) -> Result<(), RenderError> {
         if UNSUPPORTED.contains(&field.as_str()) {
             return Err(RenderError::unsupported(
                 &value.place,
-                format!("Capstan does not render `{field}` of a kustomization yet: write what it does as patches or plain files"),
+                format!(
+                    "Capstan does not render `{field}` of a kustomization yet: write what it does as patches or plain files"
+                ),
             ));
         }
         if !SUPPORTED.contains(&field.as_str()) {

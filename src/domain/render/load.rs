@@ -57,9 +57,7 @@ impl<'a> Loader<'a> {
     /// A file's bytes.
     pub(super) fn bytes(&self, entry: &TreeEntry) -> Result<Arc<[u8]>, RenderError> {
         match entry.kind {
-            EntryKind::File | EntryKind::Executable => {
-                self.tree.read(entry).map_err(RenderError::Unreadable)
-            }
+            EntryKind::File | EntryKind::Executable => self.tree.read(entry).map_err(RenderError::Unreadable),
             EntryKind::Symlink => Err(missing(
                 entry,
                 "this is a symbolic link, which Capstan never follows: put the file itself here",

@@ -32,9 +32,9 @@ mod schema;
 mod selector;
 mod strategic;
 #[cfg(test)]
-mod tests;
-#[cfg(test)]
 pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
 mod transform;
 
 use serde_json::Value;

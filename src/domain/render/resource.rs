@@ -35,7 +35,9 @@ impl Identity {
             },
             None => Err(RenderError::malformed(
                 &value.place,
-                format!("this document is no Kubernetes object, it has no `{what}`: complete it or move it elsewhere"),
+                format!(
+                    "this document is no Kubernetes object, it has no `{what}`: complete it or move it elsewhere"
+                ),
             )),
         };
         if !value.is_mapping() {

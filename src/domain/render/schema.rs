@@ -104,7 +104,9 @@ pub(super) fn list_merge(group: &str, kind: &str, path: &[&str]) -> ListMerge {
         | ("MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration", ["webhooks"]) => {
             ListMerge::ByKey(&["name"])
         }
-        ("Node", ["spec", "podCIDRs"]) | ("PersistentVolumeClaim", ["spec", "finalizers"]) => ListMerge::Union,
+        ("Node", ["spec", "podCIDRs"]) | ("PersistentVolumeClaim", ["spec", "finalizers"]) => {
+            ListMerge::Union
+        }
         (_, ["status", "conditions"]) => ListMerge::ByKey(&["type"]),
         _ => ListMerge::Replace,
     }
@@ -124,7 +126,9 @@ const fn of_metadata(path: &[&str]) -> Option<ListMerge> {
 fn of_pod(path: &[&str]) -> ListMerge {
     match path {
         ["containers" | "initContainers" | "ephemeralContainers"]
-        | ["volumes" | "imagePullSecrets" | "resourceClaims" | "schedulingGates"] => ListMerge::ByKey(&["name"]),
+        | ["volumes" | "imagePullSecrets" | "resourceClaims" | "schedulingGates"] => {
+            ListMerge::ByKey(&["name"])
+        }
         ["hostAliases"] => ListMerge::ByKey(&["ip"]),
         ["topologySpreadConstraints"] => ListMerge::ByKey(&["topologyKey", "whenUnsatisfiable"]),
         ["containers" | "initContainers" | "ephemeralContainers", field] => match *field {

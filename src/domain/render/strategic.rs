@@ -143,7 +143,9 @@ fn directive(patch: &Placed) -> Result<Directive, Misfit> {
 }
 
 fn is_directive(key: &str) -> bool {
-    ["$retainKeys", "$setElementOrder/", "$deleteFromPrimitiveList/"].iter().any(|known| key.starts_with(known))
+    ["$retainKeys", "$setElementOrder/", "$deleteFromPrimitiveList/"]
+        .iter()
+        .any(|known| key.starts_with(known))
 }
 
 struct Merge<'a> {
@@ -208,7 +210,8 @@ impl Merge<'_> {
     fn lists(&mut self, old: &mut Placed, patch: &Placed) -> Result<(), Misfit> {
         let path: Vec<&str> = self.path.iter().map(String::as_str).collect();
         let how = list_merge(self.group, self.kind, &path);
-        if let Some(at) = patch.items().iter().position(|item| item.text_at(&[DIRECTIVE]) == Some("replace")) {
+        if let Some(at) = patch.items().iter().position(|item| item.text_at(&[DIRECTIVE]) == Some("replace"))
+        {
             let mut items = patch.items().to_vec();
             items.remove(at);
             old.content = Content::Sequence(strip_items(&items)?);

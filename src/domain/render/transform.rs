@@ -36,7 +36,8 @@ pub(super) fn set_namespace(resources: &mut [Resource], namespace: &Named) -> Re
 
 /// A service account that is rendered here moves along, and so does `default`.
 fn bind_accounts(binding: &mut Placed, accounts: &[String], namespace: &Placed) {
-    let Some(Content::Sequence(subjects)) = binding.field_mut("subjects").map(|field| &mut field.content) else {
+    let Some(Content::Sequence(subjects)) = binding.field_mut("subjects").map(|field| &mut field.content)
+    else {
         return;
     };
     for subject in subjects {
