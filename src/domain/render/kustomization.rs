@@ -7,7 +7,6 @@ use super::strategic::{Allowed, MayChange};
 
 /// What a kustomization says, as far as it is rendered.
 pub(super) struct Kustomization {
-    pub(super) place: Place,
     pub(super) resources: Vec<Named>,
     pub(super) components: Vec<Named>,
     pub(super) config_maps: Vec<Placed>,
@@ -137,7 +136,6 @@ impl Kustomization {
         let mut resources = names(document, "resources")?;
         resources.extend(names(document, "bases")?);
         Ok(Self {
-            place: document.place.clone(),
             resources,
             components: names(document, "components")?,
             config_maps: list(document, "configMapGenerator")?.to_vec(),
