@@ -16,6 +16,7 @@
 //! | [`version`] | how versions of releases, Kubernetes and components compare |
 //! | [`release`], [`cluster`] | what one release and one cluster folder hold |
 //! | [`merge`] | three-way merge of objects, fields, lists and templated scalars |
+//! | [`templates`] | the template table: rotation, references, names |
 //! | [`upgrade`] | cluster + source + policy -> [`upgrade::Upgrade`] |
 //! | [`path`] | the way from release to release, one Kubernetes minor at a time |
 //! | [`policy`] | rules, one a file, and their catalogue |
@@ -43,6 +44,7 @@ pub mod report;
 pub mod rollout;
 pub mod settings;
 pub mod spelling;
+pub mod templates;
 pub mod tree;
 pub mod upgrade;
 pub mod version;

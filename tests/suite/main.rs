@@ -1,1 +1,3 @@
 //! One binary for all integration tests: compiling and linking once is what keeps them quick.
+
+mod git;

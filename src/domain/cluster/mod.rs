@@ -15,7 +15,7 @@ use serde::Serialize;
 
 pub use giant_swarm::GiantSwarmRecord;
 pub use read::{ClusterError, Manifest};
-pub use record::RecordedRelease;
+pub use record::{RecordedBy, RecordedRelease, ReleaseName};
 pub(crate) use giant_swarm::names_giant_swarm_release;
 
 use crate::finding::Finding;

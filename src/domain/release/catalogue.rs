@@ -54,7 +54,7 @@ impl Catalogue {
     }
 
     /// A provider's releases, oldest first; of one that lies twice (also archived) the one in use.
-    pub fn of_provider<'a>(&'a self, provider: &'a Provider) -> impl Iterator<Item = &'a Release> {
+    pub fn of_provider(&self, provider: &Provider) -> impl Iterator<Item = &Release> {
         let mut last: Option<&ReleaseVersion> = None;
         self.releases.iter().filter(move |release| {
             let is_first = release.provider == *provider && last != Some(&release.version);
@@ -94,18 +94,16 @@ impl Catalogue {
         named.next().filter(|_| named.next().is_none())
     }
 
-    /// The providers whose releases hold all of these infrastructure kinds.
+    /// The providers whose releases hold these infrastructure kinds: all of them, or where no provider
+    /// does (a release of fragments), some.
     pub fn providers_with(&self, kinds: &BTreeSet<String>) -> BTreeSet<&Provider> {
-        if kinds.is_empty() {
-            return BTreeSet::new();
-        }
         let mut held: BTreeMap<&Provider, BTreeSet<&String>> = BTreeMap::new();
         for release in &self.releases {
-            held.entry(&release.provider).or_default().extend(&release.infrastructure_kinds);
+            let held = held.entry(&release.provider).or_default();
+            held.extend(release.infrastructure_kinds.intersection(kinds));
         }
-        held.into_iter()
-            .filter(|(_, held)| kinds.iter().all(|kind| held.contains(kind)))
-            .map(|(provider, _)| provider)
-            .collect()
+        let most = held.values().map(BTreeSet::len).max().unwrap_or_default();
+        let wanted = if most == kinds.len() { kinds.len() } else { 1 };
+        held.into_iter().filter(|(_, held)| !held.is_empty() && held.len() >= wanted).map(|(provider, _)| provider).collect()
     }
 }

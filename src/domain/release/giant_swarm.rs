@@ -72,7 +72,7 @@ pub(super) fn read(path: &RepoPath, file: &YamlFile) -> Result<Manifest, Release
         let (name, version) = named(item)?;
         let before = item.get("dependsOn").and_then(Node::as_sequence).unwrap_or_default();
         let depends_on = before.iter().filter_map(|app| Some(app.as_scalar()?.text.clone())).collect();
-        Ok(App { name, version, catalog: scalar(item, "catalog"), depends_on })
+        Ok::<App, ReleaseError>(App { name, version, catalog: scalar(item, "catalog"), depends_on })
     };
     Ok(Manifest {
         state,

@@ -9,14 +9,13 @@ use crate::version::KubernetesVersion;
 use crate::yaml::{Node, YamlFile};
 
 /// Where kinds keep their version. A document without `kind` is a fragment and may be any of them.
-const PLACES: [(&str, &[&str], Weight); 7] = [
+const PLACES: [(&str, &[&str], Weight); 6] = [
     ("Cluster", &["spec", "topology", "version"], Weight::ControlPlane),
     ("*ControlPlane", &["spec", "version"], Weight::ControlPlane),
     ("MachineDeployment", &["spec", "template", "spec", "version"], Weight::Workers),
     ("MachinePool", &["spec", "template", "spec", "version"], Weight::Workers),
     ("MachineSet", &["spec", "template", "spec", "version"], Weight::Workers),
     ("Machine", &["spec", "version"], Weight::Workers),
-    ("AWSManagedControlPlane", &["spec", "version"], Weight::ControlPlane),
 ];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,11 +49,12 @@ pub(crate) fn kubernetes_version<'a>(
     best.map(|(_, version)| version)
 }
 
-/// Kinds of Cluster API infrastructure that a document holds or wraps: `AWSCluster`.
+/// Kinds of Cluster API infrastructure that a document holds or wraps: `AWSCluster`. A fragment without
+/// `apiVersion` counts with whatever kind it names: it can only be compared with real ones.
 pub(crate) fn infrastructure_kinds(root: &Node) -> BTreeSet<String> {
     let is_infrastructure = |document: &Node| {
-        let version = document.get("apiVersion").and_then(Node::as_str).unwrap_or_default();
-        api_group(version) == "infrastructure.cluster.x-k8s.io"
+        let version = document.get("apiVersion").and_then(Node::as_str);
+        version.is_none_or(|version| api_group(version) == "infrastructure.cluster.x-k8s.io")
     };
     let documents = unwrapped(root).into_iter().filter(|document| is_infrastructure(document));
     documents.filter_map(|document| Some(document.get("kind")?.as_str()?.to_owned())).collect()

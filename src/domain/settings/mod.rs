@@ -14,7 +14,6 @@ mod fields;
 mod glob;
 mod place;
 mod read;
-mod record;
 mod repository;
 mod schema;
 
@@ -23,7 +22,6 @@ pub use effective::{ClaimedTwice, EffectiveSettings};
 pub use error::SettingsError;
 pub use fields::{CommandPrefix, FolderName, ManagementClusterUid, RepositoryName, Track};
 pub use glob::{Glob, InvalidGlob};
-pub use record::{RecordError, record_release};
 pub use repository::{
     ClusterRule, ClustersSettings, CommandSettings, ConflictPolicy, FieldOwner, FieldRule, ManagementCluster, Mode,
     PolicyLevel, PreflightMode, PreflightSettings, ProposalLimits, ReleasesSettings, RepositorySettings,
