@@ -18,6 +18,7 @@
 //! | [`merge`] | three-way merge of objects, fields, lists and templated scalars |
 //! | [`templates`] | the template table: rotation, references, names |
 //! | [`upgrade`] | cluster + source + policy -> [`upgrade::Upgrade`] |
+//! | [`patch`] | unified diffs that `git apply` accepts |
 //! | [`path`] | the way from release to release, one Kubernetes minor at a time |
 //! | [`policy`] | rules, one a file, and their catalogue |
 //! | [`render`] | base + overlay -> objects |
@@ -35,6 +36,7 @@ pub mod finding;
 pub mod layout;
 pub mod merge;
 pub mod object;
+pub mod patch;
 pub mod path;
 pub mod policy;
 pub mod proposal;

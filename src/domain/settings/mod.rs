@@ -24,7 +24,7 @@ pub use fields::{CommandPrefix, FolderName, ManagementClusterUid, RepositoryName
 pub use glob::{Glob, InvalidGlob};
 pub use repository::{
     ClusterRule, ClustersSettings, CommandSettings, ConflictPolicy, FieldOwner, FieldRule, ManagementCluster, Mode,
-    PolicyLevel, PreflightMode, PreflightSettings, ProposalLimits, ReleasesSettings, RepositorySettings,
+    PreflightMode, PreflightSettings, ProposalLimits, ReleasesSettings, RepositorySettings,
     UpgradeSettings, WhenReleaseUnknown,
 };
 pub use read::RuleIds;

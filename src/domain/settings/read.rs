@@ -11,38 +11,48 @@ use serde_saphyr::Error as YamlError;
 use super::cluster::{ClusterSettings, OverlaySettings, ReleaseSettings};
 use super::error::SettingsError;
 use super::place::{Place, find};
-use super::repository::{PolicyLevel, RepositorySettings};
+use super::repository::RepositorySettings;
 use crate::object::FieldPath;
+use crate::policy::{self, Change, Level};
 use crate::release::ReleaseId;
 use crate::spelling::hint;
 use crate::tree::RepoPath;
 
 /// What the rule catalogue knows, for judging `policy:`.
-#[derive(Debug, Clone, Copy)]
-pub struct RuleIds<'a> {
+#[derive(Debug, Clone, Default)]
+pub struct RuleIds {
     /// Every rule id.
-    pub known: &'a [&'a str],
-    /// Those that no setting turns off.
-    pub always_on: &'a [&'a str],
+    pub known: Vec<&'static str>,
+    /// Those that are errors for ever.
+    pub fixed: Vec<&'static str>,
+}
+
+impl RuleIds {
+    /// Those of the catalogue.
+    pub fn of_catalogue() -> Self {
+        let fixed = |id: &&'static str| policy::rule(id).is_some_and(|rule| rule.about().change == Change::Never);
+        Self { known: policy::ids().collect(), fixed: policy::ids().filter(fixed).collect() }
+    }
 }
 
 impl RepositorySettings {
     /// Reads `.capstan.yaml`. An empty file is all defaults.
-    pub fn read(file: &RepoPath, text: &str, rules: RuleIds<'_>) -> Result<Self, SettingsError> {
+    pub fn read(file: &RepoPath, text: &str, rules: &RuleIds) -> Result<Self, SettingsError> {
         let settings: Self = read(file, text)?;
         settings.check(rules).map_err(|(place, message)| error_at(file, text, &place, message))?;
         Ok(settings)
     }
 
     /// What serde cannot see: rules, and keys that contradict one another.
-    fn check(&self, rules: RuleIds<'_>) -> Result<(), (Place, String)> {
+    fn check(&self, rules: &RuleIds) -> Result<(), (Place, String)> {
         for (id, level) in &self.policy {
             let place = || Place::root().key("policy").key(id);
             if !rules.known.contains(&id.as_str()) {
-                return Err((place(), format!("`policy`: there is no rule `{id}`{}", hint(id, rules.known))));
+                return Err((place(), format!("`policy`: there is no rule `{id}`{}", hint(id, &rules.known))));
             }
-            if *level == PolicyLevel::Off && rules.always_on.contains(&id.as_str()) {
-                return Err((place(), format!("`policy`: the rule `{id}` cannot be off; write error or warning")));
+            if *level != Level::Error && rules.fixed.contains(&id.as_str()) {
+                let message = format!("`policy`: the rule `{id}` is always an error; leave it out");
+                return Err((place(), message));
             }
         }
         let clusters = || Place::root().key("clusters");

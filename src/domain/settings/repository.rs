@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::fields::{CommandPrefix, FolderName, ManagementClusterUid, RepositoryName, Track};
 use super::glob::Glob;
 use super::read::{field_path, whole_number};
-use crate::finding::Severity;
 use crate::object::FieldPath;
+use crate::policy::{Level, Severities};
 
 /// `.capstan.yaml`: how Capstan treats this repository. Everything is optional.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -26,7 +26,7 @@ pub struct RepositorySettings {
     /// How upgrades are computed and offered.
     pub upgrade: UpgradeSettings,
     /// Severity per rule id; `capstan rules` lists the ids. Some rules cannot be off.
-    pub policy: BTreeMap<String, PolicyLevel>,
+    pub policy: BTreeMap<String, Level>,
     /// What the reconciler's dry run before a merge counts for.
     pub preflight: PreflightSettings,
     /// Repositories that may use these releases.
@@ -34,6 +34,18 @@ pub struct RepositorySettings {
     pub consumers: Vec<RepositoryName>,
     /// Slash-commands.
     pub commands: CommandSettings,
+}
+
+impl RepositorySettings {
+    /// The severities that `policy:` sets; what the catalogue refuses was refused when reading.
+    pub fn severities(&self) -> Severities {
+        let mut severities = Severities::default();
+        for (id, level) in &self.policy {
+            let refused = severities.set(id, *level);
+            debug_assert!(refused.is_ok(), "`policy` was judged by another catalogue: {refused:?}");
+        }
+        severities
+    }
 }
 
 /// What the bot may do in a repository.
@@ -199,29 +211,6 @@ pub struct ProposalLimits {
 impl Default for ProposalLimits {
     fn default() -> Self {
         Self { open: 20, per_hour: 20, order: Vec::new() }
-    }
-}
-
-/// What a rule's verdict counts for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum PolicyLevel {
-    /// It fails the check.
-    Error,
-    /// It is shown.
-    Warning,
-    /// The rule is not run.
-    Off,
-}
-
-impl PolicyLevel {
-    /// The severity of the rule's findings; `None` where it is off.
-    pub const fn severity(self) -> Option<Severity> {
-        match self {
-            Self::Error => Some(Severity::Error),
-            Self::Warning => Some(Severity::Warning),
-            Self::Off => None,
-        }
     }
 }
 
