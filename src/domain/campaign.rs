@@ -4,18 +4,7 @@
 //! pull requests wait; those that are open are kept current whatever the limits say.
 
 use crate::cluster::ClusterId;
-use crate::settings::Glob;
-
-/// The limits of a repository.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Limits {
-    /// Proposals that may be open at a time.
-    pub open: u32,
-    /// Proposals that may be opened within an hour.
-    pub per_hour: u32,
-    /// Who comes first; a cluster that no glob matches comes last.
-    pub order: Vec<Glob>,
-}
+use crate::settings::ProposalLimits;
 
 /// What counts against the limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -45,7 +34,7 @@ pub struct Waiting {
 }
 
 /// Chooses.
-pub fn select(candidates: Vec<ClusterId>, limits: &Limits, load: Load) -> Selection {
+pub fn select(candidates: Vec<ClusterId>, limits: &ProposalLimits, load: Load) -> Selection {
     let mut queue = candidates;
     queue.sort_by_cached_key(|cluster| {
         let first = limits.order.iter().position(|glob| glob.matches(cluster.as_str()));
@@ -81,15 +70,16 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
+    use crate::settings::Glob;
     use crate::tree::RepoPath;
 
     fn clusters(ids: &[&str]) -> Vec<ClusterId> {
         ids.iter().map(|id| ClusterId::new(RepoPath::parse(id).unwrap())).collect()
     }
 
-    fn limits(open: u32, per_hour: u32) -> Limits {
+    fn limits(open: u32, per_hour: u32) -> ProposalLimits {
         let order = ["*/canary*"].iter().map(|glob| Glob::parse(glob).unwrap()).collect();
-        Limits { open, per_hour, order }
+        ProposalLimits { open, per_hour, order }
     }
 
     #[test]
@@ -101,7 +91,8 @@ mod tests {
 
     #[test]
     fn what_exceeds_the_limit_of_open_proposals_waits_and_says_so() {
-        let chosen = select(clusters(&["a/1", "a/2", "a/3"]), &limits(3, 20), Load { open: 2, opened_last_hour: 0 });
+        let chosen =
+            select(clusters(&["a/1", "a/2", "a/3"]), &limits(3, 20), Load { open: 2, opened_last_hour: 0 });
         assert_eq!(chosen.now, clusters(&["a/1"]));
         assert_eq!(chosen.waiting.len(), 2);
         assert_eq!(

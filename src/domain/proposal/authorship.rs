@@ -106,7 +106,11 @@ mod tests {
             commit: commit('c'),
             source: SourceState::parse("aws/v22.0.0@-"),
             plan: Some(digest('1')),
-            parents: vec![Parent { commit: commit('b'), changes: Some(digest(changes)), of_base: OfBase::Yes }],
+            parents: vec![Parent {
+                commit: commit('b'),
+                changes: Some(digest(changes)),
+                of_base: OfBase::Yes,
+            }],
             first_parent: None,
         }
     }

@@ -253,9 +253,7 @@ fn close(facts: &Facts, pull: u64, reviewed: Reviewed, why: &str) -> Action {
         return Action::Leave(Standing::Waits { pull, reviewed, newer: None });
     }
     match edited(facts) {
-        Edited::Yes if facts.command == Command::None => {
-            Action::Leave(Standing::Edited { pull: Some(pull) })
-        }
+        Edited::Yes if facts.command == Command::None => Action::Leave(Standing::Edited { pull: Some(pull) }),
         Edited::Yes | Edited::No => Action::Close { pull, why: why.to_owned() },
     }
 }
@@ -288,9 +286,7 @@ fn update(facts: &Facts, offer: &Offer, pull: &Pull, reviewed: Reviewed, mergeab
     }
     let current = *plan == offer.plan;
     match (reviewed, mergeable) {
-        (_, Mergeable::PerhapsYes) if current => {
-            Action::Update { pull: number, branch: BranchStep::Keep }
-        }
+        (_, Mergeable::PerhapsYes) if current => Action::Update { pull: number, branch: BranchStep::Keep },
         // What people approved is changed only where it cannot be merged as it is; its target stays.
         (Reviewed::Not, _) | (Reviewed::Approved | Reviewed::AutoMerge, Mergeable::Conflicts) => {
             Action::Update { pull: number, branch: moved }

@@ -54,7 +54,10 @@ fn moved(from: char) -> BranchStep {
 
 #[test]
 fn an_upgrade_without_branch_or_pull_request_opens_one() {
-    assert_eq!(decide(&facts(offer("aws/v2.0.0", '1'), None, vec![])), Action::Open { branch: BranchStep::Create });
+    assert_eq!(
+        decide(&facts(offer("aws/v2.0.0", '1'), None, vec![])),
+        Action::Open { branch: BranchStep::Create }
+    );
 }
 
 #[test]

@@ -13,8 +13,8 @@ mod write_guard;
 
 pub use authorship::{Authorship, Head, OfBase, Parent, judge_head};
 pub use decide::{
-    Action, Branch, BranchStep, Closer, Command, Draft, Facts, Mergeable, Offer, Pull, PullState, Reviewed, Standing,
-    Wanted, decide,
+    Action, Branch, BranchStep, Closer, Command, Draft, Facts, Mergeable, Offer, Pull, PullState, Reviewed,
+    Standing, Wanted, decide,
 };
 pub use source::{PlanDigest, SourceState, TRAILER_PLAN, TRAILER_SOURCE, trailer_value};
 pub use write_guard::{OutsideCluster, Scope, guard};
@@ -39,7 +39,8 @@ pub fn branch_of(cluster: &ClusterId) -> String {
         }
         let last = part.len().saturating_sub(1);
         for (at, byte) in part.bytes().enumerate() {
-            let forbidden = matches!(byte, 0..=b' ' | 0x7f.. | b'~' | b'^' | b':' | b'?' | b'*' | b'[' | b'\\' | b'%');
+            let forbidden =
+                matches!(byte, 0..=b' ' | 0x7f.. | b'~' | b'^' | b':' | b'?' | b'*' | b'[' | b'\\' | b'%');
             // A part may neither begin nor end with a dot, nor hold `..`, nor end with `.lock`, nor be `@`.
             let dot = byte == b'.'
                 && (at == 0

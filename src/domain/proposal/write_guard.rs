@@ -17,7 +17,9 @@ pub struct Scope {
 
 /// A path that a proposal must not touch: a fault of Capstan's, caught before anything is written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the plan of {cluster} wants to write {path}, which is neither in its base nor its capstan.yaml: nothing was written")]
+#[error(
+    "the plan of {cluster} wants to write {path}, which is neither in its base nor its capstan.yaml: nothing was written"
+)]
 pub struct OutsideCluster {
     /// The cluster.
     pub cluster: ClusterId,
@@ -28,7 +30,7 @@ pub struct OutsideCluster {
 /// Refuses any path outside the scope.
 pub fn guard(scope: &Scope, files: &[FileChange]) -> Result<(), OutsideCluster> {
     let folder = scope.cluster.folder();
-    let record = |path: &RepoPath| path.below(folder) == Some("capstan.yaml");
+    let record = |path: &RepoPath| path.below(folder) == Some(crate::settings::FOLDER_FILE);
     let inside = |path: &RepoPath| {
         path.is_in(folder) && (record(path) || (path.is_in(&scope.base) && !path.is_in(&scope.overlay)))
     };
@@ -49,8 +51,11 @@ mod tests {
     }
 
     fn refused(base: &str, file: &str) -> bool {
-        let scope =
-            Scope { cluster: ClusterId::new(path("gauss/peu01")), base: path(base), overlay: path("gauss/peu01/overlay") };
+        let scope = Scope {
+            cluster: ClusterId::new(path("gauss/peu01")),
+            base: path(base),
+            overlay: path("gauss/peu01/overlay"),
+        };
         let change = FileChange { path: path(file), before: None, after: Some(String::new()) };
         guard(&scope, &[change]).is_err()
     }

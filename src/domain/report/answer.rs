@@ -31,7 +31,8 @@ pub fn answered_comment(body: &str) -> Option<u64> {
 
 /// What there is to say: `(command, what it does)`.
 pub fn help(prefix: &str, commands: &[(&str, &str)]) -> String {
-    let mut text = String::from("Comment one of these on a line of its own:\n\n| Command | Does |\n|---|---|\n");
+    let mut text =
+        String::from("Comment one of these on a line of its own:\n\n| Command | Does |\n|---|---|\n");
     for (command, does) in commands {
         text.push_str(&format!("| {} | {} |\n", code(&format!("{prefix} {command}"), 100), prose(does, 300)));
     }

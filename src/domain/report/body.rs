@@ -83,7 +83,9 @@ fn summary(proposal: &Proposal<'_>) -> String {
     let target = code(to.as_str(), 200);
     let mut text = match &upgrade.from {
         Some(from) if from == to => {
-            format!("Release {target} has changed since {cluster} took it. This brings {cluster} up to date.\n\n")
+            format!(
+                "Release {target} has changed since {cluster} took it. This brings {cluster} up to date.\n\n"
+            )
         }
         Some(from) => {
             format!("Upgrades {cluster} from {} to {target}.\n\n", code(from.as_str(), 200))
@@ -116,8 +118,11 @@ fn summary(proposal: &Proposal<'_>) -> String {
         format!("{}, {}", count(errors, "error", "errors"), count(warnings, "warning", "warnings"))
     };
     text.push_str(&format!("| Findings | {findings} |\n"));
-    let replaced =
-        if upgrade.rollouts.is_empty() { "no machine".to_owned() } else { tables::machines(&upgrade.rollouts) };
+    let replaced = if upgrade.rollouts.is_empty() {
+        "no machine".to_owned()
+    } else {
+        tables::machines(&upgrade.rollouts)
+    };
     text.push_str(&format!("| Will be replaced | {replaced} |\n"));
     for note in upgrade.notes.iter().take(20) {
         text.push_str(&format!("\n> {}\n", prose(note, 600)));
@@ -128,10 +133,16 @@ fn summary(proposal: &Proposal<'_>) -> String {
 fn sections(page: &mut Page, proposal: &Proposal<'_>, room: usize) {
     let upgrade = proposal.upgrade;
     let all = code(
-        &format!("capstan plan {} --to {}", shell_word(upgrade.cluster.as_str()), shell_word(proposal.source.release().as_str())),
+        &format!(
+            "capstan plan {} --to {}",
+            shell_word(upgrade.cluster.as_str()),
+            shell_word(proposal.source.release().as_str())
+        ),
         500,
     );
-    let more = |what: &str, left: usize| format!("\n… and {left} more {what}. {all} in a checkout shows all of them.\n");
+    let more = |what: &str, left: usize| {
+        format!("\n… and {left} more {what}. {all} in a checkout shows all of them.\n")
+    };
     let end = page.free().saturating_sub(room);
     let mut section = |head: String, rows: &[String], budget: usize, what: &str| {
         let budget = budget.min(page.free().saturating_sub(end));
@@ -178,7 +189,11 @@ fn next_steps(proposal: &Proposal<'_>) -> String {
 /// A word as a shell reads it back.
 fn shell_word(word: &str) -> String {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./@+=:,".contains(&b);
-    if !word.is_empty() && word.bytes().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    if !word.is_empty() && word.bytes().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }
 
 #[cfg(test)]

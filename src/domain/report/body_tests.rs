@@ -116,7 +116,12 @@ fn a_body_keeps_githubs_limit_and_says_what_it_left_out() {
     let body = body_of(&big);
     assert!(body.chars().count() <= 65_536, "{} characters", body.chars().count());
     for what in ["rollouts", "conflicts", "findings", "changes"] {
-        assert!(body.contains(&format!(" more {what}. `capstan plan gauss/peu01 --to aws/v22.0.0` in a checkout")), "{what}");
+        assert!(
+            body.contains(&format!(
+                " more {what}. `capstan plan gauss/peu01 --to aws/v22.0.0` in a checkout"
+            )),
+            "{what}"
+        );
     }
     assert!(body.contains("### What to do next"));
     assert!(Block::read(&body, &BlockKey::derive(b"secret"), 7, "gauss/peu01").is_some());

@@ -36,7 +36,8 @@ fn new_errors_fail_and_are_annotated_at_their_line() {
     let report = check(&judged(Judgement { after, ..Judgement::default() }));
     assert_eq!(report.conclusion, Conclusion::Failure);
     assert_eq!(report.title, "1 error, 1 warning, 0 changes in 1 cluster");
-    let places: Vec<_> = report.annotations.iter().map(|a| (a.title.as_str(), a.line, a.column, a.level)).collect();
+    let places: Vec<_> =
+        report.annotations.iter().map(|a| (a.title.as_str(), a.line, a.column, a.level)).collect();
     assert_eq!(
         places,
         [
@@ -91,7 +92,11 @@ fn rollouts_and_differences_are_shown_cluster_by_cluster() {
     };
     let report = check(&judged(judgement));
     assert_eq!(report.title, "1 change in 1 cluster, at least 0 machines replaced");
-    assert!(report.summary.contains("| `MachinePool mp` | `/spec/replicas` | `2` | `3` |"), "{}", report.summary);
+    assert!(
+        report.summary.contains("| `MachinePool mp` | `/spec/replicas` | `2` | `3` |"),
+        "{}",
+        report.summary
+    );
 }
 
 #[test]

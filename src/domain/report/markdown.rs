@@ -5,7 +5,7 @@ pub const MAX_BODY: usize = 65_000;
 
 /// One line of at most `max` characters: control and direction-changing characters are made visible.
 pub fn one_line(text: &str, max: usize) -> String {
-    let mut line = String::with_capacity(text.len().min(max * 4));
+    let mut line = String::with_capacity(text.len().min(max.saturating_mul(4)));
     for (index, c) in text.chars().enumerate() {
         if index >= max {
             line.push('…');
@@ -35,11 +35,12 @@ pub fn code(text: &str, max: usize) -> String {
     }
     let longest = line.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest + 1);
-    let pad = if line.starts_with('`') || line.ends_with('`') || (line.starts_with(' ') && line.ends_with(' ')) {
-        " "
-    } else {
-        ""
-    };
+    let pad =
+        if line.starts_with('`') || line.ends_with('`') || (line.starts_with(' ') && line.ends_with(' ')) {
+            " "
+        } else {
+            ""
+        };
     format!("{fence}{pad}{line}{pad}{fence}")
 }
 
@@ -132,24 +133,17 @@ impl Page {
 
     /// Appends `head` and as many `rows` as fit into `budget` bytes, and then what `more` says of the
     /// number left out. Nothing at all where there are no rows.
-    pub fn section(
-        &mut self,
-        head: &str,
-        rows: &[String],
-        budget: usize,
-        more: impl Fn(usize) -> String,
-    ) {
+    pub fn section(&mut self, head: &str, rows: &[String], budget: usize, more: impl Fn(usize) -> String) {
         if rows.is_empty() {
             return;
         }
         let budget = budget.min(self.free());
-        let reserve = more(rows.len()).len();
+        let all = head.len() + rows.iter().map(String::len).sum::<usize>();
+        let reserve = if all <= budget { 0 } else { more(rows.len()).len() };
         let mut part = String::from(head);
         let mut shown = 0;
         for row in rows {
-            let left_after = rows.len() - shown - 1;
-            let needed = part.len() + row.len() + if left_after == 0 { 0 } else { reserve };
-            if needed > budget {
+            if part.len() + row.len() + reserve > budget {
                 break;
             }
             part.push_str(row);
@@ -191,7 +185,10 @@ mod tests {
 
     #[test]
     fn running_text_mentions_nobody_and_forges_nothing() {
-        assert_eq!(text("ask @acme about #12 <img src=x>", 200), "ask @\u{200b}acme about #\u{200b}12 &lt;img src=x&gt;");
+        assert_eq!(
+            text("ask @acme about #12 <img src=x>", 200),
+            "ask @\u{200b}acme about #\u{200b}12 &lt;img src=x&gt;"
+        );
         assert_eq!(text("[x](https://evil.example)", 200), "\\[x\\](https:\u{200b}//evil.example)");
         assert_eq!(text("**bold** | cell", 200), "\\*\\*bold\\*\\* \\| cell");
     }
@@ -206,7 +203,7 @@ mod tests {
     fn a_section_says_how_much_it_left_out() {
         let rows: Vec<String> = (0..10).map(|n| format!("row {n}\n")).collect();
         let mut page = Page::new(1000);
-        page.section("Head\n", &rows, 40, |left| format!("and {left} more\n"));
+        page.section("Head\n", &rows, 30, |left| format!("and {left} more\n"));
         assert_eq!(page.finish(), "Head\nrow 0\nrow 1\nand 8 more\n");
 
         let mut page = Page::new(1000);

@@ -12,15 +12,14 @@ mod body;
 mod check;
 mod commit;
 pub mod markdown;
-pub mod redaction;
 mod tables;
 
 pub use answer::{about, answer, answered_comment, help, plan_answer, refusal, unknown_command};
 pub use block::{Block, BlockKey, ClosedBy};
 pub use body::{Proposal, proposal_body, proposal_title, text_digest, visible_text};
 pub use check::{
-    Annotation, AnnotationLevel, CheckReport, Conclusion, Judged, Judgement, JudgedCluster, MergeBasis, check,
-    check_without_settings, untouched,
+    Annotation, AnnotationLevel, CheckReport, Conclusion, Judged, JudgedCluster, Judgement, MergeBasis,
+    check, check_without_settings, untouched,
 };
 pub use commit::commit_message;
 

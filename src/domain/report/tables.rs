@@ -1,10 +1,9 @@
 //! The rows that bodies and checks share: changes, conflicts, findings, rollouts.
 
 use super::markdown::{code, code_cell, one_line, prose_cell};
-use super::redaction::shown;
 use crate::finding::{Finding, Severity};
 use crate::object::{FieldPath, ObjectId};
-use crate::upgrade::{Certainty, Change, Conflict, Reason, Rollout, Side};
+use crate::upgrade::{Certainty, Change, Conflict, Reason, Rollout, Side, redact};
 use crate::yaml::Value;
 
 pub(super) const CHANGES_HEAD: &str = "| Object | Field | Old | New | Why |\n|---|---|---|---|---|\n";
@@ -110,7 +109,11 @@ pub(super) fn rollout_rows(rollouts: &[Rollout]) -> Vec<String> {
                 Certainty::Offline => "judged from Git alone",
                 Certainty::Unknown => "cannot be judged",
             };
-            format!("| {} | {machines} | {} | {certainty} |\n", object_cell(&rollout.object), because.join(", "))
+            format!(
+                "| {} | {machines} | {} | {certainty} |\n",
+                object_cell(&rollout.object),
+                because.join(", ")
+            )
         })
         .collect()
 }
@@ -150,8 +153,8 @@ fn value_cell(object: &ObjectId, path: &FieldPath, value: Option<&Value>) -> Str
         // A whole object in a cell helps nobody: the files show it.
         return "present".to_owned();
     }
-    let shown = shown(object, path, value);
-    if shown == super::redaction::redacted() {
+    let shown = redact(object, path, Some(value));
+    if shown == serde_json::json!({"redacted": true}) {
         return "*redacted*".to_owned();
     }
     match &shown {
