@@ -140,7 +140,9 @@ impl Event {
             ],
             Self::PullRequestReview => &["submitted", "edited", "dismissed"],
             Self::Push => &[],
-            Self::Repository => &["edited", "renamed", "transferred", "unarchived", "publicized", "privatized"],
+            Self::Repository => {
+                &["edited", "renamed", "transferred", "unarchived", "publicized", "privatized"]
+            }
         }
     }
 }
@@ -296,8 +298,8 @@ pub fn read_delivery(
     let repositories = named
         .into_iter()
         .map(|repository| {
-            let name =
-                RepositoryName::parse(&repository.full_name).ok_or_else(|| missing("repository.full_name"))?;
+            let name = RepositoryName::parse(&repository.full_name)
+                .ok_or_else(|| missing("repository.full_name"))?;
             Ok(NamedRepository { id: repository.id, name })
         })
         .collect::<Result<Vec<_>, UnreadablePayload>>()?;

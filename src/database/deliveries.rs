@@ -28,7 +28,10 @@ impl Database {
         let mut wanted: Vec<(u64, u64, &NamedRepository)> = deliveries
             .iter()
             .flat_map(|delivery| {
-                delivery.repositories.iter().map(|repository| (repository.id, delivery.installation, repository))
+                delivery
+                    .repositories
+                    .iter()
+                    .map(|repository| (repository.id, delivery.installation, repository))
             })
             .collect();
         wanted.sort_by_key(|&(id, installation, _)| (id, installation));

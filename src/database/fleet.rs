@@ -75,8 +75,8 @@ impl FleetView for Database {
         let sql = "SELECT state, COUNT(*), MIN(CASE WHEN not_before_ms > queued_at_ms THEN not_before_ms
                                                     ELSE queued_at_ms END)
                    FROM jobs WHERE state <> 'idle' GROUP BY state";
-        let rows: Vec<(String, i64, i64)> =
-            read!(self, pool => sqlx::query_as(sql).fetch_all(pool).await).map_err(failed("counting jobs"))?;
+        let rows: Vec<(String, i64, i64)> = read!(self, pool => sqlx::query_as(sql).fetch_all(pool).await)
+            .map_err(failed("counting jobs"))?;
         let mut counts = JobCounts::default();
         for (state, count, oldest_ms) in rows {
             let count = count.cast_unsigned();

@@ -5,10 +5,10 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use sqlx::SqlSafeStr;
 use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::SqlSafeStr;
 use tokio::sync::Notify;
 
 use super::{Database, Engine};
@@ -43,7 +43,9 @@ pub enum OpenError {
         source: sqlx::Error,
     },
     /// PostgreSQL does not answer or refuses.
-    #[error("PostgreSQL database `{database}` at {host}:{port}: {source}; check the URL, the server and the password")]
+    #[error(
+        "PostgreSQL database `{database}` at {host}:{port}: {source}; check the URL, the server and the password"
+    )]
     Postgres {
         /// Host or socket folder.
         host: String,

@@ -24,7 +24,9 @@ impl Records for Database {
             .map(|(cluster, pull_request, source, plan, head, opened_at_ms)| {
                 Ok(ProposalRecord {
                     repository,
-                    cluster: ClusterId::new(RepoPath::parse(&cluster).map_err(|error| corrupt(DOING, error))?),
+                    cluster: ClusterId::new(
+                        RepoPath::parse(&cluster).map_err(|error| corrupt(DOING, error))?,
+                    ),
                     pull_request: pull_request.map(i64::cast_unsigned),
                     source,
                     plan,
@@ -36,7 +38,8 @@ impl Records for Database {
     }
 
     async fn save_proposal(&self, record: &ProposalRecord) -> Result<(), RecordsError> {
-        let sql = "INSERT INTO proposals (repository, cluster, pull_request, source, plan, head, opened_at_ms)
+        let sql =
+            "INSERT INTO proposals (repository, cluster, pull_request, source, plan, head, opened_at_ms)
                    VALUES ($1, $2, $3, $4, $5, $6, $7)
                    ON CONFLICT (repository, cluster) DO UPDATE SET
                        pull_request = excluded.pull_request, source = excluded.source,
