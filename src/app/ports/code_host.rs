@@ -262,6 +262,17 @@ pub struct Comment {
     pub created_at: jiff::Timestamp,
 }
 
+/// A comment, and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlacedComment {
+    /// Number of the pull request or issue (the end of GitHub's `issue_url`).
+    pub number: u64,
+    /// It stands on a pull request (GitHub's `html_url` has `/pull/`).
+    pub on_pull_request: bool,
+    /// The comment.
+    pub comment: Comment,
+}
+
 /// A person's right in a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Permission {
@@ -447,6 +458,14 @@ pub trait CodeHost: Send + Sync {
     async fn permission(&self, repository: &Repository, login: &str) -> Result<Permission, CodeHostError>;
     /// A pull request's comments, oldest first.
     async fn comments(&self, repository: &Repository, number: u64) -> Result<Vec<Comment>, CodeHostError>;
+    /// Comments on any issue or pull request of the repository since `since`, oldest first: one read
+    /// (`GET /repos/{owner}/{repo}/issues/comments?since=…&sort=created&direction=asc`, paged) finds
+    /// the commands whose webhooks were lost.
+    async fn recent_comments(
+        &self,
+        repository: &Repository,
+        since: jiff::Timestamp,
+    ) -> Result<Vec<PlacedComment>, CodeHostError>;
     /// Check runs of that name on a commit, made by this App.
     async fn check_runs(
         &self,
