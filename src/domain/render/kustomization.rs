@@ -4,6 +4,7 @@ use super::error::{RenderError, Trouble};
 use super::placed::{Content, Place, Placed};
 use super::selector::Selector;
 use super::strategic::{Allowed, MayChange};
+use crate::spelling::hint;
 
 /// What a kustomization says, as far as it is rendered.
 pub(super) struct Kustomization {
@@ -201,15 +202,10 @@ fn check_fields(document: &Placed) -> Result<(), RenderError> {
             ));
         }
         if !SUPPORTED.contains(&field.as_str()) {
-            let nearest = SUPPORTED
-                .iter()
-                .max_by(|a, b| strsim::jaro_winkler(a, field).total_cmp(&strsim::jaro_winkler(b, field)))
-                .copied()
-                .unwrap_or_default();
             return Err(RenderError::at(
                 &value.place,
                 Trouble::Malformed,
-                format!("a kustomization has no field `{field}`; the nearest is `{nearest}`"),
+                format!("a kustomization has no field `{field}`{}", hint(field, &SUPPORTED)),
             ));
         }
     }

@@ -8,10 +8,8 @@ use crate::render::{Folders, Trouble, render};
 use crate::tree::{RepoPath, Tree};
 
 fn shared_data() -> PathBuf {
-    std::env::var_os("CAPSTAN_SHARED_DATA").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
-        PathBuf::from,
-    )
+    std::env::var_os("CAPSTAN_SHARED_DATA")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"), PathBuf::from)
 }
 
 fn collect(root: &Path, folder: &Path, files: &mut Vec<(String, Vec<u8>)>) {

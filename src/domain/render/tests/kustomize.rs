@@ -224,7 +224,7 @@ fn what_is_not_rendered_is_refused_by_name_file_and_line() {
         ),
         (
             "resources: [../base]\npatchs: [a]\n",
-            "2:9: a kustomization has no field `patchs`; the nearest is `patches`",
+            "2:9: a kustomization has no field `patchs`; did you mean `patches`?",
         ),
         (
             "resources:\n- https://example.com/x.yaml\n",
@@ -238,7 +238,10 @@ fn what_is_not_rendered_is_refused_by_name_file_and_line() {
             "resources:\n- ../../../x\n",
             "2:3: `../../../x` leads out of the repository: name something within it",
         ),
-        ("resources:\n- /etc/x\n", "2:3: `/etc/x` is an absolute path: write it relative to this file's folder"),
+        (
+            "resources:\n- /etc/x\n",
+            "2:3: `/etc/x` is an absolute path: write it relative to this file's folder",
+        ),
         (
             "resources:\n- ../base\n- gone.yaml\n",
             "3:3: there is no file or folder c/overlay/gone.yaml: correct `gone.yaml` or add it",
@@ -255,10 +258,7 @@ fn what_is_not_rendered_is_refused_by_name_file_and_line() {
             "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n",
             "1:1: a file of this name is a kustomization of kustomize, and this one is of `kustomize.toolkit.fluxcd.io/v1`: rename the file",
         ),
-        (
-            "resources: [../base, ../base]\n",
-            "",
-        ),
+        ("resources: [../base, ../base]\n", ""),
     ];
     for (kustomization, expected) in cases {
         let said = refusal(&overlay(kustomization, &[]));

@@ -9,7 +9,10 @@ use crate::tree::RepoPath;
 #[test]
 fn every_document_of_every_file_counts_and_lists_are_taken_apart() {
     let files = [
-        ("c/base/a.yaml", "# nothing\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\n# end\n"),
+        (
+            "c/base/a.yaml",
+            "# nothing\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\n# end\n",
+        ),
         (
             "c/base/sub/list.yml",
             "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Secret, metadata: {name: b}}\n- {apiVersion: v1, kind: Secret, metadata: {name: c}}\n",
@@ -45,8 +48,7 @@ kind: ConfigMap
 metadata: {name: extra, namespace: org}
 data: {key: value, gone: null}
 ";
-    let rendered =
-        rendered(&[("c/base/md.yaml", DEPLOYMENT), ("c/overlay/md.yaml", overlay)]);
+    let rendered = rendered(&[("c/base/md.yaml", DEPLOYMENT), ("c/overlay/md.yaml", overlay)]);
     expect(
         &rendered,
         "\
@@ -80,8 +82,7 @@ data: {key: value}
 #[test]
 fn an_overlay_document_without_namespace_means_the_one_object_of_its_name() {
     let overlay = "{apiVersion: cluster.x-k8s.io/v1beta1, kind: MachineDeployment, metadata: {name: md-0}, spec: {replicas: 7}}";
-    let rendered =
-        rendered(&[("c/base/md.yaml", DEPLOYMENT), ("c/overlay/md.yaml", overlay)]);
+    let rendered = rendered(&[("c/base/md.yaml", DEPLOYMENT), ("c/overlay/md.yaml", overlay)]);
     assert_eq!(rendered.objects.len(), 1);
     assert_eq!(rendered.objects[0].value["spec"]["replicas"], 7);
     assert_eq!(rendered.objects[0].id.namespace.as_deref(), Some("org"));
@@ -198,12 +199,13 @@ spec:
   replicas: 9
   template: none
 ";
-    let rendered =
-        rendered(&[("c/base/md.yaml", DEPLOYMENT), ("c/overlay/md.yaml", overlay)]);
+    let rendered = rendered(&[("c/base/md.yaml", DEPLOYMENT), ("c/overlay/md.yaml", overlay)]);
     assert_eq!(rendered.objects[0].value["spec"]["replicas"], 2);
     assert_eq!(
         lost(&rendered),
-        ["c/overlay/md.yaml:6:13: it does not fit MachineDeployment org/md-0: `spec.template` is a single value here, but a mapping in the object (c/base/md.yaml line 9): a patch cannot change that, make them agree"]
+        [
+            "c/overlay/md.yaml:6:13: it does not fit MachineDeployment org/md-0: `spec.template` is a single value here, but a mapping in the object (c/base/md.yaml line 9): a patch cannot change that, make them agree"
+        ]
     );
 }
 
@@ -228,7 +230,13 @@ fn with_the_base_in_the_cluster_folder_the_overlay_and_capstans_file_are_no_part
 fn what_cannot_be_rendered_is_named_with_file_line_and_column() {
     let cases: [(&[(&str, &str)], &str); 6] = [
         (
-            &[("c/base/a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n"), ("c/base/b.yaml", "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}}\n")],
+            &[
+                ("c/base/a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n"),
+                (
+                    "c/base/b.yaml",
+                    "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}}\n",
+                ),
+            ],
             "c/base/b.yaml:2:1: ConfigMap a stands here and in c/base/a.yaml line 1 too: an object may be given only once, remove or rename one",
         ),
         (
@@ -255,5 +263,9 @@ fn what_cannot_be_rendered_is_named_with_file_line_and_column() {
     for (files, expected) in cases {
         assert_eq!(refusal(files), expected);
     }
-    assert!(refusal(&[("c/base/a.yaml", "a: [\n")]).starts_with("c/base/a.yaml:"), "{}", refusal(&[("c/base/a.yaml", "a: [\n")]));
+    assert!(
+        refusal(&[("c/base/a.yaml", "a: [\n")]).starts_with("c/base/a.yaml:"),
+        "{}",
+        refusal(&[("c/base/a.yaml", "a: [\n")])
+    );
 }
