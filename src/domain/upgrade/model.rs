@@ -1,4 +1,4 @@
-//! One cluster, from one source state to another: edits, changes, conflicts, findings, rollouts.
+//! The words of an upgrade: changes, conflicts, rollouts, and the upgrade that holds them.
 
 use crate::cluster::ClusterId;
 use crate::finding::Finding;
