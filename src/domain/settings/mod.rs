@@ -14,6 +14,7 @@ mod fields;
 mod glob;
 mod place;
 mod read;
+mod record;
 mod repository;
 mod schema;
 
@@ -22,6 +23,7 @@ pub use effective::{ClaimedTwice, EffectiveSettings};
 pub use error::SettingsError;
 pub use fields::{CommandPrefix, FolderName, ManagementClusterUid, RepositoryName, Track};
 pub use glob::{Glob, InvalidGlob};
+pub use record::{RecordError, record_release};
 pub use repository::{
     ClusterRule, ClustersSettings, CommandSettings, ConflictPolicy, FieldOwner, FieldRule, ManagementCluster, Mode,
     PreflightMode, PreflightSettings, ProposalLimits, ReleasesSettings, RepositorySettings,
