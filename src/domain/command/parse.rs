@@ -73,7 +73,8 @@ fn command(rest: &str) -> Result<Command, CommandError> {
     if word.is_empty() {
         return Ok(Command::Help);
     }
-    let named = |word: &str| Command::ALL.iter().copied().find(|command| command.word().eq_ignore_ascii_case(word));
+    let named =
+        |word: &str| Command::ALL.iter().copied().find(|command| command.word().eq_ignore_ascii_case(word));
     match named(word) {
         Some(command) if given.trim().is_empty() => Ok(command),
         Some(command) => Err(CommandError::Arguments { command, given: given.trim().to_owned() }),
@@ -176,7 +177,9 @@ mod tests {
     #[test]
     fn the_help_names_every_command() {
         let text = help(&CommandPrefix::default());
-        for line in ["| `/capstan help` | lists the commands |", "| `/capstan plan` |", "| `/capstan replan` |"] {
+        for line in
+            ["| `/capstan help` | lists the commands |", "| `/capstan plan` |", "| `/capstan replan` |"]
+        {
             assert!(text.contains(line), "{line}");
         }
     }

@@ -35,7 +35,9 @@ fn step(inside: Inside, line: &str) -> (Option<String>, Inside) {
     let is_blank = line.trim().is_empty();
     match inside {
         Inside::Fence(mark, length) => match fence(line) {
-            Some((closing, closing_length, "")) if closing == mark && closing_length >= length => (None, Inside::Text),
+            Some((closing, closing_length, "")) if closing == mark && closing_length >= length => {
+                (None, Inside::Text)
+            }
             _ => (None, Inside::Fence(mark, length)),
         },
         Inside::Pre if line.to_ascii_lowercase().contains("</pre>") => (None, Inside::Text),

@@ -46,7 +46,10 @@ fn by_itself(
 ) -> Outcome {
     let nothing = Outcome::Nothing;
     if let Some(hold) = settings.hold_on(today) {
-        return nothing(NotOffered::Held { reason: hold.reason.trim_end_matches('.').to_owned(), until: hold.until });
+        return nothing(NotOffered::Held {
+            reason: hold.reason.trim_end_matches('.').to_owned(),
+            until: hold.until,
+        });
     }
     if settings.track == Track::None {
         return nothing(NotOffered::TrackNone);
@@ -69,7 +72,8 @@ fn by_itself(
             follows: follows(standing, release, settings.track, catalogue, provider),
         });
     }
-    refresh(standing, catalogue).unwrap_or_else(|| nothing(why_nothing(standing, settings.track, catalogue, provider)))
+    refresh(standing, catalogue)
+        .unwrap_or_else(|| nothing(why_nothing(standing, settings.track, catalogue, provider)))
 }
 
 /// The newest release that the track allows; where that would skip a minor, the newest within the next
@@ -81,10 +85,9 @@ fn next<'a>(
     provider: &Provider,
 ) -> Option<(&'a Release, Option<MinorSkip>)> {
     let allowed = || {
-        catalogue
-            .of_provider(provider)
-            .filter(|release| release.state.is_offered())
-            .filter(|release| is_newer(release, standing) && within(track, standing.version.as_ref(), &release.version))
+        catalogue.of_provider(provider).filter(|release| release.state.is_offered()).filter(|release| {
+            is_newer(release, standing) && within(track, standing.version.as_ref(), &release.version)
+        })
     };
     let newest = allowed().last()?;
     let Some(skip) = minor_skip(standing, newest) else { return Some((newest, None)) };
@@ -129,7 +132,8 @@ fn follows(
     catalogue: &Catalogue,
     provider: &Provider,
 ) -> Vec<crate::release::ReleaseId> {
-    let after = |release: &Release| next(&standing.at(release), track, catalogue, provider).map(|(next, _)| next);
+    let after =
+        |release: &Release| next(&standing.at(release), track, catalogue, provider).map(|(next, _)| next);
     let way = std::iter::successors(after(first), |release| after(release));
     way.take(HORIZON).map(|release| release.id.clone()).collect()
 }
@@ -181,7 +185,9 @@ fn asked_for(
     }
     let direction = match &standing.version {
         _ if standing.release.as_ref() == Some(&release.id) => Direction::Refresh,
-        _ if standing.provider.as_ref().is_ok_and(|provider| *provider != release.provider) => Direction::Aside,
+        _ if standing.provider.as_ref().is_ok_and(|provider| *provider != release.provider) => {
+            Direction::Aside
+        }
         Some(version) if release.version < *version => Direction::Back,
         _ => Direction::Forward,
     };
@@ -191,8 +197,10 @@ fn asked_for(
     if let Some(hold) = settings.hold_on(today) {
         notes.push(NotOffered::Held { reason: hold.reason.clone(), until: hold.until }.to_string());
     }
-    if direction == Direction::Forward && !within(settings.track, standing.version.as_ref(), &release.version) {
-        notes.push(format!("The cluster's track is `{}`; {} lies outside of it.", settings.track, release.id));
+    if direction == Direction::Forward && !within(settings.track, standing.version.as_ref(), &release.version)
+    {
+        notes
+            .push(format!("The cluster's track is `{}`; {} lies outside of it.", settings.track, release.id));
     }
     Ok(Outcome::Step(Step {
         to: release.id.clone(),
@@ -203,7 +211,11 @@ fn asked_for(
     }))
 }
 
-fn find<'a>(standing: &Standing, catalogue: &'a Catalogue, name: &ReleaseName) -> Result<&'a Release, NoSuchRelease> {
+fn find<'a>(
+    standing: &Standing,
+    catalogue: &'a Catalogue,
+    name: &ReleaseName,
+) -> Result<&'a Release, NoSuchRelease> {
     let found = match name {
         ReleaseName::Id(id) => catalogue.find(id),
         ReleaseName::Version(version) => {
@@ -229,7 +241,8 @@ fn find<'a>(standing: &Standing, catalogue: &'a Catalogue, name: &ReleaseName) -
 /// No release lies in the next minor, or none that is offered: then the newest of those is named.
 fn why_skipped(skip: MinorSkip, catalogue: &Catalogue, provider: &Provider) -> String {
     let minor = skip.from.next();
-    let lies_there = |release: &&Release| release.kubernetes.as_ref().is_some_and(|version| version.minor() == minor);
+    let lies_there =
+        |release: &&Release| release.kubernetes.as_ref().is_some_and(|version| version.minor() == minor);
     match catalogue.of_provider(provider).filter(lies_there).last() {
         Some(release) => format!(
             "No release that is offered brings Kubernetes {minor}; {} does, but is {}: it can be asked for by name.",
@@ -267,10 +280,8 @@ fn about(step: &Step) -> Vec<String> {
     match step.follows.as_slice() {
         [] => {}
         [next] => notes.push(format!("{next} follows after it.")),
-        [next, .., last] => notes.push(format!(
-            "{next} follows after it, and then {} more up to {last}.",
-            step.follows.len() - 1
-        )),
+        [next, .., last] => notes
+            .push(format!("{next} follows after it, and then {} more up to {last}.", step.follows.len() - 1)),
     }
     notes
 }

@@ -149,12 +149,21 @@ impl fmt::Display for NotOffered {
                 "The cluster's release is unknown, so what its track `{track}` allows cannot be told: \
                  record `release` in its capstan.yaml."
             ),
-            Self::Newest { at: Some(at), .. } => write!(f, "The cluster is at {at}, and no newer release is there."),
-            Self::Newest { at: None, provider } => write!(f, "The provider {provider} has no release that is offered."),
-            Self::Excluded { at, newest, why } => {
-                write!(f, "The cluster is at {at}; the newest release {newest} is not offered, because {why}.")
+            Self::Newest { at: Some(at), .. } => {
+                write!(f, "The cluster is at {at}, and no newer release is there.")
             }
-            Self::AlreadyThere { at } => write!(f, "The cluster is at {at} already, and the release is unchanged."),
+            Self::Newest { at: None, provider } => {
+                write!(f, "The provider {provider} has no release that is offered.")
+            }
+            Self::Excluded { at, newest, why } => {
+                write!(
+                    f,
+                    "The cluster is at {at}; the newest release {newest} is not offered, because {why}."
+                )
+            }
+            Self::AlreadyThere { at } => {
+                write!(f, "The cluster is at {at} already, and the release is unchanged.")
+            }
         }
     }
 }

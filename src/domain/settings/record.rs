@@ -5,7 +5,7 @@ use super::error::SettingsError;
 use crate::object::FieldPath;
 use crate::release::ReleaseId;
 use crate::tree::{RepoPath, TreeId};
-use crate::yaml::edit::{DocumentEdit, Edit, EditRefused, edit};
+use crate::yaml::{DocumentEdit, Edit, EditRefused, edit};
 use crate::yaml::{Node, Scalar, YamlError, YamlFile};
 
 /// Why a record cannot be written. Nothing was changed.
@@ -41,13 +41,15 @@ pub fn record_release(
     let Some(text) = text else { return Ok(new_file(name, &record)) };
     ClusterSettings::read(file, text)?;
     let yaml = YamlFile::read(text)?;
-    let Some(root) = yaml.documents().first().map(|document| &document.root).filter(|root| !root.is_null()) else {
+    let Some(root) = yaml.documents().first().map(|document| &document.root).filter(|root| !root.is_null())
+    else {
         // Comments alone: they stay on top.
         let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
         return Ok(format!("{text}{gap}{}", new_file(name, &record)));
     };
     let mut edits = Vec::new();
-    let mut after = ["metadata", "kind", "apiVersion"].into_iter().find(|key| root.get(key).is_some()).map(str::to_owned);
+    let mut after =
+        ["metadata", "kind", "apiVersion"].into_iter().find(|key| root.get(key).is_some()).map(str::to_owned);
     for (key, value) in record {
         let path = FieldPath::root().key(key);
         match (root.get(key), value) {
@@ -64,7 +66,8 @@ pub fn record_release(
         }
         after = Some(key.to_owned());
     }
-    let edits: Vec<DocumentEdit> = edits.into_iter().map(|edit| DocumentEdit::Edit { document: 0, edit }).collect();
+    let edits: Vec<DocumentEdit> =
+        edits.into_iter().map(|edit| DocumentEdit::Edit { document: 0, edit }).collect();
     Ok(edit(&yaml, &edits)?.text().to_owned())
 }
 
