@@ -154,7 +154,7 @@ spec:
       - name: web
         args: [--new]
         env: [{name: B, value: '3'}, {name: C, value: '4'}, {name: A, $patch: delete}]
-        ports: [{containerPort: 80, protocol: TCP}, {containerPort: 443}]
+        ports: [{containerPort: 443}, {containerPort: 80, hostPort: 8080}]
       - {name: old, $patch: delete}
       tolerations: [{key: b}]
 ---
@@ -178,7 +178,7 @@ spec:
         image: web:1
         args: [--new]
         env: [{name: B, value: '3'}, {name: C, value: '4'}]
-        ports: [{containerPort: 80, name: http, protocol: TCP}, {containerPort: 443}]
+        ports: [{containerPort: 443}, {containerPort: 80, name: http, hostPort: 8080}]
       tolerations: [{key: b}]
 ---
 apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
@@ -186,6 +186,46 @@ kind: AWSMachineTemplate
 metadata: {name: t, finalizers: [b.io/y]}
 spec: {template: {spec: {additionalSecurityGroups: [{id: three}], containers: [{name: b, image: x}]}}}
 ",
+    );
+}
+
+#[test]
+fn what_kustomize_loses_or_leaves_standing_is_told_and_not_imitated() {
+    let base = "\
+apiVersion: v1
+kind: Service
+metadata: {name: s}
+spec: {ports: [{port: 80, name: http}, {port: 443, protocol: TCP, name: https}]}
+---
+apiVersion: x.io/v1
+kind: Foo
+metadata: {name: f}
+spec: {list: [{name: a}]}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {a: b}}
+";
+    let overlay = "\
+apiVersion: v1
+kind: Service
+metadata: {name: s}
+spec: {ports: [{port: 443, name: tls}]}
+---
+apiVersion: x.io/v1
+kind: Foo
+metadata: {name: f}
+spec: {list: [{name: a, $patch: delete}]}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, $patch: replace, data: {z: b}}
+";
+    let rendered = rendered(&[("c/base/a.yaml", base), ("c/overlay/a.yaml", overlay)]);
+    expect(&rendered, base);
+    assert_eq!(
+        lost(&rendered),
+        [
+            "c/overlay/a.yaml:4:15: it does not fit Service s: some items of `spec.ports` have `protocol` and others have not, and kustomize then loses some: give it to all of them, here and in the object (c/base/a.yaml line 4)",
+            "c/overlay/a.yaml:9:15: it does not fit Foo f: `$patch` has no meaning here in `spec.list`: a list without merge key is replaced whole, write it out",
+            "c/overlay/a.yaml:11:1: it does not fit ConfigMap c: kustomize does not replace whole objects (`$patch: replace`): delete the object and add another",
+        ]
     );
 }
 
