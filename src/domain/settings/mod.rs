@@ -14,6 +14,7 @@ mod fields;
 mod glob;
 mod place;
 mod read;
+mod record;
 mod repository;
 mod schema;
 
@@ -22,12 +23,13 @@ pub use effective::{ClaimedTwice, EffectiveSettings};
 pub use error::SettingsError;
 pub use fields::{CommandPrefix, FolderName, ManagementClusterUid, RepositoryName, Track};
 pub use glob::{Glob, InvalidGlob};
+pub use read::RuleIds;
+pub use record::{RecordError, record_release};
 pub use repository::{
-    ClusterRule, ClustersSettings, CommandSettings, ConflictPolicy, FieldOwner, FieldRule, ManagementCluster, Mode,
-    PreflightMode, PreflightSettings, ProposalLimits, ReleasesSettings, RepositorySettings,
+    ClusterRule, ClustersSettings, CommandSettings, ConflictPolicy, FieldOwner, FieldRule, ManagementCluster,
+    Mode, PreflightMode, PreflightSettings, ProposalLimits, ReleasesSettings, RepositorySettings,
     UpgradeSettings, WhenReleaseUnknown,
 };
-pub use read::RuleIds;
 pub use schema::json_schema;
 
 /// Name of the file in the repository's root.
