@@ -79,7 +79,7 @@ impl Reading<'_> {
         let mut certainty = Certainty::Offline;
         match owner {
             Owner::ControlPlane => {
-                ["/spec/version", "/spec/rolloutAfter", "/spec/rollout/after"].map(&mut changed);
+                ["/spec/version", "/spec/rolloutAfter", "/spec/rollout/after"].into_iter().for_each(&mut changed);
                 differences(&before.value, &after.value, "/spec/kubeadmConfigSpec", &mut because);
             }
             Owner::Workers => {
@@ -89,11 +89,11 @@ impl Reading<'_> {
                     "/spec/rolloutAfter",
                     "/spec/rollout/after",
                 ]
-                .map(&mut changed);
+                .into_iter().for_each(&mut changed);
             }
             Owner::Topology => {
-                ["/spec/topology/version", "/spec/topology/class", "/spec/topology/classRef/name"].map(&mut changed);
-                ["/spec/topology/rolloutAfter"].map(&mut changed);
+                ["/spec/topology/version", "/spec/topology/class", "/spec/topology/classRef/name"].into_iter().for_each(&mut changed);
+                ["/spec/topology/rolloutAfter"].into_iter().for_each(&mut changed);
                 if because.is_empty() {
                     // Which variables end in machines only the class's patches know.
                     certainty = Certainty::Unknown;
