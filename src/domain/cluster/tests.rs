@@ -12,7 +12,8 @@ const VALUES: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: peu01-co
 const APP: &str = "apiVersion: application.giantswarm.io/v1alpha1\nkind: App\nmetadata: {name: peu01}\nspec:\n  catalog: cluster\n  name: cluster-aws\n  config: {configMap: {name: peu01-config}}\n";
 
 fn read(files: &[(&str, &str)]) -> Result<Cluster, ClusterError> {
-    let files: Vec<(String, &str)> = files.iter().map(|(path, text)| (format!("gauss/peu01/{path}"), *text)).collect();
+    let files: Vec<(String, &str)> =
+        files.iter().map(|(path, text)| (format!("gauss/peu01/{path}"), *text)).collect();
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
     let tree = Files::new(&files);
     let layout = discover(&tree, &RepositorySettings::default());
@@ -80,7 +81,10 @@ fn a_record_that_differs_from_the_config_map_is_found_and_does_not_count() {
         "the ConfigMap peu01-config names release 34.4.0, but capstan.yaml records capa/v34.1.0; the ConfigMap counts. \
          Correct `release` in capstan.yaml, or take both lines out and let the next upgrade write them"
     );
-    assert_eq!((finding.line, finding.file.as_ref().unwrap().as_str()), (Some(5), "gauss/peu01/base/values.yaml"));
+    assert_eq!(
+        (finding.line, finding.file.as_ref().unwrap().as_str()),
+        (Some(5), "gauss/peu01/base/values.yaml")
+    );
     assert_eq!(cluster.recorded.unwrap().tree, None, "the tree is that of another release");
     let agrees = tree.replace("34.1.0", "34.4.0");
     let cluster =
@@ -106,7 +110,8 @@ fn a_cluster_with_a_broken_file_is_refused_with_its_place() {
 #[test]
 fn what_a_base_asks_for_is_read_from_its_objects() {
     let more = "apiVersion: controlplane.cluster.x-k8s.io/v1beta1\nkind: KubeadmControlPlane\nmetadata: {name: a}\nspec: {version: v1.30.2}\n---\napiVersion: infrastructure.cluster.x-k8s.io/v1beta2\nkind: AWSCluster\nmetadata: {name: a}\n";
-    let cluster = read(&[("base/a.yaml", CLUSTER), ("base/b.yml", more), ("base/notes.txt", "a: [")]).unwrap();
+    let cluster =
+        read(&[("base/a.yaml", CLUSTER), ("base/b.yml", more), ("base/notes.txt", "a: [")]).unwrap();
     assert_eq!(cluster.kubernetes.unwrap().as_str(), "v1.30.2");
     assert_eq!(cluster.infrastructure_kinds.into_iter().collect::<Vec<_>>(), ["AWSCluster"]);
     let files: Vec<&str> = cluster.base.iter().map(|manifest| manifest.entry.path.name()).collect();
@@ -129,7 +134,11 @@ fn a_provider_comes_from_the_first_that_names_one() {
     let cases: [(&str, &[(&str, &str)], &str); 7] = [
         ("capo", &[("base/c.yaml", CLUSTER), ("capstan.yaml", "release: aws/v1.0.0")], "capo aws/v1.0.0"),
         ("", &[("base/c.yaml", CLUSTER), ("capstan.yaml", "release: aws/v1.0.0")], "aws aws/v1.0.0"),
-        ("", &[("base/c.yaml", CLUSTER), ("capstan.yaml", "release: vmware/v1.0.0")], "unknown vmware/v1.0.0"),
+        (
+            "",
+            &[("base/c.yaml", CLUSTER), ("capstan.yaml", "release: vmware/v1.0.0")],
+            "unknown vmware/v1.0.0",
+        ),
         ("", &[("base/app.yaml", APP), ("base/values.yaml", VALUES)], "capa capa/v34.4.0"),
         ("", &[("base/c.yaml", &labelled), ("base/i.yaml", &gcp)], "gcp gcp/1.0.0"),
         ("", &[("base/c.yaml", CLUSTER), ("base/i.yaml", &aws)], "unknown -"),

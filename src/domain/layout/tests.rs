@@ -61,7 +61,10 @@ fn the_shape_decides_where_no_pattern_does() {
     );
     assert_eq!(told(&layout), [""; 0]);
     let archived = &layout.releases[2];
-    assert_eq!((archived.id.as_str(), archived.provider.as_str(), archived.shelf), ("aws/v20.0.0", "aws", Shelf::Archived));
+    assert_eq!(
+        (archived.id.as_str(), archived.provider.as_str(), archived.shelf),
+        ("aws/v20.0.0", "aws", Shelf::Archived)
+    );
     let release = &layout.releases[3];
     assert_eq!(names(&release.base_files), ["aws/v21.0.0/base/mp.yaml"]);
     assert_eq!(names(&release.overlay_files), ["aws/v21.0.0/overlay/patch.yaml"]);
@@ -91,8 +94,10 @@ fn patterns_replace_the_search_for_the_shape() {
     assert_eq!(ids(&layout), (vec!["aws/v21.0.0"], vec!["gauss/peu01"]));
     assert_eq!(
         told(&layout),
-        ["aws/next: `releases.paths` matches this folder, but its name is not a version such as v21.0.0: rename it, \
-          or narrow the pattern"]
+        [
+            "aws/next: `releases.paths` matches this folder, but its name is not a version such as v21.0.0: rename it, \
+          or narrow the pattern"
+        ]
     );
 }
 
@@ -127,8 +132,10 @@ fn a_cluster_never_contains_another() {
     assert_eq!(ids(&layout), (vec![], vec!["gauss/peu01"]));
     assert_eq!(
         told(&layout),
-        ["gauss/peu01/nested: this folder is a cluster by its content, but lies in the cluster gauss/peu01: a cluster \
-          never contains another. Move one of them, or say in `clusters.paths` which folders are clusters"]
+        [
+            "gauss/peu01/nested: this folder is a cluster by its content, but lies in the cluster gauss/peu01: a cluster \
+          never contains another. Move one of them, or say in `clusters.paths` which folders are clusters"
+        ]
     );
 }
 
@@ -136,7 +143,11 @@ fn a_cluster_never_contains_another() {
 fn the_root_is_no_cluster_and_says_so() {
     let layout = discover(&Files::new(&[("base/cluster.yaml", CLUSTER)]), &RepositorySettings::default());
     assert_eq!(ids(&layout), (vec![], vec![]));
-    assert!(told(&layout)[0].starts_with(".: the repository's root holds a cluster's files"), "{:?}", told(&layout));
+    assert!(
+        told(&layout)[0].starts_with(".: the repository's root holds a cluster's files"),
+        "{:?}",
+        told(&layout)
+    );
 }
 
 #[test]

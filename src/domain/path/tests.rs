@@ -124,7 +124,8 @@ fn the_newest_release_is_offered_that_the_track_allows_and_that_skips_no_minor()
         ("aws/v0.9.0", "1.30", Track::Any, "aws/v2.0.0"),
     ];
     for (at, kubernetes, track, expected) in cases {
-        let offer = offer(&standing(at, kubernetes), &settings(track), &catalogue(&ROWS), None, TODAY).unwrap();
+        let offer =
+            offer(&standing(at, kubernetes), &settings(track), &catalogue(&ROWS), None, TODAY).unwrap();
         assert_eq!(said(&offer), expected, "from {at} at {kubernetes} on {track}");
     }
 }
@@ -132,7 +133,8 @@ fn the_newest_release_is_offered_that_the_track_allows_and_that_skips_no_minor()
 #[test]
 fn the_plan_says_what_follows() {
     let rows = ["aws/v1.0.0 1.30", "aws/v2.0.0 1.31", "aws/v3.0.0 1.32", "aws/v4.0.0 1.33"];
-    let offer = offer(&standing("aws/v1.0.0", "1.30"), &settings(Track::Any), &catalogue(&rows), None, TODAY).unwrap();
+    let offer = offer(&standing("aws/v1.0.0", "1.30"), &settings(Track::Any), &catalogue(&rows), None, TODAY)
+        .unwrap();
     let follows: Vec<&str> = offer.step().unwrap().follows.iter().map(ReleaseId::as_str).collect();
     assert_eq!(follows, ["aws/v3.0.0", "aws/v4.0.0"]);
     assert_eq!(offer.notes, ["aws/v3.0.0 follows after it, and then 1 more up to aws/v4.0.0."]);
@@ -149,7 +151,8 @@ fn where_no_release_lies_in_the_next_minor_the_newest_is_offered_with_the_skip()
     ];
     for (rows, why) in cases {
         let offer =
-            offer(&standing("aws/v1.0.0", "1.30"), &settings(Track::Any), &catalogue(&rows), None, TODAY).unwrap();
+            offer(&standing("aws/v1.0.0", "1.30"), &settings(Track::Any), &catalogue(&rows), None, TODAY)
+                .unwrap();
         assert_eq!(said(&offer), "aws/v3.0.0 skipping");
         assert_eq!(
             offer.notes,
@@ -201,7 +204,12 @@ fn by_name_every_release_may_be_taken_and_what_speaks_against_it_is_said() {
         ("aws/v1.0.0", "aws/v2.0.0", Direction::Forward, vec![]),
         ("aws/v1.0.0", "2.0.0", Direction::Forward, vec![]),
         ("aws/v1.0.0", "aws/2.0.0", Direction::Forward, vec![]),
-        ("aws/v2.0.0", "aws/v4.0.0", Direction::Forward, vec!["aws/v4.0.0 is archived and is not offered by itself."]),
+        (
+            "aws/v2.0.0",
+            "aws/v4.0.0",
+            Direction::Forward,
+            vec!["aws/v4.0.0 is archived and is not offered by itself."],
+        ),
         (
             "aws/v1.0.0",
             "aws/v3.0.0",
@@ -216,14 +224,24 @@ fn by_name_every_release_may_be_taken_and_what_speaks_against_it_is_said() {
         let standing = standing(at, &kubernetes.minor().to_string());
         let name = ReleaseName::parse(name).unwrap();
         let offer = offer(&standing, &settings(Track::Any), &catalogue, Some(&name), TODAY).unwrap();
-        assert_eq!((offer.step().unwrap().direction, offer.notes), (direction, notes.into_iter().map(String::from).collect()), "{name:?}");
+        assert_eq!(
+            (offer.step().unwrap().direction, offer.notes),
+            (direction, notes.into_iter().map(String::from).collect()),
+            "{name:?}"
+        );
     }
     let asked = |name: &str| {
         let name = ReleaseName::parse(name).unwrap();
         offer(&standing("aws/v1.0.0", "1.30"), &settings(Track::Any), &catalogue(&rows), Some(&name), TODAY)
     };
-    assert_eq!(said(&asked("aws/v1.0.0").unwrap()), "The cluster is at aws/v1.0.0 already, and the release is unchanged.");
-    assert_eq!(asked("aws/v2.0.1").unwrap_err().to_string(), "there is no release aws/v2.0.1; did you mean aws/v2.0.0?");
+    assert_eq!(
+        said(&asked("aws/v1.0.0").unwrap()),
+        "The cluster is at aws/v1.0.0 already, and the release is unchanged."
+    );
+    assert_eq!(
+        asked("aws/v2.0.1").unwrap_err().to_string(),
+        "there is no release aws/v2.0.1; did you mean aws/v2.0.0?"
+    );
     assert_eq!(asked("gcp/v77.0.0").unwrap_err().to_string(), "there is no release gcp/v77.0.0");
 }
 
@@ -233,13 +251,19 @@ fn who_does_not_know_whose_releases_to_follow_says_so() {
     let two = ProviderUnknown::Several { providers: vec![Provider::new("aws"), Provider::new("capa")] };
     let named = ProviderUnknown::Named { provider: Provider::new("gcp"), by: "its release" };
     let cases = [
-        (two, "The cluster could follow the releases of aws or capa: say which with `provider` in a rule of `clusters.rules`."),
+        (
+            two,
+            "The cluster could follow the releases of aws or capa: say which with `provider` in a rule of `clusters.rules`.",
+        ),
         (named, "The provider of the cluster is gcp by its release, and no release of it was found."),
         (ProviderUnknown::NoReleases, "No releases were found."),
     ];
     for (unknown, expected) in cases {
         lost.provider = Err(unknown);
-        assert_eq!(said(&offer(&lost, &settings(Track::Any), &Catalogue::default(), None, TODAY).unwrap()), expected);
+        assert_eq!(
+            said(&offer(&lost, &settings(Track::Any), &Catalogue::default(), None, TODAY).unwrap()),
+            expected
+        );
     }
 }
 

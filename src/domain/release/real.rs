@@ -8,7 +8,10 @@ pub(crate) fn files() -> Option<Vec<(String, Vec<u8>)>> {
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"), PathBuf::from);
     let root = data.join("releases/giantswarm");
     if !root.is_dir() {
-        println!("SKIPPED: the real releases are not at {} (CAPSTAN_SHARED_DATA names the folder)", root.display());
+        println!(
+            "SKIPPED: the real releases are not at {} (CAPSTAN_SHARED_DATA names the folder)",
+            root.display()
+        );
         return None;
     }
     let mut files = Vec::new();

@@ -85,24 +85,50 @@ fn a_release_that_cannot_be_read_is_kept_aside_with_its_place() {
 #[test]
 fn kubernetes_is_found_in_objects_fragments_and_wrapped_fragments() {
     let cases: [(&[&str], Option<&str>); 8] = [
-        (&["kind: KubeadmControlPlane\nspec: {version: v1.30.2}\n", "kind: MachineDeployment\nspec: {template: {spec: {version: v1.31.0}}}\n"], Some("v1.30.2")),
+        (
+            &[
+                "kind: KubeadmControlPlane\nspec: {version: v1.30.2}\n",
+                "kind: MachineDeployment\nspec: {template: {spec: {version: v1.31.0}}}\n",
+            ],
+            Some("v1.30.2"),
+        ),
         (&["kind: Cluster\nspec: {topology: {version: v1.30.2}}\n"], Some("v1.30.2")),
         (&["spec: {template: {spec: {version: v1.21.4}}}\n"], Some("v1.21.4")),
-        (&["apiVersion: v1\nkind: ConfigMap\nmetadata: {name: machinepool-21-0-0}\ndata:\n  spec:\n    replicas: 3\n    template: {spec: {version: v1.21.4}}\n"], Some("v1.21.4")),
-        (&["apiVersion: v1\nkind: ConfigMap\ndata:\n  spec: |\n    template: {spec: {version: v1.21.4}}\n"], Some("v1.21.4")),
-        (&["apiVersion: v1\nkind: ConfigMap\ndata:\n  mp.yaml: |\n    kind: MachinePool\n    spec: {template: {spec: {version: v1.21.4}}}\n"], Some("v1.21.4")),
+        (
+            &[
+                "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: machinepool-21-0-0}\ndata:\n  spec:\n    replicas: 3\n    template: {spec: {version: v1.21.4}}\n",
+            ],
+            Some("v1.21.4"),
+        ),
+        (
+            &[
+                "apiVersion: v1\nkind: ConfigMap\ndata:\n  spec: |\n    template: {spec: {version: v1.21.4}}\n",
+            ],
+            Some("v1.21.4"),
+        ),
+        (
+            &[
+                "apiVersion: v1\nkind: ConfigMap\ndata:\n  mp.yaml: |\n    kind: MachinePool\n    spec: {template: {spec: {version: v1.21.4}}}\n",
+            ],
+            Some("v1.21.4"),
+        ),
         (&["kind: KubeadmControlPlane\nspec: {version: \"${K8S}\"}\n"], Some("v1.29.9")),
         (&["kind: Deployment\nspec: {version: v1.30.2}\n"], None),
     ];
     for (texts, expected) in cases {
-        let paths: Vec<String> = (0..texts.len()).map(|index| format!("aws/v1.0.0/base/{index}.yaml")).collect();
-        let mut files: Vec<(&str, &str)> = paths.iter().map(String::as_str).zip(texts.iter().copied()).collect();
+        let paths: Vec<String> =
+            (0..texts.len()).map(|index| format!("aws/v1.0.0/base/{index}.yaml")).collect();
+        let mut files: Vec<(&str, &str)> =
+            paths.iter().map(String::as_str).zip(texts.iter().copied()).collect();
         files.push(("aws/v1.0.0/capstan.yaml", "variables: {K8S: v1.29.9}\n"));
         let catalogue = read(&files);
         let found = catalogue.releases()[0].kubernetes.as_ref().map(KubernetesVersion::as_str);
         assert_eq!(found, expected, "{texts:?}");
     }
-    let catalogue = read(&[("aws/v1.0.0/base/a.yaml", "kind: KubeadmControlPlane\nspec: {version: \"${K8S:=v1.28.1}\"}\n")]);
+    let catalogue = read(&[(
+        "aws/v1.0.0/base/a.yaml",
+        "kind: KubeadmControlPlane\nspec: {version: \"${K8S:=v1.28.1}\"}\n",
+    )]);
     assert_eq!(catalogue.releases()[0].kubernetes.as_ref().unwrap().as_str(), "v1.28.1");
 }
 
@@ -125,9 +151,14 @@ fn a_release_that_lies_twice_is_found_where_it_is_in_use() {
 
 #[test]
 fn a_provider_is_found_by_path_by_name_and_by_infrastructure() {
-    let object = |kind: &str| format!("apiVersion: infrastructure.cluster.x-k8s.io/v1beta1\nkind: {kind}\nmetadata: {{name: a}}\n");
+    let object = |kind: &str| {
+        format!("apiVersion: infrastructure.cluster.x-k8s.io/v1beta1\nkind: {kind}\nmetadata: {{name: a}}\n")
+    };
     let catalogue = read(&[
-        ("providers/capa/v1.0.0/base/a.yaml", &(object("AWSCluster") + "---\n" + &object("AWSMachineTemplate"))),
+        (
+            "providers/capa/v1.0.0/base/a.yaml",
+            &(object("AWSCluster") + "---\n" + &object("AWSMachineTemplate")),
+        ),
         ("providers/capo/v1.0.0/base/a.yaml", &object("OpenStackCluster")),
         ("a/same/v1.0.0/base/a.yaml", "kind: A\n"),
         ("b/same/v1.0.0/base/a.yaml", "kind: A\n"),
@@ -138,7 +169,11 @@ fn a_provider_is_found_by_path_by_name_and_by_infrastructure() {
     assert_eq!(found("same"), None, "two have that name");
     let with = |kinds: &[&str]| {
         let kinds = kinds.iter().map(|kind| (*kind).to_owned()).collect();
-        catalogue.providers_with(&kinds).into_iter().map(|provider| provider.name().to_owned()).collect::<Vec<_>>()
+        catalogue
+            .providers_with(&kinds)
+            .into_iter()
+            .map(|provider| provider.name().to_owned())
+            .collect::<Vec<_>>()
     };
     assert_eq!(with(&["AWSCluster", "AWSMachineTemplate"]), ["capa"]);
     assert_eq!(with(&["AWSCluster", "AWSMachinePool"]), ["capa"]);

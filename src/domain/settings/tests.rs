@@ -14,7 +14,10 @@ fn path(text: &str) -> RepoPath {
 }
 
 fn rules() -> RuleIds {
-    RuleIds { known: vec!["component-downgrade", "kubernetes-minor-skip", "removes-cluster"], fixed: vec!["removes-cluster"] }
+    RuleIds {
+        known: vec!["component-downgrade", "kubernetes-minor-skip", "removes-cluster"],
+        fixed: vec!["removes-cluster"],
+    }
 }
 
 fn repository(text: &str) -> Result<RepositorySettings, String> {
@@ -100,34 +103,97 @@ fn what_is_not_written_has_its_default() {
 fn a_mistake_is_told_with_its_place_and_the_nearest_right_word() {
     let cases = [
         ("modus: propose", "1:1: unknown key `modus`; did you mean `mode`?"),
-        ("mode: observ", "1:7: `mode` must be propose or observe, found the string \"observ\"; did you mean `observe`?"),
+        (
+            "mode: observ",
+            "1:7: `mode` must be propose or observe, found the string \"observ\"; did you mean `observe`?",
+        ),
         ("mode: 3", "1:7: `mode` must be propose or observe, found the number 3"),
         ("mode: [propose]", "1:7: `mode` must be one word, found a list"),
         ("mode: propose\nmode: observe", "2:1: the key `mode` stands twice"),
-        ("mode: propose\n---\nmode: observe\n", "3:1: a second document starts here; the file must hold one only"),
-        ("upgrade:\n  proposals:\n    opne: 3\n", "3:5: unknown key `opne` in `upgrade.proposals`; did you mean `open`?"),
-        ("upgrade:\n  limit: 3\n", "2:3: unknown key `limit` in `upgrade`; known: conflicts, whenReleaseUnknown, fields, proposals"),
-        ("upgrade: {proposals: {open: many}}", "1:29: `upgrade.proposals.open` must be a whole number from 0 to 10000, found the string \"many\""),
-        ("upgrade: {proposals: {open: \"20\"}}", "1:29: `upgrade.proposals.open` must be a whole number from 0 to 10000, found the string \"20\""),
-        ("upgrade: {proposals: {open: -2}}", "1:29: `upgrade.proposals.open` must be a whole number from 0 to 10000, found the number -2"),
-        ("upgrade: {proposals: {open: 1.5}}", "1:29: `upgrade.proposals.open` must be a whole number from 0 to 10000, found the number 1.5"),
-        ("preflight: {timeout_seconds: 0}", "1:30: `preflight.timeout_seconds` must be a whole number from 1 to 3600, found the number 0"),
-        ("preflight: {timeoutSeconds: 5}", "1:13: unknown key `timeoutSeconds` in `preflight`; did you mean `timeout_seconds`?"),
+        (
+            "mode: propose\n---\nmode: observe\n",
+            "3:1: a second document starts here; the file must hold one only",
+        ),
+        (
+            "upgrade:\n  proposals:\n    opne: 3\n",
+            "3:5: unknown key `opne` in `upgrade.proposals`; did you mean `open`?",
+        ),
+        (
+            "upgrade:\n  limit: 3\n",
+            "2:3: unknown key `limit` in `upgrade`; known: conflicts, whenReleaseUnknown, fields, proposals",
+        ),
+        (
+            "upgrade: {proposals: {open: many}}",
+            "1:29: `upgrade.proposals.open` must be a whole number from 0 to 10000, found the string \"many\"",
+        ),
+        (
+            "upgrade: {proposals: {open: \"20\"}}",
+            "1:29: `upgrade.proposals.open` must be a whole number from 0 to 10000, found the string \"20\"",
+        ),
+        (
+            "upgrade: {proposals: {open: -2}}",
+            "1:29: `upgrade.proposals.open` must be a whole number from 0 to 10000, found the number -2",
+        ),
+        (
+            "upgrade: {proposals: {open: 1.5}}",
+            "1:29: `upgrade.proposals.open` must be a whole number from 0 to 10000, found the number 1.5",
+        ),
+        (
+            "preflight: {timeout_seconds: 0}",
+            "1:30: `preflight.timeout_seconds` must be a whole number from 1 to 3600, found the number 0",
+        ),
+        (
+            "preflight: {timeoutSeconds: 5}",
+            "1:13: unknown key `timeoutSeconds` in `preflight`; did you mean `timeout_seconds`?",
+        ),
         ("upgrade: 5", "1:10: `upgrade` must be a mapping, found the number 5"),
         ("upgrade:\n  fields: {kind: A}\n", "2:11: `upgrade.fields` must be a list, found a mapping"),
-        ("upgrade:\n  fields:\n    - {kind: A, path: /spec}\n", "3:7: `upgrade.fields[0]` lacks the key `owner`"),
-        ("upgrade:\n  fields:\n    - {kind: A, path: spec.replicas, owner: live}\n", "3:23: `upgrade.fields[0].path`: `spec.replicas` is not a JSON Pointer to a field, such as /spec/replicas"),
-        ("clusters:\n  rules:\n    - match: gauss/*\n      trak: minor\n", "4:7: unknown key `trak` in `clusters.rules[0]`; did you mean `track`?"),
-        ("clusters: {paths: [\"/gauss\"]}", "1:20: `clusters.paths[0]`: `/gauss` is not a pattern over paths: it must neither begin nor end with `/`; paths are relative to the repository's root"),
-        ("clusters: {base: ../x}", "1:18: `clusters.base`: `../x` is not a folder inside a cluster's folder (a name, or `.`)"),
+        (
+            "upgrade:\n  fields:\n    - {kind: A, path: /spec}\n",
+            "3:7: `upgrade.fields[0]` lacks the key `owner`",
+        ),
+        (
+            "upgrade:\n  fields:\n    - {kind: A, path: spec.replicas, owner: live}\n",
+            "3:23: `upgrade.fields[0].path`: `spec.replicas` is not a JSON Pointer to a field, such as /spec/replicas",
+        ),
+        (
+            "clusters:\n  rules:\n    - match: gauss/*\n      trak: minor\n",
+            "4:7: unknown key `trak` in `clusters.rules[0]`; did you mean `track`?",
+        ),
+        (
+            "clusters: {paths: [\"/gauss\"]}",
+            "1:20: `clusters.paths[0]`: `/gauss` is not a pattern over paths: it must neither begin nor end with `/`; paths are relative to the repository's root",
+        ),
+        (
+            "clusters: {base: ../x}",
+            "1:18: `clusters.base`: `../x` is not a folder inside a cluster's folder (a name, or `.`)",
+        ),
         ("clusters: {overlay: .}", "1:12: `clusters.overlay` must be a folder of its own, found `.`"),
-        ("clusters: {overlay: base}", "1:12: `clusters.overlay` (base) and `clusters.base` (base) must lie apart"),
-        ("policy:\n  kubernetes-minor-skp: error\n", "2:3: `policy`: there is no rule `kubernetes-minor-skp`; did you mean `kubernetes-minor-skip`?"),
-        ("policy: {removes-cluster: off}", "1:10: `policy`: the rule `removes-cluster` is always an error; leave it out"),
-        ("policy: {component-downgrade: maybe}", "1:31: `policy.component-downgrade` must be error, warning or off, found the string \"maybe\""),
+        (
+            "clusters: {overlay: base}",
+            "1:12: `clusters.overlay` (base) and `clusters.base` (base) must lie apart",
+        ),
+        (
+            "policy:\n  kubernetes-minor-skp: error\n",
+            "2:3: `policy`: there is no rule `kubernetes-minor-skp`; did you mean `kubernetes-minor-skip`?",
+        ),
+        (
+            "policy: {removes-cluster: off}",
+            "1:10: `policy`: the rule `removes-cluster` is always an error; leave it out",
+        ),
+        (
+            "policy: {component-downgrade: maybe}",
+            "1:31: `policy.component-downgrade` must be error, warning or off, found the string \"maybe\"",
+        ),
         ("consumers: [acme]", "1:13: `consumers[0]`: `acme` is not a repository (owner/name)"),
-        ("commands: {prefix: capstan}", "1:20: `commands.prefix`: `capstan` is not a command prefix (`/` and then letters, digits, `-` or `_`)"),
-        ("managementClusters:\n  - name: a\n    uid: 6f1c\n", "3:10: `managementClusters[0].uid`: `6f1c` is not the UID of a namespace (`kubectl get namespace kube-system -o jsonpath={.metadata.uid}`)"),
+        (
+            "commands: {prefix: capstan}",
+            "1:20: `commands.prefix`: `capstan` is not a command prefix (`/` and then letters, digits, `-` or `_`)",
+        ),
+        (
+            "managementClusters:\n  - name: a\n    uid: 6f1c\n",
+            "3:10: `managementClusters[0].uid`: `6f1c` is not the UID of a namespace (`kubectl get namespace kube-system -o jsonpath={.metadata.uid}`)",
+        ),
         ("- mode", "1:1: the file must be a mapping, found a list"),
     ];
     for (text, expected) in cases {
@@ -140,7 +206,10 @@ fn a_mistake_is_told_with_its_place_and_the_nearest_right_word() {
 fn two_management_clusters_of_one_name_or_uid_are_refused_at_the_second() {
     let text = "managementClusters:\n  - name: a\n    uid: 6f1c2d3e-0000-4a5b-8c9d-0123456789ab\n  - name: NAME\n    uid: UID\n";
     let same_name = text.replace("NAME", "a").replace("UID", "7f1c2d3e-0000-4a5b-8c9d-0123456789ab");
-    assert_eq!(repository(&same_name).unwrap_err(), ".capstan.yaml:4:5: two management clusters are named `a`");
+    assert_eq!(
+        repository(&same_name).unwrap_err(),
+        ".capstan.yaml:4:5: two management clusters are named `a`"
+    );
     let same_uid = text.replace("NAME", "b").replace("UID", "6f1c2d3e-0000-4a5b-8c9d-0123456789ab");
     assert_eq!(repository(&same_uid).unwrap_err(), ".capstan.yaml:5:5: `a` and `b` have the same uid");
 }
@@ -160,8 +229,12 @@ fn a_clusters_record_is_read_with_and_without_the_lines_for_kustomize() {
     assert_eq!(settings.track, Some(Track::Patch));
     assert_eq!(settings.variables["MODE"], "0644", "a variable is the text that was written");
     assert_eq!(settings.variables["FLAG"], "yes");
-    let tombstone =
-        Tombstone { group: None, kind: "MachineDeployment".into(), namespace: None, name: "peu01-md-0".into() };
+    let tombstone = Tombstone {
+        group: None,
+        kind: "MachineDeployment".into(),
+        namespace: None,
+        name: "peu01-md-0".into(),
+    };
     assert_eq!(settings.delete, Deletion::Objects(vec![tombstone]));
     assert_eq!(cluster("delete: cluster").unwrap().delete, Deletion::Cluster);
     assert_eq!(cluster("delete: []").unwrap(), ClusterSettings::default());
@@ -172,13 +245,22 @@ fn mistakes_in_a_clusters_files_are_told_likewise() {
     let cases = [
         ("relase: aws/v21.0.0", "1:1: unknown key `relase`; did you mean `release`?"),
         ("release: aws/latest", "1:10: `release`: `aws/latest` is not a release such as aws/v21.0.0"),
-        ("releaseTree: 9d1f", "1:14: `releaseTree`: `9d1f` is not a Git object id (40 or 64 lowercase hex digits)"),
+        (
+            "releaseTree: 9d1f",
+            "1:14: `releaseTree`: `9d1f` is not a Git object id (40 or 64 lowercase hex digits)",
+        ),
         ("kind: Cluster", "1:7: `kind` must be `ClusterSettings`, found the string \"Cluster\""),
         ("variables: {A: [1]}", "1:16: `variables.A` must be text, found a list"),
         ("variables: {A: }", "1:14: `variables.A` must be text (`\"\"` for empty text), found nothing"),
-        ("delete: all", "1:9: `delete` must be a list of tombstones (`- {kind: MachineDeployment, name: peu01-md-0}`) or the word `cluster`, found the string \"all\""),
-        ("delete:\n  - {kind: A, nam: b}\n", "2:14: unknown key `nam` in `delete[0]`; did you mean `name`?"),
-        ("hold: {reason: audit}", "1:1: unknown key `hold`; known: apiVersion, kind, metadata, release, releaseTree, track, variables, delete"),
+        (
+            "delete: all",
+            "1:9: `delete` must be a list of tombstones (`- {kind: MachineDeployment, name: peu01-md-0}`) or the word `cluster`, found the string \"all\"",
+        ),
+        ("delete:\n  - {kind: A, nam: b}\n", "2:15: unknown key `nam` in `delete[0]`; did you mean `name`?"),
+        (
+            "hold: {reason: audit}",
+            "1:1: unknown key `hold`; known: apiVersion, kind, metadata, release, releaseTree, track, variables, delete",
+        ),
     ];
     for (text, expected) in cases {
         let told = cluster(text).map(|_| "nothing".to_owned()).unwrap_or_else(|error| error);
@@ -187,14 +269,18 @@ fn mistakes_in_a_clusters_files_are_told_likewise() {
     let cases = [
         ("hold: {until: 2026-12-01}", "1:7: `hold` lacks the key `reason`"),
         ("hold: {reason: \" \"}", "1:8: `hold.reason` must not be empty"),
-        ("hold: {reason: a, until: 2026-13-01}", "1:26: `hold.until`: `2026-13-01` is not a date such as 2026-12-01"),
+        (
+            "hold: {reason: a, until: 2026-13-01}",
+            "1:26: `hold.until`: `2026-13-01` is not a date such as 2026-12-01",
+        ),
         ("release: aws/v1.0.0", "1:1: unknown key `release`; known: apiVersion, kind, metadata, hold, track"),
     ];
     for (text, expected) in cases {
         let told = overlay(text).map(|_| "nothing".to_owned()).unwrap_or_else(|error| error);
         assert_eq!(told, format!("gauss/peu01/overlay/capstan.yaml:{expected}"), "{text}");
     }
-    let release = ReleaseSettings::read(&path("aws/v21.0.0/capstan.yaml"), "variables: {K8S: v1.30.2}").unwrap();
+    let release =
+        ReleaseSettings::read(&path("aws/v21.0.0/capstan.yaml"), "variables: {K8S: v1.30.2}").unwrap();
     assert_eq!(release.variables["K8S"], "v1.30.2");
 }
 
@@ -236,9 +322,11 @@ fn a_cluster_claimed_by_two_management_clusters_is_an_error_at_the_second_claim(
     let text = "managementClusters:\n  - name: a\n    uid: 6f1c2d3e-0000-4a5b-8c9d-0123456789ab\n    clusters: ['gauss/*']\n  \
                 - name: b\n    uid: 7f1c2d3e-0000-4a5b-8c9d-0123456789ab\n    clusters: ['euler/*', '*/peu01']\n";
     let settings = repository(text).unwrap();
-    let clusters: Vec<ClusterId> =
-        ["gauss/peu01", "gauss/peu02", "euler/peu01", "noether/peu02"].map(|id| ClusterId::new(path(id))).into();
-    let claimed = |index: usize| settings.claimed_by(&clusters[index]).map(|mc| mc.map(|mc| mc.name.as_str()));
+    let clusters: Vec<ClusterId> = ["gauss/peu01", "gauss/peu02", "euler/peu01", "noether/peu02"]
+        .map(|id| ClusterId::new(path(id)))
+        .into();
+    let claimed =
+        |index: usize| settings.claimed_by(&clusters[index]).map(|mc| mc.map(|mc| mc.name.as_str()));
     assert_eq!(claimed(1), Ok(Some("a")));
     assert_eq!(claimed(2), Ok(Some("b")));
     assert_eq!(claimed(3), Ok(None));
@@ -254,7 +342,8 @@ fn a_cluster_claimed_by_two_management_clusters_is_an_error_at_the_second_claim(
 #[test]
 fn a_record_is_written_and_everything_else_stays() {
     let file = path("gauss/peu01/capstan.yaml");
-    let (release, tree) = (ReleaseId::from_path("aws/v22.0.0"), crate::tree::TreeId::parse(&"ab".repeat(20)).unwrap());
+    let (release, tree) =
+        (ReleaseId::from_path("aws/v22.0.0"), crate::tree::TreeId::parse(&"ab".repeat(20)).unwrap());
     let write = |text: Option<&str>| record_release(&file, text, "peu01", &release, Some(&tree));
     let made = write(None).unwrap();
     assert_eq!(
