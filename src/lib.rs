@@ -1,1 +1,33 @@
-//! x
+//! Capstan upgrades fleets of Kubernetes clusters kept in Git as Cluster API objects.
+//!
+//! # The map
+//!
+//! | room | owns | may import |
+//! |---|---|---|
+//! | `capstan_domain` | the pure heart: merging, planning, judging, rendering | nothing of this package |
+//! | [`app`] | use cases: gather facts, ask the domain, perform effects | `domain` |
+//! | [`git`] | a mirror of a repository and snapshots of its trees | `app`, `domain` |
+//! | [`github`] | App authentication, GitHub's calls, webhook payload -> event | `app`, `domain` |
+//! | [`database`] | deliveries, jobs, proposals, campaigns, audit | `app`, `domain` |
+//! | [`server`] | webhook intake, pages, health, metrics | `app`, `domain` |
+//! | [`cli`] | arguments and the subcommands | `app`, `domain`, `config` |
+//! | [`forge`] | a GitHub stand-in for tests and the demo | nothing of this package |
+//! | [`config`], [`telemetry`] | validated settings of the bot; tracing and metrics | nothing of this package |
+//! | `main.rs` | wires them: the only place that knows every room | all |
+//!
+//! # The rule
+//!
+//! Arrows run one way: `domain <- app <- {git, github, database}`, `{server, cli}` call `app`,
+//! adapters never import one another. `tests/suite/house.rs` reads the imports and fails when one
+//! breaks it.
+
+pub mod app;
+pub mod cli;
+pub mod config;
+pub mod database;
+#[cfg(feature = "demo")]
+pub mod forge;
+pub mod git;
+pub mod github;
+pub mod server;
+pub mod telemetry;

@@ -1,1 +1,5 @@
-//! suite
+//! One binary for all integration tests: compiling and linking once is what keeps them quick.
+
+mod dependencies;
+mod git;
+mod house;

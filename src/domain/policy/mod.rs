@@ -1,1 +1,78 @@
-//! To be written.
+//! Rules: one a file behind one trait, and their catalogue.
+//!
+//! Owns what is judged, how bad it is, and why. A rule sees [`Facts`], plain values of one cluster
+//! before and after, and adds [`Verdict`]s; the settings then have their say on severity.
+//!
+//! Deliberately absent: loading anything, and the decision what a finding leads to (exit code,
+//! check, draft): that is for whoever asked.
+
+mod rule;
+mod severities;
+
+use std::collections::BTreeSet;
+
+pub use rule::{
+    About, AppliedBy, Change, Example, Facts, Occasion, ReleaseFacts, ReleaseStep, Rule, Spot, Verdict,
+};
+pub use severities::{Level, Severities, SeverityRefused};
+
+use crate::finding::{Finding, Severity};
+use crate::object::{FieldPath, ObjectId};
+
+/// Every rule, by id.
+pub fn catalogue() -> &'static [&'static dyn Rule] {
+    &[]
+}
+
+/// The rule of that id.
+pub fn rule(id: &str) -> Option<&'static dyn Rule> {
+    catalogue().iter().copied().find(|rule| rule.about().id == id)
+}
+
+/// Every rule's id, ordered.
+pub fn ids() -> impl Iterator<Item = &'static str> {
+    catalogue().iter().map(|rule| rule.about().id)
+}
+
+/// What the rules say of one cluster before and after, ordered by file, line (none last) and path.
+/// Findings of the merge are not among them.
+pub fn judge(facts: &Facts<'_>, severities: &Severities) -> Vec<Finding> {
+    let mut verdicts = Vec::new();
+    for rule in catalogue() {
+        if severities.of(rule.about().id).is_some() {
+            rule.judge(facts, &mut verdicts);
+        }
+    }
+    let mut findings: Vec<Finding> = verdicts
+        .into_iter()
+        .filter_map(|verdict| {
+            let severity = severities.of(verdict.rule.id)?;
+            Some(verdict.into_finding(severity))
+        })
+        .collect();
+    sort(&mut findings);
+    findings
+}
+
+/// Orders findings by file, line (none last) and path, as reports show them.
+pub fn sort(findings: &mut [Finding]) {
+    findings.sort_by(|a, b| {
+        let key = |f: &Finding| (f.file.is_none(), f.file.clone(), f.line.is_none(), f.line, f.column);
+        key(a).cmp(&key(b)).then_with(|| a.path.cmp(&b.path)).then_with(|| a.rule.cmp(b.rule))
+    });
+}
+
+/// The errors in `after` that `before` does not have, compared by rule, object and path: the ones
+/// that decide a check.
+pub fn new_errors<'a>(before: &[Finding], after: &'a [Finding]) -> Vec<&'a Finding> {
+    type Key<'k> = (&'static str, Option<&'k ObjectId>, Option<&'k FieldPath>);
+    fn key(finding: &Finding) -> Key<'_> {
+        (finding.rule, finding.object.as_ref(), finding.path.as_ref())
+    }
+    let known: BTreeSet<Key<'_>> =
+        before.iter().filter(|finding| finding.severity == Severity::Error).map(key).collect();
+    after
+        .iter()
+        .filter(|finding| finding.severity == Severity::Error && !known.contains(&key(finding)))
+        .collect()
+}

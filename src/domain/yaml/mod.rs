@@ -6,8 +6,28 @@
 //!
 //! Deliberately absent: pretty-printing of what was not touched, and guesses.
 
+mod batch;
+mod change;
+mod edit;
+mod file;
+mod flow;
+mod gate;
+mod layout;
+pub mod limits;
+mod literal;
+mod meaning;
 mod node;
+mod read;
+pub mod scalar;
+mod source;
+mod splicer;
+mod write;
 
+pub use edit::{DocumentEdit, Edit, EditRefused, edit};
+pub use file::{YamlError, YamlFile};
+pub use meaning::same_meaning;
 pub use node::{Document, Entry, Node, NodeKind, Position, Scalar, ScalarStyle, Span};
+
+pub use write::write;
 
 pub use serde_json::Value;

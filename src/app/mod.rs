@@ -1,0 +1,7 @@
+//! Use cases: gather facts, ask the domain, perform effects.
+//!
+//! Nothing is decided here that a pure function could decide, and nothing of GitHub's, Git's or the
+//! database's own words gets past [`ports`].
+
+pub mod intake;
+pub mod ports;

@@ -1,0 +1,38 @@
+//! What the use cases need from outside: a code host, a mirror of its repositories, records, a clock.
+//!
+//! The adapters (`github`, `git`, `database`) implement these traits and know nothing of one another;
+//! `main` wires them. Expected outcomes (a pull request that exists already, a reference that moved)
+//! are values here, not errors.
+
+mod code_host;
+mod fleet;
+mod mirror;
+mod queue;
+mod records;
+
+pub use code_host::{
+    Annotation, AnnotationLevel, BranchHead, CheckConclusion, CheckRun, CodeHost, CodeHostError, Comment,
+    CommitMetadata, CreatedPullRequest, CreatedReference, Installation, MergeQueueState, MovedReference,
+    NewCheckRun, NewPullRequest, NewTreeEntry, Permission, PlacedComment, PullRequest, PullRequestEdit,
+    PullRequestState, Reaction, Repository, RepositoryName, ReviewDecision,
+};
+pub use fleet::{Fleet, FleetCluster, FleetJob, FleetRepository, FleetView, JobCounts, JobState};
+pub use mirror::{CommitTrailers, Mirror, MirrorError, Snapshot};
+pub use queue::{Cause, ClaimedJob, CommentHint, DeadJob, Fate, Hints, JobRequest, Jobs, Lease};
+pub use records::{AuditEntry, CheckRecord, ProposalRecord, Records, RecordsError};
+
+/// What time it is. A port, so that decisions about limits and holds can be tested.
+pub trait Clock: Send + Sync {
+    /// Now, in UTC.
+    fn now(&self) -> jiff::Timestamp;
+}
+
+/// The machine's clock.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> jiff::Timestamp {
+        jiff::Timestamp::now()
+    }
+}

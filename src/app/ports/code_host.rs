@@ -1,0 +1,562 @@
+//! The calls that Capstan makes to GitHub, in its words.
+
+use std::fmt;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use capstan_domain::tree::{BlobId, CommitId, RepoPath, TreeId};
+
+/// `owner/name`, checked when parsed.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RepositoryName {
+    owner: String,
+    name: String,
+}
+
+impl RepositoryName {
+    /// Reads `owner/name`; `None` where it is not two parts of letters, digits, `-`, `_` and `.`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (owner, name) = text.split_once('/')?;
+        let good = |part: &str| {
+            !part.is_empty()
+                && part != "."
+                && part != ".."
+                && part.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
+        };
+        (good(owner) && good(name)).then(|| Self { owner: owner.to_owned(), name: name.to_owned() })
+    }
+
+    /// The owner: a user or an organisation.
+    pub fn owner(&self) -> &str {
+        &self.owner
+    }
+
+    /// The repository's own name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl fmt::Display for RepositoryName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.owner, self.name)
+    }
+}
+
+/// An installation of the App.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Installation {
+    /// GitHub's id.
+    pub id: u64,
+    /// Suspended by its owner: nothing is done there.
+    pub suspended: bool,
+}
+
+/// A repository that an installation may use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repository {
+    /// GitHub's id: survives a rename, and is the key of all records.
+    pub id: u64,
+    /// The installation that gives access.
+    pub installation: u64,
+    /// Its present name.
+    pub name: RepositoryName,
+    /// The branch that proposals aim at.
+    pub default_branch: String,
+    /// Archived repositories are read-only.
+    pub archived: bool,
+    /// GraphQL id.
+    pub node_id: String,
+    /// URL for git over HTTP, without credentials.
+    pub clone_url: String,
+    /// URL for people.
+    pub html_url: String,
+}
+
+/// A pull request as GitHub shows it now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PullRequest {
+    /// Number in its repository.
+    pub number: u64,
+    /// Open, closed or merged.
+    pub state: PullRequestState,
+    /// Title.
+    pub title: String,
+    /// Body; empty where there is none.
+    pub body: String,
+    /// Who opened it.
+    pub author: String,
+    /// Draft.
+    pub draft: bool,
+    /// Branch of the head.
+    pub head_branch: String,
+    /// Commit of the head.
+    pub head: CommitId,
+    /// The head stands in the same repository, not in a fork.
+    pub head_in_repository: bool,
+    /// Branch it aims at.
+    pub base_branch: String,
+    /// Commit of that branch as the pull request last saw it.
+    pub base: CommitId,
+    /// GitHub's test merge (or the merge commit once merged); `None` while computed, and on conflict.
+    pub merge_commit: Option<CommitId>,
+    /// Whether it merges without conflict; `None` while GitHub computes.
+    pub mergeable: Option<bool>,
+    /// Auto-merge is on.
+    pub auto_merge: bool,
+    /// Names of its labels.
+    pub labels: Vec<String>,
+    /// When it was opened.
+    pub created_at: jiff::Timestamp,
+    /// When it was closed or merged.
+    pub closed_at: Option<jiff::Timestamp>,
+    /// URL for people.
+    pub html_url: String,
+    /// GraphQL id.
+    pub node_id: String,
+}
+
+/// State of a pull request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PullRequestState {
+    /// Open.
+    Open,
+    /// Closed without a merge.
+    Closed,
+    /// Merged.
+    Merged,
+}
+
+/// What reviewers and the queue say, in one GraphQL read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MergeQueueState {
+    /// The reviewers' verdict.
+    pub review: ReviewDecision,
+    /// In a merge queue.
+    pub queued: bool,
+    /// Auto-merge is on.
+    pub auto_merge: bool,
+}
+
+/// The reviewers' verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ReviewDecision {
+    /// Nobody decided, or no review is asked for.
+    None,
+    /// Approved.
+    Approved,
+    /// Changes were asked for.
+    ChangesRequested,
+}
+
+/// Head of a branch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BranchHead {
+    /// Name without `refs/heads/`.
+    pub branch: String,
+    /// Its commit.
+    pub commit: CommitId,
+}
+
+/// One changed file of a new tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NewTreeEntry {
+    /// A file's new text.
+    Write {
+        /// Where.
+        path: RepoPath,
+        /// The text.
+        text: String,
+        /// Keep the executable bit.
+        executable: bool,
+    },
+    /// A file that goes.
+    Delete {
+        /// Where.
+        path: RepoPath,
+    },
+}
+
+/// A commit to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommitMetadata {
+    /// The whole message with trailers. No author is sent, so that GitHub signs the commit.
+    pub message: String,
+    /// Its content.
+    pub tree: TreeId,
+    /// Its parents.
+    pub parents: Vec<CommitId>,
+}
+
+/// What came of creating a reference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CreatedReference {
+    /// Created.
+    Created,
+    /// Somebody was there first: read it and think again.
+    Exists,
+    /// A ruleset or a lacking permission refuses it.
+    Refused,
+}
+
+/// What came of moving a reference.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MovedReference {
+    /// Moved.
+    Moved,
+    /// It was not where it was expected: somebody pushed.
+    Elsewhere,
+    /// A ruleset or a lacking permission refuses it, in GitHub's words (at most 512 characters).
+    Refused(String),
+}
+
+/// A pull request to be opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewPullRequest {
+    /// Title, at most 256 characters.
+    pub title: String,
+    /// Body, at most 65,536 characters.
+    pub body: String,
+    /// Branch of the head, in the same repository.
+    pub head_branch: String,
+    /// Branch it aims at.
+    pub base_branch: String,
+    /// Open as a draft (falls back to a ready one where the plan has no drafts).
+    pub draft: bool,
+}
+
+/// What came of opening a pull request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CreatedPullRequest {
+    /// Opened.
+    Created(Box<PullRequest>),
+    /// One is open for that branch already: read it and think again.
+    Exists,
+    /// Nothing lies between base and head.
+    NothingBetween,
+}
+
+/// What to change of a pull request; `None` leaves a field as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PullRequestEdit {
+    /// New title.
+    pub title: Option<String>,
+    /// New body.
+    pub body: Option<String>,
+    /// Close it.
+    pub close: bool,
+}
+
+/// A comment on a pull request or an issue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Comment {
+    /// GitHub's id.
+    pub id: u64,
+    /// Who wrote it.
+    pub author: String,
+    /// Whether the author is an App or another bot.
+    pub by_bot: bool,
+    /// Its text.
+    pub body: String,
+    /// When it was written.
+    pub created_at: jiff::Timestamp,
+}
+
+/// A comment, and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlacedComment {
+    /// Number of the pull request or issue (the end of GitHub's `issue_url`).
+    pub number: u64,
+    /// It stands on a pull request (GitHub's `html_url` has `/pull/`).
+    pub on_pull_request: bool,
+    /// The comment.
+    pub comment: Comment,
+}
+
+/// A person's right in a repository.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Permission {
+    /// Nothing.
+    None,
+    /// Read (triage included).
+    Read,
+    /// Write (maintain included).
+    Write,
+    /// Administration.
+    Admin,
+}
+
+/// A reaction to a comment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reaction {
+    /// Seen and being done.
+    Eyes,
+    /// Done.
+    ThumbsUp,
+    /// Not understood, or not allowed.
+    Confused,
+}
+
+/// A check run to be reported.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewCheckRun {
+    /// `capstan` or `capstan/rollout`.
+    pub name: String,
+    /// The commit judged.
+    pub head: CommitId,
+    /// What it concludes; `None` while in progress.
+    pub conclusion: Option<CheckConclusion>,
+    /// One line.
+    pub title: String,
+    /// Markdown, at most 65,535 characters.
+    pub summary: String,
+    /// Places in files; the adapter sends them in calls of at most 50.
+    pub annotations: Vec<Annotation>,
+    /// Identifies the content judged: the same content needs no second call.
+    pub external_id: String,
+}
+
+/// A check run that exists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckRun {
+    /// GitHub's id.
+    pub id: u64,
+    /// Its name.
+    pub name: String,
+    /// What it judged, as Capstan said then.
+    pub external_id: String,
+    /// Its conclusion, once there is one.
+    pub conclusion: Option<CheckConclusion>,
+}
+
+/// Conclusion of a check run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CheckConclusion {
+    /// Nothing stands against it.
+    Success,
+    /// GitHub lets it pass.
+    Neutral,
+    /// Must not be merged.
+    Failure,
+    /// A person must do something.
+    ActionRequired,
+}
+
+/// A finding at a place in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Annotation {
+    /// The file, as it stands in the judged commit.
+    pub path: RepoPath,
+    /// Line in that commit, from 1.
+    pub line: u32,
+    /// Column, from 1.
+    pub column: Option<u32>,
+    /// Level.
+    pub level: AnnotationLevel,
+    /// At most 255 characters.
+    pub title: String,
+    /// At most 64 KB.
+    pub message: String,
+}
+
+/// Level of an annotation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AnnotationLevel {
+    /// A warning.
+    Warning,
+    /// An error.
+    Failure,
+    /// A remark.
+    Notice,
+}
+
+/// Why a call failed; outcomes that are expected are not here.
+#[derive(Debug, thiserror::Error)]
+pub enum CodeHostError {
+    /// Not reachable, timed out, or 5xx after retries: worth another try later.
+    #[error("GitHub does not answer ({doing}): {reason}")]
+    Unreachable {
+        /// What was being done.
+        doing: String,
+        /// What was seen; never holds a secret.
+        reason: String,
+    },
+    /// A primary or secondary rate limit: wait that long.
+    #[error("GitHub asks to wait {} s ({doing})", retry_after.as_secs())]
+    RateLimited {
+        /// What was being done.
+        doing: String,
+        /// How long to wait.
+        retry_after: Duration,
+    },
+    /// Not there, or not visible to this installation.
+    #[error("GitHub knows nothing of it, or the installation may not see it ({doing})")]
+    NotFound {
+        /// What was being done.
+        doing: String,
+    },
+    /// The App lacks a permission, or its credentials are wrong.
+    #[error("GitHub refuses the App ({doing}): {reason}")]
+    Forbidden {
+        /// What was being done.
+        doing: String,
+        /// GitHub's message, at most 512 characters.
+        reason: String,
+    },
+    /// Any other answer: a fault of Capstan's or a change of GitHub's.
+    #[error("unexpected answer of GitHub ({doing}): {status} {reason}")]
+    Unexpected {
+        /// What was being done.
+        doing: String,
+        /// HTTP status.
+        status: u16,
+        /// GitHub's message, at most 512 characters.
+        reason: String,
+    },
+}
+
+/// GitHub, as far as Capstan needs it. Every method is one call (two where it says so), honours
+/// `Retry-After`, retries reads on 5xx a few times with backoff and jitter, and never retries a write
+/// whose fate is unknown: the caller reads what exists and decides again.
+#[async_trait]
+pub trait CodeHost: Send + Sync {
+    /// The App's own login, as author of pull requests and comments: `capstan[bot]`.
+    async fn bot_login(&self) -> Result<String, CodeHostError>;
+    /// Installations of the App.
+    async fn installations(&self) -> Result<Vec<Installation>, CodeHostError>;
+    /// Repositories of an installation.
+    async fn repositories(&self, installation: u64) -> Result<Vec<Repository>, CodeHostError>;
+    /// One repository by name, with the installation known.
+    async fn repository(&self, installation: u64, name: &RepositoryName)
+    -> Result<Repository, CodeHostError>;
+    /// An installation token for git over HTTP; only ever in memory.
+    async fn git_token(&self, repository: &Repository) -> Result<secrecy::SecretString, CodeHostError>;
+
+    /// Head of a branch; `None` where there is none.
+    async fn branch(&self, repository: &Repository, branch: &str) -> Result<Option<CommitId>, CodeHostError>;
+    /// Heads of all branches that begin with `prefix`.
+    async fn branches(&self, repository: &Repository, prefix: &str)
+    -> Result<Vec<BranchHead>, CodeHostError>;
+    /// Pull requests from branches of this repository that begin with `head_prefix`, all states,
+    /// newest first (paged through to the end).
+    async fn pull_requests(
+        &self,
+        repository: &Repository,
+        head_prefix: &str,
+    ) -> Result<Vec<PullRequest>, CodeHostError>;
+    /// All open pull requests, whoever opened them.
+    async fn open_pull_requests(&self, repository: &Repository) -> Result<Vec<PullRequest>, CodeHostError>;
+    /// One pull request.
+    async fn pull_request(&self, repository: &Repository, number: u64) -> Result<PullRequest, CodeHostError>;
+    /// Review verdict, queue and auto-merge of a pull request, read now.
+    async fn merge_queue_state(
+        &self,
+        repository: &Repository,
+        pull: &PullRequest,
+    ) -> Result<MergeQueueState, CodeHostError>;
+    /// What a person may do in the repository, read now.
+    async fn permission(&self, repository: &Repository, login: &str) -> Result<Permission, CodeHostError>;
+    /// A pull request's comments, oldest first.
+    async fn comments(&self, repository: &Repository, number: u64) -> Result<Vec<Comment>, CodeHostError>;
+    /// Comments on any issue or pull request of the repository since `since`, oldest first: one read
+    /// (`GET /repos/{owner}/{repo}/issues/comments?since=…&sort=created&direction=asc`, paged) finds
+    /// the commands whose webhooks were lost.
+    async fn recent_comments(
+        &self,
+        repository: &Repository,
+        since: jiff::Timestamp,
+    ) -> Result<Vec<PlacedComment>, CodeHostError>;
+    /// Check runs of that name on a commit, made by this App.
+    async fn check_runs(
+        &self,
+        repository: &Repository,
+        head: &CommitId,
+        name: &str,
+    ) -> Result<Vec<CheckRun>, CodeHostError>;
+    /// A folder's files by tree id, for release content that no fetched commit holds.
+    async fn tree(
+        &self,
+        repository: &Repository,
+        tree: &TreeId,
+    ) -> Result<Option<Vec<(RepoPath, BlobId)>>, CodeHostError>;
+    /// A blob's content.
+    async fn blob(&self, repository: &Repository, blob: &BlobId) -> Result<Vec<u8>, CodeHostError>;
+
+    /// Write 1: a tree on top of `base`; only what changed is sent.
+    async fn create_tree(
+        &self,
+        repository: &Repository,
+        base: &TreeId,
+        entries: &[NewTreeEntry],
+    ) -> Result<TreeId, CodeHostError>;
+    /// Write 2: a commit.
+    async fn create_commit(
+        &self,
+        repository: &Repository,
+        commit: &CommitMetadata,
+    ) -> Result<CommitId, CodeHostError>;
+    /// Write 3, a new branch.
+    async fn create_branch(
+        &self,
+        repository: &Repository,
+        branch: &str,
+        commit: &CommitId,
+    ) -> Result<CreatedReference, CodeHostError>;
+    /// Write 3, a branch that exists: GraphQL `updateRefs` with `beforeOid`; not forced unless the old
+    /// head is an ancestor in spirit only (the bot's own earlier commit), hence always `force: true`.
+    async fn move_branch(
+        &self,
+        repository: &Repository,
+        branch: &str,
+        before: &CommitId,
+        after: &CommitId,
+    ) -> Result<MovedReference, CodeHostError>;
+    /// Removes a branch that is still at `before`; a no-op where it is gone.
+    async fn delete_branch(
+        &self,
+        repository: &Repository,
+        branch: &str,
+        before: &CommitId,
+    ) -> Result<MovedReference, CodeHostError>;
+    /// Write 4: a pull request.
+    async fn create_pull_request(
+        &self,
+        repository: &Repository,
+        pull: &NewPullRequest,
+    ) -> Result<CreatedPullRequest, CodeHostError>;
+    /// Changes title, body or state.
+    async fn edit_pull_request(
+        &self,
+        repository: &Repository,
+        number: u64,
+        edit: &PullRequestEdit,
+    ) -> Result<PullRequest, CodeHostError>;
+
+    /// Reports a check run.
+    async fn create_check_run(
+        &self,
+        repository: &Repository,
+        check: &NewCheckRun,
+    ) -> Result<CheckRun, CodeHostError>;
+    /// Reports it again with new content.
+    async fn update_check_run(
+        &self,
+        repository: &Repository,
+        id: u64,
+        check: &NewCheckRun,
+    ) -> Result<CheckRun, CodeHostError>;
+    /// Writes a comment.
+    async fn create_comment(
+        &self,
+        repository: &Repository,
+        number: u64,
+        body: &str,
+    ) -> Result<Comment, CodeHostError>;
+    /// Reacts to a comment; the same reaction twice is one.
+    async fn react(
+        &self,
+        repository: &Repository,
+        comment: u64,
+        reaction: Reaction,
+    ) -> Result<(), CodeHostError>;
+}

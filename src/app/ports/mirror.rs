@@ -1,0 +1,82 @@
+//! A bare mirror of a repository: commits fetched on demand, read as snapshots.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use capstan_domain::tree::{CommitId, Tree, TreeId};
+use secrecy::SecretString;
+
+use super::Repository;
+
+/// A commit's content, and what its message says of Capstan.
+#[derive(Clone)]
+pub struct Snapshot {
+    /// The commit.
+    pub commit: CommitId,
+    /// Its root tree.
+    pub root: TreeId,
+    /// Its parents.
+    pub parents: Vec<CommitId>,
+    /// Capstan's trailers in its message.
+    pub trailers: CommitTrailers,
+    /// Its content.
+    pub tree: Arc<dyn Tree>,
+}
+
+/// The trailers by which Capstan finds its own work again.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CommitTrailers {
+    /// `Capstan-Source:` the release offered and its tree, `aws/v22.0.0@9d1f…`.
+    pub source: Option<String>,
+    /// `Capstan-Plan:` digest of what was written.
+    pub plan: Option<String>,
+}
+
+/// Why a mirror cannot give a commit.
+#[derive(Debug, thiserror::Error)]
+pub enum MirrorError {
+    /// The remote does not answer or refuses the token: worth another try later.
+    #[error("cannot fetch from {url}: {reason}")]
+    Fetch {
+        /// The remote without credentials.
+        url: String,
+        /// Why; never holds the token.
+        reason: String,
+    },
+    /// The remote has no such commit.
+    #[error("{url} has no commit {commit}")]
+    NoSuchCommit {
+        /// The remote.
+        url: String,
+        /// The commit.
+        commit: CommitId,
+    },
+    /// The mirror on disk cannot be read or written.
+    #[error("mirror {path}: {reason}")]
+    Disk {
+        /// The mirror's folder.
+        path: String,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Bare shallow mirrors on disk, one a repository.
+#[async_trait]
+pub trait Mirror: Send + Sync {
+    /// A commit's snapshot, fetched (shallow, only what is missing) where the mirror lacks it. The
+    /// token lives in memory only.
+    async fn snapshot(
+        &self,
+        repository: &Repository,
+        token: &SecretString,
+        commit: &CommitId,
+    ) -> Result<Snapshot, MirrorError>;
+    /// A folder by its tree id as a snapshot whose paths start at that folder, where the mirror has
+    /// it; `None` where not (the caller may ask GitHub for it).
+    async fn folder(
+        &self,
+        repository: &Repository,
+        tree: &TreeId,
+    ) -> Result<Option<Arc<dyn Tree>>, MirrorError>;
+}

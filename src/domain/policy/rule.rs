@@ -1,0 +1,165 @@
+//! What a rule is, and what it judges.
+
+use std::collections::BTreeMap;
+
+use crate::finding::{Finding, Severity};
+use crate::object::{FieldPath, ObjectId};
+use crate::release::ReleaseId;
+use crate::render::{Folders, Place, Rendered};
+use crate::tree::RepoPath;
+use crate::yaml::Position;
+
+/// One rule: what it stands for, and how it judges.
+///
+/// A rule that needs more than [`Facts`] (one whose verdict falls in the middle of the merge, say)
+/// only has its entry here; whoever reaches the verdict makes the [`Finding`] with the rule's id.
+pub trait Rule: Sync {
+    /// What the catalogue says of it.
+    fn about(&self) -> &'static About;
+
+    /// Adds what it finds in the facts. Severities are settled afterwards.
+    fn judge(&self, facts: &Facts<'_>, verdicts: &mut Vec<Verdict>) {
+        let _ = (facts, verdicts);
+    }
+}
+
+/// A rule's entry in the catalogue.
+#[derive(Debug)]
+pub struct About {
+    /// `kubernetes-minor-skip`
+    pub id: &'static str,
+    /// The severity where the settings say nothing.
+    pub severity: Severity,
+    /// Whether the settings may change that.
+    pub change: Change,
+    /// What it finds, in one sentence.
+    pub summary: &'static str,
+    /// Why that is bad.
+    pub reason: &'static str,
+    /// The specification, or the documentation that proves it: a URL.
+    pub source: &'static str,
+    /// What breaks it.
+    pub bad: Example,
+    /// The same, done right.
+    pub good: Example,
+}
+
+/// Whether the settings may change a rule's severity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Change {
+    /// `error`, `warning` or `off`, as they like.
+    Free,
+    /// It is an error for ever: what it finds breaks clusters.
+    Never,
+}
+
+/// Files before and after, as path and text.
+#[derive(Debug, Clone, Copy)]
+pub struct Example {
+    /// Before; empty where one tree is enough.
+    pub before: &'static [(&'static str, &'static str)],
+    /// After.
+    pub after: &'static [(&'static str, &'static str)],
+}
+
+/// What a rule finds, before its severity is settled.
+#[derive(Debug, Clone)]
+pub struct Verdict {
+    /// The rule.
+    pub rule: &'static About,
+    /// What was found and what to do. No secret values.
+    pub message: String,
+    /// Where; `None` where no single file is to blame.
+    pub place: Option<Spot>,
+    /// The object.
+    pub object: Option<ObjectId>,
+    /// The field.
+    pub path: Option<FieldPath>,
+}
+
+/// A place as findings name it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spot {
+    /// The file.
+    pub file: RepoPath,
+    /// Line and column; `None` where the whole file is meant.
+    pub position: Option<Position>,
+}
+
+impl From<&Place> for Spot {
+    fn from(place: &Place) -> Self {
+        Self { file: place.file().clone(), position: Some(place.position()) }
+    }
+}
+
+impl Verdict {
+    /// As a finding of that severity.
+    pub(super) fn into_finding(self, severity: Severity) -> Finding {
+        let position = self.place.as_ref().and_then(|place| place.position);
+        Finding {
+            rule: self.rule.id,
+            severity,
+            message: self.message,
+            file: self.place.map(|place| place.file),
+            line: position.map(|position| position.line),
+            column: position.map(|position| position.column),
+            object: self.object,
+            path: self.path,
+        }
+    }
+}
+
+/// What rules judge: one cluster before and after. Plain values; whoever has them asks.
+#[derive(Debug, Clone)]
+pub struct Facts<'a> {
+    /// Where the cluster's files lie.
+    pub folders: &'a Folders,
+    /// The cluster as it is; empty for a cluster that is new.
+    pub before: &'a Rendered,
+    /// The cluster as it would be.
+    pub after: &'a Rendered,
+    /// Who applies it.
+    pub applied_by: AppliedBy,
+    /// What brought the change.
+    pub occasion: Occasion,
+    /// The releases, where the change goes from one to another.
+    pub release: Option<ReleaseStep<'a>>,
+}
+
+/// Who applies a cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AppliedBy {
+    /// Capstan's reconciler on a management cluster that claims it.
+    Reconciler,
+    /// Flux, Argo CD, kubectl.
+    Others,
+}
+
+/// What brought a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Occasion {
+    /// An upgrade that Capstan plans.
+    Upgrade,
+    /// Anything in a pull request or between two revisions.
+    Revision,
+}
+
+/// From one release to another.
+#[derive(Debug, Clone)]
+pub struct ReleaseStep<'a> {
+    /// The release left; `None` where it is unknown.
+    pub from: Option<ReleaseFacts<'a>>,
+    /// The release entered.
+    pub to: ReleaseFacts<'a>,
+    /// Where the cluster names its release.
+    pub place: Option<Spot>,
+}
+
+/// What rules want to know of a release.
+#[derive(Debug, Clone, Copy)]
+pub struct ReleaseFacts<'a> {
+    /// Its id.
+    pub id: &'a ReleaseId,
+    /// Its components and their versions, `kubernetes` among them where the release names it.
+    pub components: &'a BTreeMap<String, String>,
+}

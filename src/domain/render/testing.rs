@@ -1,0 +1,47 @@
+//! A snapshot made of texts, for the tests of this package.
+
+use std::sync::Arc;
+
+use crate::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
+
+/// Files in memory.
+pub(crate) struct Files {
+    entries: Vec<TreeEntry>,
+    contents: Vec<Arc<[u8]>>,
+}
+
+impl Files {
+    pub(crate) fn new(files: &[(&str, &str)]) -> Self {
+        Self::from_bytes(files.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())))
+    }
+
+    pub(crate) fn from_bytes(files: impl IntoIterator<Item = (String, Vec<u8>)>) -> Self {
+        let mut files: Vec<(String, Vec<u8>)> = files.into_iter().collect();
+        files.sort();
+        let entries = files
+            .iter()
+            .enumerate()
+            .map(|(index, (path, _))| TreeEntry {
+                path: RepoPath::parse(path).unwrap(),
+                kind: EntryKind::File,
+                blob: BlobId::parse(&format!("{index:040x}")).unwrap(),
+            })
+            .collect();
+        Self { entries, contents: files.into_iter().map(|(_, bytes)| bytes.into()).collect() }
+    }
+}
+
+impl Tree for Files {
+    fn entries(&self) -> &[TreeEntry] {
+        &self.entries
+    }
+
+    fn read(&self, entry: &TreeEntry) -> Result<Arc<[u8]>, Unreadable> {
+        let at = self.entries.iter().position(|other| other.path == entry.path).unwrap();
+        Ok(Arc::clone(&self.contents[at]))
+    }
+
+    fn folder_id(&self, folder: &RepoPath) -> Option<TreeId> {
+        (!self.entries_in(folder).is_empty()).then(|| TreeId::parse(&"0".repeat(40)).unwrap())
+    }
+}

@@ -1,0 +1,90 @@
+//! An upgrade as JSON, to the letter of the contract for `plan -o json`.
+
+use serde_json::{Map, json};
+
+use super::redact::redact;
+use super::{Change, Conflict, FileChange, Rollout, Upgrade};
+use crate::finding::Finding;
+use crate::object::ObjectId;
+use crate::yaml::Value;
+
+/// One element of the array that `plan -o json` prints. Values at secret paths are redacted.
+pub fn to_json(upgrade: &Upgrade) -> Value {
+    json!({
+        "cluster": upgrade.cluster.as_str(),
+        "from": upgrade.from.as_ref().map(|id| id.as_str()),
+        "to": upgrade.to.as_ref().map(|id| id.as_str()),
+        "basis": upgrade.basis,
+        "files": upgrade.files.iter().map(file_json).collect::<Vec<_>>(),
+        "changes": upgrade.changes.iter().map(change_json).collect::<Vec<_>>(),
+        "conflicts": upgrade.conflicts.iter().map(conflict_json).collect::<Vec<_>>(),
+        "findings": upgrade.findings.iter().map(finding_json).collect::<Vec<_>>(),
+        "rollouts": upgrade.rollouts.iter().map(rollout_json).collect::<Vec<_>>(),
+    })
+}
+
+fn file_json(file: &FileChange) -> Value {
+    let action = match (&file.before, &file.after) {
+        (None, _) => "add",
+        (Some(_), None) => "remove",
+        (Some(_), Some(_)) => "modify",
+    };
+    json!({"path": file.path, "action": action})
+}
+
+fn change_json(change: &Change) -> Value {
+    let op = match (&change.old, &change.new) {
+        (None, _) => "add",
+        (Some(_), None) => "remove",
+        (Some(_), Some(_)) => "replace",
+    };
+    json!({
+        "object": object_json(&change.object),
+        "file": change.file,
+        "line": change.line,
+        "path": change.path,
+        "op": op,
+        "old": redact(&change.object, &change.path, change.old.as_ref()),
+        "new": redact(&change.object, &change.path, change.new.as_ref()),
+        "reason": change.reason,
+    })
+}
+
+fn conflict_json(conflict: &Conflict) -> Value {
+    let shown = |value: &Option<Value>| redact(&conflict.object, &conflict.path, value.as_ref());
+    json!({
+        "object": object_json(&conflict.object),
+        "file": conflict.file,
+        "line": conflict.line,
+        "path": conflict.path,
+        "base": shown(&conflict.base),
+        "cluster": shown(&conflict.cluster),
+        "release": shown(&conflict.release),
+        "kept": conflict.kept,
+        "blocks": conflict.blocks,
+    })
+}
+
+fn finding_json(finding: &Finding) -> Value {
+    let mut out = Map::new();
+    out.insert("rule".into(), finding.rule.into());
+    out.insert("severity".into(), json!(finding.severity));
+    out.insert("message".into(), finding.message.as_str().into());
+    out.insert("file".into(), json!(finding.file));
+    out.insert("line".into(), json!(finding.line));
+    out.insert("column".into(), json!(finding.column));
+    Value::Object(out)
+}
+
+fn rollout_json(rollout: &Rollout) -> Value {
+    json!({
+        "object": object_json(&rollout.object),
+        "machines": rollout.machines,
+        "certainty": rollout.certainty,
+        "because": rollout.because,
+    })
+}
+
+fn object_json(object: &ObjectId) -> Value {
+    json!(object)
+}

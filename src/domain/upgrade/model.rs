@@ -1,0 +1,151 @@
+//! The words of an upgrade: changes, conflicts, rollouts, and the upgrade that holds them.
+
+use crate::cluster::ClusterId;
+use crate::finding::Finding;
+use crate::object::{FieldPath, ObjectId};
+use crate::release::ReleaseId;
+use crate::tree::{RepoPath, TreeId};
+use crate::yaml::Value;
+
+/// What would be done to one cluster.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Upgrade {
+    /// The cluster.
+    pub cluster: ClusterId,
+    /// The release it is at; `None` where that is unknown.
+    pub from: Option<ReleaseId>,
+    /// The release offered; `None` where nothing is offered.
+    pub to: Option<ReleaseId>,
+    /// Content of the release offered, as recorded in `releaseTree`.
+    pub to_tree: Option<TreeId>,
+    /// How well the old release is known.
+    pub basis: Basis,
+    /// Whole new contents; empty for an upgrade that blocks.
+    pub files: Vec<FileChange>,
+    /// Fields and objects that change, ordered by file, line (`None` last), path.
+    pub changes: Vec<Change>,
+    /// What both sides changed, ordered likewise.
+    pub conflicts: Vec<Conflict>,
+    /// What the rules say, ordered likewise.
+    pub findings: Vec<Finding>,
+    /// Machines that will be replaced.
+    pub rollouts: Vec<Rollout>,
+    /// Why nothing may be written, in words, one sentence each; empty where the upgrade may go ahead.
+    pub blocked: Vec<String>,
+    /// What a person should know besides (why nothing is offered, what follows on the path).
+    pub notes: Vec<String>,
+}
+
+/// How the old release is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Basis {
+    /// Recorded.
+    Known,
+    /// Found: all of its fields still stand in the base.
+    Inferred,
+    /// Not known: the new release's fields overwrite, nothing is removed.
+    Unknown,
+}
+
+/// One file's new content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileChange {
+    /// The file.
+    pub path: RepoPath,
+    /// Its text before; `None` where it did not exist.
+    pub before: Option<String>,
+    /// Its text after; `None` where it is removed.
+    pub after: Option<String>,
+}
+
+/// One field, or one whole object, that the upgrade sets, adds or removes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Change {
+    /// The object.
+    pub object: ObjectId,
+    /// The file it stands in (after the upgrade, for a new object).
+    pub file: RepoPath,
+    /// Line before the upgrade; `None` for what is new.
+    pub line: Option<u32>,
+    /// The field; the root for a whole object.
+    pub path: FieldPath,
+    /// Value before; `None` = absent.
+    pub old: Option<Value>,
+    /// Value after; `None` = removed.
+    pub new: Option<Value>,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// Why something changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Reason {
+    /// The release changed this field.
+    Release,
+    /// A whole object comes or goes.
+    Object,
+    /// A template gets a new name.
+    Rotation,
+    /// A reference follows a rotated template.
+    Reference,
+}
+
+/// What both the cluster and the release changed since the old release.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Conflict {
+    /// The object.
+    pub object: ObjectId,
+    /// The file.
+    pub file: RepoPath,
+    /// Line before the upgrade.
+    pub line: Option<u32>,
+    /// The field; the root for a whole object.
+    pub path: FieldPath,
+    /// The old release's value; `None` = absent.
+    pub base: Option<Value>,
+    /// The cluster's value.
+    pub cluster: Option<Value>,
+    /// The new release's value.
+    pub release: Option<Value>,
+    /// Whose value stands after the upgrade.
+    pub kept: Side,
+    /// Whether the upgrade is held up by it.
+    pub blocks: bool,
+}
+
+/// A side of a merge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Side {
+    /// The cluster's own value.
+    Cluster,
+    /// The new release's value.
+    Release,
+}
+
+/// Machines that will be replaced.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rollout {
+    /// The control plane, MachineDeployment or MachinePool.
+    pub object: ObjectId,
+    /// How many machines; `None` where replicas are not in Git.
+    pub machines: Option<u32>,
+    /// How sure that is.
+    pub certainty: Certainty,
+    /// The fields that cause it; the root alone where the object goes.
+    pub because: Vec<FieldPath>,
+}
+
+/// How sure a rollout is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Certainty {
+    /// Judged with the live names of templates.
+    Exact,
+    /// Judged from Git alone.
+    Offline,
+    /// Cannot be judged.
+    Unknown,
+}

@@ -1,0 +1,129 @@
+//! The facts that an upgrade is planned from.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::cluster::ClusterId;
+use crate::merge::Source;
+use crate::object::FieldPath;
+use crate::release::ReleaseId;
+use crate::tree::RepoPath;
+
+/// A file with its text, as it stands in the repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceFile {
+    /// Where it stands, from the repository's root.
+    pub path: RepoPath,
+    /// Its text.
+    pub text: Arc<str>,
+}
+
+impl SourceFile {
+    /// A file.
+    pub fn new(path: RepoPath, text: impl Into<Arc<str>>) -> Self {
+        Self { path, text: text.into() }
+    }
+}
+
+/// A cluster's folder as facts: everything the plan needs to know of one cluster.
+///
+/// Who gathers them: the files are those that end in `.yaml` or `.yml`; with `base: "."` leave the
+/// overlay's files and both `capstan.yaml` out of `base`.
+#[derive(Debug, Clone)]
+pub struct ClusterFolder {
+    /// The cluster.
+    pub id: ClusterId,
+    /// The folder that is Capstan's: `gauss/peu01/base`.
+    pub base_folder: RepoPath,
+    /// The base's files, ordered by path.
+    pub base: Vec<SourceFile>,
+    /// The overlay's files, ordered by path. Read, never written.
+    pub overlay: Vec<SourceFile>,
+    /// The cluster's `capstan.yaml`, where it has one.
+    pub record: Option<SourceFile>,
+    /// Variables that bind in the cluster: its own `variables:`, then Flux post-build settings.
+    pub variables: BTreeMap<String, String>,
+    /// The release that the folder is recorded to be at, whether or not its content was found.
+    pub release: Option<ReleaseId>,
+    /// Who applies the cluster.
+    pub applied: AppliedBy,
+    /// Names of ClusterClasses of this folder that Clusters of other folders use.
+    pub classes_used_elsewhere: Vec<String>,
+}
+
+/// Who applies what stands in a cluster's folder, which decides how templates are rotated (U12).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AppliedBy {
+    /// A management cluster that claims it: Git keeps the logical names.
+    Reconciler,
+    /// Flux, Argo CD, kubectl: a changed template comes as a new object with a new name.
+    Others,
+}
+
+/// What is known of the state that the cluster comes from (O).
+#[derive(Debug, Clone, Copy)]
+pub enum OldSource<'a> {
+    /// The recorded release, with its content as it was recorded.
+    Known(&'a Source),
+    /// Not recorded: the one of these all of whose fields still stand in the base, else unknown.
+    /// The releases of the provider, the offered one included.
+    Infer(&'a [&'a Source]),
+    /// Not recorded and not to be looked for: the new release's fields overwrite (U5).
+    Unknown,
+}
+
+/// What to do where the cluster and the release changed the same thing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ConflictPolicy {
+    /// The cluster's value stays.
+    #[default]
+    Keep,
+    /// The release's value wins.
+    Take,
+    /// Nothing is written until a person decides.
+    Block,
+}
+
+/// Who owns a field, whatever the merge says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FieldOwner {
+    /// The cluster: the release never changes it.
+    Cluster,
+    /// The release: the cluster's edits do not count.
+    Release,
+    /// Something at run time (an autoscaler): never in Git.
+    Live,
+}
+
+/// One rule of `upgrade.fields`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FieldRule {
+    /// Kind of the objects.
+    pub kind: String,
+    /// The field, and all below it.
+    pub path: FieldPath,
+    /// Its owner.
+    pub owner: FieldOwner,
+}
+
+/// What the settings say of a merge.
+#[derive(Debug, Clone, Default)]
+pub struct MergeSettings {
+    /// What conflicts come to.
+    pub conflicts: ConflictPolicy,
+    /// Field owners; the last rule that fits wins.
+    pub owners: Vec<FieldRule>,
+}
+
+/// One plan's facts. Releases are read once ([`Source::read`]) and borrowed by every plan.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// The cluster.
+    pub cluster: &'a ClusterFolder,
+    /// O: where it comes from.
+    pub old: OldSource<'a>,
+    /// N: where it goes.
+    pub new: &'a Source,
+    /// The settings.
+    pub settings: &'a MergeSettings,
+}

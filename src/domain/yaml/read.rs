@@ -1,0 +1,528 @@
+//! From the parser's events to the tree: spans, aliases, merge keys, duplicate keys, limits.
+//!
+//! The parser (granit-parser) checks the syntax and gives every scalar its bytes. Where its spans say
+//! less than an editor needs (the dash of a sequence, the header of a block scalar, the place of an
+//! empty value), the missing bytes are found by walking over the blank space and comments in between.
+
+use std::collections::{HashMap, HashSet};
+
+use granit_parser::{
+    Event, Parser, ScalarStyle as EventStyle, ScanError, Span as EventSpan, StructureStyle, Tag,
+};
+
+use super::file::{YamlError, position_in};
+use super::limits;
+use super::node::{Document, Entry, Node, NodeKind, Scalar, ScalarStyle, Span};
+use super::scalar;
+
+/// From how many keys on a mapping's keys are hashed to find one that stands twice.
+const HASH_FROM: usize = 16;
+
+/// Reads all documents of a text.
+pub(super) fn read(text: &str) -> Result<Vec<Document>, YamlError> {
+    if text.len() > limits::BYTES {
+        let message = format!("{} bytes are more than the {} that are read", text.len(), limits::BYTES);
+        return Err(YamlError { message, position: position_in(text, 0) });
+    }
+    let mut options = granit_parser::options! {
+        flow_nesting_limit: limits::DEPTH,
+        block_nesting_limit: limits::DEPTH,
+    };
+    options.set_emit_comments(false);
+    let mut builder = Builder::new(text);
+    for event in Parser::new_from_str_with_options(text, options) {
+        let (event, span) = event.map_err(|error| builder.scan_error(&error))?;
+        builder.event(event, &span)?;
+    }
+    Ok(builder.documents)
+}
+
+/// A collection that is being read.
+struct Frame {
+    content: Content,
+    start: usize,
+    flow: bool,
+    shared: bool,
+    anchor: usize,
+    /// Values read before it, to know how many it holds.
+    nodes_before: usize,
+    /// Nesting below it, itself included.
+    height: usize,
+}
+
+enum Content {
+    Mapping { entries: Vec<Entry>, key: Option<Key>, seen: HashSet<String> },
+    Sequence(Vec<Node>),
+}
+
+/// A key whose value is still to come.
+struct Key {
+    text: String,
+    span: Span,
+    merge: bool,
+}
+
+/// An anchored node, kept for its aliases.
+struct Anchored {
+    node: Node,
+    nodes: usize,
+    height: usize,
+}
+
+struct Builder<'a> {
+    text: &'a str,
+    documents: Vec<Document>,
+    frames: Vec<Frame>,
+    anchors: HashMap<usize, Anchored>,
+    nodes: usize,
+    /// Up to here the text is accounted for by what was read.
+    cursor: usize,
+    marker: Span,
+    root: Option<Node>,
+    duplicate: Option<(String, usize)>,
+}
+
+type Step<T = ()> = Result<T, YamlError>;
+
+impl<'a> Builder<'a> {
+    fn new(text: &'a str) -> Self {
+        Self {
+            text,
+            documents: Vec::new(),
+            frames: Vec::new(),
+            anchors: HashMap::new(),
+            nodes: 0,
+            cursor: 0,
+            marker: 0..0,
+            root: None,
+            duplicate: None,
+        }
+    }
+
+    fn error<T>(&self, message: impl Into<String>, offset: usize) -> Step<T> {
+        Err(YamlError { message: message.into(), position: position_in(self.text, offset) })
+    }
+
+    fn scan_error(&self, error: &ScanError) -> YamlError {
+        let offset = error.marker().byte_offset().unwrap_or_default();
+        YamlError { message: error.info(), position: position_in(self.text, offset) }
+    }
+
+    fn event(&mut self, event: Event<'_>, span: &EventSpan) -> Step {
+        let span = span_of(span);
+        match event {
+            Event::DocumentStart(explicit, _) => self.start_document(explicit, span),
+            Event::DocumentEnd => {
+                self.end_document(&span);
+                Ok(())
+            }
+            Event::Scalar(text, style, anchor, tag) => {
+                self.scalar(text.into_owned(), style, anchor, tag.as_deref(), span)
+            }
+            Event::Alias(anchor) => self.alias(anchor, span),
+            Event::SequenceStart(style, anchor, tag) => {
+                let flow = style == StructureStyle::Flow;
+                self.open(Content::Sequence(Vec::new()), flow, anchor, tag.is_some(), span)
+            }
+            Event::MappingStart(style, anchor, tag) => {
+                let content = Content::Mapping { entries: Vec::new(), key: None, seen: HashSet::new() };
+                self.open(content, style == StructureStyle::Flow, anchor, tag.is_some(), span)
+            }
+            Event::SequenceEnd | Event::MappingEnd => self.close(&span),
+            _ => Ok(()),
+        }
+    }
+
+    fn start_document(&mut self, explicit: bool, span: Span) -> Step {
+        if self.documents.len() == limits::DOCUMENTS {
+            return self.error(format!("more than {} documents", limits::DOCUMENTS), span.start);
+        }
+        if explicit {
+            // Comments before the marker belong to the document before it.
+            if let Some(last) = self.documents.last_mut() {
+                last.span.end = span.start;
+            }
+            self.cursor = span.end;
+            self.marker = span;
+        } else {
+            self.marker = span.start..span.start;
+        }
+        self.anchors.clear();
+        Ok(())
+    }
+
+    fn end_document(&mut self, span: &Span) {
+        if !span.is_empty() {
+            self.cursor = span.end;
+        }
+        let start = if self.documents.is_empty() { 0 } else { self.marker.start };
+        if let Some(last) = self.documents.last_mut() {
+            last.span.end = start;
+        }
+        let duplicate_key = self.duplicate.take();
+        self.documents.push(Document {
+            root: self.root.take().unwrap_or_else(|| Node::scalar(Scalar::plain(""))),
+            span: start..self.text.len(),
+            marker: std::mem::replace(&mut self.marker, 0..0),
+            duplicate_key: duplicate_key.map(|(key, offset)| (key, position_in(self.text, offset))),
+        });
+    }
+
+    fn scalar(
+        &mut self,
+        text: String,
+        style: EventStyle,
+        anchor: usize,
+        tag: Option<&Tag>,
+        span: Span,
+    ) -> Step {
+        self.begin_item();
+        let style = match style {
+            EventStyle::Plain => ScalarStyle::Plain,
+            EventStyle::SingleQuoted => ScalarStyle::SingleQuoted,
+            EventStyle::DoubleQuoted => ScalarStyle::DoubleQuoted,
+            EventStyle::Literal => ScalarStyle::Literal,
+            EventStyle::Folded => ScalarStyle::Folded,
+        };
+        let mut scalar = Scalar { text, style };
+        let span = match style {
+            ScalarStyle::Literal | ScalarStyle::Folded => {
+                // Where the file ends within the last line, Kubernetes' reader sees no line feed.
+                if self.ends_unfinished(&span) && scalar.text.ends_with('\n') {
+                    scalar.text.pop();
+                }
+                self.block_scalar(&span)?
+            }
+            ScalarStyle::Plain if span.is_empty() => {
+                // The parser says `~` for what is not there.
+                scalar.text.clear();
+                self.empty_value(span.start, anchor != 0 || tag.is_some())
+            }
+            _ => span,
+        };
+        if let Some(tag) = tag {
+            scalar = self.tagged(scalar, tag, span.start)?;
+        }
+        self.cursor = span.end.max(self.cursor);
+        let node = Node { kind: NodeKind::Scalar(scalar), span, shared: anchor != 0 || tag.is_some() };
+        self.count(1, node.span.start)?;
+        self.keep_anchor(anchor, &node, 1, 0)?;
+        self.place(node)
+    }
+
+    /// The rules of go-yaml: `!!int "5"` is a number, `!!str 5` and `!anything 5` are strings.
+    fn tagged(&self, mut scalar: Scalar, tag: &Tag, offset: usize) -> Step<Scalar> {
+        let name = tag.suffix_in_namespace("tag:yaml.org,2002:");
+        let fits = match name.as_deref() {
+            Some("bool") => matches!(scalar::read_plain(&scalar.text), scalar::Reading::Bool(_)),
+            Some("int") => matches!(
+                scalar::read_plain(&scalar.text),
+                scalar::Reading::Integer(_) | scalar::Reading::Unsigned(_)
+            ),
+            Some("float") => matches!(
+                scalar::read_plain(&scalar.text),
+                scalar::Reading::Integer(_) | scalar::Reading::Unsigned(_) | scalar::Reading::Float(_)
+            ),
+            Some("null") => scalar::read_plain(&scalar.text) == scalar::Reading::Null,
+            Some("binary") => {
+                return self.error("a !!binary value is not supported: write the text itself", offset);
+            }
+            _ => {
+                if scalar.style == ScalarStyle::Plain {
+                    scalar.style = ScalarStyle::SingleQuoted;
+                }
+                return Ok(scalar);
+            }
+        };
+        if !fits {
+            return self.error(format!("`{}` is no {tag}", shorten(&scalar.text)), offset);
+        }
+        scalar.style = ScalarStyle::Plain;
+        Ok(scalar)
+    }
+
+    fn alias(&mut self, anchor: usize, span: Span) -> Step {
+        self.begin_item();
+        self.cursor = span.end;
+        let Some(anchored) = self.anchors.get(&anchor) else {
+            return self.error("an alias inside of the value that it names", span.start);
+        };
+        let (nodes, height) = (anchored.nodes, anchored.height);
+        self.count(nodes, span.start)?;
+        self.raise(height, span.start)?;
+        let mut node = self.anchors.get(&anchor).map_or_else(Node::null, |anchored| anchored.node.clone());
+        share(&mut node);
+        node.span = span;
+        self.place(node)
+    }
+
+    fn open(&mut self, content: Content, flow: bool, anchor: usize, tagged: bool, span: Span) -> Step {
+        self.begin_item();
+        self.count(1, span.start)?;
+        let start = match &content {
+            Content::Sequence(_) if !flow => {
+                let dash = skip_blank(self.text, self.cursor);
+                self.cursor = dash + 1;
+                dash
+            }
+            _ => span.start,
+        };
+        if flow {
+            self.cursor = span.end.max(self.cursor);
+        }
+        self.frames.push(Frame {
+            content,
+            start,
+            flow,
+            shared: anchor != 0 || tagged,
+            anchor,
+            nodes_before: self.nodes - 1,
+            height: 1,
+        });
+        if self.frames.len() > limits::DEPTH {
+            return self.error(format!("nested deeper than {} levels", limits::DEPTH), start);
+        }
+        Ok(())
+    }
+
+    fn close(&mut self, span: &Span) -> Step {
+        let Some(frame) = self.frames.pop() else { return Ok(()) };
+        let (kind, inner) = match frame.content {
+            Content::Mapping { entries, .. } => {
+                let inner = entries.first().map_or(frame.start, |entry| entry.key_span.start.max(frame.start))
+                    ..entries
+                        .iter()
+                        .map(|entry| entry.value.span.end.max(entry.key_span.end))
+                        .max()
+                        .unwrap_or(frame.start);
+                (NodeKind::Mapping(entries), inner)
+            }
+            Content::Sequence(items) => {
+                let inner = frame.start..items.last().map_or(frame.start, |item| item.span.end);
+                (NodeKind::Sequence(items), inner)
+            }
+        };
+        // A pair in a flow sequence (`[a: 1]`) has no braces: its span is that of its content.
+        let braced = frame.flow && !span.is_empty();
+        let span = if braced { frame.start..span.end } else { inner };
+        if braced {
+            self.cursor = span.end;
+        }
+        let node = Node { kind, span, shared: frame.shared };
+        let nodes = self.nodes - frame.nodes_before;
+        self.raise(frame.height, frame.start)?;
+        self.keep_anchor(frame.anchor, &node, nodes, frame.height)?;
+        self.place(node)
+    }
+
+    /// Counts values against the limit.
+    fn count(&mut self, nodes: usize, offset: usize) -> Step {
+        self.nodes = self.nodes.saturating_add(nodes);
+        if self.nodes > limits::NODES {
+            let limit = limits::NODES;
+            return self.error(format!("more than {limit} values (aliases expanded)"), offset);
+        }
+        Ok(())
+    }
+
+    /// Tells the collection around that something as high as this stands in it.
+    fn raise(&mut self, height: usize, offset: usize) -> Step {
+        if self.frames.len() + height > limits::DEPTH {
+            return self
+                .error(format!("nested deeper than {} levels (aliases expanded)", limits::DEPTH), offset);
+        }
+        if let Some(frame) = self.frames.last_mut() {
+            frame.height = frame.height.max(height + 1);
+        }
+        Ok(())
+    }
+
+    fn keep_anchor(&mut self, anchor: usize, node: &Node, nodes: usize, height: usize) -> Step {
+        if anchor != 0 {
+            self.count(nodes, node.span.start)?;
+            self.anchors.insert(anchor, Anchored { node: node.clone(), nodes, height });
+        }
+        Ok(())
+    }
+
+    /// Walks over the dash of an item that is not the first (the first one's was passed on opening).
+    fn begin_item(&mut self) {
+        if let Some(Frame { content: Content::Sequence(items), flow: false, .. }) = self.frames.last()
+            && !items.is_empty()
+        {
+            self.cursor = skip_blank(self.text, self.cursor) + 1;
+        }
+    }
+
+    fn place(&mut self, node: Node) -> Step {
+        let text = self.text;
+        let Some(frame) = self.frames.last_mut() else {
+            self.root = Some(node);
+            return Ok(());
+        };
+        match &mut frame.content {
+            Content::Sequence(items) => items.push(node),
+            Content::Mapping { entries, key, seen } => match key.take() {
+                None => {
+                    let merge = text.get(node.span.clone()) == Some("<<");
+                    let NodeKind::Scalar(scalar) = &node.kind else {
+                        return self
+                            .error("a key that is no scalar, which Kubernetes refuses", node.span.start);
+                    };
+                    let Some(name) = scalar::key_text(scalar) else {
+                        return self.error("a key that is null, which Kubernetes refuses", node.span.start);
+                    };
+                    *key = Some(Key { text: name, span: node.span, merge });
+                }
+                Some(key) if key.merge => return self.merge(&key.span, node),
+                Some(key) => {
+                    let offset = key.span.start;
+                    let entry = Entry { key: key.text, key_span: key.span, value: node };
+                    if let Some(twice) = add(text, entries, seen, entry) {
+                        self.duplicate.get_or_insert((twice, offset));
+                    }
+                }
+            },
+        }
+        Ok(())
+    }
+
+    /// `<<`: what is merged counts where no key after it says otherwise, as go-yaml v2 has it.
+    fn merge(&mut self, key_span: &Span, node: Node) -> Step {
+        let offset = node.span.start;
+        let value_span = node.span.clone();
+        let maps = match node.kind {
+            NodeKind::Mapping(entries) => vec![entries],
+            // The earlier map wins over the later one.
+            NodeKind::Sequence(items) => {
+                let mut maps = Vec::new();
+                for item in items.into_iter().rev() {
+                    let NodeKind::Mapping(entries) = item.kind else {
+                        return self.error("`<<` takes a mapping or a list of mappings", offset);
+                    };
+                    maps.push(entries);
+                }
+                maps
+            }
+            NodeKind::Scalar(_) => return self.error("`<<` takes a mapping or a list of mappings", offset),
+        };
+        let text = self.text;
+        if let Some(Frame { content: Content::Mapping { entries, seen, .. }, .. }) = self.frames.last_mut() {
+            for mut merged in maps.into_iter().flatten() {
+                share(&mut merged.value);
+                merged.value.span = value_span.clone();
+                merged.key_span = key_span.clone();
+                add(text, entries, seen, merged);
+            }
+        }
+        Ok(())
+    }
+
+    fn ends_unfinished(&self, content: &Span) -> bool {
+        let last_line = self.text.rsplit('\n').next().unwrap_or_default();
+        content.end == self.text.len() && !content.is_empty() && !last_line.trim().is_empty()
+    }
+
+    /// From the header of a block scalar to the end of its last line.
+    fn block_scalar(&self, content: &Span) -> Step<Span> {
+        let start = skip_blank_and_dashes(self.text, self.cursor);
+        if !self.text[start..].starts_with(['|', '>']) {
+            return self.error("a block scalar without a header", content.start);
+        }
+        let header = &self.text[start..];
+        let header_length = header.bytes().take_while(|byte| b"|>+-123456789".contains(byte)).count();
+        let body = &self.text[start..content.end.max(start)];
+        let end = if header[..header_length].contains('+') {
+            body.strip_suffix('\n').map_or(body, |body| body.strip_suffix('\r').unwrap_or(body)).len()
+        } else {
+            body.trim_end_matches([' ', '\t', '\r', '\n']).len()
+        };
+        Ok(start..start + end.max(header_length))
+    }
+
+    /// The place of a value that is not there: right behind `:` or `-`, or where it would stand.
+    fn empty_value(&self, at: usize, has_properties: bool) -> Span {
+        if has_properties {
+            return at..at;
+        }
+        let end = match self.frames.last().map(|frame| &frame.content) {
+            Some(Content::Mapping { key: Some(key), .. }) => {
+                let rest = &self.text[key.span.end..];
+                let blank = rest.len() - rest.trim_start_matches([' ', '\t']).len();
+                if rest[blank..].starts_with(':') { key.span.end + blank + 1 } else { at.max(key.span.end) }
+            }
+            Some(Content::Sequence(_)) => self.cursor,
+            _ => self.cursor.max(at.min(self.cursor)),
+        };
+        end..end
+    }
+}
+
+/// Adds an entry; where its key stands already, the new one takes its place. The key, if two that
+/// were written here collide; one that a merge brought in gives way without a word.
+fn add(text: &str, entries: &mut Vec<Entry>, seen: &mut HashSet<String>, entry: Entry) -> Option<String> {
+    let merged = |entry: &Entry| text.get(entry.key_span.clone()) == Some("<<");
+    let known = if entries.len() < HASH_FROM {
+        entries.iter().any(|other| other.key == entry.key)
+    } else {
+        if seen.is_empty() {
+            seen.extend(entries.iter().map(|entry| entry.key.clone()));
+        }
+        !seen.insert(entry.key.clone())
+    };
+    let mut twice = None;
+    if known && let Some(old) = entries.iter().position(|other| other.key == entry.key) {
+        let old = entries.remove(old);
+        if !merged(&old) && !merged(&entry) {
+            twice = Some(old.key);
+        }
+    }
+    entries.push(entry);
+    twice
+}
+
+/// Marks a node and all in it as not to be edited.
+fn share(node: &mut Node) {
+    node.shared = true;
+    match &mut node.kind {
+        NodeKind::Scalar(_) => {}
+        NodeKind::Sequence(items) => items.iter_mut().for_each(share),
+        NodeKind::Mapping(entries) => entries.iter_mut().for_each(|entry| share(&mut entry.value)),
+    }
+}
+
+fn span_of(span: &EventSpan) -> Span {
+    span.byte_range().unwrap_or_default()
+}
+
+/// The first byte from `from` on that is neither blank, comment, tag, anchor, nor the `:` or `?` of a key.
+pub(super) fn skip_blank(text: &str, from: usize) -> usize {
+    let bytes = text.as_bytes();
+    let mut at = from;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b' ' | b'\t' | b'\r' | b'\n' | b':' | b'?' | 0xef | 0xbb | 0xbf => at += 1,
+            b'#' => at += bytes[at..].iter().take_while(|byte| **byte != b'\n').count(),
+            b'!' | b'&' => at += bytes[at..].iter().take_while(|byte| !byte.is_ascii_whitespace()).count(),
+            _ => break,
+        }
+    }
+    at.min(text.len())
+}
+
+/// The same, where dashes of nested sequences may stand in between.
+fn skip_blank_and_dashes(text: &str, from: usize) -> usize {
+    let mut at = skip_blank(text, from);
+    while text.as_bytes().get(at) == Some(&b'-') {
+        at = skip_blank(text, at + 1);
+    }
+    at
+}
+
+fn shorten(text: &str) -> String {
+    let mut short: String = text.chars().take(40).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
+}

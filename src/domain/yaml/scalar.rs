@@ -1,0 +1,243 @@
+//! What Kubernetes reads in a scalar.
+//!
+//! Kubernetes reads YAML through `sigs.k8s.io/yaml`, whose parser is a fork of go-yaml v2.4. The rules
+//! here are those of its `resolve` function
+//! (<https://github.com/kubernetes-sigs/yaml/blob/master/goyaml.v2/resolve.go>) followed by what JSON
+//! makes of the value: `y`, `on`, `No` are booleans, `0644` is 420, `1_000` is 1000, `08` is the float
+//! 8; sexagesimal numbers (`1:30`) and timestamps are strings.
+//!
+//! Numbers meet in JSON, where `1.0` is written `1`: a float without a fraction that fits 64 bits *is*
+//! that integer. NaN and the infinities have no JSON; Kubernetes refuses them, and as a [`Value`] they
+//! are their own text.
+
+use serde_json::{Number, Value};
+
+use super::node::{Scalar, ScalarStyle};
+
+/// A scalar after Kubernetes' reading; borrowed, so that comparing needs no memory.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Reading<'a> {
+    /// `null`, `~`, nothing.
+    Null,
+    /// `true`, `yes`, `on`, `y` and their opposites.
+    Bool(bool),
+    /// An integer, or a float without a fraction, that fits in 64 signed bits.
+    Integer(i64),
+    /// An integer above the signed range.
+    Unsigned(u64),
+    /// Any other number.
+    Float(f64),
+    /// Everything else.
+    String(&'a str),
+}
+
+impl Reading<'_> {
+    /// The same as an owned JSON value.
+    pub fn to_value(self) -> Value {
+        match self {
+            Self::Null => Value::Null,
+            Self::Bool(truth) => Value::Bool(truth),
+            Self::Integer(number) => Value::Number(number.into()),
+            Self::Unsigned(number) => Value::Number(number.into()),
+            Self::Float(number) => {
+                Number::from_f64(number).map_or_else(|| Value::String(name_float(number)), Value::Number)
+            }
+            Self::String(text) => Value::String(text.to_owned()),
+        }
+    }
+
+    /// Whether two readings are the same value; NaN equals NaN, since the file says the same.
+    pub fn same(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Float(a), Self::Float(b)) => a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan()),
+            (a, b) => a == b,
+        }
+    }
+}
+
+impl Scalar {
+    /// What Kubernetes reads.
+    pub fn reading(&self) -> Reading<'_> {
+        match self.style {
+            ScalarStyle::Plain => read_plain(&self.text),
+            _ => Reading::String(&self.text),
+        }
+    }
+
+    /// What Kubernetes reads, as a JSON value.
+    pub fn value(&self) -> Value {
+        self.reading().to_value()
+    }
+}
+
+/// Reads text that stands without quotes.
+pub fn read_plain(text: &str) -> Reading<'_> {
+    let known = match text.as_bytes().first() {
+        None => Some(Reading::Null),
+        Some(b'0'..=b'9' | b'+' | b'-') => read_word(text).or_else(|| read_number(text)),
+        Some(b'.') => read_word(text).or_else(|| parse_float(text)),
+        Some(b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' | b'~') => read_word(text),
+        Some(_) => None,
+    };
+    known.unwrap_or(Reading::String(text))
+}
+
+/// The words of go-yaml's table: nulls, booleans, and the floats that are no numbers.
+fn read_word(text: &str) -> Option<Reading<'_>> {
+    Some(match text {
+        "~" | "null" | "Null" | "NULL" => Reading::Null,
+        "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => {
+            Reading::Bool(true)
+        }
+        "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => {
+            Reading::Bool(false)
+        }
+        ".nan" | ".NaN" | ".NAN" => Reading::Float(f64::NAN),
+        ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => Reading::Float(f64::INFINITY),
+        "-.inf" | "-.Inf" | "-.INF" => Reading::Float(f64::NEG_INFINITY),
+        _ => return None,
+    })
+}
+
+/// Go's `ParseInt` and `ParseUint` with base 0, then go-yaml's float pattern. Underscores are dropped.
+fn read_number(text: &str) -> Option<Reading<'static>> {
+    let dropped;
+    let plain = if text.contains('_') {
+        dropped = text.replace('_', "");
+        &dropped
+    } else {
+        text
+    };
+    let (negative, unsigned) = match plain.as_bytes().first()? {
+        b'-' => (true, &plain[1..]),
+        b'+' => (false, &plain[1..]),
+        _ => (false, plain),
+    };
+    let signed = unsigned.len() < plain.len();
+    let (radix, digits) = split_radix(unsigned);
+    if !digits.is_empty() && digits.bytes().all(|digit| char::from(digit).is_digit(radix)) {
+        match u64::from_str_radix(digits, radix) {
+            Ok(number) => {
+                if let Some(number) = to_signed(negative, number) {
+                    return Some(Reading::Integer(number));
+                }
+                if !signed {
+                    return Some(Reading::Unsigned(number));
+                }
+            }
+            // Beyond 64 bits: go-yaml takes a decimal for a float, and any other base for a big integer.
+            Err(_) if radix != 10 && !signed && !is_float(plain) => {
+                return Some(Reading::Float(
+                    digits
+                        .chars()
+                        .filter_map(|digit| digit.to_digit(radix))
+                        .fold(0.0, |number, digit| number * f64::from(radix) + f64::from(digit)),
+                ));
+            }
+            Err(_) => {}
+        }
+    }
+    if is_float(plain) { parse_float(plain) } else { None }
+}
+
+/// `0x1F` -> (16, `1F`), `0o17` and `017` -> (8, `17`), `0b1` -> (2, `1`), else base 10.
+fn split_radix(unsigned: &str) -> (u32, &str) {
+    match unsigned.as_bytes() {
+        [b'0', b'x' | b'X', _, ..] => (16, &unsigned[2..]),
+        [b'0', b'o' | b'O', _, ..] => (8, &unsigned[2..]),
+        [b'0', b'b' | b'B', _, ..] => (2, &unsigned[2..]),
+        [b'0', _, ..] => (8, &unsigned[1..]),
+        _ => (10, unsigned),
+    }
+}
+
+fn to_signed(negative: bool, number: u64) -> Option<i64> {
+    if negative { 0_i64.checked_sub_unsigned(number) } else { i64::try_from(number).ok() }
+}
+
+/// `^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`
+fn is_float(text: &str) -> bool {
+    let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
+    let text = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let whole = digits(text);
+    let mut rest = &text[whole..];
+    if let Some(fraction) = rest.strip_prefix('.') {
+        let length = digits(fraction);
+        if whole == 0 && length == 0 {
+            return false;
+        }
+        rest = &fraction[length..];
+    } else if whole == 0 {
+        return false;
+    }
+    match rest.strip_prefix(['e', 'E']) {
+        None => rest.is_empty(),
+        Some(exponent) => {
+            let exponent = exponent.strip_prefix(['-', '+']).unwrap_or(exponent);
+            !exponent.is_empty() && digits(exponent) == exponent.len()
+        }
+    }
+}
+
+/// Go's `ParseFloat`, for which a number out of range is none.
+fn parse_float(text: &str) -> Option<Reading<'static>> {
+    let number = text.parse::<f64>().ok()?;
+    number.is_finite().then(|| normalise(number))
+}
+
+/// JSON writes a float without a fraction as an integer, and Kubernetes reads that as one.
+pub(super) fn normalise(number: f64) -> Reading<'static> {
+    #[expect(clippy::cast_possible_truncation, reason = "the range was checked, the fraction is zero")]
+    if number.fract() == 0.0 && (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&number)
+    {
+        Reading::Integer(number as i64)
+    } else {
+        Reading::Float(number)
+    }
+}
+
+/// `.nan`, `.inf` and `-.inf`, as `sigs.k8s.io/yaml` names them.
+fn name_float(number: f64) -> String {
+    if number.is_nan() {
+        ".nan"
+    } else if number > 0.0 {
+        ".inf"
+    } else {
+        "-.inf"
+    }
+    .to_owned()
+}
+
+/// The string that a mapping's key becomes in JSON; `None` for null, which Kubernetes refuses as a key.
+pub(super) fn key_text(scalar: &Scalar) -> Option<String> {
+    Some(match scalar.reading() {
+        Reading::Null => return None,
+        Reading::Bool(truth) => truth.to_string(),
+        Reading::Integer(number) if !scalar.text.contains(['.', 'e', 'E']) => number.to_string(),
+        Reading::Integer(_) | Reading::Float(_) => match scalar.text.replace('_', "").parse::<f64>() {
+            Ok(number) => format_float_key(number),
+            Err(_) => scalar.value().as_str().map_or_else(|| scalar.text.clone(), str::to_owned),
+        },
+        Reading::Unsigned(number) => number.to_string(),
+        Reading::String(text) => text.to_owned(),
+    })
+}
+
+/// Go's `FormatFloat(number, 'g', -1, 32)`: with an exponent where that is below -4 or above 5
+/// (<https://github.com/golang/go/blob/master/src/strconv/ftoa.go>).
+#[expect(clippy::cast_possible_truncation, reason = "32 bits are what the source says")]
+fn format_float_key(number: f64) -> String {
+    let short = format!("{:e}", number as f32);
+    let Some((digits, exponent)) = short.split_once('e') else { return short };
+    match exponent.parse::<i32>() {
+        Ok(exponent) if !(-4..6).contains(&exponent) => {
+            let sign = if exponent < 0 { '-' } else { '+' };
+            format!("{digits}e{sign}{:02}", exponent.abs())
+        }
+        _ => format!("{}", number as f32),
+    }
+}
+
+#[cfg(test)]
+#[path = "scalar_tests.rs"]
+mod tests;

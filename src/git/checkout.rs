@@ -1,0 +1,216 @@
+//! The checkout that the command line works on.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use capstan_domain::tree::{CommitId, Tree, TreeId};
+use gix::bstr::BStr;
+
+use super::commit_tree::CommitTree;
+use super::explain;
+use super::objects::{Objects, object_id};
+use super::work_tree::WorkTree;
+
+/// Why a checkout, or a revision of it, cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckoutError {
+    /// The given path is not a directory.
+    #[error("{}: not a directory; give a Git checkout with --repo", path.display())]
+    NotADirectory {
+        /// The path.
+        path: PathBuf,
+    },
+    /// No repository there, nor in a directory above.
+    #[error(
+        "{}: no Git repository here or in a directory above; run `git init` in it (no commit is needed), or give a \
+         checkout with --repo DIR", path.display()
+    )]
+    NoRepository {
+        /// Where the search began.
+        path: PathBuf,
+    },
+    /// A repository without files on disk.
+    #[error("{}: a bare repository has no work tree; read a commit of it with --at REV", path.display())]
+    Bare {
+        /// The repository.
+        path: PathBuf,
+    },
+    /// The branch has no commit.
+    #[error("{}: `{revision}` cannot be read, the branch {branch} has no commit yet", path.display())]
+    Unborn {
+        /// The repository.
+        path: PathBuf,
+        /// What was asked for.
+        revision: String,
+        /// The branch that is checked out.
+        branch: String,
+    },
+    /// Nothing of that name.
+    #[error("{}: there is no revision `{revision}` ({reason}){hint}", path.display())]
+    NoSuchRevision {
+        /// The repository.
+        path: PathBuf,
+        /// What was asked for.
+        revision: String,
+        /// What Git says.
+        reason: String,
+        /// What to do, where something can be done.
+        hint: &'static str,
+    },
+    /// A revision that names something other than a commit.
+    #[error("{}: `{revision}` names a {kind}, not a commit", path.display())]
+    NotACommit {
+        /// The repository.
+        path: PathBuf,
+        /// What was asked for.
+        revision: String,
+        /// What it names.
+        kind: String,
+    },
+    /// The repository is damaged, or its configuration cannot be read.
+    #[error("{}: {reason}", path.display())]
+    Unreadable {
+        /// The repository or the file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// A file or folder cannot be read.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+impl CheckoutError {
+    pub(super) fn unreadable(path: &Path, error: &gix::Error) -> Self {
+        Self::Unreadable { path: path.to_owned(), reason: explain(error) }
+    }
+
+    pub(super) fn io(path: &Path, source: std::io::Error) -> Self {
+        Self::Io { path: path.to_owned(), source }
+    }
+}
+
+/// A repository on disk. Reading blocks; in async code call it from a blocking task.
+pub struct Checkout {
+    objects: Arc<Objects>,
+    root: Option<PathBuf>,
+    git_dir: PathBuf,
+}
+
+impl std::fmt::Debug for Checkout {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Checkout").field("git_dir", &self.git_dir).finish_non_exhaustive()
+    }
+}
+
+impl Checkout {
+    /// Finds the repository around a directory (default: the working directory), as `git` does:
+    /// linked work trees and `GIT_DIR` included.
+    pub fn open(directory: Option<&Path>) -> Result<Self, CheckoutError> {
+        let directory = directory.unwrap_or(Path::new("."));
+        match directory.metadata() {
+            Ok(metadata) if metadata.is_dir() => {}
+            Ok(_) => return Err(CheckoutError::NotADirectory { path: directory.to_owned() }),
+            Err(error) => return Err(CheckoutError::io(directory, error)),
+        }
+        // An absolute path: it is shown in errors, and outlives a change of the working directory.
+        let directory = directory.canonicalize().map_err(|error| CheckoutError::io(directory, error))?;
+        let shared =
+            gix::ThreadSafeRepository::discover_with_environment_overrides(&directory).map_err(|error| {
+                if error.downcast_any_ref::<gix::discover::upwards::Error>().is_some() {
+                    CheckoutError::NoRepository { path: directory.clone() }
+                } else {
+                    CheckoutError::unreadable(&directory, &error)
+                }
+            })?;
+        let root = match shared.work_dir() {
+            Some(root) => Some(root.canonicalize().map_err(|error| CheckoutError::io(root, error))?),
+            None => None,
+        };
+        let git_dir = shared.git_dir().to_owned();
+        Ok(Self { objects: Objects::new(shared), root, git_dir })
+    }
+
+    /// The work tree's root, an absolute path; `None` for a bare repository.
+    pub fn root(&self) -> Option<&Path> {
+        self.root.as_deref()
+    }
+
+    /// The files on disk: what `git add -A` would take.
+    pub fn work_tree(&self) -> Result<Arc<dyn Tree>, CheckoutError> {
+        let root = self.root.as_deref().ok_or_else(|| CheckoutError::Bare { path: self.git_dir.clone() })?;
+        Ok(Arc::new(WorkTree::list(Arc::clone(&self.objects), root)?))
+    }
+
+    /// The content of a revision: a branch, a tag, an id, `HEAD~2`, `v1.2^{commit}`.
+    pub fn commit(&self, revision: &str) -> Result<Arc<dyn Tree>, CheckoutError> {
+        let root = self.objects.with(|repository| {
+            let commit = self.resolve(repository, revision)?;
+            let tree = repository
+                .find_commit(commit)
+                .and_then(|commit| commit.tree_id().map(gix::Id::detach))
+                .map_err(|error| CheckoutError::unreadable(&self.git_dir, &error))?;
+            Ok::<_, CheckoutError>(tree)
+        })?;
+        let unreadable = |reason: String| CheckoutError::Unreadable { path: self.git_dir.clone(), reason };
+        let tree =
+            CommitTree::list(Arc::clone(&self.objects), root).map_err(unreadable)?.ok_or_else(|| {
+                unreadable(format!(
+                    "folders of `{revision}` are missing from the object database; run `git fetch --refetch`"
+                ))
+            })?;
+        Ok(Arc::new(tree))
+    }
+
+    /// The commit that a revision names.
+    pub fn commit_id(&self, revision: &str) -> Result<CommitId, CheckoutError> {
+        let id = self.objects.with(|repository| self.resolve(repository, revision))?;
+        CommitId::parse(&id.to_string()).map_err(|error| CheckoutError::Unreadable {
+            path: self.git_dir.clone(),
+            reason: error.to_string(),
+        })
+    }
+
+    /// A folder's content by its tree id, from whatever commit left it in the object database; its
+    /// paths start at that folder. `None` where the id is not there, is no folder, or is incomplete
+    /// (a shallow or partial clone).
+    pub fn folder_by_tree(&self, tree: &TreeId) -> Option<Arc<dyn Tree>> {
+        let id = object_id(tree.as_str())?;
+        let tree = CommitTree::list(Arc::clone(&self.objects), id).ok()??;
+        Some(Arc::new(tree))
+    }
+
+    fn resolve(&self, repository: &gix::Repository, revision: &str) -> Result<gix::ObjectId, CheckoutError> {
+        let path = || self.root.clone().unwrap_or_else(|| self.git_dir.clone());
+        let object = repository
+            .rev_parse_single(BStr::new(revision))
+            .and_then(|id| id.object())
+            .and_then(gix::Object::peel_tags_to_end)
+            .map_err(|error| {
+                let unborn = repository.head().ok().filter(gix::Head::is_unborn);
+                if let Some(head) = unborn {
+                    let branch =
+                        head.referent_name().map(|name| name.shorten().to_string()).unwrap_or_default();
+                    return CheckoutError::Unborn { path: path(), revision: revision.to_owned(), branch };
+                }
+                let hint = if repository.is_shallow().unwrap_or(false) {
+                    "; this clone is shallow, `git fetch --unshallow` gets its history"
+                } else {
+                    ""
+                };
+                let reason = explain(&error);
+                CheckoutError::NoSuchRevision { path: path(), revision: revision.to_owned(), reason, hint }
+            })?;
+        if object.kind == gix::objs::Kind::Commit {
+            Ok(object.id)
+        } else {
+            let kind = object.kind.to_string();
+            Err(CheckoutError::NotACommit { path: path(), revision: revision.to_owned(), kind })
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Repositories on disk: a checkout for the command line, bare mirrors for the bot, snapshots of both.
+//!
+//! Owned here: finding a repository, reading commits and work trees as
+//! [`Tree`](capstan_domain::tree::Tree)s, replacing files of a work tree all or nothing, and fetching
+//! commits into bare shallow mirrors. Deliberately absent: pushing (commits are written through
+//! GitHub's API), knowledge of what the files mean, and running the `git` program.
+
+mod checkout;
+mod commit_tree;
+mod fetch;
+mod file_writer;
+mod folder_ids;
+mod mirror;
+mod objects;
+mod trailers;
+mod work_tree;
+
+pub use checkout::{Checkout, CheckoutError};
+pub use file_writer::{WriteFailure, write_all_or_nothing};
+pub use mirror::{MirrorLimits, Mirrors};
+
+/// Files above this size are listed, but not read: no manifest is that large.
+pub const MAXIMUM_FILE_BYTES: u64 = 4 * 1024 * 1024;
+
+/// An error and its causes in one line.
+fn explain(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text.push_str(": ");
+            text.push_str(&cause_text);
+        }
+        source = cause.source();
+    }
+    text
+}

@@ -1,0 +1,362 @@
+//! The files of a checkout as `git add -A` would take them.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use capstan_domain::tree::{EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
+use gix::ObjectId;
+use gix::bstr::{BStr, BString, ByteSlice, ByteVec};
+use gix::index::entry::{Flags, Mode, Stat, stat};
+use gix::index::fs::Metadata;
+use gix::objs::tree::EntryKind as GitKind;
+
+use super::explain;
+use super::folder_ids::{StoredFile, folder_ids};
+use super::objects::{Objects, blob_id, entry_kind, too_large};
+use super::{CheckoutError, MAXIMUM_FILE_BYTES};
+
+/// A snapshot of a work tree: tracked files as they are on disk, and files that are not tracked and
+/// not ignored. Symbolic links are entries and never followed; repositories inside the work tree that
+/// are no submodules are left out. Contents are read when asked for, and refused when the file has
+/// changed since the snapshot was made: the same path always gives the same bytes.
+///
+/// Files are hashed as they are: a file that was edited *and* is converted on `git add` (line ends, LFS)
+/// gets the id of its bytes on disk.
+pub(super) struct WorkTree {
+    root: PathBuf,
+    objects: Arc<Objects>,
+    hash: gix::hash::Kind,
+    entries: Vec<TreeEntry>,
+    /// What each entry was when it was listed, by the same index; `None` for what is not on disk.
+    seen: Vec<Option<Stat>>,
+    stored: Vec<StoredFile>,
+    folders: OnceLock<HashMap<RepoPath, TreeId>>,
+}
+
+impl WorkTree {
+    /// Lists the work tree at `root`.
+    pub(super) fn list(objects: Arc<Objects>, root: &Path) -> Result<Self, CheckoutError> {
+        let (hash, found) = objects.with(|repository| {
+            let listing = Listing::new(repository, root)?.run()?;
+            Ok::<_, CheckoutError>((repository.object_hash(), listing))
+        })?;
+        let mut stored = Vec::with_capacity(found.len());
+        let mut listed = Vec::with_capacity(found.len());
+        for file in found {
+            if let (Some(kind), Some(path), Some(blob)) = (
+                entry_kind(file.stored.mode),
+                file.stored.path.to_str().ok().and_then(|path| RepoPath::parse(path).ok()),
+                blob_id(&file.stored.id),
+            ) {
+                listed.push((TreeEntry { path, kind, blob }, file.seen));
+            }
+            stored.push(file.stored);
+        }
+        listed.sort_unstable_by(|(a, _), (b, _)| a.path.cmp(&b.path));
+        let (entries, seen) = listed.into_iter().unzip();
+        Ok(Self { root: root.to_owned(), objects, hash, entries, seen, stored, folders: OnceLock::new() })
+    }
+
+    fn seen(&self, path: &RepoPath) -> Option<&Stat> {
+        let at = self.entries.binary_search_by(|entry| entry.path.cmp(path)).ok()?;
+        self.seen.get(at)?.as_ref()
+    }
+}
+
+impl Tree for WorkTree {
+    fn entries(&self) -> &[TreeEntry] {
+        &self.entries
+    }
+
+    fn read(&self, entry: &TreeEntry) -> Result<Arc<[u8]>, Unreadable> {
+        let unreadable = |reason: String| Unreadable { path: entry.path.clone(), reason };
+        if entry.kind == EntryKind::Submodule {
+            return Err(unreadable("a submodule, whose content stands in another repository".to_owned()));
+        }
+        let Some(seen) = self.seen(&entry.path) else {
+            // Outside of a sparse checkout: Git has it, the disk has not.
+            return self.objects.blob(&entry.path, &entry.blob);
+        };
+        let path = self.root.join(entry.path.as_str());
+        let changed = || unreadable("changed while it was being read; try again".to_owned());
+        let io = |error: std::io::Error| unreadable(error.to_string());
+        if entry.kind == EntryKind::Symlink {
+            let target = fs::read_link(&path).map_err(io)?;
+            let target = Vec::from_path_buf(target)
+                .map_err(|_| unreadable("the link's target cannot be read".to_owned()))?;
+            return Ok(target.into());
+        }
+        if Metadata::from_path_no_follow(&path).map_err(io)?.is_symlink() {
+            return Err(changed());
+        }
+        let mut file = fs::File::open(&path).map_err(io)?;
+        let metadata = Metadata::from_file(&file).map_err(io)?;
+        if Stat::from_fs(&metadata).ok().as_ref() != Some(seen) {
+            return Err(changed());
+        }
+        if metadata.len() > MAXIMUM_FILE_BYTES {
+            return Err(unreadable(too_large(metadata.len())));
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default());
+        file.read_to_end(&mut bytes).map_err(io)?;
+        if bytes.len() as u64 != metadata.len() {
+            return Err(changed());
+        }
+        Ok(bytes.into())
+    }
+
+    fn folder_id(&self, folder: &RepoPath) -> Option<TreeId> {
+        let ids = self.folders.get_or_init(|| {
+            folder_ids(&self.stored, self.hash).unwrap_or_else(|error| {
+                tracing::error!(error = %explain(&error), "cannot compute the tree ids of the work tree");
+                HashMap::new()
+            })
+        });
+        ids.get(folder).cloned()
+    }
+}
+
+/// A file found on disk, or in the index alone.
+struct Found {
+    stored: StoredFile,
+    seen: Option<Stat>,
+}
+
+struct Tracked {
+    mode: Mode,
+    id: ObjectId,
+    stat: Stat,
+    flags: Flags,
+}
+
+/// The walk over the disk, guided by the index and the ignore rules.
+struct Listing<'repository> {
+    repository: &'repository gix::Repository,
+    root: &'repository Path,
+    tracked: HashMap<BString, Tracked>,
+    tracked_folders: HashSet<BString>,
+    index_time: FileTime,
+    stat_options: stat::Options,
+    capabilities: gix::fs::Capabilities,
+    excludes: gix::AttributeStack<'repository>,
+    found: Vec<Found>,
+}
+
+/// The index's time stamp has a type of a crate that gix does not pass on: kept as a stat's time.
+type FileTime = stat::Time;
+
+/// Whether files that are not tracked are wanted: below an ignored folder they are not.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Untracked {
+    Wanted,
+    Ignored,
+}
+
+impl<'repository> Listing<'repository> {
+    fn new(repository: &'repository gix::Repository, root: &'repository Path) -> Result<Self, CheckoutError> {
+        let failed = |error: gix::Error| CheckoutError::unreadable(root, &error);
+        let index = repository.index_or_empty().map_err(failed)?;
+        let mut tracked = HashMap::with_capacity(index.entries().len());
+        let mut tracked_folders = HashSet::new();
+        for entry in index.entries() {
+            let path = entry.path(&index);
+            if entry.mode.is_sparse() {
+                // A sparse index folds what is not checked out into folders.
+                add_sparse_folder(repository, path, entry.id, &mut tracked).map_err(failed)?;
+            } else {
+                let known = Tracked { mode: entry.mode, id: entry.id, stat: entry.stat, flags: entry.flags };
+                tracked.insert(path.to_owned(), known);
+            }
+        }
+        for path in tracked.keys() {
+            let mut end = path.len();
+            while let Some(slash) = path[..end].rfind_byte(b'/') {
+                if !tracked_folders.insert(BString::from(&path[..slash])) {
+                    break;
+                }
+                end = slash;
+            }
+        }
+        let excludes = repository.excludes(&index, None, Default::default()).map_err(failed)?;
+        Ok(Self {
+            repository,
+            root,
+            tracked,
+            tracked_folders,
+            index_time: index.timestamp().into(),
+            stat_options: repository.stat_options().map_err(failed)?,
+            capabilities: repository.filesystem_options().map_err(failed)?,
+            excludes,
+            found: Vec::new(),
+        })
+    }
+
+    fn run(mut self) -> Result<Vec<Found>, CheckoutError> {
+        self.walk(&mut BString::default(), Untracked::Wanted)?;
+        // What remains is deleted on disk, unless a sparse checkout left it out on purpose.
+        for (path, known) in self.tracked.drain() {
+            if known.flags.contains(Flags::SKIP_WORKTREE)
+                && let Some(mode) = known.mode.to_tree_entry_mode()
+            {
+                self.found.push(Found { stored: StoredFile { path, mode, id: known.id }, seen: None });
+            }
+        }
+        Ok(self.found)
+    }
+
+    fn walk(&mut self, folder: &mut BString, untracked: Untracked) -> Result<(), CheckoutError> {
+        let on_disk = self.root.join(folder.to_path_lossy());
+        let io = |error: std::io::Error| CheckoutError::io(&on_disk, error);
+        for entry in fs::read_dir(&on_disk).map_err(io)? {
+            let entry = entry.map_err(io)?;
+            let Ok(name) = Vec::from_os_string(entry.file_name()) else { continue };
+            if name.eq_ignore_ascii_case(b".git") {
+                continue;
+            }
+            let length = folder.len();
+            if length > 0 {
+                folder.push(b'/');
+            }
+            folder.push_str(&name);
+            let kind = entry.file_type().map_err(io)?;
+            if kind.is_dir() {
+                self.folder(folder, untracked)?;
+            } else if kind.is_file() || kind.is_symlink() {
+                self.file(folder, untracked)?;
+            }
+            folder.truncate(length);
+        }
+        Ok(())
+    }
+
+    fn folder(&mut self, path: &mut BString, untracked: Untracked) -> Result<(), CheckoutError> {
+        if self.tracked.get(path).is_some_and(|known| known.mode.is_submodule()) {
+            self.submodule(path);
+            return Ok(());
+        }
+        let holds_tracked = self.tracked_folders.contains(path);
+        let on_disk = self.root.join(path.to_path_lossy());
+        if !holds_tracked && on_disk.join(".git").symlink_metadata().is_ok() {
+            return Ok(());
+        }
+        let ignored = untracked == Untracked::Ignored || self.is_excluded(path.as_bstr(), Mode::DIR)?;
+        match (ignored, holds_tracked) {
+            (true, false) => Ok(()),
+            (true, true) => self.walk(path, Untracked::Ignored),
+            (false, _) => self.walk(path, untracked),
+        }
+    }
+
+    /// A submodule counts as the commit that is checked out in it.
+    fn submodule(&mut self, path: &BString) {
+        let Some(known) = self.tracked.remove(path) else { return };
+        let on_disk = self.root.join(path.to_path_lossy());
+        let head = gix::open(on_disk).ok().and_then(|inner| inner.head_id().ok().map(gix::Id::detach));
+        self.found.push(Found {
+            stored: StoredFile {
+                path: path.clone(),
+                mode: GitKind::Commit.into(),
+                id: head.unwrap_or(known.id),
+            },
+            seen: None,
+        });
+    }
+
+    fn file(&mut self, path: &BString, untracked: Untracked) -> Result<(), CheckoutError> {
+        let known = self.tracked.remove(path);
+        if known.is_none()
+            && (untracked == Untracked::Ignored || self.is_excluded(path.as_bstr(), Mode::FILE)?)
+        {
+            return Ok(());
+        }
+        let on_disk = self.root.join(path.to_path_lossy());
+        let io = |error: std::io::Error| CheckoutError::io(&on_disk, error);
+        let metadata = match Metadata::from_path_no_follow(&on_disk) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            metadata => metadata.map_err(io)?,
+        };
+        let mode = self.mode(&metadata, known.as_ref());
+        let seen = Stat::from_fs(&metadata).ok();
+        let unchanged = known.as_ref().filter(|known| {
+            known.mode.to_tree_entry_mode().is_some_and(|tracked| tracked.kind() == mode)
+                && seen.is_some_and(|seen| known.stat.matches(&seen, self.stat_options))
+                && known.stat.mtime.secs < self.index_time.secs
+        });
+        let id = match unchanged {
+            Some(known) => known.id,
+            None if metadata.is_symlink() => {
+                let target = fs::read_link(&on_disk).map_err(io)?;
+                let target = Vec::from_path_buf(target).unwrap_or_default();
+                self.hash(&mut target.as_slice(), target.len() as u64, &on_disk)?
+            }
+            None => match fs::File::open(&on_disk) {
+                Ok(mut file) => self.hash(&mut file, metadata.len(), &on_disk)?,
+                // Listed all the same: whoever reads it is told why it cannot be read.
+                Err(_) => self.repository.object_hash().null(),
+            },
+        };
+        self.found.push(Found { stored: StoredFile { path: path.clone(), mode: mode.into(), id }, seen });
+        Ok(())
+    }
+
+    /// The mode that `git add` would store. Where the file system cannot tell, the index's stands.
+    fn mode(&self, metadata: &Metadata, known: Option<&Tracked>) -> GitKind {
+        let tracked = known.map(|known| known.mode);
+        if metadata.is_symlink() || (!self.capabilities.symlink && tracked == Some(Mode::SYMLINK)) {
+            return GitKind::Link;
+        }
+        let executable = if self.capabilities.executable_bit {
+            metadata.is_executable()
+        } else {
+            tracked == Some(Mode::FILE_EXECUTABLE)
+        };
+        if executable { GitKind::BlobExecutable } else { GitKind::Blob }
+    }
+
+    fn is_excluded(&mut self, path: &BStr, mode: Mode) -> Result<bool, CheckoutError> {
+        let root = self.root;
+        let platform = self
+            .excludes
+            .at_entry(path, Some(mode))
+            .map_err(|error| CheckoutError::unreadable(&root.join(path.to_path_lossy()), &error))?;
+        Ok(platform.is_excluded())
+    }
+
+    fn hash(&self, content: &mut dyn Read, length: u64, path: &Path) -> Result<ObjectId, CheckoutError> {
+        gix::objs::compute_stream_hash(
+            self.repository.object_hash(),
+            gix::objs::Kind::Blob,
+            content,
+            length,
+            &mut gix::progress::Discard,
+            &gix::interrupt::IS_INTERRUPTED,
+        )
+        .map_err(|error| CheckoutError::unreadable(path, &error))
+    }
+}
+
+/// Unfolds a folder of a sparse index: all below it is tracked and not on disk.
+fn add_sparse_folder(
+    repository: &gix::Repository,
+    folder: &BStr,
+    id: ObjectId,
+    tracked: &mut HashMap<BString, Tracked>,
+) -> Result<(), gix::Error> {
+    for file in repository.find_tree(id)?.traverse().breadthfirst.files()? {
+        if file.mode.is_tree() {
+            continue;
+        }
+        let mut path = folder.to_owned();
+        if !path.ends_with(b"/") {
+            path.push(b'/');
+        }
+        path.push_str(&file.filepath);
+        let mode = Mode::from_bits_truncate(u32::from(file.mode.value()));
+        let known = Tracked { mode, id: file.oid, stat: Stat::default(), flags: Flags::SKIP_WORKTREE };
+        tracked.insert(path, known);
+    }
+    Ok(())
+}

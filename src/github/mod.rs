@@ -1,0 +1,1 @@
+//! App authentication, the calls Capstan makes, webhook payload -> event.
