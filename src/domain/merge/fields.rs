@@ -207,6 +207,7 @@ impl<'m> FieldMerge<'m> {
             cluster: owned(three.c),
             release: owned(three.n),
             kind,
+            unbound: None,
             edits: edit.into_iter().collect(),
         });
     }
