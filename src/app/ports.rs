@@ -7,6 +7,7 @@
 mod code_host;
 mod mirror;
 mod records;
+mod workspace;
 
 pub use code_host::{
     Annotation, AnnotationLevel, BranchHead, CheckConclusion, CheckRun, CodeHost, CodeHostError, Comment,
@@ -16,6 +17,7 @@ pub use code_host::{
 };
 pub use mirror::{CommitTrailers, Mirror, MirrorError, Snapshot};
 pub use records::{AuditEntry, CheckRecord, ProposalRecord, Records, RecordsError};
+pub use workspace::{Workspace, WorkspaceError};
 
 /// What time it is. A port, so that decisions about limits and holds can be tested.
 pub trait Clock: Send + Sync {
