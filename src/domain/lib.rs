@@ -13,6 +13,7 @@
 //! | [`tree`] | paths, Git ids and snapshots of a repository |
 //! | [`settings`] | `.capstan.yaml`, a cluster's and an overlay's `capstan.yaml` |
 //! | [`layout`] | which folders are releases and which are clusters |
+//! | [`version`] | how versions of releases, Kubernetes and components compare |
 //! | [`release`], [`cluster`] | what one release and one cluster folder hold |
 //! | [`merge`] | three-way merge of objects, fields, lists and templated scalars |
 //! | [`templates`] | the template table: rotation, references, names |
@@ -25,6 +26,7 @@
 //! | [`campaign`] | which clusters get a proposal now, and which wait for what |
 //! | [`proposal`] | what to do with one pull request, given what GitHub shows |
 //! | [`command`] | the grammar of slash-commands |
+//! | [`spelling`] | the nearest right word for a wrong one |
 //! | [`report`] | pull-request bodies, check summaries, comments; redaction |
 
 pub mod campaign;
@@ -43,7 +45,9 @@ pub mod render;
 pub mod report;
 pub mod rollout;
 pub mod settings;
+pub mod spelling;
 pub mod templates;
 pub mod tree;
 pub mod upgrade;
+pub mod version;
 pub mod yaml;

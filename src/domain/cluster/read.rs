@@ -1,0 +1,185 @@
+//! From a cluster's folder to a [`Cluster`].
+
+use std::collections::BTreeMap;
+
+use super::record::{RecordedBy, RecordedRelease, ReleaseName};
+use super::{Cluster, GiantSwarmRecord, giant_swarm};
+use crate::finding::{Finding, Severity};
+use crate::layout::{ClusterFolder, is_manifest};
+use crate::object::{ObjectId, api_group};
+use crate::release::{infrastructure_kinds, kubernetes_version};
+use crate::settings::{ClusterSettings, OverlaySettings, SettingsError};
+use crate::tree::{RepoPath, Tree, TreeEntry, Unreadable};
+use crate::yaml::{Node, YamlError, YamlFile};
+
+/// One file of a base, parsed.
+#[derive(Debug, Clone)]
+pub struct Manifest {
+    /// The file.
+    pub entry: TreeEntry,
+    /// Its content.
+    pub file: YamlFile,
+}
+
+/// Why a cluster cannot be read. Such a cluster is refused by name; others go on.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ClusterError {
+    /// A file's content cannot be had.
+    #[error(transparent)]
+    Unreadable(#[from] Unreadable),
+    /// A file is no YAML.
+    #[error("{file}: {source}")]
+    Yaml {
+        /// The file.
+        file: RepoPath,
+        /// What is wrong.
+        source: YamlError,
+    },
+    /// One of its `capstan.yaml` files is wrong.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+}
+
+impl ClusterError {
+    /// The file.
+    pub const fn file(&self) -> &RepoPath {
+        match self {
+            Self::Unreadable(unreadable) => &unreadable.path,
+            Self::Yaml { file, .. } => file,
+            Self::Settings(error) => &error.file,
+        }
+    }
+
+    /// Line, from 1.
+    pub const fn line(&self) -> Option<u32> {
+        match self {
+            Self::Unreadable(_) => None,
+            Self::Yaml { source, .. } => Some(source.position.line),
+            Self::Settings(error) => error.line,
+        }
+    }
+
+    /// Column, from 1.
+    pub const fn column(&self) -> Option<u32> {
+        match self {
+            Self::Unreadable(_) => None,
+            Self::Yaml { source, .. } => Some(source.position.column),
+            Self::Settings(error) => error.column,
+        }
+    }
+
+    /// What is wrong, without the place.
+    pub fn message(&self) -> &str {
+        match self {
+            Self::Unreadable(unreadable) => &unreadable.reason,
+            Self::Yaml { source, .. } => &source.message,
+            Self::Settings(error) => &error.message,
+        }
+    }
+}
+
+impl Cluster {
+    /// Reads a cluster: its settings and every manifest of its base.
+    pub fn read(tree: &dyn Tree, folder: &ClusterFolder) -> Result<Self, ClusterError> {
+        let settings = match &folder.settings {
+            Some(entry) => Some(ClusterSettings::read(&entry.path, yaml(tree, entry)?.text())?),
+            None => None,
+        };
+        let overlay_settings = match &folder.overlay_settings {
+            Some(entry) => Some(OverlaySettings::read(&entry.path, yaml(tree, entry)?.text())?),
+            None => None,
+        };
+        let mut base = Vec::new();
+        for entry in folder.base_files.iter().filter(|entry| is_manifest(&entry.path)) {
+            base.push(Manifest { entry: entry.clone(), file: yaml(tree, entry)? });
+        }
+        let roots = || base.iter().flat_map(|manifest| manifest.file.documents()).map(|document| &document.root);
+        let giant_swarm = giant_swarm::find(&base);
+        let recorded = recorded(giant_swarm.as_ref(), settings.as_ref(), roots());
+        let findings = record_differs(giant_swarm.as_ref(), settings.as_ref()).into_iter().collect();
+        Ok(Self {
+            id: folder.id.clone(),
+            folder: folder.clone(),
+            infrastructure_kinds: roots().flat_map(infrastructure_kinds).collect(),
+            kubernetes: kubernetes_version(roots(), settings.as_ref().map_or(&BTreeMap::new(), |s| &s.variables)),
+            base,
+            settings,
+            overlay_settings,
+            recorded,
+            giant_swarm,
+            findings,
+        })
+    }
+}
+
+fn yaml(tree: &dyn Tree, entry: &TreeEntry) -> Result<YamlFile, ClusterError> {
+    let bytes = tree.read(entry)?;
+    YamlFile::read_bytes(&bytes).map_err(|source| ClusterError::Yaml { file: entry.path.clone(), source })
+}
+
+/// The first that is found, in the order of [`RecordedBy`].
+fn recorded<'a>(
+    giant_swarm: Option<&GiantSwarmRecord>,
+    settings: Option<&ClusterSettings>,
+    roots: impl Iterator<Item = &'a Node> + Clone,
+) -> Option<RecordedRelease> {
+    let written = settings.and_then(|settings| settings.release.clone());
+    let tree = settings.and_then(|settings| settings.release_tree.clone());
+    if let Some(name) = giant_swarm.and_then(|record| ReleaseName::parse(&record.version)) {
+        // The tree is that of the release in the record; of another one it would be the wrong content.
+        let agrees = written.as_ref().is_some_and(|id| id.version() == name.version());
+        return Some(RecordedRelease { name, tree: tree.filter(|_| agrees), by: RecordedBy::ConfigMap });
+    }
+    if let Some(id) = written {
+        return Some(RecordedRelease { name: ReleaseName::Id(id), tree, by: RecordedBy::Settings });
+    }
+    let from = |field: &str, key: &str, by: RecordedBy| {
+        let name = roots.clone().filter(|root| is_cluster(root)).find_map(|root| {
+            let value = root.get("metadata")?.get(field)?.get(key)?.as_scalar()?;
+            ReleaseName::parse(&value.text)
+        });
+        name.map(|name| RecordedRelease { name, tree: None, by })
+    };
+    from("annotations", "capstan.dev/release", RecordedBy::Annotation)
+        .or_else(|| from("labels", "release.giantswarm.io/version", RecordedBy::Label))
+}
+
+fn is_cluster(root: &Node) -> bool {
+    let text = |key| root.get(key).and_then(Node::as_str);
+    text("kind") == Some("Cluster") && text("apiVersion").map(api_group) == Some("cluster.x-k8s.io")
+}
+
+fn record_differs(giant_swarm: Option<&GiantSwarmRecord>, settings: Option<&ClusterSettings>) -> Option<Finding> {
+    let record = giant_swarm?;
+    let written = settings?.release.as_ref()?;
+    let named = ReleaseName::parse(&record.version)?;
+    if named.version() == written.version() {
+        return None;
+    }
+    Some(Finding {
+        rule: "release-record-differs",
+        severity: Severity::Warning,
+        message: format!(
+            "the ConfigMap {} names release {}, but capstan.yaml records {written}; the ConfigMap counts. \
+             Correct `release` in capstan.yaml, or take both lines out and let the next upgrade write them",
+            record.object.name, record.version
+        ),
+        file: Some(record.file.clone()),
+        line: Some(record.position.line),
+        column: Some(record.position.column),
+        object: Some(record.object.clone()),
+        path: Some(record.path.clone()),
+    })
+}
+
+/// A whole object's identity.
+pub(super) fn identity(root: &Node) -> Option<ObjectId> {
+    let metadata = root.get("metadata")?;
+    let scalar = |node: &Node, key: &str| Some(node.get(key)?.as_scalar()?.text.clone());
+    Some(ObjectId {
+        group: api_group(root.get("apiVersion")?.as_str()?).to_owned(),
+        kind: root.get("kind")?.as_str()?.to_owned(),
+        namespace: scalar(metadata, "namespace"),
+        name: scalar(metadata, "name")?,
+    })
+}

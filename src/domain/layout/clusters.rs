@@ -1,0 +1,156 @@
+//! Finding cluster folders.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::discover::{Files, files_in, is_file};
+use super::sniff::{Sniffed, content, sniff};
+use super::{ClusterFolder, Problem, is_manifest};
+use crate::cluster::ClusterId;
+use crate::settings::{FOLDER_FILE, RepositorySettings};
+use crate::tree::{RepoPath, Tree};
+use crate::version::ReleaseVersion;
+
+/// Every cluster folder; `releases` are the folders that are taken already.
+pub(super) fn find(
+    tree: &dyn Tree,
+    settings: &RepositorySettings,
+    releases: &BTreeSet<RepoPath>,
+    problems: &mut Vec<Problem>,
+) -> Vec<ClusterFolder> {
+    let mut found: BTreeMap<RepoPath, ClusterFolder> = BTreeMap::new();
+    for folder in candidates(tree, settings) {
+        let with_ancestors = || std::iter::successors(Some(folder.clone()), RepoPath::parent);
+        let is_release = ReleaseVersion::parse(folder.name()).is_some();
+        if is_release || with_ancestors().any(|folder| releases.contains(&folder)) {
+            continue;
+        }
+        let outer = with_ancestors().skip(1).find_map(|ancestor| found.get(&ancestor));
+        if outer.is_some_and(|outer| belongs_to(&folder, outer, settings)) {
+            continue;
+        }
+        let mut said = Vec::new();
+        let cluster = read(tree, settings, &folder, &mut said);
+        let is_cluster = match &settings.clusters.paths {
+            Some(patterns) => {
+                !cluster.base_files.is_empty()
+                    && patterns.iter().any(|pattern| pattern.matches(folder.as_str()))
+            }
+            None => has_shape(tree, &cluster, problems),
+        };
+        if !is_cluster {
+            continue;
+        }
+        let refusal = if let Some(outer) = outer {
+            Some(format!(
+                "this folder is a cluster by its content, but lies in the cluster {}: a cluster never contains \
+                 another. Move one of them, or say in `clusters.paths` which folders are clusters",
+                outer.id
+            ))
+        } else if folder.is_root() {
+            Some("the repository's root holds a cluster's files: move them to a folder of their own, whose path is \
+                  then the cluster's id"
+                .to_owned())
+        } else {
+            None
+        };
+        match refusal {
+            Some(message) => problems.push(Problem { path: folder, line: None, column: None, message }),
+            None => {
+                problems.append(&mut said);
+                found.insert(folder, cluster);
+            }
+        }
+    }
+    found.into_values().collect()
+}
+
+/// Folders that hold a base, shallow ones first.
+fn candidates(tree: &dyn Tree, settings: &RepositorySettings) -> Vec<RepoPath> {
+    let base = settings.clusters.base.path();
+    let mut folders = BTreeSet::new();
+    for entry in tree.entries() {
+        if base.is_root() {
+            if !is_manifest(&entry.path) {
+                continue;
+            }
+            match (&settings.clusters.paths, entry.path.parent()) {
+                // A pattern may name a folder whose files all lie in subfolders.
+                (Some(_), parent) => folders.extend(std::iter::successors(parent, RepoPath::parent)),
+                (None, parent) => folders.extend(parent),
+            }
+        } else {
+            let ancestors = std::iter::successors(entry.path.parent(), RepoPath::parent);
+            folders.extend(ancestors.filter_map(|folder| holder(&folder, base)));
+        }
+    }
+    let mut folders: Vec<RepoPath> = folders.into_iter().collect();
+    folders.sort_by_key(|folder| folder.parts().count());
+    folders
+}
+
+/// The folder that `folder` is the base of: `gauss/peu01` for `gauss/peu01/base`.
+fn holder(folder: &RepoPath, base: &RepoPath) -> Option<RepoPath> {
+    let above = folder.as_str().strip_suffix(base.as_str())?;
+    match above.strip_suffix('/') {
+        Some(above) => RepoPath::parse(above).ok(),
+        None => above.is_empty().then(RepoPath::root),
+    }
+}
+
+/// Whether a folder is a part of a cluster's base or overlay.
+fn belongs_to(folder: &RepoPath, cluster: &ClusterFolder, settings: &RepositorySettings) -> bool {
+    let is_at = |place: &RepoPath| folder == place || folder.is_in(place);
+    is_at(&cluster.overlay) || !settings.clusters.base.is_here() && is_at(&cluster.base) || {
+        // With `base: "."` subfolders are base; only one that a pattern names is a rival.
+        settings.clusters.base.is_here() && settings.clusters.paths.is_none()
+    }
+}
+
+fn has_shape(tree: &dyn Tree, cluster: &ClusterFolder, problems: &mut Vec<Problem>) -> bool {
+    let mut doubts = Vec::new();
+    for entry in cluster.base_files.iter().filter(|entry| is_manifest(&entry.path)) {
+        let doubt = match content(tree, entry).map(|bytes| sniff(&bytes)) {
+            Ok(Sniffed::Cluster) => return true,
+            Ok(Sniffed::Other) => continue,
+            Ok(Sniffed::Unreadable(error)) => (Some(error.position), error.message),
+            Err(reason) => (None, reason),
+        };
+        doubts.push((entry.path.clone(), doubt));
+    }
+    problems.extend(doubts.into_iter().map(|(path, (position, reason))| Problem {
+        path,
+        line: position.map(|position| position.line),
+        column: position.map(|position| position.column),
+        message: format!("cannot tell whether {} is a cluster: {reason}", cluster.id),
+    }));
+    false
+}
+
+fn read(
+    tree: &dyn Tree,
+    settings: &RepositorySettings,
+    folder: &RepoPath,
+    problems: &mut Vec<Problem>,
+) -> ClusterFolder {
+    let base = settings.clusters.base.inside(folder);
+    let overlay = settings.clusters.overlay.inside(folder);
+    let file = |folder: &RepoPath| {
+        let path = folder.join(FOLDER_FILE).ok()?;
+        tree.entry(&path).filter(|entry| is_file(entry)).cloned()
+    };
+    let (own, customer) = (file(folder), file(&overlay));
+    let base_files = if settings.clusters.base.is_here() {
+        Files::of(base.clone()).without_folder(overlay.clone()).without_file(FOLDER_FILE)
+    } else {
+        Files::of(base.clone())
+    };
+    ClusterFolder {
+        id: ClusterId::new(folder.clone()),
+        base_files: files_in(tree, &base_files, problems),
+        overlay_files: files_in(tree, &Files::of(overlay.clone()).without_file(FOLDER_FILE), problems),
+        settings: own,
+        overlay_settings: customer,
+        base,
+        overlay,
+    }
+}

@@ -1,0 +1,133 @@
+//! Which folders are releases and which are clusters: the meaning of the settings (DESIGN 5.1).
+//!
+//! [`discover`] walks a snapshot once. By default the shape decides: a folder with `base/` or
+//! `release.yaml` whose name is a version is a release; any other folder with `base/` is a cluster
+//! where a document in it says so. Patterns in the settings replace the search for the shape.
+//!
+//! Deliberately absent: what the files mean ([`crate::release`], [`crate::cluster`]), and following
+//! symbolic links or submodules: those are [`Problem`]s.
+
+mod clusters;
+mod discover;
+mod releases;
+mod sniff;
+
+use std::fmt;
+
+use crate::cluster::ClusterId;
+use crate::release::{Provider, ReleaseId};
+use crate::tree::{RepoPath, TreeEntry};
+use crate::version::ReleaseVersion;
+
+pub use discover::discover;
+
+/// Where everything is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Layout {
+    /// Releases, ordered by provider, version, and then those in use before archived ones.
+    pub releases: Vec<ReleaseFolder>,
+    /// Clusters, ordered by id.
+    pub clusters: Vec<ClusterFolder>,
+    /// What looks wrong, ordered by path and line.
+    pub problems: Vec<Problem>,
+}
+
+impl Layout {
+    /// The cluster of that id.
+    pub fn cluster(&self, id: &str) -> Option<&ClusterFolder> {
+        let at = self.clusters.binary_search_by(|cluster| cluster.id.as_str().cmp(id)).ok()?;
+        self.clusters.get(at)
+    }
+}
+
+/// A folder that is a release.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReleaseFolder {
+    /// Its id: the path without `archived`.
+    pub id: ReleaseId,
+    /// Where it lies.
+    pub folder: RepoPath,
+    /// The path before the version, without `archived`.
+    pub provider: Provider,
+    /// Its name as a version.
+    pub version: ReleaseVersion,
+    /// Whether a part of its path is `archived`.
+    pub shelf: Shelf,
+    /// The files of its `base/`, subfolders included; empty where it has none.
+    pub base_files: Vec<TreeEntry>,
+    /// The files of its `overlay/`.
+    pub overlay_files: Vec<TreeEntry>,
+    /// Its `release.yaml`.
+    pub manifest: Option<TreeEntry>,
+    /// Its own `capstan.yaml`.
+    pub settings: Option<TreeEntry>,
+}
+
+/// Whether a release lies among those in use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Shelf {
+    /// It does.
+    Current,
+    /// It lies below a folder `archived`.
+    Archived,
+}
+
+/// A folder that is a cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClusterFolder {
+    /// Its id: the path.
+    pub id: ClusterId,
+    /// The folder of Capstan's files: `gauss/peu01/base`, or the cluster's own.
+    pub base: RepoPath,
+    /// The folder of the customer's files, whether it exists or not.
+    pub overlay: RepoPath,
+    /// The files of base, subfolders included, without `capstan.yaml` and the overlay where those lie
+    /// in the same folder.
+    pub base_files: Vec<TreeEntry>,
+    /// The files of the overlay, without its `capstan.yaml`.
+    pub overlay_files: Vec<TreeEntry>,
+    /// `<cluster>/capstan.yaml`.
+    pub settings: Option<TreeEntry>,
+    /// `<cluster>/overlay/capstan.yaml`.
+    pub overlay_settings: Option<TreeEntry>,
+}
+
+impl ClusterFolder {
+    /// Where the cluster's `capstan.yaml` is, or would be.
+    pub fn settings_path(&self) -> RepoPath {
+        let folder = self.id.folder();
+        folder.join(crate::settings::FOLDER_FILE).unwrap_or_else(|_| folder.clone())
+    }
+}
+
+/// Something in the tree that looks wrong.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Problem {
+    /// The file or folder.
+    pub path: RepoPath,
+    /// Line, from 1.
+    pub line: Option<u32>,
+    /// Column, from 1.
+    pub column: Option<u32>,
+    /// What was found, and what to do.
+    pub message: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", if self.path.is_root() { "." } else { self.path.as_str() })?;
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+            if let Some(column) = self.column {
+                write!(f, ":{column}")?;
+            }
+        }
+        write!(f, ": {}", self.message)
+    }
+}
+
+/// Whether a file can hold Kubernetes objects, by its name.
+pub fn is_manifest(path: &RepoPath) -> bool {
+    let name = path.name();
+    [".yaml", ".yml", ".json"].iter().any(|ending| name.len() > ending.len() && name.ends_with(ending))
+}

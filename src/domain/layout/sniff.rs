@@ -1,0 +1,98 @@
+//! Whether a file says that its folder is a cluster, at the least cost.
+
+use std::sync::Arc;
+
+use crate::cluster::names_giant_swarm_release;
+use crate::object::api_group;
+use crate::tree::{Tree, TreeEntry};
+use crate::yaml::{YamlError, YamlFile};
+
+/// Cluster API's own group; its providers' groups are subdomains of it.
+const CLUSTER_API: &str = "cluster.x-k8s.io";
+
+/// What a file says.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Sniffed {
+    /// Its folder is a cluster.
+    Cluster,
+    /// Nothing about clusters.
+    Other,
+    /// It speaks of clusters, but cannot be read.
+    Unreadable(YamlError),
+}
+
+/// Looks at a file's content.
+///
+/// A top-level `apiVersion:` line settles most files without parsing them, and lets a cluster with a
+/// broken file be refused by name later instead of not being found.
+pub(super) fn sniff(bytes: &[u8]) -> Sniffed {
+    if top_level_api_versions(bytes).any(|version| is_cluster_api(api_group(version))) {
+        return Sniffed::Cluster;
+    }
+    let mentions = |word: &str| bytes.windows(word.len()).any(|window| window == word.as_bytes());
+    if !mentions(CLUSTER_API) && !(mentions("ConfigMap") && mentions("release")) {
+        return Sniffed::Other;
+    }
+    let file = match YamlFile::read_bytes(bytes) {
+        Ok(file) => file,
+        Err(error) => return Sniffed::Unreadable(error),
+    };
+    let says_so = file.documents().iter().any(|document| {
+        let version = document.root.get("apiVersion").and_then(|node| node.as_str());
+        version.is_some_and(|version| is_cluster_api(api_group(version)))
+            || names_giant_swarm_release(&document.root)
+    });
+    if says_so { Sniffed::Cluster } else { Sniffed::Other }
+}
+
+/// Whether a group is Cluster API's or a provider's.
+pub(super) fn is_cluster_api(group: &str) -> bool {
+    group.strip_suffix(CLUSTER_API).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+}
+
+/// A file's content, or why it cannot be had.
+pub(super) fn content(tree: &dyn Tree, entry: &TreeEntry) -> Result<Arc<[u8]>, String> {
+    tree.read(entry).map_err(|unreadable| unreadable.reason)
+}
+
+fn top_level_api_versions(bytes: &[u8]) -> impl Iterator<Item = &str> {
+    bytes.split(|byte| *byte == b'\n').filter_map(|line| {
+        let value = std::str::from_utf8(line.strip_prefix(b"apiVersion:")?).ok()?;
+        let value = value.split(" #").next().unwrap_or(value);
+        Some(value.trim().trim_matches(['"', '\'']))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_group_decides_and_not_what_merely_mentions_it() {
+        let cases = [
+            ("apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\n", true),
+            ("# note\n---\napiVersion: \"infrastructure.cluster.x-k8s.io/v1beta2\" # why\nkind: AWSCluster\n", true),
+            ("apiVersion: v1\nkind: A\n---\napiVersion: controlplane.cluster.x-k8s.io/v1beta1\n", true),
+            ("{\"apiVersion\": \"cluster.x-k8s.io/v1beta1\", \"kind\": \"Cluster\"}", true),
+            ("apiVersion: cluster.x-k8s.io/v1beta1\nkind: [broken\n", true),
+            ("apiVersion: xcluster.x-k8s.io/v1\nkind: A\n", false),
+            ("apiVersion: v1\nkind: ConfigMap\ndata:\n  a: |\n    apiVersion: cluster.x-k8s.io/v1\n", false),
+            ("apiVersion: apps/v1\nkind: Deployment\n", false),
+            (
+                "apiVersion: v1\nkind: ConfigMap\ndata:\n  values: |\n    global:\n      release:\n        version: 34.5.0\n",
+                true,
+            ),
+            ("apiVersion: v1\nkind: ConfigMap\ndata:\n  values: |\n    release: 34.5.0\n", false),
+            ("", false),
+        ];
+        for (text, is_cluster) in cases {
+            assert_eq!(sniff(text.as_bytes()) == Sniffed::Cluster, is_cluster, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_speaks_of_clusters_and_cannot_be_read_is_told() {
+        let text = "kind: Cluster\napiVersion : cluster.x-k8s.io/v1\nspec: [\n";
+        assert!(matches!(sniff(text.as_bytes()), Sniffed::Unreadable(_)));
+    }
+}

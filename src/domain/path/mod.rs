@@ -1,0 +1,1 @@
+//! The way from release to release, one Kubernetes minor at a time.

@@ -1,0 +1,109 @@
+//! The releases of a repository, found by what people write.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Provider, Release, ReleaseError, ReleaseId};
+use crate::layout::Layout;
+use crate::tree::{Tree, TreeId};
+use crate::version::ReleaseVersion;
+
+/// Every release of a repository that can be read.
+#[derive(Debug, Default)]
+pub struct Catalogue {
+    /// Ordered by provider, version, and then those in use before archived ones.
+    releases: Vec<Release>,
+    /// Those that cannot be read, with the reason.
+    unreadable: Vec<(ReleaseId, ReleaseError)>,
+}
+
+impl Catalogue {
+    /// Reads the releases of a layout.
+    pub fn read(tree: &dyn Tree, layout: &Layout) -> Self {
+        let mut catalogue = Self::default();
+        for folder in &layout.releases {
+            match Release::read(tree, folder) {
+                Ok(release) => catalogue.releases.push(release),
+                Err(error) => catalogue.unreadable.push((folder.id.clone(), error)),
+            }
+        }
+        catalogue
+    }
+
+    /// A catalogue of these releases.
+    pub fn new(mut releases: Vec<Release>) -> Self {
+        releases.sort_by(|a, b| {
+            let order = |release: &Release| (release.provider.clone(), release.version.clone(), release.state);
+            order(a).cmp(&order(b))
+        });
+        Self { releases, unreadable: Vec::new() }
+    }
+
+    /// All of them: by provider, oldest first.
+    pub fn releases(&self) -> &[Release] {
+        &self.releases
+    }
+
+    /// Those that cannot be read.
+    pub fn unreadable(&self) -> &[(ReleaseId, ReleaseError)] {
+        &self.unreadable
+    }
+
+    /// The providers that have releases.
+    pub fn providers(&self) -> BTreeSet<&Provider> {
+        self.releases.iter().map(|release| &release.provider).collect()
+    }
+
+    /// A provider's releases, oldest first; of one that lies twice (also archived) the one in use.
+    pub fn of_provider(&self, provider: &Provider) -> impl Iterator<Item = &Release> {
+        let mut last: Option<&ReleaseVersion> = None;
+        self.releases.iter().filter(move |release| {
+            let is_first = release.provider == *provider && last != Some(&release.version);
+            if is_first {
+                last = Some(&release.version);
+            }
+            is_first
+        })
+    }
+
+    /// The release of that id; of one that lies twice the one in use. `aws/21.0.0` finds `aws/v21.0.0`.
+    pub fn find(&self, id: &ReleaseId) -> Option<&Release> {
+        self.releases.iter().find(|release| release.id == *id).or_else(|| {
+            let (provider, version) = (id.provider(), id.version()?);
+            self.find_version(&provider, &version)
+        })
+    }
+
+    /// The provider's release of that version.
+    pub fn find_version(&self, provider: &Provider, version: &ReleaseVersion) -> Option<&Release> {
+        self.of_provider(provider).find(|release| release.version == *version)
+    }
+
+    /// The release whose folder has that tree now, archived ones included.
+    pub fn find_tree(&self, tree: &TreeId) -> Option<&Release> {
+        self.releases.iter().find(|release| release.tree.as_ref() == Some(tree))
+    }
+
+    /// The provider that a setting, a chart or a person means: by its path, or by its name where only
+    /// one has it.
+    pub fn find_provider(&self, written: &Provider) -> Option<&Provider> {
+        let providers = self.providers();
+        if let Some(exact) = providers.get(written) {
+            return Some(exact);
+        }
+        let mut named = providers.into_iter().filter(|provider| provider.name() == written.as_str());
+        named.next().filter(|_| named.next().is_none())
+    }
+
+    /// The providers whose releases hold these infrastructure kinds: all of them, or where no provider
+    /// does (a release of fragments), some.
+    pub fn providers_with(&self, kinds: &BTreeSet<String>) -> BTreeSet<&Provider> {
+        let mut held: BTreeMap<&Provider, BTreeSet<&String>> = BTreeMap::new();
+        for release in &self.releases {
+            let held = held.entry(&release.provider).or_default();
+            held.extend(release.infrastructure_kinds.intersection(kinds));
+        }
+        let most = held.values().map(BTreeSet::len).max().unwrap_or_default();
+        let wanted = if most == kinds.len() { kinds.len() } else { 1 };
+        held.into_iter().filter(|(_, held)| !held.is_empty() && held.len() >= wanted).map(|(provider, _)| provider).collect()
+    }
+}

@@ -1,0 +1,120 @@
+//! What objects and fragments say about Kubernetes' version and about infrastructure.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::object::api_group;
+use crate::version::KubernetesVersion;
+use crate::yaml::{Node, YamlFile};
+
+/// Where kinds keep their version. A document without `kind` is a fragment and may be any of them.
+const PLACES: [(&str, &[&str], Weight); 6] = [
+    ("Cluster", &["spec", "topology", "version"], Weight::ControlPlane),
+    ("*ControlPlane", &["spec", "version"], Weight::ControlPlane),
+    ("MachineDeployment", &["spec", "template", "spec", "version"], Weight::Workers),
+    ("MachinePool", &["spec", "template", "spec", "version"], Weight::Workers),
+    ("MachineSet", &["spec", "template", "spec", "version"], Weight::Workers),
+    ("Machine", &["spec", "version"], Weight::Workers),
+];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Weight {
+    Workers,
+    ControlPlane,
+}
+
+/// The version that documents ask for: the control plane's, else the newest of the workers'; `None`
+/// where none says one. Wrapped fragments count, and variables that `variables` binds or that have a
+/// default.
+pub(crate) fn kubernetes_version<'a>(
+    documents: impl Iterator<Item = &'a Node>,
+    variables: &BTreeMap<String, String>,
+) -> Option<KubernetesVersion> {
+    let mut best: Option<(Weight, KubernetesVersion)> = None;
+    for root in documents {
+        for document in unwrapped(root) {
+            for (weight, text) in versions(&document) {
+                let Some(version) = KubernetesVersion::parse(&substituted(&text, variables)) else { continue };
+                let is_better = best.as_ref().is_none_or(|(best_weight, best_version)| {
+                    weight > *best_weight
+                        || weight == *best_weight && version.compare(best_version) == Some(Ordering::Greater)
+                });
+                if is_better {
+                    best = Some((weight, version));
+                }
+            }
+        }
+    }
+    best.map(|(_, version)| version)
+}
+
+/// Kinds of Cluster API infrastructure that a document holds or wraps: `AWSCluster`. A fragment without
+/// `apiVersion` counts with whatever kind it names: it can only be compared with real ones.
+pub(crate) fn infrastructure_kinds(root: &Node) -> BTreeSet<String> {
+    let is_infrastructure = |document: &Node| {
+        let version = document.get("apiVersion").and_then(Node::as_str);
+        version.is_none_or(|version| api_group(version) == "infrastructure.cluster.x-k8s.io")
+    };
+    let documents = unwrapped(root).into_iter().filter(|document| is_infrastructure(document));
+    documents.filter_map(|document| Some(document.get("kind")?.as_str()?.to_owned())).collect()
+}
+
+/// A document, and what it wraps where it is a ConfigMap.
+fn unwrapped(root: &Node) -> Vec<Cow<'_, Node>> {
+    let mut found = vec![Cow::Borrowed(root)];
+    let data = root.get("data").filter(|_| root.get("kind").and_then(Node::as_str) == Some("ConfigMap"));
+    let Some(data) = data else { return found };
+    let mut spec = None;
+    for entry in data.as_mapping().unwrap_or_default() {
+        let value = match entry.value.as_str().map(YamlFile::read) {
+            None => vec![entry.value.clone()],
+            Some(Ok(file)) => file.documents().iter().map(|document| document.root.clone()).collect(),
+            Some(Err(_)) => continue,
+        };
+        if entry.key == "spec" {
+            spec = value.into_iter().next();
+        } else {
+            found.extend(value.into_iter().filter(|node| node.get("kind").is_some()).map(Cow::Owned));
+        }
+    }
+    found.extend(spec.map(|spec| Cow::Owned(Node::mapping([("spec", spec)]))));
+    found
+}
+
+fn versions(document: &Node) -> Vec<(Weight, String)> {
+    let kind = document.get("kind").and_then(Node::as_str);
+    let fits = |pattern: &str| match (kind, pattern.strip_prefix('*')) {
+        (None, _) => true,
+        (Some(kind), Some(ending)) => kind.ends_with(ending),
+        (Some(kind), None) => kind == pattern,
+    };
+    let mut found: Vec<(Weight, String)> = Vec::new();
+    for (_, path, weight) in PLACES.iter().filter(|(kind, ..)| fits(kind)) {
+        let node = path.iter().try_fold(document, |node, key| node.get(key));
+        let text = node.and_then(Node::as_scalar).map(|scalar| scalar.text.clone());
+        found.extend(text.map(|text| (*weight, text)));
+    }
+    found
+}
+
+/// `${V}`, `${V:=default}` and `${V:-default}`, where the whole scalar is one variable or holds some.
+fn substituted(text: &str, variables: &BTreeMap<String, String>) -> String {
+    let mut result = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${") {
+        let Some((inside, after)) = after.split_once('}') else { break };
+        let (name, default) = match inside.split_once(":=").or_else(|| inside.split_once(":-")) {
+            Some((name, default)) => (name, Some(default)),
+            None => (inside, None),
+        };
+        result.push_str(before);
+        match variables.get(name).map(String::as_str).or(default) {
+            Some(value) => result.push_str(value),
+            None => result.extend(["${", inside, "}"]),
+        }
+        rest = after;
+    }
+    result.push_str(rest);
+    result
+}

@@ -1,0 +1,185 @@
+//! A release: version, state, components, and the files of its objects and fragments.
+//!
+//! Two shapes give the same [`Release`]: a folder with `base/` (and `overlay/`), and one with a Giant
+//! Swarm `release.yaml`. [`Catalogue`] holds those of a repository and finds them by what people
+//! write.
+//!
+//! Deliberately absent: the merge of a release's objects ([`crate::merge`]), and which release a
+//! cluster is offered ([`crate::path`]).
+
+mod catalogue;
+mod giant_swarm;
+mod kubernetes;
+mod read;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+pub use catalogue::Catalogue;
+pub use read::ReleaseError;
+pub(crate) use kubernetes::{infrastructure_kinds, kubernetes_version};
+
+use crate::tree::{RepoPath, TreeEntry, TreeId};
+use crate::version::{KubernetesVersion, LooseVersion, ReleaseVersion};
+
+/// A release's path without a segment `archived`: `aws/v21.0.0`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub struct ReleaseId(Arc<str>);
+
+impl ReleaseId {
+    /// The id of the release at `path` (or of one named so in a settings file).
+    pub fn from_path(path: &str) -> Self {
+        let parts: Vec<&str> =
+            path.split('/').filter(|part| !part.is_empty() && *part != "archived").collect();
+        Self(parts.join("/").into())
+    }
+
+    /// `aws/v21.0.0`
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The path before the version: `aws`.
+    pub fn provider(&self) -> Provider {
+        Provider::new(self.0.rsplit_once('/').map_or("", |(provider, _)| provider))
+    }
+
+    /// The last part as a version; `None` where it is none.
+    pub fn version(&self) -> Option<ReleaseVersion> {
+        ReleaseVersion::parse(self.0.rsplit('/').next().unwrap_or_default())
+    }
+}
+
+impl fmt::Display for ReleaseId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The path before a release's version, without `archived`: `aws`. Releases of one provider follow
+/// one another.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub struct Provider(Arc<str>);
+
+impl Provider {
+    /// The provider of that path; `archived` parts do not count.
+    pub fn new(path: &str) -> Self {
+        Self(ReleaseId::from_path(path).0)
+    }
+
+    /// `aws`
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The last part: what a chart or a person calls it.
+    pub fn name(&self) -> &str {
+        self.0.rsplit('/').next().unwrap_or_default()
+    }
+}
+
+impl fmt::Display for Provider {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_empty() { "(root)" } else { &self.0 })
+    }
+}
+
+/// A release, read.
+#[derive(Debug, Clone)]
+pub struct Release {
+    /// Its id.
+    pub id: ReleaseId,
+    /// Where it lies.
+    pub folder: RepoPath,
+    /// Its provider.
+    pub provider: Provider,
+    /// Its version.
+    pub version: ReleaseVersion,
+    /// Whether it is meant to be used.
+    pub state: ReleaseState,
+    /// Git tree id of its folder.
+    pub tree: Option<TreeId>,
+    /// When it was published, as its `release.yaml` says.
+    pub date: Option<String>,
+    /// The version of Kubernetes that it brings, where it says one.
+    pub kubernetes: Option<KubernetesVersion>,
+    /// Components with their versions, in the order of the file.
+    pub components: Vec<Component>,
+    /// Apps with their versions, in the order of the file.
+    pub apps: Vec<App>,
+    /// Variables that belong to the release, with its values.
+    pub variables: BTreeMap<String, String>,
+    /// Kinds of infrastructure objects that its files hold: `AWSCluster`.
+    pub infrastructure_kinds: BTreeSet<String>,
+    /// The files of `base/`.
+    pub base_files: Vec<TreeEntry>,
+    /// The files of `overlay/`.
+    pub overlay_files: Vec<TreeEntry>,
+    /// Its `release.yaml`.
+    pub manifest: Option<TreeEntry>,
+}
+
+/// Whether a release is meant to be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ReleaseState {
+    /// It is.
+    Active,
+    /// Its version is a pre-release.
+    Prerelease,
+    /// `state: preview`
+    Preview,
+    /// `state: wip`
+    Wip,
+    /// `state: deprecated`
+    Deprecated,
+    /// It lies below a folder `archived`.
+    Archived,
+}
+
+impl ReleaseState {
+    /// Whether it is offered without being asked for by name.
+    pub const fn is_offered(self) -> bool {
+        matches!(self, Self::Active)
+    }
+}
+
+impl fmt::Display for ReleaseState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Active => "active",
+            Self::Prerelease => "a pre-release",
+            Self::Preview => "preview",
+            Self::Wip => "wip",
+            Self::Deprecated => "deprecated",
+            Self::Archived => "archived",
+        })
+    }
+}
+
+/// One component of a release.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Component {
+    /// Its name: `flatcar`.
+    pub name: String,
+    /// Its version.
+    pub version: LooseVersion,
+}
+
+/// One app of a release.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct App {
+    /// Its name: `cilium`.
+    pub name: String,
+    /// Its version.
+    pub version: LooseVersion,
+    /// Its catalog, where the release names one.
+    pub catalog: Option<String>,
+    /// Apps that come before it.
+    pub depends_on: Vec<String>,
+}

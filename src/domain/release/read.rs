@@ -1,0 +1,127 @@
+//! From a release's folder to a [`Release`].
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::giant_swarm::{self, Manifest};
+use super::kubernetes::{infrastructure_kinds, kubernetes_version};
+use super::{Release, ReleaseState};
+use crate::layout::{ReleaseFolder, Shelf, is_manifest};
+use crate::settings::{ReleaseSettings, SettingsError};
+use crate::tree::{RepoPath, Tree, TreeEntry, Unreadable};
+use crate::version::KubernetesVersion;
+use crate::yaml::{YamlError, YamlFile};
+
+/// Why a release cannot be read. Such a release is never offered.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReleaseError {
+    /// A file's content cannot be had.
+    #[error(transparent)]
+    Unreadable(#[from] Unreadable),
+    /// A file is no YAML.
+    #[error("{file}: {source}")]
+    Yaml {
+        /// The file.
+        file: RepoPath,
+        /// What is wrong.
+        source: YamlError,
+    },
+    /// Its `capstan.yaml` is wrong.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// Its `release.yaml` is YAML, but no Release.
+    #[error("{file}:{line}:{column}: {message}")]
+    Manifest {
+        /// The file.
+        file: RepoPath,
+        /// Line, from 1.
+        line: u32,
+        /// Column, from 1.
+        column: u32,
+        /// What was found and what is expected.
+        message: String,
+    },
+}
+
+impl ReleaseError {
+    /// The file.
+    pub const fn file(&self) -> &RepoPath {
+        match self {
+            Self::Unreadable(unreadable) => &unreadable.path,
+            Self::Yaml { file, .. } | Self::Manifest { file, .. } => file,
+            Self::Settings(error) => &error.file,
+        }
+    }
+
+    /// Line and column, where known.
+    pub const fn place(&self) -> Option<(u32, u32)> {
+        match self {
+            Self::Unreadable(_) => None,
+            Self::Yaml { source, .. } => Some((source.position.line, source.position.column)),
+            Self::Manifest { line, column, .. } => Some((*line, *column)),
+            Self::Settings(error) => match (error.line, error.column) {
+                (Some(line), Some(column)) => Some((line, column)),
+                _ => None,
+            },
+        }
+    }
+}
+
+impl Release {
+    /// Reads a release: its `release.yaml` and `capstan.yaml` where there are, and what its objects say
+    /// about Kubernetes and infrastructure.
+    pub fn read(tree: &dyn Tree, folder: &ReleaseFolder) -> Result<Self, ReleaseError> {
+        let settings = match &folder.settings {
+            Some(entry) => ReleaseSettings::read(&entry.path, text(tree, entry)?.text())?,
+            None => ReleaseSettings::default(),
+        };
+        let manifest = match &folder.manifest {
+            Some(entry) => giant_swarm::read(&entry.path, &text(tree, entry)?)?,
+            None => Manifest::default(),
+        };
+        let (mut kinds, mut kubernetes) = (BTreeSet::new(), manifest.kubernetes());
+        let mut files = Vec::new();
+        for entry in folder.base_files.iter().chain(&folder.overlay_files).filter(|entry| is_manifest(&entry.path)) {
+            files.push(text(tree, entry)?);
+        }
+        let roots = || files.iter().flat_map(YamlFile::documents).map(|document| &document.root);
+        for root in roots() {
+            kinds.extend(infrastructure_kinds(root));
+        }
+        kubernetes = kubernetes.or_else(|| kubernetes_version(roots(), &settings.variables));
+        Ok(Self {
+            state: state(folder, manifest.state),
+            tree: tree.folder_id(&folder.folder),
+            id: folder.id.clone(),
+            folder: folder.folder.clone(),
+            provider: folder.provider.clone(),
+            version: folder.version.clone(),
+            date: manifest.date,
+            kubernetes,
+            components: manifest.components,
+            apps: manifest.apps,
+            variables: settings.variables,
+            infrastructure_kinds: kinds,
+            base_files: folder.base_files.clone(),
+            overlay_files: folder.overlay_files.clone(),
+            manifest: folder.manifest.clone(),
+        })
+    }
+
+    /// Kubernetes' version; see [`Release::kubernetes`].
+    pub const fn kubernetes(&self) -> Option<&KubernetesVersion> {
+        self.kubernetes.as_ref()
+    }
+}
+
+/// The strongest reason not to offer it counts.
+fn state(folder: &ReleaseFolder, written: Option<ReleaseState>) -> ReleaseState {
+    let shelf = (folder.shelf == Shelf::Archived).then_some(ReleaseState::Archived);
+    let prerelease = folder.version.is_prerelease().then_some(ReleaseState::Prerelease);
+    [shelf, written, prerelease].into_iter().flatten().max().unwrap_or(ReleaseState::Active)
+}
+
+fn text(tree: &dyn Tree, entry: &TreeEntry) -> Result<YamlFile, ReleaseError> {
+    let bytes: Arc<[u8]> = tree.read(entry)?;
+    YamlFile::read_bytes(&bytes).map_err(|source| ReleaseError::Yaml { file: entry.path.clone(), source })
+}

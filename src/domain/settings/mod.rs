@@ -1,0 +1,36 @@
+//! The settings files: `.capstan.yaml`, and a cluster's, an overlay's and a release's `capstan.yaml`.
+//!
+//! Everything is optional and has a default; what is written must be right, so unknown keys, wrong
+//! types and contradictions are errors that name file, line, column and the nearest right key.
+//! [`RepositorySettings::for_cluster`] says what holds for one cluster.
+//!
+//! Deliberately absent: where the files are found ([`crate::layout`]), and reading them from a pull
+//! request under judgement; the caller passes the text from the tip of the base branch.
+
+mod cluster;
+mod effective;
+mod error;
+mod fields;
+mod glob;
+mod place;
+mod read;
+mod repository;
+mod schema;
+
+pub use cluster::{ClusterSettings, Deletion, Hold, OverlaySettings, ReleaseSettings, Tombstone};
+pub use effective::{ClaimedTwice, EffectiveSettings};
+pub use error::SettingsError;
+pub use fields::{CommandPrefix, FolderName, ManagementClusterUid, RepositoryName, Track};
+pub use glob::{Glob, InvalidGlob};
+pub use repository::{
+    ClusterRule, ClustersSettings, CommandSettings, ConflictPolicy, FieldOwner, FieldRule, ManagementCluster, Mode,
+    PreflightMode, PreflightSettings, ProposalLimits, ReleasesSettings, RepositorySettings,
+    UpgradeSettings, WhenReleaseUnknown,
+};
+pub use read::RuleIds;
+pub use schema::json_schema;
+
+/// Name of the file in the repository's root.
+pub const REPOSITORY_FILE: &str = ".capstan.yaml";
+/// Name of the file in a cluster's, an overlay's and a release's folder.
+pub const FOLDER_FILE: &str = "capstan.yaml";

@@ -1,0 +1,260 @@
+//! From a file's text to settings, or to an error that helps.
+
+use std::fmt;
+
+use jiff::civil::Date;
+use serde::de::{self, DeserializeOwned, Deserializer, Visitor};
+use serde::Deserialize;
+use serde_path_to_error::{Path, Segment};
+use serde_saphyr::Error as YamlError;
+
+use super::cluster::{ClusterSettings, OverlaySettings, ReleaseSettings};
+use super::error::SettingsError;
+use super::place::{Place, find};
+use super::repository::RepositorySettings;
+use crate::object::FieldPath;
+use crate::policy::{self, Change, Level};
+use crate::release::ReleaseId;
+use crate::spelling::hint;
+use crate::tree::RepoPath;
+
+/// What the rule catalogue knows, for judging `policy:`.
+#[derive(Debug, Clone, Default)]
+pub struct RuleIds {
+    /// Every rule id.
+    pub known: Vec<&'static str>,
+    /// Those that are errors for ever.
+    pub fixed: Vec<&'static str>,
+}
+
+impl RuleIds {
+    /// Those of the catalogue.
+    pub fn of_catalogue() -> Self {
+        let fixed = |id: &&'static str| policy::rule(id).is_some_and(|rule| rule.about().change == Change::Never);
+        Self { known: policy::ids().collect(), fixed: policy::ids().filter(fixed).collect() }
+    }
+}
+
+impl RepositorySettings {
+    /// Reads `.capstan.yaml`. An empty file is all defaults.
+    pub fn read(file: &RepoPath, text: &str, rules: &RuleIds) -> Result<Self, SettingsError> {
+        let settings: Self = read(file, text)?;
+        settings.check(rules).map_err(|(place, message)| error_at(file, text, &place, message))?;
+        Ok(settings)
+    }
+
+    /// What serde cannot see: rules, and keys that contradict one another.
+    fn check(&self, rules: &RuleIds) -> Result<(), (Place, String)> {
+        for (id, level) in &self.policy {
+            let place = || Place::root().key("policy").key(id);
+            if !rules.known.contains(&id.as_str()) {
+                return Err((place(), format!("`policy`: there is no rule `{id}`{}", hint(id, &rules.known))));
+            }
+            if *level != Level::Error && rules.fixed.contains(&id.as_str()) {
+                let message = format!("`policy`: the rule `{id}` is always an error; leave it out");
+                return Err((place(), message));
+            }
+        }
+        let clusters = || Place::root().key("clusters");
+        if self.clusters.overlay.is_here() {
+            let message = "`clusters.overlay` must be a folder of its own, found `.`";
+            return Err((clusters().key("overlay"), message.to_owned()));
+        }
+        let (base, overlay) = (self.clusters.base.path(), self.clusters.overlay.path());
+        if base == overlay || !base.is_root() && (overlay.is_in(base) || base.is_in(overlay)) {
+            let message = format!("`clusters.overlay` ({overlay}) and `clusters.base` ({base}) must lie apart");
+            return Err((clusters().key("overlay"), message));
+        }
+        for (index, cluster) in self.management_clusters.iter().enumerate() {
+            let place = |key| Place::root().key("managementClusters").index(index).key(key);
+            if cluster.name.trim().is_empty() {
+                return Err((place("name"), format!("`managementClusters[{index}].name` must not be empty")));
+            }
+            for earlier in &self.management_clusters[..index] {
+                if earlier.name == cluster.name {
+                    return Err((place("name"), format!("two management clusters are named `{}`", cluster.name)));
+                }
+                if earlier.uid == cluster.uid {
+                    let message = format!("`{}` and `{}` have the same uid", earlier.name, cluster.name);
+                    return Err((place("uid"), message));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl ClusterSettings {
+    /// Reads `<cluster>/capstan.yaml`.
+    pub fn read(file: &RepoPath, text: &str) -> Result<Self, SettingsError> {
+        read(file, text)
+    }
+}
+
+impl OverlaySettings {
+    /// Reads `<cluster>/overlay/capstan.yaml`.
+    pub fn read(file: &RepoPath, text: &str) -> Result<Self, SettingsError> {
+        let settings: Self = read(file, text)?;
+        if settings.hold.as_ref().is_some_and(|hold| hold.reason.trim().is_empty()) {
+            let place = Place::root().key("hold").key("reason");
+            return Err(error_at(file, text, &place, "`hold.reason` must not be empty".to_owned()));
+        }
+        Ok(settings)
+    }
+}
+
+impl ReleaseSettings {
+    /// Reads a release's `capstan.yaml`.
+    pub fn read(file: &RepoPath, text: &str) -> Result<Self, SettingsError> {
+        read(file, text)
+    }
+}
+
+fn error_at(file: &RepoPath, text: &str, place: &Place, message: String) -> SettingsError {
+    let position = find(text, place).map(|found| found.key.unwrap_or(found.value));
+    SettingsError {
+        file: file.clone(),
+        line: position.map(|position| position.line),
+        column: position.map(|position| position.column),
+        message,
+    }
+}
+
+fn read<T: DeserializeOwned + Default>(file: &RepoPath, text: &str) -> Result<T, SettingsError> {
+    let mut options = serde_saphyr::Options::default();
+    options.with_snippet = false;
+    let mut place = None;
+    let read = serde_saphyr::with_deserializer_from_str_with_options(text, options, |deserializer| {
+        serde_path_to_error::deserialize::<_, Option<T>>(deserializer).map_err(|error| {
+            place = Some(error.path().clone());
+            error.into_inner()
+        })
+    });
+    read.map(Option::unwrap_or_default).map_err(|error| {
+        let place = place.as_ref().map(as_place).unwrap_or_default();
+        let location = error.location();
+        let number = |number: u64| u32::try_from(number).ok().filter(|number| *number > 0);
+        SettingsError {
+            file: file.clone(),
+            line: location.and_then(|location| number(location.line())),
+            column: location.and_then(|location| number(location.column())),
+            message: describe(&error, &place, text),
+        }
+    })
+}
+
+fn as_place(path: &Path) -> Place {
+    path.iter().fold(Place::root(), |place, segment| match segment {
+        Segment::Seq { index } => place.index(*index),
+        Segment::Map { key } => place.key(key),
+        Segment::Enum { .. } | Segment::Unknown => place,
+    })
+}
+
+/// The reader's error in the words of somebody who edits the file.
+fn describe(error: &YamlError, place: &Place, text: &str) -> String {
+    let must_be = |expected: &str| {
+        let found = find(text, place).map_or_else(|| "something else".to_owned(), |found| found.what);
+        format!("{} must be {expected}, found {found}", place.described())
+    };
+    match error.without_snippet() {
+        YamlError::SerdeUnknownField { field, expected, .. } => {
+            format!("unknown key `{field}`{}{}", place.parent_described(), hint(field, expected))
+        }
+        YamlError::SerdeUnknownVariant { variant, expected, .. } => {
+            format!("{}{}", must_be(&one_of(expected)), meant(variant, expected))
+        }
+        YamlError::SerdeMissingField { field, .. } => format!("{} lacks the key `{field}`", place.described()),
+        YamlError::SerdeInvalidType { expected, .. } | YamlError::SerdeInvalidValue { expected, .. } => {
+            must_be(expected)
+        }
+        YamlError::ExternallyTaggedEnumExpectedScalarOrMapping { .. } => must_be("one word"),
+        YamlError::Unexpected { expected: "mapping start", .. } => must_be("a mapping"),
+        YamlError::Unexpected { expected: "sequence start", .. } => must_be("a list"),
+        YamlError::Unexpected { expected: "string scalar", .. } => must_be("text"),
+        YamlError::NullIntoString { .. } => must_be("text (`\"\"` for empty text)"),
+        YamlError::Message { msg, .. } => format!("{}: {msg}", place.described()),
+        YamlError::DuplicateMappingKey { key: Some(key), .. } => format!("the key `{key}` stands twice"),
+        YamlError::MultipleDocuments { .. } => {
+            "a second document starts here; the file must hold one only".to_owned()
+        }
+        other => {
+            let message = other.to_string();
+            message.rsplit_once(" at line ").map_or(message.as_str(), |(message, _)| message).to_owned()
+        }
+    }
+}
+
+fn one_of(words: &[&str]) -> String {
+    match words {
+        [] => "a known word".to_owned(),
+        [only] => format!("`{only}`"),
+        [first @ .., last] => format!("{} or {last}", first.join(", ")),
+    }
+}
+
+fn meant(word: &str, known: &[&str]) -> String {
+    crate::spelling::nearest(word, known.iter().copied())
+        .map_or_else(String::new, |meant| format!("; did you mean `{meant}`?"))
+}
+
+/// A whole number within bounds, as YAML writes numbers: `"20"` is a string and refused.
+pub(super) fn whole_number<'de, D: Deserializer<'de>, const MIN: u32, const MAX: u32>(
+    deserializer: D,
+) -> Result<u32, D::Error> {
+    struct WholeNumber<const MIN: u32, const MAX: u32>;
+
+    impl<const MIN: u32, const MAX: u32> Visitor<'_> for WholeNumber<MIN, MAX> {
+        type Value = u32;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "a whole number from {MIN} to {MAX}")
+        }
+
+        fn visit_u64<E: de::Error>(self, number: u64) -> Result<u32, E> {
+            match u32::try_from(number) {
+                Ok(number) if (MIN..=MAX).contains(&number) => Ok(number),
+                _ => Err(E::invalid_value(de::Unexpected::Unsigned(number), &self)),
+            }
+        }
+
+        fn visit_i64<E: de::Error>(self, number: i64) -> Result<u32, E> {
+            match u64::try_from(number) {
+                Ok(number) => self.visit_u64(number),
+                Err(_) => Err(E::invalid_value(de::Unexpected::Signed(number), &self)),
+            }
+        }
+    }
+
+    deserializer.deserialize_any(WholeNumber::<MIN, MAX>)
+}
+
+/// A JSON Pointer.
+pub(super) fn field_path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<FieldPath, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    match FieldPath::parse(&text) {
+        Some(path) if !path.is_root() => Ok(path),
+        _ => Err(de::Error::custom(format!("`{text}` is not a JSON Pointer to a field, such as /spec/replicas"))),
+    }
+}
+
+/// A day of the calendar.
+pub(super) fn calendar_date<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Date>, D::Error> {
+    let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
+    let shaped = text.len() == 10;
+    match text.parse() {
+        Ok(date) if shaped => Ok(Some(date)),
+        _ => Err(de::Error::custom(format!("`{text}` is not a date such as 2026-12-01"))),
+    }
+}
+
+/// A release's id, whatever folder it lies in now.
+pub(super) fn release_id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ReleaseId>, D::Error> {
+    let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
+    let path = RepoPath::parse(&text).map_err(de::Error::custom)?;
+    let version = crate::version::ReleaseVersion::parse(path.name());
+    if version.is_none() {
+        return Err(de::Error::custom(format!("`{text}` is not a release such as aws/v21.0.0")));
+    }
+    Ok(Some(ReleaseId::from_path(&text)))
+}
