@@ -16,13 +16,26 @@
 //!                                      base's objects are its first resources
 //! ```
 
+mod build;
 mod diff;
 mod edited;
 mod error;
+mod folder;
+mod generate;
+mod json_patch;
+mod kustomization;
 pub(crate) mod lists;
+mod load;
 mod placed;
+mod resource;
+mod schema;
+mod selector;
+mod strategic;
 #[cfg(test)]
 pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
+mod transform;
 
 use serde_json::Value;
 
@@ -118,6 +131,5 @@ pub struct PatchUse {
 /// A file that cannot be read or is no YAML, a document that is no Kubernetes object, one identity
 /// twice, and everything of kustomize that is not supported: with file, line and column.
 pub fn render(tree: &dyn Tree, folders: &Folders) -> Result<Rendered, RenderError> {
-    let _ = (tree, folders);
-    Ok(Rendered::default())
+    folder::render(tree, folders)
 }

@@ -10,18 +10,18 @@ use serde_json::{Map, Value};
 
 use crate::object::{FieldPath, Step};
 use crate::tree::RepoPath;
-use crate::yaml::Position;
+use crate::yaml::{Position, YamlFile};
 
 /// A file that objects are rendered from.
 #[derive(Debug)]
 pub struct Source {
     path: RepoPath,
-    text: Arc<str>,
+    file: YamlFile,
 }
 
 impl Source {
-    pub(super) fn new(path: RepoPath, text: Arc<str>) -> Self {
-        Self { path, text }
+    pub(super) const fn new(path: RepoPath, file: YamlFile) -> Self {
+        Self { path, file }
     }
 
     /// The file.
@@ -31,19 +31,8 @@ impl Source {
 
     /// Line and column of a byte of the file's text.
     pub fn position(&self, offset: usize) -> Position {
-        let mut offset = offset.min(self.text.len());
-        while !self.text.is_char_boundary(offset) {
-            offset -= 1;
-        }
-        let before = &self.text[..offset];
-        let lines = before.bytes().filter(|byte| *byte == b'\n').count();
-        let column = before.rsplit('\n').next().unwrap_or_default().chars().count();
-        Position { line: to_u32(lines + 1), column: to_u32(column + 1) }
+        self.file.position(offset)
     }
-}
-
-fn to_u32(number: usize) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 /// Where something was written.

@@ -1,0 +1,212 @@
+//! A cluster folder as a whole: what its base gives, and what its overlay makes of it.
+
+use super::build::{Builder, Reached};
+use super::error::RenderError;
+use super::kustomization::Flavour;
+use super::load::{KUSTOMIZATION_NAMES, Loader};
+use super::resource::{Identity, Resource, refuse_twins};
+use super::strategic::{self, MayChange, Outcome};
+use super::{Folders, PatchUse, Rendered, RenderedObject};
+use crate::tree::{RepoPath, Tree, TreeEntry};
+
+/// Renders one cluster folder.
+pub(super) fn render(tree: &dyn Tree, folders: &Folders) -> Result<Rendered, RenderError> {
+    let loader = Loader::new(tree);
+    let own = [&folders.cluster, &folders.overlay]
+        .into_iter()
+        .filter_map(|folder| folder.join("capstan.yaml").ok())
+        .collect();
+    let mut cluster = Cluster { folders, builder: Builder::new(&loader, own) };
+    let base = cluster.base()?;
+    let has_overlay = !tree.entries_in(&folders.overlay).is_empty();
+    let whole =
+        if folders.base == folders.cluster { None } else { loader.kustomization(&folders.cluster)? };
+    if !has_overlay && whole.is_none() {
+        return cluster.finish(base, None);
+    }
+    let base_objects = finish_all(base.clone())?;
+    let objects = match (loader.kustomization(&folders.overlay)?, whole) {
+        (Some(entry), _) => cluster.kustomized(&folders.overlay, entry, base)?,
+        (None, Some(entry)) => cluster.kustomized(&folders.cluster, entry, base)?,
+        (None, None) => cluster.patched(base)?,
+    };
+    cluster.finish(objects, Some(base_objects))
+}
+
+struct Cluster<'a> {
+    folders: &'a Folders,
+    builder: Builder<'a>,
+}
+
+fn finish_all(resources: Vec<Resource>) -> Result<Vec<RenderedObject>, RenderError> {
+    resources.into_iter().map(Resource::finish).collect()
+}
+
+impl<'a> Cluster<'a> {
+    fn finish(
+        self,
+        objects: Vec<Resource>,
+        base: Option<Vec<RenderedObject>>,
+    ) -> Result<Rendered, RenderError> {
+        refuse_twins(&objects)?;
+        let mut notes = self.builder.notes;
+        notes.dedup();
+        Ok(Rendered { objects: finish_all(objects)?, base, patches: self.builder.patches, notes })
+    }
+
+    fn base(&mut self) -> Result<Vec<Resource>, RenderError> {
+        let base = &self.folders.base;
+        if let Some(entry) = self.builder.loader.kustomization(base)? {
+            return self.builder.build(base, entry, Flavour::Kustomization, Vec::new());
+        }
+        let tree = self.builder.loader.tree;
+        if tree.entries_in(base).is_empty() {
+            return Err(RenderError::Missing {
+                message: format!(
+                    "the cluster has no folder {base}: add it, or correct `clusters.base` in .capstan.yaml"
+                ),
+                path: base.clone(),
+            });
+        }
+        let resources = self.documents(base)?;
+        refuse_twins(&resources)?;
+        Ok(resources)
+    }
+
+    /// The overlay's kustomization (or the cluster's own). Where it includes nothing of the base, the
+    /// base comes first; where it does, the base was rendered already and its account is dropped.
+    fn kustomized(
+        &mut self,
+        folder: &RepoPath,
+        entry: &TreeEntry,
+        base: Vec<Resource>,
+    ) -> Result<Vec<Resource>, RenderError> {
+        let reached = self.builder.reaches(folder, entry, &self.folders.base, &mut Vec::new())?;
+        let first = match reached {
+            Reached::No => base,
+            Reached::Yes => {
+                self.builder.patches.clear();
+                Vec::new()
+            }
+        };
+        self.builder.build(folder, entry, Flavour::Kustomization, first)
+    }
+
+    /// An overlay without a kustomization: each document patches the object that it names, or joins.
+    fn patched(&mut self, base: Vec<Resource>) -> Result<Vec<Resource>, RenderError> {
+        let mut objects = base;
+        for document in self.documents(&self.folders.overlay)? {
+            let identity = document.identity()?;
+            let mut used = PatchUse {
+                place: document.value.place.clone(),
+                target: identity.object_id().to_string(),
+                matched: Vec::new(),
+                lost: None,
+            };
+            match target_of(&identity, &objects)? {
+                Some(index) => patch(&mut objects, index, &document, &mut used)?,
+                None if strategic::deletes(&document.value) => {
+                    used.lost = Some(format!("there is no {} to be deleted", used.target));
+                }
+                None => match strategic::as_object(&document.value) {
+                    Ok(value) => objects.push(Resource::new(value)?),
+                    Err(misfit) => {
+                        used.lost = Some(misfit.message);
+                        used.place = misfit.place;
+                    }
+                },
+            }
+            self.builder.patches.push(used);
+        }
+        Ok(objects)
+    }
+
+    /// Every document of a folder without a kustomization. A folder inside it that has one is built.
+    fn documents(&mut self, folder: &RepoPath) -> Result<Vec<Resource>, RenderError> {
+        let tree: &'a dyn Tree = self.builder.loader.tree;
+        let kustomized: Vec<(RepoPath, &TreeEntry)> = tree
+            .entries_in(folder)
+            .iter()
+            .filter(|entry| KUSTOMIZATION_NAMES.contains(&entry.path.name()))
+            .filter_map(|entry| Some((entry.path.parent()?, entry)))
+            .filter(|(inner, _)| !self.is_foreign(inner, folder))
+            .collect();
+        let topmost: Vec<&(RepoPath, &TreeEntry)> = kustomized
+            .iter()
+            .filter(|(inner, _)| !kustomized.iter().any(|(outer, _)| inner.is_in(outer)))
+            .collect();
+        let mut resources = Vec::new();
+        for entry in tree.entries_in(folder) {
+            let inner = topmost.iter().any(|(inner, _)| entry.path.is_in(inner));
+            if !inner && is_manifest(&entry.path) && !self.is_foreign(&entry.path, folder) {
+                resources.extend(self.builder.loader.objects(entry)?);
+            }
+        }
+        for (inner, entry) in topmost {
+            resources.extend(self.builder.build(inner, entry, Flavour::Kustomization, Vec::new())?);
+        }
+        Ok(resources)
+    }
+
+    /// With `base: "."` neither the overlay nor Capstan's own files are part of the base.
+    fn is_foreign(&self, path: &RepoPath, folder: &RepoPath) -> bool {
+        let overlay = &self.folders.overlay;
+        let in_overlay =
+            folder != overlay && !folder.is_in(overlay) && (path.is_in(overlay) || path == overlay);
+        in_overlay || self.builder.own.contains(path)
+    }
+}
+
+fn is_manifest(path: &RepoPath) -> bool {
+    [".yaml", ".yml", ".json"].iter().any(|ending| path.as_str().ends_with(ending))
+}
+
+/// The object that an overlay's document names, whatever the API version. A document without a
+/// namespace means the one object of its kind and name.
+fn target_of(identity: &Identity, objects: &[Resource]) -> Result<Option<usize>, RenderError> {
+    let wanted = identity.object_id();
+    let mut alike = Vec::new();
+    for (index, object) in objects.iter().enumerate() {
+        let id = object.identity()?.object_id();
+        if id == wanted {
+            return Ok(Some(index));
+        }
+        if wanted.namespace.is_none()
+            && id.group == wanted.group
+            && id.kind == wanted.kind
+            && id.name == wanted.name
+        {
+            alike.push(index);
+        }
+    }
+    Ok(match alike.as_slice() {
+        [one] => Some(*one),
+        _ => None,
+    })
+}
+
+fn patch(
+    objects: &mut Vec<Resource>,
+    index: usize,
+    document: &Resource,
+    used: &mut PatchUse,
+) -> Result<(), RenderError> {
+    let Some(object) = objects.get_mut(index) else { return Ok(()) };
+    let identity = object.identity()?;
+    let mut value = object.value.clone();
+    match strategic::apply(&mut value, &document.value, &identity, MayChange::default()) {
+        Ok(Outcome::Kept) => {
+            object.value = value;
+            used.matched.push(identity.object_id());
+        }
+        Ok(Outcome::Deleted) => {
+            objects.remove(index);
+            used.matched.push(identity.object_id());
+        }
+        Err(misfit) => {
+            used.lost = Some(format!("it does not fit {}: {}", identity.object_id(), misfit.message));
+            used.place = misfit.place;
+        }
+    }
+    Ok(())
+}

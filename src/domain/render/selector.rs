@@ -1,0 +1,233 @@
+//! Which objects a patch with a `target` is meant for.
+
+use std::fmt;
+
+use regex::Regex;
+
+use super::error::RenderError;
+use super::placed::Placed;
+use super::resource::Resource;
+
+/// A `target`: every part that is given must fit. Group, version, kind, name and namespace are
+/// regular expressions that must match as a whole, as in kustomize.
+#[derive(Debug)]
+pub(super) struct Selector {
+    group: Pattern,
+    version: Pattern,
+    kind: Pattern,
+    name: Pattern,
+    namespace: Pattern,
+    labels: Vec<Requirement>,
+    annotations: Vec<Requirement>,
+}
+
+#[derive(Debug, Default)]
+struct Pattern {
+    text: String,
+    regex: Option<Regex>,
+}
+
+impl Pattern {
+    fn read(target: &Placed, field: &str) -> Result<Self, RenderError> {
+        let Some(value) = target.field(field).filter(|value| !value.is_null()) else {
+            return Ok(Self::default());
+        };
+        let text = value.as_str().ok_or_else(|| {
+            RenderError::malformed(&value.place, format!("`{field}` of a target is a text: quote it"))
+        })?;
+        if text.is_empty() {
+            return Ok(Self::default());
+        }
+        let regex = Regex::new(&format!("^(?:{text})$")).map_err(|error| {
+            let reason = error.to_string();
+            let reason = reason.lines().last().unwrap_or_default().trim().to_owned();
+            RenderError::malformed(
+                &value.place,
+                format!("`{field}` of a target is a regular expression, and `{text}` is none: {reason}"),
+            )
+        })?;
+        Ok(Self { text: text.to_owned(), regex: Some(regex) })
+    }
+
+    fn fits(&self, text: &str) -> bool {
+        self.regex.as_ref().is_none_or(|regex| regex.is_match(text))
+    }
+}
+
+/// One part of a label selector.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Requirement {
+    Exists(String),
+    Absent(String),
+    In(String, Vec<String>),
+    NotIn(String, Vec<String>),
+}
+
+impl Selector {
+    /// Reads a `target`.
+    pub(super) fn read(target: &Placed) -> Result<Self, RenderError> {
+        const FIELDS: [&str; 7] =
+            ["group", "version", "kind", "name", "namespace", "labelSelector", "annotationSelector"];
+        if let Some((field, value)) =
+            target.entries().iter().find(|(field, _)| !FIELDS.contains(&field.as_str()))
+        {
+            return Err(RenderError::malformed(
+                &value.place,
+                format!("a target has no field `{field}`: it has {}", FIELDS.join(", ")),
+            ));
+        }
+        Ok(Self {
+            group: Pattern::read(target, "group")?,
+            version: Pattern::read(target, "version")?,
+            kind: Pattern::read(target, "kind")?,
+            name: Pattern::read(target, "name")?,
+            namespace: Pattern::read(target, "namespace")?,
+            labels: requirements(target, "labelSelector")?,
+            annotations: requirements(target, "annotationSelector")?,
+        })
+    }
+
+    /// Whether an object is meant, under its present identity or a former one.
+    pub(super) fn selects(&self, resource: &Resource) -> Result<bool, RenderError> {
+        let fits = resource.identities()?.iter().any(|identity| {
+            self.group.fits(identity.group())
+                && self.version.fits(identity.version())
+                && self.kind.fits(&identity.kind)
+                && self.name.fits(&identity.name)
+                && self.namespace.fits(identity.namespace.as_deref().unwrap_or("default"))
+        });
+        let meets = |field: &str, requirements: &[Requirement]| {
+            let values = resource.value.at(&["metadata", field]);
+            requirements.iter().all(|requirement| requirement.is_met(values))
+        };
+        Ok(fits && meets("labels", &self.labels) && meets("annotations", &self.annotations))
+    }
+}
+
+impl fmt::Display for Selector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = [
+            ("group", &self.group),
+            ("version", &self.version),
+            ("kind", &self.kind),
+            ("namespace", &self.namespace),
+            ("name", &self.name),
+        ];
+        let mut words: Vec<String> = parts
+            .iter()
+            .filter(|(_, pattern)| !pattern.text.is_empty())
+            .map(|(field, pattern)| format!("{field} {}", pattern.text))
+            .collect();
+        if !self.labels.is_empty() {
+            words.push("a label selector".to_owned());
+        }
+        if !self.annotations.is_empty() {
+            words.push("an annotation selector".to_owned());
+        }
+        f.write_str(&if words.is_empty() { "every object".to_owned() } else { words.join(", ") })
+    }
+}
+
+impl Requirement {
+    fn is_met(&self, values: Option<&Placed>) -> bool {
+        let value = |key: &str| values.and_then(|values| values.text_at(&[key]));
+        match self {
+            Self::Exists(key) => value(key).is_some(),
+            Self::Absent(key) => value(key).is_none(),
+            Self::In(key, wanted) => value(key).is_some_and(|value| wanted.iter().any(|want| want == value)),
+            // Kubernetes: what lacks the label meets `!=` and `notin`.
+            Self::NotIn(key, unwanted) => {
+                value(key).is_none_or(|value| unwanted.iter().all(|other| other != value))
+            }
+        }
+    }
+}
+
+fn requirements(target: &Placed, field: &str) -> Result<Vec<Requirement>, RenderError> {
+    let Some(value) = target.field(field).filter(|value| !value.is_null()) else { return Ok(Vec::new()) };
+    let text = value.as_str().unwrap_or_default();
+    split_outside_brackets(text)
+        .into_iter()
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+        .map(|part| {
+            parse_requirement(part).ok_or_else(|| {
+                RenderError::malformed(
+                    &value.place,
+                    format!("`{field}` has a part `{part}` that is none of `key`, `!key`, `key=value`, `key!=value`, `key in (a, b)`, `key notin (a, b)`"),
+                )
+            })
+        })
+        .collect()
+}
+
+fn split_outside_brackets(text: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let (mut start, mut depth) = (0, 0_usize);
+    for (at, character) in text.char_indices() {
+        match character {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => {
+                parts.push(&text[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[start..]);
+    parts
+}
+
+fn parse_requirement(part: &str) -> Option<Requirement> {
+    let key = |text: &str| {
+        let text = text.trim();
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./${}".contains(c);
+        (!text.is_empty() && text.chars().all(plain)).then(|| text.to_owned())
+    };
+    if let Some(list) = part.strip_suffix(')') {
+        let (head, values) = list.split_once('(')?;
+        let values = values.split(',').map(|value| value.trim().to_owned()).collect();
+        let (name, operator) = head.trim().rsplit_once(char::is_whitespace)?;
+        return match operator {
+            "in" => Some(Requirement::In(key(name)?, values)),
+            "notin" => Some(Requirement::NotIn(key(name)?, values)),
+            _ => None,
+        };
+    }
+    if let Some((name, value)) = part.split_once("!=") {
+        return Some(Requirement::NotIn(key(name)?, vec![value.trim().to_owned()]));
+    }
+    if let Some((name, value)) = part.split_once("==").or_else(|| part.split_once('=')) {
+        return Some(Requirement::In(key(name)?, vec![value.trim().to_owned()]));
+    }
+    match part.strip_prefix('!') {
+        Some(name) => Some(Requirement::Absent(key(name)?)),
+        None => Some(Requirement::Exists(key(part)?)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn label_selectors_read_as_kubernetes_reads_them() {
+        let text = |text: &str| text.to_owned();
+        let cases = [
+            ("tier", Some(Requirement::Exists(text("tier")))),
+            ("!tier", Some(Requirement::Absent(text("tier")))),
+            ("tier=web", Some(Requirement::In(text("tier"), vec![text("web")]))),
+            ("tier == web", Some(Requirement::In(text("tier"), vec![text("web")]))),
+            ("tier!=web", Some(Requirement::NotIn(text("tier"), vec![text("web")]))),
+            ("tier in (a, b)", Some(Requirement::In(text("tier"), vec![text("a"), text("b")]))),
+            ("tier notin (a)", Some(Requirement::NotIn(text("tier"), vec![text("a")]))),
+            ("tier like (a)", None),
+            ("ti er", None),
+        ];
+        for (part, expected) in cases {
+            assert_eq!(parse_requirement(part), expected, "{part}");
+        }
+        assert_eq!(split_outside_brackets("a in (x,y),b"), ["a in (x,y)", "b"]);
+    }
+}
