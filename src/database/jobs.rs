@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use rand::Rng;
+use rand::RngExt;
 use ulid::Ulid;
 
 use super::{Database, Engine, corrupt, failed, read, timestamp, transaction, write};
