@@ -9,6 +9,7 @@
 mod arguments;
 mod clusters;
 mod completions;
+mod context;
 mod diff;
 mod failure;
 mod output;
@@ -26,6 +27,8 @@ use std::process::ExitCode;
 
 pub use arguments::{Arguments, Command, Format, Offline};
 pub use failure::{Failure, Outcome};
+
+use context::Context;
 
 use crate::app::ports::{Workspace, WorkspaceError};
 
@@ -53,17 +56,5 @@ fn dispatch(arguments: &Offline, open: Open<'_>) -> Result<Outcome, Failure> {
         Command::Schema(command) => schema::run(command),
         Command::Rules(command) => rules::run(command),
         Command::Completions(command) => completions::run(command),
-    }
-}
-
-/// What every command may use.
-struct Context<'a> {
-    arguments: &'a Offline,
-    open: Open<'a>,
-}
-
-impl Context<'_> {
-    fn workspace(&self) -> Result<Box<dyn Workspace>, Failure> {
-        Ok((self.open)(self.arguments.repo.as_deref())?)
     }
 }

@@ -11,10 +11,11 @@
 
 mod judge;
 mod plan;
+mod plan_all;
 mod sources;
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, OnceLock};
 
 use capstan_domain::cluster::{Cluster, ClusterError, ClusterId};
 use capstan_domain::finding::Severity;
@@ -22,11 +23,13 @@ use capstan_domain::layout::{self, ClusterFolder, Layout};
 use capstan_domain::release::Catalogue;
 use capstan_domain::render::{self, Folders, RenderError, Rendered};
 use capstan_domain::settings::{
-    ClaimedTwice, EffectiveSettings, REPOSITORY_FILE, RepositorySettings, RuleIds, SettingsError,
+    ClaimedTwice, ConflictPolicy, EffectiveSettings, FieldOwner, REPOSITORY_FILE, RepositorySettings, RuleIds, SettingsError,
 };
 use capstan_domain::tree::{RepoPath, Tree, TreeId};
-use capstan_domain::upgrade::{Refusal, Upgrade};
+use capstan_domain::upgrade::{self, MergeSettings, Refusal, Upgrade};
 use jiff::civil::Date;
+
+pub use plan::{Planned, Summary};
 
 use sources::Sources;
 
@@ -40,6 +43,9 @@ pub struct Fleet {
     /// Content of old releases that the snapshot itself does not hold.
     provided: BTreeMap<TreeId, Arc<dyn Tree>>,
     sources: Sources,
+    merge_settings: MergeSettings,
+    /// Which clusters use which ClusterClass; read when first asked for.
+    class_users: OnceLock<BTreeMap<String, Vec<ClusterId>>>,
     today: Date,
 }
 
@@ -84,6 +90,7 @@ impl Fleet {
     ) -> Self {
         let layout = layout::discover(tree.as_ref(), &settings);
         let catalogue = Catalogue::read(tree.as_ref(), &layout);
+        let merge_settings = merge_settings(&settings);
         Self {
             tree,
             settings,
@@ -92,6 +99,8 @@ impl Fleet {
             catalogue,
             provided: BTreeMap::new(),
             sources: Sources::default(),
+            merge_settings,
+            class_users: OnceLock::new(),
             today,
         }
     }
@@ -126,19 +135,14 @@ impl Fleet {
         self.layout.clusters.iter().map(|folder| &folder.id)
     }
 
-    /// Trees that clusters record as their old release and that no release folder of the snapshot has
-    /// now. Clusters that cannot be read are passed over: planning them says why.
-    pub fn missing_trees(&self) -> Vec<TreeId> {
-        let mut missing: Vec<TreeId> = self
-            .layout
-            .clusters
-            .iter()
-            .filter_map(|folder| plan::recorded_tree(self.tree.as_ref(), folder))
-            .filter(|tree| self.catalogue.find_tree(tree).is_none())
-            .collect();
-        missing.sort();
-        missing.dedup();
-        missing
+    /// Trees that these clusters record as their old release and that no release folder of the snapshot
+    /// has now. Clusters that cannot be read are passed over: planning them says why.
+    pub fn missing_trees<'a>(&self, clusters: impl IntoIterator<Item = &'a ClusterId>) -> BTreeSet<TreeId> {
+        clusters
+            .into_iter()
+            .filter_map(|id| plan::recorded_tree(self.tree.as_ref(), self.layout.cluster(id.as_str())?))
+            .filter(|tree| self.catalogue.find_tree(tree).is_none() && !self.provided.contains_key(tree))
+            .collect()
     }
 
     /// Gives the content of one of [`Self::missing_trees`]; its paths start at the release's folder.
@@ -208,6 +212,38 @@ fn read_settings(tree: &dyn Tree) -> Result<(RepositorySettings, bool), Settings
     let text = std::str::from_utf8(&bytes)
         .map_err(|error| failed(path.clone(), format!("is not UTF-8 ({error})")))?;
     Ok((RepositorySettings::read(&path, text, &RuleIds::of_catalogue())?, true))
+}
+
+/// The part of the settings that the merge wants, in its words.
+fn merge_settings(settings: &RepositorySettings) -> MergeSettings {
+    let owners = settings.upgrade.fields.iter().map(|rule| upgrade::FieldRule {
+        kind: rule.kind.clone(),
+        path: rule.path.clone(),
+        owner: match rule.owner {
+            FieldOwner::Cluster => upgrade::FieldOwner::Cluster,
+            FieldOwner::Release => upgrade::FieldOwner::Release,
+            FieldOwner::Live => upgrade::FieldOwner::Live,
+        },
+    });
+    MergeSettings {
+        conflicts: match settings.upgrade.conflicts {
+            ConflictPolicy::Keep => upgrade::ConflictPolicy::Keep,
+            ConflictPolicy::Take => upgrade::ConflictPolicy::Take,
+            ConflictPolicy::Block => upgrade::ConflictPolicy::Block,
+        },
+        owners: owners.collect(),
+    }
+}
+
+impl From<RenderError> for Refused {
+    fn from(error: RenderError) -> Self {
+        Self {
+            message: error.to_string(),
+            file: Some(error.file().clone()),
+            line: error.line(),
+            column: error.column(),
+        }
+    }
 }
 
 impl From<ClusterError> for Refused {
