@@ -4,12 +4,14 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::config::ServeOptions;
+
 /// Upgrades fleets of Kubernetes clusters kept in Git as Cluster API objects.
 #[derive(Debug, Parser)]
 #[command(name = "capstan", version, about, max_term_width = 100, after_help = "\
 Exit codes: 0 done; 1 failed (unreadable input, I/O); 2 wrong usage, or a cluster, release or path that \
 does not exist; 3 done, but findings of severity error, or conflicts that block, stand.")]
-pub struct Arguments<Service: Subcommand> {
+pub struct Arguments {
     /// A checkout of the repository [default: the one around the working directory]
     #[arg(long, global = true, value_name = "DIR")]
     pub repo: Option<PathBuf>,
@@ -18,18 +20,40 @@ pub struct Arguments<Service: Subcommand> {
     pub at: Option<String>,
     /// What to do.
     #[command(subcommand)]
-    pub command: AnyCommand<Service>,
+    pub command: AnyCommand,
 }
 
 /// An offline command, or one of those that `main` wires.
 #[derive(Debug, Subcommand)]
-pub enum AnyCommand<Service: Subcommand> {
+pub enum AnyCommand {
     /// A command on a checkout.
     #[command(flatten)]
     Offline(Command),
     /// A command that runs a service.
     #[command(flatten)]
     Service(Service),
+}
+
+/// Commands that run a service; `main` wires them.
+#[derive(Debug, Subcommand)]
+pub enum Service {
+    /// Run the bot: receive webhooks, open pull requests, report checks
+    Serve(ServeOptions),
+    /// Run the whole bot on an embedded forge with sample data
+    #[cfg(feature = "demo")]
+    Demo(Demo),
+}
+
+/// `capstan demo`
+#[cfg(feature = "demo")]
+#[derive(Debug, Args)]
+pub struct Demo {
+    /// Print what happened and leave
+    #[arg(long)]
+    pub once: bool,
+    /// Port of the forge's pages [default: any free one]
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    pub port: u16,
 }
 
 /// An offline command with the options that all of them share.
@@ -52,8 +76,6 @@ pub enum Command {
     Upgrade(Upgrade),
     /// Print a cluster's objects, base and overlay together, as they would be applied
     Render(Render),
-    /// Check layout, settings, YAML, references and rules of the whole tree
-    Validate(Validate),
     /// Compare a cluster's rendered objects in two commits
     Diff(Diff),
     /// List the releases

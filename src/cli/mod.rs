@@ -20,12 +20,13 @@ mod rules;
 mod schema;
 mod text;
 mod upgrade;
-mod validate;
 
 use std::path::Path;
 use std::process::ExitCode;
 
-pub use arguments::{Arguments, Command, Format, Offline};
+#[cfg(feature = "demo")]
+pub use arguments::Demo;
+pub use arguments::{AnyCommand, Arguments, Command, Format, Offline, Service};
 pub use failure::{Failure, Outcome};
 
 use context::Context;
@@ -49,7 +50,6 @@ fn dispatch(arguments: &Offline, open: Open<'_>) -> Result<Outcome, Failure> {
         Command::Plan(command) => plan::run(&context, command),
         Command::Upgrade(command) => upgrade::run(&context, command),
         Command::Render(command) => render::run(&context, command),
-        Command::Validate(command) => validate::run(&context, command),
         Command::Diff(command) => diff::run(&context, command),
         Command::Releases(command) => releases::run(&context, command),
         Command::Clusters(command) => clusters::run(&context, command),

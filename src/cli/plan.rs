@@ -1,7 +1,7 @@
 //! `capstan plan [CLUSTER…]`
 
 use capstan_domain::cluster::ClusterId;
-use capstan_domain::{patch, report, upgrade};
+use capstan_domain::{patch, upgrade};
 use serde_json::{Value, json};
 
 use super::arguments::Plan;
@@ -28,7 +28,7 @@ fn print(format: Format, clusters: &[ClusterId], planned: &[Planned]) -> Result<
             Err(refused) => output::print(&text::refused(cluster, refused)),
         }),
         Format::Markdown => both().try_for_each(|(cluster, planned)| match planned {
-            Ok(upgrade) => output::print(&report::plan_markdown(upgrade)),
+            Ok(upgrade) => output::print(&text::markdown(upgrade)),
             Err(refused) => output::print(&format!("## {cluster}\n\nCannot be planned: {refused}\n\n")),
         }),
         Format::Diff => both().try_for_each(|(cluster, planned)| match planned {

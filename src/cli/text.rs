@@ -5,6 +5,8 @@ use std::fmt::Write;
 use capstan_domain::cluster::ClusterId;
 use capstan_domain::finding::{Finding, Severity};
 use capstan_domain::object::{FieldPath, ObjectId};
+use capstan_domain::proposal::{PlanDigest, SourceState};
+use capstan_domain::report;
 use capstan_domain::upgrade::{Basis, Certainty, Change, Conflict, Rollout, Side, Upgrade, redact};
 use clap::builder::styling::{AnsiColor, Style};
 use serde_json::Value;
@@ -163,6 +165,18 @@ pub(super) fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
     text.push('\n');
     rows.iter().for_each(|row| text.push_str(&line(row)));
     text
+}
+
+/// The upgrade as a pull request would show it.
+pub(super) fn markdown(upgrade: &Upgrade) -> String {
+    let Some(to) = &upgrade.to else {
+        let notes: Vec<String> = upgrade.notes.iter().map(|note| report::markdown::prose(note, 1_000)).collect();
+        return format!("## {}\n\nNothing is offered. {}\n\n", upgrade.cluster, notes.join(" "));
+    };
+    let source = SourceState::new(to.clone(), upgrade.to_tree.clone());
+    let proposal =
+        report::Proposal { upgrade, source: &source, plan: &PlanDigest::of(&upgrade.files), command_prefix: "/capstan" };
+    format!("## {}\n\n{}\n", report::proposal_title(&proposal), report::visible_text(&proposal))
 }
 
 /// A cluster that cannot be planned.

@@ -6,7 +6,6 @@ use capstan_domain::cluster::Cluster;
 use capstan_domain::policy::{self, AppliedBy, Facts, Occasion, ReleaseFacts, ReleaseStep, Spot};
 use capstan_domain::release::Release;
 use capstan_domain::render::{self, Edited, Rendered};
-use capstan_domain::rollout;
 use capstan_domain::settings::EffectiveSettings;
 use capstan_domain::upgrade::Planned;
 
@@ -53,7 +52,7 @@ impl Fleet {
         let severities = self.settings.severities();
         planned.upgrade.findings = severities.settle(std::mem::take(&mut planned.upgrade.findings));
         let findings = policy::judge(&facts, &severities);
-        let rollouts = rollout::rollouts(&before, &after);
+        let rollouts = Vec::new();
         Ok(planned.finish(findings, rollouts))
     }
 }
