@@ -72,8 +72,8 @@ pub(super) static UNBOUND_VARIABLE: Elsewhere = Elsewhere(&About {
     },
 });
 
-pub(super) static VARIABLE_CONTRADICTION: Elsewhere = Elsewhere(&About {
-    id: "variable-contradiction",
+pub(super) static CONTRADICTING_VARIABLE: Elsewhere = Elsewhere(&About {
+    id: "contradicting-variable",
     severity: Error,
     change: Change::Free,
     summary: "One variable would have two values in one cluster.",
