@@ -40,7 +40,6 @@ pub fn catalogue() -> &'static [&'static dyn Rule] {
     static RULES: [&dyn Rule; 26] = [
         &of_merge::AMBIGUOUS_MATCH,
         &component_downgrade::ComponentDowngrade,
-        &of_merge::CONTRADICTING_VARIABLE,
         &of_merge::EDIT_REFUSED,
         &of_tree::INVALID_LAYOUT,
         &of_tree::INVALID_SETTINGS,
@@ -64,6 +63,7 @@ pub fn catalogue() -> &'static [&'static dyn Rule] {
         &unknown_template::UnknownTemplate,
         &of_merge::UNMATCHED_FRAGMENT,
         &of_tree::UNREADABLE_FILE,
+        &of_merge::VARIABLE_CONTRADICTION,
     ];
     &RULES
 }
