@@ -2,4 +2,5 @@
 
 mod dependencies;
 mod git;
+mod github;
 mod house;
