@@ -76,10 +76,14 @@ fn verify_times(issued: Option<Seconds>, expires: Option<Seconds>, now: Seconds)
         return refused("Missing 'expiration time' claim ('exp') in assertion");
     };
     if issued > now + CLOCK_DRIFT_SECONDS {
-        return refused("'Issued at' claim ('iat') must be an Integer representing the time that the assertion was issued");
+        return refused(
+            "'Issued at' claim ('iat') must be an Integer representing the time that the assertion was issued",
+        );
     }
     if expires <= now {
-        return refused("'Expiration time' claim ('exp') must be a numeric value representing the future time at which the assertion expires");
+        return refused(
+            "'Expiration time' claim ('exp') must be a numeric value representing the future time at which the assertion expires",
+        );
     }
     if expires > now + LONGEST_VALIDITY_SECONDS + CLOCK_DRIFT_SECONDS {
         return refused("'Expiration time' claim ('exp') is too far in the future");

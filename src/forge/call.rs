@@ -73,7 +73,7 @@ pub(crate) struct Call<'a> {
     pub(crate) url: &'a str,
 }
 
-impl Call<'_> {
+impl<'a> Call<'a> {
     /// The account in whose name something is done.
     pub(crate) fn account(&self) -> Result<Account, ApiError> {
         match self.actor {
@@ -99,11 +99,12 @@ impl Call<'_> {
         Ok(full_name)
     }
 
-    pub(crate) fn text(&self, field: &str) -> Option<&str> {
-        self.body[field].as_str()
+    pub(crate) fn text(&self, field: &str) -> Option<&'a str> {
+        let body: &'a Value = self.body;
+        body[field].as_str()
     }
 
-    pub(crate) fn required_text(&self, field: &str) -> Result<&str, ApiError> {
+    pub(crate) fn required_text(&self, field: &str) -> Result<&'a str, ApiError> {
         self.text(field).ok_or_else(|| {
             ApiError::unprocessable(format!("Invalid request.\n\n\"{field}\" wasn't supplied."))
         })
@@ -114,8 +115,9 @@ impl Call<'_> {
         items.filter_map(|item| item.as_str().map(str::to_owned)).collect()
     }
 
-    pub(crate) fn parameter(&self, name: &str) -> Option<&str> {
-        self.query.get(name).map(String::as_str)
+    pub(crate) fn parameter(&self, name: &str) -> Option<&'a str> {
+        let query: &'a BTreeMap<String, String> = self.query;
+        query.get(name).map(String::as_str)
     }
 
     /// The requested page of a list.
@@ -185,11 +187,7 @@ pub(crate) fn permit(
                 state.installations.get(id).is_some_and(|installation| installation.covers(repository))
                     && repositories.as_ref().is_none_or(|names| names.contains(&repository.name));
             if !covered {
-                return if repository.private || need.write {
-                    Err(ApiError::not_found())
-                } else {
-                    Ok(())
-                };
+                return if repository.private || need.write { Err(ApiError::not_found()) } else { Ok(()) };
             }
             let level = |scope: &&str| match permissions.get(*scope).map(String::as_str) {
                 Some("write" | "admin") => true,

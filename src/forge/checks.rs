@@ -32,8 +32,7 @@ impl State {
         by: &Account,
     ) -> Result<(), ApiError> {
         let here = self.repository(full_name)?;
-        let suite =
-            here.suites.iter().find(|suite| suite.head == head).ok_or_else(ApiError::not_found)?;
+        let suite = here.suites.iter().find(|suite| suite.head == head).ok_or_else(ApiError::not_found)?;
         let view = views::check_suite(self, here, suite)?;
         self.emit(full_name, by, "check_suite", "rerequested", json!({"check_suite": view}));
         Ok(())
@@ -76,9 +75,13 @@ fn simple_suite(
 ) -> Result<Value, ApiError> {
     let mut view = views::check_suite(state, here, suite)?;
     if let Some(fields) = view.as_object_mut() {
-        for absent in
-            ["head_commit", "latest_check_runs_count", "check_runs_url", "rerequestable", "runs_rerequestable"]
-        {
+        for absent in [
+            "head_commit",
+            "latest_check_runs_count",
+            "check_runs_url",
+            "rerequestable",
+            "runs_rerequestable",
+        ] {
             fields.remove(absent);
         }
     }
@@ -167,7 +170,8 @@ pub(crate) fn create(call: &mut Call<'_>, owner: &str, name: &str) -> Answer {
     let sha = call.required_text("head_sha")?;
     let here = call.state.repository(&full_name)?;
     let missing = || ApiError::unprocessable(format!("No commit found for SHA: {sha}"));
-    let head = super::store::parse_id(sha).and_then(|id| here.resolve(&id.to_string())).ok_or_else(missing)?;
+    let head =
+        super::store::parse_id(sha).and_then(|id| here.resolve(&id.to_string())).ok_or_else(missing)?;
     call.required_text("name")?;
     let mut run = CheckRun {
         id: call.state.fresh_id(),

@@ -70,10 +70,7 @@ impl Matching {
     pub(crate) fn matches(&self, method: &str, path: &str, body: &[u8]) -> bool {
         self.method.as_deref().is_none_or(|wanted| wanted.eq_ignore_ascii_case(method))
             && self.path_contains.as_deref().is_none_or(|text| path.contains(text))
-            && self
-                .body_contains
-                .as_deref()
-                .is_none_or(|text| String::from_utf8_lossy(body).contains(text))
+            && self.body_contains.as_deref().is_none_or(|text| String::from_utf8_lossy(body).contains(text))
     }
 }
 

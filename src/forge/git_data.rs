@@ -157,15 +157,13 @@ pub(crate) fn create_commit(call: &mut Call<'_>, owner: &str, name: &str) -> Ans
     let own_committer = person(&call.body["committer"])?;
     let own_signature = call.text("signature");
     // GitHub signs for a bot only what carries nothing but the bot's own identity.
-    let web_made = call.is_app() && own_author.is_none() && own_committer.is_none() && own_signature.is_none();
+    let web_made =
+        call.is_app() && own_author.is_none() && own_committer.is_none() && own_signature.is_none();
     let author = own_author.unwrap_or_else(|| account.signature());
     let committer = if web_made { web_flow() } else { own_committer.unwrap_or_else(|| author.clone()) };
     let new = NewCommit { tree, parents: &parents, author: &author, committer: &committer, message };
-    let signature = if web_made {
-        Some(signing::sign(&new.payload()))
-    } else {
-        own_signature.map(str::to_owned)
-    };
+    let signature =
+        if web_made { Some(signing::sign(&new.payload())) } else { own_signature.map(str::to_owned) };
     let id = here.store.write_commit(&new, signature.as_deref())?;
     Ok(Reply::created(views::git_commit(here, &here.store.known_commit(id)?)))
 }
@@ -209,7 +207,9 @@ pub(crate) fn create_reference(call: &mut Call<'_>, owner: &str, name: &str) -> 
     let reference = call.required_text("ref")?;
     let sha = call.required_text("sha")?;
     if !reference.starts_with("refs/") || reference.split('/').count() < 3 {
-        return Err(ApiError::unprocessable("Reference name must start with 'refs/' and contain two slashes."));
+        return Err(ApiError::unprocessable(
+            "Reference name must start with 'refs/' and contain two slashes.",
+        ));
     }
     let here = call.state.repository(&full_name)?;
     let id = known_id(sha)?;
@@ -341,9 +341,9 @@ pub(crate) fn contents(call: &mut Call<'_>, owner: &str, name: &str, path: &str)
     let full_name = call.repository(owner, name, READ_CODE)?;
     let here = call.state.repository(&full_name)?;
     let revision = call.parameter("ref").unwrap_or(&here.default_branch);
-    let commit = here.resolve(revision).ok_or_else(|| {
-        ApiError::new(404, format!("No commit found for the ref {revision}"))
-    })?;
+    let commit = here
+        .resolve(revision)
+        .ok_or_else(|| ApiError::new(404, format!("No commit found for the ref {revision}")))?;
     let tree = here.store.known_commit(commit)?.tree;
     let entry = here.store.entry(tree, path)?.ok_or_else(ApiError::not_found)?;
     let item = |path: &str, entry: &Entry| -> Result<Value, ApiError> {

@@ -57,8 +57,7 @@ pub(crate) fn create_token(call: &mut Call<'_>, id: u64) -> Answer {
     if found.suspended {
         return Err(ApiError::new(403, "This installation has been suspended"));
     }
-    let covered: Vec<&Repository> =
-        state.repositories.values().filter(|here| found.covers(here)).collect();
+    let covered: Vec<&Repository> = state.repositories.values().filter(|here| found.covers(here)).collect();
     let mut wanted: BTreeSet<String> = call.texts("repositories").into_iter().collect();
     for id in call.body["repository_ids"].as_array().into_iter().flatten().filter_map(Value::as_u64) {
         wanted.extend(covered.iter().find(|here| here.id == id).map(|here| here.name.clone()));
@@ -199,7 +198,8 @@ pub(crate) fn user(call: &mut Call<'_>, login: &str) -> Answer {
 pub(crate) fn deliveries(call: &mut Call<'_>) -> Answer {
     require_app(call)?;
     let size = call.parameter("per_page").and_then(|text| text.parse().ok()).unwrap_or(30).clamp(1, 100);
-    let before = call.parameter("cursor").and_then(|cursor| cursor.trim_start_matches("v1_").parse::<u64>().ok());
+    let before =
+        call.parameter("cursor").and_then(|cursor| cursor.trim_start_matches("v1_").parse::<u64>().ok());
     let status = call.parameter("status");
     let mut found = call
         .state
@@ -215,9 +215,10 @@ pub(crate) fn deliveries(call: &mut Call<'_>) -> Answer {
         });
     let page: Vec<_> = found.by_ref().take(size).collect();
     let more = found.next().is_some();
-    let link = page.last().filter(|_| more).map(|last| {
-        format!("<{}?per_page={size}&cursor=v1_{}>; rel=\"next\"", call.url, last.id)
-    });
+    let link = page
+        .last()
+        .filter(|_| more)
+        .map(|last| format!("<{}?per_page={size}&cursor=v1_{}>; rel=\"next\"", call.url, last.id));
     let items = page.into_iter().map(delivery_item).collect();
     Ok(Reply { link, ..Reply::ok(items) })
 }

@@ -354,13 +354,7 @@ pub(crate) fn add_labels(call: &mut Call<'_>, owner: &str, name: &str, number: u
     show_labels(call, &full_name, number)
 }
 
-pub(crate) fn remove_label(
-    call: &mut Call<'_>,
-    owner: &str,
-    name: &str,
-    number: u64,
-    label: &str,
-) -> Answer {
+pub(crate) fn remove_label(call: &mut Call<'_>, owner: &str, name: &str, number: u64, label: &str) -> Answer {
     let full_name = call.repository(owner, name, TRIAGE)?;
     let by = call.account()?;
     let here = call.state.repository_mut(&full_name)?;

@@ -73,7 +73,8 @@ impl Log {
     pub(crate) fn push(&mut self, mut exchange: Exchange) {
         if self.recording == Recording::Lines {
             let is_mutation = exchange.surface == Surface::GraphQl && exchange.is_write();
-            exchange.request = if is_mutation { serde_json::json!({"query": "mutation"}) } else { Value::Null };
+            exchange.request =
+                if is_mutation { serde_json::json!({"query": "mutation"}) } else { Value::Null };
             exchange.response = Value::Null;
         }
         self.exchanges.push(exchange);

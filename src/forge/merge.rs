@@ -37,7 +37,9 @@ impl State {
             return Ok(());
         }
         match pull.mergeability {
-            Mergeability::Unknown { reads_left: 0 } => self.compute_mergeability(full_name, number).map(|_| ()),
+            Mergeability::Unknown { reads_left: 0 } => {
+                self.compute_mergeability(full_name, number).map(|_| ())
+            }
             Mergeability::Unknown { reads_left } => {
                 repository.pull_mut(number)?.mergeability =
                     Mergeability::Unknown { reads_left: reads_left - 1 };
@@ -78,7 +80,12 @@ impl State {
     }
 
     /// Puts a pull request into the merge queue: a group branch and the request for its checks.
-    pub(crate) fn enqueue(&mut self, full_name: &str, number: u64, by: &Account) -> Result<ObjectId, ApiError> {
+    pub(crate) fn enqueue(
+        &mut self,
+        full_name: &str,
+        number: u64,
+        by: &Account,
+    ) -> Result<ObjectId, ApiError> {
         let Mergeability::Clean(_) = self.compute_mergeability(full_name, number)? else {
             return Err(not_mergeable());
         };
@@ -86,7 +93,8 @@ impl State {
         let (issue, pull) = here.pull(number)?;
         let base = here.branch(&pull.base_branch).unwrap_or(pull.base);
         let tree = here.store.merge_trees(base, pull.head)?.ok_or_else(not_mergeable)?;
-        let message = merge_message(here, issue.number, &pull.head_repository, &pull.head_branch, &issue.title);
+        let message =
+            merge_message(here, issue.number, &pull.head_repository, &pull.head_branch, &issue.title);
         let commit = write_signed(here, tree, &[base, pull.head], &by.signature(), &message)?;
         let branch = format!("refs/heads/gh-readonly-queue/{}/pr-{number}-{}", pull.base_branch, pull.head);
         let base_ref = format!("refs/heads/{}", pull.base_branch);

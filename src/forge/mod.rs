@@ -232,9 +232,7 @@ impl Forge {
 
     /// Sends an earlier delivery again, under the same GUID.
     pub fn redeliver(&self, delivery: u64) -> Result<(), ForgeError> {
-        self.act(|state| {
-            if state.redeliver(delivery) { Ok(()) } else { Err(ApiError::not_found().into()) }
-        })
+        self.act(|state| if state.redeliver(delivery) { Ok(()) } else { Err(ApiError::not_found().into()) })
     }
 
     /// All deliveries so far, oldest first.

@@ -8,8 +8,8 @@ use serde_json::json;
 use super::app_auth::random_text;
 use super::error::ApiError;
 use super::state::{
-    Account, AccountKind, AutoMerge, BranchRule, Installation, MergeMethod, Permission, Repository, ReviewState,
-    Selection, State, Team, Token, now,
+    Account, AccountKind, AutoMerge, BranchRule, Installation, MergeMethod, Permission, Repository,
+    ReviewState, Selection, State, Team, Token, now,
 };
 use super::store::{Entry, NewCommit, Store, parse_id};
 use super::{Forge, ForgeError, NewPull, merge, views};
@@ -133,8 +133,7 @@ impl Forge {
         self.act(|state| {
             let account = state.account(account)?.clone();
             let id = state.fresh_id();
-            let installation =
-                Installation { id, account, selection, suspended: false, created_at: now() };
+            let installation = Installation { id, account, selection, suspended: false, created_at: now() };
             let by = sender(state, &installation);
             let covered: Vec<_> =
                 state.repositories.values().filter(|here| installation.covers(here)).collect();
@@ -156,7 +155,13 @@ impl Forge {
                 .filter(|here| found.covers(here))
                 .map(views::installation_repository)
                 .collect();
-            state.emit_installation(installation, &by, "installation", "deleted", json!({"repositories": list}));
+            state.emit_installation(
+                installation,
+                &by,
+                "installation",
+                "deleted",
+                json!({"repositories": list}),
+            );
             state.installations.remove(&installation);
             Ok(())
         })
@@ -184,7 +189,8 @@ impl Forge {
                 if list.is_empty() {
                     continue;
                 }
-                let (plus, minus) = if action == "added" { (list.clone(), vec![]) } else { (vec![], list.clone()) };
+                let (plus, minus) =
+                    if action == "added" { (list.clone(), vec![]) } else { (vec![], list.clone()) };
                 let payload = json!({
                     "repository_selection": "selected",
                     "repositories_added": plus,
@@ -355,7 +361,13 @@ impl Forge {
     }
 
     /// Dismisses a review as a person.
-    pub fn dismiss_review(&self, full_name: &str, number: u64, review: u64, by: &str) -> Result<(), ForgeError> {
+    pub fn dismiss_review(
+        &self,
+        full_name: &str,
+        number: u64,
+        review: u64,
+        by: &str,
+    ) -> Result<(), ForgeError> {
         self.act(|state| {
             let by = author_of(state, by)?;
             Ok(state.dismiss_review(full_name, number, review, &by)?)

@@ -159,16 +159,22 @@ impl State {
             return Ok(());
         }
         if pull.merged.is_some() {
-            return Err(ApiError::custom("PullRequest", "state cannot be changed. The pull request is merged."));
+            return Err(ApiError::custom(
+                "PullRequest",
+                "state cannot be changed. The pull request is merged.",
+            ));
         }
         let tip = self.repository(&pull.head_repository)?.branch(&pull.head_branch);
         let Some(tip) = tip else {
-            let message = format!("state cannot be changed. The {} branch has been deleted.", pull.head_branch);
+            let message =
+                format!("state cannot be changed. The {} branch has been deleted.", pull.head_branch);
             return Err(ApiError::custom("PullRequest", &message));
         };
         if !here.store.is_ancestor(pull.head, tip)? {
-            let message =
-                format!("state cannot be changed. The {} branch was force-pushed or recreated.", pull.head_branch);
+            let message = format!(
+                "state cannot be changed. The {} branch was force-pushed or recreated.",
+                pull.head_branch
+            );
             return Err(ApiError::custom("PullRequest", &message));
         }
         let issue = self.repository_mut(full_name)?.issue_mut(number)?;
@@ -210,7 +216,8 @@ impl State {
         by: &Account,
     ) -> Result<(), ApiError> {
         let pull = self.repository_mut(full_name)?.pull_mut(number)?;
-        let review = pull.reviews.iter_mut().find(|review| review.id == id).ok_or_else(ApiError::not_found)?;
+        let review =
+            pull.reviews.iter_mut().find(|review| review.id == id).ok_or_else(ApiError::not_found)?;
         review.state = ReviewState::Dismissed;
         self.emit_review(full_name, number, id, by, "dismissed")
     }
@@ -293,8 +300,7 @@ pub(crate) fn list(call: &mut Call<'_>, owner: &str, name: &str) -> Answer {
     if call.parameter("direction").unwrap_or(default) == "desc" {
         found.reverse();
     }
-    let items =
-        found.into_iter().map(|(issue, pull)| views::pull_simple(state, here, issue, pull)).collect();
+    let items = found.into_iter().map(|(issue, pull)| views::pull_simple(state, here, issue, pull)).collect();
     Ok(call.page(items))
 }
 
@@ -409,9 +415,7 @@ pub(crate) fn files(call: &mut Call<'_>, owner: &str, name: &str, number: u64) -
         .store
         .diff(Some(trees.0), Some(trees.1))?
         .iter()
-        .map(|change| {
-            views::diff_entry(here, &head, change, patches.get(&change.path).map(String::as_str))
-        })
+        .map(|change| views::diff_entry(here, &head, change, patches.get(&change.path).map(String::as_str)))
         .collect();
     Ok(call.page(items))
 }
@@ -431,9 +435,9 @@ pub(crate) fn commits(call: &mut Call<'_>, owner: &str, name: &str, number: u64)
 pub(crate) fn of_commit(call: &mut Call<'_>, owner: &str, name: &str, sha: &str) -> Answer {
     let full_name = call.repository(owner, name, READ_PULLS)?;
     let here = call.state.repository(&full_name)?;
-    let commit = here.resolve(sha).ok_or_else(|| {
-        ApiError::unprocessable(format!("No commit found for SHA: {sha}"))
-    })?;
+    let commit = here
+        .resolve(sha)
+        .ok_or_else(|| ApiError::unprocessable(format!("No commit found for SHA: {sha}")))?;
     let items = here
         .issues
         .values()
@@ -480,9 +484,7 @@ pub(crate) fn request_reviewers(call: &mut Call<'_>, owner: &str, name: &str, nu
         let (issue, _) = here.pull(number)?;
         match reviewer {
             Ok(reviewer) if reviewer.id == issue.user.id => {
-                return Err(ApiError::unprocessable(
-                    "Review cannot be requested from pull request author.",
-                ));
+                return Err(ApiError::unprocessable("Review cannot be requested from pull request author."));
             }
             Ok(reviewer) if here.permission_of(&login) > Permission::Read || !here.private => {
                 reviewers.push(reviewer);

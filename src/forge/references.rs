@@ -258,7 +258,8 @@ pub(crate) fn size(here: &Repository, base: ObjectId, head: ObjectId) -> Result<
     let fork_point = store.merge_base(base, head)?;
     let commits = store.commits_between(fork_point, head)?.len();
     let Some(fork_point) = fork_point else { return Ok(Size { commits, ..Size::default() }) };
-    let out = store.git(&["diff", "--numstat", "--no-renames", &fork_point.to_string(), &head.to_string()])?;
+    let out =
+        store.git(&["diff", "--numstat", "--no-renames", &fork_point.to_string(), &head.to_string()])?;
     let mut size = Size { commits, ..Size::default() };
     for line in String::from_utf8_lossy(&out).lines() {
         let mut columns = line.split('\t').map(|column| column.parse().unwrap_or(0));

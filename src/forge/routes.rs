@@ -25,7 +25,9 @@ pub(crate) fn route(call: &mut Call<'_>, method: &str, path: &[&str]) -> Answer 
         }
         ("GET", ["app", "hook", "deliveries"]) => installations::deliveries(call),
         ("GET", ["app", "hook", "deliveries", id]) => installations::delivery(call, number(id)?),
-        ("POST", ["app", "hook", "deliveries", id, "attempts"]) => installations::redeliver(call, number(id)?),
+        ("POST", ["app", "hook", "deliveries", id, "attempts"]) => {
+            installations::redeliver(call, number(id)?)
+        }
         ("GET", ["installation", "repositories"]) => installations::repositories(call),
         ("GET", ["rate_limit"]) => Ok(super::call::Reply::ok(super::server::rate_limit(call.state))),
         ("GET", ["users", login]) => installations::user(call, login),

@@ -279,7 +279,8 @@ fn authenticate(shared: &Shared, asked: &Asked) -> Result<Actor, ApiError> {
     let Some(header) = asked.header("authorization") else { return Ok(Actor::Nobody) };
     let (scheme, credentials) = header.split_once(' ').unwrap_or((header, ""));
     let token = if scheme.eq_ignore_ascii_case("basic") {
-        let decoded = base64::engine::general_purpose::STANDARD.decode(credentials.trim()).unwrap_or_default();
+        let decoded =
+            base64::engine::general_purpose::STANDARD.decode(credentials.trim()).unwrap_or_default();
         let decoded = String::from_utf8_lossy(&decoded).into_owned();
         // The token is the password; with no password it is the user name.
         let (user, password) = decoded.split_once(':').unwrap_or((decoded.as_str(), ""));
@@ -377,4 +378,3 @@ pub(crate) fn rate_limit(state: &State) -> Value {
         "rate": rate,
     })
 }
-

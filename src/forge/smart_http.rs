@@ -66,7 +66,9 @@ fn serve(
         let advertisement = run(&mut command, b"")?;
         // A client that asks for protocol 2 gets the capabilities at once; the others a line with the service first.
         let mut answer = Vec::new();
-        if !request.protocol.is_some_and(|protocol| protocol.contains("version=2")) || program == "receive-pack" {
+        if !request.protocol.is_some_and(|protocol| protocol.contains("version=2"))
+            || program == "receive-pack"
+        {
             let line = format!("# service={service}\n");
             answer.extend_from_slice(format!("{:04x}{line}0000", line.len() + 4).as_bytes());
         }
@@ -159,7 +161,6 @@ fn gunzip(body: &[u8]) -> Result<Vec<u8>, ApiError> {
         .map_err(|error| ApiError::new(400, format!("the body is not gzip: {error}")))?;
     Ok(plain)
 }
-
 
 #[cfg(test)]
 mod tests {

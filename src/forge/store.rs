@@ -163,7 +163,8 @@ impl Store {
             config.arg("-C").arg(path).args(["config", key, value]);
             run(quiet(&mut config), b"")?;
         }
-        let odb = gix::ThreadSafeRepository::open(path).map_err(|error| StoreError::Odb(error.to_string()))?;
+        let odb =
+            gix::ThreadSafeRepository::open(path).map_err(|error| StoreError::Odb(error.to_string()))?;
         Ok(Store { path: path.to_owned(), odb })
     }
 
@@ -276,7 +277,9 @@ impl Store {
         let mut below: BTreeMap<&str, Vec<(String, Option<Entry>)>> = BTreeMap::new();
         for (path, entry) in edits {
             match path.split_once('/') {
-                Some((folder, rest)) => below.entry(folder).or_default().push((rest.to_owned(), entry.clone())),
+                Some((folder, rest)) => {
+                    below.entry(folder).or_default().push((rest.to_owned(), entry.clone()))
+                }
                 None => match entry {
                     Some(entry) => drop(entries.insert(path.clone(), entry.clone())),
                     None => drop(entries.remove(path)),
@@ -420,7 +423,11 @@ impl Store {
     }
 
     /// The tree of a three-way merge, `None` where it conflicts.
-    pub(crate) fn merge_trees(&self, ours: ObjectId, theirs: ObjectId) -> Result<Option<ObjectId>, StoreError> {
+    pub(crate) fn merge_trees(
+        &self,
+        ours: ObjectId,
+        theirs: ObjectId,
+    ) -> Result<Option<ObjectId>, StoreError> {
         if self.is_ancestor(ours, theirs)? {
             return Ok(Some(self.known_commit(theirs)?.tree));
         }
@@ -440,7 +447,8 @@ impl Store {
 
     /// A unified diff between two trees.
     pub(crate) fn patch(&self, before: ObjectId, after: ObjectId) -> Result<String, StoreError> {
-        let out = self.git(&["diff", "--no-color", "--no-renames", &before.to_string(), &after.to_string()])?;
+        let out =
+            self.git(&["diff", "--no-color", "--no-renames", &before.to_string(), &after.to_string()])?;
         Ok(String::from_utf8_lossy(&out).into_owned())
     }
 
@@ -504,8 +512,9 @@ impl Store {
 
 fn usable_name(name: &str) -> Result<&str, StoreError> {
     let refused = |c: char| c.is_ascii_control() || " ~^:?*[\\".contains(c);
-    let bad_part =
-        |part: &str| part.is_empty() || part.starts_with('.') || part.ends_with('.') || part.ends_with(".lock");
+    let bad_part = |part: &str| {
+        part.is_empty() || part.starts_with('.') || part.ends_with('.') || part.ends_with(".lock")
+    };
     let bad = !name.starts_with("refs/")
         || name.contains("..")
         || name.contains("@{")

@@ -119,12 +119,20 @@ impl Outbox {
 
 impl State {
     /// Records an event of a repository for the App, if it is installed there and subscribed.
-    pub(crate) fn emit(&mut self, full_name: &str, sender: &Account, event: &str, action: &str, payload: Value) {
+    pub(crate) fn emit(
+        &mut self,
+        full_name: &str,
+        sender: &Account,
+        event: &str,
+        action: &str,
+        payload: Value,
+    ) {
         let Ok(repository) = self.repository(full_name) else { return };
         let Some(installation) = self.installation_for(repository).map(|installation| installation.id) else {
             return;
         };
-        let always = (event, action) == ("check_run", "rerequested") || (event, action) == ("check_suite", "rerequested");
+        let always = (event, action) == ("check_run", "rerequested")
+            || (event, action) == ("check_suite", "rerequested");
         if !always && !self.app.events.iter().any(|subscribed| subscribed == event) {
             return;
         }
@@ -250,11 +258,10 @@ pub(crate) fn delivery_item(delivery: &Delivery) -> Value {
 
 /// A delivery with its request and response.
 pub(crate) fn delivery_view(delivery: &Delivery, state: &State) -> Value {
-    let headers: serde_json::Map<String, Value> =
-        headers(delivery, state.app.id, &state.app.webhook_secret)
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), Value::String(value)))
-            .collect();
+    let headers: serde_json::Map<String, Value> = headers(delivery, state.app.id, &state.app.webhook_secret)
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), Value::String(value)))
+        .collect();
     let payload: Value = serde_json::from_str(&delivery.payload).unwrap_or_default();
     views::extend(
         delivery_item(delivery),
@@ -300,11 +307,14 @@ pub(crate) async fn deliver(shared: Arc<Shared>) {
             continue;
         };
         let started = Instant::now();
-        let (code, status, response) = match tokio::time::timeout(PATIENCE, send(&client, &url, &delivery, headers)).await {
-            Ok(Ok((code, response))) => (code, if code < 400 { "OK" } else { "Invalid HTTP Response" }, response),
-            Ok(Err(_)) => (502, "failed to connect to host", String::new()),
-            Err(_) => (504, "timed out", String::new()),
-        };
+        let (code, status, response) =
+            match tokio::time::timeout(PATIENCE, send(&client, &url, &delivery, headers)).await {
+                Ok(Ok((code, response))) => {
+                    (code, if code < 400 { "OK" } else { "Invalid HTTP Response" }, response)
+                }
+                Ok(Err(_)) => (502, "failed to connect to host", String::new()),
+                Err(_) => (504, "timed out", String::new()),
+            };
         let mut state = shared.lock();
         state.outbox.in_flight = false;
         state.outbox.finish(delivery.id, code, status, response, started.elapsed().as_secs_f64());

@@ -229,8 +229,7 @@ impl Parser {
                 arguments.insert(argument, self.value()?);
             }
         }
-        let selections =
-            if self.peek() == Some(&Token::Sign('{')) { self.selections()? } else { Vec::new() };
+        let selections = if self.peek() == Some(&Token::Sign('{')) { self.selections()? } else { Vec::new() };
         Ok(Selection::Field(Field { alias, name, arguments, selections }))
     }
 

@@ -50,11 +50,8 @@ pub(crate) fn answer(call: &mut Call<'_>) -> Value {
     let mut errors = Vec::new();
     let root = if document.is_mutation { "Mutation" } else { "Query" };
     for field in fields(&document, &document.selections, root) {
-        let value = if document.is_mutation {
-            mutations::mutate(call, field)
-        } else {
-            nodes::query(call, field)
-        };
+        let value =
+            if document.is_mutation { mutations::mutate(call, field) } else { nodes::query(call, field) };
         let projected = value.and_then(|value| project(&document, field, value));
         let value = projected.unwrap_or_else(|error| {
             errors.push(json!({"type": error.kind, "path": [field.key()], "message": error.message}));

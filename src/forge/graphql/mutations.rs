@@ -56,7 +56,8 @@ fn update_refs(call: &mut Call<'_>, input: &Value) -> Result<Value, GraphQlError
         let after = if is_nothing(after) {
             None
         } else {
-            let id = parse_id(after).ok_or_else(|| unprocessable(format!("{after:?} is not an object id")))?;
+            let id =
+                parse_id(after).ok_or_else(|| unprocessable(format!("{after:?} is not an object id")))?;
             if here.store.read(id).ok().flatten().is_none() {
                 return Err(unprocessable(format!("Object does not exist: {after}")));
             }
@@ -87,8 +88,7 @@ fn update_refs(call: &mut Call<'_>, input: &Value) -> Result<Value, GraphQlError
 }
 
 fn target(call: &Call<'_>, input: &Value) -> Result<(String, u64), GraphQlError> {
-    let (full_name, number) =
-        pull_by_id(call.state, input["pullRequestId"].as_str().unwrap_or_default())?;
+    let (full_name, number) = pull_by_id(call.state, input["pullRequestId"].as_str().unwrap_or_default())?;
     require(call.state, call.actor, &full_name, WRITE_PULLS)?;
     Ok((full_name, number))
 }

@@ -160,7 +160,11 @@ pub(crate) fn simple_commit(commit: &Commit) -> Value {
 }
 
 /// A commit as `push` events list it, with the paths it touched.
-pub(crate) fn push_commit(state: &State, repository: &Repository, commit: &Commit) -> Result<Value, StoreError> {
+pub(crate) fn push_commit(
+    state: &State,
+    repository: &Repository,
+    commit: &Commit,
+) -> Result<Value, StoreError> {
     let store = &repository.store;
     let parent = commit.parents.first().map(|parent| store.known_commit(*parent)).transpose()?;
     let (mut added, mut removed, mut modified) = (Vec::new(), Vec::new(), Vec::new());

@@ -35,6 +35,16 @@ pub(crate) fn pull_simple(state: &State, here: &Repository, issue: &Issue, pull:
         (None, Mergeability::Clean(commit)) => Some(commit),
         _ => None,
     };
+    let links = json!({
+        "self": {"href": url},
+        "html": {"href": html_url},
+        "issue": {"href": issue_url},
+        "comments": {"href": format!("{issue_url}/comments")},
+        "review_comments": {"href": format!("{url}/comments")},
+        "review_comment": {"href": format!("{api}/pulls/comments{{/number}}")},
+        "commits": {"href": format!("{url}/commits")},
+        "statuses": {"href": statuses},
+    });
     json!({
         "id": pull.id,
         "node_id": format!("PR_{}", pull.id),
@@ -68,16 +78,7 @@ pub(crate) fn pull_simple(state: &State, here: &Repository, issue: &Issue, pull:
         "requested_teams": [],
         "head": side(head_owner, &pull.head_branch, &pull.head.to_string(), head_view, web),
         "base": side(&here.owner, &pull.base_branch, &pull.base.to_string(), repository(here), web),
-        "_links": {
-            "self": {"href": url},
-            "html": {"href": html_url},
-            "issue": {"href": issue_url},
-            "comments": {"href": format!("{issue_url}/comments")},
-            "review_comments": {"href": format!("{url}/comments")},
-            "review_comment": {"href": format!("{api}/pulls/comments{{/number}}")},
-            "commits": {"href": format!("{url}/commits")},
-            "statuses": {"href": statuses},
-        },
+        "_links": links,
         "author_association": association(here, &issue.user),
         "auto_merge": pull.auto_merge.as_ref().map(|auto| json!({
             "enabled_by": simple_user(&auto.by, web),
@@ -134,7 +135,8 @@ pub(crate) fn pull_minimal(here: &Repository, issue: &Issue, pull: &Pull) -> Val
 
 /// A changed file; `patch` is what follows the file's headers in a unified diff.
 pub(crate) fn diff_entry(here: &Repository, head: &str, change: &FileChange, patch: Option<&str>) -> Value {
-    let count = |sign: char| patch.map_or(0, |text| text.lines().filter(|line| line.starts_with(sign)).count());
+    let count =
+        |sign: char| patch.map_or(0, |text| text.lines().filter(|line| line.starts_with(sign)).count());
     let (additions, deletions) = (count('+'), count('-'));
     let status = match (&change.before, &change.after) {
         (None, _) => "added",

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::super::state::{Account, AccountKind, App, Installation, Permission, Repository, Selection, rfc3339};
+use super::super::state::{
+    Account, AccountKind, App, Installation, Permission, Repository, Selection, rfc3339,
+};
 use super::{extend, urls};
 
 pub(crate) fn simple_user(account: &Account, web: &str) -> Value {
