@@ -3,4 +3,5 @@
 mod cases;
 mod dependencies;
 mod git;
+mod github;
 mod house;
