@@ -167,7 +167,8 @@ impl LooseVersion {
         }
         let ((left, left_tag), (right, right_tag)) = (self.split()?, other.split()?);
         let length = left.len().max(right.len());
-        let padded = |numbers: &[u64]| (0..length).map(|i| numbers.get(i).copied().unwrap_or(0)).collect::<Vec<_>>();
+        let padded =
+            |numbers: &[u64]| (0..length).map(|i| numbers.get(i).copied().unwrap_or(0)).collect::<Vec<_>>();
         match padded(&left).cmp(&padded(&right)) {
             Ordering::Equal => compare_suffixes(left_tag.as_ref(), right_tag.as_ref()),
             unequal => Some(unequal),
@@ -309,10 +310,11 @@ mod tests {
 
     #[test]
     fn releases_compare_as_semver_and_numerically() {
-        let mut versions: Vec<_> = ["v10.0.0", "9.0.0", "v15.0.0", "v15.0.0-beta1", "v1.2.3-gs1", "v9.10.0", "v9.9.0"]
-            .iter()
-            .filter_map(|text| ReleaseVersion::parse(text))
-            .collect();
+        let mut versions: Vec<_> =
+            ["v10.0.0", "9.0.0", "v15.0.0", "v15.0.0-beta1", "v1.2.3-gs1", "v9.10.0", "v9.9.0"]
+                .iter()
+                .filter_map(|text| ReleaseVersion::parse(text))
+                .collect();
         versions.sort();
         let written: Vec<_> = versions.iter().map(ToString::to_string).collect();
         assert_eq!(written, ["1.2.3-gs1", "9.0.0", "9.9.0", "9.10.0", "10.0.0", "15.0.0-beta1", "15.0.0"]);
@@ -352,7 +354,8 @@ mod tests {
             ("1.30", "1.31.2", Some(Less)),
         ];
         for (left, right, expected) in cases {
-            let compared = KubernetesVersion::parse(left).unwrap().compare(&KubernetesVersion::parse(right).unwrap());
+            let compared =
+                KubernetesVersion::parse(left).unwrap().compare(&KubernetesVersion::parse(right).unwrap());
             assert_eq!(compared, expected, "{left} against {right}");
         }
     }

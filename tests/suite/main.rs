@@ -1,5 +1,7 @@
 //! One binary for all integration tests: compiling and linking once is what keeps them quick.
 
+mod database;
 mod dependencies;
 mod git;
 mod house;
+mod server;

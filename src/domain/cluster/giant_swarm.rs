@@ -90,7 +90,8 @@ pub(super) fn find(manifests: &[Manifest]) -> Option<GiantSwarmRecord> {
 /// The cluster chart that an App or HelmRelease deploys; of several, the one that names the ConfigMap.
 fn chart<'a>(roots: impl Iterator<Item = &'a Node>, config_map: &str) -> Option<String> {
     let charts: Vec<(&Node, &str)> = roots.filter_map(|root| Some((root, chart_of(root)?))).collect();
-    let names_it = |(root, _): &&(&Node, &str)| root.get("spec").is_some_and(|spec| mentions(spec, config_map));
+    let names_it =
+        |(root, _): &&(&Node, &str)| root.get("spec").is_some_and(|spec| mentions(spec, config_map));
     let chosen = charts.iter().find(names_it).or(if charts.len() == 1 { charts.first() } else { None });
     chosen.map(|(_, chart)| (*chart).to_owned())
 }
@@ -100,7 +101,9 @@ fn chart_of(root: &Node) -> Option<&str> {
     let group = api_group(root.get("apiVersion")?.as_str()?);
     let name = match (group, root.get("kind")?.as_str()?) {
         ("application.giantswarm.io", "App") => spec.get("name")?.as_str()?,
-        ("helm.toolkit.fluxcd.io", "HelmRelease") => spec.get("chart")?.get("spec")?.get("chart")?.as_str()?,
+        ("helm.toolkit.fluxcd.io", "HelmRelease") => {
+            spec.get("chart")?.get("spec")?.get("chart")?.as_str()?
+        }
         _ => return None,
     };
     provider_of(name).map(|_| name)

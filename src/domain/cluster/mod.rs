@@ -14,9 +14,9 @@ use std::fmt;
 use serde::Serialize;
 
 pub use giant_swarm::GiantSwarmRecord;
+pub(crate) use giant_swarm::names_giant_swarm_release;
 pub use read::{ClusterError, Manifest};
 pub use record::{RecordedBy, RecordedRelease, ReleaseName};
-pub(crate) use giant_swarm::names_giant_swarm_release;
 
 use crate::finding::Finding;
 use crate::layout::ClusterFolder;

@@ -93,7 +93,8 @@ impl Cluster {
         for entry in folder.base_files.iter().filter(|entry| is_manifest(&entry.path)) {
             base.push(Manifest { entry: entry.clone(), file: yaml(tree, entry)? });
         }
-        let roots = || base.iter().flat_map(|manifest| manifest.file.documents()).map(|document| &document.root);
+        let roots =
+            || base.iter().flat_map(|manifest| manifest.file.documents()).map(|document| &document.root);
         let giant_swarm = giant_swarm::find(&base);
         let recorded = recorded(giant_swarm.as_ref(), settings.as_ref(), roots());
         let findings = record_differs(giant_swarm.as_ref(), settings.as_ref()).into_iter().collect();
@@ -101,7 +102,10 @@ impl Cluster {
             id: folder.id.clone(),
             folder: folder.clone(),
             infrastructure_kinds: roots().flat_map(infrastructure_kinds).collect(),
-            kubernetes: kubernetes_version(roots(), settings.as_ref().map_or(&BTreeMap::new(), |s| &s.variables)),
+            kubernetes: kubernetes_version(
+                roots(),
+                settings.as_ref().map_or(&BTreeMap::new(), |s| &s.variables),
+            ),
             base,
             settings,
             overlay_settings,
@@ -149,7 +153,10 @@ fn is_cluster(root: &Node) -> bool {
     text("kind") == Some("Cluster") && text("apiVersion").map(api_group) == Some("cluster.x-k8s.io")
 }
 
-fn record_differs(giant_swarm: Option<&GiantSwarmRecord>, settings: Option<&ClusterSettings>) -> Option<Finding> {
+fn record_differs(
+    giant_swarm: Option<&GiantSwarmRecord>,
+    settings: Option<&ClusterSettings>,
+) -> Option<Finding> {
     let record = giant_swarm?;
     let written = settings?.release.as_ref()?;
     let named = ReleaseName::parse(&record.version)?;

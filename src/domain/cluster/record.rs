@@ -63,7 +63,9 @@ impl RecordedRelease {
     /// not there the id is what its folder would be called.
     pub fn id(&self, catalogue: &Catalogue, provider: Option<&Provider>) -> Option<ReleaseId> {
         match &self.name {
-            ReleaseName::Id(id) => Some(catalogue.find(id).map_or_else(|| id.clone(), |release| release.id.clone())),
+            ReleaseName::Id(id) => {
+                Some(catalogue.find(id).map_or_else(|| id.clone(), |release| release.id.clone()))
+            }
             ReleaseName::Version(version) => {
                 let provider = provider?;
                 Some(catalogue.find_version(provider, version).map_or_else(

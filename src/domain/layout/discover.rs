@@ -48,8 +48,11 @@ impl Files {
 
 /// The files that count; links and submodules among them are problems.
 pub(super) fn files_in(tree: &dyn Tree, files: &Files, problems: &mut Vec<Problem>) -> Vec<TreeEntry> {
-    let (found, foreign): (Vec<&TreeEntry>, Vec<&TreeEntry>) =
-        tree.entries_in(&files.folder).iter().filter(|entry| files.counts(entry)).partition(|entry| is_file(entry));
+    let (found, foreign): (Vec<&TreeEntry>, Vec<&TreeEntry>) = tree
+        .entries_in(&files.folder)
+        .iter()
+        .filter(|entry| files.counts(entry))
+        .partition(|entry| is_file(entry));
     problems.extend(foreign.into_iter().map(not_followed));
     found.into_iter().cloned().collect()
 }
@@ -61,7 +64,8 @@ pub(super) fn is_file(entry: &TreeEntry) -> bool {
 
 /// A base or overlay that is itself a link would else look like one that is not there.
 fn linked_bases(tree: &dyn Tree, settings: &RepositorySettings) -> Vec<Problem> {
-    let names = [settings.clusters.base.path().name(), settings.clusters.overlay.path().name(), "base", "overlay"];
+    let names =
+        [settings.clusters.base.path().name(), settings.clusters.overlay.path().name(), "base", "overlay"];
     let linked = tree.entries().iter().filter(|entry| !is_file(entry) && names.contains(&entry.path.name()));
     linked.map(not_followed).collect()
 }

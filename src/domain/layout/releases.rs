@@ -15,7 +15,11 @@ const OVERLAY: &str = "overlay";
 const MANIFEST: &str = "release.yaml";
 
 /// Every release folder.
-pub(super) fn find(tree: &dyn Tree, settings: &RepositorySettings, problems: &mut Vec<Problem>) -> Vec<ReleaseFolder> {
+pub(super) fn find(
+    tree: &dyn Tree,
+    settings: &RepositorySettings,
+    problems: &mut Vec<Problem>,
+) -> Vec<ReleaseFolder> {
     let mut found: Vec<ReleaseFolder> = Vec::new();
     let mut taken: BTreeSet<RepoPath> = BTreeSet::new();
     for folder in candidates(tree) {
@@ -47,7 +51,8 @@ pub(super) fn find(tree: &dyn Tree, settings: &RepositorySettings, problems: &mu
         }
     }
     found.sort_by(|a, b| {
-        let order = |release: &ReleaseFolder| (release.provider.clone(), release.version.clone(), release.shelf);
+        let order =
+            |release: &ReleaseFolder| (release.provider.clone(), release.version.clone(), release.shelf);
         order(a).cmp(&order(b)).then_with(|| a.folder.cmp(&b.folder))
     });
     found
@@ -76,13 +81,19 @@ fn candidates(tree: &dyn Tree) -> BTreeSet<RepoPath> {
 
 /// What lies in a cluster's base or overlay, or in another release's, is that one's own.
 fn lies_in_base_or_overlay(folder: &RepoPath, settings: &RepositorySettings) -> bool {
-    let names = [settings.clusters.base.path().as_str(), settings.clusters.overlay.path().as_str(), BASE, OVERLAY];
+    let names =
+        [settings.clusters.base.path().as_str(), settings.clusters.overlay.path().as_str(), BASE, OVERLAY];
     let above: Vec<&str> = folder.parts().collect();
     let above = above.split_last().map_or(&[][..], |(_, above)| above);
     above.iter().any(|part| names.contains(part))
 }
 
-fn read(tree: &dyn Tree, folder: &RepoPath, version: ReleaseVersion, problems: &mut Vec<Problem>) -> ReleaseFolder {
+fn read(
+    tree: &dyn Tree,
+    folder: &RepoPath,
+    version: ReleaseVersion,
+    problems: &mut Vec<Problem>,
+) -> ReleaseFolder {
     let below = |name: &str| folder.join(name).unwrap_or_else(|_| folder.clone());
     let file = |name: &str| tree.entry(&below(name)).filter(|entry| super::discover::is_file(entry)).cloned();
     let is_archived = folder.parts().any(|part| part == "archived");

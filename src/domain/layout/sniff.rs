@@ -71,7 +71,10 @@ mod tests {
     fn the_group_decides_and_not_what_merely_mentions_it() {
         let cases = [
             ("apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\n", true),
-            ("# note\n---\napiVersion: \"infrastructure.cluster.x-k8s.io/v1beta2\" # why\nkind: AWSCluster\n", true),
+            (
+                "# note\n---\napiVersion: \"infrastructure.cluster.x-k8s.io/v1beta2\" # why\nkind: AWSCluster\n",
+                true,
+            ),
             ("apiVersion: v1\nkind: A\n---\napiVersion: controlplane.cluster.x-k8s.io/v1beta1\n", true),
             ("{\"apiVersion\": \"cluster.x-k8s.io/v1beta1\", \"kind\": \"Cluster\"}", true),
             ("apiVersion: cluster.x-k8s.io/v1beta1\nkind: [broken\n", true),

@@ -32,7 +32,8 @@ impl Catalogue {
     /// A catalogue of these releases.
     pub fn new(mut releases: Vec<Release>) -> Self {
         releases.sort_by(|a, b| {
-            let order = |release: &Release| (release.provider.clone(), release.version.clone(), release.state);
+            let order =
+                |release: &Release| (release.provider.clone(), release.version.clone(), release.state);
             order(a).cmp(&order(b))
         });
         Self { releases, unreadable: Vec::new() }
@@ -104,6 +105,9 @@ impl Catalogue {
         }
         let most = held.values().map(BTreeSet::len).max().unwrap_or_default();
         let wanted = if most == kinds.len() { kinds.len() } else { 1 };
-        held.into_iter().filter(|(_, held)| !held.is_empty() && held.len() >= wanted).map(|(provider, _)| provider).collect()
+        held.into_iter()
+            .filter(|(_, held)| !held.is_empty() && held.len() >= wanted)
+            .map(|(provider, _)| provider)
+            .collect()
     }
 }

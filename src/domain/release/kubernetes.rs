@@ -35,7 +35,9 @@ pub(crate) fn kubernetes_version<'a>(
     for root in documents {
         for document in unwrapped(root) {
             for (weight, text) in versions(&document) {
-                let Some(version) = KubernetesVersion::parse(&substituted(&text, variables)) else { continue };
+                let Some(version) = KubernetesVersion::parse(&substituted(&text, variables)) else {
+                    continue;
+                };
                 let is_better = best.as_ref().is_none_or(|(best_weight, best_version)| {
                     weight > *best_weight
                         || weight == *best_weight && version.compare(best_version) == Some(Ordering::Greater)

@@ -19,8 +19,8 @@ use std::sync::Arc;
 use serde::Serialize;
 
 pub use catalogue::Catalogue;
-pub use read::ReleaseError;
 pub(crate) use kubernetes::{infrastructure_kinds, kubernetes_version};
+pub use read::ReleaseError;
 
 use crate::tree::{RepoPath, TreeEntry, TreeId};
 use crate::version::{KubernetesVersion, LooseVersion, ReleaseVersion};

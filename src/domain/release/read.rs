@@ -81,7 +81,9 @@ impl Release {
         };
         let (mut kinds, mut kubernetes) = (BTreeSet::new(), manifest.kubernetes());
         let mut files = Vec::new();
-        for entry in folder.base_files.iter().chain(&folder.overlay_files).filter(|entry| is_manifest(&entry.path)) {
+        for entry in
+            folder.base_files.iter().chain(&folder.overlay_files).filter(|entry| is_manifest(&entry.path))
+        {
             files.push(text(tree, entry)?);
         }
         let roots = || files.iter().flat_map(YamlFile::documents).map(|document| &document.root);

@@ -5,8 +5,8 @@ use std::fmt;
 
 use jiff::civil::Date;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
 
 use super::fields::Track;
 use super::read::{calendar_date, release_id};

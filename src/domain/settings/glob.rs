@@ -29,7 +29,9 @@ impl Glob {
             return refuse("it is empty");
         }
         if pattern.starts_with('/') || pattern.ends_with('/') {
-            return refuse("it must neither begin nor end with `/`; paths are relative to the repository's root");
+            return refuse(
+                "it must neither begin nor end with `/`; paths are relative to the repository's root",
+            );
         }
         if parts().any(|part| matches!(part, "" | "." | "..")) {
             return refuse("`.`, `..` and empty parts match nothing");

@@ -22,12 +22,12 @@ pub use effective::{ClaimedTwice, EffectiveSettings};
 pub use error::SettingsError;
 pub use fields::{CommandPrefix, FolderName, ManagementClusterUid, RepositoryName, Track};
 pub use glob::{Glob, InvalidGlob};
+pub use read::RuleIds;
 pub use repository::{
-    ClusterRule, ClustersSettings, CommandSettings, ConflictPolicy, FieldOwner, FieldRule, ManagementCluster, Mode,
-    PreflightMode, PreflightSettings, ProposalLimits, ReleasesSettings, RepositorySettings,
+    ClusterRule, ClustersSettings, CommandSettings, ConflictPolicy, FieldOwner, FieldRule, ManagementCluster,
+    Mode, PreflightMode, PreflightSettings, ProposalLimits, ReleasesSettings, RepositorySettings,
     UpgradeSettings, WhenReleaseUnknown,
 };
-pub use read::RuleIds;
 pub use schema::json_schema;
 
 /// Name of the file in the repository's root.

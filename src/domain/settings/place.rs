@@ -85,7 +85,9 @@ pub(super) fn find(text: &str, place: &Place) -> Option<Found> {
     let what = match &node.kind {
         NodeKind::Mapping(_) => "a mapping".to_owned(),
         NodeKind::Sequence(_) => "a list".to_owned(),
-        NodeKind::Scalar(scalar) if scalar.style != ScalarStyle::Plain => format!("the string {:?}", scalar.text),
+        NodeKind::Scalar(scalar) if scalar.style != ScalarStyle::Plain => {
+            format!("the string {:?}", scalar.text)
+        }
         NodeKind::Scalar(scalar) => plain(&scalar.text),
     };
     Some(Found { key, value: file.position(node.span.start), what })

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use jiff::civil::Date;
-use serde::de::{self, DeserializeOwned, Deserializer, Visitor};
 use serde::Deserialize;
+use serde::de::{self, DeserializeOwned, Deserializer, Visitor};
 use serde_path_to_error::{Path, Segment};
 use serde_saphyr::Error as YamlError;
 
@@ -30,7 +30,8 @@ pub struct RuleIds {
 impl RuleIds {
     /// Those of the catalogue.
     pub fn of_catalogue() -> Self {
-        let fixed = |id: &&'static str| policy::rule(id).is_some_and(|rule| rule.about().change == Change::Never);
+        let fixed =
+            |id: &&'static str| policy::rule(id).is_some_and(|rule| rule.about().change == Change::Never);
         Self { known: policy::ids().collect(), fixed: policy::ids().filter(fixed).collect() }
     }
 }
@@ -48,7 +49,10 @@ impl RepositorySettings {
         for (id, level) in &self.policy {
             let place = || Place::root().key("policy").key(id);
             if !rules.known.contains(&id.as_str()) {
-                return Err((place(), format!("`policy`: there is no rule `{id}`{}", hint(id, &rules.known))));
+                return Err((
+                    place(),
+                    format!("`policy`: there is no rule `{id}`{}", hint(id, &rules.known)),
+                ));
             }
             if *level != Level::Error && rules.fixed.contains(&id.as_str()) {
                 let message = format!("`policy`: the rule `{id}` is always an error; leave it out");
@@ -62,7 +66,8 @@ impl RepositorySettings {
         }
         let (base, overlay) = (self.clusters.base.path(), self.clusters.overlay.path());
         if base == overlay || !base.is_root() && (overlay.is_in(base) || base.is_in(overlay)) {
-            let message = format!("`clusters.overlay` ({overlay}) and `clusters.base` ({base}) must lie apart");
+            let message =
+                format!("`clusters.overlay` ({overlay}) and `clusters.base` ({base}) must lie apart");
             return Err((clusters().key("overlay"), message));
         }
         for (index, cluster) in self.management_clusters.iter().enumerate() {
@@ -72,7 +77,10 @@ impl RepositorySettings {
             }
             for earlier in &self.management_clusters[..index] {
                 if earlier.name == cluster.name {
-                    return Err((place("name"), format!("two management clusters are named `{}`", cluster.name)));
+                    return Err((
+                        place("name"),
+                        format!("two management clusters are named `{}`", cluster.name),
+                    ));
                 }
                 if earlier.uid == cluster.uid {
                     let message = format!("`{}` and `{}` have the same uid", earlier.name, cluster.name);
@@ -164,7 +172,9 @@ fn describe(error: &YamlError, place: &Place, text: &str) -> String {
         YamlError::SerdeUnknownVariant { variant, expected, .. } => {
             format!("{}{}", must_be(&one_of(expected)), meant(variant, expected))
         }
-        YamlError::SerdeMissingField { field, .. } => format!("{} lacks the key `{field}`", place.described()),
+        YamlError::SerdeMissingField { field, .. } => {
+            format!("{} lacks the key `{field}`", place.described())
+        }
         YamlError::SerdeInvalidType { expected, .. } | YamlError::SerdeInvalidValue { expected, .. } => {
             must_be(expected)
         }
@@ -234,7 +244,9 @@ pub(super) fn field_path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<F
     let text = String::deserialize(deserializer)?;
     match FieldPath::parse(&text) {
         Some(path) if !path.is_root() => Ok(path),
-        _ => Err(de::Error::custom(format!("`{text}` is not a JSON Pointer to a field, such as /spec/replicas"))),
+        _ => Err(de::Error::custom(format!(
+            "`{text}` is not a JSON Pointer to a field, such as /spec/replicas"
+        ))),
     }
 }
 

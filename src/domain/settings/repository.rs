@@ -89,7 +89,12 @@ pub struct ClustersSettings {
 
 impl Default for ClustersSettings {
     fn default() -> Self {
-        Self { paths: None, base: FolderName::named("base"), overlay: FolderName::named("overlay"), rules: Vec::new() }
+        Self {
+            paths: None,
+            base: FolderName::named("base"),
+            overlay: FolderName::named("overlay"),
+            rules: Vec::new(),
+        }
     }
 }
 

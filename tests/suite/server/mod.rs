@@ -1,0 +1,6 @@
+//! The server over HTTP, on a real SQLite database.
+
+mod client;
+mod crash;
+mod intake;
+mod pages;
