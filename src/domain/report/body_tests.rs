@@ -1,0 +1,149 @@
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use serde_json::json;
+
+use super::*;
+use crate::cluster::ClusterId;
+use crate::finding::Finding;
+use crate::object::{FieldPath, ObjectId};
+use crate::release::ReleaseId;
+use crate::tree::{RepoPath, TreeId};
+use crate::upgrade::{Certainty, Change, Conflict, FileChange, Reason, Rollout, Side};
+
+fn object(kind: &str) -> ObjectId {
+    ObjectId {
+        group: "cluster.x-k8s.io".to_owned(),
+        kind: kind.to_owned(),
+        namespace: Some("my-org".to_owned()),
+        name: "peu01-mp-0".to_owned(),
+    }
+}
+
+fn file() -> RepoPath {
+    RepoPath::parse("gauss/peu01/base/machinepool.yaml").unwrap()
+}
+
+fn change(path: &str, old: serde_json::Value, new: serde_json::Value) -> Change {
+    Change {
+        object: object("MachinePool"),
+        file: file(),
+        line: Some(7),
+        path: FieldPath::parse(path).unwrap(),
+        old: Some(old),
+        new: Some(new),
+        reason: Reason::Release,
+    }
+}
+
+fn upgrade() -> Upgrade {
+    Upgrade {
+        cluster: ClusterId::new(RepoPath::parse("gauss/peu01").unwrap()),
+        from: Some(ReleaseId::from_path("aws/v21.0.0")),
+        to: Some(ReleaseId::from_path("aws/v22.0.0")),
+        to_tree: Some(TreeId::parse(&"a".repeat(40)).unwrap()),
+        basis: Basis::Known,
+        files: vec![FileChange { path: file(), before: Some("a".to_owned()), after: Some("b".to_owned()) }],
+        changes: vec![change("/spec/template/spec/version", json!("v1.16.8"), json!("v1.21.4"))],
+        conflicts: vec![Conflict {
+            object: object("MachinePool"),
+            file: file(),
+            line: Some(7),
+            path: FieldPath::parse("/spec/replicas").unwrap(),
+            base: Some(json!(2)),
+            cluster: Some(json!(5)),
+            release: Some(json!(3)),
+            kept: Side::Cluster,
+            blocks: false,
+        }],
+        findings: vec![Finding {
+            rule: "kubernetes-minor-skip",
+            severity: Severity::Error,
+            message: "`v1.16.8` to `v1.21.4` skips minors".to_owned(),
+            file: Some(file()),
+            line: Some(9),
+            column: Some(3),
+            object: None,
+            path: None,
+        }],
+        rollouts: vec![Rollout {
+            object: object("MachinePool"),
+            machines: Some(5),
+            certainty: Certainty::Offline,
+            because: vec![FieldPath::parse("/spec/template/spec/version").unwrap()],
+        }],
+        blocked: vec![],
+        notes: vec![],
+    }
+}
+
+fn body_of(upgrade: &Upgrade) -> String {
+    let source = SourceState::new(ReleaseId::from_path("aws/v22.0.0"), upgrade.to_tree.clone());
+    let plan = PlanDigest::of(&upgrade.files);
+    let proposal = Proposal { upgrade, source: &source, plan: &plan, command_prefix: "/capstan" };
+    proposal_body(&proposal, 7, &BlockKey::derive(b"secret"))
+}
+
+#[test]
+fn the_body_says_what_changes_why_and_what_to_do() {
+    let body = body_of(&upgrade());
+    for part in [
+        "Upgrades `gauss/peu01` from `aws/v21.0.0` to `aws/v22.0.0`.",
+        "| `MachinePool my-org/peu01-mp-0` | `/spec/template/spec/version` | `v1.16.8` | `v1.21.4` | the release changes it |",
+        "| `MachinePool my-org/peu01-mp-0` | `/spec/replicas` | `2` | `5` | `3` | the cluster's value is kept |",
+        "- **error** `kubernetes-minor-skip` (`gauss/peu01/base/machinepool.yaml:9:3`): `v1.16.8` to `v1.21.4` skips minors",
+        "| `MachinePool my-org/peu01-mp-0` | 5 | `/spec/template/spec/version` | judged from Git alone |",
+        "| Will be replaced | 5 machines |",
+        "### What to do next",
+        "`/capstan replan`",
+    ] {
+        assert!(body.contains(part), "{part}\n---\n{body}");
+    }
+    let block = Block::read(&body, &BlockKey::derive(b"secret"), 7, "gauss/peu01").unwrap();
+    assert_eq!(block.source.to_string(), format!("aws/v22.0.0@{}", "a".repeat(40)));
+}
+
+#[test]
+fn a_body_keeps_githubs_limit_and_says_what_it_left_out() {
+    let mut big = upgrade();
+    let long = "x`|@<\u{1f600}".repeat(400);
+    for number in 0..20_000 {
+        big.changes.push(change(&format!("/spec/{number}{long}"), json!(long), json!(long)));
+        big.conflicts.push(big.conflicts[0].clone());
+        big.findings.push(big.findings[0].clone());
+        big.rollouts.push(big.rollouts[0].clone());
+        big.notes.push(long.clone());
+    }
+    let body = body_of(&big);
+    assert!(body.chars().count() <= 65_536, "{} characters", body.chars().count());
+    for what in ["rollouts", "conflicts", "findings", "changes"] {
+        assert!(
+            body.contains(&format!(
+                " more {what}. `capstan plan gauss/peu01 --to aws/v22.0.0` in a checkout"
+            )),
+            "{what}"
+        );
+    }
+    assert!(body.contains("### What to do next"));
+    assert!(Block::read(&body, &BlockKey::derive(b"secret"), 7, "gauss/peu01").is_some());
+}
+
+#[test]
+fn secrets_do_not_reach_the_body_and_content_forges_nothing() {
+    let mut upgrade = upgrade();
+    upgrade.changes.push(change("/spec/files/0/content", json!("hunter2"), json!("hunter3")));
+    upgrade.changes.push(change("/metadata/annotations/x", json!("a | b\n### @acme"), json!("`<img>`")));
+    let body = body_of(&upgrade);
+    assert!(!body.contains("hunter"));
+    assert!(body.contains("| `a \\| b⏎### @acme` | `` `<img>` `` |"), "{body}");
+}
+
+#[test]
+fn a_refresh_and_an_unknown_release_say_so() {
+    let mut again = upgrade();
+    again.from = again.to.clone();
+    assert!(body_of(&again).starts_with("Release `aws/v22.0.0` has changed since `gauss/peu01` took it."));
+    let mut unknown = upgrade();
+    unknown.from = None;
+    unknown.basis = Basis::Unknown;
+    assert!(body_of(&unknown).contains("**not known**"));
+}

@@ -1,0 +1,39 @@
+//! What people read: pull-request bodies, check summaries, annotations, answers, commit messages.
+//!
+//! Whatever comes from a repository is shown as code or escaped, so that it can neither mention
+//! people, nor forge Markdown or HTML; secret values are redacted before they are shown; every text
+//! keeps GitHub's limits, and says what it left out and where that is to be seen.
+//!
+//! Deliberately absent: decisions. These texts say what was decided elsewhere.
+
+mod answer;
+mod block;
+mod body;
+mod check;
+mod commit;
+pub mod markdown;
+mod tables;
+
+pub use answer::{about, answer, answered_comment, help, plan_answer, refusal, unknown_command};
+pub use block::{Block, BlockKey, ClosedBy};
+pub use body::{Proposal, proposal_body, proposal_title, text_digest, visible_text};
+pub use check::{
+    Annotation, AnnotationLevel, CheckReport, Conclusion, Judged, JudgedCluster, Judgement, MergeBasis,
+    check, check_without_settings, untouched,
+};
+pub use commit::commit_message;
+
+use std::fmt::Write as _;
+
+/// Lowercase hex digits.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// `1 field`, `2 fields`.
+pub(crate) fn count(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}

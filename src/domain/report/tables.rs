@@ -1,0 +1,164 @@
+//! The rows that bodies and checks share: changes, conflicts, findings, rollouts.
+
+use super::markdown::{code, code_cell, one_line, prose_cell};
+use crate::finding::{Finding, Severity};
+use crate::object::{FieldPath, ObjectId};
+use crate::upgrade::{Certainty, Change, Conflict, Reason, Rollout, Side, redact};
+use crate::yaml::Value;
+
+pub(super) const CHANGES_HEAD: &str = "| Object | Field | Old | New | Why |\n|---|---|---|---|---|\n";
+pub(super) const CONFLICTS_HEAD: &str =
+    "| Object | Field | Old release | Cluster | New release | Settled |\n|---|---|---|---|---|---|\n";
+pub(super) const ROLLOUTS_HEAD: &str = "| Object | Machines | Because of | Certainty |\n|---|---|---|---|\n";
+
+const VALUE: usize = 160;
+const NAME: usize = 120;
+
+pub(super) fn change_rows(changes: &[Change]) -> Vec<String> {
+    changes
+        .iter()
+        .map(|change| {
+            format!(
+                "| {} | {} | {} | {} | {} |\n",
+                object_cell(&change.object),
+                field_cell(&change.path),
+                value_cell(&change.object, &change.path, change.old.as_ref()),
+                value_cell(&change.object, &change.path, change.new.as_ref()),
+                reason(change),
+            )
+        })
+        .collect()
+}
+
+fn reason(change: &Change) -> &'static str {
+    match change.reason {
+        Reason::Release => "the release changes it",
+        Reason::Object if change.old.is_none() => "the release adds the object",
+        Reason::Object if change.new.is_none() => "the release drops the object",
+        Reason::Object => "the release replaces the object",
+        Reason::Rotation => "templates are immutable: a new one takes its place",
+        Reason::Reference => "follows the new template",
+    }
+}
+
+/// Rows of the difference that a pull request makes, where there is no release to give as a reason.
+pub(super) fn difference_rows(changes: &[Change]) -> Vec<String> {
+    changes
+        .iter()
+        .map(|change| {
+            format!(
+                "| {} | {} | {} | {} |\n",
+                object_cell(&change.object),
+                field_cell(&change.path),
+                value_cell(&change.object, &change.path, change.old.as_ref()),
+                value_cell(&change.object, &change.path, change.new.as_ref()),
+            )
+        })
+        .collect()
+}
+
+pub(super) fn conflict_rows(conflicts: &[Conflict]) -> Vec<String> {
+    conflicts
+        .iter()
+        .map(|conflict| {
+            let value = |value: &Option<Value>| value_cell(&conflict.object, &conflict.path, value.as_ref());
+            let settled = match (conflict.blocks, conflict.kept) {
+                (true, _) => "**blocks the upgrade**",
+                (false, Side::Cluster) => "the cluster's value is kept",
+                (false, Side::Release) => "the release's value is taken",
+            };
+            format!(
+                "| {} | {} | {} | {} | {} | {settled} |\n",
+                object_cell(&conflict.object),
+                field_cell(&conflict.path),
+                value(&conflict.base),
+                value(&conflict.cluster),
+                value(&conflict.release),
+            )
+        })
+        .collect()
+}
+
+pub(super) fn finding_rows(findings: &[Finding]) -> Vec<String> {
+    let mut errors_first: Vec<&Finding> = findings.iter().collect();
+    errors_first.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    errors_first
+        .into_iter()
+        .map(|finding| {
+            let word = match finding.severity {
+                Severity::Error => "**error**",
+                Severity::Warning => "warning",
+            };
+            let place = place(finding).map_or_else(String::new, |place| format!(" ({})", code(&place, 300)));
+            format!("- {word} `{}`{place}: {}\n", finding.rule, prose_cell(&finding.message, 700))
+        })
+        .collect()
+}
+
+pub(super) fn rollout_rows(rollouts: &[Rollout]) -> Vec<String> {
+    rollouts
+        .iter()
+        .map(|rollout| {
+            let mut because: Vec<String> = rollout.because.iter().take(4).map(field_cell).collect();
+            if rollout.because.len() > 4 {
+                because.push(format!("{} more fields", rollout.because.len() - 4));
+            }
+            let machines = rollout.machines.map_or_else(|| "unknown".to_owned(), |count| count.to_string());
+            let certainty = match rollout.certainty {
+                Certainty::Exact => "exact",
+                Certainty::Offline => "judged from Git alone",
+                Certainty::Unknown => "cannot be judged",
+            };
+            format!(
+                "| {} | {machines} | {} | {certainty} |\n",
+                object_cell(&rollout.object),
+                because.join(", ")
+            )
+        })
+        .collect()
+}
+
+/// `a/b.yaml:7:3`
+pub(super) fn place(finding: &Finding) -> Option<String> {
+    let file = finding.file.as_ref()?;
+    Some(match (finding.line, finding.column) {
+        (Some(line), Some(column)) => format!("{file}:{line}:{column}"),
+        (Some(line), None) => format!("{file}:{line}"),
+        _ => file.to_string(),
+    })
+}
+
+/// How many machines are replaced in words: `5 machines`, `at least 5 machines`.
+pub(super) fn machines(rollouts: &[Rollout]) -> String {
+    let known: u32 = rollouts.iter().filter_map(|rollout| rollout.machines).fold(0, u32::saturating_add);
+    let number = super::count(usize::try_from(known).unwrap_or(usize::MAX), "machine", "machines");
+    if rollouts.iter().any(|rollout| rollout.machines.is_none()) {
+        format!("at least {number}")
+    } else {
+        number
+    }
+}
+
+fn object_cell(object: &ObjectId) -> String {
+    code_cell(&object.to_string(), NAME)
+}
+
+fn field_cell(path: &FieldPath) -> String {
+    if path.is_root() { "whole object".to_owned() } else { code_cell(&path.to_string(), NAME) }
+}
+
+fn value_cell(object: &ObjectId, path: &FieldPath, value: Option<&Value>) -> String {
+    let Some(value) = value else { return "absent".to_owned() };
+    if path.is_root() {
+        // A whole object in a cell helps nobody: the files show it.
+        return "present".to_owned();
+    }
+    let shown = redact(object, path, Some(value));
+    if shown == serde_json::json!({"redacted": true}) {
+        return "*redacted*".to_owned();
+    }
+    match &shown {
+        Value::String(text) => code_cell(text, VALUE),
+        other => code_cell(&one_line(&other.to_string(), VALUE), VALUE + 1),
+    }
+}
