@@ -8,9 +8,15 @@ use crate::config::ServeOptions;
 
 /// Upgrades fleets of Kubernetes clusters kept in Git as Cluster API objects.
 #[derive(Debug, Parser)]
-#[command(name = "capstan", version, about, max_term_width = 100, after_help = "\
+#[command(
+    name = "capstan",
+    version,
+    about,
+    max_term_width = 100,
+    after_help = "\
 Exit codes: 0 done; 1 failed (unreadable input, I/O); 2 wrong usage, or a cluster, release or path that \
-does not exist; 3 done, but findings of severity error, or conflicts that block, stand.")]
+does not exist; 3 done, but findings of severity error, or conflicts that block, stand."
+)]
 pub struct Arguments {
     /// A checkout of the repository [default: the one around the working directory]
     #[arg(long, global = true, value_name = "DIR")]

@@ -32,7 +32,9 @@ fn row((id, summary): &(String, Result<Summary, Refused>)) -> Vec<String> {
             or_dash(summary.offered.as_ref().map(ToString::to_string)),
             summary.notes.join(" "),
         ],
-        Err(refused) => vec![id.clone(), "-".to_owned(), "-".to_owned(), format!("cannot be read: {refused}")],
+        Err(refused) => {
+            vec![id.clone(), "-".to_owned(), "-".to_owned(), format!("cannot be read: {refused}")]
+        }
     }
 }
 

@@ -34,7 +34,11 @@ impl Context<'_> {
     }
 
     /// The fleet of a revision; `None` = the work tree.
-    pub(super) fn fleet_at(&self, workspace: &dyn Workspace, revision: Option<&str>) -> Result<Fleet, Failure> {
+    pub(super) fn fleet_at(
+        &self,
+        workspace: &dyn Workspace,
+        revision: Option<&str>,
+    ) -> Result<Fleet, Failure> {
         let tree = match revision {
             Some(revision) => workspace.commit(revision)?,
             None => workspace.work_tree()?,
@@ -48,8 +52,10 @@ impl Context<'_> {
         if typed.is_empty() {
             return Ok(fleet.clusters().cloned().collect());
         }
-        let mut clusters =
-            typed.iter().map(|name| self.cluster(fleet, name)).collect::<Result<Vec<ClusterId>, Failure>>()?;
+        let mut clusters = typed
+            .iter()
+            .map(|name| self.cluster(fleet, name))
+            .collect::<Result<Vec<ClusterId>, Failure>>()?;
         clusters.sort();
         clusters.dedup();
         Ok(clusters)
@@ -72,7 +78,9 @@ impl Context<'_> {
             }
             None => String::new(),
         };
-        Failure::Usage(format!("there is no cluster `{typed}`; {hint}`capstan clusters` lists what was found"))
+        Failure::Usage(format!(
+            "there is no cluster `{typed}`; {hint}`capstan clusters` lists what was found"
+        ))
     }
 
     /// What `--to` means for these clusters; `None` where nothing was typed.

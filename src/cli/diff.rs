@@ -23,7 +23,8 @@ pub(super) fn run(context: &Context<'_>, command: &Diff) -> Result<Outcome, Fail
         Format::Text => {
             for difference in &differences {
                 let value = |value: Option<&Value>| text::shown(&difference.object, &difference.path, value);
-                let path = if difference.path.is_root() { String::new() } else { format!("  {}", difference.path) };
+                let path =
+                    if difference.path.is_root() { String::new() } else { format!("  {}", difference.path) };
                 let (old, new) = (value(difference.old.as_ref()), value(difference.new.as_ref()));
                 output::print(&format!("{}{path}\n  {old} -> {new}\n", difference.object))?;
             }
@@ -40,7 +41,11 @@ pub(super) fn run(context: &Context<'_>, command: &Diff) -> Result<Outcome, Fail
                     })
                 })
                 .collect();
-            if command.output == Format::Json { output::print_json(&value)? } else { output::print_yaml(&value)? }
+            if command.output == Format::Json {
+                output::print_json(&value)?
+            } else {
+                output::print_yaml(&value)?
+            }
         }
         other => return Err(output::unsupported("diff", other, "text, json or yaml")),
     }

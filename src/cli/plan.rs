@@ -21,8 +21,12 @@ pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<Outcome, Fail
 fn print(format: Format, clusters: &[ClusterId], planned: &[Planned]) -> Result<(), Failure> {
     let both = || clusters.iter().zip(planned);
     match format {
-        Format::Json => output::print_json(&both().map(|(cluster, planned)| element(cluster, planned)).collect()),
-        Format::Yaml => output::print_yaml(&both().map(|(cluster, planned)| element(cluster, planned)).collect()),
+        Format::Json => {
+            output::print_json(&both().map(|(cluster, planned)| element(cluster, planned)).collect())
+        }
+        Format::Yaml => {
+            output::print_yaml(&both().map(|(cluster, planned)| element(cluster, planned)).collect())
+        }
         Format::Text => both().try_for_each(|(cluster, planned)| match planned {
             Ok(upgrade) => output::print(&text::upgrade(upgrade)),
             Err(refused) => output::print(&text::refused(cluster, refused)),

@@ -29,7 +29,9 @@ pub(super) fn run(command: &Rules) -> Result<Outcome, Failure> {
         }
         (Format::Json, _) => output::print_json(&Value::Array(rules.into_iter().map(to_json).collect()))?,
         (Format::Yaml, _) => output::print_yaml(&Value::Array(rules.into_iter().map(to_json).collect()))?,
-        (Format::Diff, _) => return Err(output::unsupported("rules", Format::Diff, "text, markdown, json or yaml")),
+        (Format::Diff, _) => {
+            return Err(output::unsupported("rules", Format::Diff, "text, markdown, json or yaml"));
+        }
     }
     Ok(Outcome::Done)
 }
@@ -64,7 +66,10 @@ fn page(rule: &About) -> String {
 }
 
 fn example(text: &mut String, word: &str, example: &Example) {
-    for (when, files) in [(" (before)", example.before), (if example.before.is_empty() { "" } else { " (after)" }, example.after)] {
+    for (when, files) in [
+        (" (before)", example.before),
+        (if example.before.is_empty() { "" } else { " (after)" }, example.after),
+    ] {
         for (path, content) in files {
             let _ = write!(text, "\n{word}{when}: `{path}`\n```yaml\n{}\n```\n", content.trim_end());
         }

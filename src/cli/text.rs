@@ -64,7 +64,9 @@ const fn basis(basis: Basis) -> &'static str {
     match basis {
         Basis::Known => "",
         Basis::Inferred => "  (the old release was inferred from the content)",
-        Basis::Unknown => "  (the old release is unknown: the new one's fields overwrite, nothing is removed)",
+        Basis::Unknown => {
+            "  (the old release is unknown: the new one's fields overwrite, nothing is removed)"
+        }
     }
 }
 
@@ -75,9 +77,20 @@ fn change(text: &mut String, change: &Change) {
     let value = |value: Option<&Value>| shown(&change.object, &change.path, value);
     if !change.path.is_root() {
         let (red, green) = (AnsiColor::Red.on_default(), AnsiColor::Green.on_default());
-        let _ = writeln!(text, "      {red}{}{red:#} -> {green}{}{green:#}", value(change.old.as_ref()), value(change.new.as_ref()));
+        let _ = writeln!(
+            text,
+            "      {red}{}{red:#} -> {green}{}{green:#}",
+            value(change.old.as_ref()),
+            value(change.new.as_ref())
+        );
     } else {
-        let word = if change.old.is_none() { "added" } else if change.new.is_none() { "removed" } else { "replaced" };
+        let word = if change.old.is_none() {
+            "added"
+        } else if change.new.is_none() {
+            "removed"
+        } else {
+            "replaced"
+        };
         let _ = writeln!(text, "      {word}");
     }
 }
@@ -117,7 +130,8 @@ fn rollout(text: &mut String, rollout: &Rollout) {
         Certainty::Offline => " (judged from Git alone)",
         Certainty::Unknown => " (cannot be judged)",
     };
-    let _ = writeln!(text, "    {}: {machines}, because of {}{certainty}", rollout.object, because.join(", "));
+    let _ =
+        writeln!(text, "    {}: {machines}, because of {}{certainty}", rollout.object, because.join(", "));
 }
 
 /// `error[kubernetes-minor-skip] gauss/peu01/base/a.yaml:7:3: message`
@@ -127,7 +141,10 @@ pub(super) fn finding(finding: &Finding) -> String {
         Severity::Warning => (AnsiColor::Yellow.on_default().bold(), "warning"),
     };
     let number = |number: Option<u32>| number.map(|number| format!(":{number}")).unwrap_or_default();
-    let place = finding.file.as_ref().map(|file| format!("{file}{}{}: ", number(finding.line), number(finding.column)));
+    let place = finding
+        .file
+        .as_ref()
+        .map(|file| format!("{file}{}{}: ", number(finding.line), number(finding.column)));
     format!("{style}{word}[{}]{style:#} {}{}", finding.rule, place.unwrap_or_default(), finding.message)
 }
 
@@ -170,12 +187,17 @@ pub(super) fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
 /// The upgrade as a pull request would show it.
 pub(super) fn markdown(upgrade: &Upgrade) -> String {
     let Some(to) = &upgrade.to else {
-        let notes: Vec<String> = upgrade.notes.iter().map(|note| report::markdown::prose(note, 1_000)).collect();
+        let notes: Vec<String> =
+            upgrade.notes.iter().map(|note| report::markdown::prose(note, 1_000)).collect();
         return format!("## {}\n\nNothing is offered. {}\n\n", upgrade.cluster, notes.join(" "));
     };
     let source = SourceState::new(to.clone(), upgrade.to_tree.clone());
-    let proposal =
-        report::Proposal { upgrade, source: &source, plan: &PlanDigest::of(&upgrade.files), command_prefix: "/capstan" };
+    let proposal = report::Proposal {
+        upgrade,
+        source: &source,
+        plan: &PlanDigest::of(&upgrade.files),
+        command_prefix: "/capstan",
+    };
     format!("## {}\n\n{}\n", report::proposal_title(&proposal), report::visible_text(&proposal))
 }
 
@@ -202,7 +224,11 @@ pub(super) fn remark(upgrade: &Upgrade, written: bool) {
         anstream::eprintln!("{}", finding(item));
     }
     for item in upgrade.conflicts.iter().filter(|item| !item.blocks) {
-        let kept = if item.kept == Side::Cluster { "the cluster's value is kept" } else { "the release's value is taken" };
+        let kept = if item.kept == Side::Cluster {
+            "the cluster's value is kept"
+        } else {
+            "the release's value is taken"
+        };
         let path = if item.path.is_root() { "the whole object".to_owned() } else { item.path.to_string() };
         let at = item.line.map(|line| format!(":{line}")).unwrap_or_default();
         anstream::eprintln!("conflict: {}{at}: {} {path}: {kept}", item.file, item.object);

@@ -28,7 +28,9 @@ pub(super) fn run(context: &Context<'_>, command: &Upgrade) -> Result<Outcome, F
         Format::Text => {
             planned.iter().flatten().try_for_each(|upgrade| output::print(&text::upgrade(upgrade)))?;
         }
-        Format::Markdown => return Err(output::unsupported("upgrade", Format::Markdown, "diff, text, json or yaml")),
+        Format::Markdown => {
+            return Err(output::unsupported("upgrade", Format::Markdown, "diff, text, json or yaml"));
+        }
     }
     say(&clusters, &planned, command.write);
     Ok(plan::outcome(&planned))

@@ -1,13 +1,12 @@
 //! What only the rendered objects can tell: rollouts, the overlay's findings, skew.
 
-use std::collections::BTreeMap;
-
 use capstan_domain::cluster::Cluster;
-use capstan_domain::policy::{self, AppliedBy, Facts, Occasion, ReleaseFacts, ReleaseStep, Spot};
+use capstan_domain::policy::{self, Facts, Occasion, ReleaseStep, Spot};
 use capstan_domain::release::Release;
 use capstan_domain::render::{self, Edited, Rendered};
+use capstan_domain::rollout;
 use capstan_domain::settings::EffectiveSettings;
-use capstan_domain::upgrade::Planned;
+use capstan_domain::upgrade::{AppliedBy, Planned};
 
 use super::{Fleet, folders, plan};
 
@@ -31,11 +30,11 @@ impl Fleet {
                 Rendered::default()
             }
         };
-        let applied_by = if effective.claimed_by.is_some() { AppliedBy::Reconciler } else { AppliedBy::Others };
-        let (old_components, new_components) = (from.map(components).unwrap_or_default(), components(to));
+        let applied_by =
+            if effective.claimed_by.is_some() { AppliedBy::Reconciler } else { AppliedBy::Others };
         let release = ReleaseStep {
-            from: from.map(|release| ReleaseFacts { id: &release.id, components: &old_components }),
-            to: ReleaseFacts { id: &to.id, components: &new_components },
+            from,
+            to,
             place: cluster
                 .giant_swarm
                 .as_ref()
@@ -52,14 +51,7 @@ impl Fleet {
         let severities = self.settings.severities();
         planned.upgrade.findings = severities.settle(std::mem::take(&mut planned.upgrade.findings));
         let findings = policy::judge(&facts, &severities);
-        let rollouts = Vec::new();
+        let rollouts = rollout::rollouts(&before.objects, &after.objects, applied_by);
         Ok(planned.finish(findings, rollouts))
     }
-}
-
-/// A release's components and apps by name.
-fn components(release: &Release) -> BTreeMap<String, String> {
-    let components = release.components.iter().map(|item| (item.name.clone(), item.version.as_str().to_owned()));
-    let apps = release.apps.iter().map(|item| (item.name.clone(), item.version.as_str().to_owned()));
-    components.chain(apps).collect()
 }

@@ -23,10 +23,10 @@ use capstan_domain::layout::{self, ClusterFolder, Layout};
 use capstan_domain::release::Catalogue;
 use capstan_domain::render::{self, Folders, RenderError, Rendered};
 use capstan_domain::settings::{
-    ClaimedTwice, ConflictPolicy, EffectiveSettings, FieldOwner, REPOSITORY_FILE, RepositorySettings, RuleIds, SettingsError,
+    ClaimedTwice, EffectiveSettings, REPOSITORY_FILE, RepositorySettings, RuleIds, SettingsError,
 };
 use capstan_domain::tree::{RepoPath, Tree, TreeId};
-use capstan_domain::upgrade::{self, MergeSettings, Refusal, Upgrade};
+use capstan_domain::upgrade::{MergeSettings, Refusal, Upgrade};
 use jiff::civil::Date;
 
 pub use plan::{Planned, Summary};
@@ -203,8 +203,8 @@ pub fn folders(folder: &ClusterFolder) -> Folders {
 
 fn read_settings(tree: &dyn Tree) -> Result<(RepositorySettings, bool), SettingsError> {
     let failed = |file: RepoPath, message: String| SettingsError { file, line: None, column: None, message };
-    let path = RepoPath::parse(REPOSITORY_FILE)
-        .map_err(|error| failed(RepoPath::root(), error.to_string()))?;
+    let path =
+        RepoPath::parse(REPOSITORY_FILE).map_err(|error| failed(RepoPath::root(), error.to_string()))?;
     let Some(entry) = tree.entry(&path) else {
         return Ok((RepositorySettings::default(), false));
     };
@@ -216,23 +216,7 @@ fn read_settings(tree: &dyn Tree) -> Result<(RepositorySettings, bool), Settings
 
 /// The part of the settings that the merge wants, in its words.
 fn merge_settings(settings: &RepositorySettings) -> MergeSettings {
-    let owners = settings.upgrade.fields.iter().map(|rule| upgrade::FieldRule {
-        kind: rule.kind.clone(),
-        path: rule.path.clone(),
-        owner: match rule.owner {
-            FieldOwner::Cluster => upgrade::FieldOwner::Cluster,
-            FieldOwner::Release => upgrade::FieldOwner::Release,
-            FieldOwner::Live => upgrade::FieldOwner::Live,
-        },
-    });
-    MergeSettings {
-        conflicts: match settings.upgrade.conflicts {
-            ConflictPolicy::Keep => upgrade::ConflictPolicy::Keep,
-            ConflictPolicy::Take => upgrade::ConflictPolicy::Take,
-            ConflictPolicy::Block => upgrade::ConflictPolicy::Block,
-        },
-        owners: owners.collect(),
-    }
+    MergeSettings { conflicts: settings.upgrade.conflicts, owners: settings.upgrade.fields.clone() }
 }
 
 impl From<RenderError> for Refused {

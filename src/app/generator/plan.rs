@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use capstan_domain::cluster::{Cluster, ClusterId, ReleaseName};
 use capstan_domain::layout::ClusterFolder;
+use capstan_domain::merge::Source;
 use capstan_domain::path::{self, NoSuchRelease, Offer, Outcome, Standing, Step};
 use capstan_domain::release::{Release, ReleaseId};
 use capstan_domain::settings::{ClusterSettings, EffectiveSettings, WhenReleaseUnknown};
 use capstan_domain::tree::{Tree, TreeId};
 use capstan_domain::upgrade::{self, AppliedBy, Basis, OldSource, Request, Upgrade};
-use capstan_domain::merge::Source;
 
 use super::{Fleet, Refused, sources};
 
@@ -69,7 +69,11 @@ impl Fleet {
     ///
     /// # Errors
     /// It does not (the outer error is a cluster that cannot be read).
-    pub fn has_release(&self, id: &ClusterId, asked: &ReleaseName) -> Result<Result<(), NoSuchRelease>, Refused> {
+    pub fn has_release(
+        &self,
+        id: &ClusterId,
+        asked: &ReleaseName,
+    ) -> Result<Result<(), NoSuchRelease>, Refused> {
         let cluster = self.read_cluster(id)?;
         let effective = self.effective(&cluster)?;
         let standing = Standing::of(&cluster, &effective, &self.catalogue);
@@ -120,7 +124,8 @@ impl Fleet {
             _ => Vec::new(),
         };
         let old = old.as_deref().map(unwrap).transpose()?;
-        let candidates: Vec<&Source> = candidates.iter().filter_map(|source| source.as_ref().as_ref().ok()).collect();
+        let candidates: Vec<&Source> =
+            candidates.iter().filter_map(|source| source.as_ref().as_ref().ok()).collect();
         let new = self.sources.of_release(self.tree.as_ref(), release);
         let facts = self.cluster_facts(cluster, effective, offer.from.clone())?;
         let request = Request {

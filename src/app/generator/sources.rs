@@ -31,7 +31,12 @@ impl Sources {
     }
 
     /// A release from a tree of its own, whose paths start at the release's folder.
-    pub(super) fn of_tree(&self, tree: &dyn Tree, release: &ReleaseId, id: &TreeId) -> Arc<Result<Source, Refused>> {
+    pub(super) fn of_tree(
+        &self,
+        tree: &dyn Tree,
+        release: &ReleaseId,
+        id: &TreeId,
+    ) -> Arc<Result<Source, Refused>> {
         self.cached(Key::Tree(id.clone()), || {
             let mut read_release = Release::read(tree, &standing_alone(tree, release)?)?;
             read_release.tree = Some(id.clone());
@@ -39,7 +44,11 @@ impl Sources {
         })
     }
 
-    fn cached(&self, key: Key, read: impl FnOnce() -> Result<Source, Refused>) -> Arc<Result<Source, Refused>> {
+    fn cached(
+        &self,
+        key: Key,
+        read: impl FnOnce() -> Result<Source, Refused>,
+    ) -> Arc<Result<Source, Refused>> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(known.entry(key).or_insert_with(|| Arc::new(read())))
     }
@@ -63,11 +72,15 @@ pub(super) fn files(tree: &dyn Tree, entries: &[TreeEntry]) -> Result<Vec<Source
 
 /// One file with its text.
 pub(super) fn file(tree: &dyn Tree, entry: &TreeEntry) -> Result<SourceFile, Refused> {
-    let refused = |message: String| Refused { message, file: Some(entry.path.clone()), line: None, column: None };
+    let refused =
+        |message: String| Refused { message, file: Some(entry.path.clone()), line: None, column: None };
     let bytes = tree.read(entry).map_err(|error| refused(error.reason))?;
     let text = std::str::from_utf8(&bytes).map_err(|error| {
         let line = bytes.iter().take(error.valid_up_to()).filter(|byte| **byte == b'\n').count() + 1;
-        Refused { line: u32::try_from(line).ok(), ..refused("not UTF-8 text; save the file as UTF-8".to_owned()) }
+        Refused {
+            line: u32::try_from(line).ok(),
+            ..refused("not UTF-8 text; save the file as UTF-8".to_owned())
+        }
     })?;
     Ok(SourceFile::new(entry.path.clone(), text))
 }
@@ -75,9 +88,8 @@ pub(super) fn file(tree: &dyn Tree, entry: &TreeEntry) -> Result<SourceFile, Ref
 /// A release folder whose tree was found outside of any snapshot.
 fn standing_alone(tree: &dyn Tree, id: &ReleaseId) -> Result<ReleaseFolder, Refused> {
     let root = RepoPath::root();
-    let below = |folder: &str| {
-        root.join(folder).map(|folder| tree.entries_in(&folder).to_vec()).unwrap_or_default()
-    };
+    let below =
+        |folder: &str| root.join(folder).map(|folder| tree.entries_in(&folder).to_vec()).unwrap_or_default();
     let at = |name: &str| RepoPath::parse(name).ok().and_then(|path| tree.entry(&path)).cloned();
     let version = id.version().ok_or_else(|| Refused {
         message: format!("`{id}` is no release: its last part is not a version"),

@@ -137,7 +137,7 @@ impl Plan<'_> {
         }
         for (name, one, other) in &merge.contradictions {
             self.findings.push(Finding {
-                rule: "contradicting-variable",
+                rule: "variable-contradiction",
                 severity: Severity::Warning,
                 message: format!(
                     "The cluster's objects give ${{{name}}} two values, `{one}` and `{other}`, so it is bound by neither. Say which in `variables:` of the cluster's capstan.yaml."
