@@ -1,6 +1,9 @@
 //! One binary for all integration tests: compiling and linking once is what keeps them quick.
 
+mod database;
 mod cases;
 mod dependencies;
 mod git;
+mod github;
 mod house;
+mod server;
