@@ -4,5 +4,6 @@ mod database;
 mod cases;
 mod dependencies;
 mod git;
+mod github;
 mod house;
 mod server;
