@@ -3,4 +3,5 @@
 //! Nothing is decided here that a pure function could decide, and nothing of GitHub's, Git's or the
 //! database's own words gets past [`ports`].
 
+pub mod intake;
 pub mod ports;

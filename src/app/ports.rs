@@ -5,7 +5,9 @@
 //! are values here, not errors.
 
 mod code_host;
+mod fleet;
 mod mirror;
+mod queue;
 mod records;
 
 pub use code_host::{
@@ -14,7 +16,9 @@ pub use code_host::{
     NewCheckRun, NewPullRequest, NewTreeEntry, Permission, PlacedComment, PullRequest, PullRequestEdit,
     PullRequestState, Reaction, Repository, RepositoryName, ReviewDecision,
 };
+pub use fleet::{Fleet, FleetCluster, FleetJob, FleetRepository, FleetView, JobCounts, JobState};
 pub use mirror::{CommitTrailers, Mirror, MirrorError, Snapshot};
+pub use queue::{Cause, ClaimedJob, CommentHint, DeadJob, Fate, Hints, JobRequest, Jobs, Lease};
 pub use records::{AuditEntry, CheckRecord, ProposalRecord, Records, RecordsError};
 
 /// What time it is. A port, so that decisions about limits and holds can be tested.

@@ -133,7 +133,7 @@ impl Checkout {
             None => None,
         };
         let git_dir = shared.git_dir().to_owned();
-        Ok(Self { objects: Objects::new(shared, None), root, git_dir })
+        Ok(Self { objects: Objects::new(shared), root, git_dir })
     }
 
     /// The work tree's root, an absolute path; `None` for a bare repository.

@@ -7,16 +7,17 @@
 
 mod checkout;
 mod commit_tree;
-
+mod fetch;
 mod file_writer;
 mod folder_ids;
-
+mod mirror;
 mod objects;
-
+mod trailers;
 mod work_tree;
 
 pub use checkout::{Checkout, CheckoutError};
 pub use file_writer::{WriteFailure, write_all_or_nothing};
+pub use mirror::{MirrorLimits, Mirrors};
 
 /// Files above this size are listed, but not read: no manifest is that large.
 pub const MAXIMUM_FILE_BYTES: u64 = 4 * 1024 * 1024;

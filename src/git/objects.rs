@@ -1,6 +1,6 @@
 //! An object database that many threads may read.
 
-use std::any::Any;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use capstan_domain::tree::{BlobId, EntryKind, RepoPath, TreeId, Unreadable};
@@ -13,16 +13,17 @@ use super::{MAXIMUM_FILE_BYTES, explain};
 pub(super) struct Objects {
     shared: gix::ThreadSafeRepository,
     idle: Mutex<Vec<gix::Repository>>,
-    /// Whatever must outlive the readers: a mirror is not deleted while a snapshot of it is in use.
-    _keep: Option<Arc<dyn Any + Send + Sync>>,
+    damaged: AtomicBool,
 }
 
 impl Objects {
-    pub(super) fn new(
-        shared: gix::ThreadSafeRepository,
-        keep: Option<Arc<dyn Any + Send + Sync>>,
-    ) -> Arc<Self> {
-        Arc::new(Self { shared, idle: Mutex::default(), _keep: keep })
+    pub(super) fn new(shared: gix::ThreadSafeRepository) -> Arc<Self> {
+        Arc::new(Self { shared, idle: Mutex::default(), damaged: AtomicBool::new(false) })
+    }
+
+    /// Whether an object could not be read that should be there.
+    pub(super) fn is_damaged(&self) -> bool {
+        self.damaged.load(Ordering::Relaxed)
     }
 
     /// Lends a repository handle.
@@ -37,13 +38,17 @@ impl Objects {
     /// A blob's content, where it is there and small enough.
     pub(super) fn blob(&self, path: &RepoPath, blob: &BlobId) -> Result<Arc<[u8]>, Unreadable> {
         let unreadable = |reason: String| Unreadable { path: path.clone(), reason };
+        let damaged = |reason: String| {
+            self.damaged.store(true, Ordering::Relaxed);
+            unreadable(reason)
+        };
         let id = object_id(blob.as_str()).ok_or_else(|| unreadable(format!("`{blob}` is no object id")))?;
         self.with(|repository| {
             let header = repository
                 .try_find_header(id)
-                .map_err(|error| unreadable(format!("Git object {id} cannot be read: {}", explain(&error))))?
+                .map_err(|error| damaged(format!("Git object {id} cannot be read: {}", explain(&error))))?
                 .ok_or_else(|| {
-                    unreadable(format!(
+                    damaged(format!(
                         "Git object {id} is missing (a partial clone? `git fetch --refetch` gets it)"
                     ))
                 })?;

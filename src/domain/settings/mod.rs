@@ -14,6 +14,7 @@ mod fields;
 mod glob;
 mod place;
 mod read;
+mod record;
 mod repository;
 mod schema;
 
@@ -23,6 +24,7 @@ pub use error::SettingsError;
 pub use fields::{CommandPrefix, FolderName, ManagementClusterUid, RepositoryName, Track};
 pub use glob::{Glob, InvalidGlob};
 pub use read::RuleIds;
+pub use record::{RecordError, record_release};
 pub use repository::{
     ClusterRule, ClustersSettings, CommandSettings, ConflictPolicy, FieldOwner, FieldRule, ManagementCluster,
     Mode, PreflightMode, PreflightSettings, ProposalLimits, ReleasesSettings, RepositorySettings,

@@ -1,7 +1,12 @@
 //! Edits of a file behind a gate: what comes out was read again and is exactly what was intended.
 
+use super::batch::Batch;
+use super::change::Refusal;
 use super::file::YamlFile;
+use super::gate;
 use super::node::{Node, Position};
+use super::source::Source;
+use super::splicer::{Slot, Splicer};
 use crate::object::FieldPath;
 
 /// One edit inside of a document. Paths and indexes are those before any edit of the batch.
@@ -87,15 +92,70 @@ pub struct EditRefused {
     pub position: Position,
 }
 
-/// Does all edits or none.
+/// How deep YAML may stand in strings of YAML.
+const WITHIN_DEPTH: usize = 4;
+
+/// Does all edits or none. Only the bytes of what the edits name change (see `splicer` for what becomes
+/// of comments); the result was read again, means in every document exactly what was intended, and has
+/// no other line changed. A set value that means what stands there already changes nothing.
+///
+/// Refused, beside what cannot be done: a file with a document that `sops` encrypted; a document with
+/// duplicate keys; an anchor, alias, merge key or explicit tag on the way to, or in, what is edited.
 pub fn edit(file: &YamlFile, edits: &[DocumentEdit]) -> Result<YamlFile, EditRefused> {
+    edit_at_depth(file, edits, 0)
+}
+
+fn edit_at_depth(file: &YamlFile, edits: &[DocumentEdit], depth: usize) -> Result<YamlFile, EditRefused> {
     if edits.is_empty() {
         return Ok(file.clone());
     }
-    Err(EditRefused {
-        reason: "the editor is not yet in place".to_owned(),
-        document: 0,
-        path: FieldPath::root(),
-        position: file.position(0),
-    })
+    let refuse = |document: usize, refusal: Refusal| EditRefused {
+        reason: refusal.reason,
+        document,
+        path: refusal.path,
+        position: file.position(refusal.offset),
+    };
+    let mut batch = Batch::new(file, edits).map_err(|(document, refusal)| refuse(document, refusal))?;
+    for (document, change) in &mut batch.changes {
+        let Some(root) = file.documents().get(*document).map(|document| &document.root) else { continue };
+        change
+            .settle_within(root, &mut |path, node, text, edits| edit_within(path, node, text, edits, depth))
+            .map_err(|refusal| refuse(*document, refusal))?;
+    }
+    let source = Source::new(file.text());
+    let mut splices = batch.splice_documents(&source);
+    for (document, change) in &batch.changes {
+        let Some(root) = file.documents().get(*document).map(|document| &document.root) else { continue };
+        let mut splicer = Splicer { source: &source, root, splices: Vec::new() };
+        splicer.walk(root, change, Slot::Root).map_err(|refusal| refuse(*document, refusal))?;
+        splices.append(&mut splicer.splices);
+    }
+    let text = source.apply(&mut splices);
+    let text =
+        text.ok_or_else(|| refuse(0, Refusal::new("two edits meet in one place", &FieldPath::root(), 0)))?;
+    gate::check(&batch, &source, &text).map_err(|(document, refusal)| refuse(document, refusal))
 }
+
+/// The new text of a string that holds YAML.
+fn edit_within(
+    path: &FieldPath,
+    node: &Node,
+    text: &str,
+    edits: &[DocumentEdit],
+    depth: usize,
+) -> Result<String, Refusal> {
+    let refuse = |reason: String| Refusal::new(reason, path, node.span.start);
+    if depth == WITHIN_DEPTH {
+        return Err(refuse(format!("YAML in strings more than {WITHIN_DEPTH} levels deep")));
+    }
+    let inner = YamlFile::read(text).map_err(|error| refuse(format!("the text here is no YAML: {error}")))?;
+    let edited = edit_at_depth(&inner, edits, depth + 1).map_err(|refused| {
+        let steps = path.steps().iter().chain(refused.path.steps()).cloned();
+        Refusal::new(refused.reason.clone(), &steps.collect(), node.span.start)
+    })?;
+    Ok(edited.text().to_owned())
+}
+
+#[cfg(test)]
+#[path = "edit_tests.rs"]
+mod tests;

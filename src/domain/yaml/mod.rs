@@ -6,13 +6,21 @@
 //!
 //! Deliberately absent: pretty-printing of what was not touched, and guesses.
 
+mod batch;
+mod change;
 mod edit;
 mod file;
+mod flow;
+mod gate;
+mod layout;
 pub mod limits;
+mod literal;
 mod meaning;
 mod node;
 mod read;
 pub mod scalar;
+mod source;
+mod splicer;
 mod write;
 
 pub use edit::{DocumentEdit, Edit, EditRefused, edit};

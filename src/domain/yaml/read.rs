@@ -186,7 +186,13 @@ impl<'a> Builder<'a> {
         };
         let mut scalar = Scalar { text, style };
         let span = match style {
-            ScalarStyle::Literal | ScalarStyle::Folded => self.block_scalar(&span)?,
+            ScalarStyle::Literal | ScalarStyle::Folded => {
+                // Where the file ends within the last line, Kubernetes' reader sees no line feed.
+                if self.ends_unfinished(&span) && scalar.text.ends_with('\n') {
+                    scalar.text.pop();
+                }
+                self.block_scalar(&span)?
+            }
             ScalarStyle::Plain if span.is_empty() => {
                 // The parser says `~` for what is not there.
                 scalar.text.clear();
@@ -410,6 +416,11 @@ impl<'a> Builder<'a> {
             }
         }
         Ok(())
+    }
+
+    fn ends_unfinished(&self, content: &Span) -> bool {
+        let last_line = self.text.rsplit('\n').next().unwrap_or_default();
+        content.end == self.text.len() && !content.is_empty() && !last_line.trim().is_empty()
     }
 
     /// From the header of a block scalar to the end of its last line.

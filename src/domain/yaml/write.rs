@@ -13,11 +13,13 @@ pub(super) struct Layout {
     pub(super) indent: usize,
     /// Columns from a key to the dashes of its sequence: 0 or `indent`.
     pub(super) dash: usize,
+    /// Columns from a dash to its item.
+    pub(super) item: usize,
 }
 
 impl Default for Layout {
     fn default() -> Self {
-        Self { indent: INDENT, dash: 0 }
+        Self { indent: INDENT, dash: 0, item: 2 }
     }
 }
 
@@ -33,9 +35,7 @@ pub fn write(node: &Node) -> String {
         }
         _ => writer.block(&mut out, node, 0),
     }
-    if !out.ends_with('\n') {
-        out.push('\n');
-    }
+    out.push('\n');
     out
 }
 
@@ -45,8 +45,8 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// A value after `key:` (without it), led by a blank or a line feed, without a final line feed
-    /// (but for a block scalar that keeps its own). `column` is that of the key.
+    /// A value after `key:` (without it), led by a blank or a line feed, without a final line feed.
+    /// `column` is that of the key.
     pub(super) fn after_key(&self, out: &mut String, node: &Node, column: usize) {
         match &node.kind {
             NodeKind::Scalar(scalar) => {
@@ -66,14 +66,20 @@ impl Writer {
         }
     }
 
-    /// A value after `- ` (without it); `column` is that of the dash.
+    /// A value after the dash and its blanks (without them); `column` is that of the dash.
     pub(super) fn after_dash(&self, out: &mut String, node: &Node, column: usize) {
         match &node.kind {
-            NodeKind::Scalar(scalar) => self.scalar(out, scalar, column + 2),
+            NodeKind::Scalar(scalar) => self.scalar(out, scalar, column + self.layout.item),
             NodeKind::Mapping(entries) if entries.is_empty() => out.push_str("{}"),
             NodeKind::Sequence(items) if items.is_empty() => out.push_str("[]"),
-            _ => self.block(out, node, column + 2),
+            _ => self.block(out, node, column + self.layout.item),
         }
+    }
+
+    /// A dash and the blanks after it.
+    pub(super) fn dash(&self, out: &mut String) {
+        out.push('-');
+        pad(out, self.layout.item - 1);
     }
 
     fn indented(&self, out: &mut String, node: &Node, column: usize) {
@@ -102,7 +108,7 @@ impl Writer {
                     if index > 0 {
                         next_line(out, column);
                     }
-                    out.push_str("- ");
+                    self.dash(out);
                     self.after_dash(out, item, column);
                 }
             }
@@ -120,14 +126,12 @@ impl Writer {
     }
 }
 
-fn pad(out: &mut String, column: usize) {
+pub(super) fn pad(out: &mut String, column: usize) {
     out.extend(std::iter::repeat_n(' ', column));
 }
 
 fn next_line(out: &mut String, column: usize) {
-    if !out.ends_with('\n') {
-        out.push('\n');
-    }
+    out.push('\n');
     pad(out, column);
 }
 
@@ -161,6 +165,8 @@ pub(super) fn string_style(text: &str) -> ScalarStyle {
         ScalarStyle::Plain
     } else if text.trim_end_matches('\n').contains('\n') && holds_literal(text) {
         ScalarStyle::Literal
+    } else if text.contains(['"', '\\']) && holds_single(text) {
+        ScalarStyle::SingleQuoted
     } else {
         ScalarStyle::DoubleQuoted
     }
@@ -230,33 +236,28 @@ pub(super) fn holds_single(text: &str) -> bool {
     !text.chars().any(is_special)
 }
 
-/// Whether a literal block can hold it without an indentation indicator that differs from the layout.
+/// Whether a literal block can hold it, without an indentation indicator and without keeping line
+/// feeds at its end (which would swallow blank lines that follow).
 pub(super) fn holds_literal(text: &str) -> bool {
-    let Some(first) = text.split('\n').find(|line| !line.is_empty()) else { return false };
-    !first.starts_with([' ', '\t'])
-        && !text.starts_with('\n')
-        && text.chars().all(|c| c == '\n' || !is_special(c) || c == '\t')
+    !text.starts_with([' ', '\t', '\n']) && !text.ends_with("\n\n") && !text.is_empty() && holds_lines(text)
+}
+
+/// Whether every line can stand in a block scalar.
+pub(super) fn holds_lines(text: &str) -> bool {
+    text.chars().all(|c| c == '\n' || c == '\t' || !is_special(c))
         && text.split('\n').all(|line| line.is_empty() || !line.trim_matches([' ', '\t']).is_empty())
 }
 
 /// `|` with the chomping that the text's end asks for.
-pub(super) fn literal(out: &mut String, text: &str, column: usize) {
-    let body = text.trim_end_matches('\n');
-    let breaks = text.len() - body.len();
-    out.push_str(match breaks {
-        0 => "|-",
-        1 => "|",
-        _ => "|+",
-    });
-    for line in body.split('\n') {
+fn literal(out: &mut String, text: &str, column: usize) {
+    out.push_str(if text.ends_with('\n') { "|" } else { "|-" });
+    for line in text.trim_end_matches('\n').split('\n') {
         out.push('\n');
         if !line.is_empty() {
             pad(out, column);
             out.push_str(line);
         }
     }
-    // Kept line feeds are content: the last one ends the block.
-    out.extend(std::iter::repeat_n('\n', if breaks > 1 { breaks } else { 0 }));
 }
 
 /// `"…"`, everything that is not plain ASCII text or a visible character escaped.

@@ -1,0 +1,264 @@
+//! Where a setting comes from: flags, the environment, the file.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_saphyr::Error as YamlError;
+
+use super::Environment;
+
+/// Every setting that can stand in the file, under the name of its flag.
+const NAMES: [&str; 8] = [
+    "listen",
+    "public-url",
+    "database-url",
+    "state-dir",
+    "github-api-url",
+    "github-app-id",
+    "github-private-key-file",
+    "github-webhook-secret-file",
+];
+
+/// Flags of `capstan serve`. Each can also be given as a variable (`CAPSTAN_LISTEN`) or in the file
+/// (`listen: …`); a flag wins over a variable, and that over the file.
+#[derive(Debug, Clone, Default, PartialEq, Eq, clap::Args)]
+pub struct ServeOptions {
+    /// YAML file with settings, named like the flags [env: CAPSTAN_CONFIG]
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Address and port to listen on [env: CAPSTAN_LISTEN] [default: 127.0.0.1:8080]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub listen: Option<String>,
+    /// URL at which GitHub and people reach the bot [env: CAPSTAN_PUBLIC_URL]
+    #[arg(long, value_name = "URL")]
+    pub public_url: Option<String>,
+    /// Database: sqlite:///path or postgres://user@host/name [env: CAPSTAN_DATABASE_URL] [default: SQLite
+    /// in the state directory]
+    #[arg(long, value_name = "URL")]
+    pub database_url: Option<String>,
+    /// Folder for mirrors and the database [env: CAPSTAN_STATE_DIR] [default: ~/.local/state/capstan]
+    #[arg(long, value_name = "DIR")]
+    pub state_dir: Option<PathBuf>,
+    /// REST API of GitHub, GitHub Enterprise Server or a test forge [env: CAPSTAN_GITHUB_API_URL]
+    /// [default: https://api.github.com]
+    #[arg(long, value_name = "URL")]
+    pub github_api_url: Option<String>,
+    /// Id of the GitHub App [env: CAPSTAN_GITHUB_APP_ID]
+    #[arg(long, value_name = "ID")]
+    pub github_app_id: Option<String>,
+    /// File with the App's private key [env: CAPSTAN_GITHUB_PRIVATE_KEY_FILE, or the key itself in
+    /// CAPSTAN_GITHUB_PRIVATE_KEY]
+    #[arg(long, value_name = "FILE")]
+    pub github_private_key_file: Option<PathBuf>,
+    /// File with the webhook secret, or two, one per line [env: CAPSTAN_GITHUB_WEBHOOK_SECRET_FILE, or the
+    /// secret itself in CAPSTAN_GITHUB_WEBHOOK_SECRET]
+    #[arg(long, value_name = "FILE")]
+    pub github_webhook_secret_file: Option<PathBuf>,
+}
+
+impl ServeOptions {
+    fn flag(&self, name: &str) -> Option<String> {
+        let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.to_string_lossy().into_owned());
+        match name {
+            "listen" => self.listen.clone(),
+            "public-url" => self.public_url.clone(),
+            "database-url" => self.database_url.clone(),
+            "state-dir" => path(&self.state_dir),
+            "github-api-url" => self.github_api_url.clone(),
+            "github-app-id" => self.github_app_id.clone(),
+            "github-private-key-file" => path(&self.github_private_key_file),
+            "github-webhook-secret-file" => path(&self.github_webhook_secret_file),
+            _ => None,
+        }
+    }
+}
+
+/// A setting as it was given.
+pub(super) struct Setting {
+    name: &'static str,
+    origin: String,
+    /// What was given.
+    pub(super) text: String,
+    /// The folder that a relative path starts from; empty for the working directory.
+    folder: PathBuf,
+}
+
+impl Setting {
+    pub(super) fn new(name: &'static str, origin: &str, text: &str) -> Self {
+        Self { name, origin: origin.to_owned(), text: text.to_owned(), folder: PathBuf::new() }
+    }
+
+    /// `listen (from CAPSTAN_LISTEN)`: without the value.
+    pub(super) fn named(&self) -> String {
+        format!("{} (from {})", self.name, self.origin)
+    }
+
+    /// `listen (from CAPSTAN_LISTEN, "8080")`
+    pub(super) fn described(&self) -> String {
+        format!("{} (from {}, `{}`)", self.name, self.origin, self.text)
+    }
+
+    pub(super) fn wrong(&self, why: &str) -> String {
+        format!("{}: `{}` {why}", self.named(), self.text)
+    }
+
+    pub(super) fn is_flag(&self) -> bool {
+        self.origin.starts_with("--")
+    }
+
+    pub(super) fn path(&self) -> PathBuf {
+        self.folder.join(&self.text)
+    }
+}
+
+/// A secret as it was given.
+pub(super) struct Secret {
+    /// Which setting or file it came from, for errors.
+    pub(super) origin: String,
+    pub(super) text: String,
+}
+
+/// All settings as they were given; of each the one that wins.
+pub(super) struct Sources(BTreeMap<&'static str, Setting>);
+
+impl Sources {
+    pub(super) fn read(options: &ServeOptions, environment: Environment<'_>) -> Result<Self, String> {
+        let given = |name: &str| environment(name).filter(|value| !value.trim().is_empty());
+        let file = match (&options.config, given("CAPSTAN_CONFIG")) {
+            (Some(path), _) => Some((path.clone(), "--config")),
+            (None, Some(path)) => Some((PathBuf::from(path), "CAPSTAN_CONFIG")),
+            (None, None) => None,
+        };
+        let (mut in_file, file) = match file {
+            Some((path, origin)) => (read_file(&path, origin)?, path),
+            None => (BTreeMap::new(), PathBuf::new()),
+        };
+        let mut settings = BTreeMap::new();
+        for name in NAMES {
+            let variable = variable(name);
+            let setting = if let Some(text) = options.flag(name) {
+                Setting::new(name, &format!("--{name}"), &text)
+            } else if let Some(text) = given(&variable) {
+                Setting::new(name, &variable, &text)
+            } else if let Some(text) = in_file.remove(name) {
+                let mut setting = Setting::new(name, &file.display().to_string(), &text);
+                // Where the bot is started from should not change what a file means.
+                setting.folder = file.parent().map(Path::to_path_buf).unwrap_or_default();
+                setting
+            } else {
+                continue;
+            };
+            settings.insert(name, setting);
+        }
+        Ok(Self(settings))
+    }
+
+    pub(super) fn setting(&self, name: &'static str) -> Option<Setting> {
+        self.0.get(name).map(|setting| Setting {
+            name: setting.name,
+            origin: setting.origin.clone(),
+            text: setting.text.clone(),
+            folder: setting.folder.clone(),
+        })
+    }
+
+    /// The secret in the file that the setting `name` names, or else in the variable `inline`.
+    pub(super) fn secret(
+        &self,
+        environment: Environment<'_>,
+        name: &'static str,
+        inline: &str,
+        what: &str,
+    ) -> Result<Secret, String> {
+        let inline_value = environment(inline).filter(|value| !value.trim().is_empty());
+        match (self.setting(name), inline_value) {
+            (Some(setting), Some(_)) if setting.origin.starts_with("CAPSTAN_") => Err(format!(
+                "{} and {inline} are both set, and one of them would be ignored: unset one",
+                setting.origin
+            )),
+            // A variable wins over the file of settings, but not over a flag.
+            (Some(setting), Some(text)) if !setting.is_flag() => {
+                Ok(Secret { origin: format!("{inline} (which wins over {})", setting.origin), text })
+            }
+            (Some(setting), _) => {
+                let path = setting.path();
+                let text = std::fs::read_to_string(&path).map_err(|error| {
+                    let path = path.display();
+                    format!(
+                        "{}: cannot read {path}: {error}; it should hold {what}, readable by this user",
+                        setting.named()
+                    )
+                })?;
+                Ok(Secret { origin: format!("{}: {}", setting.named(), path.display()), text })
+            }
+            (None, Some(text)) => Ok(Secret { origin: inline.to_owned(), text }),
+            (None, None) => Err(format!(
+                "{name} is missing: give a file with {what}, by --{name} or {}, or set {inline}",
+                variable(name)
+            )),
+        }
+    }
+}
+
+/// `CAPSTAN_LISTEN` for `listen`.
+fn variable(name: &str) -> String {
+    format!("CAPSTAN_{}", name.replace('-', "_").to_uppercase())
+}
+
+fn read_file(path: &Path, origin: &str) -> Result<BTreeMap<String, String>, String> {
+    let shown = path.display();
+    let text =
+        std::fs::read_to_string(path).map_err(|error| format!("{origin}: cannot read {shown}: {error}"))?;
+    let mut options = serde_saphyr::Options::default();
+    // A snippet of the file could show a password.
+    options.with_snippet = false;
+    let values: Option<BTreeMap<String, serde_json::Value>> =
+        serde_saphyr::from_str_with_options(&text, options).map_err(|error| {
+            let place =
+                error.location().map_or_else(String::new, |at| format!(":{}:{}", at.line(), at.column()));
+            let why = match error.without_snippet() {
+                YamlError::DuplicateMappingKey { key: Some(key), .. } => {
+                    format!("`{key}` stands there twice")
+                }
+                YamlError::Unexpected { .. } => "expected lines such as `listen: 127.0.0.1:8080`".to_owned(),
+                _ => "this is not YAML that can be read".to_owned(),
+            };
+            format!("{shown}{place}: {why}")
+        })?;
+    let line_of = |name: &str| {
+        let line = text.lines().position(|line| {
+            let line = line.trim_start().trim_start_matches(['"', '\'']);
+            line.strip_prefix(name)
+                .is_some_and(|rest| rest.trim_start_matches(['"', '\'']).trim_start().starts_with(':'))
+        });
+        line.map_or_else(String::new, |line| format!(":{}", line + 1))
+    };
+    let mut read = BTreeMap::new();
+    for (name, value) in values.unwrap_or_default() {
+        let place = line_of(&name);
+        if !NAMES.contains(&name.as_str()) {
+            return Err(format!("{shown}{place}: {}", unknown(&name)));
+        }
+        let text = match value {
+            serde_json::Value::String(text) => text,
+            serde_json::Value::Number(number) => number.to_string(),
+            serde_json::Value::Null => continue,
+            _ => return Err(format!("{shown}{place}: `{name}` must be text or a number")),
+        };
+        read.insert(name, text);
+    }
+    Ok(read)
+}
+
+fn unknown(name: &str) -> String {
+    let plain = name.replace('_', "-").to_lowercase();
+    let nearest = NAMES
+        .iter()
+        .map(|known| (strsim::damerau_levenshtein(&plain, known), known))
+        .min()
+        .filter(|(distance, known)| *distance <= known.len() / 3);
+    match nearest {
+        Some((_, known)) => format!("unknown setting `{name}`; did you mean `{known}`?"),
+        None => format!("unknown setting `{name}`; expected one of {}", NAMES.join(", ")),
+    }
+}

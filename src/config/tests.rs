@@ -1,0 +1,246 @@
+use std::collections::HashMap;
+use std::fs;
+
+use secrecy::ExposeSecret;
+
+use super::*;
+
+const KEY: &str = "-----BEGIN RSA PRIVATE KEY-----\nnot a real one\n-----END RSA PRIVATE KEY-----\n";
+
+/// A folder, and an environment in which everything needed is set.
+struct Place {
+    folder: tempfile::TempDir,
+    variables: HashMap<String, String>,
+}
+
+impl Place {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("key.pem"), KEY).unwrap();
+        fs::write(folder.path().join("secret"), "first secret\n").unwrap();
+        let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+        let variables = HashMap::from([
+            ("XDG_STATE_HOME".to_owned(), at("state")),
+            ("CAPSTAN_GITHUB_APP_ID".to_owned(), "123".to_owned()),
+            ("CAPSTAN_GITHUB_PRIVATE_KEY_FILE".to_owned(), at("key.pem")),
+            ("CAPSTAN_GITHUB_WEBHOOK_SECRET_FILE".to_owned(), at("secret")),
+        ]);
+        Self { folder, variables }
+    }
+
+    fn set(mut self, name: &str, value: &str) -> Self {
+        self.variables.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    fn unset(mut self, name: &str) -> Self {
+        self.variables.remove(name);
+        self
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) -> PathBuf {
+        fs::write(self.at(name), text).unwrap();
+        self.at(name)
+    }
+
+    fn load(&self, options: &ServeOptions) -> Result<Config, ConfigError> {
+        Config::load(options, &|name| self.variables.get(name).cloned())
+    }
+
+    fn problems(&self, options: &ServeOptions) -> String {
+        self.load(options).unwrap_err().to_string().replace(self.folder.path().to_str().unwrap(), "FOLDER")
+    }
+}
+
+#[test]
+fn defaults_are_localhost_public_github_and_sqlite_in_the_state_directory() {
+    let place = Place::new();
+    let config = place.load(&ServeOptions::default()).unwrap();
+    assert_eq!(config.listen.to_string(), "127.0.0.1:8080");
+    assert_eq!(config.github.api_url.as_str(), "https://api.github.com/");
+    assert_eq!(config.github.web_url().as_str(), "https://github.com/");
+    assert_eq!(config.github.app_id, 123);
+    assert_eq!(config.state_dir, place.at("state/capstan"));
+    assert!(config.state_dir.is_dir());
+    let database = place.at("state/capstan/capstan.sqlite");
+    assert_eq!(config.database_url.expose_secret(), format!("sqlite://{}", database.display()));
+}
+
+#[test]
+fn a_flag_wins_over_a_variable_and_that_over_the_file() {
+    let place = Place::new().set("CAPSTAN_PUBLIC_URL", "https://variable.example");
+    let file = place.write(
+        "capstan.yaml",
+        "listen: 0.0.0.0:1\npublic-url: https://file.example\ngithub-api-url: https://ghes.example/api/v3/\n",
+    );
+    let options =
+        ServeOptions { config: Some(file), listen: Some("[::]:9".to_owned()), ..ServeOptions::default() };
+    let config = place.load(&options).unwrap();
+    assert_eq!(config.listen.to_string(), "[::]:9");
+    assert_eq!(config.public_url.unwrap().as_str(), "https://variable.example/");
+    assert_eq!(config.github.api_url.as_str(), "https://ghes.example/api/v3");
+    assert_eq!(config.github.web_url().as_str(), "https://ghes.example/");
+}
+
+#[test]
+fn paths_in_the_file_start_from_its_folder() {
+    let place = Place::new().unset("CAPSTAN_GITHUB_PRIVATE_KEY_FILE");
+    let file = place.write("capstan.yaml", "github-private-key-file: key.pem\nstate-dir: here\n");
+    let config = place.load(&ServeOptions { config: Some(file), ..ServeOptions::default() }).unwrap();
+    assert_eq!(config.github.private_key.expose_secret(), KEY);
+    assert_eq!(config.state_dir, place.at("here"));
+}
+
+#[test]
+fn everything_that_is_missing_is_told_at_once() {
+    let place = Place::new()
+        .unset("CAPSTAN_GITHUB_APP_ID")
+        .unset("CAPSTAN_GITHUB_PRIVATE_KEY_FILE")
+        .unset("CAPSTAN_GITHUB_WEBHOOK_SECRET_FILE");
+    assert_eq!(
+        place.problems(&ServeOptions::default()),
+        "3 settings are wrong or missing:\n\
+         - github-app-id is missing: give the number that GitHub shows as `App ID` on the App's settings page, by \
+         --github-app-id or CAPSTAN_GITHUB_APP_ID\n\
+         - github-private-key-file is missing: give a file with the App's private key, a .pem file as GitHub gave \
+         it for download, by --github-private-key-file or CAPSTAN_GITHUB_PRIVATE_KEY_FILE, or set \
+         CAPSTAN_GITHUB_PRIVATE_KEY\n\
+         - github-webhook-secret-file is missing: give a file with the webhook secret that is set on the App's \
+         settings page, by --github-webhook-secret-file or CAPSTAN_GITHUB_WEBHOOK_SECRET_FILE, or set \
+         CAPSTAN_GITHUB_WEBHOOK_SECRET"
+    );
+}
+
+#[test]
+fn a_key_file_that_is_not_there_is_named() {
+    let place = Place::new();
+    let options =
+        ServeOptions { github_private_key_file: Some(place.at("absent.pem")), ..ServeOptions::default() };
+    assert_eq!(
+        place.problems(&options),
+        "github-private-key-file (from --github-private-key-file): cannot read FOLDER/absent.pem: No such file or \
+         directory (os error 2); it should hold the App's private key, a .pem file as GitHub gave it for download, \
+         readable by this user"
+    );
+}
+
+#[test]
+fn a_file_that_is_no_key_is_told_without_its_content() {
+    let place = Place::new();
+    place.write("key.pem", "hunter2");
+    let problems = place.problems(&ServeOptions::default());
+    assert!(problems.contains("FOLDER/key.pem holds no private key in PEM form"), "{problems}");
+    assert!(!problems.contains("hunter2"), "{problems}");
+}
+
+#[test]
+fn a_key_in_a_variable_may_have_its_line_ends_escaped() {
+    let place = Place::new()
+        .unset("CAPSTAN_GITHUB_PRIVATE_KEY_FILE")
+        .set("CAPSTAN_GITHUB_PRIVATE_KEY", &KEY.replace('\n', "\\n"));
+    assert_eq!(place.load(&ServeOptions::default()).unwrap().github.private_key.expose_secret(), KEY);
+}
+
+#[test]
+fn a_key_and_a_key_file_in_the_environment_contradict_each_other() {
+    let place = Place::new().set("CAPSTAN_GITHUB_PRIVATE_KEY", KEY);
+    assert_eq!(
+        place.problems(&ServeOptions::default()),
+        "CAPSTAN_GITHUB_PRIVATE_KEY_FILE and CAPSTAN_GITHUB_PRIVATE_KEY are both set, and one of them would be \
+         ignored: unset one"
+    );
+}
+
+#[test]
+fn two_webhook_secrets_may_be_valid_and_no_more() {
+    let place = Place::new();
+    place.write("secret", "old\n\n new \n");
+    let secrets = place.load(&ServeOptions::default()).unwrap().github.webhook_secrets;
+    assert_eq!(secrets.iter().map(ExposeSecret::expose_secret).collect::<Vec<_>>(), ["old", "new"]);
+
+    place.write("secret", "a\nb\nc\n");
+    assert!(place.problems(&ServeOptions::default()).contains("FOLDER/secret holds 3 secrets"));
+    place.write("secret", "\n");
+    assert!(place.problems(&ServeOptions::default()).contains("FOLDER/secret is empty"));
+}
+
+#[test]
+fn a_misspelt_setting_is_told_with_its_line_and_the_right_name() {
+    let place = Place::new();
+    let file = place.write("capstan.yaml", "listen: 127.0.0.1:1\ngithub_webhook_secret_fil: x\n");
+    let options = ServeOptions { config: Some(file), ..ServeOptions::default() };
+    assert_eq!(
+        place.problems(&options),
+        "FOLDER/capstan.yaml:2: unknown setting `github_webhook_secret_fil`; did you mean \
+         `github-webhook-secret-file`?"
+    );
+}
+
+#[test]
+fn a_file_that_is_no_yaml_is_told_with_its_place_and_without_its_content() {
+    let place = Place::new();
+    let file = place.write("capstan.yaml", "listen: x\ndatabase-url: [postgres://u:hunter2@h/d\n");
+    let problems = place.problems(&ServeOptions { config: Some(file), ..ServeOptions::default() });
+    assert!(problems.starts_with("FOLDER/capstan.yaml:"), "{problems}");
+    assert!(!problems.contains("hunter2"), "{problems}");
+}
+
+#[test]
+fn a_password_may_stand_in_a_variable_but_not_in_a_flag_and_is_never_shown() {
+    let url = "postgres://capstan:hunter2@db/capstan";
+    let place = Place::new();
+    let options = ServeOptions { database_url: Some(url.to_owned()), ..ServeOptions::default() };
+    let problems = place.problems(&options);
+    assert!(problems.starts_with("--database-url holds a password"), "{problems}");
+    assert!(!problems.contains("hunter2"));
+
+    let config = place.set("CAPSTAN_DATABASE_URL", url).load(&ServeOptions::default()).unwrap();
+    assert_eq!(config.database_url.expose_secret(), url);
+    let shown = format!("{config:?}");
+    assert!(
+        !shown.contains("hunter2") && !shown.contains("first secret") && !shown.contains("not a real one")
+    );
+}
+
+#[test]
+fn another_engine_and_a_wrong_address_and_a_wrong_url_are_told() {
+    let place = Place::new()
+        .set("CAPSTAN_DATABASE_URL", "mysql://u:hunter2@h/d")
+        .set("CAPSTAN_LISTEN", "8080")
+        .set("CAPSTAN_GITHUB_API_URL", "github.com")
+        .set("CAPSTAN_GITHUB_APP_ID", "Iv1.abc");
+    let problems = place.problems(&ServeOptions::default());
+    assert!(
+        problems.contains("- listen (from CAPSTAN_LISTEN): `8080` is no address with a port"),
+        "{problems}"
+    );
+    assert!(
+        problems.contains("- github-api-url (from CAPSTAN_GITHUB_API_URL): `github.com` is no URL"),
+        "{problems}"
+    );
+    assert!(
+        problems.contains("- github-app-id (from CAPSTAN_GITHUB_APP_ID): `Iv1.abc` is no App id"),
+        "{problems}"
+    );
+    assert!(
+        problems.contains("- database-url (from CAPSTAN_DATABASE_URL) begins with neither"),
+        "{problems}"
+    );
+    assert!(!problems.contains("hunter2"), "{problems}");
+}
+
+#[test]
+fn a_state_directory_that_cannot_be_made_is_told() {
+    let place = Place::new();
+    let file = place.write("a-file", "");
+    let options = ServeOptions { state_dir: Some(file.join("below")), ..ServeOptions::default() };
+    let problems = place.problems(&options);
+    assert!(
+        problems.contains("state-dir (from --state-dir, `FOLDER/a-file/below`) cannot be used"),
+        "{problems}"
+    );
+}

@@ -1,0 +1,417 @@
+//! The durable queue. Every statement is a compare-and-set on one row, so that it does not matter who
+//! else runs at the same time, or dies in the middle.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use rand::RngExt;
+use ulid::Ulid;
+
+use super::{Database, Engine, corrupt, failed, read, timestamp, transaction, write};
+use crate::app::ports::{
+    Cause, ClaimedJob, CommentHint, DeadJob, Fate, Hints, JobRequest, Jobs, Lease, RecordsError,
+    RepositoryName,
+};
+
+/// Failures in a row after which a job is dead: about two hours of trying.
+const MAX_ATTEMPTS: i64 = 12;
+/// Claims in a row that ended without an answer (the process died) after which a job is dead.
+const MAX_LOST_LEASES: i64 = 20;
+/// The wait after the first failure; doubled with each further one.
+const FIRST_WAIT: Duration = Duration::from_secs(5);
+/// The longest wait between two tries.
+const LONGEST_WAIT: Duration = Duration::from_secs(30 * 60);
+/// What is kept of a failure's reason, in characters.
+const REASON_CHARACTERS: usize = 512;
+
+/// `$1` repository, `$2` installation, `$3` name, `$4` cause, `$5` now, `$6` [`REVIVE`] or [`LEAVE`].
+/// A resync (`LEAVE`) neither revives a dead job nor makes a running one run again: it comes again soon.
+pub(super) const ENQUEUE: &str = "
+    INSERT INTO jobs (repository, installation, name, state, cause, requested, started, attempts,
+                      lost_leases, not_before_ms, queued_at_ms)
+    VALUES ($1, $2, $3, 'queued', $4, 1, 0, 0, 0, $5, $5)
+    ON CONFLICT (repository) DO UPDATE SET
+        installation = excluded.installation,
+        name = excluded.name,
+        cause = excluded.cause,
+        requested = jobs.requested + CASE WHEN jobs.state = 'running' AND $6 = 0 THEN 0 ELSE 1 END,
+        attempts = CASE WHEN jobs.state = 'dead' AND $6 = 1 THEN 0 ELSE jobs.attempts END,
+        not_before_ms = CASE WHEN jobs.state = 'idle' OR (jobs.state = 'dead' AND $6 = 1)
+                             THEN excluded.not_before_ms ELSE jobs.not_before_ms END,
+        queued_at_ms = CASE WHEN jobs.state = 'idle' OR (jobs.state = 'dead' AND $6 = 1)
+                            THEN excluded.queued_at_ms ELSE jobs.queued_at_ms END,
+        state = CASE WHEN jobs.state = 'idle' OR (jobs.state = 'dead' AND $6 = 1)
+                     THEN 'queued' ELSE jobs.state END";
+pub(super) const REVIVE: i64 = 1;
+const LEAVE: i64 = 0;
+
+/// A job whose process died again and again while working on it. `$1` now, `$2` most lost leases.
+const BURY: &str = "
+    UPDATE jobs SET state = 'dead', dead_since_ms = $1, lease = NULL, worker = NULL, lease_until_ms = NULL,
+        reason = 'the process that worked on it stopped without an answer, again and again'
+    WHERE state = 'running' AND lease_until_ms <= $1 AND lost_leases >= $2";
+
+/// `$1` lease, `$2` worker, `$3` end of the lease, `$4` now. Of PostgreSQL's workers each skips the row
+/// that another is just taking; SQLite has one writer, and no such words.
+macro_rules! claim {
+    ($lock:literal) => {
+        concat!(
+            "UPDATE jobs SET
+                lost_leases = lost_leases + CASE WHEN state = 'running' THEN 1 ELSE 0 END,
+                state = 'running', started = requested, lease = $1, worker = $2, lease_until_ms = $3
+            WHERE repository = (
+                SELECT repository FROM jobs
+                WHERE (state = 'queued' AND not_before_ms <= $4) OR (state = 'running' AND lease_until_ms <= $4)
+                ORDER BY queued_at_ms, repository LIMIT 1",
+            $lock,
+            ")
+            RETURNING repository, installation, name, attempts"
+        )
+    };
+}
+
+const TAKE_HINTS: &str = "
+    UPDATE deliveries SET lease = $1 WHERE repository = $2 AND state = 'waiting'
+    RETURNING pull_request, comment, head";
+
+/// `$1` repository, `$2` lease, `$3` now.
+const COMPLETE: &str = "
+    UPDATE jobs SET state = CASE WHEN requested > started THEN 'queued' ELSE 'idle' END,
+        attempts = 0, lost_leases = 0, reason = NULL, dead_since_ms = NULL, lease = NULL, worker = NULL,
+        lease_until_ms = NULL, finished_at_ms = $3, not_before_ms = $3, queued_at_ms = $3
+    WHERE repository = $1 AND lease = $2 AND state = 'running'";
+
+const USE_UP_HINTS: &str = "
+    UPDATE deliveries SET state = 'done', lease = NULL
+    WHERE repository = $1 AND lease = $2 AND state = 'waiting'";
+
+/// `$1` repository, `$2` lease, `$3` state, `$4` attempts, `$5` not before, `$6` reason, `$7` now or NULL.
+/// A claim that was answered is no lost one, so those are counted anew.
+const FAIL: &str = "
+    UPDATE jobs SET state = $3, attempts = $4, lost_leases = 0, not_before_ms = $5, reason = $6,
+        dead_since_ms = $7, lease = NULL, worker = NULL, lease_until_ms = NULL
+    WHERE repository = $1 AND lease = $2 AND state = 'running'";
+
+type ClaimedRow = (i64, i64, String, i64);
+type HintRow = (Option<i64>, Option<i64>, Option<String>);
+
+#[async_trait]
+impl Jobs for Database {
+    async fn enqueue(&self, request: &JobRequest) -> Result<(), RecordsError> {
+        let revive = match request.cause {
+            Cause::Event | Cause::Start => REVIVE,
+            Cause::Resync => LEAVE,
+        };
+        write!(self, pool => sqlx::query(ENQUEUE)
+            .bind(request.repository.cast_signed())
+            .bind(request.installation.cast_signed())
+            .bind(request.name.to_string())
+            .bind(request.cause.as_str())
+            .bind(self.now_ms())
+            .bind(revive)
+            .execute(pool)
+            .await
+            .map(drop))
+        .map_err(failed("queueing a job"))?;
+        self.work.notify_one();
+        Ok(())
+    }
+
+    async fn claim(&self, worker: &str, lease: Duration) -> Result<Option<ClaimedJob>, RecordsError> {
+        const DOING: &str = "claiming a job";
+        let id = Ulid::generate().to_string();
+        let claimed = self.claim_row(&id, worker, lease).await.map_err(failed(DOING))?;
+        let Some(((repository, installation, name, attempts), hints)) = claimed else { return Ok(None) };
+        // There may be more for the next worker.
+        self.work.notify_one();
+        let name = RepositoryName::parse(&name)
+            .ok_or_else(|| corrupt(DOING, format!("`{name}` is no repository's name")))?;
+        Ok(Some(ClaimedJob {
+            lease: id,
+            repository: repository.cast_unsigned(),
+            installation: installation.cast_unsigned(),
+            name,
+            attempt: u32::try_from(attempts.saturating_add(1)).unwrap_or(u32::MAX),
+            hints: collect_hints(hints),
+        }))
+    }
+
+    async fn heartbeat(&self, job: &ClaimedJob, lease: Duration) -> Result<Lease, RecordsError> {
+        let sql = "UPDATE jobs SET lease_until_ms = $3
+                   WHERE repository = $1 AND lease = $2 AND state = 'running'";
+        write!(self, pool => sqlx::query(sql)
+            .bind(job.repository.cast_signed())
+            .bind(&job.lease)
+            .bind(self.now_ms().saturating_add(milliseconds(lease)))
+            .execute(pool)
+            .await
+            .map(|done| held(done.rows_affected())))
+        .map_err(failed("renewing a lease"))
+    }
+
+    async fn complete(&self, job: &ClaimedJob) -> Result<Lease, RecordsError> {
+        let lease = self.complete_row(job).await.map_err(failed("completing a job"))?;
+        // It may have been asked for again meanwhile.
+        self.work.notify_one();
+        Ok(lease)
+    }
+
+    async fn fail(
+        &self,
+        job: &ClaimedJob,
+        reason: &str,
+        retry_after: Option<Duration>,
+    ) -> Result<Fate, RecordsError> {
+        self.fail_row(job, reason, retry_after).await.map_err(failed("recording a failed job"))
+    }
+
+    async fn reclaim(&self, worker: &str) -> Result<u64, RecordsError> {
+        let sql = "UPDATE jobs SET lease_until_ms = 0 WHERE state = 'running' AND worker = $1";
+        write!(self, pool => sqlx::query(sql)
+            .bind(worker)
+            .execute(pool)
+            .await
+            .map(|done| done.rows_affected()))
+        .map_err(failed("giving back the leases of an earlier process"))
+    }
+
+    async fn dead(&self) -> Result<Vec<DeadJob>, RecordsError> {
+        const DOING: &str = "reading dead jobs";
+        let sql = "SELECT repository, name, attempts, COALESCE(reason, ''), COALESCE(dead_since_ms, 0)
+                   FROM jobs WHERE state = 'dead' ORDER BY name";
+        let rows: Vec<(i64, String, i64, String, i64)> =
+            read!(self, pool => sqlx::query_as(sql).fetch_all(pool).await).map_err(failed(DOING))?;
+        rows.into_iter()
+            .map(|(repository, name, attempts, reason, since)| {
+                Ok(DeadJob {
+                    repository: repository.cast_unsigned(),
+                    name: RepositoryName::parse(&name)
+                        .ok_or_else(|| corrupt(DOING, format!("`{name}` is no repository's name")))?,
+                    attempts: u32::try_from(attempts).unwrap_or(u32::MAX),
+                    reason,
+                    since: timestamp(since),
+                })
+            })
+            .collect()
+    }
+
+    async fn wait_for_work(&self, at_most: Duration) {
+        // Either way the caller looks: which of the two it was does not matter.
+        tokio::time::timeout(at_most, self.work.notified()).await.ok();
+    }
+}
+
+impl Database {
+    async fn claim_row(
+        &self,
+        lease: &str,
+        worker: &str,
+        length: Duration,
+    ) -> Result<Option<(ClaimedRow, Vec<HintRow>)>, sqlx::Error> {
+        let now_ms = self.now_ms();
+        let until_ms = now_ms.saturating_add(milliseconds(length));
+        let claim = match self.engine {
+            Engine::Sqlite { .. } => claim!(""),
+            Engine::Postgres(_) => claim!(" FOR UPDATE SKIP LOCKED"),
+        };
+        if !self.anything_due(now_ms).await? {
+            return Ok(None);
+        }
+        let claimed = transaction!(self, tx => {
+            sqlx::query(BURY).bind(now_ms).bind(MAX_LOST_LEASES).execute(&mut *tx).await?;
+            let row: Option<ClaimedRow> = sqlx::query_as(claim)
+                .bind(lease)
+                .bind(worker)
+                .bind(until_ms)
+                .bind(now_ms)
+                .fetch_optional(&mut *tx)
+                .await?;
+            match row {
+                Some(row) => {
+                    let hints: Vec<HintRow> =
+                        sqlx::query_as(TAKE_HINTS).bind(lease).bind(row.0).fetch_all(&mut *tx).await?;
+                    Some((row, hints))
+                }
+                None => None,
+            }
+        });
+        Ok(claimed)
+    }
+
+    /// A look before the leap: idle workers should not queue for the one writer.
+    async fn anything_due(&self, now_ms: i64) -> Result<bool, sqlx::Error> {
+        let sql = "SELECT repository FROM jobs
+                   WHERE (state = 'queued' AND not_before_ms <= $1) OR (state = 'running' AND lease_until_ms <= $1)
+                   LIMIT 1";
+        let row: Option<(i64,)> =
+            read!(self, pool => sqlx::query_as(sql).bind(now_ms).fetch_optional(pool).await)?;
+        Ok(row.is_some())
+    }
+
+    async fn complete_row(&self, job: &ClaimedJob) -> Result<Lease, sqlx::Error> {
+        let now_ms = self.now_ms();
+        let repository = job.repository.cast_signed();
+        let lease = transaction!(self, tx => {
+            let done = sqlx::query(COMPLETE)
+                .bind(repository)
+                .bind(&job.lease)
+                .bind(now_ms)
+                .execute(&mut *tx)
+                .await?
+                .rows_affected();
+            sqlx::query(USE_UP_HINTS).bind(repository).bind(&job.lease).execute(&mut *tx).await?;
+            held(done)
+        });
+        Ok(lease)
+    }
+
+    async fn fail_row(
+        &self,
+        job: &ClaimedJob,
+        reason: &str,
+        retry_after: Option<Duration>,
+    ) -> Result<Fate, sqlx::Error> {
+        let now = self.clock.now();
+        let now_ms = now.as_millisecond();
+        let reason: String = reason.chars().take(REASON_CHARACTERS).collect();
+        let repository = job.repository.cast_signed();
+        let fate = transaction!(self, tx => {
+            let row: Option<(i64, i64)> = sqlx::query_as(
+                "SELECT attempts, requested - started FROM jobs
+                 WHERE repository = $1 AND lease = $2 AND state = 'running'",
+            )
+            .bind(repository)
+            .bind(&job.lease)
+            .fetch_optional(&mut *tx)
+            .await?;
+            match row {
+                None => Fate::Lost,
+                Some((attempts, asked_meanwhile)) => {
+                    let next = NextTry::after(attempts, asked_meanwhile, retry_after);
+                    let (state, wait, dead_since) = match next.wait {
+                        Some(wait) => ("queued", wait, None),
+                        None => ("dead", Duration::ZERO, Some(now_ms)),
+                    };
+                    let not_before_ms = now_ms.saturating_add(milliseconds(wait));
+                    sqlx::query(FAIL)
+                        .bind(repository)
+                        .bind(&job.lease)
+                        .bind(state)
+                        .bind(next.attempts)
+                        .bind(not_before_ms)
+                        .bind(&reason)
+                        .bind(dead_since)
+                        .execute(&mut *tx)
+                        .await?;
+                    if next.wait.is_some() {
+                        Fate::Retried { not_before: timestamp(not_before_ms) }
+                    } else {
+                        Fate::Dead
+                    }
+                }
+            }
+        });
+        Ok(fate)
+    }
+}
+
+/// What follows a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct NextTry {
+    /// Failures that count from now on.
+    attempts: i64,
+    /// How long to wait; `None` where the job is dead.
+    wait: Option<Duration>,
+}
+
+impl NextTry {
+    fn after(attempts: i64, asked_meanwhile: i64, retry_after: Option<Duration>) -> Self {
+        if let Some(retry_after) = retry_after {
+            // Everybody who was told to wait a minute should not come back in the same second.
+            let wait = retry_after + jitter(FIRST_WAIT);
+            return Self { attempts, wait: Some(wait) };
+        }
+        let attempts = attempts.saturating_add(1);
+        if attempts < MAX_ATTEMPTS {
+            return Self { attempts, wait: Some(backoff(attempts)) };
+        }
+        if asked_meanwhile > 0 {
+            // What would revive the job has happened already.
+            return Self { attempts: 0, wait: Some(backoff(attempts)) };
+        }
+        Self { attempts, wait: None }
+    }
+}
+
+/// Half of it is certain, half is chance.
+fn backoff(attempts: i64) -> Duration {
+    let doublings = u32::try_from(attempts.saturating_sub(1)).unwrap_or(0).min(20);
+    let whole = FIRST_WAIT.saturating_mul(1 << doublings).min(LONGEST_WAIT);
+    whole / 2 + jitter(whole / 2)
+}
+
+fn jitter(at_most: Duration) -> Duration {
+    at_most.mul_f64(rand::rng().random::<f64>())
+}
+
+fn milliseconds(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+const fn held(rows: u64) -> Lease {
+    if rows == 0 { Lease::Lost } else { Lease::Held }
+}
+
+fn collect_hints(rows: Vec<HintRow>) -> Hints {
+    let mut hints = Hints::default();
+    for (pull_request, comment, head) in rows {
+        if let (Some(pull_request), Some(comment)) = (pull_request, comment) {
+            hints.comments.push(CommentHint {
+                comment: comment.cast_unsigned(),
+                pull_request: pull_request.cast_unsigned(),
+            });
+        }
+        hints.pull_requests.extend(pull_request.map(i64::cast_unsigned));
+        hints.heads.extend(head);
+    }
+    hints.pull_requests.sort_unstable();
+    hints.pull_requests.dedup();
+    hints.comments.sort_unstable();
+    hints.comments.dedup();
+    hints.heads.sort_unstable();
+    hints.heads.dedup();
+    hints
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wait_of(next: NextTry) -> (f64, i64) {
+        (next.wait.unwrap().as_secs_f64(), next.attempts)
+    }
+
+    #[test]
+    fn waits_double_up_to_half_an_hour_and_half_of_each_is_chance() {
+        for (failures_before, least, most) in
+            [(0, 2.5, 5.0), (1, 5.0, 10.0), (4, 40.0, 80.0), (8, 640.0, 1280.0), (10, 900.0, 1800.0)]
+        {
+            let (seconds, attempts) = wait_of(NextTry::after(failures_before, 0, None));
+            assert!((least..=most).contains(&seconds), "{failures_before}: {seconds}");
+            assert_eq!(attempts, failures_before + 1);
+        }
+    }
+
+    #[test]
+    fn a_rate_limit_is_waited_for_and_does_not_count() {
+        let (seconds, attempts) = wait_of(NextTry::after(11, 0, Some(Duration::from_secs(3600))));
+        assert!((3600.0..=3605.0).contains(&seconds), "{seconds}");
+        assert_eq!(attempts, 11);
+    }
+
+    #[test]
+    fn the_twelfth_failure_is_the_last_unless_somebody_asked_meanwhile() {
+        assert_eq!(NextTry::after(11, 0, None), NextTry { attempts: 12, wait: None });
+        assert_eq!(wait_of(NextTry::after(11, 1, None)).1, 0);
+    }
+}

@@ -1,0 +1,211 @@
+//! Proposals, checks, campaigns, answered comments and the audit trail.
+
+use async_trait::async_trait;
+use capstan_domain::cluster::ClusterId;
+use capstan_domain::tree::{CommitId, RepoPath};
+use jiff::Timestamp;
+use ulid::Ulid;
+
+use super::{Database, corrupt, failed, read, timestamp, transaction, write};
+use crate::app::ports::{AuditEntry, CheckRecord, ProposalRecord, Records, RecordsError};
+
+type ProposalRow = (String, Option<i64>, String, String, String, i64);
+
+#[async_trait]
+impl Records for Database {
+    async fn proposals(&self, repository: u64) -> Result<Vec<ProposalRecord>, RecordsError> {
+        const DOING: &str = "reading proposals";
+        let sql = "SELECT cluster, pull_request, source, plan, head, opened_at_ms
+                   FROM proposals WHERE repository = $1 ORDER BY cluster";
+        let rows: Vec<ProposalRow> =
+            read!(self, pool => sqlx::query_as(sql).bind(repository.cast_signed()).fetch_all(pool).await)
+                .map_err(failed(DOING))?;
+        rows.into_iter()
+            .map(|(cluster, pull_request, source, plan, head, opened_at_ms)| {
+                Ok(ProposalRecord {
+                    repository,
+                    cluster: ClusterId::new(
+                        RepoPath::parse(&cluster).map_err(|error| corrupt(DOING, error))?,
+                    ),
+                    pull_request: pull_request.map(i64::cast_unsigned),
+                    source,
+                    plan,
+                    head: CommitId::parse(&head).map_err(|error| corrupt(DOING, error))?,
+                    opened_at: timestamp(opened_at_ms),
+                })
+            })
+            .collect()
+    }
+
+    async fn save_proposal(&self, record: &ProposalRecord) -> Result<(), RecordsError> {
+        let sql =
+            "INSERT INTO proposals (repository, cluster, pull_request, source, plan, head, opened_at_ms)
+                   VALUES ($1, $2, $3, $4, $5, $6, $7)
+                   ON CONFLICT (repository, cluster) DO UPDATE SET
+                       pull_request = excluded.pull_request, source = excluded.source,
+                       plan = excluded.plan, head = excluded.head, opened_at_ms = excluded.opened_at_ms";
+        write!(self, pool => sqlx::query(sql)
+            .bind(record.repository.cast_signed())
+            .bind(record.cluster.as_str())
+            .bind(record.pull_request.map(u64::cast_signed))
+            .bind(&record.source)
+            .bind(&record.plan)
+            .bind(record.head.as_str())
+            .bind(record.opened_at.as_millisecond())
+            .execute(pool)
+            .await
+            .map(drop))
+        .map_err(failed("saving a proposal"))
+    }
+
+    async fn forget_proposal(&self, repository: u64, cluster: &ClusterId) -> Result<(), RecordsError> {
+        write!(self, pool => sqlx::query("DELETE FROM proposals WHERE repository = $1 AND cluster = $2")
+            .bind(repository.cast_signed())
+            .bind(cluster.as_str())
+            .execute(pool)
+            .await
+            .map(drop))
+        .map_err(failed("forgetting a proposal"))
+    }
+
+    async fn proposals_opened_since(&self, repository: u64, since: Timestamp) -> Result<u32, RecordsError> {
+        let sql = "SELECT COUNT(*) FROM proposals
+                   WHERE repository = $1 AND opened_at_ms >= $2 AND pull_request IS NOT NULL";
+        let (count,): (i64,) = read!(self, pool => sqlx::query_as(sql)
+            .bind(repository.cast_signed())
+            .bind(since.as_millisecond())
+            .fetch_one(pool)
+            .await)
+        .map_err(failed("counting proposals"))?;
+        Ok(u32::try_from(count).unwrap_or(u32::MAX))
+    }
+
+    async fn check(
+        &self,
+        repository: u64,
+        head: &CommitId,
+        name: &str,
+    ) -> Result<Option<CheckRecord>, RecordsError> {
+        let sql = "SELECT check_run, content FROM checks WHERE repository = $1 AND head = $2 AND name = $3";
+        let row: Option<(i64, String)> = read!(self, pool => sqlx::query_as(sql)
+            .bind(repository.cast_signed())
+            .bind(head.as_str())
+            .bind(name)
+            .fetch_optional(pool)
+            .await)
+        .map_err(failed("reading a check"))?;
+        Ok(row.map(|(check_run, content)| CheckRecord {
+            repository,
+            head: head.clone(),
+            name: name.to_owned(),
+            check_run: check_run.cast_unsigned(),
+            content,
+        }))
+    }
+
+    async fn save_check(&self, record: &CheckRecord) -> Result<(), RecordsError> {
+        let sql = "INSERT INTO checks (repository, head, name, check_run, content, saved_at_ms)
+                   VALUES ($1, $2, $3, $4, $5, $6)
+                   ON CONFLICT (repository, head, name) DO UPDATE SET
+                       check_run = excluded.check_run, content = excluded.content,
+                       saved_at_ms = excluded.saved_at_ms";
+        write!(self, pool => sqlx::query(sql)
+            .bind(record.repository.cast_signed())
+            .bind(record.head.as_str())
+            .bind(&record.name)
+            .bind(record.check_run.cast_signed())
+            .bind(&record.content)
+            .bind(self.now_ms())
+            .execute(pool)
+            .await
+            .map(drop))
+        .map_err(failed("saving a check"))
+    }
+
+    async fn is_comment_answered(&self, repository: u64, comment: u64) -> Result<bool, RecordsError> {
+        let sql = "SELECT comment FROM answered_comments WHERE repository = $1 AND comment = $2";
+        let row: Option<(i64,)> = read!(self, pool => sqlx::query_as(sql)
+            .bind(repository.cast_signed())
+            .bind(comment.cast_signed())
+            .fetch_optional(pool)
+            .await)
+        .map_err(failed("reading answered comments"))?;
+        Ok(row.is_some())
+    }
+
+    async fn save_comment_answered(&self, repository: u64, comment: u64) -> Result<(), RecordsError> {
+        let sql = "INSERT INTO answered_comments (repository, comment, answered_at_ms) VALUES ($1, $2, $3)
+                   ON CONFLICT (repository, comment) DO NOTHING";
+        write!(self, pool => sqlx::query(sql)
+            .bind(repository.cast_signed())
+            .bind(comment.cast_signed())
+            .bind(self.now_ms())
+            .execute(pool)
+            .await
+            .map(drop))
+        .map_err(failed("saving an answered comment"))
+    }
+
+    async fn save_campaign(
+        &self,
+        repository: u64,
+        source: &str,
+        clusters: &[(ClusterId, String, String)],
+    ) -> Result<(), RecordsError> {
+        self.replace_campaign(repository, source, clusters).await.map_err(failed("saving a campaign"))
+    }
+
+    async fn audit(&self, entry: &AuditEntry) -> Result<(), RecordsError> {
+        let sql = "INSERT INTO audit (id, at_ms, repository, cluster, actor, action, detail)
+                   VALUES ($1, $2, $3, $4, $5, $6, $7)";
+        write!(self, pool => sqlx::query(sql)
+            .bind(Ulid::generate().to_string())
+            .bind(self.now_ms())
+            .bind(entry.repository.cast_signed())
+            .bind(entry.cluster.as_ref().map(ClusterId::as_str))
+            .bind(&entry.actor)
+            .bind(entry.action)
+            .bind(&entry.detail)
+            .execute(pool)
+            .await
+            .map(drop))
+        .map_err(failed("writing the audit trail"))
+    }
+}
+
+impl Database {
+    async fn replace_campaign(
+        &self,
+        repository: u64,
+        source: &str,
+        clusters: &[(ClusterId, String, String)],
+    ) -> Result<(), sqlx::Error> {
+        let repository = repository.cast_signed();
+        let now_ms = self.now_ms();
+        transaction!(self, tx => {
+            sqlx::query(
+                "INSERT INTO campaigns (repository, source, changed_at_ms) VALUES ($1, $2, $3)
+                 ON CONFLICT (repository) DO UPDATE SET
+                     source = excluded.source, changed_at_ms = excluded.changed_at_ms",
+            )
+            .bind(repository)
+            .bind(source)
+            .bind(now_ms)
+            .execute(&mut *tx)
+            .await?;
+            sqlx::query("DELETE FROM campaign_clusters WHERE repository = $1")
+                .bind(repository)
+                .execute(&mut *tx)
+                .await?;
+            for rows in clusters.chunks(256) {
+                let mut insert =
+                    sqlx::QueryBuilder::new("INSERT INTO campaign_clusters (repository, cluster, state, reason) ");
+                insert.push_values(rows, |mut row, (cluster, state, reason)| {
+                    row.push_bind(repository).push_bind(cluster.as_str()).push_bind(state).push_bind(reason);
+                });
+                insert.build().execute(&mut *tx).await?;
+            }
+        });
+        Ok(())
+    }
+}

@@ -1,0 +1,228 @@
+//! Flow collections (`{a: 1}`, `[a, b]`) edited in place.
+
+use super::change::{Change, Own, Refusal};
+use super::node::{Node, NodeKind, ScalarStyle};
+use super::source::Source;
+use super::splicer::{Slot, Splicer};
+use super::write::{double_quote, holds_plain, pad, write_inline, write_key};
+
+/// An entry or item.
+struct Child<'a> {
+    start: usize,
+    end: usize,
+    value: &'a Node,
+    head: Option<usize>,
+}
+
+/// Makes the splices for what happens to the content of a flow collection.
+pub(super) fn change<'a>(splicer: &mut Splicer<'a>, node: &'a Node, change: &Change) -> Result<(), Refusal> {
+    let source = splicer.source;
+    let children = children_of(source, node);
+    let removed = |index: usize| matches!(change.below.get(&index), Some(Change { own: Own::Remove, .. }));
+    for (index, below) in &change.below {
+        if let (Some(child), false) = (children.get(*index), removed(*index)) {
+            splicer.walk(child.value, below, Slot::Flow { head: child.head })?;
+        }
+    }
+    let quoted = is_json(source, node);
+    let mut added: Vec<(usize, String)> = Vec::new();
+    for new in &change.keys {
+        let key = if quoted { double_quote(&new.key) } else { write_key(&new.key) };
+        added.push((new.at, format!("{key}: {}", write_node(&new.node, quoted))));
+    }
+    added.extend(change.items.iter().map(|(at, item)| (*at, write_node(item, quoted))));
+    let gone: Vec<usize> = (0..children.len()).filter(|index| removed(*index)).collect();
+    if gone.is_empty() && added.is_empty() {
+        return Ok(());
+    }
+    if gone.len() == children.len() {
+        let inner = node.span.start + 1..node.span.end - 1;
+        refuse_comments(source, inner.clone(), change)?;
+        let texts: Vec<&str> = added.iter().map(|(_, text)| text.as_str()).collect();
+        splicer.splice(inner, texts.join(", "));
+        return Ok(());
+    }
+    remove(splicer, &children, &gone, change)?;
+    for (at, text) in added {
+        insert(splicer, &children, at, &text, &removed);
+    }
+    Ok(())
+}
+
+fn children_of<'a>(source: &Source, node: &'a Node) -> Vec<Child<'a>> {
+    match &node.kind {
+        NodeKind::Mapping(entries) => entries
+            .iter()
+            .map(|entry| {
+                let head = source.after_colon(entry.key_span.end);
+                let end = entry.value.span.end.max(head.unwrap_or(entry.key_span.end));
+                Child { start: entry.key_span.start, end, value: &entry.value, head }
+            })
+            .collect(),
+        NodeKind::Sequence(items) => items
+            .iter()
+            .map(|item| Child { start: item.span.start, end: item.span.end, value: item, head: None })
+            .collect(),
+        NodeKind::Scalar(_) => Vec::new(),
+    }
+}
+
+/// Where the comma behind a child ends, if one follows.
+fn after_comma(source: &Source, end: usize) -> Option<usize> {
+    let text = source.text();
+    let mut at = end;
+    loop {
+        let rest = &text[at..];
+        at += rest.len() - rest.trim_start().len();
+        if text[at..].starts_with('#') {
+            at = source.next_line(at);
+        } else {
+            return text[at..].starts_with(',').then_some(at + 1);
+        }
+    }
+}
+
+/// Whether a child has its lines for itself: nothing before it, its comma and a comment at most behind.
+fn has_own_lines(source: &Source, child: &Child<'_>) -> bool {
+    let end = after_comma(source, child.end)
+        .filter(|comma| source.line_start(*comma) == source.line_start(child.end))
+        .unwrap_or(child.end);
+    let rest = source.text()[end..source.line_end(end)].trim_start();
+    source.starts_line(child.start) && (rest.is_empty() || rest.starts_with('#'))
+}
+
+fn remove(
+    splicer: &mut Splicer<'_>,
+    children: &[Child<'_>],
+    gone: &[usize],
+    change: &Change,
+) -> Result<(), Refusal> {
+    let source = splicer.source;
+    let mut index = 0;
+    while let Some(first) = gone.get(index).copied() {
+        let mut last = first;
+        while gone.get(index + 1) == Some(&(last + 1)) {
+            index += 1;
+            last += 1;
+        }
+        index += 1;
+        let run = &children[first..=last];
+        let lines_only = run.iter().all(|child| has_own_lines(source, child));
+        let trailing = last + 1 == children.len();
+        let range = if lines_only && !(trailing && after_comma(source, children[last].end).is_none()) {
+            source.line_start(children[first].start)..source.next_line(children[last].end)
+        } else if !trailing {
+            children[first].start..children[last + 1].start
+        } else {
+            children[first - 1].end..children[last].end
+        };
+        refuse_comments(source, if lines_only { 0..0 } else { range.clone() }, change)?;
+        splicer.splice(range, "");
+    }
+    Ok(())
+}
+
+/// A `#` may be text or comment; either way nothing is cut out blindly.
+fn refuse_comments(source: &Source, range: std::ops::Range<usize>, change: &Change) -> Result<(), Refusal> {
+    let mut before = ' ';
+    for c in source.text()[range.clone()].chars() {
+        if c == '#' && before.is_whitespace() {
+            return Err(Refusal::new(
+                "a comment between values in brackets is in the way",
+                &change.path,
+                range.start,
+            ));
+        }
+        before = c;
+    }
+    Ok(())
+}
+
+fn insert(
+    splicer: &mut Splicer<'_>,
+    children: &[Child<'_>],
+    at: usize,
+    text: &str,
+    removed: &impl Fn(usize) -> bool,
+) {
+    let source = splicer.source;
+    // Behind the nearest child before it that stays.
+    let before = (0..at.min(children.len())).rev().find(|index| !removed(*index));
+    let Some(child) = before.and_then(|index| children.get(index)) else {
+        let Some(first) = (0..children.len()).find(|index| !removed(*index)) else { return };
+        let start = children[first].start;
+        let separator = if source.starts_line(start) {
+            let mut line = String::from(",\n");
+            pad(&mut line, source.column(start));
+            line
+        } else {
+            ", ".to_owned()
+        };
+        splicer.splice(start..start, format!("{text}{separator}"));
+        return;
+    };
+    if source.starts_line(child.start) && has_own_lines(source, child) {
+        let mut line = String::new();
+        pad(&mut line, source.column(child.start));
+        line.push_str(text);
+        let next = source.next_line(child.end);
+        if after_comma(source, child.end).is_none() {
+            splicer.splice(child.end..child.end, ",");
+        } else {
+            line.push(',');
+        }
+        line.push('\n');
+        splicer.splice(next..next, line);
+    } else {
+        splicer.splice(child.end..child.end, format!(", {text}"));
+    }
+}
+
+/// Whether a collection is written as in JSON, with its keys or strings in double quotes.
+fn is_json(source: &Source, node: &Node) -> bool {
+    match &node.kind {
+        NodeKind::Mapping(entries) => {
+            entries.first().is_some_and(|entry| source.text()[entry.key_span.start..].starts_with('"'))
+        }
+        NodeKind::Sequence(items) => items.first().is_some_and(|item| match &item.kind {
+            NodeKind::Scalar(scalar) => scalar.style == ScalarStyle::DoubleQuoted,
+            _ => is_json(source, item),
+        }),
+        NodeKind::Scalar(_) => false,
+    }
+}
+
+/// A value for the place of `old` in a flow collection.
+pub(super) fn write(source: &Source, new: &Node, old: &Node) -> String {
+    let quoted = match &old.kind {
+        NodeKind::Scalar(scalar) => scalar.style == ScalarStyle::DoubleQuoted,
+        _ => is_json(source, old),
+    };
+    if let (NodeKind::Scalar(old), NodeKind::Scalar(new)) = (&old.kind, &new.kind) {
+        return write_inline(&super::splicer::restyle(old, new));
+    }
+    write_node(new, quoted)
+}
+
+fn write_node(node: &Node, quoted: bool) -> String {
+    match &node.kind {
+        NodeKind::Scalar(scalar) => match node.as_str() {
+            Some(text) if quoted || !holds_plain(text) && scalar.style == ScalarStyle::Plain => {
+                double_quote(text)
+            }
+            _ => write_inline(scalar),
+        },
+        NodeKind::Sequence(items) => {
+            let items: Vec<String> = items.iter().map(|item| write_node(item, quoted)).collect();
+            format!("[{}]", items.join(", "))
+        }
+        NodeKind::Mapping(entries) => {
+            let pair = |key: &str, value: &Node| {
+                let key = if quoted { double_quote(key) } else { write_key(key) };
+                format!("{key}: {}", write_node(value, quoted))
+            };
+            let pairs: Vec<String> = entries.iter().map(|entry| pair(&entry.key, &entry.value)).collect();
+            format!("{{{}}}", pairs.join(", "))
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Fetching one commit over HTTP into a bare shallow repository.
+//!
+//! Two requests: the handshake, and one `fetch` of protocol version 2 that names the wanted commit by
+//! its id, and what is there already, so that only new objects travel. References are never listed:
+//! a large repository has tens of thousands of them.
+
+use std::io::{self, BufRead, Read};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+use gix::ObjectId;
+use gix::odb::pack;
+use gix::protocol::fetch::{Arguments, Context, Negotiate, Options, Response, Shallow, Tags, negotiate};
+use gix::protocol::transport::client::TransportWithoutIO as _;
+use gix::protocol::transport::client::blocking_io::http;
+use gix::protocol::transport::{Protocol, Service};
+use secrecy::{ExposeSecret as _, SecretString};
+
+use super::explain;
+use super::mirror::MirrorLimits;
+
+/// A server that says nothing for that long is given up.
+const STALLED: Duration = Duration::from_secs(60);
+
+/// Why a commit was not fetched.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum FetchFailure {
+    /// The remote does not answer, or refuses the token.
+    #[error("{0}")]
+    Remote(String),
+    /// The remote knows no such commit.
+    #[error("the remote has no such commit")]
+    NoSuchCommit,
+    /// The transfer broke off, or what arrived does not fit to what is here: the mirror may be damaged.
+    #[error("{0}")]
+    Transfer(String),
+    /// A limit was reached.
+    #[error("{0}")]
+    Limit(String),
+}
+
+/// What to fetch, from where, into what.
+pub(super) struct Fetch<'a> {
+    pub(super) repository: &'a gix::Repository,
+    pub(super) url: &'a str,
+    pub(super) token: &'a SecretString,
+    pub(super) commit: ObjectId,
+    /// Commits that are here with all their content.
+    pub(super) haves: Vec<ObjectId>,
+    pub(super) limits: &'a MirrorLimits,
+}
+
+/// What was received.
+#[derive(Debug)]
+pub(super) struct Received {
+    pub(super) objects: u32,
+    /// The marker that protects the new pack until a reference names its commit.
+    pub(super) keep: Option<PathBuf>,
+}
+
+impl Fetch<'_> {
+    /// Fetches the commit and its content, without its history.
+    pub(super) fn run(self) -> Result<Received, FetchFailure> {
+        let packs = self.repository.objects.store_ref().path().join("pack");
+        let mut exceeded = None;
+        let result = self.transfer(&packs, &mut exceeded);
+        match exceeded {
+            Some(limit) => Err(FetchFailure::Limit(limit)),
+            None => result,
+        }
+    }
+
+    fn transfer(&self, packs: &Path, exceeded: &mut Option<String>) -> Result<Received, FetchFailure> {
+        let remote = |error: gix::Error| FetchFailure::Remote(explain(&error));
+        let url = gix::url::parse(self.url).map_err(remote)?;
+        let mut transport = http::connect::<http::reqwest::Remote>(url, Protocol::V2, false);
+        transport.configure(&http_options(self.token)).map_err(remote)?;
+        let mut handshake = gix::protocol::handshake(
+            &mut transport,
+            Service::UploadPack,
+            // Asked after a 401: the token was sent already and there is no other.
+            |_| Err(gix::Error::from_error(gix::error::message("the token is refused"))),
+            Vec::new(),
+            &mut gix::progress::Discard,
+        )
+        .map_err(remote)?;
+        let deadline = Instant::now() + self.limits.fetch_timeout;
+        let mut negotiation = Negotiation { commit: self.commit, haves: &self.haves };
+        let mut received = Received { objects: 0, keep: None };
+        gix::protocol::fetch(
+            &mut negotiation,
+            |pack, progress, interrupt| {
+                let mut pack = Bounded { pack, taken: 0, deadline, limits: self.limits, exceeded };
+                let written = pack::Bundle::write_to_directory(
+                    &mut pack,
+                    Some(packs),
+                    progress,
+                    interrupt,
+                    Some(&self.repository.objects),
+                    self.repository.object_hash(),
+                    pack::bundle::write::Options::default(),
+                )?;
+                received = Received { objects: written.index.num_objects, keep: written.keep_path };
+                Ok(true)
+            },
+            gix::progress::Discard,
+            &AtomicBool::new(false),
+            Context {
+                handshake: &mut handshake,
+                transport: &mut transport,
+                user_agent: ("agent", Some(concat!("capstan/", env!("CARGO_PKG_VERSION")).to_owned())),
+                trace_packetlines: false,
+            },
+            Options {
+                shallow_file: self
+                    .repository
+                    .shallow_file()
+                    .map_err(|error| FetchFailure::Transfer(explain(&error)))?,
+                shallow: &Shallow::DepthAtRemote(std::num::NonZeroU32::MIN),
+                tags: Tags::None,
+                reject_shallow_remote: false,
+            },
+        )
+        .map_err(|error| {
+            let reason = explain(&error);
+            // Git has no code for it, only these words (upload-pack.c); GitHub uses them too.
+            if reason.contains("not our ref") || reason.contains("unknown object") {
+                FetchFailure::NoSuchCommit
+            } else {
+                FetchFailure::Transfer(reason)
+            }
+        })?;
+        Ok(received)
+    }
+}
+
+fn http_options(token: &SecretString) -> http::Options {
+    let credentials = format!("x-access-token:{}", token.expose_secret());
+    let credentials = base64::engine::general_purpose::STANDARD.encode(credentials);
+    let client = http::reqwest::Options {
+        configure_client: Some(Box::new(|client| Ok(client.timeout(STALLED)))),
+        configure_request: None,
+    };
+    http::Options {
+        // In memory only. Such a header also makes the transport refuse redirects, so that the token
+        // goes nowhere else.
+        extra_headers: vec![format!("Authorization: Basic {credentials}")],
+        backend: Some(std::sync::Arc::new(std::sync::Mutex::new(client))),
+        user_agent: Some(concat!("git/capstan-", env!("CARGO_PKG_VERSION")).to_owned()),
+        ..http::Options::default()
+    }
+}
+
+/// The whole negotiation in one round: what is wanted and what is here are both known beforehand.
+struct Negotiation<'a> {
+    commit: ObjectId,
+    haves: &'a [ObjectId],
+}
+
+impl Negotiate for Negotiation<'_> {
+    fn mark_complete_and_common_ref(&mut self) -> Result<negotiate::Action, gix::Error> {
+        Ok(negotiate::Action::MustNegotiate { remote_ref_target_known: vec![false] })
+    }
+
+    fn add_wants(&mut self, arguments: &mut Arguments, _: &[bool]) -> bool {
+        arguments.want(self.commit);
+        true
+    }
+
+    fn one_round(
+        &mut self,
+        _: &mut negotiate::one_round::State,
+        arguments: &mut Arguments,
+        _: Option<&Response>,
+    ) -> Result<(negotiate::Round, bool), gix::Error> {
+        for have in self.haves {
+            arguments.have(have);
+        }
+        let round = negotiate::Round {
+            haves_sent: self.haves.len(),
+            in_vain: 0,
+            haves_to_send: self.haves.len(),
+            previous_response_had_at_least_one_in_common: false,
+        };
+        Ok((round, true))
+    }
+}
+
+/// A pack on its way, which ends with an error where it takes too long or brings too much.
+struct Bounded<'a> {
+    pack: &'a mut dyn BufRead,
+    taken: u64,
+    deadline: Instant,
+    limits: &'a MirrorLimits,
+    exceeded: &'a mut Option<String>,
+}
+
+impl Bounded<'_> {
+    fn check(&mut self) -> io::Result<()> {
+        let limit = if Instant::now() > self.deadline {
+            format!("the fetch took longer than {} s", self.limits.fetch_timeout.as_secs())
+        } else if self.taken > self.limits.fetch_bytes {
+            format!("the fetch brought more than {} bytes", self.limits.fetch_bytes)
+        } else {
+            return Ok(());
+        };
+        *self.exceeded = Some(limit);
+        Err(io::Error::other("a limit was reached"))
+    }
+}
+
+impl Read for Bounded<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.check()?;
+        let count = self.pack.read(buffer)?;
+        self.taken += count as u64;
+        Ok(count)
+    }
+}
+
+impl BufRead for Bounded<'_> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.check()?;
+        self.pack.fill_buf()
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.taken += count as u64;
+        self.pack.consume(count);
+    }
+}
+
+/// Bytes in the files of a folder (not of folders in it).
+pub(super) fn folder_bytes(folder: &Path) -> u64 {
+    let Ok(entries) = std::fs::read_dir(folder) else { return 0 };
+    entries.flatten().filter_map(|entry| entry.metadata().ok()).map(|metadata| metadata.len()).sum()
+}

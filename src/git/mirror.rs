@@ -1,0 +1,427 @@
+//! Bare shallow mirrors, one a repository, `<state>/mirrors/<repository id>.git`.
+//!
+//! *Expected flow*: a commit that is here is read; one that is not is fetched alone, without its
+//! history, and only what is new of it travels. Its reference `refs/capstan/<commit>` is made last: a
+//! commit counts as here when that reference is, so a fetch that was killed leaves only leftovers,
+//! which the next one clears away. *Guarantees*: one fetch a mirror at a time, between processes too;
+//! the token is never on disk. A mirror that cannot be read, or that grew many packs, is made anew
+//! beside the old one and takes its place when its commit has arrived.
+
+use std::collections::HashMap;
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use capstan_domain::tree::{CommitId, RepoPath, Tree, TreeId};
+use gix::ObjectId;
+use gix::refs::transaction::PreviousValue;
+use secrecy::SecretString;
+
+use super::commit_tree::CommitTree;
+use super::explain;
+use super::fetch::{Fetch, FetchFailure, folder_bytes};
+use super::objects::{Objects, object_id};
+use super::trailers::read_trailers;
+use crate::app::ports::{Mirror, MirrorError, Repository, Snapshot};
+
+/// Where the references of fetched commits stand.
+const REFERENCES: &str = "refs/capstan/";
+
+/// Bounds of what a mirror may cost.
+#[derive(Debug, Clone)]
+pub struct MirrorLimits {
+    /// How long one fetch may take.
+    pub fetch_timeout: Duration,
+    /// How many bytes one fetch may bring.
+    pub fetch_bytes: u64,
+    /// A mirror with more packs is made anew: each fetch adds one.
+    pub packs: usize,
+    /// A mirror that takes more bytes is made anew.
+    pub mirror_bytes: u64,
+}
+
+impl Default for MirrorLimits {
+    fn default() -> Self {
+        Self {
+            fetch_timeout: Duration::from_secs(300),
+            fetch_bytes: 2 << 30,
+            packs: 64,
+            mirror_bytes: 4 << 30,
+        }
+    }
+}
+
+/// All mirrors of a state directory.
+pub struct Mirrors {
+    shelf: Arc<Shelf>,
+}
+
+struct Shelf {
+    folder: PathBuf,
+    limits: MirrorLimits,
+    places: Mutex<HashMap<u64, Arc<Place>>>,
+}
+
+/// One mirror's place: its folder, and who may change it.
+struct Place {
+    folder: PathBuf,
+    lock_file: PathBuf,
+    /// Held during a whole fetch; readers of what is here do not wait for it.
+    writing: Mutex<()>,
+    open: Mutex<Option<Arc<Objects>>>,
+}
+
+impl std::fmt::Debug for Mirrors {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Mirrors").field("folder", &self.shelf.folder).finish_non_exhaustive()
+    }
+}
+
+impl Mirrors {
+    /// The mirrors in `<state>/mirrors`, which is made where it is missing.
+    pub fn open(state: &Path, limits: MirrorLimits) -> Result<Self, MirrorError> {
+        let folder = state.join("mirrors");
+        fs::create_dir_all(&folder).map_err(|error| disk(&folder, error))?;
+        Ok(Self { shelf: Arc::new(Shelf { folder, limits, places: Mutex::default() }) })
+    }
+}
+
+#[async_trait]
+impl Mirror for Mirrors {
+    async fn snapshot(
+        &self,
+        repository: &Repository,
+        token: &SecretString,
+        commit: &CommitId,
+    ) -> Result<Snapshot, MirrorError> {
+        let shelf = Arc::clone(&self.shelf);
+        let (id, url) = (repository.id, repository.clone_url.clone());
+        let (token, commit) = (token.clone(), commit.clone());
+        run_blocking(&self.shelf.folder, move || {
+            shelf.place(id).snapshot(&shelf.limits, &url, &token, &commit)
+        })
+        .await
+    }
+
+    async fn folder(
+        &self,
+        repository: &Repository,
+        tree: &TreeId,
+    ) -> Result<Option<Arc<dyn Tree>>, MirrorError> {
+        let shelf = Arc::clone(&self.shelf);
+        let (id, tree) = (repository.id, tree.clone());
+        run_blocking(&self.shelf.folder, move || Ok(shelf.place(id).folder_by_tree(&tree))).await
+    }
+}
+
+async fn run_blocking<T: Send + 'static>(
+    folder: &Path,
+    work: impl FnOnce() -> Result<T, MirrorError> + Send + 'static,
+) -> Result<T, MirrorError> {
+    let span = tracing::Span::current();
+    match tokio::task::spawn_blocking(move || span.in_scope(work)).await {
+        Ok(result) => result,
+        Err(error) => Err(disk(folder, error)),
+    }
+}
+
+fn disk(path: &Path, reason: impl std::fmt::Display) -> MirrorError {
+    MirrorError::Disk { path: path.display().to_string(), reason: reason.to_string() }
+}
+
+impl Shelf {
+    fn place(&self, repository: u64) -> Arc<Place> {
+        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = places.entry(repository).or_insert_with(|| {
+            Arc::new(Place {
+                folder: self.folder.join(format!("{repository}.git")),
+                lock_file: self.folder.join(format!("{repository}.lock")),
+                writing: Mutex::default(),
+                open: Mutex::default(),
+            })
+        });
+        Arc::clone(place)
+    }
+}
+
+impl Place {
+    fn snapshot(
+        &self,
+        limits: &MirrorLimits,
+        url: &str,
+        token: &SecretString,
+        commit: &CommitId,
+    ) -> Result<Snapshot, MirrorError> {
+        if let Some(snapshot) = self.read(commit) {
+            return Ok(snapshot);
+        }
+        check_url(url)?;
+        let _alone = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _locked = lock(&self.lock_file, limits.fetch_timeout)?;
+        if let Some(snapshot) = self.read(commit) {
+            return Ok(snapshot);
+        }
+        let id = object_id(commit.as_str())
+            .ok_or_else(|| MirrorError::NoSuchCommit { url: url.to_owned(), commit: commit.clone() })?;
+        let fetch = |repository: &gix::Repository| fetch_into(repository, url, token, id, limits);
+        if let Some(objects) = self.open().filter(|objects| !self.is_worn(objects, limits)) {
+            clear_leftovers(&self.folder);
+            match objects.with(fetch) {
+                Ok(()) => {
+                    if let Some(snapshot) = self.read(commit) {
+                        return Ok(snapshot);
+                    }
+                    tracing::warn!(mirror = %self.folder.display(), "the mirror is damaged and is made anew");
+                }
+                Err(FetchFailure::Transfer(reason)) => {
+                    tracing::warn!(mirror = %self.folder.display(), reason, "a fetch failed; trying in a new mirror");
+                }
+                Err(failure) => return Err(explain_failure(failure, url, commit)),
+            }
+        }
+        self.make_anew(fetch).map_err(|failure| match failure {
+            Renewal::Fetch(failure) => explain_failure(failure, url, commit),
+            Renewal::Disk(reason) => disk(&self.folder, reason),
+        })?;
+        self.read(commit)
+            .ok_or_else(|| disk(&self.folder, format!("commit {commit} was fetched and cannot be read")))
+    }
+
+    /// A snapshot of a commit that is here.
+    fn read(&self, commit: &CommitId) -> Option<Snapshot> {
+        let objects = self.open()?;
+        if objects.is_damaged() {
+            return None;
+        }
+        let (root, parents, trailers) = objects.with(|repository| {
+            repository.try_find_reference(&format!("{REFERENCES}{commit}")).ok()??;
+            let found = repository.find_commit(object_id(commit.as_str())?).ok()?;
+            let root = found.tree_id().ok()?.detach();
+            let parents = found.parent_ids().map(gix::Id::detach).collect::<Vec<_>>();
+            Some((root, parents, read_trailers(found.message_raw_sloppy())))
+        })?;
+        let tree = match CommitTree::list(Arc::clone(&objects), root) {
+            Ok(Some(tree)) => tree,
+            Ok(None) => return None,
+            Err(reason) => {
+                tracing::warn!(mirror = %self.folder.display(), reason, "a commit cannot be read");
+                return None;
+            }
+        };
+        Some(Snapshot {
+            commit: commit.clone(),
+            root: tree.folder_id(&RepoPath::root())?,
+            parents: parents.iter().filter_map(|id| CommitId::parse(&id.to_string()).ok()).collect(),
+            trailers,
+            tree: Arc::new(tree),
+        })
+    }
+
+    fn folder_by_tree(&self, tree: &TreeId) -> Option<Arc<dyn Tree>> {
+        let tree = CommitTree::list(self.open()?, object_id(tree.as_str())?).ok()??;
+        Some(Arc::new(tree))
+    }
+
+    /// The mirror on disk, if there is one that opens.
+    fn open(&self) -> Option<Arc<Objects>> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if open.is_none() && self.folder.exists() {
+            match open_isolated(&self.folder) {
+                Ok(repository) => *open = Some(Objects::new(repository)),
+                Err(error) => {
+                    tracing::warn!(mirror = %self.folder.display(), error = %explain(&error), "a mirror does not open");
+                }
+            }
+        }
+        open.clone()
+    }
+
+    /// Damaged, or grown beyond its limits while nobody reads it.
+    fn is_worn(&self, objects: &Arc<Objects>, limits: &MirrorLimits) -> bool {
+        let packs = self.folder.join("objects/pack");
+        let count = fs::read_dir(&packs).map_or(0, |entries| {
+            entries
+                .flatten()
+                .filter(|entry| entry.path().extension().is_some_and(|kind| kind == "pack"))
+                .count()
+        });
+        let grown = count > limits.packs || folder_bytes(&packs) > limits.mirror_bytes;
+        // One for the place, one for the caller: a snapshot in use would lose its files.
+        objects.is_damaged() || (grown && Arc::strong_count(objects) <= 2)
+    }
+
+    /// Makes a new mirror beside the old one, fetches into it, and lets it take the old one's place.
+    fn make_anew(
+        &self,
+        fetch: impl FnOnce(&gix::Repository) -> Result<(), FetchFailure>,
+    ) -> Result<(), Renewal> {
+        let (new, old) = (self.folder.with_extension("git.new"), self.folder.with_extension("git.old"));
+        remove(&new)?;
+        remove(&old)?;
+        let repository = gix::ThreadSafeRepository::init_opts(
+            &new,
+            gix::create::Kind::Bare,
+            gix::create::Options::default(),
+            gix::open::Options::isolated(),
+        )
+        .map_err(|error| Renewal::Disk(explain(&error)))?
+        .to_thread_local();
+        if let Err(failure) = fetch(&repository) {
+            drop(repository);
+            remove(&new)?;
+            return Err(Renewal::Fetch(failure));
+        }
+        drop(repository);
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let io = |error: io::Error| Renewal::Disk(error.to_string());
+        if self.folder.exists() {
+            fs::rename(&self.folder, &old).map_err(io)?;
+        }
+        fs::rename(&new, &self.folder).map_err(io)?;
+        *open = None;
+        drop(open);
+        remove(&old)
+    }
+}
+
+/// Why a new mirror could not be made.
+enum Renewal {
+    Fetch(FetchFailure),
+    Disk(String),
+}
+
+fn remove(folder: &Path) -> Result<(), Renewal> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(Renewal::Disk(format!("{}: {error}", folder.display())))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Opens a mirror blind to the machine's and the user's Git configuration.
+fn open_isolated(folder: &Path) -> Result<gix::ThreadSafeRepository, gix::Error> {
+    gix::open::Options::isolated().open_path_as_is(true).open(folder)
+}
+
+fn fetch_into(
+    repository: &gix::Repository,
+    url: &str,
+    token: &SecretString,
+    commit: ObjectId,
+    limits: &MirrorLimits,
+) -> Result<(), FetchFailure> {
+    let transfer = |error: gix::Error| FetchFailure::Transfer(explain(&error));
+    let begun = Instant::now();
+    let haves = fetched_commits(repository).map_err(transfer)?;
+    let received = Fetch { repository, url, token, commit, haves, limits }.run()?;
+    repository
+        .reference(format!("{REFERENCES}{commit}"), commit, PreviousValue::Any, "fetched")
+        .map_err(transfer)?;
+    if let Some(keep) = received.keep {
+        let _gone = fs::remove_file(keep);
+    }
+    tracing::info!(
+        git.url = url,
+        git.commit = %commit,
+        git.objects = received.objects,
+        duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+        "fetched a commit"
+    );
+    Ok(())
+}
+
+/// The commits that are here with all their content.
+fn fetched_commits(repository: &gix::Repository) -> Result<Vec<ObjectId>, gix::Error> {
+    let mut commits = Vec::new();
+    for reference in repository.references()?.prefixed(REFERENCES)? {
+        if let Some(id) = reference?.try_id() {
+            commits.push(id.detach());
+        }
+    }
+    Ok(commits)
+}
+
+fn explain_failure(failure: FetchFailure, url: &str, commit: &CommitId) -> MirrorError {
+    match failure {
+        FetchFailure::NoSuchCommit => {
+            MirrorError::NoSuchCommit { url: url.to_owned(), commit: commit.clone() }
+        }
+        failure => MirrorError::Fetch { url: url.to_owned(), reason: failure.to_string() },
+    }
+}
+
+/// Refuses URLs that would show the token to the network, or that carry credentials themselves.
+fn check_url(url: &str) -> Result<(), MirrorError> {
+    let refuse =
+        |reason: &str| MirrorError::Fetch { url: without_credentials(url), reason: reason.to_owned() };
+    let parsed = url::Url::parse(url).map_err(|error| refuse(&error.to_string()))?;
+    if !parsed.username().is_empty() || parsed.password().is_some() {
+        return Err(refuse("a clone URL must not carry credentials"));
+    }
+    let loopback = match parsed.host() {
+        Some(url::Host::Ipv4(address)) => address.is_loopback(),
+        Some(url::Host::Ipv6(address)) => address.is_loopback(),
+        Some(url::Host::Domain(name)) => name == "localhost",
+        None => false,
+    };
+    match parsed.scheme() {
+        "https" => Ok(()),
+        "http" if loopback => Ok(()),
+        _ => Err(refuse("only https (and http on this machine) keeps the token secret")),
+    }
+}
+
+fn without_credentials(url: &str) -> String {
+    let unreadable = || "<a clone URL that cannot be read>".to_owned();
+    let Ok(mut parsed) = url::Url::parse(url) else { return unreadable() };
+    match parsed.set_username("").and_then(|()| parsed.set_password(None)) {
+        Ok(()) => parsed.to_string(),
+        Err(()) => unreadable(),
+    }
+}
+
+/// Locks a mirror against other processes; released when dropped, and when the process dies.
+fn lock(path: &Path, patience: Duration) -> Result<File, MirrorError> {
+    let file = File::create(path).map_err(|error| disk(path, error))?;
+    let begun = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) if begun.elapsed() < patience => {
+                std::thread::sleep(Duration::from_millis(50))
+            }
+            Err(TryLockError::WouldBlock) => {
+                return Err(disk(path, "another process has been fetching into this mirror for too long"));
+            }
+            Err(TryLockError::Error(error)) => return Err(disk(path, error)),
+        }
+    }
+}
+
+/// Removes what a killed fetch left behind. Only called by the one who holds the lock.
+fn clear_leftovers(mirror: &Path) {
+    for file in ["shallow.lock", "packed-refs.lock", "HEAD.lock"] {
+        let _none = fs::remove_file(mirror.join(file));
+    }
+    let in_folder = |folder: &str| fs::read_dir(mirror.join(folder)).into_iter().flatten().flatten();
+    for entry in in_folder("refs/capstan") {
+        if entry.path().extension().is_some_and(|kind| kind == "lock") {
+            let _none = fs::remove_file(entry.path());
+        }
+    }
+    for entry in in_folder("objects/pack") {
+        let path = entry.path();
+        let whole = match path.extension().and_then(|kind| kind.to_str()) {
+            Some("pack") => path.with_extension("idx").exists(),
+            Some("idx") => path.with_extension("pack").exists(),
+            _ => false,
+        };
+        if !whole {
+            let _none = fs::remove_file(path);
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! `GET /`: the fleet at a glance. Works without JavaScript, and shows nothing that is secret.
+
+use askama::Template;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
+use axum::response::{Html, IntoResponse, Response};
+use jiff::Timestamp;
+use url::Url;
+
+use super::Shared;
+use super::answer::Refusal;
+use crate::app::ports::{Fleet, FleetCluster, FleetJob, FleetRepository, JobState};
+
+/// Styles stand in the page itself and are allowed by their hash; everything else is forbidden.
+const STYLE: &str = include_str!("fleet.css");
+
+#[derive(Template)]
+#[template(
+    ext = "html",
+    source = r#"<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Capstan: the fleet</title>
+<style>{{ style|safe }}</style>
+</head>
+<body>
+<header>
+  <h1>The fleet</h1>
+  <p class="quiet">Capstan {{ version }}, {{ now }}</p>
+  {% if !tally.is_empty() %}
+  <ul class="tally">
+    {% for (state, count) in tally %}<li class="state-{{ state }}"><b>{{ count }}</b> {{ state }}</li>{% endfor %}
+  </ul>
+  {% endif %}
+</header>
+<main>
+{% if !troubled.is_empty() %}
+<section class="trouble" aria-labelledby="trouble">
+  <h2 id="trouble">Needs a look</h2>
+  <ul>
+    {% for repository in troubled %}
+    <li><a href="{{ repository.url }}">{{ repository.name }}</a>: {{ repository.job }}.
+      {% if let Some(trouble) = repository.trouble %}<br><span class="reason">{{ trouble }}</span>{% endif %}</li>
+    {% endfor %}
+  </ul>
+</section>
+{% endif %}
+{% if repositories.is_empty() %}
+<p>Capstan knows no repository yet. Install its GitHub App on one; it appears here within a few minutes.</p>
+{% endif %}
+{% for repository in repositories %}
+<section>
+  <h2><a href="{{ repository.url }}">{{ repository.name }}</a> <span class="badge state-{{ repository.state }}">{{ repository.state }}</span></h2>
+  <p class="quiet">{{ repository.job }}.{% if let Some(source) = repository.source %} Offering <b>{{ source }}</b>.{% endif %}</p>
+  {% if repository.clusters.is_empty() %}
+  <p>No cluster is being offered anything.</p>
+  {% else %}
+  <div class="scroll">
+  <table>
+    <thead><tr><th scope="col">Cluster</th><th scope="col">State</th><th scope="col">Proposal</th><th scope="col">Why</th></tr></thead>
+    <tbody>
+      {% for cluster in repository.clusters %}
+      <tr>
+        <th scope="row"><a href="{{ cluster.url }}">{{ cluster.id }}</a></th>
+        <td><span class="badge state-{{ cluster.state }}">{{ cluster.state }}</span></td>
+        <td>{% if let Some((number, url)) = cluster.proposal %}<a href="{{ url }}">#{{ number }}</a> {{ cluster.offered }}{% endif %}</td>
+        <td>{{ cluster.reason }}</td>
+      </tr>
+      {% endfor %}
+    </tbody>
+  </table>
+  </div>
+  {% endif %}
+</section>
+{% endfor %}
+</main>
+</body>
+</html>"#
+)]
+struct Page<'a> {
+    style: &'static str,
+    version: &'static str,
+    now: String,
+    tally: Vec<(&'a str, usize)>,
+    troubled: Vec<&'a Repository<'a>>,
+    repositories: &'a [Repository<'a>],
+}
+
+struct Repository<'a> {
+    name: &'a str,
+    url: String,
+    state: &'static str,
+    job: String,
+    trouble: Option<&'a str>,
+    source: Option<&'a str>,
+    clusters: Vec<Cluster<'a>>,
+}
+
+struct Cluster<'a> {
+    id: &'a str,
+    url: String,
+    state: &'a str,
+    reason: &'a str,
+    offered: &'a str,
+    proposal: Option<(u64, String)>,
+}
+
+pub(super) async fn show(State(shared): State<Shared>) -> Response {
+    let unavailable = |why: &dyn std::fmt::Display| {
+        Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "The fleet cannot be shown now")
+            .because(why)
+            .into_response()
+    };
+    let fleet = match shared.fleet.fleet().await {
+        Ok(fleet) => fleet,
+        Err(error) => return unavailable(&error),
+    };
+    match render(&fleet, &shared.web_url, shared.clock.now()) {
+        Ok(page) => {
+            let policy = format!(
+                "default-src 'none'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'; \
+                 frame-ancestors 'none'",
+                style_hash()
+            );
+            let headers = [
+                (CONTENT_SECURITY_POLICY, policy.as_str()),
+                (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+                (X_FRAME_OPTIONS, "DENY"),
+                (REFERRER_POLICY, "no-referrer"),
+                (CACHE_CONTROL, "no-store"),
+            ];
+            (headers, Html(page)).into_response()
+        }
+        Err(error) => unavailable(&error),
+    }
+}
+
+fn style_hash() -> String {
+    use base64::Engine;
+    let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, STYLE.as_bytes());
+    base64::engine::general_purpose::STANDARD.encode(digest)
+}
+
+fn render(fleet: &Fleet, web_url: &Url, now: Timestamp) -> Result<String, askama::Error> {
+    let repositories: Vec<Repository<'_>> =
+        fleet.repositories.iter().map(|repository| describe(repository, web_url)).collect();
+    let page = Page {
+        style: STYLE,
+        version: env!("CARGO_PKG_VERSION"),
+        now: minute(now),
+        tally: tally(fleet),
+        troubled: repositories.iter().filter(|repository| repository.trouble.is_some()).collect(),
+        repositories: &repositories,
+    };
+    page.render()
+}
+
+fn describe<'a>(repository: &'a FleetRepository, web_url: &Url) -> Repository<'a> {
+    let url = format!("{}/{}", web_url.as_str().trim_end_matches('/'), repository.name);
+    let cluster = |cluster: &'a FleetCluster| Cluster {
+        id: &cluster.cluster,
+        url: format!("{url}/tree/HEAD/{}", cluster.cluster),
+        state: &cluster.state,
+        reason: &cluster.reason,
+        offered: cluster.offered.as_deref().unwrap_or_default(),
+        proposal: cluster.pull_request.map(|number| (number, format!("{url}/pull/{number}"))),
+    };
+    Repository {
+        name: &repository.name,
+        state: repository.job.state.as_str(),
+        job: describe_job(&repository.job),
+        trouble: repository.job.reason.as_deref(),
+        source: repository.source.as_deref(),
+        clusters: repository.clusters.iter().map(cluster).collect(),
+        url,
+    }
+}
+
+fn describe_job(job: &FleetJob) -> String {
+    let last = job.finished_at.map_or_else(|| "never yet".to_owned(), minute);
+    match job.state {
+        JobState::Idle => format!("up to date, last looked at {last}"),
+        JobState::Running => "being looked at now".to_owned(),
+        JobState::Queued if job.attempts > 0 => {
+            format!(
+                "failed {} times, tried again at {}; last success: {last}",
+                job.attempts,
+                minute(job.not_before)
+            )
+        }
+        JobState::Queued => format!("waits its turn; last looked at: {last}"),
+        JobState::Dead => format!(
+            "given up after {} failures, until something new happens in the repository; last success: {last}",
+            job.attempts
+        ),
+    }
+}
+
+/// How many clusters are in which state, most first.
+fn tally(fleet: &Fleet) -> Vec<(&str, usize)> {
+    let mut tally: Vec<(&str, usize)> = Vec::new();
+    for cluster in fleet.repositories.iter().flat_map(|repository| &repository.clusters) {
+        match tally.iter_mut().find(|(state, _)| *state == cluster.state) {
+            Some((_, count)) => *count += 1,
+            None => tally.push((&cluster.state, 1)),
+        }
+    }
+    tally.sort_by_key(|&(state, count)| (std::cmp::Reverse(count), state));
+    tally
+}
+
+/// `2026-11-21 13:05 UTC`
+fn minute(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%d %H:%M UTC").to_string()
+}
