@@ -4,4 +4,7 @@
 //! database's own words gets past [`ports`].
 
 pub mod intake;
+pub mod planner;
 pub mod ports;
+pub mod sync;
+pub mod worker;

@@ -34,10 +34,7 @@ impl Run<'_> {
     }
 
     /// The source that a commit's trailers name, where the commit can still be had.
-    pub(super) async fn source_of_commit(
-        &self,
-        commit: &CommitId,
-    ) -> Result<Option<SourceState>, SyncError> {
+    pub(super) async fn source_of_commit(&self, commit: &CommitId) -> Result<Option<SourceState>, SyncError> {
         let Some(snapshot) = self.snapshot(commit).await? else { return Ok(None) };
         Ok(snapshot.trailers.source.as_deref().and_then(SourceState::parse))
     }
@@ -51,7 +48,8 @@ impl Run<'_> {
     }
 
     async fn read_commit(&self, commit: &CommitId, bases: &[&CommitId]) -> Result<Head, SyncError> {
-        let none = Head { commit: commit.clone(), source: None, plan: None, parents: vec![], first_parent: None };
+        let none =
+            Head { commit: commit.clone(), source: None, plan: None, parents: vec![], first_parent: None };
         let Some(snapshot) = self.snapshot(commit).await? else { return Ok(none) };
         let mut parents = Vec::new();
         // An octopus is nobody's clean merge: its parents need not be fetched.

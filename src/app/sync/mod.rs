@@ -31,7 +31,7 @@ use capstan_domain::upgrade::Upgrade;
 use jiff::civil::Date;
 
 use self::facts::{GitHubFacts, load};
-use self::proposals::Outcome;
+use self::proposals::{Outcome, Wrote};
 use super::planner::{OpenFleet, Planner};
 use super::ports::{
     Clock, CodeHost, CodeHostError, Hints, Mirror, MirrorError, Records, RecordsError, Repository,
@@ -110,10 +110,13 @@ struct Run<'a> {
     ports: &'a Ports,
     repository: &'a Repository,
     hints: &'a Hints,
+    /// The day in UTC: what holds are judged by.
     today: Date,
     facts: GitHubFacts,
     /// Whether GitHub, or somebody else, needs another look soon.
     again: Option<Duration>,
+    /// What went wrong with one cluster or pull request alone: reported once the others are done.
+    failure: Option<SyncError>,
 }
 
 /// The upgrades of all clusters at the tip of the base branch.
@@ -137,18 +140,21 @@ pub async fn sync_repository(
         return Ok(Synced::Done);
     }
     let today = ports.clock.now().to_zoned(jiff::tz::TimeZone::UTC).date();
-    let mut run = Run { ports, repository, hints, today, facts, again: None };
+    let mut run = Run { ports, repository, hints, today, facts, again: None, failure: None };
     match ports.planner.open(run.facts.base.tree.clone(), today) {
         Ok(fleet) => run.with_settings(fleet).await?,
         Err(problem) => run.without_settings(&problem).await?,
     }
-    Ok(run.again.map_or(Synced::Done, Synced::Again))
+    match run.failure {
+        Some(error) => Err(error),
+        None => Ok(run.again.map_or(Synced::Done, Synced::Again)),
+    }
 }
 
 impl Run<'_> {
     async fn with_settings(&mut self, mut fleet: Box<dyn OpenFleet>) -> Result<(), SyncError> {
         let settings = fleet.settings().clone();
-        let commands = self.unanswered_commands(settings.commands.prefix.as_str()).await?;
+        let commands = self.unanswered_commands(&settings.commands.prefix).await?;
         for id in fleet.missing_trees() {
             if let Some(tree) = self.old_release(&id).await? {
                 fleet.provide_tree(id, tree);
@@ -163,7 +169,7 @@ impl Run<'_> {
         .await?;
 
         let outcome = self.bring_proposals_up(&settings, &scopes, &plans, &commands).await?;
-        if outcome.wrote_pull_requests {
+        if outcome.wrote == Wrote::PullRequests {
             self.facts.open = self.ports.host.open_pull_requests(self.repository).await?;
         }
         self.report_checks(&settings, &scopes, &outcome).await?;

@@ -12,6 +12,7 @@ use capstan_domain::proposal::{
 };
 use capstan_domain::report::{Block, ClosedBy};
 use capstan_domain::settings::{Mode, RepositorySettings};
+use capstan_domain::tree::CommitId;
 
 use super::publish::{Intent, Published};
 use super::{Plans, Run, SyncError, answers::Request};
@@ -82,7 +83,8 @@ impl Run<'_> {
         for cluster in turn {
             let Some(decided) = decided.get(&cluster) else { continue };
             let state = if settings.mode == Mode::Observe && !matches!(decided.action, Action::Leave(_)) {
-                let why = "The settings say `mode: observe`: no branch or pull request is written.".to_owned();
+                let why =
+                    "The settings say `mode: observe`: no branch or pull request is written.".to_owned();
                 ClusterState { word: "observed", why }
             } else {
                 self.carry_out(settings, scopes, plans, &cluster, decided, &mut outcome).await?
@@ -123,8 +125,8 @@ impl Run<'_> {
             pulls: self.pull_facts(cluster, pulls).await?,
             command,
         };
-        let undecided = matches!(wanted, Wanted::Offer(_)) || decide(&facts) != decide_without(&facts);
-        if undecided || !pulls.is_empty() {
+        let open = pulls.iter().any(|pull| pull.state == PullRequestState::Open);
+        if open || matches!(wanted, Wanted::Offer(_)) {
             facts.branch = self.branch_facts(cluster, &branch, pulls).await?;
         }
         let mut action = decide(&facts);
@@ -132,7 +134,7 @@ impl Run<'_> {
             return Ok(action);
         };
         let keeps = matches!(action, Action::Update { branch: BranchStep::Keep, .. });
-        if keeps && open.base != self.facts.base.commit {
+        if keeps && !self.stands_on_tip(&open.head).await? {
             let now = self.ports.host.pull_request(self.repository, open.number).await?;
             if now.mergeable == Some(false) {
                 set_state(&mut facts, open.number, Reviewed::Not, Mergeable::Conflicts);
@@ -166,11 +168,13 @@ impl Run<'_> {
         Ok(action)
     }
 
-    async fn pull_facts(
-        &self,
-        cluster: &ClusterId,
-        pulls: &[PullRequest],
-    ) -> Result<Vec<Pull>, SyncError> {
+    /// Whether a head needs no merge: what it conflicts with cannot be.
+    async fn stands_on_tip(&self, head: &CommitId) -> Result<bool, SyncError> {
+        let head = self.snapshot(head).await?;
+        Ok(head.is_some_and(|head| head.parents.contains(&self.facts.base.commit)))
+    }
+
+    async fn pull_facts(&self, cluster: &ClusterId, pulls: &[PullRequest]) -> Result<Vec<Pull>, SyncError> {
         let mut facts = Vec::new();
         for (index, pull) in pulls.iter().enumerate() {
             let block = Block::read(&pull.body, &self.ports.key, self.repository.id, cluster.as_str());
@@ -179,12 +183,12 @@ impl Run<'_> {
                     PullState::Open { reviewed: Reviewed::Not, mergeable: Mergeable::PerhapsYes }
                 }
                 PullRequestState::Merged => PullState::Merged,
-                PullRequestState::Closed => PullState::Closed(
-                    match block.as_ref().and_then(|block| block.closed_by) {
+                PullRequestState::Closed => {
+                    PullState::Closed(match block.as_ref().and_then(|block| block.closed_by) {
                         Some(ClosedBy::Capstan) => Closer::Capstan,
                         None => Closer::Person,
-                    },
-                ),
+                    })
+                }
             };
             let mut source = block.map(|block| block.source);
             if source.is_none() && index == 0 && pull.state != PullRequestState::Open {
@@ -268,7 +272,9 @@ impl Run<'_> {
             command_prefix: settings.commands.prefix.as_str(),
         };
         match self.publish(&intent).await {
-            Ok(published) => self.published(cluster, offer, upgrade.findings.clone(), published, outcome).await,
+            Ok(published) => {
+                self.published(cluster, offer, upgrade.findings.clone(), published, outcome).await
+            }
             // One cluster's trouble is not its neighbours': the run goes on, and fails at its end.
             Err(error @ (SyncError::Outside(_) | SyncError::Host(CodeHostError::Unexpected { .. }))) => {
                 tracing::error!(repository = %self.repository.name, %cluster, error = %error, "the proposal could not be published");
@@ -317,11 +323,6 @@ impl Run<'_> {
     }
 }
 
-/// The decision as if there were no pull requests: where it differs, the branch matters.
-fn decide_without(facts: &Facts) -> Action {
-    decide(&Facts { pulls: Vec::new(), ..facts.clone() })
-}
-
 fn set_state(facts: &mut Facts, number: u64, reviewed: Reviewed, mergeable: Mergeable) {
     for pull in facts.pulls.iter_mut().filter(|pull| pull.number == number) {
         pull.state = PullState::Open { reviewed, mergeable };
@@ -348,7 +349,9 @@ fn leave(standing: &Standing, settings: &RepositorySettings, outcome: &mut Outco
         Standing::Unplannable { pull, why } => {
             ("unplannable", format!("The cluster cannot be planned: {why}"), *pull)
         }
-        Standing::Waits { pull, reviewed, newer } => ("approved", waits(*reviewed, newer.as_ref()), Some(*pull)),
+        Standing::Waits { pull, reviewed, newer } => {
+            ("approved", waits(*reviewed, newer.as_ref()), Some(*pull))
+        }
         Standing::Edited { pull } => (
             "edited",
             format!(
