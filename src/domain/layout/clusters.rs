@@ -7,7 +7,7 @@ use super::sniff::{Sniffed, content, sniff};
 use super::{ClusterFolder, Problem, is_manifest};
 use crate::cluster::ClusterId;
 use crate::settings::{FOLDER_FILE, RepositorySettings};
-use crate::tree::{RepoPath, Tree};
+use crate::tree::{RepoPath, Tree, TreeEntry};
 use crate::version::ReleaseVersion;
 
 /// Every cluster folder; `releases` are the folders that are taken already.
@@ -35,7 +35,7 @@ pub(super) fn find(
                 !cluster.base_files.is_empty()
                     && patterns.iter().any(|pattern| pattern.matches(folder.as_str()))
             }
-            None => has_shape(tree, &cluster, problems),
+            None => has_shape(tree, &cluster, settings, problems),
         };
         if !is_cluster {
             continue;
@@ -106,9 +106,19 @@ fn belongs_to(folder: &RepoPath, cluster: &ClusterFolder, settings: &RepositoryS
     }
 }
 
-fn has_shape(tree: &dyn Tree, cluster: &ClusterFolder, problems: &mut Vec<Problem>) -> bool {
+fn has_shape(
+    tree: &dyn Tree,
+    cluster: &ClusterFolder,
+    settings: &RepositorySettings,
+    problems: &mut Vec<Problem>,
+) -> bool {
     let mut doubts = Vec::new();
-    for entry in cluster.base_files.iter().filter(|entry| is_manifest(&entry.path)) {
+    // With `base: "."` a folder above several clusters holds their files too: its own ones decide.
+    let decides = |entry: &&TreeEntry| {
+        is_manifest(&entry.path)
+            && (!settings.clusters.base.is_here() || entry.path.parent().as_ref() == Some(&cluster.base))
+    };
+    for entry in cluster.base_files.iter().filter(decides) {
         let doubt = match content(tree, entry).map(|bytes| sniff(&bytes)) {
             Ok(Sniffed::Cluster) => return true,
             Ok(Sniffed::Other) => continue,

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use sha2::{Digest, Sha256};
+
 use crate::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 
 /// Files in memory.
@@ -29,6 +31,13 @@ impl Files {
             .collect();
         Self { entries, contents: files.into_iter().map(|(_, bytes)| bytes.into()).collect() }
     }
+
+    /// The same, but the entry at `path` is a link or a submodule.
+    pub(crate) fn with_kind(mut self, path: &str, kind: EntryKind) -> Self {
+        let entry = self.entries.iter_mut().find(|entry| entry.path.as_str() == path).unwrap();
+        entry.kind = kind;
+        self
+    }
 }
 
 impl Tree for Files {
@@ -42,6 +51,13 @@ impl Tree for Files {
     }
 
     fn folder_id(&self, folder: &RepoPath) -> Option<TreeId> {
-        (!self.entries_in(folder).is_empty()).then(|| TreeId::parse(&"0".repeat(40)).unwrap())
+        let files = self.entries_in(folder);
+        let mut hash = Sha256::new();
+        for entry in files {
+            hash.update(entry.path.below(folder).unwrap());
+            hash.update(self.read(entry).unwrap());
+        }
+        let hex: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        (!files.is_empty()).then(|| TreeId::parse(&hex).unwrap())
     }
 }

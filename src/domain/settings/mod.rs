@@ -17,6 +17,8 @@ mod read;
 mod record;
 mod repository;
 mod schema;
+#[cfg(test)]
+mod tests;
 
 pub use cluster::{ClusterSettings, Deletion, Hold, OverlaySettings, ReleaseSettings, Tombstone};
 pub use effective::{ClaimedTwice, EffectiveSettings};
