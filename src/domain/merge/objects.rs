@@ -12,8 +12,8 @@ use super::prepared::{remove, substitution};
 use super::source::{Piece, Shape, Source};
 use super::variables::{Bindings, Substitution};
 use crate::object::{FieldPath, ObjectId, Step};
-use crate::tree::RepoPath;
 use crate::settings::{FieldOwner, FieldRule};
+use crate::tree::RepoPath;
 use crate::yaml::{Node, NodeKind};
 
 /// What the merge of one cluster comes to, before the step group and the settings decide conflicts.
@@ -141,7 +141,9 @@ impl<'a> Work<'_, 'a> {
                     candidates: candidates.iter().map(name).collect(),
                 };
                 // The same piece of both releases is said once, of the new one.
-                out.ambiguous.retain(|known: &Ambiguity| known.piece != ambiguity.piece || known.candidates != ambiguity.candidates);
+                out.ambiguous.retain(|known: &Ambiguity| {
+                    known.piece != ambiguity.piece || known.candidates != ambiguity.candidates
+                });
                 out.ambiguous.push(ambiguity);
             }
         }
@@ -316,7 +318,11 @@ fn describe(piece: &Piece) -> String {
 }
 
 /// How many fields of a source stand in a base, and whether all of them do (U5, `infer`).
-pub(crate) fn fields_that_stand(source: &Source, base: &Base, variables: &BTreeMap<String, String>) -> Option<usize> {
+pub(crate) fn fields_that_stand(
+    source: &Source,
+    base: &Base,
+    variables: &BTreeMap<String, String>,
+) -> Option<usize> {
     let mut bindings = Bindings::new(variables);
     let first = match_source(source, base, &mut bindings);
     bind(&first, base, &mut bindings);

@@ -57,7 +57,11 @@ impl Draft {
 
     /// The texts. A file that cannot be edited as intended is a finding, and nothing of the upgrade
     /// may be written then.
-    pub(super) fn into_files(mut self, base: &Base, base_folder: &RepoPath) -> (Vec<FileChange>, Vec<Finding>) {
+    pub(super) fn into_files(
+        mut self,
+        base: &Base,
+        base_folder: &RepoPath,
+    ) -> (Vec<FileChange>, Vec<Finding>) {
         let gone: Vec<usize> = (0..base.files.len()).filter(|file| self.empties(base, *file)).collect();
         self.edit_kustomization(base, &gone);
         let mut edits: BTreeMap<usize, Vec<DocumentEdit>> = BTreeMap::new();
@@ -71,7 +75,10 @@ impl Draft {
             edits.entry(file).or_default().push(DocumentEdit::RemoveDocument { document });
         }
         for (file, texts) in self.appended {
-            edits.entry(file).or_default().extend(texts.into_iter().map(|text| DocumentEdit::Append { text }));
+            edits
+                .entry(file)
+                .or_default()
+                .extend(texts.into_iter().map(|text| DocumentEdit::Append { text }));
         }
         let (mut files, mut findings) = (Vec::new(), Vec::new());
         for (file, edits) in edits {
@@ -112,7 +119,9 @@ impl Draft {
     /// Where the base has a kustomization, its `resources` follow the files.
     fn edit_kustomization(&mut self, base: &Base, gone: &[usize]) {
         let Some(file) = base.kustomization else { return };
-        let Some(root) = base.files[file].yaml.documents().first().map(|document| &document.root) else { return };
+        let Some(root) = base.files[file].yaml.documents().first().map(|document| &document.root) else {
+            return;
+        };
         let resources = FieldPath::root().key("resources");
         let list = root.get("resources").and_then(Node::as_sequence);
         let items = list.unwrap_or_default();
@@ -152,7 +161,10 @@ pub(super) fn edit_refused(path: &RepoPath, refused: &EditRefused) -> Finding {
     Finding {
         rule: "edit-refused",
         severity: Severity::Error,
-        message: format!("This file is not edited: {}. Make the change by hand, or rewrite this place plainly.", refused.reason),
+        message: format!(
+            "This file is not edited: {}. Make the change by hand, or rewrite this place plainly.",
+            refused.reason
+        ),
         file: Some(path.clone()),
         line: Some(refused.position.line),
         column: Some(refused.position.column),

@@ -4,18 +4,19 @@ use super::draft::Draft;
 use super::instance::instance;
 use super::record::record;
 use super::{
-    Basis, Change, Conflict, FileChange, OldSource, Planned, Reason, Refusal, Request, Side, Upgrade, giantswarm,
+    Basis, Change, Conflict, FileChange, OldSource, Planned, Reason, Refusal, Request, Side, Upgrade,
+    giantswarm,
 };
 use crate::finding::{Finding, Severity};
 use crate::merge::Source;
 use crate::merge::cluster_objects::Base;
 use crate::merge::decision::{Decision, DecisionKind};
+use crate::merge::matching::Matched;
 use crate::merge::objects::{
     MergeInput, MergedObject, NewObject, ObjectConflict, fields_that_stand, merge_cluster,
 };
 use crate::merge::source::read_file;
 use crate::merge::step_group::StepGroup;
-use crate::merge::matching::Matched;
 use crate::object::{FieldPath, ObjectId};
 use crate::settings::{ConflictPolicy, Tombstone};
 use crate::yaml::YamlFile;
@@ -125,7 +126,14 @@ impl Plan<'_> {
             let message = format!(
                 "The release's fragment ({piece}) speaks of no object of this cluster, so it changes nothing here. Put it into a file of the same name as the cluster's, or give it a kind."
             );
-            self.finding("unmatched-fragment", Severity::Warning, message, (file.clone(), *line, 1), None, None);
+            self.finding(
+                "unmatched-fragment",
+                Severity::Warning,
+                message,
+                (file.clone(), *line, 1),
+                None,
+                None,
+            );
         }
         for (name, one, other) in &merge.contradictions {
             self.findings.push(Finding {
@@ -165,10 +173,25 @@ impl Plan<'_> {
     }
 
     /// A finding about a byte of one of the base's objects.
-    fn finding_at(&mut self, rule: &'static str, severity: Severity, message: String, object: usize, at: usize, path: &FieldPath) {
+    fn finding_at(
+        &mut self,
+        rule: &'static str,
+        severity: Severity,
+        message: String,
+        object: usize,
+        at: usize,
+        path: &FieldPath,
+    ) {
         let position = self.base.position(object, at);
         let place = (self.base.file_of(object).path.clone(), position.line, position.column);
-        self.finding(rule, severity, message, place, Some(self.base.objects[object].id.clone()), Some(path.clone()));
+        self.finding(
+            rule,
+            severity,
+            message,
+            place,
+            Some(self.base.objects[object].id.clone()),
+            Some(path.clone()),
+        );
     }
 
     /// The cluster is ahead of the release: no Kubernetes version ever goes back.
@@ -176,11 +199,20 @@ impl Plan<'_> {
         for ahead in &group.ahead {
             let id = self.base.objects[ahead.object].id.to_string();
             let (cluster, release) = (&ahead.cluster, &ahead.release);
-            self.blocked.push(format!("{id} runs Kubernetes {cluster}, which is newer than the release's {release}."));
+            self.blocked.push(format!(
+                "{id} runs Kubernetes {cluster}, which is newer than the release's {release}."
+            ));
             let message = format!(
                 "{id} is at Kubernetes {cluster}, the release at {release}. Kubernetes cannot go back: choose a release of {cluster} or newer."
             );
-            self.finding_at("kubernetes-downgrade", Severity::Error, message, ahead.object, ahead.at, &ahead.path);
+            self.finding_at(
+                "kubernetes-downgrade",
+                Severity::Error,
+                message,
+                ahead.object,
+                ahead.at,
+                &ahead.path,
+            );
         }
     }
 
@@ -192,12 +224,21 @@ impl Plan<'_> {
                 "The items of this list are told apart by {}, which one of them lacks or two share, so the list counts as one value.",
                 unkeyed.fields.join(" and "),
             );
-            self.finding_at("list-without-key", Severity::Warning, message, merged.object, unkeyed.at, &unkeyed.path);
+            self.finding_at(
+                "list-without-key",
+                Severity::Warning,
+                message,
+                merged.object,
+                unkeyed.at,
+                &unkeyed.path,
+            );
         }
         for decision in &merged.decisions {
             let in_group = group.holds(id, decision);
             let policy = self.request.settings.conflicts;
-            let is_ahead = || group.ahead.iter().any(|ahead| ahead.object == merged.object && ahead.path == decision.path);
+            let is_ahead = || {
+                group.ahead.iter().any(|ahead| ahead.object == merged.object && ahead.path == decision.path)
+            };
             match decision.kind {
                 DecisionKind::Take => self.take(merged, decision),
                 DecisionKind::Held => {
@@ -223,7 +264,8 @@ impl Plan<'_> {
                     }
                     ConflictPolicy::Block => {
                         self.conflict(merged, decision, Side::Cluster, true);
-                        self.blocked.push(format!("{id} {}: the cluster and the release changed it.", decision.path));
+                        self.blocked
+                            .push(format!("{id} {}: the cluster and the release changed it.", decision.path));
                     }
                     _ if in_group => {
                         self.conflict(merged, decision, Side::Cluster, true);
@@ -280,7 +322,10 @@ impl Plan<'_> {
     /// A field of the step group stays while others move.
     fn split(&mut self, merged: &MergedObject, decision: &Decision, holder: &str) {
         let id = self.base.objects[merged.object].id.to_string();
-        self.blocked.push(format!("{id} {} is held by {holder}, and versions and images move together.", decision.path));
+        self.blocked.push(format!(
+            "{id} {} is held by {holder}, and versions and images move together.",
+            decision.path
+        ));
         let message = format!(
             "{} of {id} is held by {holder}, while the release moves Kubernetes versions and images, which move together or not at all. Take the release's value, or hold back the whole upgrade.",
             decision.path
@@ -294,7 +339,8 @@ impl Plan<'_> {
         let piece = matched.pieces[new.piece];
         let Ok(file) = self.file_of_new(&piece.file) else { return };
         if let Some(variable) = &new.unbound {
-            self.blocked.push(format!("Nothing says what ${{{variable}}} of the release is in this cluster."));
+            self.blocked
+                .push(format!("Nothing says what ${{{variable}}} of the release is in this cluster."));
             let place = (piece.place.0.clone(), piece.place.1, 1);
             self.finding(
                 "unbound-variable",
@@ -360,8 +406,23 @@ impl Plan<'_> {
         }
     }
 
-    pub(super) fn finish(self, from: Option<&crate::release::ReleaseId>, basis: Basis) -> Result<Planned, Refusal> {
-        let Self { request, base, draft, changes, conflicts, mut findings, mut blocked, notes, tombstones, .. } = self;
+    pub(super) fn finish(
+        self,
+        from: Option<&crate::release::ReleaseId>,
+        basis: Basis,
+    ) -> Result<Planned, Refusal> {
+        let Self {
+            request,
+            base,
+            draft,
+            changes,
+            conflicts,
+            mut findings,
+            mut blocked,
+            notes,
+            tombstones,
+            ..
+        } = self;
         let cluster = request.cluster;
         let (mut intended, refused) = draft.into_files(base, &cluster.base_folder);
         findings.extend(refused);

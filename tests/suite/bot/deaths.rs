@@ -19,7 +19,10 @@ fn seen(world: &World) -> Seen {
         .pulls()
         .into_iter()
         .map(|pull| {
-            let file = world.file(&pull.head_branch, &format!("{}/base/v", pull.head_branch.trim_start_matches("capstan/upgrade/")));
+            let file = world.file(
+                &pull.head_branch,
+                &format!("{}/base/v", pull.head_branch.trim_start_matches("capstan/upgrade/")),
+            );
             (pull.head_branch, pull.state, pull.title, file)
         })
         .collect();

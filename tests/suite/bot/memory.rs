@@ -84,7 +84,8 @@ impl World {
 
     fn commit(&self, files: Files, parents: Vec<CommitId>, message: &str) -> CommitId {
         let commit = Commit { files, parents, message: message.to_owned() };
-        let commit_id = CommitId::parse(&id(&format!("{:?}{:?}{message}", commit.files, commit.parents))).unwrap();
+        let commit_id =
+            CommitId::parse(&id(&format!("{:?}{:?}{message}", commit.files, commit.parents))).unwrap();
         self.state().commits.insert(commit_id.to_string(), commit);
         commit_id
     }
@@ -139,7 +140,8 @@ impl World {
         let mut found = vec![commit.to_string()];
         let mut at = 0;
         while at < found.len() {
-            let parents: Vec<String> = state.commits[&found[at]].parents.iter().map(ToString::to_string).collect();
+            let parents: Vec<String> =
+                state.commits[&found[at]].parents.iter().map(ToString::to_string).collect();
             found.extend(parents);
             at += 1;
         }
@@ -150,13 +152,22 @@ impl World {
         let of_base = self.ancestors(base);
         let common = self.ancestors(head).into_iter().find(|commit| of_base.contains(commit))?;
         let state = self.state();
-        let (old, ours, theirs) =
-            (&state.commits[&common].files, &state.commits[base.as_str()].files, &state.commits[head.as_str()].files);
+        let (old, ours, theirs) = (
+            &state.commits[&common].files,
+            &state.commits[base.as_str()].files,
+            &state.commits[head.as_str()].files,
+        );
         let mut merged = Files::new();
         let paths: BTreeSet<&String> = old.keys().chain(ours.keys()).chain(theirs.keys()).collect();
         for path in paths {
             let (o, b, h) = (old.get(path), ours.get(path), theirs.get(path));
-            let content = if b == h || o == h { b } else if o == b { h } else { return None };
+            let content = if b == h || o == h {
+                b
+            } else if o == b {
+                h
+            } else {
+                return None;
+            };
             if let Some(content) = content {
                 merged.insert(path.clone(), content.clone());
             }
@@ -186,7 +197,15 @@ impl World {
         self.insert_pull("ada", branch, "main", "Mine", "", false).number
     }
 
-    fn insert_pull(&self, author: &str, head: &str, base: &str, title: &str, body: &str, draft: bool) -> PullRequest {
+    fn insert_pull(
+        &self,
+        author: &str,
+        head: &str,
+        base: &str,
+        title: &str,
+        body: &str,
+        draft: bool,
+    ) -> PullRequest {
         let mut state = self.state();
         let number = state.pulls.len() as u64 + 1;
         let pull = PullRequest {
@@ -326,10 +345,13 @@ impl CodeHost for World {
     async fn branches(&self, _: &Repository, prefix: &str) -> Result<Vec<BranchHead>, CodeHostError> {
         let state = self.state();
         let heads = state.branches.iter().filter(|(branch, _)| branch.starts_with(prefix));
-        Ok(heads.map(|(branch, commit)| BranchHead { branch: branch.clone(), commit: commit.clone() }).collect())
+        Ok(heads
+            .map(|(branch, commit)| BranchHead { branch: branch.clone(), commit: commit.clone() })
+            .collect())
     }
     async fn pull_requests(&self, _: &Repository, prefix: &str) -> Result<Vec<PullRequest>, CodeHostError> {
-        let mut pulls: Vec<_> = self.pulls().into_iter().filter(|p| p.head_branch.starts_with(prefix)).collect();
+        let mut pulls: Vec<_> =
+            self.pulls().into_iter().filter(|p| p.head_branch.starts_with(prefix)).collect();
         pulls.reverse();
         Ok(pulls)
     }
@@ -339,7 +361,11 @@ impl CodeHost for World {
     async fn pull_request(&self, _: &Repository, number: u64) -> Result<PullRequest, CodeHostError> {
         Ok(self.shown(usize::try_from(number).unwrap() - 1))
     }
-    async fn merge_queue_state(&self, _: &Repository, pull: &PullRequest) -> Result<MergeQueueState, CodeHostError> {
+    async fn merge_queue_state(
+        &self,
+        _: &Repository,
+        pull: &PullRequest,
+    ) -> Result<MergeQueueState, CodeHostError> {
         let none = MergeQueueState { review: ReviewDecision::None, queued: false, auto_merge: false };
         Ok(self.state().reviews.get(&pull.number).copied().unwrap_or(none))
     }
@@ -350,20 +376,38 @@ impl CodeHost for World {
         let state = self.state();
         Ok(state.comments.iter().filter(|c| c.number == number).map(|c| c.comment.clone()).collect())
     }
-    async fn recent_comments(&self, _: &Repository, _: jiff::Timestamp) -> Result<Vec<PlacedComment>, CodeHostError> {
+    async fn recent_comments(
+        &self,
+        _: &Repository,
+        _: jiff::Timestamp,
+    ) -> Result<Vec<PlacedComment>, CodeHostError> {
         Ok(self.state().comments.clone())
     }
-    async fn check_runs(&self, _: &Repository, head: &CommitId, _: &str) -> Result<Vec<CheckRun>, CodeHostError> {
+    async fn check_runs(
+        &self,
+        _: &Repository,
+        head: &CommitId,
+        _: &str,
+    ) -> Result<Vec<CheckRun>, CodeHostError> {
         let state = self.state();
         Ok(state.checks.iter().filter(|(check, _)| check.head == *head).map(|(c, id)| run(c, *id)).collect())
     }
-    async fn tree(&self, _: &Repository, _: &TreeId) -> Result<Option<Vec<(RepoPath, BlobId)>>, CodeHostError> {
+    async fn tree(
+        &self,
+        _: &Repository,
+        _: &TreeId,
+    ) -> Result<Option<Vec<(RepoPath, BlobId)>>, CodeHostError> {
         Ok(None)
     }
     async fn blob(&self, _: &Repository, _: &BlobId) -> Result<Vec<u8>, CodeHostError> {
         Ok(vec![])
     }
-    async fn create_tree(&self, _: &Repository, base: &TreeId, entries: &[NewTreeEntry]) -> Result<TreeId, CodeHostError> {
+    async fn create_tree(
+        &self,
+        _: &Repository,
+        base: &TreeId,
+        entries: &[NewTreeEntry],
+    ) -> Result<TreeId, CodeHostError> {
         let mut files = self.state().trees[base.as_str()].clone();
         for entry in entries {
             match entry {
@@ -377,11 +421,20 @@ impl CodeHost for World {
             tree
         })
     }
-    async fn create_commit(&self, _: &Repository, commit: &CommitMetadata) -> Result<CommitId, CodeHostError> {
+    async fn create_commit(
+        &self,
+        _: &Repository,
+        commit: &CommitMetadata,
+    ) -> Result<CommitId, CodeHostError> {
         let files = self.state().trees[commit.tree.as_str()].clone();
         self.write("commit", || self.commit(files, commit.parents.clone(), &commit.message))
     }
-    async fn create_branch(&self, _: &Repository, branch: &str, commit: &CommitId) -> Result<CreatedReference, CodeHostError> {
+    async fn create_branch(
+        &self,
+        _: &Repository,
+        branch: &str,
+        commit: &CommitId,
+    ) -> Result<CreatedReference, CodeHostError> {
         self.write("reference", || {
             let mut state = self.state();
             if state.branches.contains_key(branch) {
@@ -391,7 +444,13 @@ impl CodeHost for World {
             CreatedReference::Created
         })
     }
-    async fn move_branch(&self, _: &Repository, branch: &str, before: &CommitId, after: &CommitId) -> Result<MovedReference, CodeHostError> {
+    async fn move_branch(
+        &self,
+        _: &Repository,
+        branch: &str,
+        before: &CommitId,
+        after: &CommitId,
+    ) -> Result<MovedReference, CodeHostError> {
         self.write("reference", || {
             let mut state = self.state();
             if state.branches.get(branch) != Some(before) {
@@ -401,22 +460,43 @@ impl CodeHost for World {
             MovedReference::Moved
         })
     }
-    async fn delete_branch(&self, _: &Repository, branch: &str, _: &CommitId) -> Result<MovedReference, CodeHostError> {
+    async fn delete_branch(
+        &self,
+        _: &Repository,
+        branch: &str,
+        _: &CommitId,
+    ) -> Result<MovedReference, CodeHostError> {
         self.write("reference", || {
             self.state().branches.remove(branch);
             MovedReference::Moved
         })
     }
-    async fn create_pull_request(&self, _: &Repository, pull: &NewPullRequest) -> Result<CreatedPullRequest, CodeHostError> {
+    async fn create_pull_request(
+        &self,
+        _: &Repository,
+        pull: &NewPullRequest,
+    ) -> Result<CreatedPullRequest, CodeHostError> {
         self.write("pull request", || {
             if self.open_pulls().iter().any(|open| open.head_branch == pull.head_branch) {
                 return CreatedPullRequest::Exists;
             }
-            let new = self.insert_pull("capstan[bot]", &pull.head_branch, &pull.base_branch, &pull.title, &pull.body, pull.draft);
+            let new = self.insert_pull(
+                "capstan[bot]",
+                &pull.head_branch,
+                &pull.base_branch,
+                &pull.title,
+                &pull.body,
+                pull.draft,
+            );
             CreatedPullRequest::Created(Box::new(new))
         })
     }
-    async fn edit_pull_request(&self, _: &Repository, number: u64, edit: &PullRequestEdit) -> Result<PullRequest, CodeHostError> {
+    async fn edit_pull_request(
+        &self,
+        _: &Repository,
+        number: u64,
+        edit: &PullRequestEdit,
+    ) -> Result<PullRequest, CodeHostError> {
         self.write("pull request", || {
             let index = usize::try_from(number).unwrap() - 1;
             let mut pull = self.shown(index);
@@ -437,13 +517,23 @@ impl CodeHost for World {
             run(check, id)
         })
     }
-    async fn update_check_run(&self, _: &Repository, id: u64, check: &NewCheckRun) -> Result<CheckRun, CodeHostError> {
+    async fn update_check_run(
+        &self,
+        _: &Repository,
+        id: u64,
+        check: &NewCheckRun,
+    ) -> Result<CheckRun, CodeHostError> {
         self.write("check", || {
             self.state().checks[usize::try_from(id).unwrap() - 1] = (check.clone(), id);
             run(check, id)
         })
     }
-    async fn create_comment(&self, _: &Repository, number: u64, body: &str) -> Result<Comment, CodeHostError> {
+    async fn create_comment(
+        &self,
+        _: &Repository,
+        number: u64,
+        body: &str,
+    ) -> Result<Comment, CodeHostError> {
         self.write("comment", || {
             self.comment(number, "capstan[bot]", body);
             self.state().comments.last().unwrap().comment.clone()
@@ -455,12 +545,22 @@ impl CodeHost for World {
 }
 
 fn run(check: &NewCheckRun, id: u64) -> CheckRun {
-    CheckRun { id, name: check.name.clone(), external_id: check.external_id.clone(), conclusion: check.conclusion }
+    CheckRun {
+        id,
+        name: check.name.clone(),
+        external_id: check.external_id.clone(),
+        conclusion: check.conclusion,
+    }
 }
 
 #[async_trait]
 impl Mirror for World {
-    async fn snapshot(&self, _: &Repository, _: &secrecy::SecretString, commit: &CommitId) -> Result<Snapshot, MirrorError> {
+    async fn snapshot(
+        &self,
+        _: &Repository,
+        _: &secrecy::SecretString,
+        commit: &CommitId,
+    ) -> Result<Snapshot, MirrorError> {
         let found = self.state().commits[commit.as_str()].clone();
         let root = TreeId::parse(&id(&format!("{:?}", found.files))).unwrap();
         self.state().trees.insert(root.to_string(), found.files.clone());
@@ -502,7 +602,8 @@ impl Tree for MemoryTree {
         Ok(self.files[entry.path.as_str()].as_bytes().into())
     }
     fn folder_id(&self, folder: &RepoPath) -> Option<TreeId> {
-        let inside: Vec<_> = self.files.iter().filter(|(path, _)| path.starts_with(&format!("{folder}/"))).collect();
+        let inside: Vec<_> =
+            self.files.iter().filter(|(path, _)| path.starts_with(&format!("{folder}/"))).collect();
         (!inside.is_empty()).then(|| TreeId::parse(&id(&format!("{inside:?}"))).unwrap())
     }
 }
@@ -537,8 +638,14 @@ impl Records for World {
         self.state().answered.insert(comment);
         Ok(())
     }
-    async fn save_campaign(&self, _: u64, _: &str, clusters: &[(ClusterId, String, String)]) -> Result<(), RecordsError> {
-        let rows = clusters.iter().map(|(cluster, word, why)| (cluster.to_string(), (word.clone(), why.clone())));
+    async fn save_campaign(
+        &self,
+        _: u64,
+        _: &str,
+        clusters: &[(ClusterId, String, String)],
+    ) -> Result<(), RecordsError> {
+        let rows =
+            clusters.iter().map(|(cluster, word, why)| (cluster.to_string(), (word.clone(), why.clone())));
         self.state().campaign = rows.collect();
         Ok(())
     }
@@ -585,7 +692,14 @@ impl Planner for Toy {
         Ok(Box::new(ToyFleet { tree, settings }))
     }
 
-    fn judge(&self, before: Arc<dyn Tree>, after: Arc<dyn Tree>, _: &RepositorySettings, clusters: &[ClusterId], _: Date) -> Vec<JudgedCluster> {
+    fn judge(
+        &self,
+        before: Arc<dyn Tree>,
+        after: Arc<dyn Tree>,
+        _: &RepositorySettings,
+        clusters: &[ClusterId],
+        _: Date,
+    ) -> Vec<JudgedCluster> {
         let findings = |tree: &dyn Tree, cluster: &ClusterId| {
             let path = format!("{cluster}/base/v");
             let lines = text(tree, &path).unwrap_or_default();
@@ -633,7 +747,14 @@ impl OpenFleet for ToyFleet {
 
     fn plan(&self, cluster: &ClusterId) -> Result<Upgrade, String> {
         let releases = self.tree.entries().iter().filter_map(|entry| {
-            Some(entry.path.as_str().strip_suffix("/base/v").filter(|path| path.starts_with("releases/"))?.to_owned())
+            Some(
+                entry
+                    .path
+                    .as_str()
+                    .strip_suffix("/base/v")
+                    .filter(|path| path.starts_with("releases/"))?
+                    .to_owned(),
+            )
         });
         let newest = releases.max();
         let base = format!("{cluster}/base/v");
@@ -681,4 +802,3 @@ impl OpenFleet for ToyFleet {
         Ok(upgrade)
     }
 }
-

@@ -7,7 +7,12 @@ const PROPOSE: (&str, &str) = (".capstan.yaml", "mode: propose\n");
 const A: &str = "capstan/upgrade/c/a";
 
 fn one_cluster() -> World {
-    World::new(&[PROPOSE, ("releases/v1/base/v", "one\n"), ("c/a/base/v", "one\nmine\n"), ("c/a/capstan.yaml", "release: releases/v1\n")])
+    World::new(&[
+        PROPOSE,
+        ("releases/v1/base/v", "one\n"),
+        ("c/a/base/v", "one\nmine\n"),
+        ("c/a/capstan.yaml", "release: releases/v1\n"),
+    ])
 }
 
 fn release(world: &World, name: &str, line: &str) {
@@ -63,7 +68,13 @@ async fn an_approved_queued_or_auto_merging_proposal_keeps_its_target_and_says_s
         release(&world, "v3", "three\n");
         world.sync().await;
         assert_eq!(world.file(A, "c/a/base/v").unwrap(), "two\nmine\n");
-        assert!(world.check_on(1).unwrap().summary.contains("`releases/v3` is offered once it is merged or closed"));
+        assert!(
+            world
+                .check_on(1)
+                .unwrap()
+                .summary
+                .contains("`releases/v3` is offered once it is merged or closed")
+        );
         assert_eq!(world.state().campaign["c/a"].0, "approved");
 
         world.merge(1);
@@ -157,7 +168,9 @@ async fn an_edited_branch_is_left_alone_until_a_writer_says_replan() {
     world.lose_database();
     world.sync().await;
     assert_eq!(world.file(A, "c/a/base/v").unwrap(), "two\nedited\n");
-    assert!(world.check_on(1).unwrap().summary.contains("`/capstan replan` on the pull request writes it anew"));
+    assert!(
+        world.check_on(1).unwrap().summary.contains("`/capstan replan` on the pull request writes it anew")
+    );
 
     world.comment(1, "mallory", "/capstan replan");
     world.sync().await;
@@ -211,7 +224,8 @@ async fn limits_hold_and_those_who_wait_are_told_why() {
         ("c/e/base/v", "one\n"),
     ]);
     world.sync().await;
-    let heads = |world: &World| world.open_pulls().into_iter().map(|pull| pull.head_branch).collect::<Vec<_>>();
+    let heads =
+        |world: &World| world.open_pulls().into_iter().map(|pull| pull.head_branch).collect::<Vec<_>>();
     assert_eq!(heads(&world), ["capstan/upgrade/c/canary", "capstan/upgrade/c/a"]);
     assert!(world.state().campaign["c/b"].1.contains("2 of at most 2 proposals are open"));
 
@@ -269,13 +283,21 @@ async fn without_settings_nothing_is_written_and_in_observe_mode_checks_alone() 
 
 #[tokio::test]
 async fn a_strangers_pull_request_is_judged_by_what_it_adds() {
-    let world = World::new(&[PROPOSE, ("c/a/base/v", "one\n"), ("c/b/base/v", "an old error\n"), ("README.md", "x\n")]);
+    let world = World::new(&[
+        PROPOSE,
+        ("c/a/base/v", "one\n"),
+        ("c/b/base/v", "an old error\n"),
+        ("README.md", "x\n"),
+    ]);
     let docs = world.open_pull("docs", &[("README.md", Some("y\n"))]);
     let bad = world.open_pull("bad", &[("c/a/base/v", Some("one\nfine\nan error\n"))]);
     let older = world.open_pull("older", &[("c/b/base/v", Some("an old error\nmore\n"))]);
     world.sync().await;
     let check = world.check_on(docs).unwrap();
-    assert_eq!((check.conclusion, check.title.as_str()), (Some(CheckConclusion::Success), "No cluster is touched"));
+    assert_eq!(
+        (check.conclusion, check.title.as_str()),
+        (Some(CheckConclusion::Success), "No cluster is touched")
+    );
     let check = world.check_on(bad).unwrap();
     assert_eq!(check.conclusion, Some(CheckConclusion::Failure));
     assert_eq!((check.annotations[0].path.as_str(), check.annotations[0].line), ("c/a/base/v", 3));
@@ -317,7 +339,8 @@ async fn commands_are_answered_once_and_noise_is_ignored() {
     world.comment(1, "renovate[bot]", "/capstan plan");
     world.sync().await;
     world.sync().await;
-    let answers: Vec<String> = world.answers(1).into_iter().filter(|body| body.contains("capstan-answer")).collect();
+    let answers: Vec<String> =
+        world.answers(1).into_iter().filter(|body| body.contains("capstan-answer")).collect();
     assert_eq!(answers.len(), 3);
     assert!(answers[0].contains("### What changes") || answers[0].contains("| Changes |"), "{}", answers[0]);
     assert!(answers[1].contains("did you mean `/capstan plan`?"), "{}", answers[1]);
