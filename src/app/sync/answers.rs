@@ -212,7 +212,10 @@ fn replan_text(request: &Request, outcome: &Outcome) -> String {
             .to_owned();
     };
     match outcome.clusters.get(&cluster) {
-        Some(state) => about(cluster.as_str(), &state.why),
+        Some(state) => {
+            let link = state.pull.map_or_else(String::new, |number| format!("\nSee #{number}.\n"));
+            about(cluster.as_str(), &state.why) + &link
+        }
         None => about(cluster.as_str(), "the base branch has no such cluster any more."),
     }
 }

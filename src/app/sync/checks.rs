@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use capstan_domain::cluster::ClusterId;
-use capstan_domain::finding::{Finding, Severity};
+use capstan_domain::finding::Finding;
+use capstan_domain::policy::settings_finding;
 use capstan_domain::proposal::Scope;
 use capstan_domain::report::{
     self, CheckReport, Conclusion, Judged, JudgedCluster, MergeBasis, check, check_without_settings, digest,
@@ -165,10 +166,10 @@ impl Run<'_> {
         if clusters.is_empty() && !changes_settings && judged.notes.is_empty() && judged.blocked.is_empty() {
             return Ok(untouched());
         }
-        let (planner, today) = (self.ports.planner.clone(), self.today);
+        let planner = self.ports.planner.clone();
         let mut by_settings: Vec<Vec<JudgedCluster>> = tokio::task::spawn_blocking(move || {
             let one = |settings: &RepositorySettings| {
-                planner.judge(comparison.before.clone(), comparison.after.clone(), settings, &clusters, today)
+                planner.judge(comparison.before.clone(), comparison.after.clone(), settings, &clusters)
             };
             both.iter().map(one).collect()
         })
@@ -246,7 +247,7 @@ impl Run<'_> {
         head: &Snapshot,
         settings: &RepositorySettings,
     ) -> BTreeMap<ClusterId, Scope> {
-        let mut all = by_cluster(self.ports.planner.scopes(head.tree.clone(), settings, self.today));
+        let mut all = by_cluster(self.ports.planner.scopes(head.tree.clone(), settings));
         all.extend(scopes.iter().map(|(cluster, scope)| (cluster.clone(), scope.clone())));
         all
     }
@@ -324,19 +325,6 @@ fn inputs(base: &CommitId, pull: &PullRequest, remarks: &Remarks) -> String {
     let findings = format!("{:?}", remarks.findings);
     let notes = [remarks.notes.join("\n"), remarks.blocked.join("\n"), findings].join("\u{0}");
     digest(&[EDITION, base.as_str(), pull.head.as_str(), &pull.base_branch, &notes])
-}
-
-fn settings_finding(problem: &SettingsError) -> Finding {
-    Finding {
-        rule: "settings",
-        severity: Severity::Error,
-        message: problem.message.clone(),
-        file: Some(problem.file.clone()),
-        line: problem.line,
-        column: problem.column,
-        object: None,
-        path: None,
-    }
 }
 
 fn add_findings(clusters: &mut [JudgedCluster], more: Vec<JudgedCluster>) {

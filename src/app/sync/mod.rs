@@ -162,11 +162,8 @@ impl Run<'_> {
         }
         let scopes: BTreeMap<_, _> =
             fleet.scopes().into_iter().map(|scope| (scope.cluster.clone(), scope)).collect();
-        let clusters: Vec<ClusterId> = scopes.keys().cloned().collect();
-        let plans: Plans = tokio::task::spawn_blocking(move || {
-            clusters.into_iter().map(|cluster| (cluster.clone(), fleet.plan(&cluster))).collect()
-        })
-        .await?;
+        let plans: Plans =
+            tokio::task::spawn_blocking(move || fleet.plan_all().into_iter().collect()).await?;
 
         let outcome = self.bring_proposals_up(&settings, &scopes, &plans, &commands).await?;
         if outcome.wrote == Wrote::PullRequests {

@@ -46,6 +46,14 @@ pub(super) enum Wrote {
 pub(super) struct ClusterState {
     pub(super) word: &'static str,
     pub(super) why: String,
+    /// The pull request, where one carries the upgrade.
+    pub(super) pull: Option<u64>,
+}
+
+impl ClusterState {
+    fn new(word: &'static str, why: impl Into<String>) -> Self {
+        Self { word, why: why.into(), pull: None }
+    }
 }
 
 /// What the check of a proposal says besides what its content says.
@@ -85,7 +93,7 @@ impl Run<'_> {
             let state = if settings.mode == Mode::Observe && !matches!(decided.action, Action::Leave(_)) {
                 let why =
                     "The settings say `mode: observe`: no branch or pull request is written.".to_owned();
-                ClusterState { word: "observed", why }
+                ClusterState::new("observed", why)
             } else {
                 self.carry_out(settings, scopes, plans, &cluster, decided, &mut outcome).await?
             };
@@ -231,7 +239,7 @@ impl Run<'_> {
         };
         let selection = select(candidates, &settings.upgrade.proposals, load);
         for waiting in selection.waiting {
-            outcome.clusters.insert(waiting.cluster, ClusterState { word: "waiting", why: waiting.why });
+            outcome.clusters.insert(waiting.cluster, ClusterState::new("waiting", waiting.why));
         }
         turn.extend(selection.now);
         turn
@@ -253,7 +261,7 @@ impl Run<'_> {
                     self.close(cluster, pull, why).await?;
                     outcome.wrote = Wrote::PullRequests;
                 }
-                return Ok(ClusterState { word: "closed", why: why.clone() });
+                return Ok(ClusterState::new("closed", why.clone()));
             }
             Action::Open { branch } => (None, branch.clone()),
             Action::Update { pull, branch } => (Some(*pull), branch.clone()),
@@ -261,7 +269,7 @@ impl Run<'_> {
         let (Wanted::Offer(offer), Some(Ok(upgrade)), Some(scope)) =
             (&decided.wanted, plans.get(cluster), scopes.get(cluster))
         else {
-            return Ok(ClusterState { word: "failed", why: "There is no plan to publish.".to_owned() });
+            return Ok(ClusterState::new("failed", "There is no plan to publish."));
         };
         let intent = Intent {
             scope,
@@ -280,7 +288,7 @@ impl Run<'_> {
                 tracing::error!(repository = %self.repository.name, %cluster, error = %error, "the proposal could not be published");
                 let why = error.to_string();
                 self.failure.get_or_insert(error);
-                Ok(ClusterState { word: "failed", why })
+                Ok(ClusterState::new("failed", why))
             }
             Err(error) => Err(error),
         }
@@ -301,12 +309,12 @@ impl Run<'_> {
             Published::Refused(why) => {
                 tracing::warn!(repository = %self.repository.name, %cluster, reason = why, "GitHub refuses the proposal");
                 self.audit(cluster, "proposal-refused", why.clone()).await?;
-                return Ok(ClusterState { word: "refused", why });
+                return Ok(ClusterState::new("refused", why));
             }
             Published::Overtaken => {
                 self.look_again(Duration::from_secs(2));
                 let why = "Somebody wrote the branch meanwhile: it is looked at again.".to_owned();
-                return Ok(ClusterState { word: "waiting", why });
+                return Ok(ClusterState::new("waiting", why));
             }
         };
         if verb != "as it should be" {
@@ -315,7 +323,7 @@ impl Run<'_> {
         }
         outcome.remarks.entry(number).or_default().findings = findings;
         let why = format!("#{number} offers `{}`.", offer.source.release());
-        Ok(ClusterState { word: "proposed", why })
+        Ok(ClusterState { word: "proposed", why, pull: Some(number) })
     }
 
     fn pull(&self, cluster: &ClusterId, number: u64) -> Option<&PullRequest> {
@@ -377,7 +385,7 @@ fn leave(standing: &Standing, settings: &RepositorySettings, outcome: &mut Outco
     if let Some(number) = pull {
         outcome.remarks.entry(number).or_default().notes.push(why.clone());
     }
-    ClusterState { word, why }
+    ClusterState::new(word, why)
 }
 
 fn waits(reviewed: Reviewed, newer: Option<&capstan_domain::proposal::SourceState>) -> String {

@@ -18,18 +18,18 @@ use capstan_domain::tree::{BlobId, CommitId, EntryKind, RepoPath, Tree, TreeEntr
 use capstan_domain::upgrade::{Basis, FileChange, Upgrade};
 use jiff::civil::Date;
 
-pub type Files = BTreeMap<String, String>;
+pub(super) type Files = BTreeMap<String, String>;
 
 #[derive(Clone)]
-pub struct Commit {
-    pub files: Files,
-    pub parents: Vec<CommitId>,
-    pub message: String,
+pub(super) struct Commit {
+    pub(super) files: Files,
+    pub(super) parents: Vec<CommitId>,
+    pub(super) message: String,
 }
 
 /// When the process dies.
 #[derive(Clone, Copy, Debug)]
-pub enum Death {
+pub(super) enum Death {
     /// Just before the write counted so, from 0.
     Before(usize),
     /// Just after it, without having seen the answer.
@@ -37,27 +37,27 @@ pub enum Death {
 }
 
 #[derive(Default)]
-pub struct State {
-    pub commits: BTreeMap<String, Commit>,
-    pub trees: BTreeMap<String, Files>,
-    pub branches: BTreeMap<String, CommitId>,
-    pub pulls: Vec<PullRequest>,
-    pub reviews: BTreeMap<u64, MergeQueueState>,
-    pub comments: Vec<PlacedComment>,
-    pub permissions: BTreeMap<String, Permission>,
-    pub checks: Vec<(NewCheckRun, u64)>,
-    pub reactions: Vec<(u64, Reaction)>,
-    pub proposals: BTreeMap<String, ProposalRecord>,
-    pub check_records: BTreeMap<String, CheckRecord>,
-    pub answered: BTreeSet<u64>,
-    pub campaign: BTreeMap<String, (String, String)>,
-    pub now: i64,
-    pub writes: Vec<&'static str>,
-    pub death: Option<Death>,
+pub(super) struct State {
+    pub(super) commits: BTreeMap<String, Commit>,
+    pub(super) trees: BTreeMap<String, Files>,
+    pub(super) branches: BTreeMap<String, CommitId>,
+    pub(super) pulls: Vec<PullRequest>,
+    pub(super) reviews: BTreeMap<u64, MergeQueueState>,
+    pub(super) comments: Vec<PlacedComment>,
+    pub(super) permissions: BTreeMap<String, Permission>,
+    pub(super) checks: Vec<(NewCheckRun, u64)>,
+    pub(super) reactions: Vec<(u64, Reaction)>,
+    pub(super) proposals: BTreeMap<String, ProposalRecord>,
+    pub(super) check_records: BTreeMap<String, CheckRecord>,
+    pub(super) answered: BTreeSet<u64>,
+    pub(super) campaign: BTreeMap<String, (String, String)>,
+    pub(super) now: i64,
+    pub(super) writes: Vec<&'static str>,
+    pub(super) death: Option<Death>,
 }
 
 #[derive(Clone)]
-pub struct World(Arc<Mutex<State>>);
+pub(super) struct World(Arc<Mutex<State>>);
 
 fn id(content: &str) -> String {
     let digest = capstan_domain::report::digest(&[content]);
@@ -70,7 +70,7 @@ fn gone(doing: &str) -> CodeHostError {
 
 impl World {
     /// A repository with these files on `main`.
-    pub fn new(files: &[(&str, &str)]) -> Self {
+    pub(super) fn new(files: &[(&str, &str)]) -> Self {
         let world = Self(Arc::new(Mutex::new(State { now: 1_800_000_000, ..State::default() })));
         let files = files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
         let commit = world.commit(files, vec![], "Begin");
@@ -78,7 +78,7 @@ impl World {
         world
     }
 
-    pub fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap()
     }
 
@@ -91,7 +91,7 @@ impl World {
     }
 
     /// Somebody pushes to a branch: `None` removes the file.
-    pub fn push(&self, branch: &str, changes: &[(&str, Option<&str>)]) {
+    pub(super) fn push(&self, branch: &str, changes: &[(&str, Option<&str>)]) {
         let head = self.state().branches[branch].clone();
         let mut files = self.state().commits[head.as_str()].files.clone();
         for (path, text) in changes {
@@ -104,16 +104,16 @@ impl World {
         self.state().branches.insert(branch.to_owned(), commit);
     }
 
-    pub fn file(&self, branch: &str, path: &str) -> Option<String> {
+    pub(super) fn file(&self, branch: &str, path: &str) -> Option<String> {
         let state = self.state();
         state.commits[state.branches.get(branch)?.as_str()].files.get(path).cloned()
     }
 
-    pub fn open_pulls(&self) -> Vec<PullRequest> {
+    pub(super) fn open_pulls(&self) -> Vec<PullRequest> {
         self.pulls().into_iter().filter(|pull| pull.state == PullRequestState::Open).collect()
     }
 
-    pub fn pulls(&self) -> Vec<PullRequest> {
+    pub(super) fn pulls(&self) -> Vec<PullRequest> {
         let count = self.state().pulls.len();
         (0..count).map(|index| self.shown(index)).collect()
     }
@@ -175,7 +175,7 @@ impl World {
         Some(merged)
     }
 
-    pub fn merge(&self, number: u64) {
+    pub(super) fn merge(&self, number: u64) {
         let index = usize::try_from(number).unwrap() - 1;
         let pull = self.shown(index);
         let commit = pull.merge_commit.clone().unwrap();
@@ -184,13 +184,13 @@ impl World {
         state.pulls[index] = PullRequest { state: PullRequestState::Merged, ..pull };
     }
 
-    pub fn close(&self, number: u64) {
+    pub(super) fn close(&self, number: u64) {
         let index = usize::try_from(number).unwrap() - 1;
         let pull = self.shown(index);
         self.state().pulls[index] = PullRequest { state: PullRequestState::Closed, ..pull };
     }
 
-    pub fn open_pull(&self, branch: &str, changes: &[(&str, Option<&str>)]) -> u64 {
+    pub(super) fn open_pull(&self, branch: &str, changes: &[(&str, Option<&str>)]) -> u64 {
         let tip = self.state().branches["main"].clone();
         self.state().branches.insert(branch.to_owned(), tip);
         self.push(branch, changes);
@@ -233,7 +233,7 @@ impl World {
         pull
     }
 
-    pub fn comment(&self, number: u64, author: &str, body: &str) -> u64 {
+    pub(super) fn comment(&self, number: u64, author: &str, body: &str) -> u64 {
         let mut state = self.state();
         let id = state.comments.len() as u64 + 1;
         let comment = Comment {
@@ -247,13 +247,13 @@ impl World {
         id
     }
 
-    pub fn answers(&self, number: u64) -> Vec<String> {
+    pub(super) fn answers(&self, number: u64) -> Vec<String> {
         let state = self.state();
         let ours = state.comments.iter().filter(|c| c.number == number && c.comment.by_bot);
         ours.map(|c| c.comment.body.clone()).collect()
     }
 
-    pub fn check_on(&self, number: u64) -> Option<NewCheckRun> {
+    pub(super) fn check_on(&self, number: u64) -> Option<NewCheckRun> {
         let head = self.shown(usize::try_from(number).unwrap() - 1).head;
         let state = self.state();
         let mut runs: Vec<_> = state.checks.iter().filter(|(check, _)| check.head == head).collect();
@@ -261,7 +261,7 @@ impl World {
         runs.pop().map(|(check, _)| check.clone())
     }
 
-    pub fn lose_database(&self) {
+    pub(super) fn lose_database(&self) {
         let mut state = self.state();
         state.proposals.clear();
         state.check_records.clear();
@@ -269,11 +269,11 @@ impl World {
         state.campaign.clear();
     }
 
-    pub fn writes_since(&self, mark: usize) -> Vec<&'static str> {
+    pub(super) fn writes_since(&self, mark: usize) -> Vec<&'static str> {
         self.state().writes[mark..].to_vec()
     }
 
-    pub async fn try_sync(&self) -> Result<Synced, SyncError> {
+    pub(super) async fn try_sync(&self) -> Result<Synced, SyncError> {
         let ports = Ports {
             host: Arc::new(self.clone()),
             mirror: Arc::new(self.clone()),
@@ -285,7 +285,7 @@ impl World {
         sync_repository(&ports, &repository(), &Hints::default()).await
     }
 
-    pub async fn sync(&self) {
+    pub(super) async fn sync(&self) {
         assert_eq!(self.try_sync().await.unwrap(), Synced::Done);
     }
 
@@ -309,7 +309,7 @@ impl World {
     }
 }
 
-pub fn repository() -> Repository {
+pub(super) fn repository() -> Repository {
     Repository {
         id: 7,
         installation: 1,
@@ -698,7 +698,6 @@ impl Planner for Toy {
         after: Arc<dyn Tree>,
         _: &RepositorySettings,
         clusters: &[ClusterId],
-        _: Date,
     ) -> Vec<JudgedCluster> {
         let findings = |tree: &dyn Tree, cluster: &ClusterId| {
             let path = format!("{cluster}/base/v");
@@ -728,7 +727,7 @@ impl Planner for Toy {
         clusters.iter().map(judge).collect()
     }
 
-    fn scopes(&self, tree: Arc<dyn Tree>, _: &RepositorySettings, _: Date) -> Vec<Scope> {
+    fn scopes(&self, tree: Arc<dyn Tree>, _: &RepositorySettings) -> Vec<Scope> {
         scopes(&*tree)
     }
 }
@@ -745,6 +744,13 @@ impl OpenFleet for ToyFleet {
     }
     fn provide_tree(&mut self, _: TreeId, _: Arc<dyn Tree>) {}
 
+    fn plan_all(&self) -> Vec<(ClusterId, Result<Upgrade, String>)> {
+        let clusters = scopes(&*self.tree).into_iter().map(|scope| scope.cluster);
+        clusters.map(|cluster| (cluster.clone(), self.plan(&cluster))).collect()
+    }
+}
+
+impl ToyFleet {
     fn plan(&self, cluster: &ClusterId) -> Result<Upgrade, String> {
         let releases = self.tree.entries().iter().filter_map(|entry| {
             Some(

@@ -155,7 +155,7 @@ async fn a_closed_proposal_is_offered_again_on_replan() {
     world.comment(1, "ada", "/capstan replan");
     world.sync().await;
     assert_eq!(world.open_pulls().len(), 1);
-    assert!(world.answers(1)[0].contains("#2 offers `releases/v2`"), "{:?}", world.answers(1));
+    assert!(world.answers(1)[0].contains("See #2."), "{:?}", world.answers(1));
 }
 
 #[tokio::test]

@@ -3,6 +3,8 @@
 //! A trait, so that the use cases can be tested with a planner of a few lines; the real one is the
 //! generator that the command line uses too.
 
+mod generator;
+
 use std::sync::Arc;
 
 use capstan_domain::cluster::ClusterId;
@@ -12,6 +14,8 @@ use capstan_domain::settings::{RepositorySettings, SettingsError};
 use capstan_domain::tree::{Tree, TreeId};
 use capstan_domain::upgrade::Upgrade;
 use jiff::civil::Date;
+
+pub use generator::Generator;
 
 /// Opens snapshots.
 pub trait Planner: Send + Sync {
@@ -29,11 +33,10 @@ pub trait Planner: Send + Sync {
         after: Arc<dyn Tree>,
         settings: &RepositorySettings,
         clusters: &[ClusterId],
-        today: Date,
     ) -> Vec<JudgedCluster>;
 
     /// The clusters of a snapshot under the given settings.
-    fn scopes(&self, tree: Arc<dyn Tree>, settings: &RepositorySettings, today: Date) -> Vec<Scope>;
+    fn scopes(&self, tree: Arc<dyn Tree>, settings: &RepositorySettings) -> Vec<Scope>;
 }
 
 /// A snapshot, ready to plan.
@@ -46,9 +49,6 @@ pub trait OpenFleet: Send + Sync {
     fn missing_trees(&self) -> Vec<TreeId>;
     /// Gives one of them; its paths start at the release's folder.
     fn provide_tree(&mut self, id: TreeId, tree: Arc<dyn Tree>);
-    /// The upgrade of one cluster.
-    ///
-    /// # Errors
-    /// The cluster cannot be planned: why and where, as a sentence.
-    fn plan(&self, cluster: &ClusterId) -> Result<Upgrade, String>;
+    /// The upgrade of every cluster, or why and where it cannot be planned.
+    fn plan_all(&self) -> Vec<(ClusterId, Result<Upgrade, String>)>;
 }
