@@ -1,7 +1,10 @@
 //! One binary for all integration tests: compiling and linking once is what keeps them quick.
 
 mod bot;
+mod database;
 mod cases;
 mod dependencies;
 mod git;
+mod github;
 mod house;
+mod server;

@@ -218,6 +218,7 @@ impl<'m> FieldMerge<'m> {
             cluster: owned(three.c),
             release: owned(three.n),
             kind,
+            unbound: None,
             edits: edit.into_iter().collect(),
         });
     }

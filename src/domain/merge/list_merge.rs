@@ -199,6 +199,7 @@ impl FieldMerge<'_> {
             cluster: array(c),
             release: array(n),
             kind,
+            unbound: None,
             edits,
         });
     }

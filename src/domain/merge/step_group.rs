@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 
 use super::cluster_objects::Base;
 use super::decision::Decision;
-use super::objects::{ClusterMerge, MergedObject};
+use super::objects::ClusterMerge;
 use crate::object::{FieldPath, ObjectId, Step};
 use crate::version::KubernetesVersion;
 use crate::yaml::{Node, NodeKind};
@@ -95,13 +95,6 @@ impl StepGroup {
             NodeKind::Mapping(entries) => entries.iter().any(|entry| self.names_a_version(&entry.value)),
             NodeKind::Sequence(items) => items.iter().any(|item| self.names_a_version(item)),
         }
-    }
-}
-
-impl MergedObject {
-    /// Whether nothing of the object is decided.
-    pub(crate) fn is_untouched(&self) -> bool {
-        self.decisions.is_empty()
     }
 }
 

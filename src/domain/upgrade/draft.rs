@@ -29,16 +29,28 @@ impl Draft {
         self.edits.entry((object.file, object.document)).or_default().extend(edits);
     }
 
-    /// Takes the edits of an object back, to use them elsewhere.
-    pub(super) fn take_edits(&mut self, base: &Base, object: usize) -> Vec<Edit> {
+    /// Leaves an object as it is after all.
+    pub(super) fn take_edits(&mut self, base: &Base, object: usize) {
         let object = &base.objects[object];
-        self.edits.remove(&(object.file, object.document)).unwrap_or_default()
+        self.edits.remove(&(object.file, object.document));
     }
 
     /// Whether an object is edited.
     pub(super) fn has_edits(&self, base: &Base, object: usize) -> bool {
         let object = &base.objects[object];
         self.edits.contains_key(&(object.file, object.document))
+    }
+
+    /// The edits of an object so far.
+    pub(super) fn edits_of(&self, base: &Base, object: usize) -> &[Edit] {
+        let object = &base.objects[object];
+        self.edits.get(&(object.file, object.document)).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Whether an object goes.
+    pub(super) fn removes(&self, base: &Base, object: usize) -> bool {
+        let object = &base.objects[object];
+        self.removed.contains(&(object.file, object.document))
     }
 
     /// Takes one of the base's objects out.

@@ -58,7 +58,7 @@ impl Planned {
         };
         let new: Vec<Finding> = findings.into_iter().filter(|finding| !known(finding)).collect();
         upgrade.findings.extend(new);
-        upgrade.rollouts = rollouts;
+        upgrade.rollouts.extend(rollouts);
         if !upgrade.blocked.is_empty() {
             intended.clear();
         }

@@ -3,10 +3,13 @@
 use super::draft::Draft;
 use super::instance::instance;
 use super::record::record;
+use super::rotation::Rotated;
 use super::{
     Basis, Change, Conflict, FileChange, OldSource, Planned, Reason, Refusal, Request, Side, Upgrade,
     giantswarm,
 };
+use std::borrow::Cow;
+
 use crate::finding::{Finding, Severity};
 use crate::merge::Source;
 use crate::merge::cluster_objects::Base;
@@ -18,7 +21,9 @@ use crate::merge::objects::{
 use crate::merge::source::read_file;
 use crate::merge::step_group::StepGroup;
 use crate::object::{FieldPath, ObjectId};
+use crate::merge::prepared::set_text;
 use crate::settings::{ConflictPolicy, Tombstone};
+use crate::templates::references;
 use crate::yaml::YamlFile;
 
 /// Plans one upgrade.
@@ -58,22 +63,25 @@ pub fn plan(request: &Request<'_>) -> Result<Planned, Refusal> {
         blocked: Vec::new(),
         notes: Vec::new(),
         tombstones: Vec::new(),
+        rotated: Vec::new(),
     };
     plan.say(&merged.merge);
     plan.ahead(&group);
     for object in &merged.merge.merged {
         plan.settle(object, &group);
     }
+    for object in &merged.merge.removed {
+        plan.remove(*object);
+    }
+    // After the removals, so that what only a removed object names counts as named by nothing; before
+    // the additions, whose references follow the new names.
+    plan.rotate();
     for new in &merged.merge.added {
         plan.add(&merged.new, new);
     }
     for conflict in &merged.merge.conflicts {
         plan.object_conflict(&merged.new, conflict);
     }
-    for object in &merged.merge.removed {
-        plan.remove(*object);
-    }
-    plan.rotate(&merged.merge);
     plan.finish(old.map(|source| &source.id), basis)
 }
 
@@ -89,6 +97,7 @@ pub(super) struct Plan<'p> {
     pub(super) blocked: Vec<String>,
     pub(super) notes: Vec<String>,
     pub(super) tombstones: Vec<Tombstone>,
+    pub(super) rotated: Vec<Rotated>,
 }
 
 /// O and how it is known.
@@ -137,7 +146,7 @@ impl Plan<'_> {
         }
         for (name, one, other) in &merge.contradictions {
             self.findings.push(Finding {
-                rule: "contradicting-variable",
+                rule: "variable-contradiction",
                 severity: Severity::Warning,
                 message: format!(
                     "The cluster's objects give ${{{name}}} two values, `{one}` and `{other}`, so it is bound by neither. Say which in `variables:` of the cluster's capstan.yaml."
@@ -282,7 +291,7 @@ impl Plan<'_> {
     /// The release's value goes in.
     fn take(&mut self, merged: &MergedObject, decision: &Decision) {
         let object = merged.object;
-        if let Some((_, variable)) = merged.unbound.iter().find(|(path, _)| *path == decision.path) {
+        if let Some(variable) = &decision.unbound {
             let at = decision.at.unwrap_or(self.base.node(object).span.start);
             self.unbound(variable, object, at, &decision.path);
         }
@@ -351,16 +360,23 @@ impl Plan<'_> {
                 Some(FieldPath::root()),
             );
         }
+        let mut node = Cow::Borrowed(&new.node);
+        for reference in references(&new.id.group, &new.id.kind, &new.node) {
+            let follows = |rotated: &&Rotated| rotated.kind == reference.kind && rotated.old == reference.name;
+            if let Some(rotated) = self.rotated.iter().find(follows) {
+                set_text(node.to_mut(), reference.path.steps(), &rotated.new);
+            }
+        }
         self.changes.push(Change {
             object: new.id.clone(),
             file,
             line: None,
             path: FieldPath::root(),
             old: None,
-            new: Some(new.node.value()),
+            new: Some(node.value()),
             reason: Reason::Object,
         });
-        let text = instance(self.request.new, piece, &new.node);
+        let text = instance(self.request.new, piece, &node);
         self.draft.add_document(self.base, &piece.file, text);
     }
 
