@@ -3,6 +3,7 @@
 mod bot;
 mod database;
 mod cases;
+mod database;
 mod dependencies;
 mod git;
 mod github;
