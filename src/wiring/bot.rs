@@ -60,7 +60,8 @@ pub(super) async fn start(config: Config, stop: CancellationToken) -> Result<Run
         Database::open(config.database_url.expose_secret(), Arc::clone(&clock)).await.map_err(failed)?;
     let mirrors = Mirrors::open(&config.state_dir, MirrorLimits::default()).map_err(failed)?;
     let credentials =
-        AppCredentials::new(config.github.app_id, &config.github.private_key).map_err(failed)?;
+        AppCredentials::from_pem(config.github.app_id, &config.github.private_key, "the App's private key")
+            .map_err(failed)?;
     let github = Arc::new(
         GitHub::connect(&config.github.api_url, credentials, GitHubLimits::default()).map_err(failed)?,
     );

@@ -1,7 +1,6 @@
 //! One binary for all integration tests: compiling and linking once is what keeps them quick.
 
 mod bot;
-mod database;
 mod cases;
 mod database;
 mod dependencies;
