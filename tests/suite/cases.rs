@@ -161,10 +161,13 @@ impl Snapshot {
     fn new<'f>(files: impl Iterator<Item = &'f SourceFile>) -> Self {
         let texts: BTreeMap<RepoPath, Arc<str>> =
             files.map(|file| (file.path.clone(), Arc::clone(&file.text))).collect();
-        let blob = BlobId::parse(&"0".repeat(40)).unwrap();
-        let entry =
-            |path: &RepoPath| TreeEntry { path: path.clone(), kind: EntryKind::File, blob: blob.clone() };
-        Self { entries: texts.keys().map(entry).collect(), texts }
+        // Content is known by its id: every file needs one of its own.
+        let entry = |(index, path): (usize, &RepoPath)| TreeEntry {
+            path: path.clone(),
+            kind: EntryKind::File,
+            blob: BlobId::parse(&format!("{index:040x}")).unwrap(),
+        };
+        Self { entries: texts.keys().enumerate().map(entry).collect(), texts }
     }
 }
 
