@@ -370,7 +370,10 @@ impl<'a> Builder<'a> {
                             .error("a key that is no scalar, which Kubernetes refuses", node.span.start);
                     };
                     let Some(name) = scalar::key_text(scalar) else {
-                        return self.error("a key that is null, which Kubernetes refuses", node.span.start);
+                        return self.error(
+                            "a key that is null or beyond 64 bits, which Kubernetes refuses",
+                            node.span.start,
+                        );
                     };
                     *key = Some(Key { text: name, span: node.span, merge });
                 }
