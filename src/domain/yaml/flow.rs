@@ -37,7 +37,10 @@ pub(super) fn change<'a>(splicer: &mut Splicer<'a>, node: &'a Node, change: &Cha
     }
     if gone.len() == children.len() {
         let inner = node.span.start + 1..node.span.end - 1;
-        refuse_comments(source, inner.clone(), change)?;
+        // Comments behind what goes, go with it.
+        if comments(source, inner.clone()).any(|comment| !children_hold(source, &children, comment)) {
+            return Err(Refusal::new(COMMENT, &change.path, inner.start));
+        }
         let texts: Vec<&str> = added.iter().map(|(_, text)| text.as_str()).collect();
         splicer.splice(inner, texts.join(", "));
         return Ok(());
@@ -109,33 +112,39 @@ fn remove(
         let run = &children[first..=last];
         let lines_only = run.iter().all(|child| has_own_lines(source, child));
         let trailing = last + 1 == children.len();
-        let range = if lines_only && !(trailing && after_comma(source, children[last].end).is_none()) {
-            source.line_start(children[first].start)..source.next_line(children[last].end)
-        } else if !trailing {
-            children[first].start..children[last + 1].start
-        } else {
+        let lines = source.line_start(children[first].start)..source.next_line(children[last].end);
+        let inline = if trailing {
             children[first - 1].end..children[last].end
+        } else {
+            children[first].start..children[last + 1].start
         };
-        refuse_comments(source, if lines_only { 0..0 } else { range.clone() }, change)?;
+        let last_comma = after_comma(source, children[last].end).is_some();
+        let commented = comments(source, inline.clone()).next().is_some();
+        // Without the lines of the last one, a comma behind the one before is left: YAML allows it.
+        let range = if lines_only && (!trailing || last_comma || commented) {
+            lines
+        } else if commented {
+            return Err(Refusal::new(COMMENT, &change.path, inline.start));
+        } else {
+            inline
+        };
         splicer.splice(range, "");
     }
     Ok(())
 }
 
-/// A `#` may be text or comment; either way nothing is cut out blindly.
-fn refuse_comments(source: &Source, range: std::ops::Range<usize>, change: &Change) -> Result<(), Refusal> {
-    let mut before = ' ';
-    for c in source.text()[range.clone()].chars() {
-        if c == '#' && before.is_whitespace() {
-            return Err(Refusal::new(
-                "a comment between values in brackets is in the way",
-                &change.path,
-                range.start,
-            ));
-        }
-        before = c;
-    }
-    Ok(())
+const COMMENT: &str = "a comment between values in brackets is in the way";
+
+/// Where comments may start. A `#` in a string may look like one: then an edit is refused that need not be.
+fn comments(source: &Source, range: std::ops::Range<usize>) -> impl Iterator<Item = usize> {
+    let text = source.text();
+    let starts = text[range.clone()].match_indices('#').map(move |(at, _)| range.start + at);
+    starts.filter(move |at| text[..*at].ends_with([' ', '\t', '\n']))
+}
+
+/// Whether a comment stands in a child, or behind it on its line.
+fn children_hold(source: &Source, children: &[Child<'_>], comment: usize) -> bool {
+    children.iter().any(|child| (child.start..source.line_end(child.end)).contains(&comment))
 }
 
 fn insert(
