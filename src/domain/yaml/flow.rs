@@ -46,8 +46,27 @@ pub(super) fn change<'a>(splicer: &mut Splicer<'a>, node: &'a Node, change: &Cha
         return Ok(());
     }
     remove(splicer, &children, &gone, change)?;
+    // What goes in at one place goes in together.
+    let mut places: Vec<(Option<usize>, Vec<String>)> = Vec::new();
+    added.sort_by_key(|(at, _)| *at);
     for (at, text) in added {
-        insert(splicer, &children, at, &text, &removed);
+        // Behind the nearest child before it that stays.
+        let before = (0..at.min(children.len())).rev().find(|index| !removed(*index));
+        match places.last_mut() {
+            Some((place, texts)) if *place == before => texts.push(text),
+            _ => places.push((before, vec![text])),
+        }
+    }
+    let last_goes = removed(children.len() - 1);
+    for (before, texts) in places {
+        match before.and_then(|index| children.get(index)) {
+            Some(child) => insert_behind(splicer, child, &texts, last_goes),
+            None => {
+                if let Some(first) = (0..children.len()).find(|index| !removed(*index)) {
+                    insert_before(splicer, children[first].start, &texts);
+                }
+            }
+        }
     }
     Ok(())
 }
@@ -147,44 +166,35 @@ fn children_hold(source: &Source, children: &[Child<'_>], comment: usize) -> boo
     children.iter().any(|child| (child.start..source.line_end(child.end)).contains(&comment))
 }
 
-fn insert(
-    splicer: &mut Splicer<'_>,
-    children: &[Child<'_>],
-    at: usize,
-    text: &str,
-    removed: &impl Fn(usize) -> bool,
-) {
+fn insert_before(splicer: &mut Splicer<'_>, start: usize, texts: &[String]) {
     let source = splicer.source;
-    // Behind the nearest child before it that stays.
-    let before = (0..at.min(children.len())).rev().find(|index| !removed(*index));
-    let Some(child) = before.and_then(|index| children.get(index)) else {
-        let Some(first) = (0..children.len()).find(|index| !removed(*index)) else { return };
-        let start = children[first].start;
-        let separator = if source.starts_line(start) {
-            let mut line = String::from(",\n");
-            pad(&mut line, source.column(start));
-            line
-        } else {
-            ", ".to_owned()
-        };
-        splicer.splice(start..start, format!("{text}{separator}"));
-        return;
-    };
-    if source.starts_line(child.start) && has_own_lines(source, child) {
-        let mut line = String::new();
-        pad(&mut line, source.column(child.start));
-        line.push_str(text);
-        let next = source.next_line(child.end);
-        if after_comma(source, child.end).is_none() {
-            splicer.splice(child.end..child.end, ",");
-        } else {
-            line.push(',');
-        }
-        line.push('\n');
-        splicer.splice(next..next, line);
-    } else {
-        splicer.splice(child.end..child.end, format!(", {text}"));
+    let mut separator = String::from(", ");
+    if source.starts_line(start) {
+        separator = String::from(",\n");
+        pad(&mut separator, source.column(start));
     }
+    splicer.splice(start..start, texts.iter().map(|text| format!("{text}{separator}")).collect::<String>());
+}
+
+/// Behind a child that stays; on lines of their own where that child has one (and no later one goes that
+/// would take the comma between with it).
+fn insert_behind(splicer: &mut Splicer<'_>, child: &Child<'_>, texts: &[String], last_goes: bool) {
+    let source = splicer.source;
+    if last_goes || !has_own_lines(source, child) {
+        splicer.splice(child.end..child.end, format!(", {}", texts.join(", ")));
+        return;
+    }
+    let mut padding = String::new();
+    pad(&mut padding, source.column(child.start));
+    let next = source.next_line(child.end);
+    let mut lines = format!("{padding}{}", texts.join(&format!(",\n{padding}")));
+    if after_comma(source, child.end).is_none() {
+        splicer.splice(child.end..child.end, ",");
+    } else {
+        lines.push(',');
+    }
+    lines.push('\n');
+    splicer.splice(next..next, lines);
 }
 
 /// Whether a collection is written as in JSON, with its keys or strings in double quotes.

@@ -273,25 +273,19 @@ fn embed(value: &Value, path: &FieldPath, edits: &[Edit], here: bool) -> Value {
     {
         return YamlFile::read(text).unwrap().documents()[0].root.value();
     }
-    let shift = |index: usize| {
-        // The index before the edits of what is now at `index`.
-        let (mut old, mut new) = (0, 0);
-        loop {
-            let added = edits.iter().filter(
-                |edit| matches!(edit, Edit::InsertItem { list, index, .. } if list == path && *index == old),
-            );
-            new += added.count();
-            let gone =
-                edits.iter().any(|edit| matches!(edit, Edit::Remove { path: at } if *at == path.index(old)));
-            if !gone {
-                if new >= index {
-                    return old;
-                }
-                new += 1;
-            }
-            old += 1;
-        }
+    // Which item before the edits each item now is; none for those that came.
+    let length = value.as_array().map_or(0, Vec::len);
+    let added = |at: usize| {
+        let here = |edit: &&Edit| matches!(edit, Edit::InsertItem { list, index, .. } if list == path && *index == at);
+        std::iter::repeat_n(None, edits.iter().filter(here).count())
     };
+    let kept = |at: usize| {
+        let gone =
+            edits.iter().any(|edit| matches!(edit, Edit::Remove { path: gone } if *gone == path.index(at)));
+        (!gone).then_some(Some(at))
+    };
+    let before: Vec<Option<usize>> =
+        (0..=length + edits.len()).flat_map(|at| added(at).chain(kept(at))).collect();
     match value {
         Value::Object(map) => Value::Object(
             map.iter().map(|(key, value)| (key.clone(), embed(value, &path.key(key), edits, here))).collect(),
@@ -299,8 +293,11 @@ fn embed(value: &Value, path: &FieldPath, edits: &[Edit], here: bool) -> Value {
         Value::Array(items) => Value::Array(
             items
                 .iter()
-                .enumerate()
-                .map(|(index, item)| embed(item, &path.join(Step::Index(shift(index))), edits, here))
+                .zip(before)
+                .map(|(item, before)| match before {
+                    Some(index) => embed(item, &path.join(Step::Index(index)), edits, here),
+                    None => item.clone(),
+                })
                 .collect(),
         ),
         other => other.clone(),
