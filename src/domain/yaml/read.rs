@@ -533,3 +533,7 @@ fn shorten(text: &str) -> String {
     }
     short
 }
+
+#[cfg(test)]
+#[path = "read_tests.rs"]
+mod tests;
