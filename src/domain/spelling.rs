@@ -5,7 +5,7 @@
 /// Case does not count; up to a third of the letters (at least one, at most three) may be wrong.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let lower = word.to_lowercase();
-    let allowed = (lower.chars().count() / 3).clamp(1, 3);
+    let allowed = ((lower.chars().count() + 1) / 3).clamp(1, 3);
     known
         .into_iter()
         .map(|candidate| (strsim::damerau_levenshtein(&lower, &candidate.to_lowercase()), candidate))

@@ -7,7 +7,8 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::yaml::Value;
+use crate::object::FieldPath;
+use crate::yaml::{Node, Value};
 
 /// What an edit of an object of some kind does to machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -150,7 +151,7 @@ pub fn bears_images(group: &str, kind: &str) -> bool {
 }
 
 /// Where one kind names another object: keys from the root, `*` for every item of a list. The path
-/// ends at the mapping that holds `kind` and `name`.
+/// ends at the mapping that holds `kind` and `name`, or at a scalar that is the name itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReferencePath {
     /// Keys and `*`.
@@ -168,6 +169,7 @@ macro_rules! paths {
 const CLUSTER: &[ReferencePath] = &[
     ReferencePath { steps: &["spec", "infrastructureRef"], kind: None },
     ReferencePath { steps: &["spec", "controlPlaneRef"], kind: None },
+    ReferencePath { steps: &["spec", "topology", "class"], kind: Some("ClusterClass") },
     ReferencePath { steps: &["spec", "topology", "classRef"], kind: Some("ClusterClass") },
 ];
 const CONTROL_PLANE: &[ReferencePath] = paths![
@@ -213,6 +215,52 @@ pub fn reference_paths(group: &str, kind: &str) -> &'static [ReferencePath] {
         ("controlplane.cluster.x-k8s.io", _) => CONTROL_PLANE,
         (_, "Metal3MachineTemplate") => METAL3,
         _ => &[],
+    }
+}
+
+/// One reference to another object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reference<'n> {
+    /// Path of the scalar that is the name.
+    pub path: FieldPath,
+    /// Kind of the object named.
+    pub kind: &'n str,
+    /// Its name, as written.
+    pub name: &'n str,
+}
+
+/// The references of an object, in the order of the table.
+pub fn references<'n>(group: &str, kind: &str, root: &'n Node) -> Vec<Reference<'n>> {
+    let mut found = Vec::new();
+    for reference in reference_paths(group, kind) {
+        walk(root, FieldPath::root(), reference.steps, &mut |node, path| {
+            let text =
+                |node: Option<&'n Node>| node.and_then(Node::as_scalar).map(|scalar| scalar.text.as_str());
+            let (path, name) = match node.as_scalar() {
+                Some(scalar) => (path, Some(scalar.text.as_str())),
+                None => (path.key("name"), text(node.get("name"))),
+            };
+            if let (Some(kind), Some(name)) = (text(node.get("kind")).or(reference.kind), name) {
+                found.push(Reference { path, kind, name });
+            }
+        });
+    }
+    found
+}
+
+fn walk<'n>(node: &'n Node, path: FieldPath, steps: &[&str], found: &mut dyn FnMut(&'n Node, FieldPath)) {
+    match steps {
+        [] => found(node, path),
+        ["*", rest @ ..] => {
+            for (at, item) in node.as_sequence().unwrap_or_default().iter().enumerate() {
+                walk(item, path.index(at), rest, found);
+            }
+        }
+        [key, rest @ ..] => {
+            if let Some(below) = node.get(key) {
+                walk(below, path.key(key), rest, found);
+            }
+        }
     }
 }
 

@@ -1,1 +1,22 @@
-//! App authentication, the calls Capstan makes, webhook payload -> event.
+//! GitHub: App authentication, the calls that Capstan makes, webhook payload -> event.
+//!
+//! [`GitHub`] implements the [`CodeHost`](crate::app::ports::CodeHost) port. Owned here: tokens, paging,
+//! conditional reads, limits, what of an answer is an expected outcome and what an error. Deliberately
+//! absent: when to call and what to make of it (`app`), and the check of webhook signatures (`server`).
+
+mod answer;
+mod checks;
+mod code_host;
+mod conditional;
+mod conversation;
+mod credentials;
+mod git_data;
+mod installations;
+mod pulls;
+mod references;
+mod tokens;
+mod transport;
+pub mod webhook;
+
+pub use credentials::{AppCredentials, PrivateKeyError};
+pub use transport::{ConnectError, GitHub, GitHubLimits};

@@ -1,5 +1,10 @@
 //! One binary for all integration tests: compiling and linking once is what keeps them quick.
 
+mod bot;
+mod cases;
+mod database;
 mod dependencies;
 mod git;
+mod github;
 mod house;
+mod server;

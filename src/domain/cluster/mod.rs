@@ -7,6 +7,8 @@
 mod giant_swarm;
 mod read;
 mod record;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -11,6 +11,8 @@ mod clusters;
 mod discover;
 mod releases;
 mod sniff;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 

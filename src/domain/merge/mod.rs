@@ -5,16 +5,31 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | [`source`] | a release's pieces and what they wrap |
+//! | [`source`] | a release's pieces and what they wrap (U1) |
 //! | [`overlay`] | a release's overlay over its base |
-//! | [`variables`] | templated scalars and what binds them |
-//! | [`lists`] | how lists merge, by table |
+//! | [`cluster_objects`] | the cluster's base, read |
+//! | [`matching`] | which object a piece speaks of (U2) |
+//! | [`variables`], [`prepared`] | templated scalars; a piece as one cluster sees it (U3) |
+//! | [`objects`] | whole objects, and all objects of a cluster (U4) |
+//! | [`fields`], [`values`] | fields, types and equality (U5, U6, U8) |
+//! | [`lists`], `list_merge`, `sequence` | how lists merge (U7) |
+//! | [`step_group`] | what moves together (U9) |
 //!
 //! Deliberately absent: text. The cluster's bytes are touched by edits alone (`crate::yaml`).
 
+pub(crate) mod cluster_objects;
+pub(crate) mod decision;
+pub(crate) mod fields;
+mod list_merge;
 pub(crate) mod lists;
+pub(crate) mod matching;
+pub(crate) mod objects;
 pub(crate) mod overlay;
+pub(crate) mod prepared;
+mod sequence;
 pub(crate) mod source;
+pub(crate) mod step_group;
+pub(crate) mod values;
 pub(crate) mod variables;
 
 pub use source::{Source, SourceFacts};

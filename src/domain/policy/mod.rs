@@ -6,22 +6,66 @@
 //! Deliberately absent: loading anything, and the decision what a finding leads to (exit code,
 //! check, draft): that is for whoever asked.
 
+mod component_downgrade;
+mod kubernetes;
+mod kubernetes_downgrade;
+mod kubernetes_minor_skip;
+mod missing_reference;
+mod of_merge;
+mod of_tree;
+mod overlay_hides_change;
+mod overlay_loses_target;
+mod removes_machines;
 mod rule;
 mod severities;
+mod template_edited_in_place;
+#[cfg(test)]
+mod tests;
+mod unknown_template;
+mod validate;
 
 use std::collections::BTreeSet;
 
-pub use rule::{
-    About, AppliedBy, Change, Example, Facts, Occasion, ReleaseFacts, ReleaseStep, Rule, Spot, Verdict,
-};
+pub use rule::{About, Change, Example, Facts, Occasion, ReleaseStep, Rule, Spot, Verdict};
 pub use severities::{Level, Severities, SeverityRefused};
+pub use validate::{Scope, Snapshot, folders_of, settings_finding, validate};
+
+pub use crate::upgrade::AppliedBy;
 
 use crate::finding::{Finding, Severity};
 use crate::object::{FieldPath, ObjectId};
 
-/// Every rule, by id.
+/// Every rule, ordered by id.
 pub fn catalogue() -> &'static [&'static dyn Rule] {
-    &[]
+    static RULES: [&dyn Rule; 26] = [
+        &of_merge::AMBIGUOUS_MATCH,
+        &component_downgrade::ComponentDowngrade,
+        &of_merge::EDIT_REFUSED,
+        &of_tree::INVALID_LAYOUT,
+        &of_tree::INVALID_SETTINGS,
+        &of_tree::INVALID_YAML,
+        &kubernetes_downgrade::KubernetesDowngrade,
+        &kubernetes_minor_skip::KubernetesMinorSkip,
+        &of_merge::LIST_WITHOUT_KEY,
+        &missing_reference::MissingReference,
+        &overlay_hides_change::OverlayHidesChange,
+        &overlay_loses_target::OverlayLosesTarget,
+        &of_merge::OVERLAY_NAMES_TEMPLATE,
+        &of_merge::RELEASE_RECORD_DIFFERS,
+        &of_merge::REMOVES_CLUSTER,
+        &removes_machines::RemovesMachines,
+        &of_tree::RENDER_FAILED,
+        &of_merge::RENDERED_TOMBSTONE,
+        &of_merge::ROLLOUT_WITHOUT_CHANGE,
+        &of_merge::STEP_GROUP_SPLIT,
+        &template_edited_in_place::TemplateEditedInPlace,
+        &of_merge::UNBOUND_VARIABLE,
+        &unknown_template::UnknownTemplate,
+        &of_merge::UNMATCHED_FRAGMENT,
+        &of_tree::UNREADABLE_FILE,
+        &of_merge::VARIABLE_CONTRADICTION,
+    ];
+    &RULES
 }
 
 /// The rule of that id.

@@ -1,12 +1,11 @@
 //! What a rule is, and what it judges.
 
-use std::collections::BTreeMap;
-
 use crate::finding::{Finding, Severity};
 use crate::object::{FieldPath, ObjectId};
-use crate::release::ReleaseId;
+use crate::release::Release;
 use crate::render::{Folders, Place, Rendered};
 use crate::tree::RepoPath;
+use crate::upgrade::AppliedBy;
 use crate::yaml::Position;
 
 /// One rule: what it stands for, and how it judges.
@@ -93,6 +92,29 @@ impl From<&Place> for Spot {
 }
 
 impl Verdict {
+    /// A verdict with nothing but its message.
+    pub fn new(rule: &'static About, message: impl Into<String>) -> Self {
+        Self { rule, message: message.into(), place: None, object: None, path: None }
+    }
+
+    /// Of this object.
+    #[must_use]
+    pub fn object(self, object: &ObjectId) -> Self {
+        Self { object: Some(object.clone()), ..self }
+    }
+
+    /// Of this field.
+    #[must_use]
+    pub fn path(self, path: &FieldPath) -> Self {
+        Self { path: Some(path.clone()), ..self }
+    }
+
+    /// There.
+    #[must_use]
+    pub fn place(self, place: impl Into<Spot>) -> Self {
+        Self { place: Some(place.into()), ..self }
+    }
+
     /// As a finding of that severity.
     pub(super) fn into_finding(self, severity: Severity) -> Finding {
         let position = self.place.as_ref().and_then(|place| place.position);
@@ -126,15 +148,6 @@ pub struct Facts<'a> {
     pub release: Option<ReleaseStep<'a>>,
 }
 
-/// Who applies a cluster.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum AppliedBy {
-    /// Capstan's reconciler on a management cluster that claims it.
-    Reconciler,
-    /// Flux, Argo CD, kubectl.
-    Others,
-}
-
 /// What brought a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Occasion {
@@ -148,18 +161,9 @@ pub enum Occasion {
 #[derive(Debug, Clone)]
 pub struct ReleaseStep<'a> {
     /// The release left; `None` where it is unknown.
-    pub from: Option<ReleaseFacts<'a>>,
+    pub from: Option<&'a Release>,
     /// The release entered.
-    pub to: ReleaseFacts<'a>,
+    pub to: &'a Release,
     /// Where the cluster names its release.
     pub place: Option<Spot>,
-}
-
-/// What rules want to know of a release.
-#[derive(Debug, Clone, Copy)]
-pub struct ReleaseFacts<'a> {
-    /// Its id.
-    pub id: &'a ReleaseId,
-    /// Its components and their versions, `kubernetes` among them where the release names it.
-    pub components: &'a BTreeMap<String, String>,
 }

@@ -11,6 +11,10 @@ mod catalogue;
 mod giant_swarm;
 mod kubernetes;
 mod read;
+#[cfg(test)]
+pub(crate) mod real_tests;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

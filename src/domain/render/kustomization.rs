@@ -4,10 +4,10 @@ use super::error::{RenderError, Trouble};
 use super::placed::{Content, Place, Placed};
 use super::selector::Selector;
 use super::strategic::{Allowed, MayChange};
+use crate::spelling::hint;
 
 /// What a kustomization says, as far as it is rendered.
 pub(super) struct Kustomization {
-    pub(super) place: Place,
     pub(super) resources: Vec<Named>,
     pub(super) components: Vec<Named>,
     pub(super) config_maps: Vec<Placed>,
@@ -137,7 +137,6 @@ impl Kustomization {
         let mut resources = names(document, "resources")?;
         resources.extend(names(document, "bases")?);
         Ok(Self {
-            place: document.place.clone(),
             resources,
             components: names(document, "components")?,
             config_maps: list(document, "configMapGenerator")?.to_vec(),
@@ -203,15 +202,10 @@ fn check_fields(document: &Placed) -> Result<(), RenderError> {
             ));
         }
         if !SUPPORTED.contains(&field.as_str()) {
-            let nearest = SUPPORTED
-                .iter()
-                .max_by(|a, b| strsim::jaro_winkler(a, field).total_cmp(&strsim::jaro_winkler(b, field)))
-                .copied()
-                .unwrap_or_default();
             return Err(RenderError::at(
                 &value.place,
                 Trouble::Malformed,
-                format!("a kustomization has no field `{field}`; the nearest is `{nearest}`"),
+                format!("a kustomization has no field `{field}`{}", hint(field, &SUPPORTED)),
             ));
         }
     }

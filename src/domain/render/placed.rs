@@ -53,6 +53,11 @@ impl Place {
         self.source.path()
     }
 
+    /// The byte of the file's text.
+    pub(crate) const fn offset(&self) -> usize {
+        self.offset
+    }
+
     /// Line and column.
     pub fn position(&self) -> Position {
         self.source.position(self.offset)

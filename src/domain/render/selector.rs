@@ -38,7 +38,7 @@ impl Pattern {
         if text.is_empty() {
             return Ok(Self::default());
         }
-        let regex = Regex::new(&format!("^(?:{text})$")).map_err(|error| {
+        let regex = Regex::new(&format!("^(?:{})$", go_spelling(text))).map_err(|error| {
             let reason = error.to_string();
             let reason = reason.lines().last().unwrap_or_default().trim().to_owned();
             RenderError::malformed(
@@ -52,6 +52,50 @@ impl Pattern {
     fn fits(&self, text: &str) -> bool {
         self.regex.as_ref().is_none_or(|regex| regex.is_match(text))
     }
+}
+
+/// Go reads a brace that begins no repetition as itself (`\${cluster_name}`); this regex engine
+/// wants it escaped.
+fn go_spelling(text: &str) -> String {
+    let mut spelled = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(['{', '\\']) {
+        let (before, from) = rest.split_at(at);
+        spelled.push_str(before);
+        let mut characters = from.chars();
+        let first = characters.next();
+        if first == Some('\\') {
+            // An escape, `\p{Greek}` included, is left as it is.
+            let escaped = characters.next();
+            spelled.push('\\');
+            spelled.extend(escaped);
+            let tail = characters.as_str();
+            match (escaped, tail.starts_with('{').then(|| tail.find('}')).flatten()) {
+                (Some('p' | 'P' | 'x'), Some(end)) => {
+                    let (name, after) = tail.split_at(end + 1);
+                    spelled.push_str(name);
+                    rest = after;
+                }
+                _ => rest = tail,
+            }
+            continue;
+        }
+        if !is_repetition(characters.as_str()) {
+            spelled.push('\\');
+        }
+        spelled.push('{');
+        rest = characters.as_str();
+    }
+    spelled.push_str(rest);
+    spelled
+}
+
+/// Whether `2}`, `2,}` or `2,4}` follows the brace.
+fn is_repetition(text: &str) -> bool {
+    let Some((inside, _)) = text.split_once('}') else { return false };
+    let (low, high) = inside.split_once(',').unwrap_or((inside, "0"));
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    !low.is_empty() && digits(low) && digits(high)
 }
 
 /// One part of a label selector.
@@ -229,5 +273,19 @@ mod tests {
             assert_eq!(parse_requirement(part), expected, "{part}");
         }
         assert_eq!(split_outside_brackets("a in (x,y),b"), ["a in (x,y)", "b"]);
+    }
+
+    #[test]
+    fn braces_that_repeat_nothing_are_themselves_as_in_go() {
+        let cases = [
+            (r"\${cluster_name}-app", r"\$\{cluster_name}-app"),
+            (r"md-\d{1,3}", r"md-\d{1,3}"),
+            (r"a{2}b{,3}", r"a{2}b\{,3}"),
+            (r"\p{Greek}\{x", r"\p{Greek}\{x"),
+        ];
+        for (written, expected) in cases {
+            assert_eq!(go_spelling(written), expected);
+            assert!(Regex::new(expected).is_ok(), "{expected}");
+        }
     }
 }

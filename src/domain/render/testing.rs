@@ -1,6 +1,9 @@
 //! A snapshot made of texts, for the tests of this package.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
 
 use crate::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 
@@ -13,6 +16,13 @@ pub(crate) struct Files {
 impl Files {
     pub(crate) fn new(files: &[(&str, &str)]) -> Self {
         Self::from_bytes(files.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())))
+    }
+
+    /// Every file below a folder.
+    pub(crate) fn from_folder(root: &Path) -> Self {
+        let mut files = Vec::new();
+        collect(root, root, &mut files);
+        Self::from_bytes(files)
     }
 
     pub(crate) fn from_bytes(files: impl IntoIterator<Item = (String, Vec<u8>)>) -> Self {
@@ -29,6 +39,31 @@ impl Files {
             .collect();
         Self { entries, contents: files.into_iter().map(|(_, bytes)| bytes.into()).collect() }
     }
+
+    /// The same, but the entry at `path` is a link or a submodule.
+    pub(crate) fn with_kind(mut self, path: &str, kind: EntryKind) -> Self {
+        let entry = self.entries.iter_mut().find(|entry| entry.path.as_str() == path).unwrap();
+        entry.kind = kind;
+        self
+    }
+}
+
+/// The shared corpus, whether it exists or not.
+pub(crate) fn shared_data() -> PathBuf {
+    std::env::var_os("CAPSTAN_SHARED_DATA")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"), PathBuf::from)
+}
+
+fn collect(root: &Path, folder: &Path, files: &mut Vec<(String, Vec<u8>)>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(root, &path, files);
+        } else {
+            let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
+            files.push((name, std::fs::read(&path).unwrap()));
+        }
+    }
 }
 
 impl Tree for Files {
@@ -37,11 +72,18 @@ impl Tree for Files {
     }
 
     fn read(&self, entry: &TreeEntry) -> Result<Arc<[u8]>, Unreadable> {
-        let at = self.entries.iter().position(|other| other.path == entry.path).unwrap();
+        let at = self.entries.binary_search_by(|other| other.path.cmp(&entry.path)).unwrap();
         Ok(Arc::clone(&self.contents[at]))
     }
 
     fn folder_id(&self, folder: &RepoPath) -> Option<TreeId> {
-        (!self.entries_in(folder).is_empty()).then(|| TreeId::parse(&"0".repeat(40)).unwrap())
+        let files = self.entries_in(folder);
+        let mut hash = Sha256::new();
+        for entry in files {
+            hash.update(entry.path.below(folder).unwrap());
+            hash.update(self.read(entry).unwrap());
+        }
+        let hex: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        (!files.is_empty()).then(|| TreeId::parse(&hex).unwrap())
     }
 }

@@ -14,8 +14,11 @@ mod fields;
 mod glob;
 mod place;
 mod read;
+mod record;
 mod repository;
 mod schema;
+#[cfg(test)]
+mod tests;
 
 pub use cluster::{ClusterSettings, Deletion, Hold, OverlaySettings, ReleaseSettings, Tombstone};
 pub use effective::{ClaimedTwice, EffectiveSettings};
@@ -23,6 +26,7 @@ pub use error::SettingsError;
 pub use fields::{CommandPrefix, FolderName, ManagementClusterUid, RepositoryName, Track};
 pub use glob::{Glob, InvalidGlob};
 pub use read::RuleIds;
+pub use record::{RecordError, record_release};
 pub use repository::{
     ClusterRule, ClustersSettings, CommandSettings, ConflictPolicy, FieldOwner, FieldRule, ManagementCluster,
     Mode, PreflightMode, PreflightSettings, ProposalLimits, ReleasesSettings, RepositorySettings,

@@ -142,10 +142,20 @@ fn read<T: DeserializeOwned + Default>(file: &RepoPath, text: &str) -> Result<T,
         let place = place.as_ref().map(as_place).unwrap_or_default();
         let location = error.location();
         let number = |number: u64| u32::try_from(number).ok().filter(|number| *number > 0);
+        // For these the reader names the place of a key nearby.
+        let value = match error.without_snippet() {
+            YamlError::SerdeInvalidType { .. }
+            | YamlError::SerdeInvalidValue { .. }
+            | YamlError::SerdeMissingField { .. } => find(text, &place),
+            _ => None,
+        };
+        let value = value.map(|found| found.value);
         SettingsError {
             file: file.clone(),
-            line: location.and_then(|location| number(location.line())),
-            column: location.and_then(|location| number(location.column())),
+            line: value.map(|at| at.line).or_else(|| location.and_then(|location| number(location.line()))),
+            column: value
+                .map(|at| at.column)
+                .or_else(|| location.and_then(|location| number(location.column()))),
             message: describe(&error, &place, text),
         }
     })

@@ -9,22 +9,27 @@
 //! the overlay's findings, U11; skew) is computed by [`crate::rollout`] and [`crate::policy`] from the
 //! tree before and the tree with [`Planned::intended`] on it, and joins in [`Planned::finish`].
 
+mod draft;
+mod giantswarm;
+mod instance;
 mod json;
 mod model;
+mod plan;
+mod record;
 mod redact;
 mod refusal;
+mod removal;
 mod request;
+mod rotation;
 
 pub use json::to_json;
 pub use model::{Basis, Certainty, Change, Conflict, FileChange, Reason, Rollout, Side, Upgrade};
+pub use plan::plan;
 pub use redact::redact;
 pub use refusal::Refusal;
-pub use request::{
-    AppliedBy, ClusterFolder, ConflictPolicy, FieldOwner, FieldRule, MergeSettings, OldSource, Request,
-    SourceFile,
-};
+pub use request::{AppliedBy, ClusterFolder, MergeSettings, OldSource, Request, SourceFile};
 
-use crate::finding::{Finding, Severity};
+use crate::finding::Finding;
 
 /// A merge that was thought through, before anything rendered was looked at.
 #[derive(Debug, Clone)]
@@ -42,8 +47,18 @@ impl Planned {
     #[must_use]
     pub fn finish(self, findings: Vec<Finding>, rollouts: Vec<Rollout>) -> Upgrade {
         let Self { mut upgrade, mut intended } = self;
-        upgrade.findings.extend(findings);
-        upgrade.rollouts = rollouts;
+        // The merge may have said already what a rule sees in the rendered objects.
+        let known = |new: &Finding| {
+            upgrade.findings.iter().any(|old| {
+                old.rule == new.rule
+                    && old.object == new.object
+                    && old.path == new.path
+                    && old.file == new.file
+            })
+        };
+        let new: Vec<Finding> = findings.into_iter().filter(|finding| !known(finding)).collect();
+        upgrade.findings.extend(new);
+        upgrade.rollouts.extend(rollouts);
         if !upgrade.blocked.is_empty() {
             intended.clear();
         }
@@ -63,37 +78,4 @@ impl Planned {
         upgrade.rollouts.sort_by_cached_key(|rollout| rollout.object.clone());
         upgrade
     }
-}
-
-/// Plans one upgrade.
-///
-/// Facts to gather: the cluster's folder ([`ClusterFolder`]); O as the tree recorded in `releaseTree`
-/// wherever that tree is found (the folder, `archived/`, history), else the recorded release's folder
-/// as it is now, else [`OldSource::Infer`] or [`OldSource::Unknown`] as the settings say (with
-/// `whenReleaseUnknown: block` do not call this, block); N as the offered release's folder.
-///
-/// # Errors
-/// A file of the cluster that cannot be read as YAML, with its place.
-pub fn plan(request: &Request<'_>) -> Result<Planned, Refusal> {
-    let cluster = request.cluster;
-    for file in cluster.base.iter().chain(&cluster.overlay) {
-        crate::merge::source::read_file(file)?;
-    }
-    let severity = Severity::Error;
-    let _ = severity;
-    let upgrade = Upgrade {
-        cluster: cluster.id.clone(),
-        from: None,
-        to: Some(request.new.id.clone()),
-        to_tree: request.new.tree.clone(),
-        basis: Basis::Unknown,
-        files: Vec::new(),
-        changes: Vec::new(),
-        conflicts: Vec::new(),
-        findings: Vec::new(),
-        rollouts: Vec::new(),
-        blocked: Vec::new(),
-        notes: Vec::new(),
-    };
-    Ok(Planned { upgrade, intended: Vec::new() })
 }

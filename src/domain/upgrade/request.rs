@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::cluster::ClusterId;
 use crate::merge::Source;
-use crate::object::FieldPath;
 use crate::release::ReleaseId;
+use crate::settings::{ConflictPolicy, FieldRule};
 use crate::tree::RepoPath;
 
 /// A file with its text, as it stands in the repository.
@@ -70,40 +70,6 @@ pub enum OldSource<'a> {
     Infer(&'a [&'a Source]),
     /// Not recorded and not to be looked for: the new release's fields overwrite (U5).
     Unknown,
-}
-
-/// What to do where the cluster and the release changed the same thing.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum ConflictPolicy {
-    /// The cluster's value stays.
-    #[default]
-    Keep,
-    /// The release's value wins.
-    Take,
-    /// Nothing is written until a person decides.
-    Block,
-}
-
-/// Who owns a field, whatever the merge says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FieldOwner {
-    /// The cluster: the release never changes it.
-    Cluster,
-    /// The release: the cluster's edits do not count.
-    Release,
-    /// Something at run time (an autoscaler): never in Git.
-    Live,
-}
-
-/// One rule of `upgrade.fields`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FieldRule {
-    /// Kind of the objects.
-    pub kind: String,
-    /// The field, and all below it.
-    pub path: FieldPath,
-    /// Its owner.
-    pub owner: FieldOwner,
 }
 
 /// What the settings say of a merge.

@@ -1,0 +1,208 @@
+//! Which folders are found, by shape and by pattern.
+
+use super::*;
+use crate::render::testing::Files;
+use crate::settings::{RepositorySettings, RuleIds};
+use crate::tree::EntryKind;
+
+const CLUSTER: &str = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata: {name: a}\n";
+const OTHER: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
+const BROKEN: &str = "apiVersion : cluster.x-k8s.io/v1beta1\nspec: [\n";
+
+fn settings(text: &str) -> RepositorySettings {
+    let file = RepoPath::parse(".capstan.yaml").unwrap();
+    RepositorySettings::read(&file, text, &RuleIds::default()).unwrap()
+}
+
+fn ids(layout: &Layout) -> (Vec<&str>, Vec<&str>) {
+    (
+        layout.releases.iter().map(|release| release.folder.as_str()).collect(),
+        layout.clusters.iter().map(|cluster| cluster.id.as_str()).collect(),
+    )
+}
+
+fn names(entries: &[TreeEntry]) -> Vec<&str> {
+    entries.iter().map(|entry| entry.path.as_str()).collect()
+}
+
+fn told(layout: &Layout) -> Vec<String> {
+    layout.problems.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn the_shape_decides_where_no_pattern_does() {
+    let files = [
+        ("aws/v21.0.0/base/mp.yaml", OTHER),
+        ("aws/v21.0.0/overlay/patch.yaml", OTHER),
+        ("aws/v21.0.0/capstan.yaml", "variables: {}\n"),
+        ("aws/9.0.0/base/cluster.yaml", CLUSTER),
+        ("aws/archived/v20.0.0/base/mp.yaml", OTHER),
+        ("aws/v1.2.3-gs1/base/mp.yaml", OTHER),
+        ("aws/v21/base/mp.yaml", OTHER),
+        ("capa/v34.5.0/release.yaml", "kind: Release\n"),
+        ("gauss/peu01/base/cluster.yaml", CLUSTER),
+        ("gauss/peu01/base/sub/more.yaml", OTHER),
+        ("gauss/peu01/base/README.md", "text"),
+        ("gauss/peu01/overlay/patch.yaml", OTHER),
+        ("gauss/peu01/overlay/capstan.yaml", "track: none\n"),
+        ("gauss/peu01/capstan.yaml", "track: any\n"),
+        ("gauss/peu01-b/base/cluster.yaml", CLUSTER),
+        ("gauss/apps/base/app.yaml", OTHER),
+        ("README.md", "text"),
+    ];
+    let tree = Files::new(&files);
+    let layout = discover(&tree, &RepositorySettings::default());
+    assert_eq!(
+        ids(&layout),
+        (
+            vec!["aws/v1.2.3-gs1", "aws/9.0.0", "aws/archived/v20.0.0", "aws/v21.0.0", "capa/v34.5.0"],
+            vec!["gauss/peu01", "gauss/peu01-b"]
+        )
+    );
+    assert_eq!(told(&layout), [""; 0]);
+    let archived = &layout.releases[2];
+    assert_eq!(
+        (archived.id.as_str(), archived.provider.as_str(), archived.shelf),
+        ("aws/v20.0.0", "aws", Shelf::Archived)
+    );
+    let release = &layout.releases[3];
+    assert_eq!(names(&release.base_files), ["aws/v21.0.0/base/mp.yaml"]);
+    assert_eq!(names(&release.overlay_files), ["aws/v21.0.0/overlay/patch.yaml"]);
+    assert!(release.settings.is_some() && release.manifest.is_none());
+    let cluster = layout.cluster("gauss/peu01").unwrap();
+    assert_eq!(
+        names(&cluster.base_files),
+        ["gauss/peu01/base/README.md", "gauss/peu01/base/cluster.yaml", "gauss/peu01/base/sub/more.yaml"]
+    );
+    assert_eq!(names(&cluster.overlay_files), ["gauss/peu01/overlay/patch.yaml"]);
+    assert_eq!(cluster.settings_path().as_str(), "gauss/peu01/capstan.yaml");
+    assert!(cluster.settings.is_some() && cluster.overlay_settings.is_some());
+}
+
+#[test]
+fn patterns_replace_the_search_for_the_shape() {
+    let tree = Files::new(&[
+        ("aws/v21.0.0/base/a.yaml", OTHER),
+        ("aws/archived/v20.0.0/base/a.yaml", OTHER),
+        ("aws/next/base/a.yaml", OTHER),
+        ("capa/v1.0.0/base/a.yaml", OTHER),
+        ("gauss/peu01/base/a.yaml", OTHER),
+        ("gauss/peu02/readme.md", "no base"),
+        ("deep/er/peu01/base/a.yaml", CLUSTER),
+    ]);
+    let layout = discover(&tree, &settings("releases: {paths: ['aws/*']}\nclusters: {paths: ['gauss/*']}\n"));
+    assert_eq!(ids(&layout), (vec!["aws/v21.0.0"], vec!["gauss/peu01"]));
+    assert_eq!(
+        told(&layout),
+        [
+            "aws/next: `releases.paths` matches this folder, but its name is not a version such as v21.0.0: rename it, \
+          or narrow the pattern"
+        ]
+    );
+}
+
+#[test]
+fn files_may_lie_directly_in_a_clusters_folder() {
+    let tree = Files::new(&[
+        ("aws/v21.0.0/base/cluster.yaml", CLUSTER),
+        ("gauss/peu01/cluster.yaml", CLUSTER),
+        ("gauss/peu01/pools/mp.yaml", OTHER),
+        ("gauss/peu01/capstan.yaml", "track: any\n"),
+        ("gauss/peu01/overlay/patch.yaml", CLUSTER),
+        ("gauss/kustomization.yaml", OTHER),
+    ]);
+    let layout = discover(&tree, &settings("clusters: {base: .}"));
+    assert_eq!(ids(&layout), (vec!["aws/v21.0.0"], vec!["gauss/peu01"]));
+    let cluster = layout.cluster("gauss/peu01").unwrap();
+    assert_eq!(names(&cluster.base_files), ["gauss/peu01/cluster.yaml", "gauss/peu01/pools/mp.yaml"]);
+    assert_eq!(names(&cluster.overlay_files), ["gauss/peu01/overlay/patch.yaml"]);
+    assert_eq!(told(&layout), [""; 0]);
+}
+
+#[test]
+fn a_cluster_never_contains_another() {
+    let tree = Files::new(&[
+        ("gauss/peu01/base/cluster.yaml", CLUSTER),
+        ("gauss/peu01/base/sub/base/cluster.yaml", CLUSTER),
+        ("gauss/peu01/overlay/base/cluster.yaml", CLUSTER),
+        ("gauss/peu01/base/v1.0.0/base/cluster.yaml", CLUSTER),
+        ("gauss/peu01/nested/base/cluster.yaml", CLUSTER),
+    ]);
+    let layout = discover(&tree, &RepositorySettings::default());
+    assert_eq!(ids(&layout), (vec![], vec!["gauss/peu01"]));
+    assert_eq!(
+        told(&layout),
+        [
+            "gauss/peu01/nested: this folder is a cluster by its content, but lies in the cluster gauss/peu01: a cluster \
+          never contains another. Move one of them, or say in `clusters.paths` which folders are clusters"
+        ]
+    );
+}
+
+#[test]
+fn the_root_is_no_cluster_and_says_so() {
+    let layout = discover(&Files::new(&[("base/cluster.yaml", CLUSTER)]), &RepositorySettings::default());
+    assert_eq!(ids(&layout), (vec![], vec![]));
+    assert!(
+        told(&layout)[0].starts_with(".: the repository's root holds a cluster's files"),
+        "{:?}",
+        told(&layout)
+    );
+}
+
+#[test]
+fn a_broken_file_hides_no_cluster() {
+    let tree = Files::new(&[
+        ("gauss/peu01/base/a.yaml", BROKEN),
+        ("gauss/peu01/base/b.yaml", CLUSTER),
+        ("gauss/peu02/base/a.yaml", BROKEN),
+    ]);
+    let layout = discover(&tree, &RepositorySettings::default());
+    assert_eq!(ids(&layout).1, ["gauss/peu01"]);
+    let told = told(&layout);
+    assert_eq!(told.len(), 1);
+    assert!(told[0].starts_with("gauss/peu02/base/a.yaml:"), "{told:?}");
+    assert!(told[0].contains("cannot tell whether gauss/peu02 is a cluster: "), "{told:?}");
+}
+
+#[test]
+fn links_and_submodules_are_told_and_never_followed() {
+    let tree = Files::new(&[
+        ("gauss/peu01/base/a.yaml", CLUSTER),
+        ("gauss/peu01/base/b.yaml", "../../other"),
+        ("gauss/peu02/base", "../peu01/base"),
+    ])
+    .with_kind("gauss/peu01/base/b.yaml", EntryKind::Symlink)
+    .with_kind("gauss/peu02/base", EntryKind::Submodule);
+    let layout = discover(&tree, &RepositorySettings::default());
+    assert_eq!(ids(&layout).1, ["gauss/peu01"]);
+    assert_eq!(names(&layout.clusters[0].base_files), ["gauss/peu01/base/a.yaml"]);
+    assert_eq!(
+        told(&layout),
+        [
+            "gauss/peu01/base/b.yaml: a symbolic link is not followed: put the files themselves here",
+            "gauss/peu02/base: a submodule is not followed: put the files themselves here"
+        ]
+    );
+}
+
+#[test]
+fn two_clusters_that_read_as_one_are_told() {
+    let machines = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: MachineDeployment\n";
+    let tree = Files::new(&[
+        ("mgmt/cluster.yaml", CLUSTER),
+        ("mgmt/pools/md.yaml", machines),
+        ("mgmt/peu01/cluster.yaml", CLUSTER),
+        ("gauss/peu02/md.yaml", machines),
+        ("gauss/peu02/core/cluster.yaml", CLUSTER),
+    ]);
+    let layout = discover(&tree, &settings("clusters: {base: .}"));
+    assert_eq!(ids(&layout).1, ["gauss/peu02", "mgmt"]);
+    assert_eq!(
+        told(&layout),
+        [
+            "mgmt/peu01: this folder has a `Cluster` of its own, but is read as a part of the cluster mgmt, because \
+          subfolders belong to a base: say in `clusters.paths` which folders are clusters"
+        ]
+    );
+}

@@ -1,0 +1,136 @@
+//! The cluster's base, read: its files and the objects in them.
+
+use super::source::{is_kustomization, read_file, text};
+use crate::object::{ObjectId, api_group};
+use crate::tree::RepoPath;
+use crate::upgrade::{ClusterFolder, Refusal};
+use crate::yaml::{Node, Position, YamlFile};
+
+/// A file of the base.
+#[derive(Debug)]
+pub(crate) struct BaseFile {
+    pub(crate) path: RepoPath,
+    /// The path below the base folder.
+    pub(crate) below: String,
+    pub(crate) yaml: YamlFile,
+}
+
+/// An object of the base: where it stands and what it is.
+#[derive(Debug)]
+pub(crate) struct BaseObject {
+    /// Index into the files.
+    pub(crate) file: usize,
+    /// Index into the file's documents.
+    pub(crate) document: usize,
+    pub(crate) id: ObjectId,
+}
+
+/// The base of one cluster.
+#[derive(Debug)]
+pub(crate) struct Base {
+    pub(crate) files: Vec<BaseFile>,
+    pub(crate) objects: Vec<BaseObject>,
+    /// Index of the base's own kustomization among the files.
+    pub(crate) kustomization: Option<usize>,
+}
+
+impl Base {
+    /// Reads the base. Where it has a kustomization, only what that names counts as the cluster's.
+    pub(crate) fn read(cluster: &ClusterFolder) -> Result<Self, Refusal> {
+        let mut files = Vec::with_capacity(cluster.base.len());
+        for file in &cluster.base {
+            let below = file.path.below(&cluster.base_folder).unwrap_or_else(|| file.path.name()).to_owned();
+            files.push(BaseFile { path: file.path.clone(), below, yaml: read_file(file)? });
+        }
+        let kustomization = files.iter().position(|file| {
+            is_kustomization(&file.path) && file.path.parent().as_ref() == Some(&cluster.base_folder)
+        });
+        let named = kustomization.map(|at| named_files(&files, at, &cluster.base_folder));
+        let mut objects = Vec::new();
+        for (file, base) in files.iter().enumerate() {
+            if is_kustomization(&base.path) || named.as_ref().is_some_and(|named| !named.contains(&file)) {
+                continue;
+            }
+            for (document, content) in base.yaml.documents().iter().enumerate() {
+                if let Some(id) = identity(&content.root) {
+                    objects.push(BaseObject { file, document, id });
+                }
+            }
+        }
+        Ok(Self { files, objects, kustomization })
+    }
+
+    pub(crate) fn node(&self, object: usize) -> &Node {
+        let object = &self.objects[object];
+        &self.files[object.file].yaml.documents()[object.document].root
+    }
+
+    pub(crate) fn file_of(&self, object: usize) -> &BaseFile {
+        &self.files[self.objects[object].file]
+    }
+
+    pub(crate) fn position(&self, object: usize, offset: usize) -> Position {
+        self.file_of(object).yaml.position(offset)
+    }
+
+    /// The cluster's own `Cluster`; `None` where it has none or several.
+    pub(crate) fn cluster(&self) -> Option<&ObjectId> {
+        let mut found = self
+            .objects
+            .iter()
+            .filter(|object| object.id.group == "cluster.x-k8s.io" && object.id.kind == "Cluster");
+        let first = found.next()?;
+        found.next().is_none().then_some(&first.id)
+    }
+
+    /// The namespace for a new object that names none: the `Cluster`'s, else the one all share.
+    pub(crate) fn namespace(&self) -> Option<&str> {
+        if let Some(cluster) = self.cluster() {
+            return cluster.namespace.as_deref();
+        }
+        let mut namespaces = self.objects.iter().map(|object| object.id.namespace.as_deref());
+        let first = namespaces.next()??;
+        namespaces.all(|other| other == Some(first)).then_some(first)
+    }
+}
+
+/// The identity of a document, if it is an object.
+pub(crate) fn identity(root: &Node) -> Option<ObjectId> {
+    let metadata = root.get("metadata")?;
+    Some(ObjectId {
+        group: api_group(text(root, "apiVersion")?).to_owned(),
+        kind: text(root, "kind")?.to_owned(),
+        namespace: text(metadata, "namespace").map(str::to_owned),
+        name: text(metadata, "name")?.to_owned(),
+    })
+}
+
+/// The files that a kustomization reaches through `resources` and `components`.
+fn named_files(files: &[BaseFile], start: usize, base_folder: &RepoPath) -> Vec<usize> {
+    let mut named = Vec::new();
+    let mut open = vec![(start, base_folder.clone())];
+    let mut seen = Vec::new();
+    while let Some((at, folder)) = open.pop() {
+        if seen.contains(&at) {
+            continue;
+        }
+        seen.push(at);
+        let roots = files[at].yaml.documents().iter().map(|document| &document.root);
+        let lists = roots.flat_map(|root| ["resources", "components", "bases"].map(|key| root.get(key)));
+        for item in lists.flatten().flat_map(|list| list.as_sequence().unwrap_or_default()) {
+            let Some(path) = item.as_str().and_then(|text| folder.join(text).ok()) else { continue };
+            match files.iter().position(|file| file.path == path) {
+                Some(file) => named.push(file),
+                None => open.extend(
+                    files
+                        .iter()
+                        .position(|file| {
+                            is_kustomization(&file.path) && file.path.parent().as_ref() == Some(&path)
+                        })
+                        .map(|file| (file, path)),
+                ),
+            }
+        }
+    }
+    named
+}

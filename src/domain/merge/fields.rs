@@ -1,0 +1,302 @@
+//! Fields (U5, U6, U8): `O = N` keeps C, `C = O` takes N, `C = N` is nothing to do, else a conflict.
+//!
+//! Absent is a value like others. A mapping is no value of its own: its keys are merged one by one,
+//! until a whole side of it came or went.
+
+use super::decision::{Decision, DecisionKind, UnkeyedList};
+use super::values::same_scalar;
+use crate::object::{FieldPath, Step};
+use crate::settings::{FieldOwner, FieldRule};
+use crate::yaml::{Edit, Entry, Node, NodeKind};
+
+/// How the two releases' nodes are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OldState {
+    /// O is what the cluster started from; absent in O is absent.
+    Known,
+    /// Nobody knows: N's fields overwrite, nothing is removed.
+    Unknown,
+}
+
+/// Merges one object.
+pub(crate) struct FieldMerge<'m> {
+    pub(super) old: OldState,
+    /// N is a partial document: `null` there removes.
+    pub(super) partial: bool,
+    pub(super) kind: &'m str,
+    pub(super) owners: &'m [FieldRule],
+    pub(crate) decisions: Vec<Decision>,
+    pub(crate) unkeyed: Vec<UnkeyedList>,
+}
+
+/// The three inputs at one path.
+#[derive(Clone, Copy)]
+pub(super) struct Three<'n> {
+    pub(super) o: Option<&'n Node>,
+    pub(super) c: Option<&'n Node>,
+    pub(super) n: Option<&'n Node>,
+}
+
+/// Where a value would be written that the cluster lacks, and where one is that it has.
+pub(super) enum Slot<'n> {
+    /// The cluster has it, beginning at this byte (of its key or item).
+    At(usize),
+    /// It would be a new key of a mapping.
+    Key { parent: &'n FieldPath, key: &'n str, after: Option<&'n str> },
+    /// It would be a new item of a list, before this index.
+    Item { list: &'n FieldPath, index: usize },
+}
+
+impl<'m> FieldMerge<'m> {
+    pub(crate) fn new(kind: &'m str, owners: &'m [FieldRule], old: OldState, partial: bool) -> Self {
+        Self { old, partial, kind, owners, decisions: Vec::new(), unkeyed: Vec::new() }
+    }
+
+    /// Merges the objects themselves.
+    pub(crate) fn object(&mut self, o: Option<&Node>, c: &Node, n: Option<&Node>) {
+        self.field(&FieldPath::root(), Three { o, c: Some(c), n }, &Slot::At(c.span.start));
+    }
+
+    /// Merges one field.
+    pub(super) fn field(&mut self, path: &FieldPath, three: Three<'_>, slot: &Slot<'_>) {
+        let present = |node: Option<&'_ Node>| node.is_some_and(|node| !node.is_null());
+        let removes = self.partial && three.n.is_some_and(Node::is_null);
+        let (had_null, three) = {
+            let keep = |node| if present(node) { node } else { None };
+            let had_null = three.c.is_some_and(Node::is_null);
+            (had_null, Three { o: keep(three.o), c: keep(three.c), n: keep(three.n) })
+        };
+        // `key: null` in the cluster is absent as a value, but there is a place to write to.
+        let write = |merge: &mut Self, kind| merge.decide(path, three, slot, had_null, kind);
+        if let Some(owner) = self.owner(path) {
+            match owner {
+                FieldOwner::Cluster => {
+                    if self.release_changes(three) {
+                        write(self, DecisionKind::Held);
+                    }
+                }
+                FieldOwner::Release => {
+                    if (three.n.is_some() || three.o.is_some()) && !self.same(path, three.c, three.n) {
+                        write(self, DecisionKind::Take);
+                    }
+                }
+                FieldOwner::Live => {
+                    if three.c.is_some() {
+                        self.decide(path, Three { n: None, ..three }, slot, had_null, DecisionKind::Take);
+                    }
+                }
+            }
+            return;
+        }
+        match self.old {
+            OldState::Known => self.known(path, three, slot, had_null),
+            OldState::Unknown => self.unknown(path, three, slot, had_null, removes),
+        }
+    }
+
+    fn known(&mut self, path: &FieldPath, three: Three<'_>, slot: &Slot<'_>, had_null: bool) {
+        let Three { o, c, n } = three;
+        let decide = |merge: &mut Self, kind| merge.decide(path, three, slot, had_null, kind);
+        let Some(cluster) = c else {
+            match (o, n) {
+                (None, Some(_)) => decide(self, DecisionKind::Take),
+                (Some(_), Some(_)) if !self.same(path, o, n) => decide(self, DecisionKind::Conflict),
+                _ => {}
+            }
+            return;
+        };
+        match (collection(cluster), o.map(collection), n.map(collection)) {
+            (Collection::Scalar, ..) | (_, None, None) => {}
+            (own, old, new) if old.is_none_or(|kind| kind == own) && new.is_none_or(|kind| kind == own) => {
+                // A side that went as a whole, untouched by the cluster, goes as a whole.
+                if n.is_none() && self.same(path, o, c) {
+                    decide(self, DecisionKind::Take);
+                } else if own == Collection::Mapping {
+                    self.mapping(path, three);
+                } else {
+                    self.list(path, three, slot);
+                }
+                return;
+            }
+            _ => {}
+        }
+        if self.same(path, o, n) || self.same(path, c, n) {
+            return;
+        }
+        if self.same(path, c, o) {
+            decide(self, DecisionKind::Take);
+        } else {
+            decide(
+                self,
+                if types_differ(three) { DecisionKind::TypeConflict } else { DecisionKind::Conflict },
+            );
+        }
+    }
+
+    fn unknown(
+        &mut self,
+        path: &FieldPath,
+        three: Three<'_>,
+        slot: &Slot<'_>,
+        had_null: bool,
+        removes: bool,
+    ) {
+        let decide = |merge: &mut Self, kind| merge.decide(path, three, slot, had_null, kind);
+        match (three.c, three.n) {
+            (Some(_), None) if removes => decide(self, DecisionKind::Take),
+            (_, None) => {}
+            (None, Some(_)) => decide(self, DecisionKind::Take),
+            (Some(c), Some(n)) => match (collection(c), collection(n)) {
+                (Collection::Mapping, Collection::Mapping) => self.mapping(path, three),
+                (Collection::Sequence, Collection::Sequence) => self.list(path, three, slot),
+                (one, other) if one == other => {
+                    if !self.same(path, three.c, three.n) {
+                        decide(self, DecisionKind::Take);
+                    }
+                }
+                _ => decide(self, DecisionKind::TypeConflict),
+            },
+        }
+    }
+
+    fn mapping(&mut self, path: &FieldPath, Three { o, c, n }: Three<'_>) {
+        let (o, c, n) = (entries_of(o), entries_of(c), entries_of(n));
+        for entry in c {
+            let below = path.key(&entry.key);
+            let three = Three { o: find(o, &entry.key), c: Some(&entry.value), n: find(n, &entry.key) };
+            if three.o.is_none() && three.n.is_none() && self.owners.is_empty() {
+                continue;
+            }
+            self.field(&below, three, &Slot::At(entry.key_span.start));
+        }
+        for (at, entry) in n.iter().enumerate() {
+            if find(c, &entry.key).is_some() {
+                continue;
+            }
+            // New keys go where the release has them: after the nearest one before that both have.
+            let after = n[..at].iter().rev().find(|before| find(c, &before.key).is_some());
+            let slot =
+                Slot::Key { parent: path, key: &entry.key, after: after.map(|entry| entry.key.as_str()) };
+            let three = Three { o: find(o, &entry.key), c: None, n: Some(&entry.value) };
+            self.field(&path.key(&entry.key), three, &slot);
+        }
+    }
+
+    /// Notes a decision with the edits that write the release's value.
+    pub(super) fn decide(
+        &mut self,
+        path: &FieldPath,
+        three: Three<'_>,
+        slot: &Slot<'_>,
+        had_null: bool,
+        kind: DecisionKind,
+    ) {
+        let edit = match (slot, three.n) {
+            (Slot::At(_), Some(node)) => Some(Edit::Set { path: path.clone(), node: node.clone() }),
+            (Slot::At(_), None) if three.c.is_some() || had_null => Some(Edit::Remove { path: path.clone() }),
+            (Slot::Key { parent, key, after }, Some(node)) => Some(Edit::Insert {
+                parent: (*parent).clone(),
+                key: (*key).to_owned(),
+                node: node.clone(),
+                after: after.map(str::to_owned),
+            }),
+            (Slot::Item { list, index }, Some(node)) => {
+                Some(Edit::InsertItem { list: (*list).clone(), index: *index, node: node.clone() })
+            }
+            _ => None,
+        };
+        let (path, at) = match slot {
+            Slot::At(at) => (path.clone(), Some(*at)),
+            Slot::Key { .. } => (path.clone(), None),
+            Slot::Item { list, .. } => (list.join(Step::New), None),
+        };
+        let owned = |node: Option<&Node>| node.cloned();
+        self.decisions.push(Decision {
+            path,
+            at: at.filter(|_| three.c.is_some() || had_null),
+            base: owned(three.o),
+            cluster: owned(three.c),
+            release: owned(three.n),
+            kind,
+            unbound: None,
+            edits: edit.into_iter().collect(),
+        });
+    }
+
+    fn owner(&self, path: &FieldPath) -> Option<FieldOwner> {
+        let rule = self.owners.iter().rev().find(|rule| rule.kind == self.kind && *path == rule.path);
+        rule.map(|rule| rule.owner)
+    }
+
+    fn release_changes(&self, three: Three<'_>) -> bool {
+        match self.old {
+            OldState::Known => {
+                !self.same(&FieldPath::root(), three.o, three.n)
+                    && !self.same(&FieldPath::root(), three.c, three.n)
+            }
+            OldState::Unknown => three.n.is_some() && !self.same(&FieldPath::root(), three.c, three.n),
+        }
+    }
+
+    /// Whether two values are the same to Kubernetes; `null` in a mapping is absent.
+    pub(super) fn same(&self, path: &FieldPath, one: Option<&Node>, other: Option<&Node>) -> bool {
+        match path.steps().last() {
+            Some(Step::Key(key)) => same_value(key, one, other),
+            _ => same_value("", one, other),
+        }
+    }
+}
+
+/// Whether two values of one field are the same. `field` is the last key of its path.
+pub(crate) fn same_value(field: &str, one: Option<&Node>, other: Option<&Node>) -> bool {
+    let present = |node: Option<&'_ Node>| node.is_some_and(|node| !node.is_null());
+    match (one, other) {
+        (Some(one), Some(other)) if present(Some(one)) && present(Some(other)) => {
+            match (&one.kind, &other.kind) {
+                (NodeKind::Scalar(one), NodeKind::Scalar(other)) => same_scalar(field, one, other),
+                (NodeKind::Mapping(one), NodeKind::Mapping(other)) => {
+                    one.iter()
+                        .all(|entry| same_value(&entry.key, Some(&entry.value), find(other, &entry.key)))
+                        && other.iter().all(|entry| find(one, &entry.key).is_some() || entry.value.is_null())
+                }
+                (NodeKind::Sequence(one), NodeKind::Sequence(other)) => {
+                    one.len() == other.len()
+                        && one.iter().zip(other).all(|(a, b)| same_value(field, Some(a), Some(b)))
+                }
+                _ => false,
+            }
+        }
+        (one, other) => !present(one) && !present(other),
+    }
+}
+
+fn entries_of(node: Option<&Node>) -> &[Entry] {
+    node.and_then(Node::as_mapping).unwrap_or_default()
+}
+
+pub(super) fn find<'n>(entries: &'n [Entry], key: &str) -> Option<&'n Node> {
+    entries.iter().find(|entry| entry.key == key).map(|entry| &entry.value)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Collection {
+    Scalar,
+    Mapping,
+    Sequence,
+}
+
+const fn collection(node: &Node) -> Collection {
+    match node.kind {
+        NodeKind::Scalar(_) => Collection::Scalar,
+        NodeKind::Mapping(_) => Collection::Mapping,
+        NodeKind::Sequence(_) => Collection::Sequence,
+    }
+}
+
+/// Whether the present ones among three values are of different types. A string and a number are
+/// both scalars.
+fn types_differ(three: Three<'_>) -> bool {
+    let mut kinds = [three.o, three.c, three.n].into_iter().flatten().map(collection);
+    let first = kinds.next();
+    kinds.any(|kind| Some(kind) != first)
+}

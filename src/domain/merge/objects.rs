@@ -1,0 +1,383 @@
+//! Whole objects (U4), and the merge of all objects of one cluster.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::cluster_objects::{Base, identity};
+use super::decision::{Decision, UnkeyedList};
+use super::fields::{FieldMerge, OldState, same_value};
+use super::matching::{Matched, Target, bind, match_source};
+use super::overlay::overlaid;
+use super::prepared::{remove, substitution};
+use super::source::{Piece, Shape, Source};
+use super::variables::{Bindings, Substitution, names};
+use crate::object::{FieldPath, ObjectId, Step};
+use crate::settings::{FieldOwner, FieldRule};
+use crate::tree::RepoPath;
+use crate::yaml::{Node, NodeKind};
+
+/// What the merge of one cluster comes to, before the step group and the settings decide conflicts.
+#[derive(Debug, Default)]
+pub(crate) struct ClusterMerge {
+    /// Objects that stay and may change.
+    pub(crate) merged: Vec<MergedObject>,
+    /// Objects that come.
+    pub(crate) added: Vec<NewObject>,
+    /// Objects that go: indexes into the base's objects.
+    pub(crate) removed: Vec<usize>,
+    /// Whole objects that both sides changed.
+    pub(crate) conflicts: Vec<ObjectConflict>,
+    /// Pieces that speak of one of several objects: (place, kind and name, candidates).
+    pub(crate) ambiguous: Vec<Ambiguity>,
+    /// Fragments that speak of nothing.
+    pub(crate) unmatched: Vec<(RepoPath, u32, String)>,
+    /// Variables with two values.
+    pub(crate) contradictions: Vec<(String, String, String)>,
+}
+
+/// One object of the cluster with what the release would do to it.
+#[derive(Debug)]
+pub(crate) struct MergedObject {
+    /// Index into the base's objects.
+    pub(crate) object: usize,
+    pub(crate) decisions: Vec<Decision>,
+    pub(crate) unkeyed: Vec<UnkeyedList>,
+    /// The releases' values of the object, for the step group: O and N.
+    pub(crate) sides: (Option<Node>, Option<Node>),
+}
+
+/// An object that the release brings.
+#[derive(Debug)]
+pub(crate) struct NewObject {
+    /// The piece, among the new source's pieces in effect.
+    pub(crate) piece: usize,
+    pub(crate) id: ObjectId,
+    /// As it comes into the cluster.
+    pub(crate) node: Node,
+    /// A variable that nothing binds.
+    pub(crate) unbound: Option<String>,
+}
+
+/// A whole object that both sides changed.
+#[derive(Debug)]
+pub(crate) struct ObjectConflict {
+    pub(crate) id: ObjectId,
+    /// The cluster's object; `None` where the cluster removed it.
+    pub(crate) object: Option<usize>,
+    pub(crate) base: Option<Node>,
+    pub(crate) release: Option<Node>,
+    /// The new object, should the release win.
+    pub(crate) new: Option<NewObject>,
+}
+
+/// A piece that speaks of one of several objects.
+#[derive(Debug)]
+pub(crate) struct Ambiguity {
+    pub(crate) place: (RepoPath, u32),
+    pub(crate) piece: String,
+    pub(crate) candidates: Vec<String>,
+}
+
+/// The facts of [`merge_cluster`].
+pub(crate) struct MergeInput<'a> {
+    pub(crate) base: &'a Base,
+    pub(crate) old: Option<&'a Source>,
+    pub(crate) new: &'a Source,
+    pub(crate) variables: &'a BTreeMap<String, String>,
+    pub(crate) owners: &'a [FieldRule],
+}
+
+/// The merge and the matched new source, whose pieces new objects are made from.
+pub(crate) struct Merged<'a> {
+    pub(crate) merge: ClusterMerge,
+    pub(crate) new: Matched<'a>,
+}
+
+/// Merges all objects of one cluster.
+pub(crate) fn merge_cluster<'a>(input: &MergeInput<'a>) -> Merged<'a> {
+    let mut bindings = Bindings::new(input.variables);
+    let mut old = input.old.map(|source| match_source(source, input.base, &mut bindings));
+    if let Some(matched) = &old {
+        bind(matched, input.base, &mut bindings);
+        // Names that could not be bound before may be now.
+        if matched.source.pieces.iter().any(|piece| piece.templated) {
+            old = Some(match_source(matched.source, input.base, &mut bindings));
+        }
+    }
+    let new = match_source(input.new, input.base, &mut bindings);
+    if old.is_none() {
+        bind(&new, input.base, &mut bindings);
+    }
+    let work = Work { input, bindings: &bindings, old: old.as_ref(), new: &new };
+    let mut merge = work.merge();
+    merge.contradictions = bindings
+        .contradictions()
+        .map(|(name, one, other)| (name.to_owned(), one.to_owned(), other.to_owned()))
+        .collect();
+    Merged { merge, new }
+}
+
+struct Work<'w, 'a> {
+    input: &'w MergeInput<'a>,
+    bindings: &'w Bindings,
+    old: Option<&'w Matched<'a>>,
+    new: &'w Matched<'a>,
+}
+
+impl<'a> Work<'_, 'a> {
+    fn merge(&self) -> ClusterMerge {
+        let mut out = ClusterMerge::default();
+        let mut doubtful: Vec<usize> = Vec::new();
+        for matched in self.old.into_iter().chain([self.new]) {
+            for (piece, target) in matched.pieces.iter().zip(&matched.targets) {
+                let Target::Ambiguous(candidates) = target else { continue };
+                doubtful.extend(candidates);
+                let name = |at: &usize| self.input.base.objects[*at].id.to_string();
+                let ambiguity = Ambiguity {
+                    place: piece.place.clone(),
+                    piece: describe(piece),
+                    candidates: candidates.iter().map(name).collect(),
+                };
+                // The same piece of both releases is said once, of the new one.
+                out.ambiguous.retain(|known: &Ambiguity| {
+                    known.piece != ambiguity.piece || known.candidates != ambiguity.candidates
+                });
+                out.ambiguous.push(ambiguity);
+            }
+        }
+        for object in 0..self.input.base.objects.len() {
+            let of = |matched: &Matched<'a>| pieces_of(matched, object);
+            let (old, new) = (self.old.map(of).unwrap_or_default(), of(self.new));
+            let is_doubtful = doubtful.contains(&object);
+            match (old.iter().any(|piece| piece.shape == Shape::Whole), new.is_empty()) {
+                _ if old.is_empty() && new.is_empty() => {}
+                (true, true) if !is_doubtful => self.dropped(object, &old, &mut out),
+                (_, true) if is_doubtful => {}
+                _ => out.merged.push(self.merged(object, &old, &new)),
+            }
+        }
+        for (at, (piece, target)) in self.new.pieces.iter().zip(&self.new.targets).enumerate() {
+            if *target != Target::Absent {
+                continue;
+            }
+            match piece.shape {
+                Shape::Whole => self.absent(at, piece, &mut out),
+                Shape::Partial => out.unmatched.push((piece.place.0.clone(), piece.place.1, describe(piece))),
+            }
+        }
+        out
+    }
+
+    /// The object stays: its fields are merged.
+    fn merged(&self, object: usize, old: &[&'a Piece], new: &[&'a Piece]) -> MergedObject {
+        let base = self.input.base;
+        let id = &base.objects[object].id;
+        let cluster = base.node(object);
+        let both: Vec<&Piece> = old.iter().chain(new).copied().collect();
+        let substitution = substitution(&both, cluster);
+        let partial = !new.iter().any(|piece| piece.shape == Shape::Whole);
+        let side = |matched: &Matched<'a>, pieces: &[&'a Piece]| self.side(matched, pieces, id, substitution);
+        let o = self.old.and_then(|matched| side(matched, old));
+        let mut n = side(self.new, new);
+        if n.is_none() {
+            // A fragment that the release dropped: its fields are absent, the object stays.
+            n = Some(Cow::Owned(Node::mapping::<String>([])));
+        }
+        let state = if self.input.old.is_some() { OldState::Known } else { OldState::Unknown };
+        let mut fields = FieldMerge::new(&id.kind, self.input.owners, state, partial);
+        fields.object(o.as_deref(), cluster, n.as_deref());
+        let scope = self.new.scope(self.bindings, substitution);
+        let mut unbound = BTreeSet::new();
+        new.iter().for_each(|piece| scope.unbound_below(&piece.root, &mut unbound));
+        if !unbound.is_empty() {
+            for decision in &mut fields.decisions {
+                let mut named = BTreeSet::new();
+                if let Some(release) = &decision.release {
+                    names(release, &mut named);
+                }
+                decision.unbound = named.into_iter().find(|name| unbound.contains(name));
+            }
+        }
+        MergedObject {
+            object,
+            decisions: fields.decisions,
+            unkeyed: fields.unkeyed,
+            sides: (o.map(Cow::into_owned), n.map(Cow::into_owned)),
+        }
+    }
+
+    /// One release's view of an object: its pieces over one another, identity left out of fragments.
+    fn side(
+        &self,
+        matched: &Matched<'a>,
+        pieces: &[&'a Piece],
+        id: &ObjectId,
+        substitution: Substitution,
+    ) -> Option<Cow<'a, Node>> {
+        let scope = matched.scope(self.bindings, substitution);
+        let mut sum: Option<Cow<'a, Node>> = None;
+        for piece in pieces {
+            let mut node = matched.prepared(piece, scope, id);
+            if piece.shape == Shape::Partial {
+                for path in [&["kind"][..], &["metadata", "name"], &["metadata", "namespace"]] {
+                    let steps: Vec<Step> = path.iter().map(|key| Step::Key((*key).to_owned())).collect();
+                    if node.at(&steps.iter().cloned().collect()).is_some() {
+                        remove(node.to_mut(), &steps);
+                    }
+                }
+            }
+            sum = Some(match sum {
+                None => node,
+                Some(below) => Cow::Owned(overlaid(&FieldPath::root(), &below, &node)),
+            });
+        }
+        sum
+    }
+
+    /// The release drops a whole object that the cluster has.
+    fn dropped(&self, object: usize, old: &[&'a Piece], out: &mut ClusterMerge) {
+        let base = self.input.base;
+        let id = &base.objects[object].id;
+        let cluster = base.node(object);
+        let substitution = substitution(old, cluster);
+        let o = self.old.and_then(|matched| self.side(matched, old, id, substitution));
+        if same_value("", o.as_deref(), Some(cluster)) {
+            out.removed.push(object);
+        } else {
+            out.conflicts.push(ObjectConflict {
+                id: id.clone(),
+                object: Some(object),
+                base: o.map(Cow::into_owned),
+                release: None,
+                new: None,
+            });
+        }
+    }
+
+    /// The release has a whole object that the cluster lacks.
+    fn absent(&self, at: usize, piece: &'a Piece, out: &mut ClusterMerge) {
+        let instantiated = |matched: &Matched<'a>, piece: &'a Piece| {
+            let scope = matched.scope(self.bindings, Substitution::Full);
+            matched.instantiated(piece, scope, self.input.base.namespace())
+        };
+        let mut node = instantiated(self.new, piece).into_owned();
+        let Some(id) = identity(&node) else { return };
+        for rule in self.input.owners {
+            if rule.kind == id.kind && rule.owner == FieldOwner::Live {
+                remove(&mut node, rule.path.steps());
+            }
+        }
+        let unbound = self.unbound(piece);
+        let new = NewObject { piece: at, id: id.clone(), node, unbound };
+        let old = self.old.and_then(|matched| {
+            let pairs = matched.pieces.iter().zip(&matched.targets);
+            pairs
+                .filter(|(piece, target)| piece.shape == Shape::Whole && **target == Target::Absent)
+                .map(|(piece, _)| instantiated(matched, piece))
+                .find(|node| identity(node).as_ref() == Some(&id))
+        });
+        match old {
+            None => out.added.push(new),
+            Some(old) if same_value("", Some(&old), Some(&new.node)) => {}
+            Some(old) => out.conflicts.push(ObjectConflict {
+                id,
+                object: None,
+                base: Some(old.into_owned()),
+                release: Some(new.node.clone()),
+                new: Some(new),
+            }),
+        }
+    }
+
+    fn unbound(&self, piece: &Piece) -> Option<String> {
+        let scope = self.new.scope(self.bindings, Substitution::Full);
+        let mut unbound = BTreeSet::new();
+        scope.unbound_below(&piece.root, &mut unbound);
+        unbound.pop_first()
+    }
+}
+
+fn pieces_of<'a>(matched: &Matched<'a>, object: usize) -> Vec<&'a Piece> {
+    let hits = |target: &Target| matches!(target, Target::Objects(found) if found.contains(&object));
+    let mut pieces: Vec<&Piece> = matched
+        .pieces
+        .iter()
+        .zip(&matched.targets)
+        .filter(|(_, target)| hits(target))
+        .map(|(piece, _)| *piece)
+        .collect();
+    pieces.sort_by_key(|piece| piece.shape == Shape::Partial);
+    pieces
+}
+
+/// A piece in words: `MachineDeployment ${CLUSTER_NAME}-md-0`, or `fields without a kind`.
+fn describe(piece: &Piece) -> String {
+    match (&piece.kind, &piece.name) {
+        (Some(kind), Some(name)) => format!("{kind} {name}"),
+        (Some(kind), None) => format!("{kind} without a name"),
+        _ => "fields without a kind".to_owned(),
+    }
+}
+
+/// How many fields of a source stand in a base, and whether all of them do (U5, `infer`).
+pub(crate) fn fields_that_stand(
+    source: &Source,
+    base: &Base,
+    variables: &BTreeMap<String, String>,
+) -> Option<usize> {
+    let mut bindings = Bindings::new(variables);
+    let first = match_source(source, base, &mut bindings);
+    bind(&first, base, &mut bindings);
+    let matched = match_source(source, base, &mut bindings);
+    let mut count = 0;
+    for (piece, target) in matched.pieces.iter().zip(&matched.targets) {
+        let Target::Objects(objects) = target else { return None };
+        for object in objects {
+            let cluster = base.node(*object);
+            let scope = matched.scope(&bindings, substitution(&[piece], cluster));
+            let mut node = matched.prepared(piece, scope, &base.objects[*object].id);
+            if piece.shape == Shape::Partial {
+                for key in ["kind", "apiVersion"] {
+                    if node.get(key).is_some() {
+                        remove(node.to_mut(), &[Step::Key(key.to_owned())]);
+                    }
+                }
+            }
+            count += standing(&FieldPath::root(), &node, cluster)?;
+        }
+    }
+    (count > 0).then_some(count)
+}
+
+/// The number of leaves of `release`, if all of them stand in `cluster`.
+fn standing(path: &FieldPath, release: &Node, cluster: &Node) -> Option<usize> {
+    use super::lists::{ListKind, key_of, kind_of};
+    match (&release.kind, &cluster.kind) {
+        (NodeKind::Mapping(entries), NodeKind::Mapping(_)) => entries
+            .iter()
+            .filter(|entry| !entry.value.is_null())
+            .map(|entry| standing(&path.key(&entry.key), &entry.value, cluster.get(&entry.key)?))
+            .sum(),
+        (NodeKind::Sequence(items), NodeKind::Sequence(own)) => match kind_of(path, &[items, own]).0 {
+            ListKind::Keyed(fields) => items
+                .iter()
+                .map(|item| {
+                    let mine = own.iter().find(|mine| key_of(mine, fields) == key_of(item, fields))?;
+                    standing(&path.index(0), item, mine)
+                })
+                .sum(),
+            ListKind::Set | ListKind::Arguments => items
+                .iter()
+                .map(|item| own.iter().any(|mine| same_value("", Some(mine), Some(item))).then_some(1))
+                .sum(),
+            ListKind::Sequence | ListKind::Whole => same_value("", Some(release), Some(cluster)).then_some(1),
+        },
+        _ => {
+            let field = match path.steps().last() {
+                Some(Step::Key(key)) => key.as_str(),
+                _ => "",
+            };
+            same_value(field, Some(release), Some(cluster)).then_some(1)
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Which Kubernetes versions a cluster's objects ask for.
+
+use super::{Facts, Occasion};
+use crate::object::{FieldPath, ObjectId};
+use crate::render::{Place, Placed, RenderedObject};
+use crate::version::KubernetesVersion;
+
+/// A version that an object asks for.
+#[derive(Debug, Clone)]
+pub(super) struct Wanted<'a> {
+    pub(super) object: &'a ObjectId,
+    pub(super) path: FieldPath,
+    pub(super) placed: &'a Placed,
+    pub(super) version: KubernetesVersion,
+    pub(super) role: Role,
+}
+
+/// Whose version it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// The control plane's, or a whole topology's.
+    ControlPlane,
+    /// Machines' beside it.
+    Workers,
+}
+
+/// Where a kind asks for a version, from v1alpha3 to v1beta2.
+fn fields(group: &str, kind: &str) -> &'static [(Role, &'static [&'static str])] {
+    const TOPOLOGY: &[(Role, &[&str])] = &[(Role::ControlPlane, &["spec", "topology", "version"])];
+    const CONTROL_PLANE: &[(Role, &[&str])] = &[
+        (Role::ControlPlane, &["spec", "version"]),
+        // GCPManagedControlPlane
+        (Role::ControlPlane, &["spec", "controlPlaneVersion"]),
+    ];
+    const MACHINES: &[(Role, &[&str])] = &[(Role::Workers, &["spec", "template", "spec", "version"])];
+    const MACHINE: &[(Role, &[&str])] = &[(Role::Workers, &["spec", "version"])];
+    if group != "cluster.x-k8s.io" && !group.ends_with(".cluster.x-k8s.io") {
+        return &[];
+    }
+    match kind {
+        "Cluster" => TOPOLOGY,
+        "MachineDeployment" | "MachinePool" | "MachineSet" => MACHINES,
+        "Machine" => MACHINE,
+        kind if kind.ends_with("ControlPlane") => CONTROL_PLANE,
+        _ => &[],
+    }
+}
+
+/// The versions that objects ask for; what is no version (a variable, say) is passed over.
+pub(super) fn wanted(objects: &[RenderedObject]) -> Vec<Wanted<'_>> {
+    let mut found = Vec::new();
+    for object in objects {
+        for (role, keys) in fields(&object.id.group, &object.id.kind) {
+            let Some(placed) = object.placed.at(keys) else { continue };
+            let Some(version) = placed.as_str().and_then(KubernetesVersion::parse) else { continue };
+            let path = keys.iter().fold(FieldPath::root(), |path, key| path.key(key));
+            found.push(Wanted { object: &object.id, path, placed, version, role: *role });
+        }
+    }
+    found
+}
+
+/// Versions of the same field before and after.
+pub(super) fn steps<'a>(
+    before: &'a [RenderedObject],
+    after: &'a [RenderedObject],
+) -> Vec<(Wanted<'a>, Wanted<'a>)> {
+    let old = wanted(before);
+    let pair = |new: Wanted<'a>| {
+        let same = old.iter().find(|old| old.object == new.object && old.path == new.path)?;
+        Some((same.clone(), new))
+    };
+    wanted(after).into_iter().filter_map(pair).collect()
+}
+
+/// Where a version is to be looked for: an upgrade speaks of the files before it, a pull request of
+/// those that it brings.
+pub(super) fn spot<'a>(facts: &Facts<'_>, old: &Wanted<'a>, new: &Wanted<'a>) -> &'a Place {
+    match facts.occasion {
+        Occasion::Upgrade => &old.placed.place,
+        Occasion::Revision => &new.placed.place,
+    }
+}

@@ -1,0 +1,87 @@
+//! `kubernetes-downgrade`
+
+use super::kubernetes::{spot, steps, wanted};
+use super::{About, Change, Example, Facts, Rule, Verdict};
+use crate::finding::Severity;
+
+pub(super) struct KubernetesDowngrade;
+
+static ABOUT: About = About {
+    id: "kubernetes-downgrade",
+    severity: Severity::Error,
+    change: Change::Never,
+    summary: "Kubernetes would go back to an older version.",
+    reason: "Kubernetes cannot be downgraded: etcd and stored objects are already in the newer form. The API \
+             server accepts the older version all the same, and the control plane breaks when its first \
+             machine is replaced.",
+    source: "https://kubernetes.io/docs/tasks/administer-cluster/kubeadm/kubeadm-upgrade/",
+    bad: Example {
+        before: &[("base/workers.yaml", WORKERS_30)],
+        after: &[("base/workers.yaml", WORKERS_29)],
+    },
+    good: Example {
+        before: &[("base/workers.yaml", WORKERS_29)],
+        after: &[("base/workers.yaml", WORKERS_30)],
+    },
+};
+
+const WORKERS_29: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: peu01-md-0, namespace: org}
+spec:
+  template:
+    spec:
+      version: v1.29.4
+";
+const WORKERS_30: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: peu01-md-0, namespace: org}
+spec:
+  template:
+    spec:
+      version: v1.30.2
+";
+
+impl Rule for KubernetesDowngrade {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn judge(&self, facts: &Facts<'_>, verdicts: &mut Vec<Verdict>) {
+        let (before, after) = (&facts.before.objects, &facts.after.objects);
+        for (old, new) in steps(before, after) {
+            if new.version.compare(&old.version).is_some_and(std::cmp::Ordering::is_lt) {
+                verdicts.push(
+                    Verdict::new(
+                        &ABOUT,
+                        format!(
+                            "{} goes back from {} to {}: Kubernetes cannot be downgraded, keep {} or newer",
+                            new.object, old.version, new.version, old.version
+                        ),
+                    )
+                    .object(new.object)
+                    .path(&new.path)
+                    .place(spot(facts, &old, &new)),
+                );
+            }
+        }
+        let silent = wanted(before).is_empty() && wanted(after).is_empty();
+        let Some(step) = facts.release.as_ref().filter(|_| silent) else { return };
+        let old = step.from.and_then(|release| release.kubernetes.as_ref());
+        if let (Some(old), Some(new)) = (old, step.to.kubernetes.as_ref())
+            && new.compare(old).is_some_and(std::cmp::Ordering::is_lt)
+        {
+            let message = format!(
+                "release {} takes Kubernetes back from {old} to {new}: Kubernetes cannot be downgraded, take a newer release",
+                step.to.id
+            );
+            let verdict = Verdict::new(&ABOUT, message);
+            verdicts.push(match &step.place {
+                Some(place) => verdict.place(place.clone()),
+                None => verdict,
+            });
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! `kubernetes-minor-skip`
+
+use super::kubernetes::{Role, spot, steps, wanted};
+use super::{About, Change, Example, Facts, Rule, Verdict};
+use crate::finding::Severity;
+use crate::version::{KubernetesMinor, KubernetesVersion};
+
+pub(super) struct KubernetesMinorSkip;
+
+static ABOUT: About = About {
+    id: "kubernetes-minor-skip",
+    severity: Severity::Error,
+    change: Change::Free,
+    summary: "Kubernetes goes further than to the next minor.",
+    reason: "A control plane is upgraded one minor at a time: API versions and stored objects are only \
+             migrated from the minor before, kubeadm refuses anything else, and the Cluster API accepts the \
+             version and then hangs half-way.",
+    source: "https://kubernetes.io/releases/version-skew-policy/#supported-component-upgrade-order",
+    bad: Example {
+        before: &[("base/control-plane.yaml", CONTROL_PLANE_29)],
+        after: &[("base/control-plane.yaml", CONTROL_PLANE_31)],
+    },
+    good: Example {
+        before: &[("base/control-plane.yaml", CONTROL_PLANE_29)],
+        after: &[("base/control-plane.yaml", CONTROL_PLANE_30)],
+    },
+};
+
+const CONTROL_PLANE_29: &str = "\
+apiVersion: controlplane.cluster.x-k8s.io/v1beta1
+kind: KubeadmControlPlane
+metadata: {name: peu01, namespace: org}
+spec:
+  version: v1.29.4
+";
+const CONTROL_PLANE_30: &str = "\
+apiVersion: controlplane.cluster.x-k8s.io/v1beta1
+kind: KubeadmControlPlane
+metadata: {name: peu01, namespace: org}
+spec:
+  version: v1.30.2
+";
+const CONTROL_PLANE_31: &str = "\
+apiVersion: controlplane.cluster.x-k8s.io/v1beta1
+kind: KubeadmControlPlane
+metadata: {name: peu01, namespace: org}
+spec:
+  version: v1.31.0
+";
+
+impl Rule for KubernetesMinorSkip {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn judge(&self, facts: &Facts<'_>, verdicts: &mut Vec<Verdict>) {
+        let (before, after) = (&facts.before.objects, &facts.after.objects);
+        let control_plane: Option<KubernetesMinor> = wanted(before)
+            .iter()
+            .filter(|wanted| wanted.role == Role::ControlPlane)
+            .map(|wanted| wanted.version.minor())
+            .min();
+        for (old, new) in steps(before, after) {
+            // Machines that lag may catch up with a control plane that is there already: they are
+            // replaced, not upgraded.
+            let catches_up =
+                new.role == Role::Workers && control_plane.is_some_and(|at| new.version.minor() <= at);
+            if old.version.minor().skips(new.version.minor()) && !catches_up {
+                let message = format!("{} goes {}", new.object, words(&old.version, &new.version));
+                verdicts.push(
+                    Verdict::new(&ABOUT, message)
+                        .object(new.object)
+                        .path(&new.path)
+                        .place(spot(facts, &old, &new)),
+                );
+            }
+        }
+        // Clusters that name only a release show no version of their own.
+        let silent = wanted(before).is_empty() && wanted(after).is_empty();
+        let Some(step) = facts.release.as_ref().filter(|_| silent) else { return };
+        let old = step.from.and_then(|release| release.kubernetes.as_ref());
+        if let (Some(old), Some(new)) = (old, step.to.kubernetes.as_ref())
+            && old.minor().skips(new.minor())
+        {
+            let message = format!("release {} takes Kubernetes {}", step.to.id, words(old, new));
+            let verdict = Verdict::new(&ABOUT, message);
+            verdicts.push(match &step.place {
+                Some(place) => verdict.place(place.clone()),
+                None => verdict,
+            });
+        }
+    }
+}
+
+fn words(old: &KubernetesVersion, new: &KubernetesVersion) -> String {
+    format!(
+        "from {old} to {new}, and Kubernetes is upgraded one minor at a time: go to a version of {} first",
+        old.minor().next()
+    )
+}

@@ -1,0 +1,166 @@
+//! `overlay-hides-change`
+
+use std::collections::HashSet;
+
+use super::{About, Change, Example, Facts, Rule, Spot, Verdict};
+use crate::finding::Severity;
+use crate::object::FieldPath;
+use crate::render::{Content, Place, Placed, RenderedObject, diff};
+
+pub(super) struct OverlayHidesChange;
+
+static ABOUT: About = About {
+    id: "overlay-hides-change",
+    severity: Severity::Warning,
+    change: Change::Free,
+    summary: "The overlay sets a field that the base changes, so that the change has no effect.",
+    reason: "The pull request seems to do what it does not: the cluster keeps the overlay's value. Often that is \
+             meant; sometimes it holds back a fix, or a version that belongs together with an image.",
+    source: "https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/patches/",
+    bad: Example {
+        before: &[("base/workers.yaml", WORKERS_2), ("overlay/workers.yaml", FIVE)],
+        after: &[("base/workers.yaml", WORKERS_3), ("overlay/workers.yaml", FIVE)],
+    },
+    good: Example {
+        before: &[("base/workers.yaml", WORKERS_2), ("overlay/workers.yaml", LABEL)],
+        after: &[("base/workers.yaml", WORKERS_3), ("overlay/workers.yaml", LABEL)],
+    },
+};
+
+const WORKERS_2: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: peu01-md-0, namespace: org}
+spec: {replicas: 2}
+";
+const WORKERS_3: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: peu01-md-0, namespace: org}
+spec: {replicas: 3}
+";
+const FIVE: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: peu01-md-0, namespace: org}
+spec: {replicas: 5}
+";
+const LABEL: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: peu01-md-0, namespace: org, labels: {team: blue}}
+";
+
+impl Rule for OverlayHidesChange {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn judge(&self, facts: &Facts<'_>, verdicts: &mut Vec<Verdict>) {
+        if facts.after.base.is_none() {
+            return;
+        }
+        let base = facts.after.base_objects();
+        for change in diff(facts.before.base_objects(), base) {
+            if change.path.is_root() {
+                continue;
+            }
+            let origin = base.iter().find(|object| object.id == change.object).map(RenderedObject::origin);
+            // The overlay may rename an object or move it: it is the one written at the same place.
+            let rendered = facts.after.objects.iter().find(|object| Some(object.origin()) == origin);
+            let Some(rendered) = rendered else { continue };
+            let from_base =
+                |place: &Place| place.file().is_in(&facts.folders.base) && !is_overlay(facts, place);
+            let shown = rendered.placed.get(&change.path);
+            let hidden = match (&change.new, &change.new_place) {
+                (Some(value), Some(place)) => {
+                    shown.is_none_or(|shown| shown.to_value() != *value)
+                        && !survives(place, value, &base_value(base, &change.object, place), &rendered.placed)
+                }
+                _ => shown.is_some_and(|shown| !from_base(&shown.place)),
+            };
+            if hidden {
+                let place = blame(facts, rendered, &change.path, &from_base);
+                verdicts.push(
+                    Verdict::new(
+                        &ABOUT,
+                        format!(
+                            "the overlay decides `{}` of {}, so that the base's change of it has no effect: take it out of the overlay if the change should hold",
+                            change.path, change.object
+                        ),
+                    )
+                    .object(&change.object)
+                    .path(&change.path)
+                    .place(place),
+                );
+            }
+        }
+    }
+}
+
+fn is_overlay(facts: &Facts<'_>, place: &Place) -> bool {
+    place.file().is_in(&facts.folders.overlay)
+}
+
+fn base_value(base: &[RenderedObject], object: &crate::object::ObjectId, place: &Place) -> Vec<Place> {
+    let mut leaves = Vec::new();
+    if let Some(object) = base.iter().find(|candidate| candidate.id == *object) {
+        find_leaves(&object.placed, place, &mut leaves);
+    }
+    leaves
+}
+
+/// The places of the scalars below the value that stands at `place`.
+fn find_leaves(value: &Placed, place: &Place, leaves: &mut Vec<Place>) {
+    if value.place == *place {
+        collect(value, &mut |leaf| leaves.push(leaf.clone()));
+        return;
+    }
+    match &value.content {
+        Content::Scalar(_) => {}
+        Content::Mapping(entries) => entries.iter().for_each(|(_, value)| find_leaves(value, place, leaves)),
+        Content::Sequence(items) => items.iter().for_each(|value| find_leaves(value, place, leaves)),
+    }
+}
+
+fn collect<'a>(value: &'a Placed, keep: &mut impl FnMut(&'a Place)) {
+    match &value.content {
+        Content::Scalar(_) => keep(&value.place),
+        Content::Mapping(entries) => entries.iter().for_each(|(_, value)| collect(value, keep)),
+        Content::Sequence(items) => items.iter().for_each(|value| collect(value, keep)),
+    }
+}
+
+/// Whether every scalar of the new value still stands somewhere in the rendered object: lists may
+/// have been merged, so that indexes prove nothing.
+fn survives(place: &Place, value: &serde_json::Value, leaves: &[Place], rendered: &Placed) -> bool {
+    let mut places = HashSet::new();
+    collect(rendered, &mut |leaf| {
+        places.insert((leaf.file().clone(), leaf.offset()));
+    });
+    let there = |leaf: &Place| places.contains(&(leaf.file().clone(), leaf.offset()));
+    match value {
+        serde_json::Value::Object(_) | serde_json::Value::Array(_) => leaves.iter().all(there),
+        _ => there(place),
+    }
+}
+
+/// The overlay's line that decides: the value's own, or that of the patch that removed it.
+fn blame(
+    facts: &Facts<'_>,
+    rendered: &RenderedObject,
+    path: &FieldPath,
+    from_base: &impl Fn(&Place) -> bool,
+) -> Spot {
+    let nearest = &rendered.placed.nearest(path).place;
+    if !from_base(nearest) {
+        return Spot::from(nearest);
+    }
+    let patch = facts
+        .after
+        .patches
+        .iter()
+        .rev()
+        .find(|patch| patch.matched.contains(&rendered.id) && !from_base(&patch.place));
+    Spot::from(patch.map_or(nearest, |patch| &patch.place))
+}

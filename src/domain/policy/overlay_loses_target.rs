@@ -1,0 +1,88 @@
+//! `overlay-loses-target`
+
+use super::{About, Change, Example, Facts, Rule, Verdict};
+use crate::finding::Severity;
+use crate::render::PatchUse;
+
+pub(super) struct OverlayLosesTarget;
+
+static ABOUT: About = About {
+    id: "overlay-loses-target",
+    severity: Severity::Error,
+    change: Change::Free,
+    summary: "A patch of the overlay finds nothing to patch.",
+    reason: "The customer's setting silently stops holding, or kustomize refuses to build the cluster at all: \
+             then nothing of it is applied any more.",
+    source: "https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/patches/",
+    bad: Example {
+        before: &[("base/workers.yaml", MD_0), ("overlay/workers.yaml", PATCH_MD_0)],
+        after: &[("base/workers.yaml", MD_1), ("overlay/workers.yaml", PATCH_MD_0)],
+    },
+    good: Example {
+        before: &[("base/workers.yaml", MD_0), ("overlay/workers.yaml", PATCH_MD_0)],
+        after: &[("base/workers.yaml", MD_1), ("overlay/workers.yaml", PATCH_MD_1)],
+    },
+};
+
+const MD_0: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: peu01-md-0, namespace: org}
+spec: {replicas: 2}
+";
+const MD_1: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: peu01-workers, namespace: org}
+spec: {replicas: 2}
+";
+const PATCH_MD_0: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: peu01-md-0, namespace: org}
+spec: {replicas: 5}
+";
+const PATCH_MD_1: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: peu01-workers, namespace: org}
+spec: {replicas: 5}
+";
+
+impl Rule for OverlayLosesTarget {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn judge(&self, facts: &Facts<'_>, verdicts: &mut Vec<Verdict>) {
+        for patch in &facts.after.patches {
+            let message = if let Some(reason) = &patch.lost {
+                format!("this patch is lost: {reason}. Correct its target, or remove it")
+            } else if patch.matched.is_empty() && found_once(&facts.before.patches, patch) {
+                format!(
+                    "this patch was meant for {}, which it no longer finds: correct its target, or remove it",
+                    patch.target
+                )
+            } else {
+                continue;
+            };
+            let verdict = Verdict::new(&ABOUT, message).place(&patch.place);
+            verdicts.push(match before_target(&facts.before.patches, patch) {
+                Some(object) => verdict.object(object),
+                None => verdict,
+            });
+        }
+    }
+}
+
+fn same<'a>(before: &'a [PatchUse], patch: &'a PatchUse) -> impl Iterator<Item = &'a PatchUse> {
+    before.iter().filter(|old| old.place.file() == patch.place.file() && old.target == patch.target)
+}
+
+fn found_once(before: &[PatchUse], patch: &PatchUse) -> bool {
+    same(before, patch).any(|old| !old.matched.is_empty())
+}
+
+fn before_target<'a>(before: &'a [PatchUse], patch: &'a PatchUse) -> Option<&'a crate::object::ObjectId> {
+    same(before, patch).find_map(|old| old.matched.first())
+}

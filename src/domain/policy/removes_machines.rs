@@ -1,0 +1,100 @@
+//! `removes-machines`
+
+use super::{About, Change, Example, Facts, Occasion, Rule, Verdict};
+use crate::finding::Severity;
+use crate::object::FieldPath;
+use crate::render::{Placed, RenderedObject};
+
+pub(super) struct RemovesMachines;
+
+static ABOUT: About = About {
+    id: "removes-machines",
+    severity: Severity::Error,
+    change: Change::Free,
+    summary: "A Cluster, a control plane, or a group of machines goes.",
+    reason: "Whoever applies the folder with pruning deletes the machines with everything that runs on them.",
+    source: "https://cluster-api.sigs.k8s.io/developer/core/controllers/machine-deployment",
+    bad: Example { before: &[("base/workers.yaml", TWO)], after: &[("base/workers.yaml", ONE)] },
+    good: Example { before: &[("base/workers.yaml", ONE)], after: &[("base/workers.yaml", TWO)] },
+};
+
+const ONE: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: peu01-md-0, namespace: org}
+";
+const TWO: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: peu01-md-0, namespace: org}
+---
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachinePool
+metadata: {name: peu01-mp-0, namespace: org}
+";
+
+impl Rule for RemovesMachines {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn judge(&self, facts: &Facts<'_>, verdicts: &mut Vec<Verdict>) {
+        // An upgrade knows more (who removes, tombstones) and says it itself.
+        if facts.occasion == Occasion::Upgrade {
+            return;
+        }
+        for old in facts.before.objects.iter().filter(|object| has_machines(object)) {
+            let Some(new) = facts.after.object(&old.id) else {
+                let message = format!(
+                    "{} is gone, and with it its machines: bring it back if that is not meant",
+                    old.id
+                );
+                verdicts.push(
+                    Verdict::new(&ABOUT, message)
+                        .object(&old.id)
+                        .path(&FieldPath::root())
+                        .place(old.origin()),
+                );
+                continue;
+            };
+            for workers in ["machineDeployments", "machinePools"] {
+                removed_workers(old, new, workers, verdicts);
+            }
+        }
+    }
+}
+
+fn has_machines(object: &RenderedObject) -> bool {
+    let id = &object.id;
+    id.group.ends_with("cluster.x-k8s.io")
+        && (["Cluster", "Machine", "MachineDeployment", "MachinePool", "MachineSet"]
+            .contains(&id.kind.as_str())
+            || id.kind.ends_with("ControlPlane"))
+}
+
+fn removed_workers(old: &RenderedObject, new: &RenderedObject, field: &str, verdicts: &mut Vec<Verdict>) {
+    let workers = |object: &'_ RenderedObject| -> Vec<Placed> {
+        object
+            .placed
+            .at(&["spec", "topology", "workers", field])
+            .map(|list| list.items().to_vec())
+            .unwrap_or_default()
+    };
+    let left = workers(new);
+    for (index, worker) in workers(old).iter().enumerate() {
+        let name = worker.text_at(&["name"]);
+        if name.is_none() || left.iter().any(|other| other.text_at(&["name"]) == name) {
+            continue;
+        }
+        let path = ["spec", "topology", "workers", field]
+            .iter()
+            .fold(FieldPath::root(), |path, key| path.key(key))
+            .index(index);
+        let message = format!(
+            "the workers `{}` of {} are gone, and with them their machines: bring them back if that is not meant",
+            name.unwrap_or_default(),
+            old.id
+        );
+        verdicts.push(Verdict::new(&ABOUT, message).object(&old.id).path(&path).place(&worker.place));
+    }
+}

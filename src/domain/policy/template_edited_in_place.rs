@@ -1,0 +1,114 @@
+//! `template-edited-in-place`
+
+use super::{About, Change, Example, Facts, Occasion, Rule, Verdict};
+use crate::finding::Severity;
+use crate::object::FieldPath;
+use crate::render::{RenderedObject, diff_placed};
+use crate::templates::{Treatment, reference_paths, treatment};
+use crate::upgrade::AppliedBy;
+
+pub(super) struct TemplateEditedInPlace;
+
+static ABOUT: About = About {
+    id: "template-edited-in-place",
+    severity: Severity::Error,
+    change: Change::Free,
+    summary: "A machine or bootstrap template is changed under its old name.",
+    reason: "Machine templates are immutable: the API server refuses the change, and whatever applies the folder \
+             stops there. A bootstrap template may be changed, but no machine is replaced by it, so Git and \
+             machines drift apart. A changed template needs a new name, and its references the new name too. \
+             In a cluster that Capstan's reconciler applies this is the normal way, since it names templates itself.",
+    source: "https://cluster-api.sigs.k8s.io/tasks/updating-machine-templates",
+    bad: Example { before: &[("base/template.yaml", SMALL)], after: &[("base/template.yaml", LARGE)] },
+    good: Example {
+        before: &[("base/template.yaml", SMALL)],
+        after: &[("base/template.yaml", LARGE_RENAMED)],
+    },
+};
+
+const SMALL: &str = "\
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AWSMachineTemplate
+metadata: {name: peu01-md-0, namespace: org}
+spec:
+  template:
+    spec:
+      instanceType: m5.large
+";
+const LARGE: &str = "\
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AWSMachineTemplate
+metadata: {name: peu01-md-0, namespace: org}
+spec:
+  template:
+    spec:
+      instanceType: m5.xlarge
+";
+const LARGE_RENAMED: &str = "\
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AWSMachineTemplate
+metadata: {name: peu01-md-0-xlarge, namespace: org}
+spec:
+  template:
+    spec:
+      instanceType: m5.xlarge
+";
+
+impl Rule for TemplateEditedInPlace {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn judge(&self, facts: &Facts<'_>, verdicts: &mut Vec<Verdict>) {
+        if facts.applied_by == AppliedBy::Reconciler || facts.occasion == Occasion::Upgrade {
+            return;
+        }
+        for new in facts.after.objects.iter().filter(|object| is_template(object, &facts.after.objects)) {
+            let Some(old) = facts.before.object(&new.id) else { continue };
+            let (Some(before), Some(after)) = (old.placed.field("spec"), new.placed.field("spec")) else {
+                continue;
+            };
+            let Some(first) = diff_placed(&new.id, before, after).into_iter().next() else { continue };
+            let path: FieldPath = std::iter::once(crate::object::Step::Key("spec".to_owned()))
+                .chain(first.path.steps().iter().cloned())
+                .collect();
+            let place = first.new_place.unwrap_or_else(|| new.origin().clone());
+            verdicts.push(
+                Verdict::new(
+                    &ABOUT,
+                    format!(
+                        "`{path}` of {} is changed under the old name: machines keep the old value, and the API server may refuse the change. Give the template a new name and let its references follow",
+                        new.id
+                    ),
+                )
+                .object(&new.id)
+                .path(&path)
+                .place(&place),
+            );
+        }
+    }
+}
+
+/// Templates, and what a MachinePool names as its bootstrap config.
+fn is_template(object: &RenderedObject, all: &[RenderedObject]) -> bool {
+    let id = &object.id;
+    if !id.group.ends_with("cluster.x-k8s.io") {
+        return false;
+    }
+    match treatment(&id.kind) {
+        Some(Treatment::Rotate | Treatment::Never) => true,
+        Some(Treatment::MutableAndRolls | Treatment::MutableSilent) => false,
+        None if id.kind.ends_with("Template") => true,
+        None => id.kind.ends_with("Config") && all.iter().any(|pool| is_bootstrap_of(pool, object)),
+    }
+}
+
+fn is_bootstrap_of(pool: &RenderedObject, config: &RenderedObject) -> bool {
+    pool.id.kind == "MachinePool"
+        && reference_paths(&pool.id.group, &pool.id.kind).iter().any(|path| {
+            pool.placed.at(path.steps).is_some_and(|reference| {
+                reference.text_at(&["kind"]) == Some(&config.id.kind)
+                    && reference.text_at(&["name"]) == Some(&config.id.name)
+            })
+        })
+}

@@ -1,0 +1,237 @@
+//! Cases beyond the catalogue's examples.
+
+use super::{
+    AppliedBy, Facts, Occasion, ReleaseStep, Severities, folders, judged, lines, release, render_files,
+};
+use crate::policy::judge;
+
+fn upgraded(before: &[(&str, &str)], after: &[(&str, &str)]) -> Vec<String> {
+    lines(&judged(before, after, Occasion::Upgrade, AppliedBy::Others))
+}
+
+#[test]
+fn every_kind_that_asks_for_a_version_is_judged_at_its_field() {
+    let objects = |version: &str| {
+        format!(
+            "\
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Cluster
+metadata: {{name: a}}
+spec: {{topology: {{version: {version}}}}}
+---
+apiVersion: cluster.x-k8s.io/v1alpha3
+kind: MachinePool
+metadata: {{name: b, namespace: my-org}}
+spec:
+  template:
+    spec:
+      version: {version}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: AzureManagedControlPlane
+metadata: {{name: c}}
+spec: {{version: {version}}}
+"
+        )
+    };
+    let (old, new) = (objects("v1.16.8"), objects("v1.21.4"));
+    assert_eq!(
+        upgraded(&[("base/a.yaml", &old)], &[("base/a.yaml", &new)]),
+        [
+            "kubernetes-minor-skip Error c/base/a.yaml:4:28 Cluster a /spec/topology/version",
+            "kubernetes-minor-skip Error c/base/a.yaml:12:16 MachinePool my-org/b /spec/template/spec/version",
+            "kubernetes-minor-skip Error c/base/a.yaml:17:17 AzureManagedControlPlane c /spec/version",
+        ]
+    );
+    assert_eq!(upgraded(&[("base/a.yaml", &new)], &[("base/a.yaml", &old)]).len(), 3, "each goes back");
+}
+
+#[test]
+fn an_upgrade_speaks_of_the_lines_before_it_and_a_revision_of_those_it_brings() {
+    let (old, new) = (LAGGING.replace("v1.30.2", "v1.28.0"), format!("# new\n{LAGGING}"));
+    let place = |occasion| {
+        let found = judged(&[("base/a.yaml", &old)], &[("base/a.yaml", &new)], occasion, AppliedBy::Others);
+        lines(&found).remove(0)
+    };
+    let expected = |line| {
+        format!("kubernetes-minor-skip Error c/base/a.yaml:{line}:117 KubeadmControlPlane a /spec/version")
+    };
+    assert_eq!(place(Occasion::Upgrade), expected(1));
+    assert_eq!(place(Occasion::Revision), expected(2));
+}
+
+const LAGGING: &str = "\
+{apiVersion: controlplane.cluster.x-k8s.io/v1beta1, kind: KubeadmControlPlane, metadata: {name: a}, spec: {version: v1.30.2}}
+---
+{apiVersion: cluster.x-k8s.io/v1beta1, kind: MachineDeployment, metadata: {name: b}, spec: {template: {spec: {version: v1.28.3}}}}
+";
+
+#[test]
+fn workers_may_catch_up_with_their_control_plane() {
+    let caught_up = LAGGING.replace("v1.28.3", "v1.30.2");
+    assert_eq!(upgraded(&[("base/a.yaml", LAGGING)], &[("base/a.yaml", &caught_up)]), [""; 0]);
+    let ahead = LAGGING.replace("v1.28.3", "v1.31.0");
+    assert_eq!(upgraded(&[("base/a.yaml", LAGGING)], &[("base/a.yaml", &ahead)]).len(), 1);
+}
+
+#[test]
+fn a_version_pinned_in_the_overlay_is_what_counts() {
+    let control_plane = |version: &str| {
+        format!(
+            "{{apiVersion: controlplane.cluster.x-k8s.io/v1beta1, kind: KubeadmControlPlane, metadata: {{name: a}}, spec: {{version: {version}}}}}\n"
+        )
+    };
+    let (old, new, pinned) = (control_plane("v1.28.0"), control_plane("v1.30.0"), control_plane("v1.28.5"));
+    assert_eq!(
+        upgraded(
+            &[("base/a.yaml", &old), ("overlay/a.yaml", &pinned)],
+            &[("base/a.yaml", &new), ("overlay/a.yaml", &pinned)]
+        ),
+        ["overlay-hides-change Warning c/overlay/a.yaml:1:117 KubeadmControlPlane a /spec/version"]
+    );
+}
+
+#[test]
+fn releases_judge_clusters_that_show_no_version() {
+    let empty = render_files(&[]);
+    let folders = folders();
+    let judge_step = |from: &str, to: &str| {
+        let from = release("v29.0.0", from, &[("kubernetes", from)], &[("cilium", "1.0.0-gs9")]);
+        let to = release("v31.0.0", to, &[("kubernetes", to)], &[("cilium", "1.0.0"), ("new", "0.1.0")]);
+        let facts = Facts {
+            folders: &folders,
+            before: &empty,
+            after: &empty,
+            applied_by: AppliedBy::Others,
+            occasion: Occasion::Upgrade,
+            release: Some(ReleaseStep { from: Some(&from), to: &to, place: None }),
+        };
+        let findings = judge(&facts, &Severities::default());
+        findings.into_iter().map(|finding| finding.message).collect::<Vec<_>>()
+    };
+    let cilium = "cilium goes back from 1.0.0-gs9 in capa/v29.0.0 to 1.0.0 in capa/v31.0.0: take a release with 1.0.0-gs9 or newer, or correct the release";
+    assert_eq!(judge_step("1.29.1", "1.30.0"), [cilium]);
+    assert_eq!(
+        judge_step("1.29.1", "1.31.0"),
+        [
+            cilium,
+            "release capa/v31.0.0 takes Kubernetes from 1.29.1 to 1.31.0, and Kubernetes is upgraded one minor at a time: go to a version of 1.30 first"
+        ]
+    );
+    assert_eq!(
+        judge_step("1.29.1", "1.29.0"),
+        [
+            cilium,
+            "release capa/v31.0.0 takes Kubernetes back from 1.29.1 to 1.29.0: Kubernetes cannot be downgraded, take a newer release"
+        ]
+    );
+}
+
+const WORKERS: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: w, namespace: org}
+spec:
+  replicas: 2
+  strategy: old
+  list: [{name: a, value: 1}, {name: b, value: 1}]
+";
+
+#[test]
+fn what_the_overlay_leaves_alone_is_not_hidden() {
+    let new =
+        WORKERS.replace("strategy: old", "strategy: new").replace("name: b, value: 1", "name: b, value: 2");
+    let kustomization = "resources: [../base]\nnamespace: other\npatches:\n- target: {kind: MachineDeployment}\n  patch: '[{op: remove, path: /spec/list/0}, {op: replace, path: /spec/replicas, value: 9}]'\n";
+    let overlay = ("overlay/kustomization.yaml", kustomization);
+    let base = ("base/kustomization.yaml", "resources: [w.yaml]\n");
+    assert_eq!(
+        upgraded(&[("base/w.yaml", WORKERS), base, overlay], &[("base/w.yaml", &new), base, overlay]),
+        [""; 0]
+    );
+}
+
+#[test]
+fn a_change_that_an_overlay_removes_is_hidden_by_the_patch_itself() {
+    let new = WORKERS.replace("strategy: old", "strategy: new");
+    let overlay = (
+        "overlay/w.yaml",
+        "# why\napiVersion: cluster.x-k8s.io/v1beta1\nkind: MachineDeployment\nmetadata: {name: w, namespace: org}\nspec: {strategy: null}\n",
+    );
+    assert_eq!(
+        upgraded(&[("base/w.yaml", WORKERS), overlay], &[("base/w.yaml", &new), overlay]),
+        ["overlay-hides-change Warning c/overlay/w.yaml:2:1 MachineDeployment org/w /spec/strategy"]
+    );
+}
+
+#[test]
+fn a_selector_that_selected_before_and_selects_nothing_now_has_lost_its_target() {
+    let renamed = WORKERS.replace("name: w,", "name: v,");
+    let kustomization = "resources: [../base]\npatches:\n- target: {kind: MachineDeployment, name: w}\n  patch: '[{op: replace, path: /spec/replicas, value: 9}]'\n- target: {kind: Never}\n  patch: '[{op: remove, path: /spec}]'\n";
+    let overlay = ("overlay/kustomization.yaml", kustomization);
+    let base = ("base/kustomization.yaml", "resources: [w.yaml]\n");
+    assert_eq!(
+        upgraded(&[("base/w.yaml", WORKERS), base, overlay], &[("base/w.yaml", &renamed), base, overlay]),
+        ["overlay-loses-target Error c/overlay/kustomization.yaml:3:11 MachineDeployment org/w -"]
+    );
+}
+
+const TEMPLATE: &str = "\
+apiVersion: bootstrap.cluster.x-k8s.io/v1beta1
+kind: KubeadmConfig
+metadata: {name: pool, namespace: org}
+spec: {verbosity: 1}
+";
+const POOL: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachinePool
+metadata: {name: pool, namespace: org}
+spec: {template: {spec: {bootstrap: {configRef: {apiVersion: bootstrap.cluster.x-k8s.io/v1beta1, kind: KubeadmConfig, name: pool}}}}}
+";
+
+#[test]
+fn templates_may_change_in_claimed_clusters_and_only_their_spec_counts() {
+    let changed = TEMPLATE.replace("verbosity: 1", "verbosity: 2");
+    let labelled = TEMPLATE.replace("namespace: org}", "namespace: org, labels: {a: b}}");
+    let pool = ("base/pool.yaml", POOL);
+    let cases: [(&str, AppliedBy, &[&str]); 3] = [
+        (
+            &changed,
+            AppliedBy::Others,
+            &["template-edited-in-place Error c/base/t.yaml:4:19 KubeadmConfig org/pool /spec/verbosity"],
+        ),
+        (&changed, AppliedBy::Reconciler, &[]),
+        (&labelled, AppliedBy::Others, &[]),
+    ];
+    for (after, applied_by, expected) in cases {
+        let found = judged(
+            &[("base/t.yaml", TEMPLATE), pool],
+            &[("base/t.yaml", after), pool],
+            Occasion::Revision,
+            applied_by,
+        );
+        assert_eq!(lines(&found), expected);
+    }
+    let nobodys = judged(
+        &[("base/t.yaml", TEMPLATE)],
+        &[("base/t.yaml", &changed)],
+        Occasion::Revision,
+        AppliedBy::Others,
+    );
+    assert_eq!(lines(&nobodys), [""; 0], "a config that no pool names is no template");
+}
+
+#[test]
+fn workers_that_leave_a_topology_take_their_machines_along() {
+    let topology = |workers: &str| {
+        format!(
+            "{{apiVersion: cluster.x-k8s.io/v1beta1, kind: Cluster, metadata: {{name: a}}, spec: {{topology: {{workers: {{machineDeployments: [{workers}]}}}}}}}}\n"
+        )
+    };
+    let (two, one) = (topology("{class: w, name: x}, {class: w, name: y}"), topology("{class: w, name: y}"));
+    let found =
+        judged(&[("base/a.yaml", &two)], &[("base/a.yaml", &one)], Occasion::Revision, AppliedBy::Others);
+    assert_eq!(
+        lines(&found),
+        ["removes-machines Error c/base/a.yaml:1:125 Cluster a /spec/topology/workers/machineDeployments/0"]
+    );
+}

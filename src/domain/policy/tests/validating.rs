@@ -1,0 +1,143 @@
+//! Whole trees.
+
+use super::{lines, path};
+use crate::layout::discover;
+use crate::policy::{Scope, Snapshot, validate};
+use crate::render::testing::Files;
+use crate::settings::{RepositorySettings, RuleIds};
+
+const CLUSTER: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: Cluster
+metadata: {name: peu01, namespace: org}
+";
+const WORKERS: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: w, namespace: org}
+spec:
+  template:
+    spec:
+      infrastructureRef: {kind: DockerMachineTemplate, name: gone, apiVersion: infrastructure.cluster.x-k8s.io/v1beta1}
+";
+
+fn validated(settings: &str, now: &[(&str, &str)], before: Option<&[(&str, &str)]>) -> Vec<String> {
+    let settings =
+        RepositorySettings::read(&path(".capstan.yaml"), settings, &RuleIds::of_catalogue()).unwrap();
+    let tree = Files::new(now);
+    let layout = discover(&tree, &settings);
+    let old = before.map(Files::new);
+    let old_layout = old.as_ref().map(|tree| discover(tree, &settings)).unwrap_or_default();
+    let before = old.as_ref().map(|tree| Snapshot { tree, layout: &old_layout });
+    lines(&validate(Snapshot { tree: &tree, layout: &layout }, before, &settings, Scope::Everything))
+}
+
+#[test]
+fn a_tree_in_order_has_no_findings() {
+    assert_eq!(validated("", &[("gauss/peu01/base/c.yaml", CLUSTER)], None), [""; 0]);
+}
+
+#[test]
+fn every_file_that_is_wrong_is_found_and_hides_nothing_else() {
+    let now = [
+        ("gauss/peu01/base/c.yaml", CLUSTER),
+        ("gauss/peu01/base/bad.yaml", "a: [\n"),
+        ("gauss/peu01/base/worse.yaml", "a: b: 1\n"),
+        ("gauss/peu01/capstan.yaml", "realease: aws/v1.0.0\n"),
+        ("gauss/peu02/base/c.yaml", CLUSTER),
+        ("gauss/peu02/base/w.yaml", WORKERS),
+        ("gauss/peu03/base/c.yaml", CLUSTER),
+        ("gauss/peu03/overlay/kustomization.yaml", "resources: [../base]\nreplacements: [{path: x}]\n"),
+        ("aws/v1.0.0/base/a.yaml", "a: {\n"),
+    ];
+    let found = validated("", &now, None);
+    let start = |line: &String| line.split(' ').take(3).collect::<Vec<_>>().join(" ");
+    assert_eq!(
+        found.iter().map(start).collect::<Vec<_>>(),
+        [
+            "invalid-yaml Error aws/v1.0.0/base/a.yaml:1:4",
+            "invalid-yaml Error gauss/peu01/base/bad.yaml:1:4",
+            "invalid-yaml Error gauss/peu01/base/worse.yaml:1:5",
+            "invalid-settings Error gauss/peu01/capstan.yaml:1:1",
+            "missing-reference Warning gauss/peu02/base/w.yaml:7:62",
+            "render-failed Error gauss/peu03/overlay/kustomization.yaml:2:15",
+        ]
+    );
+}
+
+#[test]
+fn a_second_tree_brings_the_rules_that_compare() {
+    let before = [
+        ("gauss/peu01/base/c.yaml", CLUSTER),
+        ("gauss/peu01/base/w.yaml", WORKERS),
+        ("gauss/peu02/base/c.yaml", CLUSTER),
+    ];
+    let now = [("gauss/peu01/base/c.yaml", CLUSTER)];
+    assert_eq!(
+        validated("policy: {missing-reference: off}\n", &now, Some(&before)),
+        [
+            "removes-machines Error gauss/peu01/base/w.yaml:1:1 MachineDeployment org/w ",
+            "removes-machines Error gauss/peu02/base/c.yaml:1:1 Cluster org/peu01 ",
+        ]
+    );
+    assert_eq!(validated("policy: {removes-machines: off}\n", &now, Some(&before)), [""; 0]);
+}
+
+#[test]
+fn a_tombstone_of_something_rendered_is_a_contradiction() {
+    let now = [
+        ("gauss/peu01/base/c.yaml", CLUSTER),
+        ("gauss/peu01/capstan.yaml", "delete:\n- {kind: Cluster, name: peu01}\n"),
+    ];
+    assert_eq!(
+        validated("", &now, None),
+        ["rendered-tombstone Error gauss/peu01/capstan.yaml Cluster org/peu01 -"]
+    );
+}
+
+#[test]
+fn every_rule_that_the_code_names_is_in_the_catalogue() {
+    fn sources(folder: &std::path::Path, found: &mut Vec<std::path::PathBuf>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() && !path.ends_with("target") {
+                sources(&path, found);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                found.push(path);
+            }
+        }
+    }
+    let mut files = Vec::new();
+    sources(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(".."), &mut files);
+    let mut unknown = Vec::new();
+    for file in files {
+        let text = std::fs::read_to_string(&file).unwrap();
+        for found in text.split("rule: \"").skip(1) {
+            let id = found.split('"').next().unwrap();
+            if crate::policy::rule(id).is_none() {
+                unknown.push(format!("{}: {id}", file.display()));
+            }
+        }
+    }
+    assert_eq!(unknown, [""; 0]);
+}
+
+#[test]
+fn the_whole_corpus_is_judged_without_a_panic() {
+    let root = crate::render::testing::shared_data();
+    if !root.is_dir() {
+        println!("SKIPPED: {} does not exist", root.display());
+        return;
+    }
+    let tree = Files::from_folder(&root);
+    let settings = RepositorySettings::default();
+    let layout = discover(&tree, &settings);
+    let now = Snapshot { tree: &tree, layout: &layout };
+    let mut counts = std::collections::BTreeMap::<&str, usize>::new();
+    for finding in validate(now, Some(now), &settings, Scope::Everything) {
+        assert!(!finding.message.is_empty() && finding.file.is_some(), "{finding:?}");
+        *counts.entry(finding.rule).or_default() += 1;
+    }
+    println!("{} releases, {} clusters: {counts:?}", layout.releases.len(), layout.clusters.len());
+    assert!(layout.releases.len() > 200);
+}

@@ -1,0 +1,283 @@
+//! What is wrong in a whole tree, and between two.
+
+use std::collections::BTreeSet;
+
+use super::rule::{Facts, Occasion, Spot, Verdict};
+use super::{About, Severities, of_merge, of_tree, sort};
+use crate::cluster::{Cluster, ClusterError, ClusterId};
+use crate::finding::Finding;
+use crate::layout::{ClusterFolder, Layout, is_manifest};
+use crate::object::ObjectId;
+use crate::release::{Catalogue, ReleaseError};
+use crate::render::{Folders, RenderError, Rendered, Trouble, render};
+use crate::settings::{Deletion, REPOSITORY_FILE, RepositorySettings, SettingsError};
+use crate::tree::{EntryKind, RepoPath, Tree, TreeEntry};
+use crate::upgrade::AppliedBy;
+use crate::yaml::{Position, YamlFile};
+
+/// A tree, and what was found in it.
+#[derive(Clone, Copy)]
+pub struct Snapshot<'a> {
+    /// The tree.
+    pub tree: &'a dyn Tree,
+    /// Its releases and clusters.
+    pub layout: &'a Layout,
+}
+
+/// Which clusters are judged.
+#[derive(Debug, Clone, Copy)]
+pub enum Scope<'a> {
+    /// All of them, and all releases.
+    Everything,
+    /// These clusters alone; neither releases nor the layout.
+    Clusters(&'a BTreeSet<ClusterId>),
+}
+
+/// Judges a tree: layout, settings, YAML, references, every rule that one tree can break; with
+/// `before` also the rules that compare two. Ordered by file, line and path.
+///
+/// Whatever cannot be read is a finding of its own and hides nothing else. The repository's settings
+/// are read by the caller, who makes an error in them a finding with [`settings_finding`].
+pub fn validate(
+    now: Snapshot<'_>,
+    before: Option<Snapshot<'_>>,
+    settings: &RepositorySettings,
+    scope: Scope<'_>,
+) -> Vec<Finding> {
+    let severities = settings.severities();
+    let mut checked = Checked { verdicts: Vec::new(), findings: Vec::new(), seen: BTreeSet::new() };
+    if let Scope::Everything = scope {
+        checked.layout(now, settings);
+        checked.releases(now);
+    }
+    let wanted = |id: &ClusterId| match scope {
+        Scope::Everything => true,
+        Scope::Clusters(ids) => ids.contains(id),
+    };
+    for folder in now.layout.clusters.iter().filter(|folder| wanted(&folder.id)) {
+        checked.cluster(now, before, folder, settings, &severities);
+    }
+    for gone in before.iter().flat_map(|before| &before.layout.clusters).filter(|folder| wanted(&folder.id)) {
+        if now.layout.cluster(gone.id.as_str()).is_none() {
+            let old = before.and_then(|before| render(before.tree, &folders_of(gone)).ok());
+            let old = old.unwrap_or_default();
+            checked.judge(gone, &old, &Rendered::default(), settings, &severities);
+        }
+    }
+    checked.finish(&severities)
+}
+
+/// A settings file that cannot be used, as a finding.
+pub fn settings_finding(error: &SettingsError) -> Finding {
+    let verdict = settings_verdict(error);
+    let severity = verdict.rule.severity;
+    verdict.into_finding(severity)
+}
+
+/// The folders that a cluster is rendered from.
+pub fn folders_of(folder: &ClusterFolder) -> Folders {
+    Folders {
+        cluster: folder.id.folder().clone(),
+        base: folder.base.clone(),
+        overlay: folder.overlay.clone(),
+    }
+}
+
+fn settings_verdict(error: &SettingsError) -> Verdict {
+    at(of_tree::INVALID_SETTINGS.0, &error.message, &error.file, error.line, error.column)
+}
+
+fn at(
+    rule: &'static About,
+    message: &str,
+    file: &RepoPath,
+    line: Option<u32>,
+    column: Option<u32>,
+) -> Verdict {
+    let position = line.map(|line| Position { line, column: column.unwrap_or(1) });
+    Verdict::new(rule, message).place(Spot { file: file.clone(), position })
+}
+
+struct Checked {
+    verdicts: Vec<Verdict>,
+    findings: Vec<Finding>,
+    /// Files that have had their verdict.
+    seen: BTreeSet<RepoPath>,
+}
+
+impl Checked {
+    /// One verdict a file: that it cannot be read is not said twice.
+    fn of_file(&mut self, verdict: Verdict) {
+        let Some(place) = &verdict.place else { return };
+        if self.seen.insert(place.file.clone()) {
+            self.verdicts.push(verdict);
+        }
+    }
+
+    fn layout(&mut self, now: Snapshot<'_>, settings: &RepositorySettings) {
+        for problem in &now.layout.problems {
+            let rule = of_tree::INVALID_LAYOUT.0;
+            self.verdicts.push(at(rule, &problem.message, &problem.path, problem.line, problem.column));
+        }
+        let Ok(file) = RepoPath::parse(REPOSITORY_FILE) else { return };
+        let ids = now.layout.clusters.iter().map(|cluster| &cluster.id);
+        let text = now.tree.entry(&file).and_then(|entry| now.tree.read(entry).ok());
+        let text = text.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default();
+        for error in settings.check_claims(&file, text, ids) {
+            self.verdicts.push(settings_verdict(&error));
+        }
+    }
+
+    fn releases(&mut self, now: Snapshot<'_>) {
+        for release in &now.layout.releases {
+            self.files(now.tree, release.base_files.iter().chain(&release.overlay_files));
+        }
+        for (_, error) in Catalogue::read(now.tree, now.layout).unreadable() {
+            let (line, column) =
+                error.place().map_or((None, None), |(line, column)| (Some(line), Some(column)));
+            let (rule, message) = match error {
+                ReleaseError::Unreadable(error) => (of_tree::UNREADABLE_FILE.0, error.reason.clone()),
+                ReleaseError::Yaml { source, .. } => (of_tree::INVALID_YAML.0, source.message.clone()),
+                ReleaseError::Settings(error) => (of_tree::INVALID_SETTINGS.0, error.message.clone()),
+                ReleaseError::Manifest { message, .. } => (of_tree::INVALID_YAML.0, message.clone()),
+            };
+            self.of_file(at(rule, &message, error.file(), line, column));
+        }
+    }
+
+    /// Every manifest that cannot be read, each for itself.
+    fn files<'a>(&mut self, tree: &dyn Tree, entries: impl Iterator<Item = &'a TreeEntry>) {
+        for entry in entries.filter(|entry| is_manifest(&entry.path)) {
+            if !matches!(entry.kind, EntryKind::File | EntryKind::Executable) {
+                let message = "this is no file but a symbolic link or a submodule, which Capstan never follows: put the file itself here";
+                self.of_file(at(of_tree::UNREADABLE_FILE.0, message, &entry.path, None, None));
+                continue;
+            }
+            match tree.read(entry).map(|bytes| YamlFile::read_bytes(&bytes)) {
+                Err(error) => {
+                    self.of_file(at(of_tree::UNREADABLE_FILE.0, &error.reason, &entry.path, None, None));
+                }
+                Ok(Err(error)) => {
+                    let (line, column) = (Some(error.position.line), Some(error.position.column));
+                    self.of_file(at(of_tree::INVALID_YAML.0, &error.message, &entry.path, line, column));
+                }
+                Ok(Ok(_)) => {}
+            }
+        }
+    }
+
+    fn cluster(
+        &mut self,
+        now: Snapshot<'_>,
+        before: Option<Snapshot<'_>>,
+        folder: &ClusterFolder,
+        settings: &RepositorySettings,
+        severities: &Severities,
+    ) {
+        self.files(now.tree, folder.base_files.iter().chain(&folder.overlay_files));
+        let deletion = match Cluster::read(now.tree, folder) {
+            Ok(cluster) => {
+                self.findings.extend(cluster.findings);
+                cluster.settings.map(|settings| settings.delete)
+            }
+            Err(error) => {
+                let rule = match &error {
+                    ClusterError::Unreadable(_) => of_tree::UNREADABLE_FILE.0,
+                    ClusterError::Yaml { .. } => of_tree::INVALID_YAML.0,
+                    ClusterError::Settings(_) => of_tree::INVALID_SETTINGS.0,
+                };
+                self.of_file(at(rule, error.message(), error.file(), error.line(), error.column()));
+                None
+            }
+        };
+        let after = match render(now.tree, &folders_of(folder)) {
+            Ok(after) => after,
+            Err(error) => {
+                self.failed(&error);
+                return;
+            }
+        };
+        if let Some(deletion) = deletion {
+            self.tombstones(folder, &deletion, &after);
+        }
+        // A cluster that is new, or could not be rendered before, is compared with itself: the
+        // comparing rules then have nothing to say.
+        let old = before.and_then(|before| {
+            let folder = before.layout.cluster(folder.id.as_str())?;
+            render(before.tree, &folders_of(folder)).ok()
+        });
+        self.judge(folder, old.as_ref().unwrap_or(&after), &after, settings, severities);
+    }
+
+    fn failed(&mut self, error: &RenderError) {
+        let rule = match error {
+            RenderError::Unreadable(_) => of_tree::UNREADABLE_FILE.0,
+            _ => of_tree::RENDER_FAILED.0,
+        };
+        let verdict = at(rule, &error.to_string(), error.file(), error.line(), error.column());
+        let said = error.trouble() == Trouble::Malformed && self.seen.contains(error.file());
+        if !said {
+            self.verdicts.push(verdict);
+        }
+    }
+
+    fn tombstones(&mut self, folder: &ClusterFolder, deletion: &Deletion, after: &Rendered) {
+        let Deletion::Objects(tombstones) = deletion else { return };
+        for tombstone in tombstones {
+            let names = |id: &ObjectId| {
+                id.kind == tombstone.kind
+                    && id.name == tombstone.name
+                    && tombstone.group.as_ref().is_none_or(|group| *group == id.group)
+                    && tombstone
+                        .namespace
+                        .as_ref()
+                        .is_none_or(|namespace| Some(namespace) == id.namespace.as_ref())
+            };
+            if let Some(object) = after.objects.iter().find(|object| names(&object.id)) {
+                let message = format!(
+                    "`delete` names {}, which {} still renders: remove the one or the other, nothing is deleted until then",
+                    object.id,
+                    object.origin().file()
+                );
+                let place = Spot { file: folder.settings_path(), position: None };
+                self.verdicts.push(
+                    Verdict::new(of_merge::RENDERED_TOMBSTONE.0, message).object(&object.id).place(place),
+                );
+            }
+        }
+    }
+
+    fn judge(
+        &mut self,
+        folder: &ClusterFolder,
+        before: &Rendered,
+        after: &Rendered,
+        settings: &RepositorySettings,
+        severities: &Severities,
+    ) {
+        let applied_by = match settings.claimed_by(&folder.id) {
+            Ok(None) => AppliedBy::Others,
+            Ok(Some(_)) | Err(_) => AppliedBy::Reconciler,
+        };
+        let facts = Facts {
+            folders: &folders_of(folder),
+            before,
+            after,
+            applied_by,
+            occasion: Occasion::Revision,
+            release: None,
+        };
+        self.findings.extend(super::judge(&facts, severities));
+    }
+
+    fn finish(self, severities: &Severities) -> Vec<Finding> {
+        let mut findings = severities.settle(self.findings);
+        findings.extend(self.verdicts.into_iter().filter_map(|verdict| {
+            let severity = severities.of(verdict.rule.id)?;
+            Some(verdict.into_finding(severity))
+        }));
+        sort(&mut findings);
+        findings.dedup();
+        findings
+    }
+}

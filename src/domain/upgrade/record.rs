@@ -1,0 +1,139 @@
+//! The record in a cluster's `capstan.yaml`: `release`, `releaseTree`, and tombstones.
+
+use super::draft::edit_refused;
+use super::{ClusterFolder, FileChange, Refusal};
+use crate::finding::Finding;
+use crate::merge::Source;
+use crate::merge::source::read_file;
+use crate::object::FieldPath;
+use crate::settings::{FOLDER_FILE, Tombstone};
+use crate::yaml::{DocumentEdit, Edit, Node, Scalar, ScalarStyle, edit, write};
+
+/// The record as it stands after the upgrade, or why it cannot be edited.
+pub(super) fn record(
+    cluster: &ClusterFolder,
+    new: &Source,
+    tombstones: &[Tombstone],
+) -> Result<Result<Option<FileChange>, Finding>, Refusal> {
+    let Some(file) = &cluster.record else { return Ok(Ok(created(cluster, new, tombstones))) };
+    let yaml = read_file(file)?;
+    let documents = yaml.documents();
+    let Some(document) = documents.iter().position(|document| document.root.as_mapping().is_some()) else {
+        // Nothing but comments: the record follows them.
+        let mut text = file.text.to_string();
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(&write(&record_node(new, tombstones)));
+        return Ok(Ok(Some(changed(file.path.clone(), &file.text, text))));
+    };
+    let root = &documents[document].root;
+    let mut edits = Vec::new();
+    let mut set = |key: &str, text: &str, after: Option<&str>| match root.get(key) {
+        Some(node) if node.as_scalar().is_some_and(|scalar| scalar.text == text) => {}
+        Some(_) => edits.push(Edit::Set { path: FieldPath::root().key(key), node: Node::string(text) }),
+        None => edits.push(Edit::Insert {
+            parent: FieldPath::root(),
+            key: key.to_owned(),
+            node: Node::string(text),
+            after: after.map(str::to_owned),
+        }),
+    };
+    set("release", new.id.as_str(), None);
+    if let Some(tree) = &new.tree {
+        set("releaseTree", tree.as_str(), Some("release"));
+    }
+    edits.extend(tombstone_edits(root, tombstones));
+    let edits: Vec<_> = edits.into_iter().map(|edit| DocumentEdit::Edit { document, edit }).collect();
+    Ok(match edit(&yaml, &edits) {
+        Ok(edited) if edited.text() == &*file.text => Ok(None),
+        Ok(edited) => Ok(Some(changed(file.path.clone(), &file.text, edited.text().to_owned()))),
+        Err(refused) => Err(edit_refused(&file.path, &refused)),
+    })
+}
+
+fn changed(path: crate::tree::RepoPath, before: &str, after: String) -> FileChange {
+    FileChange { path, before: Some(before.to_owned()), after: Some(after) }
+}
+
+fn created(cluster: &ClusterFolder, new: &Source, tombstones: &[Tombstone]) -> Option<FileChange> {
+    let folder = cluster.id.folder();
+    let path = folder.join(FOLDER_FILE).ok()?;
+    let truth = Scalar { text: "true".to_owned(), style: ScalarStyle::DoubleQuoted };
+    let head = Node::mapping([
+        ("apiVersion", Node::string("capstan.dev/v1alpha1")),
+        ("kind", Node::string("ClusterSettings")),
+        (
+            "metadata",
+            Node::mapping([
+                ("name", Node::string(folder.name())),
+                ("annotations", Node::mapping([("config.kubernetes.io/local-config", Node::scalar(truth))])),
+            ]),
+        ),
+    ]);
+    let text = format!("{}{}", write(&head), write(&record_node(new, tombstones)));
+    Some(FileChange { path, before: None, after: Some(text) })
+}
+
+fn record_node(new: &Source, tombstones: &[Tombstone]) -> Node {
+    let mut entries = vec![("release", Node::string(new.id.as_str()))];
+    if let Some(tree) = &new.tree {
+        entries.push(("releaseTree", Node::string(tree.as_str())));
+    }
+    if !tombstones.is_empty() {
+        entries.push(("delete", Node::sequence(tombstones.iter().map(tombstone))));
+    }
+    Node::mapping(entries)
+}
+
+fn tombstone_edits(root: &Node, tombstones: &[Tombstone]) -> Vec<Edit> {
+    let list = FieldPath::root().key("delete");
+    let text =
+        |item: &Node, key: &str| item.get(key).and_then(Node::as_scalar).map(|scalar| scalar.text.clone());
+    match root.get("delete").filter(|node| !node.is_null()) {
+        Some(node) => {
+            let Some(items) = node.as_sequence() else { return Vec::new() };
+            let known = |id: &Tombstone| {
+                items.iter().any(|item| {
+                    text(item, "kind").as_deref() == Some(id.kind.as_str())
+                        && text(item, "name").as_deref() == Some(id.name.as_str())
+                })
+            };
+            let new = tombstones.iter().filter(|id| !known(id));
+            if items.is_empty() && new.clone().next().is_some() {
+                let node = Node::sequence(new.map(tombstone));
+                return vec![Edit::Set { path: list, node }];
+            }
+            new.map(|id| Edit::InsertItem { list: list.clone(), index: items.len(), node: tombstone(id) })
+                .collect()
+        }
+        None if tombstones.is_empty() => Vec::new(),
+        None => {
+            let node = Node::sequence(tombstones.iter().map(tombstone));
+            match root.entry("delete") {
+                Some(_) => vec![Edit::Set { path: list, node }],
+                None => vec![Edit::Insert {
+                    parent: FieldPath::root(),
+                    key: "delete".to_owned(),
+                    node,
+                    after: None,
+                }],
+            }
+        }
+    }
+}
+
+/// `{kind, name}`, with group and namespace where they are needed.
+fn tombstone(stone: &Tombstone) -> Node {
+    let part = |key: &'static str, text: &Option<String>| {
+        text.as_ref().map(|text| (key, Node::string(text.as_str())))
+    };
+    let required = |key: &'static str, text: &str| Some((key, Node::string(text)));
+    let entries = [
+        part("group", &stone.group),
+        required("kind", &stone.kind),
+        part("namespace", &stone.namespace),
+        required("name", &stone.name),
+    ];
+    Node::mapping(entries.into_iter().flatten())
+}

@@ -1,0 +1,286 @@
+//! Queries, and the objects they see.
+
+use serde_json::{Map, Value, json};
+
+use super::super::call::{Actor, Call, METADATA, READ_PULLS, permit};
+use super::super::error::ApiError;
+use super::super::state::{
+    Account, AccountKind, Issue, Mergeability, Permission, Pull, Repository, ReviewState, State, rfc3339,
+};
+use super::GraphQlError;
+use super::document::Field;
+
+/// Answers one field of a query with a complete object.
+pub(super) fn query(call: &mut Call<'_>, field: &Field) -> Result<Value, GraphQlError> {
+    let text = |name: &str| field.arguments.get(name).and_then(Value::as_str).unwrap_or_default();
+    match field.name.as_str() {
+        "viewer" => Ok(account(&call.account()?, &call.state.web)),
+        "rateLimit" => Ok(json!({
+            "__typename": "RateLimit", "limit": 5000, "cost": 1, "remaining": 4999, "used": 1,
+            "nodeCount": 1, "resetAt": rfc3339(super::super::state::now() + 3600),
+        })),
+        "repository" => {
+            let missing = |_| {
+                let name = format!("{}/{}", text("owner"), text("name"));
+                let message = format!("Could not resolve to a Repository with the name '{name}'.");
+                GraphQlError::new("NOT_FOUND", message)
+            };
+            let name = call.repository(text("owner"), text("name"), METADATA).map_err(missing)?;
+            Ok(repository(call.state.repository(&name)?))
+        }
+        "node" => node(call, text("id")),
+        "nodes" => {
+            let ids = field.arguments.get("ids").and_then(Value::as_array).cloned().unwrap_or_default();
+            ids.iter().map(|id| node(call, id.as_str().unwrap_or_default())).collect()
+        }
+        other => {
+            let message = format!("Field '{other}' doesn't exist on type 'Query'");
+            Err(GraphQlError::new("UNDEFINED_FIELD", message))
+        }
+    }
+}
+
+fn unresolved(id: &str) -> GraphQlError {
+    GraphQlError::new("NOT_FOUND", format!("Could not resolve to a node with the global id of '{id}'"))
+}
+
+fn node(call: &Call<'_>, id: &str) -> Result<Value, GraphQlError> {
+    if let Ok((full_name, number)) = pull_by_id(call.state, id) {
+        let here = call.state.repository(&full_name)?;
+        permit(call.state, call.actor, here, READ_PULLS)?;
+        let (issue, pull) = here.pull(number)?;
+        return Ok(pull_request(here, issue, pull));
+    }
+    let here = repository_by_id(call.state, id).map_err(|_| unresolved(id))?;
+    permit(call.state, call.actor, here, METADATA)?;
+    Ok(repository(here))
+}
+
+/// The repository with a node id.
+pub(super) fn repository_by_id<'a>(state: &'a State, id: &str) -> Result<&'a Repository, GraphQlError> {
+    let number = id.strip_prefix("R_").and_then(|digits| digits.parse::<u64>().ok());
+    let found = state.repositories.values().find(|here| Some(here.id) == number);
+    found.ok_or_else(|| unresolved(id))
+}
+
+/// Repository and number of the pull request with a node id.
+pub(super) fn pull_by_id(state: &State, id: &str) -> Result<(String, u64), GraphQlError> {
+    let number = id.strip_prefix("PR_").and_then(|digits| digits.parse::<u64>().ok());
+    for here in state.repositories.values() {
+        for issue in here.issues.values() {
+            if issue.pull.as_ref().is_some_and(|pull| Some(pull.id) == number) {
+                return Ok((here.full_name(), issue.number));
+            }
+        }
+    }
+    Err(unresolved(id))
+}
+
+fn account(account: &Account, web: &str) -> Value {
+    let kind = match account.kind {
+        AccountKind::User => "User",
+        AccountKind::Organization => "Organization",
+        AccountKind::Bot => "Bot",
+    };
+    json!({
+        "__typename": kind,
+        "id": format!("U_{}", account.id),
+        "databaseId": account.id,
+        // GraphQL names a bot without the suffix that REST adds.
+        "login": account.login.trim_end_matches("[bot]"),
+        "url": format!("{web}/{}", account.login),
+        "resourcePath": format!("/{}", account.login),
+    })
+}
+
+fn git_reference(here: &Repository, name: &str, id: gix::ObjectId) -> Value {
+    let (prefix, short) = match name.rfind('/').filter(|_| !name.starts_with("refs/heads/")) {
+        Some(at) => name.split_at(at + 1),
+        None => name.split_at("refs/heads/".len()),
+    };
+    json!({
+        "__typename": "Ref",
+        "id": format!("REF_{}_{name}", here.id),
+        "name": short,
+        "prefix": prefix,
+        "target": git_object(here, id),
+    })
+}
+
+fn git_object(here: &Repository, id: gix::ObjectId) -> Value {
+    let mut object = json!({
+        "__typename": "Commit",
+        "id": format!("C_{id}"),
+        "oid": id.to_string(),
+        "abbreviatedOid": id.to_string().get(..7),
+        "commitUrl": format!("{}/commit/{id}", here.html()),
+    });
+    if let Ok(Some(commit)) = here.store.commit(id) {
+        let headline = commit.message.lines().next().unwrap_or_default();
+        object["message"] = json!(commit.message);
+        object["messageHeadline"] = json!(headline);
+        object["committedDate"] = json!(rfc3339(commit.committer.seconds));
+        object["tree"] = json!({"__typename": "Tree", "oid": commit.tree.to_string()});
+    }
+    object
+}
+
+fn repository(here: &Repository) -> Value {
+    let pulls: Vec<(u64, Value)> = here
+        .issues
+        .values()
+        .filter_map(|issue| issue.pull.as_ref().map(|pull| (issue.number, pull_request(here, issue, pull))))
+        .collect();
+    let by_number: Map<String, Value> =
+        pulls.iter().map(|(number, view)| (number.to_string(), view.clone())).collect();
+    let mut references = Map::new();
+    let mut objects = Map::new();
+    for (name, id) in here.store.references("refs/") {
+        let short = name.strip_prefix("refs/heads/").unwrap_or(&name);
+        references.insert(name.clone(), git_reference(here, &name, id));
+        references.insert(short.to_owned(), git_reference(here, &name, id));
+        for key in [id.to_string(), name.clone(), short.to_owned()] {
+            objects.insert(key, git_object(here, id));
+        }
+    }
+    let default = format!("refs/heads/{}", here.default_branch);
+    json!({
+        "__typename": "Repository",
+        "id": format!("R_{}", here.id),
+        "databaseId": here.id,
+        "name": here.name,
+        "nameWithOwner": here.full_name(),
+        "owner": account(&here.owner, &here.web),
+        "url": here.html(),
+        "isPrivate": here.private,
+        "isArchived": here.archived,
+        "isFork": here.fork_of.is_some(),
+        "autoMergeAllowed": true,
+        "defaultBranchRef": here.store.reference(&default).map(|id| git_reference(here, &default, id)),
+        "ref": {"__by": references},
+        "object": {"__by": objects},
+        "pullRequest": {"__by": by_number},
+        "pullRequests": {
+            "__typename": "PullRequestConnection",
+            "nodes": pulls.into_iter().map(|(_, view)| view).collect::<Vec<_>>(),
+        },
+    })
+}
+
+/// The latest verdicts of people who can write decide; comments do not count.
+fn review_decision(here: &Repository, pull: &Pull) -> Value {
+    let mut verdicts: Vec<(u64, ReviewState)> = Vec::new();
+    for review in &pull.reviews {
+        let counts = here.permission_of(&review.user.login) >= Permission::Write;
+        if review.state == ReviewState::Commented || !counts {
+            continue;
+        }
+        verdicts.retain(|(user, _)| *user != review.user.id);
+        verdicts.push((review.user.id, review.state));
+    }
+    let has = |state: ReviewState| verdicts.iter().any(|(_, verdict)| *verdict == state);
+    if has(ReviewState::ChangesRequested) {
+        json!("CHANGES_REQUESTED")
+    } else if has(ReviewState::Approved) {
+        json!("APPROVED")
+    } else {
+        Value::Null
+    }
+}
+
+/// A pull request with every field that can be asked for.
+pub(super) fn pull_request(here: &Repository, issue: &Issue, pull: &Pull) -> Value {
+    let state = match (&pull.merged, issue.open) {
+        (Some(_), _) => "MERGED",
+        (None, true) => "OPEN",
+        (None, false) => "CLOSED",
+    };
+    let mergeable = match pull.mergeability {
+        Mergeability::Unknown { .. } => "UNKNOWN",
+        Mergeability::Clean(_) => "MERGEABLE",
+        Mergeability::Conflicting => "CONFLICTING",
+    };
+    let labels: Vec<Value> = issue
+        .labels
+        .iter()
+        .map(|label| json!({"__typename": "Label", "id": format!("LA_{}", label.id), "name": label.name}))
+        .collect();
+    let reviews: Vec<Value> = pull
+        .reviews
+        .iter()
+        .map(|review| {
+            json!({
+                "__typename": "PullRequestReview",
+                "id": format!("PRR_{}", review.id),
+                "state": review.state.name(),
+                "author": account(&review.user, &here.web),
+                "submittedAt": rfc3339(review.at),
+                "commit": git_object(here, review.commit),
+            })
+        })
+        .collect();
+    let method = |name: &str| name.to_uppercase();
+    let merge_commit = pull.merged.as_ref().map(|merged| git_object(here, merged.commit));
+    json!({
+        "__typename": "PullRequest",
+        "id": format!("PR_{}", pull.id),
+        "databaseId": pull.id,
+        "fullDatabaseId": pull.id.to_string(),
+        "number": issue.number,
+        "title": issue.title,
+        "body": issue.body.clone().unwrap_or_default(),
+        "state": state,
+        "closed": !issue.open,
+        "merged": pull.merged.is_some(),
+        "isDraft": pull.draft,
+        "isCrossRepository": pull.head_repository != here.full_name(),
+        "locked": issue.locked,
+        "url": format!("{}/pull/{}", here.html(), issue.number),
+        "author": account(&issue.user, &here.web),
+        "mergedBy": pull.merged.as_ref().map(|merged| account(&merged.by, &here.web)),
+        "mergeable": mergeable,
+        "headRefName": pull.head_branch,
+        "headRefOid": pull.head.to_string(),
+        "baseRefName": pull.base_branch,
+        "baseRefOid": pull.base.to_string(),
+        "headRef": here.branch(&pull.head_branch)
+            .map(|id| git_reference(here, &format!("refs/heads/{}", pull.head_branch), id)),
+        "mergeCommit": merge_commit,
+        "reviewDecision": review_decision(here, pull),
+        "isInMergeQueue": pull.queued,
+        "isMergeQueueEnabled": false,
+        "mergeQueueEntry": pull.queued.then(|| json!({
+            "__typename": "MergeQueueEntry",
+            "id": format!("MQE_{}", pull.id),
+            "position": 1,
+            "state": "AWAITING_CHECKS",
+            "enqueuedAt": rfc3339(issue.updated_at),
+        })),
+        "autoMergeRequest": pull.auto_merge.as_ref().map(|auto| json!({
+            "__typename": "AutoMergeRequest",
+            "enabledAt": rfc3339(auto.at),
+            "enabledBy": account(&auto.by, &here.web),
+            "mergeMethod": method(auto.method.name()),
+        })),
+        "labels": {"__typename": "LabelConnection", "nodes": labels},
+        "reviews": {"__typename": "PullRequestReviewConnection", "nodes": reviews},
+        "latestReviews": {"__typename": "PullRequestReviewConnection", "nodes": reviews},
+        "createdAt": rfc3339(issue.created_at),
+        "updatedAt": rfc3339(issue.updated_at),
+        "closedAt": issue.closed_at.map(rfc3339),
+        "mergedAt": pull.merged.as_ref().map(|merged| rfc3339(merged.at)),
+        "additions": pull.size.additions,
+        "deletions": pull.size.deletions,
+        "changedFiles": pull.size.files,
+    })
+}
+
+/// Whether the actor may write pull requests there.
+pub(super) fn require(
+    state: &State,
+    actor: &Actor,
+    full_name: &str,
+    need: super::super::call::Need,
+) -> Result<(), ApiError> {
+    permit(state, actor, state.repository(full_name)?, need)
+}

@@ -1,0 +1,180 @@
+//! [`GitHub`] as the [`CodeHost`] of the use cases. The calls themselves stand by subject in the
+//! neighbouring files.
+
+use async_trait::async_trait;
+use capstan_domain::tree::{BlobId, CommitId, RepoPath, TreeId};
+use secrecy::SecretString;
+
+use crate::app::ports::{
+    BranchHead, CheckRun, CodeHost, CodeHostError, Comment, CommitMetadata, CreatedPullRequest,
+    CreatedReference, Installation, MergeQueueState, MovedReference, NewCheckRun, NewPullRequest,
+    NewTreeEntry, Permission, PlacedComment, PullRequest, PullRequestEdit, Reaction, Repository,
+    RepositoryName,
+};
+
+use super::transport::GitHub;
+
+type Outcome<T> = Result<T, CodeHostError>;
+
+#[async_trait]
+impl CodeHost for GitHub {
+    async fn bot_login(&self) -> Outcome<String> {
+        self.read_bot_login().await
+    }
+
+    async fn installations(&self) -> Outcome<Vec<Installation>> {
+        self.list_installations().await
+    }
+
+    async fn repositories(&self, installation: u64) -> Outcome<Vec<Repository>> {
+        self.list_repositories(installation).await
+    }
+
+    async fn repository(&self, installation: u64, name: &RepositoryName) -> Outcome<Repository> {
+        self.read_repository(installation, name).await
+    }
+
+    async fn git_token(&self, repository: &Repository) -> Outcome<SecretString> {
+        self.installation_token(repository.installation).await
+    }
+
+    async fn branch(&self, repository: &Repository, branch: &str) -> Outcome<Option<CommitId>> {
+        self.read_branch(repository, branch).await
+    }
+
+    async fn branches(&self, repository: &Repository, prefix: &str) -> Outcome<Vec<BranchHead>> {
+        self.list_branches(repository, prefix).await
+    }
+
+    async fn pull_requests(&self, repository: &Repository, head_prefix: &str) -> Outcome<Vec<PullRequest>> {
+        self.list_pull_requests_from(repository, head_prefix).await
+    }
+
+    async fn open_pull_requests(&self, repository: &Repository) -> Outcome<Vec<PullRequest>> {
+        self.list_open_pull_requests(repository).await
+    }
+
+    async fn pull_request(&self, repository: &Repository, number: u64) -> Outcome<PullRequest> {
+        self.read_pull_request(repository, number).await
+    }
+
+    async fn merge_queue_state(
+        &self,
+        repository: &Repository,
+        pull: &PullRequest,
+    ) -> Outcome<MergeQueueState> {
+        self.read_merge_queue_state(repository, pull).await
+    }
+
+    async fn permission(&self, repository: &Repository, login: &str) -> Outcome<Permission> {
+        self.read_permission(repository, login).await
+    }
+
+    async fn comments(&self, repository: &Repository, number: u64) -> Outcome<Vec<Comment>> {
+        self.list_comments(repository, number).await
+    }
+
+    async fn recent_comments(
+        &self,
+        repository: &Repository,
+        since: jiff::Timestamp,
+    ) -> Outcome<Vec<PlacedComment>> {
+        self.list_recent_comments(repository, since).await
+    }
+
+    async fn check_runs(
+        &self,
+        repository: &Repository,
+        head: &CommitId,
+        name: &str,
+    ) -> Outcome<Vec<CheckRun>> {
+        self.list_check_runs(repository, head, name).await
+    }
+
+    async fn tree(&self, repository: &Repository, tree: &TreeId) -> Outcome<Option<Vec<(RepoPath, BlobId)>>> {
+        self.read_tree(repository, tree).await
+    }
+
+    async fn blob(&self, repository: &Repository, blob: &BlobId) -> Outcome<Vec<u8>> {
+        self.read_blob(repository, blob).await
+    }
+
+    async fn create_tree(
+        &self,
+        repository: &Repository,
+        base: &TreeId,
+        entries: &[NewTreeEntry],
+    ) -> Outcome<TreeId> {
+        self.write_tree(repository, base, entries).await
+    }
+
+    async fn create_commit(&self, repository: &Repository, commit: &CommitMetadata) -> Outcome<CommitId> {
+        self.write_commit(repository, commit).await
+    }
+
+    async fn create_branch(
+        &self,
+        repository: &Repository,
+        branch: &str,
+        commit: &CommitId,
+    ) -> Outcome<CreatedReference> {
+        self.write_new_branch(repository, branch, commit).await
+    }
+
+    async fn move_branch(
+        &self,
+        repository: &Repository,
+        branch: &str,
+        before: &CommitId,
+        after: &CommitId,
+    ) -> Outcome<MovedReference> {
+        self.write_moved_branch(repository, branch, before, Some(after)).await
+    }
+
+    async fn delete_branch(
+        &self,
+        repository: &Repository,
+        branch: &str,
+        before: &CommitId,
+    ) -> Outcome<MovedReference> {
+        self.write_moved_branch(repository, branch, before, None).await
+    }
+
+    async fn create_pull_request(
+        &self,
+        repository: &Repository,
+        pull: &NewPullRequest,
+    ) -> Outcome<CreatedPullRequest> {
+        self.open_pull_request(repository, pull).await
+    }
+
+    async fn edit_pull_request(
+        &self,
+        repository: &Repository,
+        number: u64,
+        edit: &PullRequestEdit,
+    ) -> Outcome<PullRequest> {
+        self.change_pull_request(repository, number, edit).await
+    }
+
+    async fn create_check_run(&self, repository: &Repository, check: &NewCheckRun) -> Outcome<CheckRun> {
+        self.write_check_run(repository, check).await
+    }
+
+    async fn update_check_run(
+        &self,
+        repository: &Repository,
+        id: u64,
+        check: &NewCheckRun,
+    ) -> Outcome<CheckRun> {
+        self.write_check_run_again(repository, id, check).await
+    }
+
+    async fn create_comment(&self, repository: &Repository, number: u64, body: &str) -> Outcome<Comment> {
+        self.write_comment(repository, number, body).await
+    }
+
+    async fn react(&self, repository: &Repository, comment: u64, reaction: Reaction) -> Outcome<()> {
+        self.write_reaction(repository, comment, reaction).await
+    }
+}

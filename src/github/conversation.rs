@@ -1,0 +1,137 @@
+//! Comments, reactions, and what a person may do.
+
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::app::ports::{CodeHostError, Comment, Permission, PlacedComment, Reaction, Repository};
+
+use super::answer::cut_to;
+use super::pulls::{GHOST, UserPayload};
+use super::transport::{Call, GitHub, Identity};
+
+const BODY_CHARACTERS: usize = 65_536;
+
+#[derive(Deserialize)]
+struct CommentPayload {
+    id: u64,
+    user: Option<UserPayload>,
+    body: Option<String>,
+    created_at: jiff::Timestamp,
+    #[serde(default)]
+    issue_url: String,
+    #[serde(default)]
+    html_url: String,
+}
+
+impl CommentPayload {
+    fn into_comment(self) -> Comment {
+        let by_bot = self.user.as_ref().is_some_and(|user| user.kind == "Bot");
+        Comment {
+            id: self.id,
+            author: self.user.map_or_else(|| GHOST.to_owned(), |user| user.login),
+            by_bot,
+            body: self.body.unwrap_or_default(),
+            created_at: self.created_at,
+        }
+    }
+
+    fn into_placed_comment(self) -> Option<PlacedComment> {
+        let number = self.issue_url.rsplit('/').next()?.parse().ok()?;
+        let on_pull_request = self.html_url.contains("/pull/");
+        Some(PlacedComment { number, on_pull_request, comment: self.into_comment() })
+    }
+}
+
+#[derive(Deserialize)]
+struct PermissionPayload {
+    permission: String,
+}
+
+impl GitHub {
+    pub(super) async fn list_comments(
+        &self,
+        repository: &Repository,
+        number: u64,
+    ) -> Result<Vec<Comment>, CodeHostError> {
+        let doing = format!("listing comments on {number} of {}", repository.name);
+        let identity = Identity::Installation(repository.installation);
+        let call = Call::get(identity, "/repos/{owner}/{repo}/issues/{issue_number}/comments", doing)
+            .in_repository(repository, &["issues", &number.to_string(), "comments"])
+            .conditional();
+        let found = self.pages(call, |page: Vec<CommentPayload>| page).await?;
+        Ok(found.into_iter().map(CommentPayload::into_comment).collect())
+    }
+
+    pub(super) async fn list_recent_comments(
+        &self,
+        repository: &Repository,
+        since: jiff::Timestamp,
+    ) -> Result<Vec<PlacedComment>, CodeHostError> {
+        let doing = format!("listing recent comments of {}", repository.name);
+        let identity = Identity::Installation(repository.installation);
+        // GitHub takes whole seconds.
+        let since = jiff::Timestamp::from_second(since.as_second()).unwrap_or(since);
+        let call = Call::get(identity, "/repos/{owner}/{repo}/issues/comments", doing)
+            .in_repository(repository, &["issues", "comments"])
+            .query("since", since.to_string())
+            .query("sort", "created")
+            .query("direction", "asc")
+            .conditional();
+        let found = self.pages(call, |page: Vec<CommentPayload>| page).await?;
+        Ok(found.into_iter().filter_map(CommentPayload::into_placed_comment).collect())
+    }
+
+    pub(super) async fn write_comment(
+        &self,
+        repository: &Repository,
+        number: u64,
+        body: &str,
+    ) -> Result<Comment, CodeHostError> {
+        let doing = format!("commenting on {number} of {}", repository.name);
+        let identity = Identity::Installation(repository.installation);
+        let call = Call::post(identity, "/repos/{owner}/{repo}/issues/{issue_number}/comments", doing)
+            .in_repository(repository, &["issues", &number.to_string(), "comments"])
+            .body(json!({"body": cut_to(body, BODY_CHARACTERS)}));
+        let made: CommentPayload = self.send(&call).await?.content()?;
+        Ok(made.into_comment())
+    }
+
+    pub(super) async fn write_reaction(
+        &self,
+        repository: &Repository,
+        comment: u64,
+        reaction: Reaction,
+    ) -> Result<(), CodeHostError> {
+        let content = match reaction {
+            Reaction::Eyes => "eyes",
+            Reaction::ThumbsUp => "+1",
+            Reaction::Confused => "confused",
+        };
+        let doing = format!("reacting to comment {comment} of {}", repository.name);
+        let identity = Identity::Installation(repository.installation);
+        let call =
+            Call::post(identity, "/repos/{owner}/{repo}/issues/comments/{comment_id}/reactions", doing)
+                .in_repository(repository, &["issues", "comments", &comment.to_string(), "reactions"])
+                .body(json!({"content": content}));
+        // 201, or 200 where the reaction stands already.
+        self.send(&call).await?.content::<serde::de::IgnoredAny>().map(|_| ())
+    }
+
+    pub(super) async fn read_permission(
+        &self,
+        repository: &Repository,
+        login: &str,
+    ) -> Result<Permission, CodeHostError> {
+        let doing = format!("reading what {login} may do in {}", repository.name);
+        let identity = Identity::Installation(repository.installation);
+        let call = Call::get(identity, "/repos/{owner}/{repo}/collaborators/{username}/permission", doing)
+            .in_repository(repository, &["collaborators", login, "permission"]);
+        let found = self.send(&call).await?.content_if_found::<PermissionPayload>()?;
+        Ok(match found.as_ref().map(|found| found.permission.as_str()) {
+            Some("admin") => Permission::Admin,
+            Some("write" | "maintain") => Permission::Write,
+            Some("read" | "triage") => Permission::Read,
+            _ => Permission::None,
+        })
+    }
+}

@@ -1,0 +1,271 @@
+//! Pull requests.
+
+use capstan_domain::tree::CommitId;
+use http::StatusCode;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::app::ports::{
+    CodeHostError, CreatedPullRequest, MergeQueueState, NewPullRequest, PullRequest, PullRequestEdit,
+    PullRequestState, Repository, ReviewDecision,
+};
+
+use super::answer::cut_to;
+use super::transport::{Call, GitHub, Identity};
+
+/// What GitHub takes of a title and of a body, in characters.
+const TITLE_CHARACTERS: usize = 256;
+const BODY_CHARACTERS: usize = 65_536;
+
+const LIST: &str = "/repos/{owner}/{repo}/pulls";
+const ONE: &str = "/repos/{owner}/{repo}/pulls/{pull_number}";
+
+#[derive(Deserialize)]
+struct PullPayload {
+    number: u64,
+    state: String,
+    title: String,
+    body: Option<String>,
+    user: Option<UserPayload>,
+    #[serde(default)]
+    draft: bool,
+    head: EndPayload,
+    base: EndPayload,
+    merge_commit_sha: Option<String>,
+    mergeable: Option<bool>,
+    auto_merge: Option<serde::de::IgnoredAny>,
+    #[serde(default)]
+    labels: Vec<LabelPayload>,
+    created_at: jiff::Timestamp,
+    closed_at: Option<jiff::Timestamp>,
+    merged_at: Option<jiff::Timestamp>,
+    html_url: String,
+    node_id: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct UserPayload {
+    pub(super) login: String,
+    #[serde(default, rename = "type")]
+    pub(super) kind: String,
+}
+
+/// Who wrote something whose author has deleted the account.
+pub(super) const GHOST: &str = "ghost";
+
+#[derive(Deserialize)]
+struct EndPayload {
+    #[serde(rename = "ref")]
+    branch: String,
+    sha: CommitId,
+    /// `null` where the fork was deleted.
+    repo: Option<EndRepository>,
+}
+
+#[derive(Deserialize)]
+struct EndRepository {
+    id: u64,
+}
+
+#[derive(Deserialize)]
+struct LabelPayload {
+    name: String,
+}
+
+impl PullPayload {
+    fn into_pull_request(self, repository: &Repository) -> PullRequest {
+        let state = match (self.merged_at, self.state.as_str()) {
+            (Some(_), _) => PullRequestState::Merged,
+            (None, "open") => PullRequestState::Open,
+            (None, _) => PullRequestState::Closed,
+        };
+        // While open, GitHub keeps the last test merge here even when a conflict has come up since.
+        let stale = state == PullRequestState::Open && self.mergeable == Some(false);
+        PullRequest {
+            number: self.number,
+            state,
+            title: self.title,
+            body: self.body.unwrap_or_default(),
+            author: self.user.map_or_else(|| GHOST.to_owned(), |user| user.login),
+            draft: self.draft,
+            head_branch: self.head.branch,
+            head: self.head.sha,
+            head_in_repository: self.head.repo.is_some_and(|head| head.id == repository.id),
+            base_branch: self.base.branch,
+            base: self.base.sha,
+            merge_commit: self.merge_commit_sha.filter(|_| !stale).and_then(|sha| CommitId::parse(&sha).ok()),
+            mergeable: self.mergeable,
+            auto_merge: self.auto_merge.is_some(),
+            labels: self.labels.into_iter().map(|label| label.name).collect(),
+            created_at: self.created_at,
+            closed_at: self.closed_at,
+            html_url: self.html_url,
+            node_id: self.node_id,
+        }
+    }
+}
+
+impl GitHub {
+    async fn list_pulls(
+        &self,
+        repository: &Repository,
+        state: &'static str,
+        doing: String,
+    ) -> Result<Vec<PullRequest>, CodeHostError> {
+        let call = Call::get(Identity::Installation(repository.installation), LIST, doing)
+            .in_repository(repository, &["pulls"])
+            .query("state", state)
+            .query("sort", "created")
+            .query("direction", "desc")
+            .conditional();
+        let mut found = self.pages(call, |page: Vec<PullPayload>| page).await?;
+        // A pull request opened while the pages were read pushes one to the next page: seen twice.
+        found.dedup_by_key(|pull| pull.number);
+        Ok(found.into_iter().map(|pull| pull.into_pull_request(repository)).collect())
+    }
+
+    pub(super) async fn list_pull_requests_from(
+        &self,
+        repository: &Repository,
+        head_prefix: &str,
+    ) -> Result<Vec<PullRequest>, CodeHostError> {
+        let doing = format!("listing pull requests of {}", repository.name);
+        let mut found = self.list_pulls(repository, "all", doing).await?;
+        found.retain(|pull| pull.head_in_repository && pull.head_branch.starts_with(head_prefix));
+        Ok(found)
+    }
+
+    pub(super) async fn list_open_pull_requests(
+        &self,
+        repository: &Repository,
+    ) -> Result<Vec<PullRequest>, CodeHostError> {
+        let doing = format!("listing open pull requests of {}", repository.name);
+        self.list_pulls(repository, "open", doing).await
+    }
+
+    pub(super) async fn read_pull_request(
+        &self,
+        repository: &Repository,
+        number: u64,
+    ) -> Result<PullRequest, CodeHostError> {
+        let doing = format!("reading pull request {number} of {}", repository.name);
+        let call = Call::get(Identity::Installation(repository.installation), ONE, doing)
+            .in_repository(repository, &["pulls", &number.to_string()])
+            .conditional();
+        let pull: PullPayload = self.send(&call).await?.content()?;
+        Ok(pull.into_pull_request(repository))
+    }
+
+    pub(super) async fn read_merge_queue_state(
+        &self,
+        repository: &Repository,
+        pull: &PullRequest,
+    ) -> Result<MergeQueueState, CodeHostError> {
+        #[derive(Deserialize)]
+        struct Data {
+            node: Option<Node>,
+        }
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Node {
+            review_decision: Option<String>,
+            is_in_merge_queue: Option<bool>,
+            auto_merge_request: Option<serde::de::IgnoredAny>,
+        }
+        let doing =
+            format!("reading reviews and queue of pull request {} of {}", pull.number, repository.name);
+        let answer = self
+            .query::<Data>(
+                repository.installation,
+                doing.clone(),
+                "query($id: ID!) { node(id: $id) { ... on PullRequest { \
+                 reviewDecision isInMergeQueue autoMergeRequest { enabledAt } } } }",
+                json!({"id": pull.node_id}),
+            )
+            .await?;
+        let Some(node) = answer.data.and_then(|data| data.node) else {
+            return Err(match answer.errors.into_iter().next() {
+                None => CodeHostError::NotFound { doing },
+                Some(error) if error.kind.as_deref() == Some("NOT_FOUND") => {
+                    CodeHostError::NotFound { doing }
+                }
+                Some(error) => CodeHostError::Unexpected {
+                    doing,
+                    status: 200,
+                    reason: super::answer::cut(&error.message),
+                },
+            });
+        };
+        Ok(MergeQueueState {
+            review: match node.review_decision.as_deref() {
+                Some("APPROVED") => ReviewDecision::Approved,
+                Some("CHANGES_REQUESTED") => ReviewDecision::ChangesRequested,
+                _ => ReviewDecision::None,
+            },
+            queued: node.is_in_merge_queue.unwrap_or(false),
+            auto_merge: node.auto_merge_request.is_some(),
+        })
+    }
+
+    pub(super) async fn open_pull_request(
+        &self,
+        repository: &Repository,
+        pull: &NewPullRequest,
+    ) -> Result<CreatedPullRequest, CodeHostError> {
+        let call = |draft: bool| {
+            let doing = format!("opening a pull request from {} in {}", pull.head_branch, repository.name);
+            Call::post(Identity::Installation(repository.installation), LIST, doing)
+                .in_repository(repository, &["pulls"])
+                .body(json!({
+                    "title": cut_to(&pull.title, TITLE_CHARACTERS),
+                    "body": cut_to(&pull.body, BODY_CHARACTERS),
+                    "head": pull.head_branch,
+                    "base": pull.base_branch,
+                    "draft": draft,
+                }))
+        };
+        let mut answer = self.send(&call(pull.draft)).await?;
+        let refused = answer.status == StatusCode::UNPROCESSABLE_ENTITY;
+        if refused
+            && pull.draft
+            && answer.message().to_ascii_lowercase().contains("draft pull requests are not supported")
+        {
+            answer = self.send(&call(false)).await?;
+        }
+        if answer.status == StatusCode::UNPROCESSABLE_ENTITY {
+            let message = answer.message();
+            if message.contains("A pull request already exists") {
+                return Ok(CreatedPullRequest::Exists);
+            }
+            if message.contains("No commits between") {
+                return Ok(CreatedPullRequest::NothingBetween);
+            }
+        }
+        let opened: PullPayload = answer.content()?;
+        Ok(CreatedPullRequest::Created(Box::new(opened.into_pull_request(repository))))
+    }
+
+    pub(super) async fn change_pull_request(
+        &self,
+        repository: &Repository,
+        number: u64,
+        edit: &PullRequestEdit,
+    ) -> Result<PullRequest, CodeHostError> {
+        let mut body = serde_json::Map::new();
+        if let Some(title) = &edit.title {
+            body.insert("title".to_owned(), cut_to(title, TITLE_CHARACTERS).into());
+        }
+        if let Some(text) = &edit.body {
+            body.insert("body".to_owned(), cut_to(text, BODY_CHARACTERS).into());
+        }
+        if edit.close {
+            body.insert("state".to_owned(), "closed".into());
+        }
+        let doing = format!("changing pull request {number} of {}", repository.name);
+        let call = Call::patch(Identity::Installation(repository.installation), ONE, doing)
+            .in_repository(repository, &["pulls", &number.to_string()])
+            .body(body.into());
+        let pull: PullPayload = self.send(&call).await?.content()?;
+        Ok(pull.into_pull_request(repository))
+    }
+}
