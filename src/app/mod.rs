@@ -5,4 +5,7 @@
 
 pub mod generator;
 pub mod intake;
+pub mod planner;
 pub mod ports;
+pub mod sync;
+pub mod worker;

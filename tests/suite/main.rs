@@ -1,7 +1,8 @@
 //! One binary for all integration tests: compiling and linking once is what keeps them quick.
 
-mod database;
+mod bot;
 mod cases;
+mod database;
 mod dependencies;
 mod git;
 mod github;

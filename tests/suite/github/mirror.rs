@@ -16,7 +16,7 @@ async fn what_the_app_wrote_is_fetched_with_its_token() {
     let before = mirrors.snapshot(&fleet.repository, &token, &fleet.head).await.unwrap();
     let after = mirrors.snapshot(&fleet.repository, &token, &commit).await.unwrap();
     assert_eq!(before.root, fleet.root());
-    assert_eq!(after.parents, [fleet.head.clone()]);
+    assert_eq!(after.parents, std::slice::from_ref(&fleet.head));
     assert_eq!(after.trailers.plan.as_deref(), Some("20"));
     let entry = after.tree.entry(&RepoPath::parse("gauss/peu01/base/cluster.yaml").unwrap()).unwrap();
     assert_eq!(&*after.tree.read(entry).unwrap(), b"kind: Cluster # new\n");
