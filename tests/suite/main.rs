@@ -2,5 +2,6 @@
 
 mod cases;
 mod dependencies;
+mod forge;
 mod git;
 mod house;
