@@ -6,15 +6,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use capstan_domain::cluster::ClusterId;
+use capstan_domain::merge::{Source, SourceFacts};
 use capstan_domain::object::FieldPath;
 use capstan_domain::release::ReleaseId;
 use capstan_domain::render::{Edited, Folders, render};
 use capstan_domain::rollout::rollouts;
 use capstan_domain::settings::{ConflictPolicy, FieldOwner, FieldRule};
 use capstan_domain::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
-use capstan_domain::merge::{Source, SourceFacts};
 use capstan_domain::upgrade::{
-    AppliedBy, ClusterFolder, FileChange, MergeSettings, OldSource, Request, SourceFile, Upgrade, plan, to_json,
+    AppliedBy, ClusterFolder, FileChange, MergeSettings, OldSource, Request, SourceFile, Upgrade, plan,
+    to_json,
 };
 use capstan_domain::yaml::{Value, YamlFile};
 use serde_json::{Map, json};
@@ -49,8 +50,11 @@ fn cases_folder() -> PathBuf {
 
 fn case_folders(root: &Path) -> Vec<PathBuf> {
     let folders = |root: &Path| {
-        let mut found: Vec<PathBuf> =
-            std::fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect();
+        let mut found: Vec<PathBuf> = std::fs::read_dir(root)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.is_dir())
+            .collect();
         found.sort();
         found
     };
@@ -158,7 +162,8 @@ impl Snapshot {
         let texts: BTreeMap<RepoPath, Arc<str>> =
             files.map(|file| (file.path.clone(), Arc::clone(&file.text))).collect();
         let blob = BlobId::parse(&"0".repeat(40)).unwrap();
-        let entry = |path: &RepoPath| TreeEntry { path: path.clone(), kind: EntryKind::File, blob: blob.clone() };
+        let entry =
+            |path: &RepoPath| TreeEntry { path: path.clone(), kind: EntryKind::File, blob: blob.clone() };
         Self { entries: texts.keys().map(entry).collect(), texts }
     }
 }
@@ -187,7 +192,11 @@ fn run(folder: &Path) -> Vec<String> {
         id: ClusterId::new(root.clone()),
         base_folder: base_folder.clone(),
         base: files_in(&case.folder.join("cluster/base"), &base_folder, &[]),
-        overlay: files_in(&case.folder.join("cluster/overlay"), &root.join("overlay").unwrap(), &["capstan.yaml"]),
+        overlay: files_in(
+            &case.folder.join("cluster/overlay"),
+            &root.join("overlay").unwrap(),
+            &["capstan.yaml"],
+        ),
         record: std::fs::read_to_string(case.folder.join("cluster/capstan.yaml"))
             .ok()
             .map(|text| SourceFile::new(root.join("capstan.yaml").unwrap(), text)),
@@ -236,7 +245,8 @@ fn run(folder: &Path) -> Vec<String> {
     };
     let files = cluster.base.iter().chain(&cluster.overlay);
     let before = Snapshot::new(files);
-    let folders = Folders { cluster: root.clone(), base: base_folder, overlay: root.join("overlay").unwrap() };
+    let folders =
+        Folders { cluster: root.clone(), base: base_folder, overlay: root.join("overlay").unwrap() };
     let intended = planned.intended.clone();
     let after = Edited::new(&before, &intended);
     let rolled = match (render(&before, &folders), render(&after, &folders)) {
@@ -278,7 +288,13 @@ fn twice(request: &Request<'_>, intended: &[FileChange], upgrade: &Upgrade) -> V
                 .iter()
                 // Rotated templates: the next upgrade takes the old ones out, also from among others.
                 .filter(|file| stale(file) && cluster.applied == AppliedBy::Reconciler)
-                .map(|file| format!("done again, it changes {} once more:\n{}", file.path, file.after.clone().unwrap_or_default()))
+                .map(|file| {
+                    format!(
+                        "done again, it changes {} once more:\n{}",
+                        file.path,
+                        file.after.clone().unwrap_or_default()
+                    )
+                })
                 .collect()
         }
         Err(refusal) => vec![format!("done again, it is refused: {refusal}")],
@@ -292,7 +308,11 @@ fn compare_files(case: &Case, root: &RepoPath, upgrade: &Upgrade) -> Vec<String>
         let actual = upgrade.files.iter().find(|change| change.path == file.path);
         match actual.and_then(|change| change.after.as_deref()) {
             Some(text) if text == &*file.text => {}
-            Some(text) => troubles.push(format!("{} is not as expected:\n{}", file.path, lines_that_differ(&file.text, text))),
+            Some(text) => troubles.push(format!(
+                "{} is not as expected:\n{}",
+                file.path,
+                lines_that_differ(&file.text, text)
+            )),
             None => troubles.push(format!("{} does not change", file.path)),
         }
     }
@@ -303,11 +323,17 @@ fn compare_files(case: &Case, root: &RepoPath, upgrade: &Upgrade) -> Vec<String>
         let known = expected.iter().any(|file| file.path == change.path) || removed.contains(&below);
         // The record is written down where the case is about it.
         if !known && below != "capstan.yaml" {
-            troubles.push(format!("{below} changes, unexpectedly:\n{}", change.after.as_deref().unwrap_or("(removed)")));
+            troubles.push(format!(
+                "{below} changes, unexpectedly:\n{}",
+                change.after.as_deref().unwrap_or("(removed)")
+            ));
         }
     }
     for below in removed {
-        let gone = upgrade.files.iter().any(|change| change.path.below(root) == Some(below) && change.after.is_none());
+        let gone = upgrade
+            .files
+            .iter()
+            .any(|change| change.path.below(root) == Some(below) && change.after.is_none());
         if !gone {
             troubles.push(format!("{below} is not removed"));
         }
@@ -335,8 +361,10 @@ fn lines_that_differ(expected: &str, actual: &str) -> String {
 /// Compares with `expected.json`: objects may leave out keys, lists are compared whole. Lists that are
 /// not written are expected empty, but for `files` and `rollouts`, which are not compared then.
 fn compare_json(case: &Case, upgrade: &Upgrade) -> Vec<String> {
-    let text = std::fs::read_to_string(case.folder.join("expected.json")).expect("a case has an expected.json");
-    let mut expected: Map<String, Value> = serde_json::from_str(&text).expect("expected.json is a JSON object");
+    let text =
+        std::fs::read_to_string(case.folder.join("expected.json")).expect("a case has an expected.json");
+    let mut expected: Map<String, Value> =
+        serde_json::from_str(&text).expect("expected.json is a JSON object");
     for key in ["changes", "conflicts", "findings"] {
         expected.entry(key).or_insert_with(|| json!([]));
     }

@@ -42,11 +42,16 @@ fn receiver(secret: String) -> (String, Received) {
                     continue;
                 }
                 let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
-                let tag: String =
-                    hmac::sign(&key, body.as_bytes()).as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+                let tag: String = hmac::sign(&key, body.as_bytes())
+                    .as_ref()
+                    .iter()
+                    .map(|byte| format!("{byte:02x}"))
+                    .collect();
                 let signed = header("x-hub-signature-256") == format!("sha256={tag}");
                 told.lock().unwrap().push((header("x-github-event"), header("x-github-delivery"), signed));
-                stream.write_all(b"HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").ok();
+                stream
+                    .write_all(b"HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+                    .ok();
                 break;
             }
         }

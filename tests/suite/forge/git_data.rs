@@ -25,8 +25,7 @@ pub fn acme() -> (Forge, u64) {
     (forge, installation)
 }
 
-const MOVE: &str =
-    "mutation($input: UpdateRefsInput!) { updateRefs(input: $input) { clientMutationId } }";
+const MOVE: &str = "mutation($input: UpdateRefsInput!) { updateRefs(input: $input) { clientMutationId } }";
 
 #[test]
 fn a_proposal_takes_a_tree_a_commit_a_branch_and_a_pull_request() {
@@ -161,7 +160,8 @@ fn the_app_proves_itself_with_a_short_lived_token() {
     assert_eq!((app.status, &app.body["slug"]), (200, &json!("capstan")));
     for (issued, expires) in [(now, now + 3600), (now - 900, now - 300)] {
         let header = format!("Bearer {}", web_token(&forge.app(), issued, expires));
-        let refused = try_request(&forge, "GET", "/app", &[("authorization", &header)], &Value::Null).unwrap();
+        let refused =
+            try_request(&forge, "GET", "/app", &[("authorization", &header)], &Value::Null).unwrap();
         assert_eq!(refused.status, 401);
     }
     let other = Forge::start(Options::default()).unwrap();

@@ -19,7 +19,9 @@ fn schema() -> Option<&'static Schema> {
             let text: &'static str = fetched("schema.graphql")?.leak();
             let document = graphql_parser::parse_schema::<String>(text).unwrap().into_static();
             let types = document.definitions.into_iter().filter_map(|definition| match definition {
-                SchemaDefinition::TypeDefinition(definition) => Some((name(&definition).to_owned(), definition)),
+                SchemaDefinition::TypeDefinition(definition) => {
+                    Some((name(&definition).to_owned(), definition))
+                }
                 _ => None,
             });
             Some(types.collect())
@@ -97,7 +99,8 @@ impl Check<'_> {
             match selection {
                 Selection::InlineFragment(it) => {
                     let condition = it.type_condition.as_ref();
-                    let on = condition.map_or(on, |graphql_parser::query::TypeCondition::On(name)| name.as_str());
+                    let on =
+                        condition.map_or(on, |graphql_parser::query::TypeCondition::On(name)| name.as_str());
                     self.selections(on, &it.selection_set);
                 }
                 Selection::FragmentSpread(_) => {}
@@ -114,7 +117,11 @@ impl Check<'_> {
                     };
                     for argument in &described.arguments {
                         let given = field.arguments.iter().find(|(name, _)| *name == argument.name);
-                        self.argument(&format!("{on}.{}", field.name), argument, given.map(|(_, value)| value));
+                        self.argument(
+                            &format!("{on}.{}", field.name),
+                            argument,
+                            given.map(|(_, value)| value),
+                        );
                     }
                     for (name, _) in &field.arguments {
                         if described.arguments.iter().all(|known| known.name != *name) {
@@ -177,7 +184,8 @@ impl Check<'_> {
             Literal::Null => Value::Null,
             Literal::List(items) => items.iter().filter_map(|item| self.literal(item)).collect(),
             Literal::Object(fields) => {
-                let fields = fields.iter().filter_map(|(name, value)| Some((name.clone(), self.literal(value)?)));
+                let fields =
+                    fields.iter().filter_map(|(name, value)| Some((name.clone(), self.literal(value)?)));
                 Value::Object(fields.collect())
             }
         })
@@ -227,9 +235,9 @@ impl Check<'_> {
                     "Boolean" => value.is_boolean(),
                     "Int" => value.is_i64(),
                     "Float" => value.is_number(),
-                    "GitObjectID" => {
-                        value.as_str().is_some_and(|id| id.len() == 40 && id.bytes().all(|b| b.is_ascii_hexdigit()))
-                    }
+                    "GitObjectID" => value
+                        .as_str()
+                        .is_some_and(|id| id.len() == 40 && id.bytes().all(|b| b.is_ascii_hexdigit())),
                     _ => value.is_string(),
                 };
                 if !fits {

@@ -122,8 +122,7 @@ fn write() {
     forge.dismiss_review(repo, number, review, "alice").unwrap();
     forge.enable_auto_merge(repo, number, "alice", MergeMethod::Merge).unwrap();
     let id = json!({"id": app.get(&format!("/repos/acme/gitops/pulls/{number}"))["node_id"]});
-    let disable =
-        "mutation($id: ID!) { disablePullRequestAutoMerge(input: {pullRequestId: $id}) { clientMutationId } }";
+    let disable = "mutation($id: ID!) { disablePullRequestAutoMerge(input: {pullRequestId: $id}) { clientMutationId } }";
     app.graphql(disable, id);
     forge.enqueue(repo, number, "alice").unwrap();
     forge.commit(repo, "work", "alice", "Two", &[Edit::write("w", "2\n")]).unwrap();
@@ -135,7 +134,8 @@ fn write() {
 
     std::fs::create_dir_all(folder()).unwrap();
     for name in READ {
-        let (event, action) = name.split_once('.').map_or((name, None), |(event, action)| (event, Some(action)));
+        let (event, action) =
+            name.split_once('.').map_or((name, None), |(event, action)| (event, Some(action)));
         // The second push shows all three kinds of changes; of the rest the first is the plainest.
         let wanted = usize::from(event == "push");
         let deliveries = forge.deliveries();
