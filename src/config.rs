@@ -256,7 +256,7 @@ fn state_dir(sources: &Sources, environment: Environment<'_>) -> Result<PathBuf,
              CAPSTAN_STATE_DIR"
         )
     })?;
-    Ok(path)
+    std::path::absolute(&path).map_err(|error| format!("{origin} cannot be found: {error}"))
 }
 
 /// Creates the folder for its owner alone (mirrors hold private repositories), and tries to write there.
@@ -269,10 +269,11 @@ fn make_private_folder(path: &Path) -> std::io::Result<()> {
 fn database_url(sources: &Sources, state_dir: Option<&Path>) -> Result<SecretString, String> {
     let Some(setting) = sources.setting("database-url") else {
         // Without a state directory that problem is told already, and this is not used.
-        let file = state_dir.unwrap_or(Path::new("")).join("capstan.sqlite");
+        let file = state_dir.unwrap_or(Path::new("/")).join("capstan.sqlite");
+        // A URL, so that `?` and `%` in a folder's name mean themselves.
         return Url::from_file_path(&file)
             .map(|url| format!("sqlite://{}", url.path()).into())
-            .or_else(|()| Ok(format!("sqlite://{}", file.display()).into()));
+            .map_err(|()| format!("state-dir: {} cannot be written as a URL", file.display()));
     };
     // Never quotes the URL: it may hold a password.
     let scheme = setting.text.split_once(':').map_or("", |(scheme, _)| scheme);

@@ -3,5 +3,9 @@
 //! Nothing is decided here that a pure function could decide, and nothing of GitHub's, Git's or the
 //! database's own words gets past [`ports`].
 
+pub mod generator;
 pub mod intake;
+pub mod planner;
 pub mod ports;
+pub mod sync;
+pub mod worker;

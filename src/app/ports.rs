@@ -9,6 +9,7 @@ mod fleet;
 mod mirror;
 mod queue;
 mod records;
+mod workspace;
 
 pub use code_host::{
     Annotation, AnnotationLevel, BranchHead, CheckConclusion, CheckRun, CodeHost, CodeHostError, Comment,
@@ -20,6 +21,7 @@ pub use fleet::{Fleet, FleetCluster, FleetJob, FleetRepository, FleetView, JobCo
 pub use mirror::{CommitTrailers, Mirror, MirrorError, Snapshot};
 pub use queue::{Cause, ClaimedJob, CommentHint, DeadJob, Fate, Hints, JobRequest, Jobs, Lease};
 pub use records::{AuditEntry, CheckRecord, ProposalRecord, Records, RecordsError};
+pub use workspace::{Workspace, WorkspaceError};
 
 /// What time it is. A port, so that decisions about limits and holds can be tested.
 pub trait Clock: Send + Sync {

@@ -1,1 +1,60 @@
-//! Arguments and the subcommands.
+//! Arguments and the subcommands that work on a checkout, offline.
+//!
+//! Every command reads through a [`Workspace`], asks [`crate::app::generator`], and prints. What is
+//! printed and the exit codes are a contract: 0 done; 1 failed; 2 wrong usage, or something named that
+//! does not exist; 3 done, but errors or blocking conflicts stand.
+//!
+//! Deliberately absent: decisions, and opening repositories (`main` passes a way to open one).
+
+mod arguments;
+mod clusters;
+mod completions;
+mod context;
+mod diff;
+mod failure;
+mod output;
+mod plan;
+mod releases;
+mod render;
+mod rules;
+mod schema;
+mod text;
+mod upgrade;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+#[cfg(feature = "demo")]
+pub use arguments::Demo;
+pub use arguments::{AnyCommand, Arguments, Command, Format, Offline, Service};
+pub use failure::{Failure, Outcome};
+
+use context::Context;
+
+use crate::app::ports::{Workspace, WorkspaceError};
+
+/// How `main` opens the checkout around a directory.
+pub type Open<'a> = &'a dyn Fn(Option<&Path>) -> Result<Box<dyn Workspace>, WorkspaceError>;
+
+/// Runs one offline command and prints its result.
+pub fn run(arguments: &Offline, open: Open<'_>) -> ExitCode {
+    match dispatch(arguments, open) {
+        Ok(outcome) => outcome.into(),
+        Err(failure) => failure.report(),
+    }
+}
+
+fn dispatch(arguments: &Offline, open: Open<'_>) -> Result<Outcome, Failure> {
+    let context = Context { arguments, open };
+    match &arguments.command {
+        Command::Plan(command) => plan::run(&context, command),
+        Command::Upgrade(command) => upgrade::run(&context, command),
+        Command::Render(command) => render::run(&context, command),
+        Command::Diff(command) => diff::run(&context, command),
+        Command::Releases(command) => releases::run(&context, command),
+        Command::Clusters(command) => clusters::run(&context, command),
+        Command::Schema(command) => schema::run(command),
+        Command::Rules(command) => rules::run(command),
+        Command::Completions(command) => completions::run(command),
+    }
+}

@@ -40,7 +40,7 @@ pub struct ServeOptions {
     #[arg(long, value_name = "DIR")]
     pub state_dir: Option<PathBuf>,
     /// REST API of GitHub, GitHub Enterprise Server or a test forge [env: CAPSTAN_GITHUB_API_URL]
-    /// [default: https://api.github.com]
+    /// [default: public GitHub]
     #[arg(long, value_name = "URL")]
     pub github_api_url: Option<String>,
     /// Id of the GitHub App [env: CAPSTAN_GITHUB_APP_ID]

@@ -79,7 +79,9 @@ impl Reading<'_> {
         let mut certainty = Certainty::Offline;
         match owner {
             Owner::ControlPlane => {
-                ["/spec/version", "/spec/rolloutAfter", "/spec/rollout/after"].into_iter().for_each(&mut changed);
+                ["/spec/version", "/spec/rolloutAfter", "/spec/rollout/after"]
+                    .into_iter()
+                    .for_each(&mut changed);
                 differences(&before.value, &after.value, "/spec/kubeadmConfigSpec", &mut because);
             }
             Owner::Workers => {
@@ -89,10 +91,13 @@ impl Reading<'_> {
                     "/spec/rolloutAfter",
                     "/spec/rollout/after",
                 ]
-                .into_iter().for_each(&mut changed);
+                .into_iter()
+                .for_each(&mut changed);
             }
             Owner::Topology => {
-                ["/spec/topology/version", "/spec/topology/class", "/spec/topology/classRef/name"].into_iter().for_each(&mut changed);
+                ["/spec/topology/version", "/spec/topology/class", "/spec/topology/classRef/name"]
+                    .into_iter()
+                    .for_each(&mut changed);
                 ["/spec/topology/rolloutAfter"].into_iter().for_each(&mut changed);
                 if because.is_empty() {
                     // Which variables end in machines only the class's patches know.
@@ -143,7 +148,8 @@ impl Reading<'_> {
 
     fn spec_changes(&self, kind: &str, name: &str) -> bool {
         let spec = |objects: &ById<'_>| {
-            let found = objects.iter().find(|((_, other_kind, other), _)| *other_kind == kind && *other == name);
+            let found =
+                objects.iter().find(|((_, other_kind, other), _)| *other_kind == kind && *other == name);
             found.and_then(|(_, object)| object.value.get("spec").cloned())
         };
         let (before, after) = (spec(&self.before), spec(&self.after));
@@ -152,14 +158,17 @@ impl Reading<'_> {
 
     /// Whether a template of the Cluster's class changes under its own name.
     fn class_parts_change(&self, cluster: &Value) -> bool {
-        let class = cluster.pointer("/spec/topology/class").or_else(|| cluster.pointer("/spec/topology/classRef/name"));
+        let class = cluster
+            .pointer("/spec/topology/class")
+            .or_else(|| cluster.pointer("/spec/topology/classRef/name"));
         let Some(class) = class.and_then(Value::as_str) else { return false };
         let found = self.before.get(&("cluster.x-k8s.io", "ClusterClass", class));
         let mut named = Vec::new();
         if let Some(class) = found {
             collect_references(&class.value, &mut named);
         }
-        self.applied == AppliedBy::Reconciler && named.iter().any(|(kind, name)| self.spec_changes(kind, name))
+        self.applied == AppliedBy::Reconciler
+            && named.iter().any(|(kind, name)| self.spec_changes(kind, name))
     }
 }
 
@@ -211,7 +220,8 @@ fn replicas(owner: Owner, value: &Value) -> Option<u32> {
         Owner::Topology => {
             let mut sum = count(value, "/spec/topology/controlPlane/replicas")?;
             for list in ["machineDeployments", "machinePools"] {
-                let items = value.pointer(&format!("/spec/topology/workers/{list}")).and_then(Value::as_array);
+                let items =
+                    value.pointer(&format!("/spec/topology/workers/{list}")).and_then(Value::as_array);
                 for item in items.into_iter().flatten() {
                     sum = sum.saturating_add(count(item, "/replicas")?);
                 }

@@ -234,7 +234,8 @@ pub fn references<'n>(group: &str, kind: &str, root: &'n Node) -> Vec<Reference<
     let mut found = Vec::new();
     for reference in reference_paths(group, kind) {
         walk(root, FieldPath::root(), reference.steps, &mut |node, path| {
-            let text = |node: Option<&'n Node>| node.and_then(Node::as_scalar).map(|scalar| scalar.text.as_str());
+            let text =
+                |node: Option<&'n Node>| node.and_then(Node::as_scalar).map(|scalar| scalar.text.as_str());
             let (path, name) = match node.as_scalar() {
                 Some(scalar) => (path, Some(scalar.text.as_str())),
                 None => (path.key("name"), text(node.get("name"))),

@@ -14,6 +14,7 @@ mod mirror;
 mod objects;
 mod trailers;
 mod work_tree;
+mod workspace;
 
 pub use checkout::{Checkout, CheckoutError};
 pub use file_writer::{WriteFailure, write_all_or_nothing};

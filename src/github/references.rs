@@ -50,7 +50,8 @@ impl GitHub {
         let call = Call::get(identity, "/repos/{owner}/{repo}/git/matching-refs/{ref}", doing)
             .in_repository(repository, &["git", "matching-refs", "heads", prefix])
             .conditional();
-        let found = self.pages(call, |page: Vec<ReferencePayload>| page).await?;
+        // The one list that GitHub does not page.
+        let found: Vec<ReferencePayload> = self.send(&call).await?.content()?;
         Ok(found
             .into_iter()
             .filter_map(|found| {

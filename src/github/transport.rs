@@ -185,7 +185,7 @@ impl Call {
 
 impl GitHub {
     /// Prepares to talk to the API at `api_url` (`https://api.github.com`, `https://ghes.example/api/v3`);
-    /// plain HTTP is taken on this machine only. Nothing is sent yet.
+    /// plain HTTP is taken on this machine only. Nothing is sent yet, but a Tokio runtime must be there.
     pub fn connect(
         api_url: &Url,
         credentials: AppCredentials,

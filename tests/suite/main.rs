@@ -1,7 +1,11 @@
 //! One binary for all integration tests: compiling and linking once is what keeps them quick.
 
+mod bot;
 mod cases;
+mod database;
 mod dependencies;
 mod forge;
 mod git;
+mod github;
 mod house;
+mod server;

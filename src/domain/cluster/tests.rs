@@ -131,7 +131,8 @@ fn a_provider_comes_from_the_first_that_names_one() {
         ("capo/v1.0.0/base/a.yaml", "kind: A\n"),
         ("gcp/1.0.0/base/a.yaml", gcp.as_str()),
     ];
-    let cases: [(&str, &[(&str, &str)], &str); 7] = [
+    type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str);
+    let cases: [Case<'_>; 7] = [
         ("capo", &[("base/c.yaml", CLUSTER), ("capstan.yaml", "release: aws/v1.0.0")], "capo aws/v1.0.0"),
         ("", &[("base/c.yaml", CLUSTER), ("capstan.yaml", "release: aws/v1.0.0")], "aws aws/v1.0.0"),
         (

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::discover::{Files, files_in, is_file};
-use super::sniff::{Sniffed, content, sniff};
+use super::sniff::{Sniffed, content, has_cluster_object, sniff};
 use super::{ClusterFolder, Problem, is_manifest};
 use crate::cluster::ClusterId;
 use crate::settings::{FOLDER_FILE, RepositorySettings};
@@ -25,7 +25,8 @@ pub(super) fn find(
             continue;
         }
         let outer = with_ancestors().skip(1).find_map(|ancestor| found.get(&ancestor));
-        if outer.is_some_and(|outer| belongs_to(&folder, outer, settings)) {
+        if let Some(outer) = outer.filter(|outer| belongs_to(&folder, outer, settings)) {
+            problems.extend(read_as_one(tree, &folder, outer));
             continue;
         }
         let mut said = Vec::new();
@@ -104,6 +105,27 @@ fn belongs_to(folder: &RepoPath, cluster: &ClusterFolder, settings: &RepositoryS
         // With `base: "."` subfolders are base; only one that a pattern names is a rival.
         settings.clusters.base.is_here() && settings.clusters.paths.is_none()
     }
+}
+
+/// Two folders with a `Cluster` each that are read as one cluster, most likely by mistake.
+fn read_as_one(tree: &dyn Tree, folder: &RepoPath, outer: &ClusterFolder) -> Option<Problem> {
+    let holds_cluster = |folder: &RepoPath| {
+        outer
+            .base_files
+            .iter()
+            .filter(|entry| is_manifest(&entry.path) && entry.path.parent().as_ref() == Some(folder))
+            .any(|entry| content(tree, entry).is_ok_and(|bytes| has_cluster_object(&bytes)))
+    };
+    (holds_cluster(folder) && holds_cluster(&outer.base)).then(|| Problem {
+        path: folder.clone(),
+        line: None,
+        column: None,
+        message: format!(
+            "this folder has a `Cluster` of its own, but is read as a part of the cluster {}, because subfolders \
+             belong to a base: say in `clusters.paths` which folders are clusters",
+            outer.id
+        ),
+    })
 }
 
 fn has_shape(

@@ -24,13 +24,15 @@ pub(super) fn find(
     let mut taken: BTreeSet<RepoPath> = BTreeSet::new();
     for folder in candidates(tree) {
         let above = || std::iter::successors(folder.parent(), RepoPath::parent);
-        if above().any(|ancestor| taken.contains(&ancestor)) || lies_in_base_or_overlay(&folder, settings) {
+        if above().any(|ancestor| taken.contains(&ancestor)) {
             continue;
         }
         let asked_for = match &settings.releases.paths {
-            Some(patterns) if !patterns.iter().any(|pattern| pattern.matches(folder.as_str())) => continue,
-            Some(_) => Search::Pattern,
-            None => Search::Shape,
+            Some(patterns) if patterns.iter().any(|pattern| pattern.matches(folder.as_str())) => {
+                Search::Pattern
+            }
+            None if !lies_in_base_or_overlay(&folder, settings) => Search::Shape,
+            _ => continue,
         };
         match (ReleaseVersion::parse(folder.name()), asked_for) {
             (Some(version), _) => {

@@ -26,11 +26,12 @@ pub(super) enum Sniffed {
 /// A top-level `apiVersion:` line settles most files without parsing them, and lets a cluster with a
 /// broken file be refused by name later instead of not being found.
 pub(super) fn sniff(bytes: &[u8]) -> Sniffed {
-    if top_level_api_versions(bytes).any(|version| is_cluster_api(api_group(version))) {
+    if top_level(b"apiVersion:", bytes).any(|version| is_cluster_api(api_group(version))) {
         return Sniffed::Cluster;
     }
     let mentions = |word: &str| bytes.windows(word.len()).any(|window| window == word.as_bytes());
-    if !mentions(CLUSTER_API) && !(mentions("ConfigMap") && mentions("release")) {
+    let may_be = mentions(CLUSTER_API) || mentions("ConfigMap") && mentions("release");
+    if !may_be {
         return Sniffed::Other;
     }
     let file = match YamlFile::read_bytes(bytes) {
@@ -45,8 +46,14 @@ pub(super) fn sniff(bytes: &[u8]) -> Sniffed {
     if says_so { Sniffed::Cluster } else { Sniffed::Other }
 }
 
+/// Whether a file seems to hold a `Cluster`: a hint for a warning, no more.
+pub(super) fn has_cluster_object(bytes: &[u8]) -> bool {
+    top_level(b"kind:", bytes).any(|kind| kind == "Cluster")
+        && top_level(b"apiVersion:", bytes).any(|version| api_group(version) == CLUSTER_API)
+}
+
 /// Whether a group is Cluster API's or a provider's.
-pub(super) fn is_cluster_api(group: &str) -> bool {
+fn is_cluster_api(group: &str) -> bool {
     group.strip_suffix(CLUSTER_API).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
 }
 
@@ -55,9 +62,10 @@ pub(super) fn content(tree: &dyn Tree, entry: &TreeEntry) -> Result<Arc<[u8]>, S
     tree.read(entry).map_err(|unreadable| unreadable.reason)
 }
 
-fn top_level_api_versions(bytes: &[u8]) -> impl Iterator<Item = &str> {
-    bytes.split(|byte| *byte == b'\n').filter_map(|line| {
-        let value = std::str::from_utf8(line.strip_prefix(b"apiVersion:")?).ok()?;
+/// The values of a key that stands at the start of lines.
+fn top_level<'a>(key: &'static [u8], bytes: &'a [u8]) -> impl Iterator<Item = &'a str> {
+    bytes.split(|byte| *byte == b'\n').filter_map(move |line| {
+        let value = std::str::from_utf8(line.strip_prefix(key)?).ok()?;
         let value = value.split(" #").next().unwrap_or(value);
         Some(value.trim().trim_matches(['"', '\'']))
     })

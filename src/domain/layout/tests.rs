@@ -106,7 +106,7 @@ fn files_may_lie_directly_in_a_clusters_folder() {
     let tree = Files::new(&[
         ("aws/v21.0.0/base/cluster.yaml", CLUSTER),
         ("gauss/peu01/cluster.yaml", CLUSTER),
-        ("gauss/peu01/pools/mp.yaml", CLUSTER),
+        ("gauss/peu01/pools/mp.yaml", OTHER),
         ("gauss/peu01/capstan.yaml", "track: any\n"),
         ("gauss/peu01/overlay/patch.yaml", CLUSTER),
         ("gauss/kustomization.yaml", OTHER),
@@ -182,6 +182,27 @@ fn links_and_submodules_are_told_and_never_followed() {
         [
             "gauss/peu01/base/b.yaml: a symbolic link is not followed: put the files themselves here",
             "gauss/peu02/base: a submodule is not followed: put the files themselves here"
+        ]
+    );
+}
+
+#[test]
+fn two_clusters_that_read_as_one_are_told() {
+    let machines = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: MachineDeployment\n";
+    let tree = Files::new(&[
+        ("mgmt/cluster.yaml", CLUSTER),
+        ("mgmt/pools/md.yaml", machines),
+        ("mgmt/peu01/cluster.yaml", CLUSTER),
+        ("gauss/peu02/md.yaml", machines),
+        ("gauss/peu02/core/cluster.yaml", CLUSTER),
+    ]);
+    let layout = discover(&tree, &settings("clusters: {base: .}"));
+    assert_eq!(ids(&layout).1, ["gauss/peu02", "mgmt"]);
+    assert_eq!(
+        told(&layout),
+        [
+            "mgmt/peu01: this folder has a `Cluster` of its own, but is read as a part of the cluster mgmt, because \
+          subfolders belong to a base: say in `clusters.paths` which folders are clusters"
         ]
     );
 }

@@ -42,9 +42,9 @@ impl Base {
             let below = file.path.below(&cluster.base_folder).unwrap_or_else(|| file.path.name()).to_owned();
             files.push(BaseFile { path: file.path.clone(), below, yaml: read_file(file)? });
         }
-        let kustomization = files
-            .iter()
-            .position(|file| is_kustomization(&file.path) && file.path.parent().as_ref() == Some(&cluster.base_folder));
+        let kustomization = files.iter().position(|file| {
+            is_kustomization(&file.path) && file.path.parent().as_ref() == Some(&cluster.base_folder)
+        });
         let named = kustomization.map(|at| named_files(&files, at, &cluster.base_folder));
         let mut objects = Vec::new();
         for (file, base) in files.iter().enumerate() {
@@ -75,8 +75,10 @@ impl Base {
 
     /// The cluster's own `Cluster`; `None` where it has none or several.
     pub(crate) fn cluster(&self) -> Option<&ObjectId> {
-        let mut found =
-            self.objects.iter().filter(|object| object.id.group == "cluster.x-k8s.io" && object.id.kind == "Cluster");
+        let mut found = self
+            .objects
+            .iter()
+            .filter(|object| object.id.group == "cluster.x-k8s.io" && object.id.kind == "Cluster");
         let first = found.next()?;
         found.next().is_none().then_some(&first.id)
     }
@@ -122,7 +124,9 @@ fn named_files(files: &[BaseFile], start: usize, base_folder: &RepoPath) -> Vec<
                 None => open.extend(
                     files
                         .iter()
-                        .position(|file| is_kustomization(&file.path) && file.path.parent().as_ref() == Some(&path))
+                        .position(|file| {
+                            is_kustomization(&file.path) && file.path.parent().as_ref() == Some(&path)
+                        })
                         .map(|file| (file, path)),
                 ),
             }

@@ -18,6 +18,8 @@ pub(crate) struct Decision {
     pub(crate) release: Option<Node>,
     /// What it is.
     pub(crate) kind: DecisionKind,
+    /// A variable of the release's value that nothing binds.
+    pub(crate) unbound: Option<String>,
     /// What takes the release's value into the cluster's document.
     pub(crate) edits: Vec<Edit>,
 }

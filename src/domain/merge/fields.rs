@@ -126,11 +126,21 @@ impl<'m> FieldMerge<'m> {
         if self.same(path, c, o) {
             decide(self, DecisionKind::Take);
         } else {
-            decide(self, if types_differ(three) { DecisionKind::TypeConflict } else { DecisionKind::Conflict });
+            decide(
+                self,
+                if types_differ(three) { DecisionKind::TypeConflict } else { DecisionKind::Conflict },
+            );
         }
     }
 
-    fn unknown(&mut self, path: &FieldPath, three: Three<'_>, slot: &Slot<'_>, had_null: bool, removes: bool) {
+    fn unknown(
+        &mut self,
+        path: &FieldPath,
+        three: Three<'_>,
+        slot: &Slot<'_>,
+        had_null: bool,
+        removes: bool,
+    ) {
         let decide = |merge: &mut Self, kind| merge.decide(path, three, slot, had_null, kind);
         match (three.c, three.n) {
             (Some(_), None) if removes => decide(self, DecisionKind::Take),
@@ -165,7 +175,8 @@ impl<'m> FieldMerge<'m> {
             }
             // New keys go where the release has them: after the nearest one before that both have.
             let after = n[..at].iter().rev().find(|before| find(c, &before.key).is_some());
-            let slot = Slot::Key { parent: path, key: &entry.key, after: after.map(|entry| entry.key.as_str()) };
+            let slot =
+                Slot::Key { parent: path, key: &entry.key, after: after.map(|entry| entry.key.as_str()) };
             let three = Three { o: find(o, &entry.key), c: None, n: Some(&entry.value) };
             self.field(&path.key(&entry.key), three, &slot);
         }
@@ -207,6 +218,7 @@ impl<'m> FieldMerge<'m> {
             cluster: owned(three.c),
             release: owned(three.n),
             kind,
+            unbound: None,
             edits: edit.into_iter().collect(),
         });
     }
@@ -218,7 +230,10 @@ impl<'m> FieldMerge<'m> {
 
     fn release_changes(&self, three: Three<'_>) -> bool {
         match self.old {
-            OldState::Known => !self.same(&FieldPath::root(), three.o, three.n) && !self.same(&FieldPath::root(), three.c, three.n),
+            OldState::Known => {
+                !self.same(&FieldPath::root(), three.o, three.n)
+                    && !self.same(&FieldPath::root(), three.c, three.n)
+            }
             OldState::Unknown => three.n.is_some() && !self.same(&FieldPath::root(), three.c, three.n),
         }
     }
@@ -236,17 +251,21 @@ impl<'m> FieldMerge<'m> {
 pub(crate) fn same_value(field: &str, one: Option<&Node>, other: Option<&Node>) -> bool {
     let present = |node: Option<&'_ Node>| node.is_some_and(|node| !node.is_null());
     match (one, other) {
-        (Some(one), Some(other)) if present(Some(one)) && present(Some(other)) => match (&one.kind, &other.kind) {
-            (NodeKind::Scalar(one), NodeKind::Scalar(other)) => same_scalar(field, one, other),
-            (NodeKind::Mapping(one), NodeKind::Mapping(other)) => {
-                one.iter().all(|entry| same_value(&entry.key, Some(&entry.value), find(other, &entry.key)))
-                    && other.iter().all(|entry| find(one, &entry.key).is_some() || entry.value.is_null())
+        (Some(one), Some(other)) if present(Some(one)) && present(Some(other)) => {
+            match (&one.kind, &other.kind) {
+                (NodeKind::Scalar(one), NodeKind::Scalar(other)) => same_scalar(field, one, other),
+                (NodeKind::Mapping(one), NodeKind::Mapping(other)) => {
+                    one.iter()
+                        .all(|entry| same_value(&entry.key, Some(&entry.value), find(other, &entry.key)))
+                        && other.iter().all(|entry| find(one, &entry.key).is_some() || entry.value.is_null())
+                }
+                (NodeKind::Sequence(one), NodeKind::Sequence(other)) => {
+                    one.len() == other.len()
+                        && one.iter().zip(other).all(|(a, b)| same_value(field, Some(a), Some(b)))
+                }
+                _ => false,
             }
-            (NodeKind::Sequence(one), NodeKind::Sequence(other)) => {
-                one.len() == other.len() && one.iter().zip(other).all(|(a, b)| same_value(field, Some(a), Some(b)))
-            }
-            _ => false,
-        },
+        }
         (one, other) => !present(one) && !present(other),
     }
 }

@@ -20,7 +20,8 @@ impl FieldMerge<'_> {
             ListKind::Sequence | ListKind::Whole => {
                 let before = self.decisions.len();
                 self.whole_list(path, three, slot);
-                if let (KeyTrouble::MissingOrDoubled(fields), true) = (trouble, self.decisions.len() > before) {
+                if let (KeyTrouble::MissingOrDoubled(fields), true) = (trouble, self.decisions.len() > before)
+                {
                     let at = c.map_or(0, |node| node.span.start);
                     self.unkeyed.push(UnkeyedList { path: path.clone(), at, fields });
                 }
@@ -68,8 +69,9 @@ impl FieldMerge<'_> {
     }
 
     fn set(&mut self, path: &FieldPath, (old, own, new): (&[Node], &[Node], &[Node])) {
-        let find =
-            |items: &[Node], item: &Node| items.iter().position(|other| same_value("", Some(other), Some(item)));
+        let find = |items: &[Node], item: &Node| {
+            items.iter().position(|other| same_value("", Some(other), Some(item)))
+        };
         for (at, item) in own.iter().enumerate() {
             if self.old == OldState::Known && find(old, item).is_some() && find(new, item).is_none() {
                 let three = Three { o: Some(item), c: Some(item), n: None };
@@ -187,7 +189,9 @@ impl FieldMerge<'_> {
             [] => None,
             items => Some(Node::sequence(items.iter().map(|(_, node)| (*node).clone()))),
         };
-        let at = c.first().map_or_else(|| own.first().map(|node| node.span.start), |(_, node)| Some(node.span.start));
+        let at = c
+            .first()
+            .map_or_else(|| own.first().map(|node| node.span.start), |(_, node)| Some(node.span.start));
         self.decisions.push(super::decision::Decision {
             path: path.clone(),
             at,
@@ -195,6 +199,7 @@ impl FieldMerge<'_> {
             cluster: array(c),
             release: array(n),
             kind,
+            unbound: None,
             edits,
         });
     }

@@ -38,24 +38,34 @@ pub(crate) struct Matched<'a> {
 pub(crate) fn match_source<'a>(source: &'a Source, base: &Base, bindings: &mut Bindings) -> Matched<'a> {
     let pieces: Vec<&Piece> = source.pieces.iter().map(|piece| in_effect(piece, base)).collect();
     let own_cluster = base.cluster();
-    let release_cluster =
-        pieces.iter().find(|piece| is_cluster(piece)).and_then(|piece| Some((*piece, piece.name.as_deref()?)));
+    let release_cluster = pieces
+        .iter()
+        .find(|piece| is_cluster(piece))
+        .and_then(|piece| Some((*piece, piece.name.as_deref()?)));
     if let (Some(own), Some((_, name))) = (own_cluster, release_cluster) {
         bindings.unify(&source.variables, name, &own.name);
     }
     let scope = Scope { own: &source.variables, bindings, substitution: Substitution::Full };
     let renamed = release_cluster.zip(own_cluster).and_then(|((_, name), own)| {
         let name = scope.text(name);
-        (name != own.name && !name.contains("${") && !own.name.contains("${")).then(|| (name, own.name.clone()))
+        (name != own.name && !name.contains("${") && !own.name.contains("${"))
+            .then(|| (name, own.name.clone()))
     });
     let moved = release_cluster.zip(own_cluster).and_then(|((piece, _), own)| {
         let namespace = scope.text(piece.namespace.as_deref()?);
         let own = own.namespace.clone()?;
         (namespace != own && !namespace.contains("${")).then_some((namespace, own))
     });
-    let mut matcher = Matcher { base, scope, pieces: &pieces, renamed: renamed.as_ref(), targets: vec![None; pieces.len()] };
+    let mut matcher = Matcher {
+        base,
+        scope,
+        pieces: &pieces,
+        renamed: renamed.as_ref(),
+        targets: vec![None; pieces.len()],
+    };
     matcher.run();
-    let targets: Vec<Target> = matcher.targets.into_iter().map(|target| target.unwrap_or(Target::Absent)).collect();
+    let targets: Vec<Target> =
+        matcher.targets.into_iter().map(|target| target.unwrap_or(Target::Absent)).collect();
     let mut names = HashMap::new();
     for (piece, target) in pieces.iter().zip(&targets) {
         if let (Some(kind), Some(name), Target::Objects(found)) = (&piece.kind, &piece.name, target)
@@ -95,10 +105,9 @@ fn fits_tokens(parts: &[Token<'_>], text: &str) -> bool {
         [Token::Text(literal) | Token::Escaped(literal), rest @ ..] => {
             text.strip_prefix(literal).is_some_and(|after| fits_tokens(rest, after))
         }
-        [Token::Variable { .. }, rest @ ..] => text
-            .char_indices()
-            .map(|(at, c)| at + c.len_utf8())
-            .any(|end| fits_tokens(rest, &text[end..])),
+        [Token::Variable { .. }, rest @ ..] => {
+            text.char_indices().map(|(at, c)| at + c.len_utf8()).any(|end| fits_tokens(rest, &text[end..]))
+        }
     }
 }
 
@@ -142,7 +151,8 @@ impl Matcher<'_> {
         (0..self.base.objects.len())
             .filter(|at| {
                 let id = &self.base.objects[*at].id;
-                piece.kind.as_ref() == Some(&id.kind) && piece.group.as_ref().is_none_or(|group| *group == id.group)
+                piece.kind.as_ref() == Some(&id.kind)
+                    && piece.group.as_ref().is_none_or(|group| *group == id.group)
             })
             .collect()
     }
@@ -203,8 +213,11 @@ impl Matcher<'_> {
 
     /// A kind without a name, of which there are several: the one in the file of the same name.
     fn narrowed(&self, piece: &Piece, candidates: Vec<usize>) -> Target {
-        let in_file: Vec<usize> =
-            candidates.iter().copied().filter(|at| same_file(&self.base.file_of(*at).below, &piece.file)).collect();
+        let in_file: Vec<usize> = candidates
+            .iter()
+            .copied()
+            .filter(|at| same_file(&self.base.file_of(*at).below, &piece.file))
+            .collect();
         if in_file.len() == 1 { Target::Objects(in_file) } else { Target::Ambiguous(candidates) }
     }
 
@@ -217,8 +230,11 @@ impl Matcher<'_> {
             [] => Target::Absent,
             [_] => Target::Objects(in_file),
             _ => {
-                let having: Vec<usize> =
-                    in_file.iter().copied().filter(|at| shares_a_field(&piece.root, self.base.node(*at))).collect();
+                let having: Vec<usize> = in_file
+                    .iter()
+                    .copied()
+                    .filter(|at| shares_a_field(&piece.root, self.base.node(*at)))
+                    .collect();
                 if having.is_empty() { Target::Ambiguous(in_file) } else { Target::Objects(having) }
             }
         }
@@ -278,9 +294,13 @@ impl Matcher<'_> {
             .as_deref()
             .is_none_or(|group| group == "cluster.x-k8s.io" || group.ends_with(".cluster.x-k8s.io"));
         let candidates = self.candidates(piece);
-        let rivals = self.pieces.iter().filter(|other| other.kind == piece.kind && other.group == piece.group).count();
+        let rivals =
+            self.pieces.iter().filter(|other| other.kind == piece.kind && other.group == piece.group).count();
         let taken = |object: &usize| {
-            self.targets.iter().flatten().any(|target| matches!(target, Target::Objects(found) if found.contains(object)))
+            self.targets
+                .iter()
+                .flatten()
+                .any(|target| matches!(target, Target::Objects(found) if found.contains(object)))
         };
         match candidates.as_slice() {
             [object] if own_kind && rivals == 1 && !taken(object) => Target::Objects(candidates),
@@ -301,7 +321,9 @@ fn goes_by_owner(piece: &Piece) -> bool {
 }
 
 fn same_file(one: &str, other: &str) -> bool {
-    let bare = |path: &str| path.strip_suffix(".yaml").or_else(|| path.strip_suffix(".yml")).unwrap_or(path).to_owned();
+    let bare = |path: &str| {
+        path.strip_suffix(".yaml").or_else(|| path.strip_suffix(".yml")).unwrap_or(path).to_owned()
+    };
     bare(one) == bare(other)
 }
 

@@ -1,7 +1,7 @@
 //! Whole objects (U4), and the merge of all objects of one cluster.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::cluster_objects::{Base, identity};
 use super::decision::{Decision, UnkeyedList};
@@ -10,10 +10,10 @@ use super::matching::{Matched, Target, bind, match_source};
 use super::overlay::overlaid;
 use super::prepared::{remove, substitution};
 use super::source::{Piece, Shape, Source};
-use super::variables::{Bindings, Substitution};
+use super::variables::{Bindings, Substitution, names};
 use crate::object::{FieldPath, ObjectId, Step};
-use crate::tree::RepoPath;
 use crate::settings::{FieldOwner, FieldRule};
+use crate::tree::RepoPath;
 use crate::yaml::{Node, NodeKind};
 
 /// What the merge of one cluster comes to, before the step group and the settings decide conflicts.
@@ -42,8 +42,6 @@ pub(crate) struct MergedObject {
     pub(crate) object: usize,
     pub(crate) decisions: Vec<Decision>,
     pub(crate) unkeyed: Vec<UnkeyedList>,
-    /// Variables that nothing binds, by the path of the decision's field.
-    pub(crate) unbound: Vec<(FieldPath, String)>,
     /// The releases' values of the object, for the step group: O and N.
     pub(crate) sides: (Option<Node>, Option<Node>),
 }
@@ -141,7 +139,9 @@ impl<'a> Work<'_, 'a> {
                     candidates: candidates.iter().map(name).collect(),
                 };
                 // The same piece of both releases is said once, of the new one.
-                out.ambiguous.retain(|known: &Ambiguity| known.piece != ambiguity.piece || known.candidates != ambiguity.candidates);
+                out.ambiguous.retain(|known: &Ambiguity| {
+                    known.piece != ambiguity.piece || known.candidates != ambiguity.candidates
+                });
                 out.ambiguous.push(ambiguity);
             }
         }
@@ -187,19 +187,21 @@ impl<'a> Work<'_, 'a> {
         let mut fields = FieldMerge::new(&id.kind, self.input.owners, state, partial);
         fields.object(o.as_deref(), cluster, n.as_deref());
         let scope = self.new.scope(self.bindings, substitution);
-        let unbound = fields
-            .decisions
-            .iter()
-            .filter_map(|decision| {
-                let name = scope.first_unbound_below(decision.release.as_ref()?)?;
-                Some((decision.path.clone(), name.to_owned()))
-            })
-            .collect();
+        let mut unbound = BTreeSet::new();
+        new.iter().for_each(|piece| scope.unbound_below(&piece.root, &mut unbound));
+        if !unbound.is_empty() {
+            for decision in &mut fields.decisions {
+                let mut named = BTreeSet::new();
+                if let Some(release) = &decision.release {
+                    names(release, &mut named);
+                }
+                decision.unbound = named.into_iter().find(|name| unbound.contains(name));
+            }
+        }
         MergedObject {
             object,
             decisions: fields.decisions,
             unkeyed: fields.unkeyed,
-            unbound,
             sides: (o.map(Cow::into_owned), n.map(Cow::into_owned)),
         }
     }
@@ -289,7 +291,9 @@ impl<'a> Work<'_, 'a> {
 
     fn unbound(&self, piece: &Piece) -> Option<String> {
         let scope = self.new.scope(self.bindings, Substitution::Full);
-        scope.first_unbound_below(&piece.root).map(str::to_owned)
+        let mut unbound = BTreeSet::new();
+        scope.unbound_below(&piece.root, &mut unbound);
+        unbound.pop_first()
     }
 }
 
@@ -316,7 +320,11 @@ fn describe(piece: &Piece) -> String {
 }
 
 /// How many fields of a source stand in a base, and whether all of them do (U5, `infer`).
-pub(crate) fn fields_that_stand(source: &Source, base: &Base, variables: &BTreeMap<String, String>) -> Option<usize> {
+pub(crate) fn fields_that_stand(
+    source: &Source,
+    base: &Base,
+    variables: &BTreeMap<String, String>,
+) -> Option<usize> {
     let mut bindings = Bindings::new(variables);
     let first = match_source(source, base, &mut bindings);
     bind(&first, base, &mut bindings);

@@ -50,10 +50,17 @@ impl<'a> Matched<'a> {
     }
 
     /// The piece as an object that the cluster lacks.
-    pub(crate) fn instantiated(&self, piece: &'a Piece, scope: Scope<'_>, namespace: Option<&str>) -> Cow<'a, Node> {
+    pub(crate) fn instantiated(
+        &self,
+        piece: &'a Piece,
+        scope: Scope<'_>,
+        namespace: Option<&str>,
+    ) -> Cow<'a, Node> {
         let mut node = self.substituted(piece, scope);
         let name = FieldPath::root().key("metadata").key("name");
-        if let Some(renamed) = node.at(&name).and_then(Node::as_scalar).and_then(|old| self.renamed_text(&old.text)) {
+        if let Some(renamed) =
+            node.at(&name).and_then(Node::as_scalar).and_then(|old| self.renamed_text(&old.text))
+        {
             set_text(node.to_mut(), name.steps(), &renamed);
         }
         let place = FieldPath::root().key("metadata").key("namespace");
@@ -82,7 +89,10 @@ impl<'a> Matched<'a> {
             let mapped = self.names.get(&(reference.kind, reference.name)).cloned();
             let name = mapped.or_else(|| self.renamed_text(&scope.text(reference.name)));
             if let Some(name) = name
-                && node.at(&reference.path).and_then(Node::as_scalar).is_some_and(|scalar| scalar.text != name)
+                && node
+                    .at(&reference.path)
+                    .and_then(Node::as_scalar)
+                    .is_some_and(|scalar| scalar.text != name)
             {
                 set_text(node.to_mut(), reference.path.steps(), &name);
             }
@@ -125,7 +135,10 @@ impl<'a> Matched<'a> {
                 }
             }
             NodeKind::Sequence(items) => {
-                items.iter().enumerate().for_each(|(at, item)| self.owner_names(item, &path.index(at), found));
+                items
+                    .iter()
+                    .enumerate()
+                    .for_each(|(at, item)| self.owner_names(item, &path.index(at), found));
             }
             NodeKind::Scalar(_) => {}
         }

@@ -33,7 +33,8 @@ struct Changed {
 
 /// The hunks of `new` that concern `own`, in order. Identical changes of both sides are none.
 pub(super) fn merge_sequences(old: &[Node], own: &[Node], new: &[Node]) -> Vec<Hunk> {
-    let text = |items: &[Node]| -> Vec<String> { items.iter().map(|item| item.value().to_string()).collect() };
+    let text =
+        |items: &[Node]| -> Vec<String> { items.iter().map(|item| item.value().to_string()).collect() };
     let (old, own, new) = (text(old), text(own), text(new));
     let (by_cluster, by_release) = (changes(&old, &own), changes(&old, &new));
     let mut hunks = Vec::new();
@@ -49,7 +50,10 @@ pub(super) fn merge_sequences(old: &[Node], own: &[Node], new: &[Node]) -> Vec<H
             for change in &touching {
                 span = span.start.min(change.old.start)..span.end.max(change.old.end);
             }
-            while last + 1 < by_release.len() && overlap(&by_release[last + 1].old, &span) && !touching.is_empty() {
+            while last + 1 < by_release.len()
+                && overlap(&by_release[last + 1].old, &span)
+                && !touching.is_empty()
+            {
                 last += 1;
                 span = span.start.min(by_release[last].old.start)..span.end.max(by_release[last].old.end);
             }
@@ -97,7 +101,8 @@ fn overlap(one: &Range<usize>, other: &Range<usize>) -> bool {
 
 /// Where a stretch of the old list lies in a side, given the side's changes inside of it.
 fn image(all: &[Changed], span: &Range<usize>, inside: &[&Changed]) -> Range<usize> {
-    let is_inside = |change: &Changed| inside.iter().any(|known| known.old == change.old && known.side == change.side);
+    let is_inside =
+        |change: &Changed| inside.iter().any(|known| known.old == change.old && known.side == change.side);
     let shift = |changes: &mut dyn Iterator<Item = &Changed>| -> isize {
         changes.map(|change| length(&change.side) - length(&change.old)).sum()
     };

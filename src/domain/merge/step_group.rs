@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 
 use super::cluster_objects::Base;
 use super::decision::Decision;
-use super::objects::{ClusterMerge, MergedObject};
+use super::objects::ClusterMerge;
 use crate::object::{FieldPath, ObjectId, Step};
 use crate::version::KubernetesVersion;
 use crate::yaml::{Node, NodeKind};
@@ -51,7 +51,8 @@ impl StepGroup {
             group.versions.push(release.clone());
             let Some(own) = base.node(merged.object).at(&path) else { continue };
             let Some(cluster) = own.as_scalar().map(|scalar| scalar.text.clone()) else { continue };
-            let (Some(a), Some(b)) = (KubernetesVersion::parse(&release), KubernetesVersion::parse(&cluster)) else {
+            let (Some(a), Some(b)) = (KubernetesVersion::parse(&release), KubernetesVersion::parse(&cluster))
+            else {
                 continue;
             };
             match a.compare(&b) {
@@ -80,7 +81,10 @@ impl StepGroup {
             || is_image(id, path)
             || is_template_reference(path)
             || (is_infrastructure(id)
-                && [&decision.base, &decision.release].into_iter().flatten().any(|node| self.names_a_version(node)))
+                && [&decision.base, &decision.release]
+                    .into_iter()
+                    .flatten()
+                    .any(|node| self.names_a_version(node)))
     }
 
     fn names_a_version(&self, node: &Node) -> bool {
@@ -91,13 +95,6 @@ impl StepGroup {
             NodeKind::Mapping(entries) => entries.iter().any(|entry| self.names_a_version(&entry.value)),
             NodeKind::Sequence(items) => items.iter().any(|item| self.names_a_version(item)),
         }
-    }
-}
-
-impl MergedObject {
-    /// Whether nothing of the object is decided.
-    pub(crate) fn is_untouched(&self) -> bool {
-        self.decisions.is_empty()
     }
 }
 

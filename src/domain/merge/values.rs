@@ -24,9 +24,7 @@ pub(crate) fn same_scalar(field: &str, one: &Scalar, other: &Scalar) -> bool {
     if one.reading().same(other.reading()) {
         return true;
     }
-    let both = |read: fn(&str) -> Option<f64>| {
-        matches!((read(&one.text), read(&other.text)), (Some(a), Some(b)) if (a - b).abs() <= a.abs() * 1e-12)
-    };
+    let both = |read: fn(&str) -> Option<f64>| matches!((read(&one.text), read(&other.text)), (Some(a), Some(b)) if (a - b).abs() <= a.abs() * 1e-12);
     if DURATIONS.contains(&field) {
         both(duration_in_seconds)
     } else if QUANTITIES.contains(&field) {
@@ -34,7 +32,8 @@ pub(crate) fn same_scalar(field: &str, one: &Scalar, other: &Scalar) -> bool {
     } else if field == "version" {
         // A `v` in front is the only spelling that Kubernetes versions differ in.
         let bare = |text: &str| text.strip_prefix('v').unwrap_or(text).to_owned();
-        let is_version = |text: &str| text.split('.').count() == 3 && text.starts_with(|c: char| c.is_ascii_digit());
+        let is_version =
+            |text: &str| text.split('.').count() == 3 && text.starts_with(|c: char| c.is_ascii_digit());
         bare(&one.text) == bare(&other.text) && is_version(&bare(&one.text))
     } else {
         false

@@ -281,29 +281,25 @@ impl Scope<'_> {
         Node { kind, span: node.span.clone(), shared: node.shared }
     }
 
-    /// The first variable of a release's scalar text that nothing binds.
-    pub(crate) fn first_unbound<'t>(&self, text: &'t str) -> Option<&'t str> {
-        if self.substitution == Substitution::OwnOnly || !text.contains("${") {
-            return None;
-        }
-        tokens(text).into_iter().find_map(|token| match token {
-            Token::Variable { name, default: None, .. }
-                if !self.own.contains_key(name) && self.bindings.value(name).is_none() =>
-            {
-                Some(name)
-            }
-            _ => None,
-        })
-    }
-
-    /// The first variable below that nothing binds.
-    pub(crate) fn first_unbound_below<'n>(&self, node: &'n Node) -> Option<&'n str> {
+    /// The variables below that nothing binds and that have no default.
+    pub(crate) fn unbound_below(&self, node: &Node, out: &mut BTreeSet<String>) {
         match &node.kind {
-            NodeKind::Scalar(scalar) => self.first_unbound(&scalar.text),
-            NodeKind::Mapping(entries) => {
-                entries.iter().find_map(|entry| self.first_unbound_below(&entry.value))
+            _ if self.substitution == Substitution::OwnOnly => {}
+            NodeKind::Scalar(scalar) if scalar.text.contains("${") => {
+                for token in tokens(&scalar.text) {
+                    if let Token::Variable { name, default: None, .. } = token
+                        && !self.own.contains_key(name)
+                        && self.bindings.value(name).is_none()
+                    {
+                        out.insert(name.to_owned());
+                    }
+                }
             }
-            NodeKind::Sequence(items) => items.iter().find_map(|item| self.first_unbound_below(item)),
+            NodeKind::Scalar(_) => {}
+            NodeKind::Mapping(entries) => {
+                entries.iter().for_each(|entry| self.unbound_below(&entry.value, out))
+            }
+            NodeKind::Sequence(items) => items.iter().for_each(|item| self.unbound_below(item, out)),
         }
     }
 }

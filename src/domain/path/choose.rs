@@ -4,8 +4,8 @@ use jiff::civil::Date;
 
 use super::{Direction, MinorSkip, NoSuchRelease, NotOffered, Offer, Outcome, Standing, Step};
 use crate::cluster::ReleaseName;
-use crate::release::{Catalogue, Provider, Release};
-use crate::settings::{EffectiveSettings, Track};
+use crate::release::{Catalogue, Provider, Release, ReleaseId};
+use crate::settings::{EffectiveSettings, Hold, Track};
 use crate::spelling::nearest;
 use crate::version::ReleaseVersion;
 
@@ -46,10 +46,7 @@ fn by_itself(
 ) -> Outcome {
     let nothing = Outcome::Nothing;
     if let Some(hold) = settings.hold_on(today) {
-        return nothing(NotOffered::Held {
-            reason: hold.reason.trim_end_matches('.').to_owned(),
-            until: hold.until,
-        });
+        return nothing(held(hold));
     }
     if settings.track == Track::None {
         return nothing(NotOffered::TrackNone);
@@ -74,6 +71,10 @@ fn by_itself(
     }
     refresh(standing, catalogue)
         .unwrap_or_else(|| nothing(why_nothing(standing, settings.track, catalogue, provider)))
+}
+
+fn held(hold: &Hold) -> NotOffered {
+    NotOffered::Held { reason: hold.reason.trim_end_matches('.').to_owned(), until: hold.until }
 }
 
 /// The newest release that the track allows; where that would skip a minor, the newest within the next
@@ -131,7 +132,7 @@ fn follows(
     track: Track,
     catalogue: &Catalogue,
     provider: &Provider,
-) -> Vec<crate::release::ReleaseId> {
+) -> Vec<ReleaseId> {
     let after =
         |release: &Release| next(&standing.at(release), track, catalogue, provider).map(|(next, _)| next);
     let way = std::iter::successors(after(first), |release| after(release));
@@ -195,7 +196,7 @@ fn asked_for(
         notes.push(format!("{} is {} and is not offered by itself.", release.id, release.state));
     }
     if let Some(hold) = settings.hold_on(today) {
-        notes.push(NotOffered::Held { reason: hold.reason.clone(), until: hold.until }.to_string());
+        notes.push(held(hold).to_string());
     }
     if direction == Direction::Forward && !within(settings.track, standing.version.as_ref(), &release.version)
     {
@@ -258,7 +259,7 @@ fn unreadable<'a>(
     provider: &'a Provider,
     current: Option<&'a ReleaseVersion>,
 ) -> impl Iterator<Item = String> + 'a {
-    let concerns = move |id: &crate::release::ReleaseId| {
+    let concerns = move |id: &ReleaseId| {
         let is_newer = id.version().is_some_and(|version| current.is_none_or(|current| version > *current));
         id.provider() == *provider && is_newer
     };

@@ -1,7 +1,8 @@
 //! Which Kubernetes versions a cluster's objects ask for.
 
+use super::{Facts, Occasion};
 use crate::object::{FieldPath, ObjectId};
-use crate::render::{Placed, RenderedObject};
+use crate::render::{Place, Placed, RenderedObject};
 use crate::version::KubernetesVersion;
 
 /// A version that an object asks for.
@@ -70,4 +71,13 @@ pub(super) fn steps<'a>(
         Some((same.clone(), new))
     };
     wanted(after).into_iter().filter_map(pair).collect()
+}
+
+/// Where a version is to be looked for: an upgrade speaks of the files before it, a pull request of
+/// those that it brings.
+pub(super) fn spot<'a>(facts: &Facts<'_>, old: &Wanted<'a>, new: &Wanted<'a>) -> &'a Place {
+    match facts.occasion {
+        Occasion::Upgrade => &old.placed.place,
+        Occasion::Revision => &new.placed.place,
+    }
 }

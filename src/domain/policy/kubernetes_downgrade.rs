@@ -1,6 +1,6 @@
 //! `kubernetes-downgrade`
 
-use super::kubernetes::{steps, wanted};
+use super::kubernetes::{spot, steps, wanted};
 use super::{About, Change, Example, Facts, Rule, Verdict};
 use crate::finding::Severity;
 
@@ -63,7 +63,7 @@ impl Rule for KubernetesDowngrade {
                     )
                     .object(new.object)
                     .path(&new.path)
-                    .place(&new.placed.place),
+                    .place(spot(facts, &old, &new)),
                 );
             }
         }

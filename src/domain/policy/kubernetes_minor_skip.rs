@@ -1,6 +1,6 @@
 //! `kubernetes-minor-skip`
 
-use super::kubernetes::{Role, steps, wanted};
+use super::kubernetes::{Role, spot, steps, wanted};
 use super::{About, Change, Example, Facts, Rule, Verdict};
 use crate::finding::Severity;
 use crate::version::{KubernetesMinor, KubernetesVersion};
@@ -68,7 +68,10 @@ impl Rule for KubernetesMinorSkip {
             if old.version.minor().skips(new.version.minor()) && !catches_up {
                 let message = format!("{} goes {}", new.object, words(&old.version, &new.version));
                 verdicts.push(
-                    Verdict::new(&ABOUT, message).object(new.object).path(&new.path).place(&new.placed.place),
+                    Verdict::new(&ABOUT, message)
+                        .object(new.object)
+                        .path(&new.path)
+                        .place(spot(facts, &old, &new)),
                 );
             }
         }

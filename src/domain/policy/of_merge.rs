@@ -74,11 +74,11 @@ pub(super) static UNBOUND_VARIABLE: Elsewhere = Elsewhere(&About {
 
 pub(super) static VARIABLE_CONTRADICTION: Elsewhere = Elsewhere(&About {
     id: "variable-contradiction",
-    severity: Error,
+    severity: Warning,
     change: Change::Free,
     summary: "One variable would have two values in one cluster.",
     reason: "The release writes the same variable where the cluster has different texts, so that no value fits \
-             both. Bind it under `variables:` in the cluster's capstan.yaml.",
+             both, and it is bound by neither. Bind it under `variables:` in the cluster's capstan.yaml.",
     source: RELEASES,
     bad: Example {
         before: &[(

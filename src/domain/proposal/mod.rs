@@ -9,6 +9,7 @@
 mod authorship;
 mod decide;
 mod source;
+mod wanted;
 mod write_guard;
 
 pub use authorship::{Authorship, Head, OfBase, Parent, judge_head};
@@ -17,9 +18,11 @@ pub use decide::{
     Standing, Wanted, decide,
 };
 pub use source::{PlanDigest, SourceState, TRAILER_PLAN, TRAILER_SOURCE, trailer_value};
+pub use wanted::wanted;
 pub use write_guard::{OutsideCluster, Scope, guard};
 
 use crate::cluster::ClusterId;
+use crate::tree::RepoPath;
 
 /// What the branches of proposals begin with.
 pub const BRANCH_PREFIX: &str = "capstan/upgrade/";
@@ -58,11 +61,19 @@ pub fn branch_of(cluster: &ClusterId) -> String {
     branch
 }
 
+/// The cluster whose proposal stands on that branch; `None` for a branch that Capstan never makes.
+pub fn cluster_of(branch: &str) -> Option<ClusterId> {
+    let name = branch.strip_prefix(BRANCH_PREFIX)?;
+    let folder = if name == "%" { String::new() } else { source::decode(name)? };
+    let cluster = ClusterId::new(RepoPath::parse(&folder).ok()?);
+    (branch_of(&cluster) == branch).then_some(cluster)
+}
+
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests")]
 
-    use super::branch_of;
+    use super::{branch_of, cluster_of};
     use crate::cluster::ClusterId;
     use crate::tree::RepoPath;
 
@@ -78,7 +89,11 @@ mod tests {
             ("@", "capstan/upgrade/%40"),
             ("", "capstan/upgrade/%"),
         ] {
-            assert_eq!(branch_of(&ClusterId::new(RepoPath::parse(cluster).unwrap())), branch, "{cluster}");
+            let id = ClusterId::new(RepoPath::parse(cluster).unwrap());
+            assert_eq!(branch_of(&id), branch, "{cluster}");
+            assert_eq!(cluster_of(branch), Some(id), "{branch}");
         }
+        assert_eq!(cluster_of("capstan/upgrade/%2"), None);
+        assert_eq!(cluster_of("capstan/upgrade/a%62"), None);
     }
 }

@@ -3,15 +3,20 @@
 use super::build::{Builder, Reached};
 use super::error::RenderError;
 use super::kustomization::Flavour;
-use super::load::{KUSTOMIZATION_NAMES, Loader};
+use super::load::{KUSTOMIZATION_NAMES, Loader, ParsedFiles};
 use super::resource::{Identity, Resource, refuse_twins};
 use super::strategic::{self, MayChange, Outcome};
 use super::{Folders, PatchUse, Rendered, RenderedObject};
+use crate::layout::is_manifest;
 use crate::tree::{RepoPath, Tree, TreeEntry};
 
 /// Renders one cluster folder.
-pub(super) fn render(tree: &dyn Tree, folders: &Folders) -> Result<Rendered, RenderError> {
-    let loader = Loader::new(tree);
+pub(super) fn render(
+    tree: &dyn Tree,
+    folders: &Folders,
+    parsed: &ParsedFiles,
+) -> Result<Rendered, RenderError> {
+    let loader = Loader::new(tree, parsed);
     let own = [&folders.cluster, &folders.overlay]
         .into_iter()
         .filter_map(|folder| folder.join("capstan.yaml").ok())
@@ -155,10 +160,6 @@ impl<'a> Cluster<'a> {
             folder != overlay && !folder.is_in(overlay) && (path.is_in(overlay) || path == overlay);
         in_overlay || self.builder.own.contains(path)
     }
-}
-
-fn is_manifest(path: &RepoPath) -> bool {
-    [".yaml", ".yml", ".json"].iter().any(|ending| path.as_str().ends_with(ending))
 }
 
 /// The object that an overlay's document names, whatever the API version. A document without a

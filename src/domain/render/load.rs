@@ -1,7 +1,7 @@
 //! Files of a snapshot, read once, as the objects they hold.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::error::{RenderError, Trouble};
 use super::placed::{Content, Place, Placed, Source};
 use super::resource::Resource;
-use crate::tree::{EntryKind, RepoPath, Tree, TreeEntry};
+use crate::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry};
 use crate::yaml::{Node, NodeKind, YamlFile};
 
 /// The annotation that keeps an object out of what is applied.
@@ -25,15 +25,32 @@ pub(super) struct Loaded {
     pub(super) documents: Vec<Placed>,
 }
 
+/// Files parsed before, by the id of their content: whoever renders a cluster before and after a change
+/// parses only what changed. For trees whose blob ids are Git's own.
+#[derive(Debug, Default)]
+pub struct ParsedFiles(RefCell<HashMap<BlobId, YamlFile>>);
+
+impl ParsedFiles {
+    /// Keeps a file that somebody else parsed.
+    pub fn insert(&self, blob: BlobId, file: YamlFile) {
+        self.0.borrow_mut().insert(blob, file);
+    }
+
+    fn known(&self, blob: &BlobId) -> Option<YamlFile> {
+        self.0.borrow().get(blob).cloned()
+    }
+}
+
 /// Reads files of one snapshot; each at most once.
 pub(super) struct Loader<'a> {
     pub(super) tree: &'a dyn Tree,
+    parsed: &'a ParsedFiles,
     files: RefCell<BTreeMap<RepoPath, Arc<Loaded>>>,
 }
 
 impl<'a> Loader<'a> {
-    pub(super) const fn new(tree: &'a dyn Tree) -> Self {
-        Self { tree, files: RefCell::new(BTreeMap::new()) }
+    pub(super) const fn new(tree: &'a dyn Tree, parsed: &'a ParsedFiles) -> Self {
+        Self { tree, parsed, files: RefCell::new(BTreeMap::new()) }
     }
 
     /// The documents of a file that the snapshot has.
@@ -41,7 +58,14 @@ impl<'a> Loader<'a> {
         if let Some(loaded) = self.files.borrow().get(&entry.path) {
             return Ok(Arc::clone(loaded));
         }
-        let file = parse(&self.bytes(entry)?, entry)?;
+        let file = match self.parsed.known(&entry.blob) {
+            Some(file) => file,
+            None => {
+                let file = parse(&self.bytes(entry)?, entry)?;
+                self.parsed.insert(entry.blob.clone(), file.clone());
+                file
+            }
+        };
         let source = Arc::new(Source::new(entry.path.clone(), file.clone()));
         let documents = file
             .documents()

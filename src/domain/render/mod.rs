@@ -43,6 +43,7 @@ pub(crate) use diff::diff_placed;
 pub use diff::{FieldDifference, diff};
 pub use edited::Edited;
 pub use error::{RenderError, Trouble};
+pub use load::ParsedFiles;
 pub use placed::{Content, Place, Placed, Source};
 
 use crate::object::ObjectId;
@@ -131,5 +132,17 @@ pub struct PatchUse {
 /// A file that cannot be read or is no YAML, a document that is no Kubernetes object, one identity
 /// twice, and everything of kustomize that is not supported: with file, line and column.
 pub fn render(tree: &dyn Tree, folders: &Folders) -> Result<Rendered, RenderError> {
-    folder::render(tree, folders)
+    render_with(tree, folders, &ParsedFiles::default())
+}
+
+/// [`render`] with files that are parsed already; what it parses itself is kept there too.
+///
+/// # Errors
+/// As [`render`].
+pub fn render_with(
+    tree: &dyn Tree,
+    folders: &Folders,
+    parsed: &ParsedFiles,
+) -> Result<Rendered, RenderError> {
+    folder::render(tree, folders, parsed)
 }

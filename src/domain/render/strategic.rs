@@ -1,7 +1,8 @@
 //! Strategic merge patches, as kustomize applies them.
 //!
 //! Mappings are merged, `null` removes, lists of Kubernetes' own kinds are merged by key (the patch's
-//! items come first), all other lists are replaced. `$patch: delete | replace | merge` is honoured;
+//! items come first), all other lists are replaced. `$patch: delete | replace | merge` is honoured where
+//! kustomize honours it (tried with kustomize 5.5);
 //! other directives are refused, since kustomize does not know them either.
 
 use serde_json::Value;
@@ -61,9 +62,10 @@ pub(super) fn apply(
     match directive(&patch)? {
         Directive::Delete => return Ok(Outcome::Deleted),
         Directive::Replace => {
-            let kept = identity_fields(object);
-            object.content = stripped(&patch)?.content;
-            restore(object, kept);
+            return Err(Misfit::new(
+                &patch.place,
+                "kustomize does not replace whole objects (`$patch: replace`): delete the object and add another",
+            ));
         }
         Directive::Merge => merge.mappings(object, &patch)?,
     }
@@ -96,21 +98,8 @@ fn without_identity(patch: &Placed, may_change: MayChange) -> Placed {
     patch
 }
 
-fn identity_fields(object: &Placed) -> Vec<(&'static [&'static str], Placed)> {
-    const FIELDS: [&[&str]; 4] =
-        [&["apiVersion"], &["kind"], &["metadata", "name"], &["metadata", "namespace"]];
-    FIELDS.into_iter().filter_map(|keys| Some((keys, object.at(keys)?.clone()))).collect()
-}
-
-fn restore(object: &mut Placed, fields: Vec<(&'static [&'static str], Placed)>) {
-    for (keys, value) in fields {
-        let place = value.place.clone();
-        if let Some((last, way)) = keys.split_last()
-            && let Some(mapping) = object.mapping_at(way, &place)
-        {
-            mapping.set(last, value);
-        }
-    }
+fn replaces(item: &Placed) -> bool {
+    item.text_at(&[DIRECTIVE]) == Some("replace")
 }
 
 enum Directive {
@@ -210,12 +199,27 @@ impl Merge<'_> {
     fn lists(&mut self, old: &mut Placed, patch: &Placed) -> Result<(), Misfit> {
         let path: Vec<&str> = self.path.iter().map(String::as_str).collect();
         let how = list_merge(self.group, self.kind, &path);
-        if let Some(at) = patch.items().iter().position(|item| item.text_at(&[DIRECTIVE]) == Some("replace"))
-        {
-            let mut items = patch.items().to_vec();
-            items.remove(at);
-            old.content = Content::Sequence(strip_items(&items)?);
-            return Ok(());
+        if let Some(item) = patch.items().iter().find(|item| item.field(DIRECTIVE).is_some()) {
+            let alone = item.entries().len() == 1 && item.text_at(&[DIRECTIVE]) == Some("replace");
+            match how {
+                ListMerge::ByKey(_) if alone => {
+                    let rest: Vec<Placed> =
+                        patch.items().iter().filter(|other| !replaces(other)).cloned().collect();
+                    old.content = Content::Sequence(strip_items(&rest)?);
+                    return Ok(());
+                }
+                ListMerge::ByKey(_) if deletes(item) => {}
+                // Kustomize would write the directive out, or drop the item.
+                _ => {
+                    return Err(Misfit::new(
+                        &item.place,
+                        format!(
+                            "`$patch` has no meaning here in `{}`: a list without merge key is replaced whole, write it out",
+                            self.path.join(".")
+                        ),
+                    ));
+                }
+            }
         }
         match how {
             ListMerge::Replace => *old = stripped(patch)?,
@@ -230,10 +234,41 @@ impl Merge<'_> {
         Ok(())
     }
 
-    /// Kustomize puts the patch's items first, in the patch's order, then the others of the object.
+    /// Kustomize uses a further key (`protocol`) where all items have it; where only some have, it
+    /// loses items.
+    fn keys_in_use<'k>(
+        &self,
+        old: &Placed,
+        patch: &Placed,
+        keys: &[&'k str],
+    ) -> Result<Vec<&'k str>, Misfit> {
+        let mut used = Vec::new();
+        for (index, key) in keys.iter().enumerate() {
+            let all = || old.items().iter().chain(patch.items());
+            let have = all().filter(|item| item.field(key).is_some()).count();
+            if index == 0 || have == all().count() {
+                used.push(*key);
+            } else if have > 0 {
+                return Err(Misfit::new(
+                    &patch.place,
+                    format!(
+                        "some items of `{}` have `{key}` and others have not, and kustomize then loses some: give it to all of them, here and in the object ({} line {})",
+                        self.path.join("."),
+                        old.place.file(),
+                        old.place.position().line
+                    ),
+                ));
+            }
+        }
+        Ok(used)
+    }
+
+    /// Kustomize puts the patch's items first, in the patch's order, then the others of the object;
+    /// where several keys count it leaves the object's items in their order behind the new ones.
     fn keyed(&mut self, old: &mut Placed, patch: &Placed, keys: &[&str]) -> Result<(), Misfit> {
         let mut rest = old.items().to_vec();
         let mut merged = Vec::new();
+        let keys = self.keys_in_use(old, patch, keys)?;
         for item in patch.items() {
             if keys.first().is_none_or(|key| item.field(key).is_none()) {
                 return Err(Misfit::new(
@@ -245,18 +280,21 @@ impl Merge<'_> {
                     ),
                 ));
             }
-            let at = rest.iter().position(|other| same_keys(item, other, keys));
-            let old_item = at.map(|at| rest.remove(at));
-            match directive(item)? {
-                Directive::Delete => {}
-                Directive::Replace => merged.push(stripped(item)?),
-                Directive::Merge => match old_item {
-                    Some(mut target) => {
-                        self.mappings(&mut target, item)?;
-                        merged.push(target);
+            let at = rest.iter().position(|other| same_keys(item, other, &keys));
+            match (directive(item)?, at) {
+                (Directive::Delete, Some(at)) => drop(rest.remove(at)),
+                (Directive::Delete, None) => {}
+                (_, None) => merged.push(stripped(item)?),
+                (_, Some(at)) if keys.len() > 1 => {
+                    if let Some(target) = rest.get_mut(at) {
+                        self.mappings(target, item)?;
                     }
-                    None => merged.push(stripped(item)?),
-                },
+                }
+                (_, Some(at)) => {
+                    let mut target = rest.remove(at);
+                    self.mappings(&mut target, item)?;
+                    merged.push(target);
+                }
             }
         }
         merged.extend(rest);
@@ -265,12 +303,8 @@ impl Merge<'_> {
     }
 }
 
-/// The first key decides; of the others (`protocol`) only those that both items have.
 fn same_keys(one: &Placed, other: &Placed, keys: &[&str]) -> bool {
-    keys.iter().enumerate().all(|(index, key)| match (one.field(key), other.field(key)) {
-        (Some(a), Some(b)) => a.to_value() == b.to_value(),
-        _ => index > 0,
-    })
+    keys.iter().all(|key| one.field(key).map(Placed::to_value) == other.field(key).map(Placed::to_value))
 }
 
 fn noun(value: &Placed) -> &'static str {

@@ -1,7 +1,5 @@
 //! Rendering, case by case: files in, objects out.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 mod corpus;
 mod kustomize;
 mod plain;

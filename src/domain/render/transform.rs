@@ -123,7 +123,10 @@ pub(super) fn add_annotations(
     for resource in resources {
         let identity = resource.identity()?;
         let mut fields = vec![Field { path: vec!["metadata", "annotations"], when: When::Always }];
-        if let Some(template) = pod_template(identity.group(), &identity.kind) {
+        if identity.group() == "batch" && identity.kind == "CronJob" {
+            fields.push(below(&["spec", "jobTemplate"], &["metadata", "annotations"], When::Always));
+        }
+        if let Some(template) = labelled_template(&identity) {
             fields.push(below(template, &["metadata", "annotations"], When::Always));
         }
         for field in &fields {
@@ -151,13 +154,18 @@ fn below(template: &[&'static str], rest: &[&'static str], when: When) -> Field 
     Field { path: template.iter().chain(rest).copied().collect(), when }
 }
 
+/// Kustomize leaves the template of a PodTemplate alone.
+fn labelled_template(identity: &Identity) -> Option<&'static [&'static str]> {
+    pod_template(identity.group(), &identity.kind).filter(|_| identity.kind != "PodTemplate")
+}
+
 fn label_fields(identity: &Identity, reach: Reach) -> Vec<Field> {
     let mut fields = vec![Field { path: vec!["metadata", "labels"], when: When::Always }];
     let (group, kind) = (identity.group(), identity.kind.as_str());
     if reach == Reach::Metadata {
         return fields;
     }
-    let template = pod_template(group, kind).filter(|_| kind != "PodTemplate");
+    let template = labelled_template(identity);
     if let Some(template) = template {
         fields.push(below(template, &["metadata", "labels"], When::Always));
     }

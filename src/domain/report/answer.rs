@@ -29,28 +29,12 @@ pub fn answered_comment(body: &str) -> Option<u64> {
     rest.split_once(" -->")?.0.parse().ok()
 }
 
-/// What there is to say: `(command, what it does)`.
-pub fn help(prefix: &str, commands: &[(&str, &str)]) -> String {
-    let mut text =
-        String::from("Comment one of these on a line of its own:\n\n| Command | Does |\n|---|---|\n");
-    for (command, does) in commands {
-        text.push_str(&format!("| {} | {} |\n", code(&format!("{prefix} {command}"), 100), prose(does, 300)));
-    }
-    text.push_str("\nWhoever has write permission in this repository may use them.\n");
-    text
-}
-
 /// For somebody who may not.
 pub fn refusal(command: &str) -> String {
     format!(
         "{} was not carried out: it needs write permission in this repository. Ask somebody who has it to comment it.\n",
         code(command, 200)
     )
-}
-
-/// For something that is no command.
-pub fn unknown_command(written: &str, why: &str, help: &str) -> String {
-    format!("{} is not understood: {}\n\n{help}", code(written, 200), prose(why, 500))
 }
 
 /// The plan of one cluster, at length.
@@ -83,9 +67,10 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_quoted_as_code() {
-        let text = unknown_command("/capstan merge @all <b>", "there is no command `merge`", "Help.");
-        assert_eq!(text, "`/capstan merge @all <b>` is not understood: there is no command `merge`\n\nHelp.");
-        assert!(refusal("/capstan replan").contains("write permission"));
+    fn a_refusal_says_what_is_needed() {
+        assert!(
+            refusal("/capstan replan")
+                .starts_with("`/capstan replan` was not carried out: it needs write permission")
+        );
     }
 }

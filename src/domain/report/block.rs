@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 use super::hex;
 use crate::proposal::{PlanDigest, SourceState};
 
+const HEAD: &str = "<details><summary>Capstan's record</summary>";
 const FENCE: &str = "```capstan-record";
 
 /// Capstan's own key for blocks. Derived from a secret that outlives the database.
@@ -96,8 +97,14 @@ impl Block {
         let json = ascii(&serde_json::to_string(&payload).unwrap_or_default());
         let code = hex(&key.code(json.as_bytes()));
         format!(
-            "\n<details><summary>Capstan's record</summary>\n\nWritten and read by Capstan; an edit here is ignored.\n\n{FENCE}\n{json}\n{code}\n```\n\n</details>\n"
+            "\n{HEAD}\n\nWritten and read by Capstan; an edit here is ignored.\n\n{FENCE}\n{json}\n{code}\n```\n\n</details>\n"
         )
+    }
+
+    /// The body with this block in place of the one it has.
+    pub fn replace_in(&self, body: &str, key: &BlockKey) -> String {
+        let visible = body.rsplit_once(HEAD).map_or(body, |(visible, _)| visible);
+        format!("{}\n{}", visible.trim_end(), self.render(key))
     }
 
     /// Reads the block of a body; `None` where there is none, it was tampered with, or it was made for

@@ -14,7 +14,7 @@ mod commit;
 pub mod markdown;
 mod tables;
 
-pub use answer::{about, answer, answered_comment, help, plan_answer, refusal, unknown_command};
+pub use answer::{about, answer, answered_comment, plan_answer, refusal};
 pub use block::{Block, BlockKey, ClosedBy};
 pub use body::{Proposal, proposal_body, proposal_title, text_digest, visible_text};
 pub use check::{
@@ -25,12 +25,24 @@ pub use commit::commit_message;
 
 use std::fmt::Write as _;
 
+use sha2::{Digest, Sha256};
+
 /// Lowercase hex digits.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
         text
     })
+}
+
+/// Identifies a list of texts: no two different lists are the same.
+pub fn digest(parts: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part.as_bytes());
+    }
+    hex(&hash.finalize())[..24].to_owned()
 }
 
 /// `1 field`, `2 fields`.

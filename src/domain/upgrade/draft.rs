@@ -29,16 +29,28 @@ impl Draft {
         self.edits.entry((object.file, object.document)).or_default().extend(edits);
     }
 
-    /// Takes the edits of an object back, to use them elsewhere.
-    pub(super) fn take_edits(&mut self, base: &Base, object: usize) -> Vec<Edit> {
+    /// Leaves an object as it is after all.
+    pub(super) fn take_edits(&mut self, base: &Base, object: usize) {
         let object = &base.objects[object];
-        self.edits.remove(&(object.file, object.document)).unwrap_or_default()
+        self.edits.remove(&(object.file, object.document));
     }
 
     /// Whether an object is edited.
     pub(super) fn has_edits(&self, base: &Base, object: usize) -> bool {
         let object = &base.objects[object];
         self.edits.contains_key(&(object.file, object.document))
+    }
+
+    /// The edits of an object so far.
+    pub(super) fn edits_of(&self, base: &Base, object: usize) -> &[Edit] {
+        let object = &base.objects[object];
+        self.edits.get(&(object.file, object.document)).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Whether an object goes.
+    pub(super) fn removes(&self, base: &Base, object: usize) -> bool {
+        let object = &base.objects[object];
+        self.removed.contains(&(object.file, object.document))
     }
 
     /// Takes one of the base's objects out.
@@ -57,7 +69,11 @@ impl Draft {
 
     /// The texts. A file that cannot be edited as intended is a finding, and nothing of the upgrade
     /// may be written then.
-    pub(super) fn into_files(mut self, base: &Base, base_folder: &RepoPath) -> (Vec<FileChange>, Vec<Finding>) {
+    pub(super) fn into_files(
+        mut self,
+        base: &Base,
+        base_folder: &RepoPath,
+    ) -> (Vec<FileChange>, Vec<Finding>) {
         let gone: Vec<usize> = (0..base.files.len()).filter(|file| self.empties(base, *file)).collect();
         self.edit_kustomization(base, &gone);
         let mut edits: BTreeMap<usize, Vec<DocumentEdit>> = BTreeMap::new();
@@ -71,7 +87,10 @@ impl Draft {
             edits.entry(file).or_default().push(DocumentEdit::RemoveDocument { document });
         }
         for (file, texts) in self.appended {
-            edits.entry(file).or_default().extend(texts.into_iter().map(|text| DocumentEdit::Append { text }));
+            edits
+                .entry(file)
+                .or_default()
+                .extend(texts.into_iter().map(|text| DocumentEdit::Append { text }));
         }
         let (mut files, mut findings) = (Vec::new(), Vec::new());
         for (file, edits) in edits {
@@ -112,7 +131,9 @@ impl Draft {
     /// Where the base has a kustomization, its `resources` follow the files.
     fn edit_kustomization(&mut self, base: &Base, gone: &[usize]) {
         let Some(file) = base.kustomization else { return };
-        let Some(root) = base.files[file].yaml.documents().first().map(|document| &document.root) else { return };
+        let Some(root) = base.files[file].yaml.documents().first().map(|document| &document.root) else {
+            return;
+        };
         let resources = FieldPath::root().key("resources");
         let list = root.get("resources").and_then(Node::as_sequence);
         let items = list.unwrap_or_default();
@@ -152,7 +173,10 @@ pub(super) fn edit_refused(path: &RepoPath, refused: &EditRefused) -> Finding {
     Finding {
         rule: "edit-refused",
         severity: Severity::Error,
-        message: format!("This file is not edited: {}. Make the change by hand, or rewrite this place plainly.", refused.reason),
+        message: format!(
+            "This file is not edited: {}. Make the change by hand, or rewrite this place plainly.",
+            refused.reason
+        ),
         file: Some(path.clone()),
         line: Some(refused.position.line),
         column: Some(refused.position.column),

@@ -14,7 +14,8 @@ pub(super) fn instance(source: &Source, piece: &Piece, node: &Node) -> String {
 fn from_document(source: &Source, piece: &Piece, node: &Node) -> Option<String> {
     let (file, index) = source.document(piece)?;
     let document = file.documents().get(index)?;
-    let span = document.marker.end.max(document.span.start)..document.span.end;
+    let start = if document.marker.is_empty() { document.span.start } else { document.marker.end };
+    let span = start..document.span.end;
     let own = file.text().get(span)?.trim_start_matches(['\r', '\n', ' ']);
     // A comment behind the marker (`--- # workers`) belongs to it.
     let own = if document.marker.is_empty() || !own.starts_with('#') {

@@ -50,12 +50,15 @@ impl Planned {
         // The merge may have said already what a rule sees in the rendered objects.
         let known = |new: &Finding| {
             upgrade.findings.iter().any(|old| {
-                old.rule == new.rule && old.object == new.object && old.path == new.path && old.file == new.file
+                old.rule == new.rule
+                    && old.object == new.object
+                    && old.path == new.path
+                    && old.file == new.file
             })
         };
         let new: Vec<Finding> = findings.into_iter().filter(|finding| !known(finding)).collect();
         upgrade.findings.extend(new);
-        upgrade.rollouts = rollouts;
+        upgrade.rollouts.extend(rollouts);
         if !upgrade.blocked.is_empty() {
             intended.clear();
         }

@@ -3,21 +3,27 @@
 use super::draft::Draft;
 use super::instance::instance;
 use super::record::record;
+use super::rotation::Rotated;
 use super::{
-    Basis, Change, Conflict, FileChange, OldSource, Planned, Reason, Refusal, Request, Side, Upgrade, giantswarm,
+    Basis, Change, Conflict, FileChange, OldSource, Planned, Reason, Refusal, Request, Side, Upgrade,
+    giantswarm,
 };
+use std::borrow::Cow;
+
 use crate::finding::{Finding, Severity};
 use crate::merge::Source;
 use crate::merge::cluster_objects::Base;
 use crate::merge::decision::{Decision, DecisionKind};
+use crate::merge::matching::Matched;
 use crate::merge::objects::{
     MergeInput, MergedObject, NewObject, ObjectConflict, fields_that_stand, merge_cluster,
 };
+use crate::merge::prepared::set_text;
 use crate::merge::source::read_file;
 use crate::merge::step_group::StepGroup;
-use crate::merge::matching::Matched;
 use crate::object::{FieldPath, ObjectId};
 use crate::settings::{ConflictPolicy, Tombstone};
+use crate::templates::references;
 use crate::yaml::YamlFile;
 
 /// Plans one upgrade.
@@ -57,22 +63,25 @@ pub fn plan(request: &Request<'_>) -> Result<Planned, Refusal> {
         blocked: Vec::new(),
         notes: Vec::new(),
         tombstones: Vec::new(),
+        rotated: Vec::new(),
     };
     plan.say(&merged.merge);
     plan.ahead(&group);
     for object in &merged.merge.merged {
         plan.settle(object, &group);
     }
+    for object in &merged.merge.removed {
+        plan.remove(*object);
+    }
+    // After the removals, so that what only a removed object names counts as named by nothing; before
+    // the additions, whose references follow the new names.
+    plan.rotate();
     for new in &merged.merge.added {
         plan.add(&merged.new, new);
     }
     for conflict in &merged.merge.conflicts {
         plan.object_conflict(&merged.new, conflict);
     }
-    for object in &merged.merge.removed {
-        plan.remove(*object);
-    }
-    plan.rotate(&merged.merge);
     plan.finish(old.map(|source| &source.id), basis)
 }
 
@@ -88,6 +97,7 @@ pub(super) struct Plan<'p> {
     pub(super) blocked: Vec<String>,
     pub(super) notes: Vec<String>,
     pub(super) tombstones: Vec<Tombstone>,
+    pub(super) rotated: Vec<Rotated>,
 }
 
 /// O and how it is known.
@@ -125,11 +135,18 @@ impl Plan<'_> {
             let message = format!(
                 "The release's fragment ({piece}) speaks of no object of this cluster, so it changes nothing here. Put it into a file of the same name as the cluster's, or give it a kind."
             );
-            self.finding("unmatched-fragment", Severity::Warning, message, (file.clone(), *line, 1), None, None);
+            self.finding(
+                "unmatched-fragment",
+                Severity::Warning,
+                message,
+                (file.clone(), *line, 1),
+                None,
+                None,
+            );
         }
         for (name, one, other) in &merge.contradictions {
             self.findings.push(Finding {
-                rule: "contradicting-variable",
+                rule: "variable-contradiction",
                 severity: Severity::Warning,
                 message: format!(
                     "The cluster's objects give ${{{name}}} two values, `{one}` and `{other}`, so it is bound by neither. Say which in `variables:` of the cluster's capstan.yaml."
@@ -165,10 +182,25 @@ impl Plan<'_> {
     }
 
     /// A finding about a byte of one of the base's objects.
-    fn finding_at(&mut self, rule: &'static str, severity: Severity, message: String, object: usize, at: usize, path: &FieldPath) {
+    fn finding_at(
+        &mut self,
+        rule: &'static str,
+        severity: Severity,
+        message: String,
+        object: usize,
+        at: usize,
+        path: &FieldPath,
+    ) {
         let position = self.base.position(object, at);
         let place = (self.base.file_of(object).path.clone(), position.line, position.column);
-        self.finding(rule, severity, message, place, Some(self.base.objects[object].id.clone()), Some(path.clone()));
+        self.finding(
+            rule,
+            severity,
+            message,
+            place,
+            Some(self.base.objects[object].id.clone()),
+            Some(path.clone()),
+        );
     }
 
     /// The cluster is ahead of the release: no Kubernetes version ever goes back.
@@ -176,11 +208,20 @@ impl Plan<'_> {
         for ahead in &group.ahead {
             let id = self.base.objects[ahead.object].id.to_string();
             let (cluster, release) = (&ahead.cluster, &ahead.release);
-            self.blocked.push(format!("{id} runs Kubernetes {cluster}, which is newer than the release's {release}."));
+            self.blocked.push(format!(
+                "{id} runs Kubernetes {cluster}, which is newer than the release's {release}."
+            ));
             let message = format!(
                 "{id} is at Kubernetes {cluster}, the release at {release}. Kubernetes cannot go back: choose a release of {cluster} or newer."
             );
-            self.finding_at("kubernetes-downgrade", Severity::Error, message, ahead.object, ahead.at, &ahead.path);
+            self.finding_at(
+                "kubernetes-downgrade",
+                Severity::Error,
+                message,
+                ahead.object,
+                ahead.at,
+                &ahead.path,
+            );
         }
     }
 
@@ -192,12 +233,21 @@ impl Plan<'_> {
                 "The items of this list are told apart by {}, which one of them lacks or two share, so the list counts as one value.",
                 unkeyed.fields.join(" and "),
             );
-            self.finding_at("list-without-key", Severity::Warning, message, merged.object, unkeyed.at, &unkeyed.path);
+            self.finding_at(
+                "list-without-key",
+                Severity::Warning,
+                message,
+                merged.object,
+                unkeyed.at,
+                &unkeyed.path,
+            );
         }
         for decision in &merged.decisions {
             let in_group = group.holds(id, decision);
             let policy = self.request.settings.conflicts;
-            let is_ahead = || group.ahead.iter().any(|ahead| ahead.object == merged.object && ahead.path == decision.path);
+            let is_ahead = || {
+                group.ahead.iter().any(|ahead| ahead.object == merged.object && ahead.path == decision.path)
+            };
             match decision.kind {
                 DecisionKind::Take => self.take(merged, decision),
                 DecisionKind::Held => {
@@ -223,7 +273,8 @@ impl Plan<'_> {
                     }
                     ConflictPolicy::Block => {
                         self.conflict(merged, decision, Side::Cluster, true);
-                        self.blocked.push(format!("{id} {}: the cluster and the release changed it.", decision.path));
+                        self.blocked
+                            .push(format!("{id} {}: the cluster and the release changed it.", decision.path));
                     }
                     _ if in_group => {
                         self.conflict(merged, decision, Side::Cluster, true);
@@ -240,7 +291,7 @@ impl Plan<'_> {
     /// The release's value goes in.
     fn take(&mut self, merged: &MergedObject, decision: &Decision) {
         let object = merged.object;
-        if let Some((_, variable)) = merged.unbound.iter().find(|(path, _)| *path == decision.path) {
+        if let Some(variable) = &decision.unbound {
             let at = decision.at.unwrap_or(self.base.node(object).span.start);
             self.unbound(variable, object, at, &decision.path);
         }
@@ -280,7 +331,10 @@ impl Plan<'_> {
     /// A field of the step group stays while others move.
     fn split(&mut self, merged: &MergedObject, decision: &Decision, holder: &str) {
         let id = self.base.objects[merged.object].id.to_string();
-        self.blocked.push(format!("{id} {} is held by {holder}, and versions and images move together.", decision.path));
+        self.blocked.push(format!(
+            "{id} {} is held by {holder}, and versions and images move together.",
+            decision.path
+        ));
         let message = format!(
             "{} of {id} is held by {holder}, while the release moves Kubernetes versions and images, which move together or not at all. Take the release's value, or hold back the whole upgrade.",
             decision.path
@@ -294,7 +348,8 @@ impl Plan<'_> {
         let piece = matched.pieces[new.piece];
         let Ok(file) = self.file_of_new(&piece.file) else { return };
         if let Some(variable) = &new.unbound {
-            self.blocked.push(format!("Nothing says what ${{{variable}}} of the release is in this cluster."));
+            self.blocked
+                .push(format!("Nothing says what ${{{variable}}} of the release is in this cluster."));
             let place = (piece.place.0.clone(), piece.place.1, 1);
             self.finding(
                 "unbound-variable",
@@ -305,16 +360,24 @@ impl Plan<'_> {
                 Some(FieldPath::root()),
             );
         }
+        let mut node = Cow::Borrowed(&new.node);
+        for reference in references(&new.id.group, &new.id.kind, &new.node) {
+            let follows =
+                |rotated: &&Rotated| rotated.kind == reference.kind && rotated.old == reference.name;
+            if let Some(rotated) = self.rotated.iter().find(follows) {
+                set_text(node.to_mut(), reference.path.steps(), &rotated.new);
+            }
+        }
         self.changes.push(Change {
             object: new.id.clone(),
             file,
             line: None,
             path: FieldPath::root(),
             old: None,
-            new: Some(new.node.value()),
+            new: Some(node.value()),
             reason: Reason::Object,
         });
-        let text = instance(self.request.new, piece, &new.node);
+        let text = instance(self.request.new, piece, &node);
         self.draft.add_document(self.base, &piece.file, text);
     }
 
@@ -360,8 +423,23 @@ impl Plan<'_> {
         }
     }
 
-    pub(super) fn finish(self, from: Option<&crate::release::ReleaseId>, basis: Basis) -> Result<Planned, Refusal> {
-        let Self { request, base, draft, changes, conflicts, mut findings, mut blocked, notes, tombstones, .. } = self;
+    pub(super) fn finish(
+        self,
+        from: Option<&crate::release::ReleaseId>,
+        basis: Basis,
+    ) -> Result<Planned, Refusal> {
+        let Self {
+            request,
+            base,
+            draft,
+            changes,
+            conflicts,
+            mut findings,
+            mut blocked,
+            notes,
+            tombstones,
+            ..
+        } = self;
         let cluster = request.cluster;
         let (mut intended, refused) = draft.into_files(base, &cluster.base_folder);
         findings.extend(refused);

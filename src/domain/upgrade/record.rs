@@ -88,7 +88,8 @@ fn record_node(new: &Source, tombstones: &[Tombstone]) -> Node {
 
 fn tombstone_edits(root: &Node, tombstones: &[Tombstone]) -> Vec<Edit> {
     let list = FieldPath::root().key("delete");
-    let text = |item: &Node, key: &str| item.get(key).and_then(Node::as_scalar).map(|scalar| scalar.text.clone());
+    let text =
+        |item: &Node, key: &str| item.get(key).and_then(Node::as_scalar).map(|scalar| scalar.text.clone());
     match root.get("delete").filter(|node| !node.is_null()) {
         Some(node) => {
             let Some(items) = node.as_sequence() else { return Vec::new() };
@@ -103,14 +104,20 @@ fn tombstone_edits(root: &Node, tombstones: &[Tombstone]) -> Vec<Edit> {
                 let node = Node::sequence(new.map(tombstone));
                 return vec![Edit::Set { path: list, node }];
             }
-            new.map(|id| Edit::InsertItem { list: list.clone(), index: items.len(), node: tombstone(id) }).collect()
+            new.map(|id| Edit::InsertItem { list: list.clone(), index: items.len(), node: tombstone(id) })
+                .collect()
         }
         None if tombstones.is_empty() => Vec::new(),
         None => {
             let node = Node::sequence(tombstones.iter().map(tombstone));
             match root.entry("delete") {
                 Some(_) => vec![Edit::Set { path: list, node }],
-                None => vec![Edit::Insert { parent: FieldPath::root(), key: "delete".to_owned(), node, after: None }],
+                None => vec![Edit::Insert {
+                    parent: FieldPath::root(),
+                    key: "delete".to_owned(),
+                    node,
+                    after: None,
+                }],
             }
         }
     }
@@ -118,7 +125,9 @@ fn tombstone_edits(root: &Node, tombstones: &[Tombstone]) -> Vec<Edit> {
 
 /// `{kind, name}`, with group and namespace where they are needed.
 fn tombstone(stone: &Tombstone) -> Node {
-    let part = |key: &'static str, text: &Option<String>| text.as_ref().map(|text| (key, Node::string(text.as_str())));
+    let part = |key: &'static str, text: &Option<String>| {
+        text.as_ref().map(|text| (key, Node::string(text.as_str())))
+    };
     let required = |key: &'static str, text: &str| Some((key, Node::string(text)));
     let entries = [
         part("group", &stone.group),

@@ -25,7 +25,9 @@ fn removal(id: &ObjectId, node: &Node) -> Removal {
         return Removal::Forbidden;
     }
     let prunable = match (id.group.as_str(), id.kind.as_str()) {
-        ("cluster.x-k8s.io", "MachineHealthCheck") | ("addons.cluster.x-k8s.io", "ClusterResourceSet") => true,
+        ("cluster.x-k8s.io", "MachineHealthCheck") | ("addons.cluster.x-k8s.io", "ClusterResourceSet") => {
+            true
+        }
         ("", "ConfigMap") | (_, "KubeadmConfig") => true,
         (_, kind) => matches!(treatment(kind), Some(Treatment::Rotate)) || kind.ends_with("Template"),
     };
@@ -38,9 +40,12 @@ fn is_lifeline(id: &ObjectId, node: &Node) -> bool {
     match (id.group.as_str(), id.kind.as_str()) {
         ("cluster.x-k8s.io", "Cluster") => true,
         ("controlplane.cluster.x-k8s.io", kind) => !kind.ends_with("Template"),
-        ("application.giantswarm.io", "App") => deploys_cluster(node.get("spec").and_then(|spec| text(spec, "name"))),
+        ("application.giantswarm.io", "App") => {
+            deploys_cluster(node.get("spec").and_then(|spec| text(spec, "name")))
+        }
         ("helm.toolkit.fluxcd.io", "HelmRelease") => {
-            let spec = node.get("spec").and_then(|spec| spec.get("chart")).and_then(|chart| chart.get("spec"));
+            let spec =
+                node.get("spec").and_then(|spec| spec.get("chart")).and_then(|chart| chart.get("spec"));
             deploys_cluster(spec.and_then(|spec| text(spec, "chart")))
         }
         _ => false,

@@ -46,6 +46,20 @@ spec: {{version: {version}}}
     assert_eq!(upgraded(&[("base/a.yaml", &new)], &[("base/a.yaml", &old)]).len(), 3, "each goes back");
 }
 
+#[test]
+fn an_upgrade_speaks_of_the_lines_before_it_and_a_revision_of_those_it_brings() {
+    let (old, new) = (LAGGING.replace("v1.30.2", "v1.28.0"), format!("# new\n{LAGGING}"));
+    let place = |occasion| {
+        let found = judged(&[("base/a.yaml", &old)], &[("base/a.yaml", &new)], occasion, AppliedBy::Others);
+        lines(&found).remove(0)
+    };
+    let expected = |line| {
+        format!("kubernetes-minor-skip Error c/base/a.yaml:{line}:117 KubeadmControlPlane a /spec/version")
+    };
+    assert_eq!(place(Occasion::Upgrade), expected(1));
+    assert_eq!(place(Occasion::Revision), expected(2));
+}
+
 const LAGGING: &str = "\
 {apiVersion: controlplane.cluster.x-k8s.io/v1beta1, kind: KubeadmControlPlane, metadata: {name: a}, spec: {version: v1.30.2}}
 ---

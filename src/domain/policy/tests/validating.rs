@@ -94,3 +94,50 @@ fn a_tombstone_of_something_rendered_is_a_contradiction() {
         ["rendered-tombstone Error gauss/peu01/capstan.yaml Cluster org/peu01 -"]
     );
 }
+
+#[test]
+fn every_rule_that_the_code_names_is_in_the_catalogue() {
+    fn sources(folder: &std::path::Path, found: &mut Vec<std::path::PathBuf>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() && !path.ends_with("target") {
+                sources(&path, found);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                found.push(path);
+            }
+        }
+    }
+    let mut files = Vec::new();
+    sources(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(".."), &mut files);
+    let mut unknown = Vec::new();
+    for file in files {
+        let text = std::fs::read_to_string(&file).unwrap();
+        for found in text.split("rule: \"").skip(1) {
+            let id = found.split('"').next().unwrap();
+            if crate::policy::rule(id).is_none() {
+                unknown.push(format!("{}: {id}", file.display()));
+            }
+        }
+    }
+    assert_eq!(unknown, [""; 0]);
+}
+
+#[test]
+fn the_whole_corpus_is_judged_without_a_panic() {
+    let root = crate::render::testing::shared_data();
+    if !root.is_dir() {
+        println!("SKIPPED: {} does not exist", root.display());
+        return;
+    }
+    let tree = Files::from_folder(&root);
+    let settings = RepositorySettings::default();
+    let layout = discover(&tree, &settings);
+    let now = Snapshot { tree: &tree, layout: &layout };
+    let mut counts = std::collections::BTreeMap::<&str, usize>::new();
+    for finding in validate(now, Some(now), &settings, Scope::Everything) {
+        assert!(!finding.message.is_empty() && finding.file.is_some(), "{finding:?}");
+        *counts.entry(finding.rule).or_default() += 1;
+    }
+    println!("{} releases, {} clusters: {counts:?}", layout.releases.len(), layout.clusters.len());
+    assert!(layout.releases.len() > 200);
+}

@@ -281,3 +281,17 @@ fn kustomizations_that_include_one_another_are_refused() {
         "c/base/kustomization.yaml:1:1: kustomizations include one another, c/base -> c/other -> c/base: break the circle"
     );
 }
+
+#[test]
+fn without_one_in_the_overlay_the_kustomization_of_the_cluster_counts() {
+    let files = [
+        ("c/base/md.yaml", DEPLOYMENT),
+        (
+            "c/kustomization.yaml",
+            "resources: [base/md.yaml]\npatches:\n- target: {kind: MachineDeployment}\n  patch: '[{op: replace, path: /spec/replicas, value: 6}]'\n",
+        ),
+    ];
+    let rendered = rendered(&files);
+    assert_eq!(rendered.objects[0].value["spec"]["replicas"], 6);
+    assert_eq!(rendered.base_objects()[0].value["spec"]["replicas"], 2);
+}

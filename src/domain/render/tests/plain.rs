@@ -1,10 +1,11 @@
 //! Folders without a kustomization.
 
-use super::{DEPLOYMENT, expect, lost, refusal, rendered};
+use super::{DEPLOYMENT, expect, folders, lost, refusal, rendered};
 use crate::object::FieldPath;
 use crate::render::testing::Files;
-use crate::render::{Folders, render};
+use crate::render::{Edited, Folders, ParsedFiles, diff, render, render_with};
 use crate::tree::RepoPath;
+use crate::upgrade::FileChange;
 
 #[test]
 fn every_document_of_every_file_counts_and_lists_are_taken_apart() {
@@ -154,7 +155,7 @@ spec:
       - name: web
         args: [--new]
         env: [{name: B, value: '3'}, {name: C, value: '4'}, {name: A, $patch: delete}]
-        ports: [{containerPort: 80, protocol: TCP}, {containerPort: 443}]
+        ports: [{containerPort: 443}, {containerPort: 80, hostPort: 8080}]
       - {name: old, $patch: delete}
       tolerations: [{key: b}]
 ---
@@ -178,7 +179,7 @@ spec:
         image: web:1
         args: [--new]
         env: [{name: B, value: '3'}, {name: C, value: '4'}]
-        ports: [{containerPort: 80, name: http, protocol: TCP}, {containerPort: 443}]
+        ports: [{containerPort: 443}, {containerPort: 80, name: http, hostPort: 8080}]
       tolerations: [{key: b}]
 ---
 apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
@@ -186,6 +187,46 @@ kind: AWSMachineTemplate
 metadata: {name: t, finalizers: [b.io/y]}
 spec: {template: {spec: {additionalSecurityGroups: [{id: three}], containers: [{name: b, image: x}]}}}
 ",
+    );
+}
+
+#[test]
+fn what_kustomize_loses_or_leaves_standing_is_told_and_not_imitated() {
+    let base = "\
+apiVersion: v1
+kind: Service
+metadata: {name: s}
+spec: {ports: [{port: 80, name: http}, {port: 443, protocol: TCP, name: https}]}
+---
+apiVersion: x.io/v1
+kind: Foo
+metadata: {name: f}
+spec: {list: [{name: a}]}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {a: b}}
+";
+    let overlay = "\
+apiVersion: v1
+kind: Service
+metadata: {name: s}
+spec: {ports: [{port: 443, name: tls}]}
+---
+apiVersion: x.io/v1
+kind: Foo
+metadata: {name: f}
+spec: {list: [{name: a, $patch: delete}]}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, $patch: replace, data: {z: b}}
+";
+    let rendered = rendered(&[("c/base/a.yaml", base), ("c/overlay/a.yaml", overlay)]);
+    expect(&rendered, base);
+    assert_eq!(
+        lost(&rendered),
+        [
+            "c/overlay/a.yaml:4:15: it does not fit Service s: some items of `spec.ports` have `protocol` and others have not, and kustomize then loses some: give it to all of them, here and in the object (c/base/a.yaml line 4)",
+            "c/overlay/a.yaml:9:15: it does not fit Foo f: `$patch` has no meaning here in `spec.list`: a list without merge key is replaced whole, write it out",
+            "c/overlay/a.yaml:11:1: it does not fit ConfigMap c: kustomize does not replace whole objects (`$patch: replace`): delete the object and add another",
+        ]
     );
 }
 
@@ -268,4 +309,53 @@ fn what_cannot_be_rendered_is_named_with_file_line_and_column() {
         "{}",
         refusal(&[("c/base/a.yaml", "a: [\n")])
     );
+}
+
+#[test]
+fn a_tree_before_and_after_shares_what_did_not_change() {
+    let before = Files::new(&[("c/base/md.yaml", DEPLOYMENT), ("c/overlay/x.yaml", "")]);
+    let change = FileChange {
+        path: RepoPath::parse("c/base/md.yaml").unwrap(),
+        before: None,
+        after: Some(DEPLOYMENT.replace("replicas: 2", "replicas: 3")),
+    };
+    let after = Edited::new(&before, &[change]);
+    let (folders, parsed) = (folders("c"), ParsedFiles::default());
+    let old = render_with(&before, &folders, &parsed).unwrap();
+    let new = render_with(&after, &folders, &parsed).unwrap();
+    let differences: Vec<String> = diff(&old.objects, &new.objects)
+        .iter()
+        .map(|found| format!("{} {} {:?} {:?}", found.object, found.path, found.old, found.new))
+        .collect();
+    assert_eq!(differences, ["MachineDeployment org/md-0 /spec/replicas Some(Number(2)) Some(Number(3))"]);
+}
+
+#[test]
+fn differences_compare_lists_by_key_and_null_with_absent() {
+    let base =
+        |spec: &str| format!("{{apiVersion: x.io/v1, kind: Foo, metadata: {{name: f}}, spec: {spec}}}\n");
+    let objects = |spec: &str| rendered(&[("c/base/a.yaml", &base(spec))]).objects;
+    let cases = [
+        ("{a: null, b: 1}", "{b: 1}", vec![]),
+        (
+            "{l: [{name: a, v: 1}, {name: b, v: 1}]}",
+            "{l: [{name: b, v: 2}, {name: a, v: 1}]}",
+            vec!["/spec/l/1/v"],
+        ),
+        ("{l: [{name: a}]}", "{l: [{name: c}, {name: a}]}", vec!["/spec/l/-"]),
+        ("{l: [{name: a}, {name: b}]}", "{l: [{name: b}]}", vec!["/spec/l/0"]),
+        (
+            "{t: [{key: k, effect: NoExecute, v: 1}, {key: k, effect: NoSchedule}]}",
+            "{t: [{key: k, effect: NoSchedule}, {key: k, effect: NoExecute, v: 2}]}",
+            vec!["/spec/t/0/v"],
+        ),
+        ("{l: [1, 2]}", "{l: [1, 3]}", vec!["/spec/l/1"]),
+        ("{l: [1, 2]}", "{l: [1, 2, 3]}", vec!["/spec/l"]),
+        ("{l: [1]}", "{l: {a: 1}}", vec!["/spec/l"]),
+    ];
+    for (old, new, expected) in cases {
+        let found: Vec<String> =
+            diff(&objects(old), &objects(new)).iter().map(|found| found.path.to_string()).collect();
+        assert_eq!(found, expected, "{old} -> {new}");
+    }
 }

@@ -1,0 +1,38 @@
+# Every command of the project. `make help` lists them.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench prepare-build prepare-test conformance-descriptions
+
+CARGO ?= cargo
+
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: prepare-build ## the whole bot on an embedded forge with sample data, and a page to look at it
+	$(CARGO) run --quiet --locked -- demo
+
+test: prepare-test conformance-descriptions ## everything that CI runs: format, lints, docs, audit, all tests
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
+	$(CARGO) check --locked --no-default-features --bins
+	$(CARGO) test --workspace --locked
+
+check: ## the quick inner loop: format, lints, unit tests
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(CARGO) test --workspace --locked --lib
+
+bench: prepare-build ## figures, measured side by side and printed as tables
+	$(CARGO) bench --locked --benches
+
+# What the build and the tests need from the system; installs it where it may.
+prepare-build:
+	@tests/prepare build
+prepare-test:
+	@tests/prepare test
+
+# GitHub's own descriptions of its APIs, against which the tests check every exchange.
+conformance-descriptions:
+	@tests/fetch-openapi

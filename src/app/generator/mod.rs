@@ -1,0 +1,264 @@
+//! One facade over the domain's planner: a snapshot in, upgrades out. The command line and the bot
+//! both call it, so that what a person sees offline is what the bot proposes.
+//!
+//! *Expected flow*: [`Fleet::open`] reads the settings and finds releases and clusters;
+//! [`Fleet::missing_trees`] names the old releases that lie outside the snapshot, and whoever can find
+//! them gives them with [`Fleet::provide_tree`]; then [`Fleet::plan`], as often as wanted and from any
+//! thread. *Guarantee*: the same snapshot, trees and day give the same plans.
+//!
+//! Deliberately absent: I/O (everything comes through [`Tree`]), clocks (the day is passed in), and
+//! every decision that the domain can take.
+
+mod judge;
+mod plan;
+mod plan_all;
+mod sources;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, OnceLock};
+
+use capstan_domain::cluster::{Cluster, ClusterError, ClusterId};
+use capstan_domain::finding::Severity;
+use capstan_domain::layout::{self, ClusterFolder, Layout};
+use capstan_domain::release::Catalogue;
+use capstan_domain::render::{self, Folders, RenderError, Rendered};
+use capstan_domain::settings::{
+    ClaimedTwice, EffectiveSettings, REPOSITORY_FILE, RepositorySettings, RuleIds, SettingsError,
+};
+use capstan_domain::tree::{RepoPath, Tree, TreeId};
+use capstan_domain::upgrade::{MergeSettings, Refusal, Upgrade};
+use jiff::civil::Date;
+
+pub use plan::{Planned, Summary};
+
+use sources::Sources;
+
+/// A repository at one commit, ready to plan.
+pub struct Fleet {
+    tree: Arc<dyn Tree>,
+    settings: RepositorySettings,
+    has_settings_file: bool,
+    layout: Layout,
+    catalogue: Catalogue,
+    /// Content of old releases that the snapshot itself does not hold.
+    provided: BTreeMap<TreeId, Arc<dyn Tree>>,
+    sources: Sources,
+    merge_settings: MergeSettings,
+    /// Which clusters use which ClusterClass; read when first asked for.
+    class_users: OnceLock<BTreeMap<String, Vec<ClusterId>>>,
+    today: Date,
+}
+
+/// Why one cluster cannot be planned or rendered; the others can.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}{message}", place(file.as_ref(), *line, *column))]
+pub struct Refused {
+    /// What was found and what to do.
+    pub message: String,
+    /// The file.
+    pub file: Option<RepoPath>,
+    /// Line, from 1.
+    pub line: Option<u32>,
+    /// Column, from 1.
+    pub column: Option<u32>,
+}
+
+fn place(file: Option<&RepoPath>, line: Option<u32>, column: Option<u32>) -> String {
+    let Some(file) = file else { return String::new() };
+    let number = |number: Option<u32>| number.map(|number| format!(":{number}")).unwrap_or_default();
+    format!("{file}{}{}: ", number(line), number(column))
+}
+
+impl Fleet {
+    /// Reads the settings of a snapshot and finds its releases and clusters. `today` (UTC) is what
+    /// holds are judged against.
+    ///
+    /// # Errors
+    /// A `.capstan.yaml` that cannot be read or is wrong: nothing is planned under settings that
+    /// nobody meant.
+    pub fn open(tree: Arc<dyn Tree>, today: Date) -> Result<Self, SettingsError> {
+        let (settings, has_settings_file) = read_settings(tree.as_ref())?;
+        Ok(Self::with_settings(tree, settings, has_settings_file, today))
+    }
+
+    /// The same under settings from elsewhere: those of the base branch, never of the pull request.
+    pub fn with_settings(
+        tree: Arc<dyn Tree>,
+        settings: RepositorySettings,
+        has_settings_file: bool,
+        today: Date,
+    ) -> Self {
+        let layout = layout::discover(tree.as_ref(), &settings);
+        let catalogue = Catalogue::read(tree.as_ref(), &layout);
+        let merge_settings = merge_settings(&settings);
+        Self {
+            tree,
+            settings,
+            has_settings_file,
+            layout,
+            catalogue,
+            provided: BTreeMap::new(),
+            sources: Sources::default(),
+            merge_settings,
+            class_users: OnceLock::new(),
+            today,
+        }
+    }
+
+    /// The snapshot.
+    pub fn tree(&self) -> &Arc<dyn Tree> {
+        &self.tree
+    }
+
+    /// The settings in force.
+    pub fn settings(&self) -> &RepositorySettings {
+        &self.settings
+    }
+
+    /// Whether `.capstan.yaml` exists: without it `serve` writes nothing.
+    pub const fn has_settings_file(&self) -> bool {
+        self.has_settings_file
+    }
+
+    /// Which folders are releases and clusters, and what looks wrong.
+    pub const fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The releases that could be read, and those that could not.
+    pub const fn catalogue(&self) -> &Catalogue {
+        &self.catalogue
+    }
+
+    /// Ids of all clusters, ordered.
+    pub fn clusters(&self) -> impl Iterator<Item = &ClusterId> {
+        self.layout.clusters.iter().map(|folder| &folder.id)
+    }
+
+    /// Trees that these clusters record as their old release and that no release folder of the snapshot
+    /// has now. Clusters that cannot be read are passed over: planning them says why.
+    pub fn missing_trees<'a>(&self, clusters: impl IntoIterator<Item = &'a ClusterId>) -> BTreeSet<TreeId> {
+        clusters
+            .into_iter()
+            .filter_map(|id| plan::recorded_tree(self.tree.as_ref(), self.layout.cluster(id.as_str())?))
+            .filter(|tree| self.catalogue.find_tree(tree).is_none() && !self.provided.contains_key(tree))
+            .collect()
+    }
+
+    /// Gives the content of one of [`Self::missing_trees`]; its paths start at the release's folder.
+    pub fn provide_tree(&mut self, id: TreeId, tree: Arc<dyn Tree>) {
+        self.provided.insert(id, tree);
+    }
+
+    /// A cluster's files, settings and current release.
+    ///
+    /// # Errors
+    /// A file of it that cannot be read.
+    pub fn read_cluster(&self, id: &ClusterId) -> Result<Cluster, Refused> {
+        Ok(Cluster::read(self.tree.as_ref(), self.folder(id)?)?)
+    }
+
+    /// What the settings say of a cluster.
+    ///
+    /// # Errors
+    /// Two management clusters claim it.
+    pub fn effective(&self, cluster: &Cluster) -> Result<EffectiveSettings, Refused> {
+        let settings = &self.settings;
+        Ok(settings.for_cluster(&cluster.id, cluster.settings.as_ref(), cluster.overlay_settings.as_ref())?)
+    }
+
+    /// A cluster's objects, base and overlay together.
+    ///
+    /// # Errors
+    /// What cannot be rendered, with its place.
+    pub fn render(&self, id: &ClusterId) -> Result<Rendered, Refused> {
+        Ok(render::render(self.tree.as_ref(), &folders(self.folder(id)?))?)
+    }
+
+    fn folder(&self, id: &ClusterId) -> Result<&ClusterFolder, Refused> {
+        self.layout.cluster(id.as_str()).ok_or_else(|| Refused {
+            message: format!("there is no cluster `{id}`"),
+            file: None,
+            line: None,
+            column: None,
+        })
+    }
+}
+
+/// Whether an upgrade has findings of severity error, or conflicts that block (exit code 3).
+pub fn errors_stand(upgrade: &Upgrade) -> bool {
+    !upgrade.blocked.is_empty()
+        || upgrade.findings.iter().any(|finding| finding.severity == Severity::Error)
+        || upgrade.conflicts.iter().any(|conflict| conflict.blocks)
+}
+
+/// Where a cluster's files lie, as rendering wants to know it.
+pub fn folders(folder: &ClusterFolder) -> Folders {
+    Folders {
+        cluster: folder.id.folder().clone(),
+        base: folder.base.clone(),
+        overlay: folder.overlay.clone(),
+    }
+}
+
+fn read_settings(tree: &dyn Tree) -> Result<(RepositorySettings, bool), SettingsError> {
+    let failed = |file: RepoPath, message: String| SettingsError { file, line: None, column: None, message };
+    let path =
+        RepoPath::parse(REPOSITORY_FILE).map_err(|error| failed(RepoPath::root(), error.to_string()))?;
+    let Some(entry) = tree.entry(&path) else {
+        return Ok((RepositorySettings::default(), false));
+    };
+    let bytes = tree.read(entry).map_err(|error| failed(path.clone(), error.reason))?;
+    let text = std::str::from_utf8(&bytes)
+        .map_err(|error| failed(path.clone(), format!("is not UTF-8 ({error})")))?;
+    Ok((RepositorySettings::read(&path, text, &RuleIds::of_catalogue())?, true))
+}
+
+/// The part of the settings that the merge wants, in its words.
+fn merge_settings(settings: &RepositorySettings) -> MergeSettings {
+    MergeSettings { conflicts: settings.upgrade.conflicts, owners: settings.upgrade.fields.clone() }
+}
+
+impl From<RenderError> for Refused {
+    fn from(error: RenderError) -> Self {
+        Self {
+            message: error.to_string(),
+            file: Some(error.file().clone()),
+            line: error.line(),
+            column: error.column(),
+        }
+    }
+}
+
+impl From<ClusterError> for Refused {
+    fn from(error: ClusterError) -> Self {
+        Self {
+            message: error.message().to_owned(),
+            file: Some(error.file().clone()),
+            line: error.line(),
+            column: error.column(),
+        }
+    }
+}
+
+impl From<ClaimedTwice> for Refused {
+    fn from(error: ClaimedTwice) -> Self {
+        Self {
+            message: error.to_string(),
+            file: RepoPath::parse(REPOSITORY_FILE).ok(),
+            line: None,
+            column: None,
+        }
+    }
+}
+
+impl From<Refusal> for Refused {
+    fn from(error: Refusal) -> Self {
+        Self {
+            message: error.message,
+            file: Some(error.file),
+            line: Some(error.line),
+            column: Some(error.column),
+        }
+    }
+}

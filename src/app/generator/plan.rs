@@ -1,0 +1,268 @@
+//! One cluster's plan: facts from the snapshot, the domain's decisions, the judgement of the result.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use capstan_domain::cluster::{Cluster, ClusterId, ReleaseName};
+use capstan_domain::layout::ClusterFolder;
+use capstan_domain::merge::Source;
+use capstan_domain::path::{self, NoSuchRelease, Offer, Outcome, Standing, Step};
+use capstan_domain::release::{Release, ReleaseId};
+use capstan_domain::settings::{ClusterSettings, EffectiveSettings, WhenReleaseUnknown};
+use capstan_domain::tree::{Tree, TreeId};
+use capstan_domain::upgrade::{self, AppliedBy, Basis, OldSource, Request, Upgrade};
+
+use super::{Fleet, Refused, sources};
+
+/// A plan, or why there is none.
+pub type Planned = Result<Upgrade, Refused>;
+
+/// Where a cluster stands, for tables.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Summary {
+    /// Its release; `None` = unknown.
+    pub current: Option<ReleaseId>,
+    /// The release that it is offered next.
+    pub offered: Option<ReleaseId>,
+    /// Why nothing is offered, and what else a person should know.
+    pub notes: Vec<String>,
+}
+
+/// The tree that a cluster records as its old release, where its settings can be read.
+pub(super) fn recorded_tree(tree: &dyn Tree, folder: &ClusterFolder) -> Option<TreeId> {
+    let entry = folder.settings.as_ref()?;
+    let bytes = tree.read(entry).ok()?;
+    let settings = ClusterSettings::read(&entry.path, std::str::from_utf8(&bytes).ok()?).ok()?;
+    settings.release_tree
+}
+
+impl Fleet {
+    /// Where a cluster stands and what it is offered.
+    ///
+    /// # Errors
+    /// A file of it that cannot be read.
+    pub fn summary(&self, id: &ClusterId) -> Result<Summary, Refused> {
+        let cluster = self.read_cluster(id)?;
+        let (_, offer) = self.offer(&cluster, &self.effective(&cluster)?, None)?;
+        let mut notes: Vec<String> = reason(&offer).into_iter().collect();
+        notes.extend(offer.notes.iter().cloned());
+        Ok(Summary { offered: offer.step().map(|step| step.to.clone()), current: offer.from, notes })
+    }
+
+    /// Plans one cluster: for the release that it is offered, or for the one asked for by name.
+    ///
+    /// # Errors
+    /// A file that cannot be read, a cluster that cannot be rendered, a release that does not exist.
+    /// An upgrade that must not go ahead is no error: it says so in
+    /// [`Upgrade::blocked`](capstan_domain::upgrade::Upgrade).
+    pub fn plan(&self, id: &ClusterId, asked: Option<&ReleaseName>) -> Planned {
+        let cluster = self.read_cluster(id)?;
+        let effective = self.effective(&cluster)?;
+        let (standing, offer) = self.offer(&cluster, &effective, asked)?;
+        match &offer.outcome {
+            Outcome::Nothing(_) => Ok(nothing(&cluster, &offer)),
+            Outcome::Step(step) => self.plan_step(&cluster, &effective, &standing, &offer, step),
+        }
+    }
+
+    /// Whether a release that somebody named exists for a cluster.
+    ///
+    /// # Errors
+    /// It does not (the outer error is a cluster that cannot be read).
+    pub fn has_release(
+        &self,
+        id: &ClusterId,
+        asked: &ReleaseName,
+    ) -> Result<Result<(), NoSuchRelease>, Refused> {
+        let cluster = self.read_cluster(id)?;
+        let effective = self.effective(&cluster)?;
+        let standing = Standing::of(&cluster, &effective, &self.catalogue);
+        Ok(path::offer(&standing, &effective, &self.catalogue, Some(asked), self.today).map(drop))
+    }
+
+    fn offer(
+        &self,
+        cluster: &Cluster,
+        effective: &EffectiveSettings,
+        asked: Option<&ReleaseName>,
+    ) -> Result<(Standing, Offer), Refused> {
+        let standing = Standing::of(cluster, effective, &self.catalogue);
+        let offer = path::offer(&standing, effective, &self.catalogue, asked, self.today)?;
+        Ok((standing, offer))
+    }
+
+    fn plan_step(
+        &self,
+        cluster: &Cluster,
+        effective: &EffectiveSettings,
+        standing: &Standing,
+        offer: &Offer,
+        step: &Step,
+    ) -> Planned {
+        let release = self.catalogue.find(&step.to).ok_or_else(|| Refused {
+            message: format!("the release {} cannot be read", step.to),
+            file: None,
+            line: None,
+            column: None,
+        })?;
+        let old = self.old_content(standing);
+        let unknown = self.settings.upgrade.when_release_unknown;
+        if old.is_none() && unknown == WhenReleaseUnknown::Block {
+            return Ok(Upgrade {
+                to: Some(step.to.clone()),
+                to_tree: step.tree.clone(),
+                blocked: vec![
+                    "The cluster's release is unknown and `upgrade.whenReleaseUnknown` is `block`: record \
+                     `release` in its capstan.yaml."
+                        .to_owned(),
+                ],
+                ..nothing(cluster, offer)
+            });
+        }
+        let candidates = match (&old, unknown) {
+            (None, WhenReleaseUnknown::Infer) => self.candidates(&release.provider.clone()),
+            _ => Vec::new(),
+        };
+        let old = old.as_deref().map(unwrap).transpose()?;
+        let candidates: Vec<&Source> =
+            candidates.iter().filter_map(|source| source.as_ref().as_ref().ok()).collect();
+        let new = self.sources.of_release(self.tree.as_ref(), release);
+        let facts = self.cluster_facts(cluster, effective, offer.from.clone())?;
+        let request = Request {
+            cluster: &facts,
+            old: match old {
+                Some(old) => OldSource::Known(old),
+                None if unknown == WhenReleaseUnknown::Infer => OldSource::Infer(&candidates),
+                None => OldSource::Unknown,
+            },
+            new: unwrap(&new)?,
+            settings: &self.merge_settings,
+        };
+        let mut planned = upgrade::plan(&request)?;
+        planned.upgrade.notes.extend(offer.notes.iter().cloned());
+        planned.upgrade.findings.extend(cluster.findings.iter().cloned());
+        let from = planned.upgrade.from.as_ref().and_then(|id| self.catalogue.find(id));
+        self.judge(cluster, effective, planned, from, release)
+    }
+
+    /// Content of the recorded release: the tree as it was taken wherever it is found, else its folder
+    /// as it is now.
+    fn old_content(&self, standing: &Standing) -> Option<Arc<Result<Source, Refused>>> {
+        let id = standing.release.as_ref()?;
+        if let Some(tree) = &standing.tree {
+            if let Some(release) = self.catalogue.find_tree(tree) {
+                return Some(self.sources.of_release(self.tree.as_ref(), release));
+            }
+            if let Some(content) = self.provided.get(tree) {
+                return Some(self.sources.of_tree(content.as_ref(), id, tree));
+            }
+        }
+        Some(self.sources.of_release(self.tree.as_ref(), self.catalogue.find(id)?))
+    }
+
+    /// Releases that a cluster of unknown release may have come from.
+    fn candidates(&self, provider: &capstan_domain::release::Provider) -> Vec<Arc<Result<Source, Refused>>> {
+        let releases = self.catalogue.of_provider(provider);
+        releases.map(|release: &Release| self.sources.of_release(self.tree.as_ref(), release)).collect()
+    }
+
+    fn cluster_facts(
+        &self,
+        cluster: &Cluster,
+        effective: &EffectiveSettings,
+        release: Option<ReleaseId>,
+    ) -> Result<upgrade::ClusterFolder, Refused> {
+        let tree = self.tree.as_ref();
+        let variables = cluster.settings.as_ref().map(|settings| settings.variables.clone());
+        Ok(upgrade::ClusterFolder {
+            id: cluster.id.clone(),
+            base_folder: cluster.folder.base.clone(),
+            base: sources::files(tree, &cluster.folder.base_files)?,
+            overlay: sources::files(tree, &cluster.folder.overlay_files)?,
+            record: cluster.folder.settings.as_ref().map(|entry| sources::file(tree, entry)).transpose()?,
+            variables: variables.unwrap_or_default(),
+            release,
+            applied: if effective.claimed_by.is_some() { AppliedBy::Reconciler } else { AppliedBy::Others },
+            classes_used_elsewhere: self.classes_used_elsewhere(cluster),
+        })
+    }
+
+    /// ClusterClasses of this cluster's base that Clusters of other folders use. Only asked for where
+    /// the base has one, because it reads the whole fleet.
+    fn classes_used_elsewhere(&self, cluster: &Cluster) -> Vec<String> {
+        let own: BTreeSet<&str> = documents(cluster).filter_map(class_name).collect();
+        if own.is_empty() {
+            return Vec::new();
+        }
+        let users = self.class_users.get_or_init(|| class_users(self.tree.as_ref(), &self.layout.clusters));
+        let elsewhere = |class: &&str| {
+            users.get(*class).is_some_and(|clusters| clusters.iter().any(|user| *user != cluster.id))
+        };
+        own.into_iter().filter(elsewhere).map(ToOwned::to_owned).collect()
+    }
+}
+
+fn unwrap(source: &Result<Source, Refused>) -> Result<&Source, Refused> {
+    source.as_ref().map_err(Clone::clone)
+}
+
+fn nothing(cluster: &Cluster, offer: &Offer) -> Upgrade {
+    let mut notes: Vec<String> = reason(offer).into_iter().collect();
+    notes.extend(offer.notes.iter().cloned());
+    Upgrade {
+        cluster: cluster.id.clone(),
+        from: offer.from.clone(),
+        to: None,
+        to_tree: None,
+        basis: if offer.from.is_some() { Basis::Known } else { Basis::Unknown },
+        files: Vec::new(),
+        changes: Vec::new(),
+        conflicts: Vec::new(),
+        findings: cluster.findings.clone(),
+        rollouts: Vec::new(),
+        blocked: Vec::new(),
+        notes,
+    }
+}
+
+fn reason(offer: &Offer) -> Option<String> {
+    match &offer.outcome {
+        Outcome::Nothing(reason) => Some(reason.to_string()),
+        Outcome::Step(_) => None,
+    }
+}
+
+fn documents(cluster: &Cluster) -> impl Iterator<Item = &capstan_domain::yaml::Node> {
+    cluster.base.iter().flat_map(|manifest| manifest.file.documents()).map(|document| &document.root)
+}
+
+/// The name of a ClusterClass.
+fn class_name(root: &capstan_domain::yaml::Node) -> Option<&str> {
+    (root.get("kind")?.as_str()? == "ClusterClass").then_some(())?;
+    root.get("metadata")?.get("name")?.as_str()
+}
+
+/// The class that a topology Cluster names, in `v1beta1` (`class`) and `v1beta2` (`classRef.name`).
+fn class_used(root: &capstan_domain::yaml::Node) -> Option<&str> {
+    (root.get("kind")?.as_str()? == "Cluster").then_some(())?;
+    let topology = root.get("spec")?.get("topology")?;
+    topology.get("class").or_else(|| topology.get("classRef")?.get("name"))?.as_str()
+}
+
+/// Which clusters use which class. Clusters that cannot be read use none that is known.
+pub(super) fn class_users(tree: &dyn Tree, folders: &[ClusterFolder]) -> BTreeMap<String, Vec<ClusterId>> {
+    let mut users: BTreeMap<String, Vec<ClusterId>> = BTreeMap::new();
+    for folder in folders {
+        let Ok(cluster) = Cluster::read(tree, folder) else { continue };
+        for class in documents(&cluster).filter_map(class_used) {
+            users.entry(class.to_owned()).or_default().push(cluster.id.clone());
+        }
+    }
+    users
+}
+
+impl From<NoSuchRelease> for Refused {
+    fn from(error: NoSuchRelease) -> Self {
+        Self { message: error.to_string(), file: None, line: None, column: None }
+    }
+}

@@ -1,0 +1,123 @@
+//! Releases as sources of change: read once, kept, and shared by every plan of a fleet.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use capstan_domain::layout::{ReleaseFolder, Shelf, is_manifest};
+use capstan_domain::merge::{Source, SourceFacts};
+use capstan_domain::release::{Release, ReleaseError, ReleaseId};
+use capstan_domain::settings::FOLDER_FILE;
+use capstan_domain::tree::{RepoPath, Tree, TreeEntry, TreeId};
+use capstan_domain::upgrade::SourceFile;
+
+use super::Refused;
+
+/// Sources by what identifies their content.
+#[derive(Default)]
+pub(super) struct Sources(Mutex<BTreeMap<Key, Arc<Result<Source, Refused>>>>);
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Key {
+    /// A release folder of the snapshot.
+    Folder(RepoPath),
+    /// A tree from elsewhere.
+    Tree(TreeId),
+}
+
+impl Sources {
+    /// A release of the snapshot as a source.
+    pub(super) fn of_release(&self, tree: &dyn Tree, release: &Release) -> Arc<Result<Source, Refused>> {
+        self.cached(Key::Folder(release.folder.clone()), || read(tree, release))
+    }
+
+    /// A release from a tree of its own, whose paths start at the release's folder.
+    pub(super) fn of_tree(
+        &self,
+        tree: &dyn Tree,
+        release: &ReleaseId,
+        id: &TreeId,
+    ) -> Arc<Result<Source, Refused>> {
+        self.cached(Key::Tree(id.clone()), || {
+            let mut read_release = Release::read(tree, &standing_alone(tree, release)?)?;
+            read_release.tree = Some(id.clone());
+            read(tree, &read_release)
+        })
+    }
+
+    fn cached(
+        &self,
+        key: Key,
+        read: impl FnOnce() -> Result<Source, Refused>,
+    ) -> Arc<Result<Source, Refused>> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(known.entry(key).or_insert_with(|| Arc::new(read())))
+    }
+}
+
+fn read(tree: &dyn Tree, release: &Release) -> Result<Source, Refused> {
+    let facts = SourceFacts {
+        base_folder: release.folder.join("base").unwrap_or_default(),
+        base: files(tree, &release.base_files)?,
+        overlay: files(tree, &release.overlay_files)?,
+        variables: release.variables.clone(),
+        release_yaml: release.manifest.as_ref().map(|entry| file(tree, entry)).transpose()?,
+    };
+    Ok(Source::read(release.id.clone(), release.tree.clone(), &facts)?)
+}
+
+/// The manifests among these entries, with their texts.
+pub(super) fn files(tree: &dyn Tree, entries: &[TreeEntry]) -> Result<Vec<SourceFile>, Refused> {
+    entries.iter().filter(|entry| is_manifest(&entry.path)).map(|entry| file(tree, entry)).collect()
+}
+
+/// One file with its text.
+pub(super) fn file(tree: &dyn Tree, entry: &TreeEntry) -> Result<SourceFile, Refused> {
+    let refused =
+        |message: String| Refused { message, file: Some(entry.path.clone()), line: None, column: None };
+    let bytes = tree.read(entry).map_err(|error| refused(error.reason))?;
+    let text = std::str::from_utf8(&bytes).map_err(|error| {
+        let line = bytes.iter().take(error.valid_up_to()).filter(|byte| **byte == b'\n').count() + 1;
+        Refused {
+            line: u32::try_from(line).ok(),
+            ..refused("not UTF-8 text; save the file as UTF-8".to_owned())
+        }
+    })?;
+    Ok(SourceFile::new(entry.path.clone(), text))
+}
+
+/// A release folder whose tree was found outside of any snapshot.
+fn standing_alone(tree: &dyn Tree, id: &ReleaseId) -> Result<ReleaseFolder, Refused> {
+    let root = RepoPath::root();
+    let below =
+        |folder: &str| root.join(folder).map(|folder| tree.entries_in(&folder).to_vec()).unwrap_or_default();
+    let at = |name: &str| RepoPath::parse(name).ok().and_then(|path| tree.entry(&path)).cloned();
+    let version = id.version().ok_or_else(|| Refused {
+        message: format!("`{id}` is no release: its last part is not a version"),
+        file: None,
+        line: None,
+        column: None,
+    })?;
+    Ok(ReleaseFolder {
+        id: id.clone(),
+        folder: root.clone(),
+        provider: id.provider(),
+        version,
+        shelf: Shelf::Archived,
+        base_files: below("base"),
+        overlay_files: below("overlay"),
+        manifest: at("release.yaml"),
+        settings: at(FOLDER_FILE),
+    })
+}
+
+impl From<ReleaseError> for Refused {
+    fn from(error: ReleaseError) -> Self {
+        let place = error.place();
+        Self {
+            message: format!("the release cannot be read: {error}"),
+            file: Some(error.file().clone()),
+            line: place.map(|(line, _)| line),
+            column: place.map(|(_, column)| column),
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! The planner that the bot runs with: the generator of the command line.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use capstan_domain::cluster::ClusterId;
+use capstan_domain::layout::{self, Layout};
+use capstan_domain::policy::{self, Snapshot, folders_of, validate};
+use capstan_domain::proposal::Scope;
+use capstan_domain::render::{self, FieldDifference, Rendered};
+use capstan_domain::report::{JudgedCluster, Judgement};
+use capstan_domain::rollout;
+use capstan_domain::settings::{RepositorySettings, SettingsError};
+use capstan_domain::tree::{RepoPath, Tree, TreeId};
+use capstan_domain::upgrade::{AppliedBy, Change, Reason, Upgrade};
+use jiff::civil::Date;
+
+use super::{OpenFleet, Planner};
+use crate::app::generator::Fleet;
+
+/// The generator as the bot's planner.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Generator;
+
+impl Planner for Generator {
+    fn open(&self, tree: Arc<dyn Tree>, today: Date) -> Result<Box<dyn OpenFleet>, SettingsError> {
+        Ok(Box::new(Fleet::open(tree, today)?))
+    }
+
+    fn judge(
+        &self,
+        before: Arc<dyn Tree>,
+        after: Arc<dyn Tree>,
+        settings: &RepositorySettings,
+        clusters: &[ClusterId],
+    ) -> Vec<JudgedCluster> {
+        let (old, new) =
+            (layout::discover(before.as_ref(), settings), layout::discover(after.as_ref(), settings));
+        let (old, new) = (
+            Snapshot { tree: before.as_ref(), layout: &old },
+            Snapshot { tree: after.as_ref(), layout: &new },
+        );
+        clusters
+            .iter()
+            .map(|cluster| {
+                let alone = BTreeSet::from([cluster.clone()]);
+                let scope = policy::Scope::Clusters(&alone);
+                let (was, is) = (rendered(old, cluster), rendered(new, cluster));
+                let claimed = settings.claimed_by(cluster).is_ok_and(|claimed| claimed.is_some());
+                let applied = if claimed { AppliedBy::Reconciler } else { AppliedBy::Others };
+                let judgement = Judgement {
+                    changes: render::diff(&was.objects, &is.objects)
+                        .into_iter()
+                        .map(|difference| change(difference, cluster))
+                        .collect(),
+                    rollouts: rollout::rollouts(&was.objects, &is.objects, applied),
+                    before: validate(old, None, settings, scope),
+                    after: validate(new, Some(old), settings, scope),
+                };
+                JudgedCluster { cluster: cluster.clone(), judgement }
+            })
+            .collect()
+    }
+
+    fn scopes(&self, tree: Arc<dyn Tree>, settings: &RepositorySettings) -> Vec<Scope> {
+        scopes_of(&layout::discover(tree.as_ref(), settings))
+    }
+}
+
+/// What is applied; nothing where the cluster does not exist or cannot be rendered, which a finding says.
+fn rendered(snapshot: Snapshot<'_>, cluster: &ClusterId) -> Rendered {
+    let folder = snapshot.layout.cluster(cluster.as_str());
+    let rendered = folder.and_then(|folder| render::render(snapshot.tree, &folders_of(folder)).ok());
+    rendered.unwrap_or_default()
+}
+
+fn change(difference: FieldDifference, cluster: &ClusterId) -> Change {
+    let place = difference.new_place.as_ref().or(difference.old_place.as_ref());
+    Change {
+        file: place.map_or_else(|| cluster.folder().clone(), |place| place.file().clone()),
+        line: difference.old_place.as_ref().map(|place| place.position().line),
+        object: difference.object,
+        path: difference.path,
+        old: difference.old,
+        new: difference.new,
+        reason: Reason::Release,
+    }
+}
+
+fn scopes_of(layout: &Layout) -> Vec<Scope> {
+    let scope = |folder: &layout::ClusterFolder| Scope {
+        cluster: folder.id.clone(),
+        base: folder.base.clone(),
+        overlay: folder.overlay.clone(),
+    };
+    layout.clusters.iter().map(scope).collect()
+}
+
+impl OpenFleet for Fleet {
+    fn settings(&self) -> &RepositorySettings {
+        self.settings()
+    }
+
+    fn scopes(&self) -> Vec<Scope> {
+        scopes_of(self.layout())
+    }
+
+    fn missing_trees(&self) -> Vec<TreeId> {
+        Self::missing_trees(self, self.clusters()).into_iter().collect()
+    }
+
+    fn provide_tree(&mut self, id: TreeId, tree: Arc<dyn Tree>) {
+        Self::provide_tree(self, id, tree);
+    }
+
+    fn plan_all(&self) -> Vec<(ClusterId, Result<Upgrade, String>)> {
+        let clusters: Vec<ClusterId> = self.clusters().cloned().collect();
+        let plans = Self::plan_all(self, &clusters, None, &|| {});
+        let plans = plans.into_iter().map(|plan| plan.map_err(|refused| refused.to_string()));
+        clusters.into_iter().zip(plans).collect()
+    }
+}

@@ -1,0 +1,54 @@
+//! What the bot asks of the generator: a snapshot in, upgrades and judgements out.
+//!
+//! A trait, so that the use cases can be tested with a planner of a few lines; the real one is the
+//! generator that the command line uses too.
+
+mod generator;
+
+use std::sync::Arc;
+
+use capstan_domain::cluster::ClusterId;
+use capstan_domain::proposal::Scope;
+use capstan_domain::report::JudgedCluster;
+use capstan_domain::settings::{RepositorySettings, SettingsError};
+use capstan_domain::tree::{Tree, TreeId};
+use capstan_domain::upgrade::Upgrade;
+use jiff::civil::Date;
+
+pub use generator::Generator;
+
+/// Opens snapshots.
+pub trait Planner: Send + Sync {
+    /// Reads settings, releases and clusters of a snapshot. `today` (UTC) is what holds are judged by.
+    ///
+    /// # Errors
+    /// A `.capstan.yaml` that is wrong: nothing is planned under settings that nobody meant.
+    fn open(&self, tree: Arc<dyn Tree>, today: Date) -> Result<Box<dyn OpenFleet>, SettingsError>;
+
+    /// What changes for these clusters between two snapshots, and what the rules say of both, under
+    /// the given settings. A cluster that cannot be read or rendered is judged by a finding.
+    fn judge(
+        &self,
+        before: Arc<dyn Tree>,
+        after: Arc<dyn Tree>,
+        settings: &RepositorySettings,
+        clusters: &[ClusterId],
+    ) -> Vec<JudgedCluster>;
+
+    /// The clusters of a snapshot under the given settings.
+    fn scopes(&self, tree: Arc<dyn Tree>, settings: &RepositorySettings) -> Vec<Scope>;
+}
+
+/// A snapshot, ready to plan.
+pub trait OpenFleet: Send + Sync {
+    /// The settings in force.
+    fn settings(&self) -> &RepositorySettings;
+    /// Its clusters and where each may be written, ordered by cluster.
+    fn scopes(&self) -> Vec<Scope>;
+    /// Old releases that clusters record and the snapshot does not hold.
+    fn missing_trees(&self) -> Vec<TreeId>;
+    /// Gives one of them; its paths start at the release's folder.
+    fn provide_tree(&mut self, id: TreeId, tree: Arc<dyn Tree>);
+    /// The upgrade of every cluster, or why and where it cannot be planned.
+    fn plan_all(&self) -> Vec<(ClusterId, Result<Upgrade, String>)>;
+}

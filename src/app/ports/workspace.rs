@@ -1,0 +1,29 @@
+//! A checkout on disk, as the command line needs it.
+
+use std::sync::Arc;
+
+use capstan_domain::tree::{Tree, TreeId};
+use capstan_domain::upgrade::FileChange;
+
+/// Why a checkout cannot be read or written, as a sentence that says what to do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WorkspaceError {
+    /// What was named does not exist or is of the wrong kind (exit code 2).
+    #[error("{0}")]
+    Usage(String),
+    /// It cannot be read or written (exit code 1).
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// A checkout: its work tree, its commits, and a way to write to it.
+pub trait Workspace {
+    /// What `git add -A` would take.
+    fn work_tree(&self) -> Result<Arc<dyn Tree>, WorkspaceError>;
+    /// The content of a revision: a branch, a tag, an id, `HEAD~2`.
+    fn commit(&self, revision: &str) -> Result<Arc<dyn Tree>, WorkspaceError>;
+    /// A folder's content by its tree id, from whatever commit left it; its paths start at that folder.
+    fn folder(&self, tree: &TreeId) -> Option<Arc<dyn Tree>>;
+    /// Writes all changes or none.
+    fn write(&self, changes: &[FileChange]) -> Result<(), WorkspaceError>;
+}

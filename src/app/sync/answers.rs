@@ -1,0 +1,221 @@
+//! Slash-commands: which are unanswered, who may give them, and the one answer to each comment.
+//!
+//! A comment is answered once: the database remembers it, and where that is lost, Capstan's own answer
+//! does, by a hidden marker. The answer is written last, so that a death before it repeats the command,
+//! which does nothing where it was done already.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use capstan_domain::cluster::ClusterId;
+use capstan_domain::command::{self, CommandError};
+use capstan_domain::proposal::{Scope, Wanted, cluster_of, wanted};
+use capstan_domain::report::{Proposal, about, answer, answered_comment, plan_answer, refusal};
+use capstan_domain::settings::{CommandPrefix, RepositorySettings};
+use capstan_domain::tree::Tree;
+
+use super::proposals::Outcome;
+use super::trees::differences;
+use super::{Plans, Run, SyncError};
+use crate::app::ports::{AuditEntry, Comment, Permission, PullRequest, Reaction};
+
+/// How far back comments are read: longer than the bot is ever down, short enough for a page or two.
+const DAYS_BACK: i64 = 3;
+/// Plans shown in one answer; a comment has no room for more.
+const MAX_PLANS: usize = 5;
+
+/// A comment with commands that awaits its answer.
+pub(super) struct Request {
+    pull: PullRequest,
+    comment: Comment,
+    commands: Vec<Result<command::Command, CommandError>>,
+    allowed: Allowed,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Allowed {
+    Yes,
+    No,
+}
+
+impl Request {
+    /// The cluster whose proposal is to be written anew.
+    pub(super) fn replans(&self) -> Option<ClusterId> {
+        let asked = self.commands.iter().any(|command| *command == Ok(command::Command::Replan));
+        (asked && self.allowed == Allowed::Yes).then(|| own_cluster(&self.pull)).flatten()
+    }
+}
+
+fn own_cluster(pull: &PullRequest) -> Option<ClusterId> {
+    cluster_of(&pull.head_branch).filter(|_| pull.head_in_repository)
+}
+
+impl Run<'_> {
+    pub(super) async fn unanswered_commands(
+        &self,
+        prefix: &CommandPrefix,
+    ) -> Result<Vec<Request>, SyncError> {
+        let (host, records) = (&self.ports.host, &self.ports.records);
+        let since = self.ports.clock.now() - jiff::SignedDuration::from_hours(24 * DAYS_BACK);
+        let recent = host.recent_comments(self.repository, since).await?;
+        let login = host.bot_login().await?;
+        let answered: BTreeSet<u64> = recent
+            .iter()
+            .filter(|placed| placed.comment.author == login)
+            .filter_map(|placed| answered_comment(&placed.comment.body))
+            .collect();
+        let mut requests = Vec::new();
+        for placed in recent {
+            let comment = placed.comment;
+            if !placed.on_pull_request || comment.by_bot || comment.author == login {
+                continue;
+            }
+            let commands = command::parse(prefix, &comment.body);
+            if commands.is_empty()
+                || answered.contains(&comment.id)
+                || records.is_comment_answered(self.repository.id, comment.id).await?
+            {
+                continue;
+            }
+            let pull = host.pull_request(self.repository, placed.number).await?;
+            let permission = host.permission(self.repository, &comment.author).await?;
+            let allowed = if permission >= Permission::Write { Allowed::Yes } else { Allowed::No };
+            requests.push(Request { pull, comment, commands, allowed });
+        }
+        Ok(requests)
+    }
+
+    pub(super) async fn answer_commands(
+        &self,
+        settings: &RepositorySettings,
+        scopes: &BTreeMap<ClusterId, Scope>,
+        plans: &Plans,
+        requests: &[Request],
+        outcome: &Outcome,
+    ) -> Result<(), SyncError> {
+        let prefix = &settings.commands.prefix;
+        for request in requests {
+            let mut parts = Vec::new();
+            for command in &request.commands {
+                parts.push(match (command, request.allowed) {
+                    (Ok(command::Command::Help), _) => command::help(prefix),
+                    (Ok(command), Allowed::No) => refusal(&format!("{prefix} {}", command.word())),
+                    (Ok(command::Command::Plan), Allowed::Yes) => {
+                        self.plan_text(request, scopes, plans, prefix).await?
+                    }
+                    (Ok(command::Command::Replan), Allowed::Yes) => replan_text(request, outcome),
+                    (Err(error), _) => format!("{}\n\n{}", error.answer(prefix), command::help(prefix)),
+                });
+            }
+            parts.dedup();
+            self.answer(request, &parts).await?;
+        }
+        Ok(())
+    }
+
+    async fn answer(&self, request: &Request, parts: &[String]) -> Result<(), SyncError> {
+        let (host, comment) = (&self.ports.host, &request.comment);
+        host.create_comment(self.repository, request.pull.number, &answer(comment.id, parts)).await?;
+        self.ports.records.save_comment_answered(self.repository.id, comment.id).await?;
+        let understood = request.commands.iter().all(Result::is_ok);
+        let help_only = request.commands.iter().all(|command| *command == Ok(command::Command::Help));
+        let (reaction, action) = match (request.allowed, understood) {
+            (Allowed::Yes, true) => (Reaction::ThumbsUp, "command-answered"),
+            (Allowed::No, true) if help_only => (Reaction::ThumbsUp, "command-answered"),
+            (Allowed::No, _) => (Reaction::Confused, "command-refused"),
+            (Allowed::Yes, false) => (Reaction::Confused, "command-unknown"),
+        };
+        host.react(self.repository, comment.id, reaction).await?;
+        let entry = AuditEntry {
+            repository: self.repository.id,
+            cluster: own_cluster(&request.pull),
+            actor: comment.author.clone(),
+            action,
+            detail: format!("comment {} on #{}", comment.id, request.pull.number),
+        };
+        Ok(self.ports.records.audit(&entry).await?)
+    }
+
+    async fn plan_text(
+        &self,
+        request: &Request,
+        scopes: &BTreeMap<ClusterId, Scope>,
+        plans: &Plans,
+        prefix: &CommandPrefix,
+    ) -> Result<String, SyncError> {
+        let clusters = match own_cluster(&request.pull) {
+            Some(cluster) => vec![cluster],
+            None => self.touched_by_head(&request.pull, scopes).await?,
+        };
+        if clusters.is_empty() {
+            return Ok("This pull request touches no cluster, so there is nothing to plan.\n".to_owned());
+        }
+        let mut text = String::new();
+        for cluster in clusters.iter().take(MAX_PLANS) {
+            text.push_str(&one_plan(cluster, plans, prefix));
+            text.push('\n');
+        }
+        if clusters.len() > MAX_PLANS {
+            let left = clusters.len() - MAX_PLANS;
+            text.push_str(&format!("… and {left} more clusters: `capstan plan` in a checkout shows them.\n"));
+        }
+        Ok(text)
+    }
+
+    async fn touched_by_head(
+        &self,
+        pull: &PullRequest,
+        scopes: &BTreeMap<ClusterId, Scope>,
+    ) -> Result<Vec<ClusterId>, SyncError> {
+        let before = self.snapshot(&pull.base).await?;
+        let after = self.snapshot(&pull.head).await?;
+        let (Some(before), Some(after)) = (before, after) else { return Ok(Vec::new()) };
+        Ok(touched(&*before.tree, &*after.tree, scopes.keys()))
+    }
+}
+
+/// The clusters in whose folders something differs.
+pub(super) fn touched<'a>(
+    before: &dyn Tree,
+    after: &dyn Tree,
+    clusters: impl Iterator<Item = &'a ClusterId>,
+) -> Vec<ClusterId> {
+    let differences = differences(before, after);
+    clusters
+        .filter(|cluster| differences.iter().any(|difference| difference.path.is_in(cluster.folder())))
+        .cloned()
+        .collect()
+}
+
+fn one_plan(cluster: &ClusterId, plans: &Plans, prefix: &CommandPrefix) -> String {
+    let Some(plan) = plans.get(cluster) else {
+        return about(cluster.as_str(), "the base branch has no such cluster.");
+    };
+    match (wanted(plan), plan) {
+        (Wanted::Offer(offer), Ok(upgrade)) => plan_answer(&Proposal {
+            upgrade,
+            source: &offer.source,
+            plan: &offer.plan,
+            command_prefix: prefix.as_str(),
+        }),
+        (Wanted::Blocked { why }, _) => {
+            about(cluster.as_str(), &format!("the upgrade is blocked. {}", why.join(" ")))
+        }
+        (Wanted::Nothing { why } | Wanted::Unplannable { why }, _) => about(cluster.as_str(), &why),
+        (Wanted::Offer(_), Err(why)) => about(cluster.as_str(), why),
+    }
+}
+
+fn replan_text(request: &Request, outcome: &Outcome) -> String {
+    let Some(cluster) = own_cluster(&request.pull) else {
+        return "This pull request is not one of Capstan's proposals, so there is nothing to write anew. \
+                Its check `capstan` shows what it does to clusters.\n"
+            .to_owned();
+    };
+    match outcome.clusters.get(&cluster) {
+        Some(state) => {
+            let link = state.pull.map_or_else(String::new, |number| format!("\nSee #{number}.\n"));
+            about(cluster.as_str(), &state.why) + &link
+        }
+        None => about(cluster.as_str(), "the base branch has no such cluster any more."),
+    }
+}

@@ -1,0 +1,71 @@
+//! What GitHub and Git show of a repository, read in an order that cannot mislead.
+
+use std::collections::BTreeMap;
+
+use capstan_domain::cluster::ClusterId;
+use capstan_domain::proposal::BRANCH_PREFIX;
+use capstan_domain::tree::CommitId;
+use secrecy::SecretString;
+
+use super::{Ports, SyncError};
+use crate::app::ports::{ProposalRecord, PullRequest, PullRequestState, Repository, Snapshot};
+
+/// What a run starts from.
+pub(super) struct GitHubFacts {
+    pub(super) token: SecretString,
+    /// Tip of the default branch.
+    pub(super) base: Snapshot,
+    /// Heads of the branches of proposals.
+    pub(super) branches: BTreeMap<String, CommitId>,
+    /// Pull requests from those branches to the default branch, newest first.
+    pub(super) proposals: BTreeMap<String, Vec<PullRequest>>,
+    /// All open pull requests.
+    pub(super) open: Vec<PullRequest>,
+    /// What the database remembers, if anything.
+    pub(super) records: BTreeMap<ClusterId, ProposalRecord>,
+}
+
+/// Loads them; `None` for a repository without a commit.
+pub(super) async fn load(ports: &Ports, repository: &Repository) -> Result<Option<GitHubFacts>, SyncError> {
+    let host = &ports.host;
+    // The base's tip is read last: a pull request seen as merged then has its content in the base, and
+    // one that is merged meanwhile is seen as open, which the next writes find out for themselves.
+    let all = host.pull_requests(repository, BRANCH_PREFIX).await?;
+    let branches = host.branches(repository, BRANCH_PREFIX).await?;
+    let open = host.open_pull_requests(repository).await?;
+    let Some(tip) = host.branch(repository, &repository.default_branch).await? else { return Ok(None) };
+    let token = host.git_token(repository).await?;
+    let base = ports.mirror.snapshot(repository, &token, &tip).await?;
+
+    let mut proposals: BTreeMap<String, Vec<PullRequest>> = BTreeMap::new();
+    for pull in all {
+        if pull.head_in_repository && pull.base_branch == repository.default_branch {
+            proposals.entry(pull.head_branch.clone()).or_default().push(pull);
+        }
+    }
+    for pulls in proposals.values_mut() {
+        pulls.sort_by_key(|pull| std::cmp::Reverse(pull.number));
+    }
+    let records = ports.records.proposals(repository.id).await?;
+    Ok(Some(GitHubFacts {
+        token,
+        base,
+        branches: branches.into_iter().map(|head| (head.branch, head.commit)).collect(),
+        proposals,
+        open,
+        records: records.into_iter().map(|record| (record.cluster.clone(), record)).collect(),
+    }))
+}
+
+impl GitHubFacts {
+    /// Proposals that are open now.
+    pub(super) fn open_proposals(&self) -> usize {
+        let open = |pull: &&PullRequest| pull.state == PullRequestState::Open;
+        self.proposals.values().flatten().filter(open).count()
+    }
+
+    /// Proposals opened since then, whatever became of them.
+    pub(super) fn opened_since(&self, since: jiff::Timestamp) -> usize {
+        self.proposals.values().flatten().filter(|pull| pull.created_at >= since).count()
+    }
+}

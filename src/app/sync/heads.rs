@@ -1,0 +1,88 @@
+//! Whose work the head of a proposal's branch is, read from Git.
+
+use capstan_domain::cluster::ClusterId;
+use capstan_domain::proposal::{
+    Authorship, Branch, Head, OfBase, Parent, PlanDigest, SourceState, judge_head,
+};
+use capstan_domain::tree::CommitId;
+
+use super::trees::digest_of_changes;
+use super::{Run, SyncError};
+use crate::app::ports::{MirrorError, PullRequest, Snapshot};
+
+impl Run<'_> {
+    /// The branch of a cluster's proposal, with its author.
+    pub(super) async fn branch_facts(
+        &self,
+        cluster: &ClusterId,
+        branch: &str,
+        pulls: &[PullRequest],
+    ) -> Result<Option<Branch>, SyncError> {
+        let Some(commit) = self.facts.branches.get(branch) else { return Ok(None) };
+        let record = self.facts.records.get(cluster);
+        if let Some(record) = record.filter(|record| record.head == *commit)
+            && let (Some(source), Some(plan)) =
+                (SourceState::parse(&record.source), PlanDigest::parse(&record.plan))
+        {
+            let authorship = Authorship::Capstan { source, plan };
+            return Ok(Some(Branch { head: commit.clone(), authorship }));
+        }
+        let bases: Vec<&CommitId> = pulls.iter().map(|pull| &pull.base).collect();
+        let head = self.read_head(commit, &bases).await?;
+        let authorship = judge_head(&head, record.map(|record| &record.head));
+        Ok(Some(Branch { head: commit.clone(), authorship }))
+    }
+
+    /// The source that a commit's trailers name, where the commit can still be had.
+    pub(super) async fn source_of_commit(&self, commit: &CommitId) -> Result<Option<SourceState>, SyncError> {
+        let Some(snapshot) = self.snapshot(commit).await? else { return Ok(None) };
+        Ok(snapshot.trailers.source.as_deref().and_then(SourceState::parse))
+    }
+
+    async fn read_head(&self, commit: &CommitId, bases: &[&CommitId]) -> Result<Head, SyncError> {
+        let mut head = self.read_commit(commit, bases).await?;
+        if let [first, _] = head.parents.as_slice() {
+            head.first_parent = Some(Box::new(self.read_commit(&first.commit, bases).await?));
+        }
+        Ok(head)
+    }
+
+    async fn read_commit(&self, commit: &CommitId, bases: &[&CommitId]) -> Result<Head, SyncError> {
+        let none =
+            Head { commit: commit.clone(), source: None, plan: None, parents: vec![], first_parent: None };
+        let Some(snapshot) = self.snapshot(commit).await? else { return Ok(none) };
+        let mut parents = Vec::new();
+        // An octopus is nobody's clean merge: its parents need not be fetched.
+        for parent in snapshot.parents.iter().take(2) {
+            let before = self.snapshot(parent).await?;
+            let changes = before.and_then(|before| digest_of_changes(&*before.tree, &*snapshot.tree));
+            let of_base = if *parent == self.facts.base.commit || bases.contains(&parent) {
+                OfBase::Yes
+            } else {
+                OfBase::Unknown
+            };
+            parents.push(Parent { commit: parent.clone(), changes, of_base });
+        }
+        if snapshot.parents.len() > 2 {
+            parents.clear();
+        }
+        Ok(Head {
+            source: snapshot.trailers.source.as_deref().and_then(SourceState::parse),
+            plan: snapshot.trailers.plan.as_deref().and_then(PlanDigest::parse),
+            parents,
+            ..none
+        })
+    }
+
+    /// A commit's content; `None` where the remote no longer has it.
+    pub(super) async fn snapshot(&self, commit: &CommitId) -> Result<Option<Snapshot>, SyncError> {
+        if *commit == self.facts.base.commit {
+            return Ok(Some(self.facts.base.clone()));
+        }
+        match self.ports.mirror.snapshot(self.repository, &self.facts.token, commit).await {
+            Ok(snapshot) => Ok(Some(snapshot)),
+            Err(MirrorError::NoSuchCommit { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Brings one repository to the state it should have: proposals, checks, answers.
+//!
+//! *Expected flow.* Read what GitHub shows (pull requests and branches first, the base branch's tip
+//! after them, so that a merge is never seen without its content) -> plan every cluster at that tip ->
+//! decide each proposal -> publish within the limits -> report a check on every open pull request ->
+//! answer commands -> remember.
+//!
+//! *Guarantees.* Every step looks at what exists first, so it may be run twice, at any time, or be
+//! killed between any two calls: the next run does what is missing. Nothing is decided from the order
+//! of events, and nothing that is needed stands in the database alone.
+//!
+//! *Assumption.* One run at a time for each repository: the queue sees to it.
+
+mod answers;
+mod checks;
+mod facts;
+mod heads;
+mod proposals;
+mod publish;
+mod trees;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use capstan_domain::cluster::ClusterId;
+use capstan_domain::proposal::OutsideCluster;
+use capstan_domain::report::BlockKey;
+use capstan_domain::settings::{REPOSITORY_FILE, SettingsError};
+use capstan_domain::upgrade::Upgrade;
+use jiff::civil::Date;
+
+use self::facts::{GitHubFacts, load};
+use self::proposals::{Outcome, Wrote};
+use super::planner::{OpenFleet, Planner};
+use super::ports::{
+    Clock, CodeHost, CodeHostError, Hints, Mirror, MirrorError, Records, RecordsError, Repository,
+};
+
+/// Everything a run needs from outside.
+#[derive(Clone)]
+pub struct Ports {
+    /// GitHub.
+    pub host: Arc<dyn CodeHost>,
+    /// Git.
+    pub mirror: Arc<dyn Mirror>,
+    /// The database.
+    pub records: Arc<dyn Records>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// The generator.
+    pub planner: Arc<dyn Planner>,
+    /// Capstan's own key for the folded blocks.
+    pub key: BlockKey,
+}
+
+/// What a run could not do yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Synced {
+    /// All is as it should be.
+    Done,
+    /// GitHub is still computing, or somebody moved a branch meanwhile: look again after that time.
+    Again(Duration),
+}
+
+/// Why a run ended early. What it did stays; the next run goes on.
+#[derive(Debug, thiserror::Error)]
+pub enum SyncError {
+    /// GitHub.
+    #[error(transparent)]
+    Host(#[from] CodeHostError),
+    /// Git.
+    #[error(transparent)]
+    Mirror(#[from] MirrorError),
+    /// The database.
+    #[error(transparent)]
+    Records(#[from] RecordsError),
+    /// A plan that wants to write outside its cluster.
+    #[error(transparent)]
+    Outside(#[from] OutsideCluster),
+    /// The planner stopped in the middle: a fault of Capstan's.
+    #[error("planning stopped in the middle: {0}")]
+    Planning(#[from] tokio::task::JoinError),
+}
+
+impl SyncError {
+    /// How long GitHub asked to wait.
+    pub const fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Host(CodeHostError::RateLimited { retry_after, .. }) => Some(*retry_after),
+            _ => None,
+        }
+    }
+
+    /// A word of a closed set, for metrics.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Host(CodeHostError::RateLimited { .. }) => "rate-limited",
+            Self::Host(CodeHostError::Unreachable { .. }) => "github-unreachable",
+            Self::Host(_) => "github",
+            Self::Mirror(_) => "git",
+            Self::Records(_) => "database",
+            Self::Outside(_) | Self::Planning(_) => "planner",
+        }
+    }
+}
+
+/// One run over one repository.
+struct Run<'a> {
+    ports: &'a Ports,
+    repository: &'a Repository,
+    hints: &'a Hints,
+    /// The day in UTC: what holds are judged by.
+    today: Date,
+    facts: GitHubFacts,
+    /// Whether GitHub, or somebody else, needs another look soon.
+    again: Option<Duration>,
+    /// What went wrong with one cluster or pull request alone: reported once the others are done.
+    failure: Option<SyncError>,
+}
+
+/// The upgrades of all clusters at the tip of the base branch.
+type Plans = BTreeMap<ClusterId, Result<Upgrade, String>>;
+
+/// Brings a repository to the state it should have.
+///
+/// # Errors
+/// GitHub, Git or the database did not do their part; the run may be repeated at any time.
+pub async fn sync_repository(
+    ports: &Ports,
+    repository: &Repository,
+    hints: &Hints,
+) -> Result<Synced, SyncError> {
+    if repository.archived {
+        return Ok(Synced::Done);
+    }
+    let Some(facts) = load(ports, repository).await? else { return Ok(Synced::Done) };
+    if facts.base.tree.entries().iter().all(|entry| entry.path.as_str() != REPOSITORY_FILE) {
+        tracing::debug!(repository = %repository.name, "no .capstan.yaml on the default branch: nothing is written");
+        return Ok(Synced::Done);
+    }
+    let today = ports.clock.now().to_zoned(jiff::tz::TimeZone::UTC).date();
+    let mut run = Run { ports, repository, hints, today, facts, again: None, failure: None };
+    match ports.planner.open(run.facts.base.tree.clone(), today) {
+        Ok(fleet) => run.with_settings(fleet).await?,
+        Err(problem) => run.without_settings(&problem).await?,
+    }
+    match run.failure {
+        Some(error) => Err(error),
+        None => Ok(run.again.map_or(Synced::Done, Synced::Again)),
+    }
+}
+
+impl Run<'_> {
+    async fn with_settings(&mut self, mut fleet: Box<dyn OpenFleet>) -> Result<(), SyncError> {
+        let settings = fleet.settings().clone();
+        let commands = self.unanswered_commands(&settings.commands.prefix).await?;
+        for id in fleet.missing_trees() {
+            if let Some(tree) = self.old_release(&id).await? {
+                fleet.provide_tree(id, tree);
+            }
+        }
+        let scopes: BTreeMap<_, _> =
+            fleet.scopes().into_iter().map(|scope| (scope.cluster.clone(), scope)).collect();
+        let plans: Plans =
+            tokio::task::spawn_blocking(move || fleet.plan_all().into_iter().collect()).await?;
+
+        let outcome = self.bring_proposals_up(&settings, &scopes, &plans, &commands).await?;
+        if outcome.wrote == Wrote::PullRequests {
+            self.facts.open = self.ports.host.open_pull_requests(self.repository).await?;
+        }
+        self.report_checks(&settings, &scopes, &outcome).await?;
+        self.answer_commands(&settings, &scopes, &plans, &commands, &outcome).await?;
+        self.remember(&outcome).await
+    }
+
+    /// Nothing is planned under settings that nobody meant; pull requests say so, and one that
+    /// corrects the settings is judged under its own.
+    async fn without_settings(&mut self, problem: &SettingsError) -> Result<(), SyncError> {
+        tracing::warn!(repository = %self.repository.name, settings.error = %problem, "the settings cannot be read");
+        self.report_checks_without_settings(problem).await
+    }
+
+    async fn remember(&self, outcome: &Outcome) -> Result<(), SyncError> {
+        let rows: Vec<_> = outcome
+            .clusters
+            .iter()
+            .map(|(cluster, state)| (cluster.clone(), state.word.to_owned(), state.why.clone()))
+            .collect();
+        self.ports.records.save_campaign(self.repository.id, &outcome.source, &rows).await?;
+        Ok(())
+    }
+
+    fn look_again(&mut self, after: Duration) {
+        self.again = Some(self.again.map_or(after, |before| before.min(after)));
+    }
+}

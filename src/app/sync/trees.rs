@@ -1,0 +1,103 @@
+//! Comparing snapshots, and finding old releases by their tree.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use capstan_domain::proposal::PlanDigest;
+use capstan_domain::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
+
+use super::{Run, SyncError};
+
+/// A file that differs between two snapshots.
+pub(super) struct Difference<'a> {
+    pub(super) path: &'a RepoPath,
+    pub(super) after: Option<&'a TreeEntry>,
+}
+
+/// The files that differ, ordered by path: one walk over both lists, no content read.
+pub(super) fn differences<'a>(before: &'a dyn Tree, after: &'a dyn Tree) -> Vec<Difference<'a>> {
+    let (mut old, mut new) = (before.entries().iter().peekable(), after.entries().iter().peekable());
+    let mut found = Vec::new();
+    loop {
+        match (old.peek(), new.peek()) {
+            (None, None) => return found,
+            (Some(b), Some(a)) if b.path == a.path => {
+                if b.blob != a.blob || b.kind != a.kind {
+                    found.push(Difference { path: &a.path, after: Some(a) });
+                }
+                old.next();
+                new.next();
+            }
+            (Some(b), a) if a.is_none_or(|a| b.path < a.path) => {
+                found.push(Difference { path: &b.path, after: None });
+                old.next();
+            }
+            (_, Some(a)) => {
+                found.push(Difference { path: &a.path, after: Some(a) });
+                new.next();
+            }
+            (Some(_), None) => return found,
+        }
+    }
+}
+
+/// Digest of what `after` changes against `before`, as a plan's digest has it; `None` where a file
+/// cannot be read, or where there is more than a proposal ever holds.
+pub(super) fn digest_of_changes(before: &dyn Tree, after: &dyn Tree) -> Option<PlanDigest> {
+    const MORE_THAN_A_PROPOSAL: usize = 5_000;
+    let differences = differences(before, after);
+    if differences.len() > MORE_THAN_A_PROPOSAL {
+        return None;
+    }
+    let mut contents = Vec::with_capacity(differences.len());
+    for difference in &differences {
+        let content = match difference.after {
+            Some(entry) => Some(after.read(entry).ok()?),
+            None => None,
+        };
+        contents.push((difference.path.as_str(), content));
+    }
+    Some(PlanDigest::of_contents(contents.iter().map(|(path, content)| (*path, content.as_deref()))))
+}
+
+impl Run<'_> {
+    /// A release's folder as it was, by its tree id: from the mirror, else from GitHub.
+    pub(super) async fn old_release(&self, id: &TreeId) -> Result<Option<Arc<dyn Tree>>, SyncError> {
+        if let Some(tree) = self.ports.mirror.folder(self.repository, id).await? {
+            return Ok(Some(tree));
+        }
+        let Some(files) = self.ports.host.tree(self.repository, id).await? else { return Ok(None) };
+        let mut tree = Fetched { id: id.clone(), entries: Vec::new(), contents: BTreeMap::new() };
+        for (path, blob) in files {
+            let content = self.ports.host.blob(self.repository, &blob).await?;
+            tree.contents.insert(blob.clone(), content.into());
+            tree.entries.push(TreeEntry { path, kind: EntryKind::File, blob });
+        }
+        tree.entries.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(Some(Arc::new(tree)))
+    }
+}
+
+/// A folder read through the Git Data API.
+struct Fetched {
+    id: TreeId,
+    entries: Vec<TreeEntry>,
+    contents: BTreeMap<BlobId, Arc<[u8]>>,
+}
+
+impl Tree for Fetched {
+    fn entries(&self) -> &[TreeEntry] {
+        &self.entries
+    }
+
+    fn read(&self, entry: &TreeEntry) -> Result<Arc<[u8]>, Unreadable> {
+        self.contents.get(&entry.blob).cloned().ok_or_else(|| Unreadable {
+            path: entry.path.clone(),
+            reason: format!("its content {} was not fetched", entry.blob),
+        })
+    }
+
+    fn folder_id(&self, folder: &RepoPath) -> Option<TreeId> {
+        folder.is_root().then(|| self.id.clone())
+    }
+}

@@ -1,0 +1,142 @@
+//! The worker: takes jobs from the queue, brings their repositories up to date, keeps its claim alive.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use super::ports::{Cause, ClaimedJob, CodeHostError, JobRequest, Jobs, Lease, RecordsError};
+use super::sync::{Ports, SyncError, Synced, sync_repository};
+
+/// How long a claim lasts without a heartbeat.
+const LEASE: Duration = Duration::from_secs(60);
+/// How long a worker sleeps at most while nothing is due.
+const IDLE: Duration = Duration::from_secs(5);
+
+/// Works until cancelled; a job in hand is finished as far as the caller lets it, and taken again by
+/// the next process otherwise.
+pub async fn work(ports: &Ports, jobs: &Arc<dyn Jobs>, worker: &str, stop: &CancellationToken) {
+    while !stop.is_cancelled() {
+        match jobs.claim(worker, LEASE).await {
+            Ok(Some(job)) => {
+                if let Err(error) = perform(ports, jobs, &job).await {
+                    tracing::error!(repository = %job.name, error = %error, "the job's end could not be recorded");
+                }
+            }
+            Ok(None) => {
+                tokio::select! {
+                    () = jobs.wait_for_work(IDLE) => {}
+                    () = stop.cancelled() => {}
+                }
+            }
+            Err(error) => {
+                tracing::error!(error = %error, "the queue cannot be read");
+                tokio::select! {
+                    () = tokio::time::sleep(IDLE) => {}
+                    () = stop.cancelled() => {}
+                }
+            }
+        }
+    }
+}
+
+/// Does one job and records how it ended.
+///
+/// # Errors
+/// The queue could not record it; the lease runs out and the job is taken again.
+pub async fn perform(ports: &Ports, jobs: &Arc<dyn Jobs>, job: &ClaimedJob) -> Result<(), RecordsError> {
+    let started = std::time::Instant::now();
+    let result = tokio::select! {
+        result = run(ports, job) => result,
+        () = keep_alive(jobs, job) => {
+            tracing::warn!(repository = %job.name, "the claim was lost: somebody else has the job");
+            return Ok(());
+        }
+    };
+    let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    match result {
+        Ok(Synced::Done) => {
+            tracing::info!(repository = %job.name, duration_ms, "repository is up to date");
+            jobs.complete(job).await?;
+        }
+        Ok(Synced::Again(after)) => {
+            tracing::info!(repository = %job.name, duration_ms, "repository is looked at again soon");
+            jobs.fail(job, "GitHub is still computing, or somebody wrote meanwhile", Some(after)).await?;
+        }
+        Err(error) => {
+            tracing::warn!(repository = %job.name, duration_ms, error.kind = error.kind(), error = %error, "repository could not be brought up to date");
+            jobs.fail(job, &error.to_string(), error.retry_after()).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn run(ports: &Ports, job: &ClaimedJob) -> Result<Synced, SyncError> {
+    match ports.host.repository(job.installation, &job.name).await {
+        Ok(repository) => sync_repository(ports, &repository, &job.hints).await,
+        // Removed from the installation, or deleted: nothing is left to do.
+        Err(CodeHostError::NotFound { .. }) => Ok(Synced::Done),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Renews the claim until it is lost.
+async fn keep_alive(jobs: &Arc<dyn Jobs>, job: &ClaimedJob) {
+    loop {
+        tokio::time::sleep(LEASE / 3).await;
+        match jobs.heartbeat(job, LEASE).await {
+            Ok(Lease::Held) => {}
+            Ok(Lease::Lost) => return,
+            Err(error) => {
+                tracing::warn!(repository = %job.name, error = %error, "the claim could not be renewed")
+            }
+        }
+    }
+}
+
+/// Asks that every repository of every installation be looked at: what webhooks did not bring is found.
+///
+/// # Errors
+/// GitHub does not list them, or the queue does not take them.
+pub async fn resync(ports: &Ports, jobs: &Arc<dyn Jobs>, cause: Cause) -> Result<usize, SyncError> {
+    let mut asked = 0;
+    for installation in ports.host.installations().await? {
+        if installation.suspended {
+            continue;
+        }
+        for repository in ports.host.repositories(installation.id).await? {
+            if repository.archived {
+                continue;
+            }
+            let request = JobRequest {
+                repository: repository.id,
+                installation: installation.id,
+                name: repository.name,
+                cause,
+            };
+            jobs.enqueue(&request).await?;
+            asked += 1;
+        }
+    }
+    Ok(asked)
+}
+
+/// Resyncs at once and then every `every`, until cancelled.
+pub async fn keep_in_sync(ports: &Ports, jobs: &Arc<dyn Jobs>, every: Duration, stop: &CancellationToken) {
+    let mut cause = Cause::Start;
+    loop {
+        match resync(ports, jobs, cause).await {
+            Ok(repositories) => {
+                tracing::info!(repositories, cause = cause.as_str(), "resync");
+                cause = Cause::Resync;
+            }
+            Err(error) => tracing::warn!(error.kind = error.kind(), error = %error, "resync failed"),
+        }
+        // A failed first resync is tried again sooner than the next regular one.
+        let pause = if cause == Cause::Start { every.min(Duration::from_secs(10)) } else { every };
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            () = stop.cancelled() => return,
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! What can be typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::config::ServeOptions;
+
+/// Upgrades fleets of Kubernetes clusters kept in Git as Cluster API objects.
+#[derive(Debug, Parser)]
+#[command(
+    name = "capstan",
+    version,
+    about,
+    max_term_width = 100,
+    after_help = "\
+Exit codes: 0 done; 1 failed (unreadable input, I/O); 2 wrong usage, or a cluster, release or path that \
+does not exist; 3 done, but findings of severity error, or conflicts that block, stand."
+)]
+pub struct Arguments {
+    /// A checkout of the repository [default: the one around the working directory]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub repo: Option<PathBuf>,
+    /// Read this commit, branch or tag instead of the work tree
+    #[arg(long, global = true, value_name = "REV")]
+    pub at: Option<String>,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: AnyCommand,
+}
+
+/// An offline command, or one of those that `main` wires.
+#[derive(Debug, Subcommand)]
+pub enum AnyCommand {
+    /// A command on a checkout.
+    #[command(flatten)]
+    Offline(Command),
+    /// A command that runs a service.
+    #[command(flatten)]
+    Service(Service),
+}
+
+/// Commands that run a service; `main` wires them.
+#[derive(Debug, Subcommand)]
+pub enum Service {
+    /// Run the bot: receive webhooks, open pull requests, report checks
+    Serve(Box<ServeOptions>),
+    /// Run the whole bot on an embedded forge with sample data
+    #[cfg(feature = "demo")]
+    Demo(Demo),
+}
+
+/// `capstan demo`
+#[cfg(feature = "demo")]
+#[derive(Debug, Args)]
+pub struct Demo {
+    /// Print what happened and leave
+    #[arg(long)]
+    pub once: bool,
+    /// Port of the forge's pages [default: any free one]
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    pub port: u16,
+}
+
+/// An offline command with the options that all of them share.
+#[derive(Debug)]
+pub struct Offline {
+    /// `--repo`
+    pub repo: Option<PathBuf>,
+    /// `--at`
+    pub at: Option<String>,
+    /// The command.
+    pub command: Command,
+}
+
+/// Commands on a checkout.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Show the upgrades that would be proposed; writes nothing
+    Plan(Plan),
+    /// Print an upgrade as a unified diff, or write it to the work tree
+    Upgrade(Upgrade),
+    /// Print a cluster's objects, base and overlay together, as they would be applied
+    Render(Render),
+    /// Compare a cluster's rendered objects in two commits
+    Diff(Diff),
+    /// List the releases
+    Releases(List),
+    /// List the clusters with their current and offered release
+    Clusters(List),
+    /// Print the JSON Schema of .capstan.yaml
+    Schema(Schema),
+    /// Print the rule catalogue, or one rule with its reason
+    Rules(Rules),
+    /// Print a completion script for a shell
+    Completions(Completions),
+}
+
+/// How a result is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+    /// For programs and people.
+    Yaml,
+    /// For pull requests and wikis.
+    Markdown,
+    /// A unified diff of files.
+    Diff,
+}
+
+/// `capstan plan`
+#[derive(Debug, Args)]
+pub struct Plan {
+    /// Clusters by id, e.g. gauss/peu01
+    #[arg(value_name = "CLUSTER")]
+    pub clusters: Vec<String>,
+    /// Plan for this release instead of the offered one
+    #[arg(long, value_name = "RELEASE")]
+    pub to: Option<String>,
+    /// Plan for every cluster (the same as naming none)
+    #[arg(long, conflicts_with = "clusters")]
+    pub all: bool,
+    /// Output format
+    #[arg(short, long, value_enum, default_value = "text")]
+    pub output: Format,
+}
+
+/// `capstan upgrade`
+#[derive(Debug, Args)]
+pub struct Upgrade {
+    /// Clusters by id
+    #[arg(value_name = "CLUSTER", required = true)]
+    pub clusters: Vec<String>,
+    /// The release to go to
+    #[arg(long, value_name = "RELEASE")]
+    pub to: String,
+    /// Change the work tree instead of printing a diff: all files or none
+    #[arg(long, conflicts_with = "at")]
+    pub write: bool,
+    /// Output format
+    #[arg(short, long, value_enum, default_value = "diff")]
+    pub output: Format,
+}
+
+/// `capstan render`
+#[derive(Debug, Args)]
+pub struct Render {
+    /// Cluster by id
+    #[arg(value_name = "CLUSTER")]
+    pub cluster: String,
+    /// Output format
+    #[arg(short, long, value_enum, default_value = "yaml")]
+    pub output: Format,
+}
+
+/// `capstan validate`
+#[derive(Debug, Args)]
+pub struct Validate {
+    /// Files or folders to report on [default: the whole repository]
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<String>,
+    /// Also run the rules that compare with this commit
+    #[arg(long, value_name = "REV")]
+    pub from: Option<String>,
+    /// Output format
+    #[arg(short, long, value_enum, default_value = "text")]
+    pub output: Format,
+}
+
+/// `capstan diff`
+#[derive(Debug, Args)]
+pub struct Diff {
+    /// Cluster by id
+    #[arg(value_name = "CLUSTER")]
+    pub cluster: String,
+    /// The commit before
+    #[arg(long, value_name = "REV")]
+    pub from: String,
+    /// The commit after [default: the work tree]
+    #[arg(long, value_name = "REV")]
+    pub to: Option<String>,
+    /// Output format
+    #[arg(short, long, value_enum, default_value = "text")]
+    pub output: Format,
+}
+
+/// `capstan releases`, `capstan clusters`
+#[derive(Debug, Args)]
+pub struct List {
+    /// Output format
+    #[arg(short, long, value_enum, default_value = "text")]
+    pub output: Format,
+}
+
+/// `capstan schema`
+#[derive(Debug, Args)]
+pub struct Schema {}
+
+/// `capstan rules`
+#[derive(Debug, Args)]
+pub struct Rules {
+    /// A rule's id
+    #[arg(value_name = "ID")]
+    pub id: Option<String>,
+    /// Output format
+    #[arg(short, long, value_enum, default_value = "text")]
+    pub output: Format,
+}
+
+/// `capstan completions`
+#[derive(Debug, Args)]
+pub struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}

@@ -1,0 +1,56 @@
+//! `capstan clusters`
+
+use serde_json::{Value, json};
+
+use super::arguments::List;
+use super::{Context, Failure, Format, Outcome, output, text};
+use crate::app::generator::{Refused, Summary};
+
+pub(super) fn run(context: &Context<'_>, command: &List) -> Result<Outcome, Failure> {
+    let fleet = context.fleet()?;
+    let summaries: Vec<(String, Result<Summary, Refused>)> =
+        fleet.clusters().map(|id| (id.to_string(), fleet.summary(id))).collect();
+    match command.output {
+        Format::Text => {
+            let rows: Vec<Vec<String>> = summaries.iter().map(row).collect();
+            output::print(&text::table(&["cluster", "release", "offered", "remark"], &rows))?;
+        }
+        Format::Json => output::print_json(&summaries.iter().map(to_json).collect())?,
+        Format::Yaml => output::print_yaml(&summaries.iter().map(to_json).collect())?,
+        other => return Err(output::unsupported("clusters", other, "text, json or yaml")),
+    }
+    let failed = summaries.iter().any(|(_, summary)| summary.is_err());
+    Ok(if failed { Outcome::PartlyFailed } else { Outcome::Done })
+}
+
+fn row((id, summary): &(String, Result<Summary, Refused>)) -> Vec<String> {
+    let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+    match summary {
+        Ok(summary) => vec![
+            id.clone(),
+            summary.current.as_ref().map_or_else(|| "unknown".to_owned(), ToString::to_string),
+            or_dash(summary.offered.as_ref().map(ToString::to_string)),
+            summary.notes.join(" "),
+        ],
+        Err(refused) => {
+            vec![id.clone(), "-".to_owned(), "-".to_owned(), format!("cannot be read: {refused}")]
+        }
+    }
+}
+
+fn to_json((id, summary): &(String, Result<Summary, Refused>)) -> Value {
+    match summary {
+        Ok(summary) => json!({
+            "cluster": id,
+            "release": summary.current,
+            "offered": summary.offered,
+            "notes": summary.notes,
+        }),
+        Err(refused) => json!({
+            "cluster": id,
+            "error": {
+                "message": refused.message, "file": refused.file, "line": refused.line, "column": refused.column,
+            },
+        }),
+    }
+}

@@ -1,0 +1,136 @@
+//! What every command may use: the checkout, its fleet, and names that were typed.
+
+use std::time::Duration;
+
+use capstan_domain::cluster::{ClusterId, ReleaseName};
+use capstan_domain::spelling;
+use indicatif::{ProgressBar, ProgressStyle};
+use jiff::tz::TimeZone;
+
+use super::{Failure, Offline, Open};
+use crate::app::generator::{Fleet, Planned};
+use crate::app::ports::{Clock, SystemClock, Workspace};
+
+/// What every command may use.
+pub(super) struct Context<'a> {
+    pub(super) arguments: &'a Offline,
+    pub(super) open: Open<'a>,
+}
+
+impl Context<'_> {
+    /// The checkout that `--repo` names.
+    pub(super) fn workspace(&self) -> Result<Box<dyn Workspace>, Failure> {
+        Ok((self.open)(self.arguments.repo.as_deref())?)
+    }
+
+    /// The fleet of the work tree, or of `--at`.
+    pub(super) fn fleet(&self) -> Result<Fleet, Failure> {
+        self.fleet_of(self.workspace()?.as_ref())
+    }
+
+    /// The same of a workspace that is open already.
+    pub(super) fn fleet_of(&self, workspace: &dyn Workspace) -> Result<Fleet, Failure> {
+        self.fleet_at(workspace, self.arguments.at.as_deref())
+    }
+
+    /// The fleet of a revision; `None` = the work tree.
+    pub(super) fn fleet_at(
+        &self,
+        workspace: &dyn Workspace,
+        revision: Option<&str>,
+    ) -> Result<Fleet, Failure> {
+        let tree = match revision {
+            Some(revision) => workspace.commit(revision)?,
+            None => workspace.work_tree()?,
+        };
+        let today = SystemClock.now().to_zoned(TimeZone::UTC).date();
+        Fleet::open(tree, today).map_err(|error| Failure::Failed(error.to_string()))
+    }
+
+    /// The clusters that were typed, or all of them; ordered, each once.
+    pub(super) fn clusters(&self, fleet: &Fleet, typed: &[String]) -> Result<Vec<ClusterId>, Failure> {
+        if typed.is_empty() {
+            return Ok(fleet.clusters().cloned().collect());
+        }
+        let mut clusters = typed
+            .iter()
+            .map(|name| self.cluster(fleet, name))
+            .collect::<Result<Vec<ClusterId>, Failure>>()?;
+        clusters.sort();
+        clusters.dedup();
+        Ok(clusters)
+    }
+
+    /// The cluster that was typed.
+    pub(super) fn cluster(&self, fleet: &Fleet, typed: &str) -> Result<ClusterId, Failure> {
+        let name = typed.trim_start_matches("./").trim_end_matches('/');
+        let folder = fleet.layout().cluster(name).ok_or_else(|| self.no_such_cluster(fleet, typed))?;
+        Ok(folder.id.clone())
+    }
+
+    /// The failure for a cluster that does not exist.
+    pub(super) fn no_such_cluster(&self, fleet: &Fleet, typed: &str) -> Failure {
+        let nearest = spelling::nearest(typed, fleet.clusters().map(ClusterId::as_str));
+        let hint = match nearest {
+            Some(nearest) => format!("did you mean `{nearest}`? "),
+            None if fleet.layout().clusters.is_empty() => {
+                "no cluster was found at all: a cluster is a folder that holds `base/` with Cluster API objects; ".to_owned()
+            }
+            None => String::new(),
+        };
+        Failure::Usage(format!(
+            "there is no cluster `{typed}`; {hint}`capstan clusters` lists what was found"
+        ))
+    }
+
+    /// What `--to` means for these clusters; `None` where nothing was typed.
+    pub(super) fn target(
+        &self,
+        fleet: &Fleet,
+        clusters: &[ClusterId],
+        typed: Option<&str>,
+    ) -> Result<Option<ReleaseName>, Failure> {
+        let Some(typed) = typed else { return Ok(None) };
+        let name = ReleaseName::parse(typed.trim_end_matches('/')).ok_or_else(|| {
+            Failure::Usage(format!(
+                "`{typed}` is no release: give its id, e.g. aws/v21.0.0 (`capstan releases` lists them)"
+            ))
+        })?;
+        for cluster in clusters {
+            // A cluster that cannot be read is refused by name when it is planned.
+            if let Ok(Err(error)) = fleet.has_release(cluster, &name) {
+                return Err(Failure::Usage(error.to_string()));
+            }
+        }
+        Ok(Some(name))
+    }
+
+    /// Plans the clusters with a progress bar on a terminal.
+    pub(super) fn plan_all(
+        &self,
+        workspace: &dyn Workspace,
+        fleet: &mut Fleet,
+        clusters: &[ClusterId],
+        target: Option<&ReleaseName>,
+    ) -> Vec<Planned> {
+        for id in fleet.missing_trees(clusters) {
+            if let Some(tree) = workspace.folder(&id) {
+                fleet.provide_tree(id, tree);
+            }
+        }
+        let bar = if clusters.len() > 20 {
+            // Draws nothing where standard error is no terminal.
+            let bar = ProgressBar::new(u64::try_from(clusters.len()).unwrap_or(u64::MAX));
+            if let Ok(style) = ProgressStyle::with_template("planning {wide_bar} {pos}/{len}") {
+                bar.set_style(style);
+            }
+            bar.enable_steady_tick(Duration::from_millis(200));
+            bar
+        } else {
+            ProgressBar::hidden()
+        };
+        let planned = fleet.plan_all(clusters, target, &|| bar.inc(1));
+        bar.finish_and_clear();
+        planned
+    }
+}

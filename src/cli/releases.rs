@@ -1,0 +1,52 @@
+//! `capstan releases`
+
+use capstan_domain::release::Release;
+use serde_json::{Value, json};
+
+use super::arguments::List;
+use super::{Context, Failure, Format, Outcome, output, text};
+
+pub(super) fn run(context: &Context<'_>, command: &List) -> Result<Outcome, Failure> {
+    let fleet = context.fleet()?;
+    let releases = fleet.catalogue().releases();
+    match command.output {
+        Format::Text => {
+            let rows: Vec<Vec<String>> = releases.iter().map(row).collect();
+            output::print(&text::table(&["release", "state", "kubernetes", "date", "folder"], &rows))?;
+        }
+        Format::Json => output::print_json(&releases.iter().map(to_json).collect())?,
+        Format::Yaml => output::print_yaml(&releases.iter().map(to_json).collect())?,
+        other => return Err(output::unsupported("releases", other, "text, json or yaml")),
+    }
+    for (id, error) in fleet.catalogue().unreadable() {
+        anstream::eprintln!("error: the release {id} cannot be read and is not offered: {error}");
+    }
+    Ok(if fleet.catalogue().unreadable().is_empty() { Outcome::Done } else { Outcome::PartlyFailed })
+}
+
+fn row(release: &Release) -> Vec<String> {
+    vec![
+        release.id.to_string(),
+        release.state.to_string(),
+        release.kubernetes.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string),
+        release.date.clone().unwrap_or_else(|| "-".to_owned()),
+        release.folder.to_string(),
+    ]
+}
+
+fn to_json(release: &Release) -> Value {
+    json!({
+        "release": release.id,
+        "folder": release.folder,
+        "tree": release.tree,
+        "state": release.state,
+        "kubernetes": release.kubernetes.as_ref().map(ToString::to_string),
+        "date": release.date,
+        "components": release.components.iter().map(|component| json!({
+            "name": component.name, "version": component.version.as_str(),
+        })).collect::<Vec<_>>(),
+        "apps": release.apps.iter().map(|app| json!({
+            "name": app.name, "version": app.version.as_str(),
+        })).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,11 @@
+//! `capstan schema`
+
+use capstan_domain::settings;
+
+use super::arguments::Schema;
+use super::{Failure, Outcome, output};
+
+pub(super) fn run(Schema {}: &Schema) -> Result<Outcome, Failure> {
+    output::print_json(&settings::json_schema())?;
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,241 @@
+//! An upgrade in words, for a terminal.
+
+use std::fmt::Write;
+
+use capstan_domain::cluster::ClusterId;
+use capstan_domain::finding::{Finding, Severity};
+use capstan_domain::object::{FieldPath, ObjectId};
+use capstan_domain::proposal::{PlanDigest, SourceState};
+use capstan_domain::report;
+use capstan_domain::upgrade::{Basis, Certainty, Change, Conflict, Rollout, Side, Upgrade, redact};
+use clap::builder::styling::{AnsiColor, Style};
+use serde_json::Value;
+
+use crate::app::generator::Refused;
+
+const BOLD: Style = Style::new().bold();
+
+/// One upgrade: what changes, what was kept, what the rules say, which machines go.
+pub(super) fn upgrade(upgrade: &Upgrade) -> String {
+    let mut text = String::new();
+    heading(&mut text, upgrade);
+    for note in &upgrade.notes {
+        let _ = writeln!(text, "  {note}");
+    }
+    if !upgrade.changes.is_empty() {
+        let verb = if upgrade.blocked.is_empty() { "changes" } else { "would change" };
+        let _ = writeln!(text, "  {verb}");
+        upgrade.changes.iter().for_each(|item| change(&mut text, item));
+    }
+    if !upgrade.conflicts.is_empty() {
+        let _ = writeln!(text, "  changed by both the cluster and the release");
+        upgrade.conflicts.iter().for_each(|item| conflict(&mut text, item));
+    }
+    if !upgrade.rollouts.is_empty() {
+        let _ = writeln!(text, "  machines that will be replaced");
+        upgrade.rollouts.iter().for_each(|item| rollout(&mut text, item));
+    }
+    if !upgrade.findings.is_empty() {
+        let _ = writeln!(text, "  findings");
+        for item in &upgrade.findings {
+            let _ = writeln!(text, "    {}", finding(item));
+        }
+    }
+    if !upgrade.blocked.is_empty() {
+        let red = AnsiColor::Red.on_default().bold();
+        let _ = writeln!(text, "  {red}blocked: nothing is written{red:#}");
+        for reason in &upgrade.blocked {
+            let _ = writeln!(text, "    {reason}");
+        }
+    }
+    text
+}
+
+fn heading(text: &mut String, upgrade: &Upgrade) {
+    let name = &upgrade.cluster;
+    let from = upgrade.from.as_ref().map_or_else(|| "(unknown release)".to_owned(), ToString::to_string);
+    let _ = match &upgrade.to {
+        Some(to) => writeln!(text, "{BOLD}{name}{BOLD:#}  {from} -> {to}{}", basis(upgrade.basis)),
+        None => writeln!(text, "{BOLD}{name}{BOLD:#}  {from}, nothing is offered"),
+    };
+}
+
+const fn basis(basis: Basis) -> &'static str {
+    match basis {
+        Basis::Known => "",
+        Basis::Inferred => "  (the old release was inferred from the content)",
+        Basis::Unknown => {
+            "  (the old release is unknown: the new one's fields overwrite, nothing is removed)"
+        }
+    }
+}
+
+fn change(text: &mut String, change: &Change) {
+    let at = change.line.map(|line| format!(":{line}")).unwrap_or_default();
+    let path = if change.path.is_root() { "(whole object)".to_owned() } else { change.path.to_string() };
+    let _ = writeln!(text, "    {}{at}  {}  {path}", change.file, change.object);
+    let value = |value: Option<&Value>| shown(&change.object, &change.path, value);
+    if !change.path.is_root() {
+        let (red, green) = (AnsiColor::Red.on_default(), AnsiColor::Green.on_default());
+        let _ = writeln!(
+            text,
+            "      {red}{}{red:#} -> {green}{}{green:#}",
+            value(change.old.as_ref()),
+            value(change.new.as_ref())
+        );
+    } else {
+        let word = if change.old.is_none() {
+            "added"
+        } else if change.new.is_none() {
+            "removed"
+        } else {
+            "replaced"
+        };
+        let _ = writeln!(text, "      {word}");
+    }
+}
+
+fn conflict(text: &mut String, conflict: &Conflict) {
+    let at = conflict.line.map(|line| format!(":{line}")).unwrap_or_default();
+    let path = if conflict.path.is_root() { "(whole object)".to_owned() } else { conflict.path.to_string() };
+    let value = |value: Option<&Value>| shown(&conflict.object, &conflict.path, value);
+    let kept = match (conflict.blocks, conflict.kept) {
+        (true, _) => "blocks until a person decides",
+        (false, Side::Cluster) => "the cluster's value is kept",
+        (false, Side::Release) => "the release's value is taken",
+    };
+    let _ = writeln!(text, "    {}{at}  {}  {path}", conflict.file, conflict.object);
+    let _ = writeln!(
+        text,
+        "      was {}, the cluster has {}, the release has {}: {kept}",
+        value(conflict.base.as_ref()),
+        value(conflict.cluster.as_ref()),
+        value(conflict.release.as_ref()),
+    );
+}
+
+fn rollout(text: &mut String, rollout: &Rollout) {
+    let machines = match rollout.machines {
+        Some(1) => "1 machine".to_owned(),
+        Some(machines) => format!("{machines} machines"),
+        None => "an unknown number of machines (replicas are not in Git)".to_owned(),
+    };
+    let because: Vec<String> = rollout
+        .because
+        .iter()
+        .map(|path| if path.is_root() { "the object goes".to_owned() } else { path.to_string() })
+        .collect();
+    let certainty = match rollout.certainty {
+        Certainty::Exact => "",
+        Certainty::Offline => " (judged from Git alone)",
+        Certainty::Unknown => " (cannot be judged)",
+    };
+    let _ =
+        writeln!(text, "    {}: {machines}, because of {}{certainty}", rollout.object, because.join(", "));
+}
+
+/// `error[kubernetes-minor-skip] gauss/peu01/base/a.yaml:7:3: message`
+pub(super) fn finding(finding: &Finding) -> String {
+    let (style, word) = match finding.severity {
+        Severity::Error => (AnsiColor::Red.on_default().bold(), "error"),
+        Severity::Warning => (AnsiColor::Yellow.on_default().bold(), "warning"),
+    };
+    let number = |number: Option<u32>| number.map(|number| format!(":{number}")).unwrap_or_default();
+    let place = finding
+        .file
+        .as_ref()
+        .map(|file| format!("{file}{}{}: ", number(finding.line), number(finding.column)));
+    format!("{style}{word}[{}]{style:#} {}{}", finding.rule, place.unwrap_or_default(), finding.message)
+}
+
+/// A value in at most 60 characters, without secrets.
+pub(super) fn shown(object: &ObjectId, path: &FieldPath, value: Option<&Value>) -> String {
+    if value.is_none() {
+        return "(absent)".to_owned();
+    }
+    let text = redact(object, path, value).to_string();
+    if text.chars().count() <= 60 {
+        return text;
+    }
+    format!("{}…", text.chars().take(59).collect::<String>())
+}
+
+/// Rows under headings, columns as wide as their widest cell.
+pub(super) fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
+    let width = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
+        cells.chain(headings.get(column).map(|heading| heading.chars().count())).max().unwrap_or_default()
+    };
+    let line = |cells: &[String]| {
+        let mut line = String::new();
+        for (column, cell) in cells.iter().enumerate() {
+            if column + 1 == cells.len() {
+                line.push_str(cell);
+            } else {
+                let _ = write!(line, "{cell:<width$}  ", width = width(column));
+            }
+        }
+        format!("{}\n", line.trim_end())
+    };
+    let headings: Vec<String> = headings.iter().map(|heading| heading.to_uppercase()).collect();
+    let mut text = format!("{BOLD}{}{BOLD:#}", line(&headings).trim_end());
+    text.push('\n');
+    rows.iter().for_each(|row| text.push_str(&line(row)));
+    text
+}
+
+/// The upgrade as a pull request would show it.
+pub(super) fn markdown(upgrade: &Upgrade) -> String {
+    let Some(to) = &upgrade.to else {
+        let notes: Vec<String> =
+            upgrade.notes.iter().map(|note| report::markdown::prose(note, 1_000)).collect();
+        return format!("## {}\n\nNothing is offered. {}\n\n", upgrade.cluster, notes.join(" "));
+    };
+    let source = SourceState::new(to.clone(), upgrade.to_tree.clone());
+    let proposal = report::Proposal {
+        upgrade,
+        source: &source,
+        plan: &PlanDigest::of(&upgrade.files),
+        command_prefix: "/capstan",
+    };
+    format!("## {}\n\n{}\n", report::proposal_title(&proposal), report::visible_text(&proposal))
+}
+
+/// A cluster that cannot be planned.
+pub(super) fn refused(cluster: &ClusterId, refused: &Refused) -> String {
+    let red = AnsiColor::Red.on_default().bold();
+    format!("{BOLD}{cluster}{BOLD:#}  {red}cannot be planned{red:#}\n    {refused}\n")
+}
+
+/// The same on standard error.
+pub(super) fn complain(cluster: &ClusterId, refused: &Refused) {
+    let red = AnsiColor::Red.on_default().bold();
+    anstream::eprintln!("{red}error{red:#}: {cluster} cannot be planned: {refused}");
+}
+
+/// What stands besides the diff of an upgrade, on standard error.
+pub(super) fn remark(upgrade: &Upgrade, written: bool) {
+    let name = &upgrade.cluster;
+    for reason in &upgrade.blocked {
+        let red = AnsiColor::Red.on_default().bold();
+        anstream::eprintln!("{red}blocked{red:#}: {name}: {reason}");
+    }
+    for item in &upgrade.findings {
+        anstream::eprintln!("{}", finding(item));
+    }
+    for item in upgrade.conflicts.iter().filter(|item| !item.blocks) {
+        let kept = if item.kept == Side::Cluster {
+            "the cluster's value is kept"
+        } else {
+            "the release's value is taken"
+        };
+        let path = if item.path.is_root() { "the whole object".to_owned() } else { item.path.to_string() };
+        let at = item.line.map(|line| format!(":{line}")).unwrap_or_default();
+        anstream::eprintln!("conflict: {}{at}: {} {path}: {kept}", item.file, item.object);
+    }
+    if upgrade.files.is_empty() && upgrade.blocked.is_empty() {
+        anstream::eprintln!("{name}: nothing to change");
+    } else if written && upgrade.blocked.is_empty() {
+        anstream::eprintln!("{name}: {} file(s) written", upgrade.files.len());
+    }
+}

@@ -1,0 +1,51 @@
+//! `capstan upgrade CLUSTER… --to RELEASE [--write]`
+
+use capstan_domain::cluster::ClusterId;
+use capstan_domain::patch;
+use capstan_domain::upgrade::FileChange;
+use serde_json::Value;
+
+use super::arguments::Upgrade;
+use super::{Context, Failure, Format, Outcome, output, plan, text};
+use crate::app::generator::Planned;
+
+pub(super) fn run(context: &Context<'_>, command: &Upgrade) -> Result<Outcome, Failure> {
+    let workspace = context.workspace()?;
+    let mut fleet = context.fleet_of(workspace.as_ref())?;
+    let clusters = context.clusters(&fleet, &command.clusters)?;
+    let target = context.target(&fleet, &clusters, Some(&command.to))?;
+    let planned = context.plan_all(workspace.as_ref(), &mut fleet, &clusters, target.as_ref());
+    let changes: Vec<FileChange> =
+        planned.iter().flatten().flat_map(|upgrade| upgrade.files.iter().cloned()).collect();
+    if command.write {
+        workspace.write(&changes)?;
+    }
+    match command.output {
+        Format::Diff if command.write => {}
+        Format::Diff => output::print(&patch::unified(&changes))?,
+        Format::Json => output::print_json(&elements(&clusters, &planned))?,
+        Format::Yaml => output::print_yaml(&elements(&clusters, &planned))?,
+        Format::Text => {
+            planned.iter().flatten().try_for_each(|upgrade| output::print(&text::upgrade(upgrade)))?;
+        }
+        Format::Markdown => {
+            return Err(output::unsupported("upgrade", Format::Markdown, "diff, text, json or yaml"));
+        }
+    }
+    say(&clusters, &planned, command.write);
+    Ok(plan::outcome(&planned))
+}
+
+fn elements(clusters: &[ClusterId], planned: &[Planned]) -> Value {
+    clusters.iter().zip(planned).map(|(cluster, planned)| plan::element(cluster, planned)).collect()
+}
+
+/// What a person needs to know besides the diff goes to standard error, so that the diff can be piped.
+fn say(clusters: &[ClusterId], planned: &[Planned], written: bool) {
+    for (cluster, planned) in clusters.iter().zip(planned) {
+        match planned {
+            Err(refused) => text::complain(cluster, refused),
+            Ok(upgrade) => text::remark(upgrade, written),
+        }
+    }
+}

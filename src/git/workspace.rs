@@ -1,0 +1,47 @@
+//! A checkout as the command line's workspace.
+
+use std::sync::Arc;
+
+use capstan_domain::tree::{Tree, TreeId};
+use capstan_domain::upgrade::FileChange;
+
+use super::{Checkout, CheckoutError, write_all_or_nothing};
+use crate::app::ports::{Workspace, WorkspaceError};
+
+impl Workspace for Checkout {
+    fn work_tree(&self) -> Result<Arc<dyn Tree>, WorkspaceError> {
+        Ok(Self::work_tree(self)?)
+    }
+
+    fn commit(&self, revision: &str) -> Result<Arc<dyn Tree>, WorkspaceError> {
+        Ok(Self::commit(self, revision)?)
+    }
+
+    fn folder(&self, tree: &TreeId) -> Option<Arc<dyn Tree>> {
+        self.folder_by_tree(tree)
+    }
+
+    fn write(&self, changes: &[FileChange]) -> Result<(), WorkspaceError> {
+        let root = self.root().ok_or_else(|| {
+            WorkspaceError::Usage("a bare repository has no work tree to write to; use a checkout".to_owned())
+        })?;
+        write_all_or_nothing(root, changes).map_err(|error| WorkspaceError::Failed(error.to_string()))
+    }
+}
+
+impl From<CheckoutError> for WorkspaceError {
+    fn from(error: CheckoutError) -> Self {
+        match error {
+            CheckoutError::NotADirectory { .. }
+            | CheckoutError::NoRepository { .. }
+            | CheckoutError::Bare { .. }
+            | CheckoutError::Unborn { .. }
+            | CheckoutError::NoSuchRevision { .. }
+            | CheckoutError::NotACommit { .. } => Self::Usage(error.to_string()),
+            CheckoutError::Io { ref source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
+                Self::Usage(error.to_string())
+            }
+            CheckoutError::Unreadable { .. } | CheckoutError::Io { .. } => Self::Failed(error.to_string()),
+        }
+    }
+}

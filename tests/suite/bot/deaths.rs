@@ -1,0 +1,105 @@
+//! A process that dies before or after any of its writes, with or without its database, is followed by
+//! one that ends in the same state, and never opens a second pull request.
+
+use super::memory::{Death, World};
+use capstan::app::ports::{Permission, PullRequestState};
+
+const SETTINGS: (&str, &str) = (".capstan.yaml", "mode: propose\n");
+
+/// What people see in the end.
+#[derive(Debug, PartialEq)]
+struct Seen {
+    pulls: Vec<(String, PullRequestState, String, Option<String>)>,
+    checks: Vec<String>,
+    answers: Vec<usize>,
+}
+
+fn seen(world: &World) -> Seen {
+    let mut pulls: Vec<_> = world
+        .pulls()
+        .into_iter()
+        .map(|pull| {
+            let file = world.file(
+                &pull.head_branch,
+                &format!("{}/base/v", pull.head_branch.trim_start_matches("capstan/upgrade/")),
+            );
+            (pull.head_branch, pull.state, pull.title, file)
+        })
+        .collect();
+    pulls.sort_by(|a, b| a.0.cmp(&b.0));
+    let numbers: Vec<u64> = world.pulls().iter().map(|pull| pull.number).collect();
+    let mut checks: Vec<String> =
+        numbers.iter().filter_map(|number| world.check_on(*number)).map(|check| check.title).collect();
+    checks.sort();
+    let mut answers: Vec<usize> = numbers.iter().map(|number| world.answers(*number).len()).collect();
+    answers.sort_unstable();
+    Seen { pulls, checks, answers }
+}
+
+/// Two clusters with proposals for v2: one was edited by a person who then asks for it to be written
+/// anew, one is open; a third cluster is new; a stranger's pull request is open; v3 has just come.
+async fn busy() -> World {
+    let world = World::new(&[
+        SETTINGS,
+        ("releases/v1/base/v", "one\n"),
+        ("releases/v2/base/v", "two\n"),
+        ("c/a/base/v", "one\nmine\n"),
+        ("c/b/base/v", "one\n"),
+    ]);
+    world.sync().await;
+    world.state().permissions.insert("ada".to_owned(), Permission::Write);
+    world.push("capstan/upgrade/c/a", &[("c/a/base/v", Some("two\nedited\n"))]);
+    let edited = world.open_pulls().into_iter().find(|pull| pull.head_branch.ends_with("c/a")).unwrap();
+    world.comment(edited.number, "ada", "/capstan replan");
+    world.open_pull("stranger", &[("c/b/base/v", Some("one\nan error\n"))]);
+    world.push("main", &[("releases/v3/base/v", Some("three\n")), ("c/d/base/v", Some("one\n"))]);
+    world
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Database {
+    Kept,
+    Lost,
+}
+
+#[tokio::test]
+async fn death_at_any_write_leads_to_the_same_end() {
+    let undisturbed = busy().await;
+    let start = undisturbed.state().writes.len();
+    undisturbed.sync().await;
+    let total = undisturbed.writes_since(start).len();
+    let expected = seen(&undisturbed);
+    assert!(total > 15, "the scenario makes {total} writes only");
+    assert_eq!(expected.pulls.len(), 4);
+
+    for database in [Database::Kept, Database::Lost] {
+        for at in 0..total {
+            for death in [Death::Before(start + at), Death::After(start + at)] {
+                let world = busy().await;
+                assert_eq!(world.state().writes.len(), start, "the scenario is the same each time");
+                world.state().death = Some(death);
+                world.try_sync().await.unwrap_err();
+                world.state().death = None;
+                if database == Database::Lost {
+                    world.lose_database();
+                }
+                world.sync().await;
+                assert_eq!(seen(&world), expected, "{death:?} of {total}, database {database:?}");
+
+                let mark = world.state().writes.len();
+                world.sync().await;
+                assert_eq!(world.writes_since(mark), Vec::<&str>::new(), "{death:?}: nothing is left to do");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_lost_database_costs_no_write_once_all_is_done() {
+    let world = busy().await;
+    world.sync().await;
+    world.lose_database();
+    let mark = world.state().writes.len();
+    world.sync().await;
+    assert_eq!(world.writes_since(mark), Vec::<&str>::new());
+}

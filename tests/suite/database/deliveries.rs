@@ -1,0 +1,145 @@
+//! Deliveries and the hints that they give to jobs.
+
+use std::time::Duration;
+
+use capstan::app::intake::{Delivery, DeliveryHint, DeliveryStore, Event, NamedRepository, Stored};
+use capstan::app::ports::{ClaimedJob, Clock, CommentHint, FleetView, Hints, Jobs, RepositoryName};
+
+use super::each_engine;
+
+const LEASE: Duration = Duration::from_secs(30);
+
+fn named(id: u64) -> NamedRepository {
+    NamedRepository { id, name: RepositoryName::parse(&format!("acme/gitops-{id}")).unwrap() }
+}
+
+fn delivery(guid: &str, repository: u64, hint: DeliveryHint) -> Delivery {
+    Delivery {
+        guid: guid.to_owned(),
+        event: Event::IssueComment,
+        action: "created".to_owned(),
+        installation: 7,
+        repositories: vec![named(repository)],
+        hint,
+        received_at: "2026-11-21T12:00:00Z".parse().unwrap(),
+    }
+}
+
+fn comment(pull_request: u64, comment: u64) -> DeliveryHint {
+    DeliveryHint { pull_request: Some(pull_request), comment: Some(comment), head: None }
+}
+
+async fn claim(jobs: &impl Jobs) -> Option<ClaimedJob> {
+    jobs.claim("worker", LEASE).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_delivery_queues_the_job_of_its_repository_and_hints_at_what_it_named() {
+    each_engine(async |bench| {
+        let database = &bench.database;
+        let head = "1f".repeat(20);
+        let batch = [
+            delivery("b", 1, comment(12, 900)),
+            delivery("a", 1, comment(3, 901)),
+            delivery("c", 1, DeliveryHint { head: Some(head.clone()), ..DeliveryHint::default() }),
+            delivery("d", 1, DeliveryHint { pull_request: Some(12), ..DeliveryHint::default() }),
+            delivery("e", 1, DeliveryHint::default()),
+        ];
+        assert_eq!(database.store(&batch).await.unwrap(), [Stored::New; 5]);
+        let job = claim(database).await.unwrap();
+        assert_eq!((job.repository, job.installation), (1, 7));
+        assert_eq!(
+            job.hints,
+            Hints {
+                pull_requests: vec![3, 12],
+                comments: vec![
+                    CommentHint { comment: 900, pull_request: 12 },
+                    CommentHint { comment: 901, pull_request: 3 }
+                ],
+                heads: vec![head],
+            }
+        );
+        assert_eq!(claim(database).await, None);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_delivery_that_is_known_only_queues_the_job_again() {
+    each_engine(async |bench| {
+        let database = &bench.database;
+        let once = delivery("a", 1, comment(3, 900));
+        let twice = [once.clone(), once.clone()];
+        assert_eq!(database.store(&twice).await.unwrap(), [Stored::New, Stored::Known]);
+        let job = claim(database).await.unwrap();
+        database.complete(&job).await.unwrap();
+
+        assert_eq!(database.store(&[once]).await.unwrap(), [Stored::Known]);
+        assert_eq!(claim(database).await.unwrap().hints, Hints::default());
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hints_are_given_again_until_a_job_completes() {
+    each_engine(async |bench| {
+        let database = &bench.database;
+        database.store(&[delivery("a", 1, comment(3, 900))]).await.unwrap();
+        // It fails: the next claim is given the same.
+        let failed = claim(database).await.unwrap();
+        database.fail(&failed, "no", None).await.unwrap();
+        bench.clock.advance(Duration::from_secs(5));
+        // It dies: likewise.
+        let died = claim(database).await.unwrap();
+        assert_eq!(died.hints, failed.hints);
+        bench.clock.advance(LEASE);
+        let job = claim(database).await.unwrap();
+        assert_eq!(job.hints, failed.hints);
+        // One that arrives meanwhile is not used up by a run that did not see it.
+        database.store(&[delivery("b", 1, comment(4, 901))]).await.unwrap();
+        database.complete(&job).await.unwrap();
+        let next = claim(database).await.unwrap();
+        assert_eq!(next.hints.comments, [CommentHint { comment: 901, pull_request: 4 }]);
+        database.complete(&next).await.unwrap();
+        assert_eq!(claim(database).await, None);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_installation_queues_a_job_for_each_of_its_repositories() {
+    each_engine(async |bench| {
+        let mut installed = delivery("a", 1, DeliveryHint::default());
+        installed.event = Event::Installation;
+        installed.repositories = (1..=300).map(named).collect();
+        bench.database.store(&[installed]).await.unwrap();
+        assert_eq!(bench.database.job_counts().await.unwrap().queued, 300);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_large_batch_is_stored_whole() {
+    each_engine(async |bench| {
+        let batch: Vec<_> = (0..256).map(|n| delivery(&format!("guid-{n}"), n % 7, comment(1, n))).collect();
+        assert_eq!(bench.database.store(&batch).await.unwrap(), [Stored::New; 256]);
+        assert_eq!(bench.database.store(&batch).await.unwrap(), [Stored::Known; 256]);
+        assert_eq!(bench.database.job_counts().await.unwrap().queued, 7);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn old_deliveries_are_forgotten_once_their_hints_are_used_up() {
+    each_engine(async |bench| {
+        let database = &bench.database;
+        let quiet = delivery("a", 1, DeliveryHint::default());
+        let waiting = delivery("b", 1, comment(3, 900));
+        database.store(&[quiet.clone(), waiting.clone()]).await.unwrap();
+        assert_eq!(database.prune_deliveries(bench.clock.now()).await.unwrap(), 0);
+        bench.clock.advance(Duration::from_secs(1));
+        assert_eq!(database.prune_deliveries(bench.clock.now()).await.unwrap(), 1);
+        assert_eq!(database.store(&[quiet, waiting]).await.unwrap(), [Stored::New, Stored::Known]);
+    })
+    .await;
+}

@@ -1,0 +1,17 @@
+//! The records on both engines: every test here runs the same on SQLite and on PostgreSQL.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a panic is how tests fail"
+)]
+
+mod deliveries;
+mod engines;
+mod open;
+mod queue;
+mod records;
+
+pub(crate) use engines::{each_engine, sqlite};

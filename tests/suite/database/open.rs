@@ -1,0 +1,95 @@
+//! Opening a database: what is told where it cannot be.
+
+use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
+
+use capstan::app::ports::{Cause, JobRequest, Jobs, RepositoryName, SystemClock};
+use capstan::database::Database;
+use sqlx::{Connection, Executor};
+
+use super::{each_engine, sqlite};
+
+async fn error(url: &str) -> String {
+    Database::open(url, Arc::new(SystemClock)).await.unwrap_err().to_string()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_written_is_there_after_a_restart() {
+    each_engine(async |bench| {
+        let name = RepositoryName::parse("acme/gitops").unwrap();
+        let request = JobRequest { repository: 1, installation: 7, name, cause: Cause::Event };
+        bench.database.enqueue(&request).await.unwrap();
+        bench.database.close().await;
+        let reopened = bench.reopened().await;
+        assert!(reopened.claim("worker", std::time::Duration::from_secs(1)).await.unwrap().is_some());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn tables_of_a_newer_capstan_are_refused() {
+    let bench = sqlite().await;
+    bench.database.close().await;
+    let mut connection = sqlx::SqliteConnection::connect(&bench.url).await.unwrap();
+    connection
+        .execute(
+            "INSERT INTO capstan_migrations (version, description, success, checksum, execution_time)
+             VALUES (999, 'later', TRUE, x'00', 0)",
+        )
+        .await
+        .unwrap();
+    connection.close().await.unwrap();
+    assert_eq!(
+        error(&bench.url).await,
+        "the database was made by a newer Capstan (it knows migration 999): run that version, or start with an \
+         empty database"
+    );
+}
+
+#[tokio::test]
+async fn a_file_that_cannot_be_made_is_named_with_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("absent/capstan.sqlite");
+    let error = error(&format!("sqlite://{}", file.display())).await;
+    assert!(error.contains(file.to_str().unwrap()), "{error}");
+    assert!(error.contains("check the folder's owner, permissions and free space"), "{error}");
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_database_is_named_and_left_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("notes.txt");
+    let text = "these are my notes, and no database\n".repeat(100);
+    std::fs::write(&file, &text).unwrap();
+    let error = error(&format!("sqlite://{}", file.display())).await;
+    assert!(error.contains("notes.txt") && error.contains("not a database"), "{error}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+}
+
+#[tokio::test]
+async fn a_database_that_can_only_be_read_is_told() {
+    let bench = sqlite().await;
+    bench.database.close().await;
+    let file = bench.url.trim_start_matches("sqlite://");
+    std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o400)).unwrap();
+    if std::fs::OpenOptions::new().write(true).open(file).is_ok() {
+        println!("SKIPPED: this user (root?) may write to files that nobody may write to");
+        return;
+    }
+    let error = error(&bench.url).await;
+    assert!(error.contains("must be able to create and write this file"), "{error}");
+}
+
+#[tokio::test]
+async fn urls_of_other_engines_are_refused_and_passwords_never_shown() {
+    assert_eq!(
+        error("mysql://capstan:hunter2@db/capstan").await,
+        "database URL: `mysql:` is no engine that Capstan knows; expected `sqlite:///path/to/file` or \
+         `postgres://user@host/database`"
+    );
+    let unreachable = error("postgres://capstan:hunter2@127.0.0.1:1/fleet").await;
+    assert!(unreachable.starts_with("PostgreSQL database `fleet` at 127.0.0.1:1: "), "{unreachable}");
+    assert!(!unreachable.contains("hunter2"), "{unreachable}");
+    let nonsense = error("postgres://capstan:hunter2@:port/fleet").await;
+    assert!(!nonsense.contains("hunter2"), "{nonsense}");
+}

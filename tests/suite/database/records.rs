@@ -1,0 +1,179 @@
+//! Proposals, checks, campaigns, and what the fleet page reads of them.
+
+use std::time::Duration;
+
+use capstan::app::ports::{
+    AuditEntry, Cause, CheckRecord, Clock, FleetCluster, FleetView, JobRequest, JobState, Jobs,
+    ProposalRecord, Records, RepositoryName,
+};
+use capstan_domain::cluster::ClusterId;
+use capstan_domain::tree::{CommitId, RepoPath};
+
+use super::each_engine;
+
+/// Larger than any 32-bit number: GitHub's ids are past that.
+const REPOSITORY: u64 = 1 << 40;
+
+fn cluster(path: &str) -> ClusterId {
+    ClusterId::new(RepoPath::parse(path).unwrap())
+}
+
+fn commit(digit: &str) -> CommitId {
+    CommitId::parse(&digit.repeat(40)).unwrap()
+}
+
+fn proposal(path: &str, opened_at: jiff::Timestamp) -> ProposalRecord {
+    ProposalRecord {
+        repository: REPOSITORY,
+        cluster: cluster(path),
+        pull_request: Some(12),
+        source: "aws/v22.0.0@9d1f".to_owned(),
+        plan: "plan".to_owned(),
+        head: commit("a"),
+        opened_at,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_proposal_is_read_back_as_saved_and_replaced_and_forgotten() {
+    each_engine(async |bench| {
+        let records = &bench.database;
+        let first = proposal("gauss/peu01", bench.clock.now());
+        let mut second = proposal("euler/ü 2", bench.clock.now());
+        second.pull_request = None;
+        records.save_proposal(&first).await.unwrap();
+        records.save_proposal(&second).await.unwrap();
+        assert_eq!(records.proposals(REPOSITORY).await.unwrap(), [second.clone(), first.clone()]);
+        assert_eq!(records.proposals(1).await.unwrap(), []);
+
+        second.pull_request = Some(13);
+        second.head = commit("b");
+        records.save_proposal(&second).await.unwrap();
+        assert_eq!(records.proposals(REPOSITORY).await.unwrap(), [second, first.clone()]);
+        records.forget_proposal(REPOSITORY, &cluster("euler/ü 2")).await.unwrap();
+        assert_eq!(records.proposals(REPOSITORY).await.unwrap(), [first]);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn proposals_of_the_last_hour_are_counted() {
+    each_engine(async |bench| {
+        let now = bench.clock.now();
+        let records = &bench.database;
+        records.save_proposal(&proposal("a/1", now - Duration::from_secs(3601))).await.unwrap();
+        records.save_proposal(&proposal("a/2", now - Duration::from_secs(3600))).await.unwrap();
+        records.save_proposal(&proposal("a/3", now)).await.unwrap();
+        let since = now - Duration::from_secs(3600);
+        assert_eq!(records.proposals_opened_since(REPOSITORY, since).await.unwrap(), 2);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_check_is_known_by_commit_and_name() {
+    each_engine(async |bench| {
+        let records = &bench.database;
+        let mut check = CheckRecord {
+            repository: REPOSITORY,
+            head: commit("a"),
+            name: "capstan".to_owned(),
+            check_run: 5,
+            content: "one".to_owned(),
+        };
+        records.save_check(&check).await.unwrap();
+        check.content = "two".to_owned();
+        records.save_check(&check).await.unwrap();
+        assert_eq!(records.check(REPOSITORY, &commit("a"), "capstan").await.unwrap(), Some(check));
+        assert_eq!(records.check(REPOSITORY, &commit("b"), "capstan").await.unwrap(), None);
+        assert_eq!(records.check(REPOSITORY, &commit("a"), "capstan/rollout").await.unwrap(), None);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answered_comment_stays_answered() {
+    each_engine(async |bench| {
+        let records = &bench.database;
+        assert!(!records.is_comment_answered(REPOSITORY, 9).await.unwrap());
+        records.save_comment_answered(REPOSITORY, 9).await.unwrap();
+        records.save_comment_answered(REPOSITORY, 9).await.unwrap();
+        assert!(records.is_comment_answered(REPOSITORY, 9).await.unwrap());
+        assert!(!records.is_comment_answered(1, 9).await.unwrap());
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_fleet_shows_campaign_and_proposals_of_a_repository() {
+    each_engine(async |bench| {
+        let records = &bench.database;
+        let name = RepositoryName::parse("acme/gitops").unwrap();
+        let request = JobRequest { repository: REPOSITORY, installation: 7, name, cause: Cause::Start };
+        records.enqueue(&request).await.unwrap();
+        let state =
+            |path: &str, state: &str, reason: &str| (cluster(path), state.to_owned(), reason.to_owned());
+        let old = [state("gauss/gone", "waiting", "")];
+        records.save_campaign(REPOSITORY, "aws/v21.0.0@1", &old).await.unwrap();
+        let clusters = [
+            state("gauss/peu01", "proposed", "open"),
+            state("gauss/peu02", "waiting", "20 proposals are open"),
+        ];
+        records.save_campaign(REPOSITORY, "aws/v22.0.0@9d1f", &clusters).await.unwrap();
+        records.save_proposal(&proposal("gauss/peu01", bench.clock.now())).await.unwrap();
+        records
+            .audit(&AuditEntry {
+                repository: REPOSITORY,
+                cluster: Some(cluster("gauss/peu01")),
+                actor: "capstan".to_owned(),
+                action: "proposal-opened",
+                detail: "It's \"there\".".to_owned(),
+            })
+            .await
+            .unwrap();
+
+        let fleet = records.fleet().await.unwrap();
+        assert_eq!(fleet.repositories.len(), 1);
+        let repository = &fleet.repositories[0];
+        assert_eq!((repository.id, repository.name.as_str()), (REPOSITORY, "acme/gitops"));
+        assert_eq!(repository.job.state, JobState::Queued);
+        assert_eq!(repository.job.finished_at, None);
+        assert_eq!(repository.source.as_deref(), Some("aws/v22.0.0"));
+        assert_eq!(
+            repository.clusters,
+            [
+                FleetCluster {
+                    cluster: "gauss/peu01".to_owned(),
+                    state: "proposed".to_owned(),
+                    reason: "open".to_owned(),
+                    pull_request: Some(12),
+                    offered: Some("aws/v22.0.0".to_owned()),
+                },
+                FleetCluster {
+                    cluster: "gauss/peu02".to_owned(),
+                    state: "waiting".to_owned(),
+                    reason: "20 proposals are open".to_owned(),
+                    pull_request: None,
+                    offered: None,
+                },
+            ]
+        );
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_age_of_the_oldest_due_job_is_told() {
+    each_engine(async |bench| {
+        let name = RepositoryName::parse("acme/gitops").unwrap();
+        let request = JobRequest { repository: 1, installation: 7, name, cause: Cause::Event };
+        bench.database.enqueue(&request).await.unwrap();
+        bench.clock.advance(Duration::from_secs(90));
+        let counts = bench.database.job_counts().await.unwrap();
+        assert_eq!((counts.queued, counts.running, counts.oldest_due_ms), (1, 0, 90_000));
+        bench.database.ping().await.unwrap();
+        bench.database.close().await;
+        bench.database.ping().await.unwrap_err();
+    })
+    .await;
+}

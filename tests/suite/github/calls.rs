@@ -1,0 +1,298 @@
+//! Every call of the port, with its expected outcomes.
+
+use capstan::app::ports::{
+    Annotation, AnnotationLevel, BranchHead, CheckConclusion, CodeHost, CodeHostError, CommitMetadata,
+    CreatedPullRequest, CreatedReference, MovedReference, NewCheckRun, NewPullRequest, NewTreeEntry,
+    Permission, PullRequest, PullRequestEdit, PullRequestState, Reaction, RepositoryName, ReviewDecision,
+};
+use capstan::forge::{Edit, MergeMethod, ReviewState};
+use capstan_domain::tree::{BlobId, CommitId, RepoPath, TreeId};
+
+use super::fleet::{Fleet, NAME};
+
+const BRANCH: &str = "capstan/upgrade/gauss/peu01";
+
+fn absent() -> String {
+    "9d1f000000000000000000000000000000000000".to_owned()
+}
+
+fn new_pull(branch: &str) -> NewPullRequest {
+    NewPullRequest {
+        title: "Upgrade gauss/peu01 to aws/v22.0.0".to_owned(),
+        body: "What changes.".to_owned(),
+        head_branch: branch.to_owned(),
+        base_branch: "main".to_owned(),
+        draft: false,
+    }
+}
+
+async fn open(fleet: &Fleet, branch: &str) -> PullRequest {
+    match fleet.github.create_pull_request(&fleet.repository, &new_pull(branch)).await.unwrap() {
+        CreatedPullRequest::Created(pull) => *pull,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn the_app_knows_itself_and_its_repositories() {
+    let fleet = Fleet::new().await;
+    assert_eq!(fleet.github.bot_login().await.unwrap(), "capstan[bot]");
+    assert_eq!(fleet.repository.name.to_string(), NAME);
+    assert_eq!(fleet.repository.default_branch, "main");
+    let name = RepositoryName::parse(NAME).unwrap();
+    let read = fleet.github.repository(fleet.repository.installation, &name).await.unwrap();
+    assert_eq!(read, fleet.repository);
+    let other = RepositoryName::parse("acme/other").unwrap();
+    let error = fleet.github.repository(fleet.repository.installation, &other).await.unwrap_err();
+    assert!(matches!(error, CodeHostError::NotFound { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_proposal_takes_four_writes() {
+    let fleet = Fleet::new().await;
+    let commit = fleet.branch(BRANCH, "kind: Cluster # new\n").await;
+    let pull = open(&fleet, BRANCH).await;
+    assert_eq!(fleet.forge.write_calls(), 4);
+    assert_eq!(
+        (pull.state, &pull.head, pull.head_branch.as_str()),
+        (PullRequestState::Open, &commit, BRANCH)
+    );
+    assert_eq!((pull.base_branch.as_str(), &pull.base), ("main", &fleet.head));
+    assert_eq!(pull.author, "capstan[bot]");
+    assert!(pull.head_in_repository);
+    let written = fleet.forge.commits(NAME, BRANCH).unwrap().remove(0);
+    assert!(written.verified, "GitHub signs what has no author");
+    assert_eq!(
+        fleet.forge.file(NAME, BRANCH, "gauss/peu01/base/cluster.yaml").unwrap().unwrap(),
+        "kind: Cluster # new\n"
+    );
+    assert_eq!(
+        fleet.forge.file(NAME, BRANCH, "gauss/peu02/base/cluster.yaml").unwrap().unwrap(),
+        "kind: Cluster\n"
+    );
+}
+
+#[tokio::test]
+async fn what_exists_already_is_a_value() {
+    let fleet = Fleet::new().await;
+    let (github, repository) = (&fleet.github, &fleet.repository);
+    let commit = fleet.branch(BRANCH, "kind: Cluster # new\n").await;
+    assert_eq!(github.create_branch(repository, BRANCH, &commit).await.unwrap(), CreatedReference::Exists);
+    open(&fleet, BRANCH).await;
+    let again = github.create_pull_request(repository, &new_pull(BRANCH)).await.unwrap();
+    assert_eq!(again, CreatedPullRequest::Exists);
+    github.create_branch(repository, "capstan/upgrade/empty", &fleet.head).await.unwrap();
+    let nothing = github.create_pull_request(repository, &new_pull("capstan/upgrade/empty")).await.unwrap();
+    assert_eq!(nothing, CreatedPullRequest::NothingBetween);
+    fleet.forge.protect(NAME, "refs/heads/locked/*", "nobody may").unwrap();
+    assert_eq!(
+        github.create_branch(repository, "locked/x", &commit).await.unwrap(),
+        CreatedReference::Refused
+    );
+}
+
+#[tokio::test]
+async fn a_branch_moves_only_from_where_it_was() {
+    let fleet = Fleet::new().await;
+    let (github, repository) = (&fleet.github, &fleet.repository);
+    let first = fleet.branch(BRANCH, "one\n").await;
+    let second = fleet.commit("two\n").await;
+    let third = fleet.commit("three\n").await;
+    assert_eq!(github.move_branch(repository, BRANCH, &first, &second).await.unwrap(), MovedReference::Moved);
+    assert_eq!(github.branch(repository, BRANCH).await.unwrap(), Some(second.clone()));
+    assert_eq!(
+        github.move_branch(repository, BRANCH, &first, &third).await.unwrap(),
+        MovedReference::Elsewhere
+    );
+    assert_eq!(github.branch(repository, BRANCH).await.unwrap(), Some(second.clone()));
+    assert_eq!(github.delete_branch(repository, BRANCH, &first).await.unwrap(), MovedReference::Elsewhere);
+
+    fleet.forge.protect(NAME, "refs/heads/capstan/upgrade/gauss/peu01", "signed commits only").unwrap();
+    let refused = github.move_branch(repository, BRANCH, &second, &third).await.unwrap();
+    assert!(matches!(&refused, MovedReference::Refused(reason) if !reason.is_empty()), "{refused:?}");
+    fleet.forge.unprotect(NAME).unwrap();
+
+    let other = fleet.branch("capstan/upgrade/gauss/peu02", "other\n").await;
+    fleet.branch("people/own", "own\n").await;
+    let heads = github.branches(repository, "capstan/upgrade/").await.unwrap();
+    assert_eq!(
+        heads,
+        [
+            BranchHead { branch: BRANCH.to_owned(), commit: second.clone() },
+            BranchHead { branch: "capstan/upgrade/gauss/peu02".to_owned(), commit: other },
+        ]
+    );
+    assert_eq!(github.delete_branch(repository, BRANCH, &second).await.unwrap(), MovedReference::Moved);
+    assert_eq!(
+        github.delete_branch(repository, BRANCH, &second).await.unwrap(),
+        MovedReference::Moved,
+        "gone is gone"
+    );
+    assert_eq!(github.branch(repository, BRANCH).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn pull_requests_are_seen_as_they_are() {
+    let fleet = Fleet::new().await;
+    let (github, repository) = (&fleet.github, &fleet.repository);
+    fleet.branch(BRANCH, "one\n").await;
+    let mine = open(&fleet, BRANCH).await;
+    let own = fleet.branch("people/own", "two\n").await;
+    let theirs = open(&fleet, "people/own").await;
+    fleet.forge.add_label(NAME, theirs.number, "urgent", "alice").unwrap();
+
+    let numbers = |pulls: Vec<PullRequest>| pulls.into_iter().map(|pull| pull.number).collect::<Vec<_>>();
+    assert_eq!(numbers(github.open_pull_requests(repository).await.unwrap()), [theirs.number, mine.number]);
+    assert_eq!(numbers(github.pull_requests(repository, "capstan/upgrade/").await.unwrap()), [mine.number]);
+    let read = github.pull_request(repository, theirs.number).await.unwrap();
+    assert_eq!((read.labels, read.head, read.auto_merge), (vec!["urgent".to_owned()], own, false));
+
+    let state = github.merge_queue_state(repository, &mine).await.unwrap();
+    assert_eq!((state.review, state.queued, state.auto_merge), (ReviewDecision::None, false, false));
+    fleet.forge.review(NAME, mine.number, "alice", ReviewState::Approved, "").unwrap();
+    fleet.forge.enable_auto_merge(NAME, mine.number, "alice", MergeMethod::Merge).unwrap();
+    let state = github.merge_queue_state(repository, &mine).await.unwrap();
+    assert_eq!((state.review, state.queued, state.auto_merge), (ReviewDecision::Approved, false, true));
+    fleet.forge.enqueue(NAME, theirs.number, "alice").unwrap();
+    assert!(github.merge_queue_state(repository, &theirs).await.unwrap().queued);
+
+    let edit = PullRequestEdit {
+        title: Some("New title".to_owned()),
+        body: Some("New body".to_owned()),
+        close: false,
+    };
+    let edited = github.edit_pull_request(repository, mine.number, &edit).await.unwrap();
+    assert_eq!((edited.title.as_str(), edited.body.as_str()), ("New title", "New body"));
+    let close = PullRequestEdit { close: true, ..PullRequestEdit::default() };
+    let closed = github.edit_pull_request(repository, mine.number, &close).await.unwrap();
+    assert_eq!((closed.state, closed.title.as_str()), (PullRequestState::Closed, "New title"));
+    assert!(closed.closed_at.is_some());
+}
+
+#[tokio::test]
+async fn long_lists_are_read_to_the_end() {
+    let fleet = Fleet::new().await;
+    for number in 0..103 {
+        let edit = [Edit::write("notes.txt", format!("{number}\n"))];
+        let branch = format!("capstan/upgrade/c{number:03}");
+        fleet.forge.commit(NAME, &branch, "alice", "Note", &edit).unwrap();
+        let new = capstan::forge::NewPull {
+            title: branch.clone(),
+            body: String::new(),
+            head: branch,
+            base: "main".to_owned(),
+            draft: false,
+        };
+        fleet.forge.open_pull(NAME, "alice", new).unwrap();
+    }
+    let pulls = fleet.github.pull_requests(&fleet.repository, "capstan/upgrade/").await.unwrap();
+    assert_eq!(pulls.len(), 103);
+    assert_eq!(pulls[0].head_branch, "capstan/upgrade/c102", "newest first");
+    assert_eq!(fleet.github.branches(&fleet.repository, "capstan/").await.unwrap().len(), 103);
+}
+
+#[tokio::test]
+async fn trees_and_blobs_are_read_by_id() {
+    let fleet = Fleet::new().await;
+    let (github, repository) = (&fleet.github, &fleet.repository);
+    let tree = fleet.root();
+    let files = github.tree(repository, &tree).await.unwrap().unwrap();
+    let paths: Vec<&str> = files.iter().map(|(path, _)| path.as_str()).collect();
+    assert_eq!(paths, ["gauss/peu01/base/cluster.yaml", "gauss/peu02/base/cluster.yaml"]);
+    assert_eq!(github.blob(repository, &files[0].1).await.unwrap(), b"kind: Cluster\n");
+    assert!(github.tree(repository, &TreeId::parse(&absent()).unwrap()).await.unwrap().is_none());
+    let error = github.blob(repository, &BlobId::parse(&absent()).unwrap()).await.unwrap_err();
+    assert!(matches!(error, CodeHostError::NotFound { .. }), "{error}");
+
+    let entries = [
+        NewTreeEntry::Delete { path: RepoPath::parse("gauss/peu02/base/cluster.yaml").unwrap() },
+        NewTreeEntry::Write {
+            path: RepoPath::parse("run.sh").unwrap(),
+            text: "#!/bin/sh\n".to_owned(),
+            executable: true,
+        },
+    ];
+    let made = github.create_tree(repository, &tree, &entries).await.unwrap();
+    let metadata = CommitMetadata { message: "x".to_owned(), tree: made, parents: vec![fleet.head.clone()] };
+    let commit = github.create_commit(repository, &metadata).await.unwrap();
+    let files: Vec<String> = fleet.forge.files(NAME, commit.as_str()).unwrap().into_keys().collect();
+    assert_eq!(files, ["gauss/peu01/base/cluster.yaml", "run.sh"]);
+}
+
+fn check(head: &CommitId, annotations: usize, content: &str) -> NewCheckRun {
+    NewCheckRun {
+        name: "capstan".to_owned(),
+        head: head.clone(),
+        conclusion: Some(CheckConclusion::ActionRequired),
+        title: "Two conflicts".to_owned(),
+        summary: "Look.".to_owned(),
+        annotations: (0..annotations)
+            .map(|number| Annotation {
+                path: RepoPath::parse("gauss/peu01/base/cluster.yaml").unwrap(),
+                line: u32::try_from(number).unwrap() + 1,
+                column: Some(3),
+                level: AnnotationLevel::Warning,
+                title: "overlay-hides-change".to_owned(),
+                message: format!("number {number}"),
+            })
+            .collect(),
+        external_id: content.to_owned(),
+    }
+}
+
+#[tokio::test]
+async fn a_check_is_one_call_up_to_fifty_annotations() {
+    let fleet = Fleet::new().await;
+    let (github, repository) = (&fleet.github, &fleet.repository);
+    for (annotations, calls) in [(0, 1), (50, 1), (51, 2), (120, 3)] {
+        fleet.forge.clear_exchanges();
+        let made = github.create_check_run(repository, &check(&fleet.head, annotations, "a")).await.unwrap();
+        assert_eq!((made.name.as_str(), made.external_id.as_str()), ("capstan", "a"));
+        assert_eq!(made.conclusion, Some(CheckConclusion::ActionRequired));
+        assert_eq!(fleet.forge.write_calls(), calls, "{annotations} annotations");
+        let seen = fleet.forge.checks(NAME, fleet.head.as_str()).unwrap();
+        let seen = seen.iter().find(|seen| seen.id == made.id).unwrap();
+        assert_eq!((seen.annotations.len(), seen.status.as_str()), (annotations, "completed"));
+    }
+    let made = github.create_check_run(repository, &check(&fleet.head, 0, "b")).await.unwrap();
+    let success = NewCheckRun { conclusion: Some(CheckConclusion::Success), ..check(&fleet.head, 60, "c") };
+    let updated = github.update_check_run(repository, made.id, &success).await.unwrap();
+    assert_eq!((updated.conclusion, updated.external_id.as_str()), (Some(CheckConclusion::Success), "c"));
+    let runs = github.check_runs(repository, &fleet.head, "capstan").await.unwrap();
+    assert!(runs.iter().any(|run| run.id == made.id && run.external_id == "c"), "{runs:?}");
+    assert!(github.check_runs(repository, &fleet.head, "capstan/rollout").await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn people_are_heard_and_answered() {
+    let fleet = Fleet::new().await;
+    let (github, repository) = (&fleet.github, &fleet.repository);
+    for (login, permission) in [
+        ("alice", Permission::Write),
+        ("rita", Permission::Read),
+        ("mallory", Permission::None),
+        ("nobody-of-that-name", Permission::None),
+    ] {
+        let found = github.permission(repository, login).await.unwrap();
+        // The forge's repositories may be public, where everybody may read.
+        assert!(
+            found == permission || (permission == Permission::None && found == Permission::Read),
+            "{login} {found:?}"
+        );
+    }
+    fleet.branch(BRANCH, "one\n").await;
+    let pull = open(&fleet, BRANCH).await;
+    let asked = fleet.forge.comment(NAME, pull.number, "alice", "/capstan plan").unwrap();
+    github.react(repository, asked, Reaction::Eyes).await.unwrap();
+    github.react(repository, asked, Reaction::Eyes).await.unwrap();
+    let answered = github.create_comment(repository, pull.number, "Here it is.").await.unwrap();
+    assert!(answered.by_bot);
+    let comments = github.comments(repository, pull.number).await.unwrap();
+    let said: Vec<_> = comments.iter().map(|c| (c.author.as_str(), c.by_bot, c.body.as_str())).collect();
+    assert_eq!(said, [("alice", false, "/capstan plan"), ("capstan[bot]", true, "Here it is.")]);
+    let recent = github.recent_comments(repository, comments[0].created_at).await.unwrap();
+    let placed: Vec<_> = recent.iter().map(|c| (c.number, c.on_pull_request, c.comment.id)).collect();
+    assert_eq!(placed, [(pull.number, true, asked), (pull.number, true, answered.id)]);
+    let seen = fleet.forge.comments(NAME, pull.number).unwrap();
+    assert_eq!(seen[0].reactions.len(), 1, "the same reaction twice is one");
+}

@@ -1,0 +1,150 @@
+//! Failures, limits and conditional reads.
+
+use std::time::Duration;
+
+use capstan::app::ports::{CodeHost, CodeHostError, NewPullRequest};
+use capstan::forge::{Fault, Matching, Strike};
+use capstan::github::{AppCredentials, GitHub, GitHubLimits};
+use secrecy::{ExposeSecret, SecretString};
+
+use super::fleet::{Fleet, NAME, connect};
+
+#[tokio::test]
+async fn a_read_outlives_failures_and_gives_up_in_the_end() {
+    let fleet = Fleet::new().await;
+    for fault in [Fault::Status(502), Fault::Status(500), Fault::Drop] {
+        fleet.forge.fail_next(2, Matching::any().path("/git/ref/"), Strike::Before, fault.clone());
+        let head = fleet.github.branch(&fleet.repository, "main").await.unwrap();
+        assert_eq!(head.as_ref(), Some(&fleet.head), "{fault:?}");
+    }
+    fleet.forge.clear_exchanges();
+    fleet.forge.fail_next(10, Matching::any().path("/git/ref/"), Strike::Before, Fault::Status(503));
+    let error = fleet.github.branch(&fleet.repository, "main").await.unwrap_err();
+    assert!(
+        matches!(&error, CodeHostError::Unreachable { reason, .. } if reason.starts_with("503")),
+        "{error}"
+    );
+    assert_eq!(fleet.take_requests().len(), 4, "once, and three times again");
+}
+
+#[tokio::test]
+async fn a_write_is_never_repeated_when_its_fate_is_unknown() {
+    let fleet = Fleet::new().await;
+    fleet.branch("capstan/upgrade/x", "one\n").await;
+    for (strike, fault, opened) in [(Strike::Before, Fault::Status(502), 0), (Strike::After, Fault::Drop, 1)]
+    {
+        fleet.forge.fail_next(1, Matching::any().method("POST").path("/pulls"), strike, fault);
+        let new = NewPullRequest {
+            title: "x".to_owned(),
+            body: String::new(),
+            head_branch: "capstan/upgrade/x".to_owned(),
+            base_branch: "main".to_owned(),
+            draft: false,
+        };
+        let error = fleet.github.create_pull_request(&fleet.repository, &new).await.unwrap_err();
+        assert!(matches!(error, CodeHostError::Unreachable { .. }), "{error}");
+        assert_eq!(fleet.forge.pulls(NAME).unwrap().len(), opened);
+    }
+}
+
+#[tokio::test]
+async fn limits_are_honoured_and_nothing_is_asked_meanwhile() {
+    for (fault, at_least, at_most) in [
+        (Fault::SecondaryLimit { retry_after_seconds: 40 }, 40, 40),
+        (Fault::PrimaryLimit { reset_after_seconds: 900 }, 895, 901),
+    ] {
+        let fleet = Fleet::new().await;
+        fleet.forge.fail_next(1, Matching::any().path("/git/ref/"), Strike::Before, fault);
+        match fleet.github.branch(&fleet.repository, "main").await.unwrap_err() {
+            CodeHostError::RateLimited { retry_after, .. } => {
+                assert!((at_least..=at_most).contains(&retry_after.as_secs()), "{retry_after:?}");
+            }
+            error => panic!("{error}"),
+        }
+        fleet.forge.clear_exchanges();
+        let error = fleet.github.open_pull_requests(&fleet.repository).await.unwrap_err();
+        assert!(matches!(error, CodeHostError::RateLimited { .. }), "{error}");
+        assert_eq!(fleet.take_requests(), [], "the installation is left alone");
+        fleet.github.installations().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_token_is_kept_and_renewed_once_when_it_is_refused() {
+    let fleet = Fleet::new().await;
+    fleet.github.branch(&fleet.repository, "main").await.unwrap();
+    fleet.github.branch(&fleet.repository, "other").await.unwrap();
+    assert!(!fleet.take_requests().iter().any(|(request, _)| request.ends_with("/access_tokens")));
+    let before = fleet.github.git_token(&fleet.repository).await.unwrap();
+
+    fleet.forge.fail_next(1, Matching::any().path("/pulls"), Strike::Before, Fault::Status(401));
+    fleet.github.open_pull_requests(&fleet.repository).await.unwrap();
+    let requests = fleet.take_requests();
+    let statuses: Vec<u16> = requests.iter().map(|(_, status)| *status).collect();
+    assert_eq!(statuses, [401, 201, 200], "{requests:?}");
+    let after = fleet.github.git_token(&fleet.repository).await.unwrap();
+    assert_ne!(before.expose_secret(), after.expose_secret());
+
+    fleet.forge.fail_next(2, Matching::any().path("/pulls"), Strike::Before, Fault::Status(401));
+    let error = fleet.github.pull_request(&fleet.repository, 1).await.unwrap_err();
+    assert!(matches!(error, CodeHostError::Forbidden { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn what_has_not_changed_is_not_sent_again() {
+    let fleet = Fleet::new().await;
+    let first = fleet.github.repositories(fleet.repository.installation).await.unwrap();
+    fleet.github.open_pull_requests(&fleet.repository).await.unwrap();
+    fleet.forge.clear_exchanges();
+    assert_eq!(fleet.github.repositories(fleet.repository.installation).await.unwrap(), first);
+    assert!(fleet.github.open_pull_requests(&fleet.repository).await.unwrap().is_empty());
+    let requests = fleet.take_requests();
+    assert!(requests.iter().all(|(_, status)| *status == 304), "{requests:?}");
+
+    fleet.branch("capstan/upgrade/x", "one\n").await;
+    let new = NewPullRequest {
+        title: "x".to_owned(),
+        body: String::new(),
+        head_branch: "capstan/upgrade/x".to_owned(),
+        base_branch: "main".to_owned(),
+        draft: false,
+    };
+    fleet.github.create_pull_request(&fleet.repository, &new).await.unwrap();
+    assert_eq!(fleet.github.open_pull_requests(&fleet.repository).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_silent_server_is_given_up() {
+    let fleet = Fleet::new().await;
+    let app = fleet.forge.app();
+    let credentials =
+        AppCredentials::from_pem(app.id, &SecretString::from(app.private_key), "the key").unwrap();
+    let limits =
+        GitHubLimits { timeout: Duration::from_millis(50), read_retries: 0, ..GitHubLimits::default() };
+    let impatient = GitHub::connect(&fleet.forge.url().parse().unwrap(), credentials, limits).unwrap();
+    fleet.forge.fail_next(1, Matching::any(), Strike::Before, Fault::Hang(Duration::from_secs(5)));
+    let error = impatient.installations().await.unwrap_err();
+    assert!(matches!(error, CodeHostError::Unreachable { .. }), "{error}");
+
+    let fleet_is_gone = connect(&fleet.forge);
+    drop(fleet);
+    let error = fleet_is_gone.bot_login().await.unwrap_err();
+    assert!(matches!(error, CodeHostError::Unreachable { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn no_error_and_no_debug_text_shows_a_token() {
+    let fleet = Fleet::new().await;
+    let token = fleet.github.git_token(&fleet.repository).await.unwrap();
+    let mut shown = format!("{:?}", fleet.github);
+    for fault in [Fault::Status(403), Fault::Status(422), Fault::Status(500), Fault::Drop] {
+        fleet.forge.fail_next(4, Matching::any().path("/pulls"), Strike::Before, fault);
+        let error = fleet.github.pull_request(&fleet.repository, 1).await.unwrap_err();
+        shown.push_str(&format!("{error} {error:?}\n"));
+        fleet.forge.clear_faults();
+    }
+    assert!(
+        !shown.contains(token.expose_secret()) && !shown.contains("ghs_") && !shown.contains("Bearer"),
+        "{shown}"
+    );
+}

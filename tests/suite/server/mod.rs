@@ -1,0 +1,8 @@
+//! The server over HTTP, on a real SQLite database.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a panic is how tests fail")]
+
+mod client;
+mod crash;
+mod intake;
+mod pages;

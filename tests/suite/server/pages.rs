@@ -1,0 +1,122 @@
+//! The fleet page, health, metrics, and the end.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use capstan::app::ports::{Cause, JobRequest, Jobs, ProposalRecord, Records, RepositoryName};
+use capstan::server;
+use capstan_domain::cluster::ClusterId;
+use capstan_domain::tree::{CommitId, RepoPath};
+
+use super::client::Running;
+
+fn request() -> JobRequest {
+    let name = RepositoryName::parse("acme/gitops").unwrap();
+    JobRequest { repository: 1, installation: 7, name, cause: Cause::Start }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_empty_fleet_says_what_to_do() {
+    let server = Running::start().await;
+    let page = server.get("/").await;
+    assert_eq!(page.status, 200);
+    assert!(page.body.contains("Install its GitHub App on one"), "{page:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_fleet_page_links_proposals_and_escapes_what_others_wrote() {
+    let server = Running::start().await;
+    let cluster = |path| ClusterId::new(RepoPath::parse(path).unwrap());
+    let database = &server.database;
+    database.enqueue(&request()).await.unwrap();
+    let proposal = ProposalRecord {
+        repository: 1,
+        cluster: cluster("gauss/peu01"),
+        pull_request: Some(12),
+        source: "aws/v22.0.0@9d1f".to_owned(),
+        plan: "plan".to_owned(),
+        head: CommitId::parse(&"a".repeat(40)).unwrap(),
+        opened_at: "2026-11-21T12:00:00Z".parse().unwrap(),
+    };
+    database.save_proposal(&proposal).await.unwrap();
+    let state = |path, state: &str, reason: &str| (cluster(path), state.to_owned(), reason.to_owned());
+    let clusters = [
+        state("gauss/peu01", "proposed", "open"),
+        state("gauss/<b>peu02", "waiting", "<script>alert(1)</script>"),
+    ];
+    database.save_campaign(1, "aws/v22.0.0@9d1f", &clusters).await.unwrap();
+    let job = database.claim("worker", Duration::from_secs(30)).await.unwrap().unwrap();
+    database.fail(&job, "the mirror <is> broken", None).await.unwrap();
+
+    let page = server.get("/").await;
+    assert_eq!(page.status, 200);
+    for expected in [
+        r#"<a href="https://github.com/acme/gitops">acme/gitops</a>"#,
+        r#"<a href="https://github.com/acme/gitops/pull/12">#12</a> aws/v22.0.0"#,
+        r#"<a href="https://github.com/acme/gitops/tree/HEAD/gauss/peu01">gauss/peu01</a>"#,
+        "&#60;script&#62;alert(1)&#60;/script&#62;",
+        "the mirror &#60;is&#62; broken",
+        "failed 1 times, tried again at ",
+    ] {
+        assert!(page.body.contains(expected), "{expected} is missing in {}", page.body);
+    }
+    assert!(!page.body.contains("<script") && !page.body.contains("<b>peu02"));
+    assert!(
+        page.head.contains("content-security-policy: default-src 'none'; style-src 'sha256-"),
+        "{page:?}"
+    );
+    assert!(page.head.contains("x-content-type-options: nosniff"), "{page:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn readiness_follows_the_database_and_github() {
+    let server = Running::start().await;
+    server.get("/healthz").await.is(200, "alive\n");
+    server.get("/readyz").await.is(200, r#"{"ready":true,"database":"reachable","github":"reachable"}"#);
+    server.database.close().await;
+    server.get("/healthz").await.is(200, "alive\n");
+    server.get("/readyz").await.is(503, r#"{"ready":false,"database":"unreachable","github":"reachable"}"#);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn github_is_asked_seldom_and_its_reasons_are_not_shown() {
+    let asked = Arc::new(AtomicU32::new(0));
+    let counter = asked.clone();
+    let server = Running::with_github(move || {
+        counter.fetch_add(1, Ordering::SeqCst);
+        async { Err("token hunter2 was refused".to_owned()) }
+    })
+    .await;
+    for _ in 0..3 {
+        server
+            .get("/readyz")
+            .await
+            .is(503, r#"{"ready":false,"database":"reachable","github":"unreachable"}"#);
+    }
+    assert_eq!(asked.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn metrics_are_text_and_other_paths_are_nothing() {
+    let server = Running::start().await;
+    let metrics = server.get("/metrics").await;
+    assert_eq!(metrics.status, 200);
+    assert!(metrics.head.contains("content-type: text/plain; version=0.0.4"), "{metrics:?}");
+    server.get("/setup").await.refuses(404, "There is nothing here");
+    assert_eq!(server.get("/github/webhook").await.status, 405);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_port_that_is_taken_is_told_with_what_to_do() {
+    let server = Running::start().await;
+    let error = server::bind(server.address).await.unwrap_err().to_string();
+    assert_eq!(
+        error,
+        format!(
+            "cannot listen on {}: Address already in use (os error 98); another program, perhaps another capstan, \
+             listens there; stop it, or choose another port by --listen",
+            server.address
+        )
+    );
+}
