@@ -6,6 +6,7 @@ mod database;
 #[cfg(feature = "demo")]
 mod demo;
 mod dependencies;
+mod forge;
 mod git;
 mod github;
 mod house;
