@@ -4,6 +4,7 @@ mod bot;
 mod cases;
 mod database;
 mod dependencies;
+mod forge;
 mod git;
 mod github;
 mod house;
