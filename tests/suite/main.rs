@@ -3,6 +3,8 @@
 mod bot;
 mod cases;
 mod database;
+#[cfg(feature = "demo")]
+mod demo;
 mod dependencies;
 mod forge;
 mod git;
