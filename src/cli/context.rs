@@ -1,15 +1,23 @@
 //! What every command may use: the checkout, its fleet, and names that were typed.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use capstan_domain::cluster::{ClusterId, ReleaseName};
 use capstan_domain::spelling;
+use capstan_domain::tree::Tree;
 use indicatif::{ProgressBar, ProgressStyle};
+use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
 use super::{Failure, Offline, Open};
 use crate::app::generator::{Fleet, Planned};
 use crate::app::ports::{Clock, SystemClock, Workspace};
+
+/// The day in UTC: what holds are judged against.
+pub(super) fn today() -> Date {
+    SystemClock.now().to_zoned(TimeZone::UTC).date()
+}
 
 /// What every command may use.
 pub(super) struct Context<'a> {
@@ -39,12 +47,20 @@ impl Context<'_> {
         workspace: &dyn Workspace,
         revision: Option<&str>,
     ) -> Result<Fleet, Failure> {
-        let tree = match revision {
+        let tree = self.tree(workspace, revision)?;
+        Fleet::open(tree, today()).map_err(|error| Failure::Failed(error.to_string()))
+    }
+
+    /// The files of a revision; `None` = the work tree.
+    pub(super) fn tree(
+        &self,
+        workspace: &dyn Workspace,
+        revision: Option<&str>,
+    ) -> Result<Arc<dyn Tree>, Failure> {
+        Ok(match revision {
             Some(revision) => workspace.commit(revision)?,
             None => workspace.work_tree()?,
-        };
-        let today = SystemClock.now().to_zoned(TimeZone::UTC).date();
-        Fleet::open(tree, today).map_err(|error| Failure::Failed(error.to_string()))
+        })
     }
 
     /// The clusters that were typed, or all of them; ordered, each once.

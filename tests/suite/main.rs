@@ -1,11 +1,12 @@
 //! One binary for all integration tests: compiling and linking once is what keeps them quick.
 
 mod bot;
-mod database;
 mod cases;
+mod cli;
 mod database;
 mod dependencies;
 mod git;
 mod github;
 mod house;
+mod real_cases;
 mod server;

@@ -296,7 +296,9 @@ impl Scope<'_> {
                 }
             }
             NodeKind::Scalar(_) => {}
-            NodeKind::Mapping(entries) => entries.iter().for_each(|entry| self.unbound_below(&entry.value, out)),
+            NodeKind::Mapping(entries) => {
+                entries.iter().for_each(|entry| self.unbound_below(&entry.value, out))
+            }
             NodeKind::Sequence(items) => items.iter().for_each(|item| self.unbound_below(item, out)),
         }
     }

@@ -67,11 +67,20 @@ pub(super) fn plan(request: &Request<'_>, base: &Base) -> Result<Planned, Refusa
             reason: Reason::Release,
         });
         let set = Edit::Set { path: named.inside, node: Node::string(version) };
-        draft.edit_object(base, named.object, [Edit::Within { path: named.string, document: named.document, edits: vec![set] }]);
+        draft.edit_object(
+            base,
+            named.object,
+            [Edit::Within { path: named.string, document: named.document, edits: vec![set] }],
+        );
         let (sentences, rolls) = differences(old, new);
         upgrade.notes = sentences;
         if rolls {
-            upgrade.rollouts.push(Rollout { object: id, machines: None, certainty: Certainty::Unknown, because: vec![path] });
+            upgrade.rollouts.push(Rollout {
+                object: id,
+                machines: None,
+                certainty: Certainty::Unknown,
+                because: vec![path],
+            });
         }
     }
     let (mut intended, refused) = draft.into_files(base, &cluster.base_folder);
@@ -96,10 +105,12 @@ fn find(base: &Base) -> Option<Named> {
         let data = base.node(object).get("data")?.as_mapping()?;
         data.iter().find_map(|entry| {
             let file = YamlFile::read(entry.value.as_str()?).ok()?;
-            let inside: FieldPath =
-                PLACE.iter().fold(FieldPath::root(), |path, key| path.key(key));
-            let (document, node) =
-                file.documents().iter().enumerate().find_map(|(at, document)| Some((at, document.root.at(&inside)?)))?;
+            let inside: FieldPath = PLACE.iter().fold(FieldPath::root(), |path, key| path.key(key));
+            let (document, node) = file
+                .documents()
+                .iter()
+                .enumerate()
+                .find_map(|(at, document)| Some((at, document.root.at(&inside)?)))?;
             let start = base.position(object, entry.value.span.start).line;
             let block = matches!(entry.value.as_scalar()?.style, ScalarStyle::Literal | ScalarStyle::Folded);
             // The first line of a block scalar is the one below its header.
@@ -129,7 +140,8 @@ fn differences(old: Option<&Source>, new: &Source) -> (Vec<String>, bool) {
     // What is unknown may replace machines.
     let mut rolls = old.is_none();
     for (list, word) in [("components", "Component"), ("apps", "App")] {
-        let (before, after) = (old.map(|source| versions(source, list)).unwrap_or_default(), versions(new, list));
+        let (before, after) =
+            (old.map(|source| versions(source, list)).unwrap_or_default(), versions(new, list));
         for (name, version) in &after {
             match before.iter().find(|(known, _)| known == name) {
                 Some((_, known)) if known == version => continue,
@@ -139,7 +151,8 @@ fn differences(old: Option<&Source>, new: &Source) -> (Vec<String>, bool) {
             }
             rolls |= list == "components" && IMAGE.contains(&name.as_str());
         }
-        for (name, version) in before.iter().filter(|(name, _)| !after.iter().any(|(other, _)| other == name)) {
+        for (name, version) in before.iter().filter(|(name, _)| !after.iter().any(|(other, _)| other == name))
+        {
             sentences.push(format!("{word} {name} {version} goes."));
         }
     }
@@ -150,6 +163,7 @@ fn versions(source: &Source, list: &str) -> Vec<(String, String)> {
     let Some(file) = &source.release_yaml else { return Vec::new() };
     let roots = file.documents().iter().map(|document| &document.root);
     let items = roots.filter_map(|root| root.get("spec")?.get(list)?.as_sequence()).flatten();
-    let text = |item: &Node, key: &str| item.get(key).and_then(Node::as_scalar).map(|scalar| scalar.text.clone());
+    let text =
+        |item: &Node, key: &str| item.get(key).and_then(Node::as_scalar).map(|scalar| scalar.text.clone());
     items.filter_map(|item| Some((text(item, "name")?, text(item, "version")?))).collect()
 }

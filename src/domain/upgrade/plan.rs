@@ -18,10 +18,10 @@ use crate::merge::matching::Matched;
 use crate::merge::objects::{
     MergeInput, MergedObject, NewObject, ObjectConflict, fields_that_stand, merge_cluster,
 };
+use crate::merge::prepared::set_text;
 use crate::merge::source::read_file;
 use crate::merge::step_group::StepGroup;
 use crate::object::{FieldPath, ObjectId};
-use crate::merge::prepared::set_text;
 use crate::settings::{ConflictPolicy, Tombstone};
 use crate::templates::references;
 use crate::yaml::YamlFile;
@@ -362,7 +362,8 @@ impl Plan<'_> {
         }
         let mut node = Cow::Borrowed(&new.node);
         for reference in references(&new.id.group, &new.id.kind, &new.node) {
-            let follows = |rotated: &&Rotated| rotated.kind == reference.kind && rotated.old == reference.name;
+            let follows =
+                |rotated: &&Rotated| rotated.kind == reference.kind && rotated.old == reference.name;
             if let Some(rotated) = self.rotated.iter().find(follows) {
                 set_text(node.to_mut(), reference.path.steps(), &rotated.new);
             }

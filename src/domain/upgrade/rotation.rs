@@ -198,7 +198,9 @@ impl Plan<'_> {
         fn mentions(node: &Node, name: &str) -> bool {
             match &node.kind {
                 crate::yaml::NodeKind::Scalar(scalar) => scalar.text.contains(name),
-                crate::yaml::NodeKind::Mapping(entries) => entries.iter().any(|entry| mentions(&entry.value, name)),
+                crate::yaml::NodeKind::Mapping(entries) => {
+                    entries.iter().any(|entry| mentions(&entry.value, name))
+                }
                 crate::yaml::NodeKind::Sequence(items) => items.iter().any(|item| mentions(item, name)),
             }
         }
@@ -232,7 +234,11 @@ impl Plan<'_> {
         let span = &self.base.node(object).span;
         let text = self.base.file_of(object).yaml.text();
         let rest = text.get(span.end..)?;
-        let line_end = if text[..span.end].ends_with('\n') { 0 } else { rest.find('\n').map_or(rest.len(), |at| at + 1) };
+        let line_end = if text[..span.end].ends_with('\n') {
+            0
+        } else {
+            rest.find('\n').map_or(rest.len(), |at| at + 1)
+        };
         let mut own = text.get(span.start..span.end + line_end)?.to_owned();
         if !own.ends_with('\n') {
             own.push('\n');

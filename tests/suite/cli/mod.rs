@@ -1,0 +1,1 @@
+//! The command line through the built binary, in repositories of its own, to the letter of its contract.
