@@ -1,23 +1,16 @@
 //! Parse arguments, wire adapters, run: the only place that knows every room.
 
-use std::path::Path;
+mod wiring;
+
 use std::process::ExitCode;
 
-use capstan::app::ports::{Workspace, WorkspaceError};
-use capstan::cli::{AnyCommand, Arguments, Offline, Service, run};
-use capstan::git::Checkout;
+use capstan::cli::{self, AnyCommand, Arguments, Offline};
 use clap::Parser;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    match arguments.command {
-        AnyCommand::Offline(command) => {
-            run(&Offline { repo: arguments.repo, at: arguments.at, command }, &open_checkout)
-        }
-        AnyCommand::Service(_) => ExitCode::SUCCESS,
+    let Arguments { repo, at, command } = Arguments::parse();
+    match command {
+        AnyCommand::Offline(command) => cli::run(&Offline { repo, at, command }, &wiring::open_checkout),
+        AnyCommand::Service(service) => wiring::run(&service),
     }
-}
-
-fn open_checkout(directory: Option<&Path>) -> Result<Box<dyn Workspace>, WorkspaceError> {
-    Ok(Box::new(Checkout::open(directory)?))
 }

@@ -44,7 +44,7 @@ pub enum AnyCommand {
 #[derive(Debug, Subcommand)]
 pub enum Service {
     /// Run the bot: receive webhooks, open pull requests, report checks
-    Serve(ServeOptions),
+    Serve(Box<ServeOptions>),
     /// Run the whole bot on an embedded forge with sample data
     #[cfg(feature = "demo")]
     Demo(Demo),

@@ -12,7 +12,7 @@ mod giant_swarm;
 mod kubernetes;
 mod read;
 #[cfg(test)]
-pub(crate) mod real;
+pub(crate) mod real_tests;
 #[cfg(test)]
 mod tests;
 

@@ -370,7 +370,10 @@ impl<'a> Builder<'a> {
                             .error("a key that is no scalar, which Kubernetes refuses", node.span.start);
                     };
                     let Some(name) = scalar::key_text(scalar) else {
-                        return self.error("a key that is null, which Kubernetes refuses", node.span.start);
+                        return self.error(
+                            "a key that is null or beyond 64 bits, which Kubernetes refuses",
+                            node.span.start,
+                        );
                     };
                     *key = Some(Key { text: name, span: node.span, merge });
                 }
@@ -433,7 +436,11 @@ impl<'a> Builder<'a> {
         let header_length = header.bytes().take_while(|byte| b"|>+-123456789".contains(byte)).count();
         let body = &self.text[start..content.end.max(start)];
         let end = if header[..header_length].contains('+') {
-            body.strip_suffix('\n').map_or(body, |body| body.strip_suffix('\r').unwrap_or(body)).len()
+            // All line feeds but the last are content; the next line's indentation is not.
+            let lines = body.trim_end_matches([' ', '\t']);
+            let lines = if lines.ends_with('\n') { lines } else { body };
+            let lines = lines.strip_suffix('\n').unwrap_or(lines);
+            lines.strip_suffix('\r').unwrap_or(lines).len()
         } else {
             body.trim_end_matches([' ', '\t', '\r', '\n']).len()
         };
@@ -526,3 +533,7 @@ fn shorten(text: &str) -> String {
     }
     short
 }
+
+#[cfg(test)]
+#[path = "read_tests.rs"]
+mod tests;

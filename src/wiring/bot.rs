@@ -1,0 +1,104 @@
+//! The bot: database, mirrors, GitHub, worker, resync and server, started together and stopped in order.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use capstan::app::planner::Generator;
+use capstan::app::ports::{Clock, CodeHost, Jobs, SystemClock};
+use capstan::app::sync::Ports;
+use capstan::app::worker;
+use capstan::cli::Failure;
+use capstan::config::Config;
+use capstan::database::Database;
+use capstan::git::{MirrorLimits, Mirrors};
+use capstan::github::{AppCredentials, GitHub, GitHubLimits};
+use capstan::server::{self, Parts, Probe, ServerError};
+use capstan::telemetry;
+use capstan_domain::report::BlockKey;
+use secrecy::ExposeSecret;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::failed;
+
+/// How often everything is compared with GitHub, for what webhooks did not bring.
+const RESYNC: Duration = Duration::from_secs(180);
+/// How long a job in hand may take to end once a shutdown began; the next process takes it otherwise.
+const GRACE: Duration = Duration::from_secs(20);
+
+/// A bot that runs.
+pub(super) struct Running {
+    /// Where it listens.
+    pub(super) address: SocketAddr,
+    server: JoinHandle<Result<(), ServerError>>,
+    work: JoinHandle<()>,
+    resync: JoinHandle<()>,
+    database: Database,
+}
+
+impl Running {
+    /// Returns once the bot was told to stop and has stopped.
+    pub(super) async fn finished(self) -> Result<(), Failure> {
+        let served = self.server.await.map_err(failed)?;
+        self.resync.abort();
+        if tokio::time::timeout(GRACE, self.work).await.is_err() {
+            tracing::warn!("a job was cut off after {} s; the next start takes it up", GRACE.as_secs());
+        }
+        self.database.close().await;
+        served.map_err(failed)
+    }
+}
+
+/// Starts the bot. The port is taken first, so that a second bot does nothing before it says so.
+pub(super) async fn start(config: Config, stop: CancellationToken) -> Result<Running, Failure> {
+    let listener = server::bind(config.listen).await.map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    let metrics = telemetry::install_metrics().map_err(failed)?;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let database =
+        Database::open(config.database_url.expose_secret(), Arc::clone(&clock)).await.map_err(failed)?;
+    let mirrors = Mirrors::open(&config.state_dir, MirrorLimits::default()).map_err(failed)?;
+    let credentials =
+        AppCredentials::from_pem(config.github.app_id, &config.github.private_key, "the App's private key")
+            .map_err(failed)?;
+    let github = Arc::new(
+        GitHub::connect(&config.github.api_url, credentials, GitHubLimits::default()).map_err(failed)?,
+    );
+    let ports = Ports {
+        host: github.clone(),
+        mirror: Arc::new(mirrors),
+        records: Arc::new(database.clone()),
+        clock: Arc::clone(&clock),
+        planner: Arc::new(Generator),
+        key: BlockKey::derive(config.github.private_key.expose_secret().as_bytes()),
+    };
+    let jobs: Arc<dyn Jobs> = Arc::new(database.clone());
+    // One bot per state directory: what an earlier process of this name held, nobody holds any more.
+    let name = format!("capstan@{}", config.state_dir.display());
+    jobs.reclaim(&name).await.map_err(failed)?;
+
+    let work = tokio::spawn({
+        let (ports, jobs, stop) = (ports.clone(), Arc::clone(&jobs), stop.clone());
+        async move { worker::work(&ports, &jobs, &name, &stop).await }
+    });
+    let resync = tokio::spawn({
+        let (ports, jobs, stop) = (ports, jobs, stop.clone());
+        async move { worker::keep_in_sync(&ports, &jobs, RESYNC, &stop).await }
+    });
+    let parts = Parts {
+        deliveries: Arc::new(database.clone()),
+        fleet: Arc::new(database.clone()),
+        github: Probe::new(move || {
+            let github = Arc::clone(&github);
+            async move { github.bot_login().await.map(drop).map_err(|error| error.to_string()) }
+        }),
+        metrics,
+        webhook_secrets: config.github.webhook_secrets.clone(),
+        web_url: config.github.web_url(),
+        clock,
+    };
+    tracing::info!(address = %address, "listening");
+    let server = tokio::spawn(server::serve(listener, parts, stop.cancelled_owned()));
+    Ok(Running { address, server, work, resync, database })
+}

@@ -1,0 +1,81 @@
+//! How the rooms are put together; part of the program, not of the library.
+
+mod bot;
+#[cfg(feature = "demo")]
+mod demo;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use capstan::app::ports::{Workspace, WorkspaceError};
+use capstan::cli::{Failure, Service};
+use capstan::config::{Config, ServeOptions};
+use capstan::git::Checkout;
+use capstan::telemetry;
+use tokio::runtime::{Builder, Runtime};
+use tokio_util::sync::CancellationToken;
+
+/// Opens the checkout around a directory.
+pub(crate) fn open_checkout(directory: Option<&Path>) -> Result<Box<dyn Workspace>, WorkspaceError> {
+    Ok(Box::new(Checkout::open(directory)?))
+}
+
+/// Runs a service until it is told to stop.
+pub(crate) fn run(service: &Service) -> ExitCode {
+    let ended = match service {
+        Service::Serve(options) => serve(options),
+        #[cfg(feature = "demo")]
+        Service::Demo(options) => runtime().and_then(|runtime| runtime.block_on(demo::run(options))),
+    };
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn serve(options: &ServeOptions) -> Result<(), Failure> {
+    let environment = |name: &str| std::env::var(name).ok();
+    let config = Config::load(options, &environment).map_err(|error| Failure::Usage(error.to_string()))?;
+    telemetry::start_logging(&environment, "info").map_err(failed)?;
+    let stop = CancellationToken::new();
+    runtime()?.block_on(async {
+        let running = bot::start(config, stop.clone()).await?;
+        tokio::spawn(async move {
+            shutdown_asked().await;
+            stop.cancel();
+        });
+        running.finished().await
+    })
+}
+
+fn runtime() -> Result<Runtime, Failure> {
+    Builder::new_multi_thread().enable_all().build().map_err(failed)
+}
+
+fn failed(error: impl std::fmt::Display) -> Failure {
+    Failure::Failed(error.to_string())
+}
+
+/// Returns at SIGTERM or Ctrl-C.
+async fn shutdown_asked() {
+    let terminate = async {
+        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+            Ok(mut signal) => {
+                signal.recv().await;
+            }
+            Err(error) => {
+                tracing::warn!(%error, "SIGTERM cannot be caught");
+                std::future::pending::<()>().await;
+            }
+        }
+    };
+    tokio::select! {
+        () = terminate => {}
+        interrupted = tokio::signal::ctrl_c() => {
+            if let Err(error) = interrupted {
+                tracing::warn!(%error, "Ctrl-C cannot be caught");
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+}
