@@ -19,6 +19,8 @@ pub(super) fn today() -> Date {
     SystemClock.now().to_zoned(TimeZone::UTC).date()
 }
 
+const WHAT_A_CLUSTER_IS: &str = "a cluster is a folder that holds `base/` with Cluster API objects";
+
 /// What every command may use.
 pub(super) struct Context<'a> {
     pub(super) arguments: &'a Offline,
@@ -66,6 +68,9 @@ impl Context<'_> {
     /// The clusters that were typed, or all of them; ordered, each once.
     pub(super) fn clusters(&self, fleet: &Fleet, typed: &[String]) -> Result<Vec<ClusterId>, Failure> {
         if typed.is_empty() {
+            if fleet.layout().clusters.is_empty() {
+                anstream::eprintln!("no cluster was found: {WHAT_A_CLUSTER_IS}");
+            }
             return Ok(fleet.clusters().cloned().collect());
         }
         let mut clusters = typed
@@ -90,7 +95,7 @@ impl Context<'_> {
         let hint = match nearest {
             Some(nearest) => format!("did you mean `{nearest}`? "),
             None if fleet.layout().clusters.is_empty() => {
-                "no cluster was found at all: a cluster is a folder that holds `base/` with Cluster API objects; ".to_owned()
+                format!("no cluster was found at all: {WHAT_A_CLUSTER_IS}; ")
             }
             None => String::new(),
         };
