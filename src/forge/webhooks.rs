@@ -185,7 +185,7 @@ impl State {
                     "content_type": "json",
                     "insecure_ssl": "0",
                     "secret": "********",
-                    "url": self.app.webhook_url,
+                    "url": self.app.webhook_url.clone().unwrap_or_default(),
                 },
                 "created_at": rfc3339(self.app.created_at),
                 "updated_at": rfc3339(self.app.created_at),

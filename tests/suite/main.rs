@@ -5,6 +5,7 @@ mod cases;
 mod cli;
 mod database;
 mod dependencies;
+mod forge;
 mod git;
 mod github;
 mod house;

@@ -260,7 +260,7 @@ impl<'a> Work<'_, 'a> {
     /// The release has a whole object that the cluster lacks.
     fn absent(&self, at: usize, piece: &'a Piece, out: &mut ClusterMerge) {
         let instantiated = |matched: &Matched<'a>, piece: &'a Piece| {
-            let scope = matched.scope(self.bindings, Substitution::Full);
+            let scope = matched.scope(self.bindings, self.substitution_of_new());
             matched.instantiated(piece, scope, self.input.base.namespace())
         };
         let mut node = instantiated(self.new, piece).into_owned();
@@ -292,8 +292,19 @@ impl<'a> Work<'_, 'a> {
         }
     }
 
+    /// In a base that is still a template new objects are templates too.
+    fn substitution_of_new(&self) -> Substitution {
+        let base = self.input.base;
+        let is_template = |at: usize| substitution(&self.new.pieces, base.node(at)) == Substitution::OwnOnly;
+        if self.new.pieces.iter().any(|piece| piece.templated) && (0..base.objects.len()).any(is_template) {
+            Substitution::OwnOnly
+        } else {
+            Substitution::Full
+        }
+    }
+
     fn unbound(&self, piece: &Piece) -> Option<String> {
-        let scope = self.new.scope(self.bindings, Substitution::Full);
+        let scope = self.new.scope(self.bindings, self.substitution_of_new());
         let mut unbound = BTreeSet::new();
         scope.unbound_below(&piece.root, &mut unbound);
         unbound.pop_first()

@@ -442,7 +442,10 @@ impl<'a> Builder<'a> {
             let lines = lines.strip_suffix('\n').unwrap_or(lines);
             lines.strip_suffix('\r').unwrap_or(lines).len()
         } else {
-            body.trim_end_matches([' ', '\t', '\r', '\n']).len()
+            // Blanks at the end of the last line are content.
+            let text = body.trim_end_matches([' ', '\t', '\r', '\n']).len();
+            let line = body[text..].split('\n').next().unwrap_or_default();
+            text + line.strip_suffix('\r').unwrap_or(line).len()
         };
         Ok(start..start + end.max(header_length))
     }

@@ -97,7 +97,7 @@ pub(crate) fn stream(random: &mut Random) -> Manifest {
             if index > 0 && random.percent(10) {
                 text.push_str("...\n");
             }
-            let marker: &str = *random.pick(&["---\n", "--- # next\n", "---\n# about it\n", "---\n\n"]);
+            let marker = random.pick::<&str>(&["---\n", "--- # next\n", "---\n# about it\n", "---\n\n"]);
             text.push_str(marker);
         }
         let style = style(random);
@@ -254,7 +254,7 @@ impl Printer<'_> {
 
     fn end(&mut self) {
         if self.random.percent(self.style.comments) {
-            let comment: &str = *self.random.pick(&[" # behind", "   # 'behind'", " #"]);
+            let comment = self.random.pick::<&str>(&[" # behind", "   # 'behind'", " #"]);
             self.text.push_str(comment);
         } else if self.random.percent(2) {
             self.text.push(' ');
