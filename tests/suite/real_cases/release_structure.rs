@@ -129,7 +129,7 @@ fn exactly_the_two_scalars_of_the_fragment_change() {
                  "op": "replace", "old": "v1.16.8", "new": "v1.21.4", "reason": "release"},
             ],
             "conflicts": [],
-            "findings": [{"rule": "kubernetes-minor-skip", "severity": "error", "file": POOL_FILE, "line": 22, "column": 7}],
+            "findings": [{"rule": "kubernetes-minor-skip", "severity": "error", "file": POOL_FILE, "line": 22, "column": 16}],
             "rollouts": [{"object": machine_pool(), "machines": 3, "certainty": "offline",
                           "because": ["/spec/template/spec/version"]}],
         }])
