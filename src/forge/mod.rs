@@ -146,7 +146,13 @@ impl Forge {
             .thread_name("forge")
             .enable_all()
             .build()?;
-        let listener = runtime.block_on(tokio::net::TcpListener::bind(&options.listen))?;
+        // Not by the runtime's own means: whoever calls may be within another runtime.
+        let listener = std::net::TcpListener::bind(&options.listen)?;
+        listener.set_nonblocking(true)?;
+        let listener = {
+            let _within = runtime.enter();
+            tokio::net::TcpListener::from_std(listener)?
+        };
         let url = format!("http://{}", listener.local_addr()?);
         let state = State {
             web: url.clone(),

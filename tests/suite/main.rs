@@ -4,6 +4,8 @@ mod bot;
 mod cases;
 mod cli;
 mod database;
+#[cfg(feature = "demo")]
+mod demo;
 mod dependencies;
 mod forge;
 mod git;
