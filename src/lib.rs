@@ -13,7 +13,27 @@
 //! | [`cli`] | arguments and the subcommands | `app`, `domain`, `config` |
 //! | [`forge`] | a GitHub stand-in for tests and the demo | nothing of this package |
 //! | [`config`], [`telemetry`] | validated settings of the bot; tracing and metrics | nothing of this package |
-//! | `main.rs` | wires them: the only place that knows every room | all |
+//! | `main.rs`, `wiring/` | put them together: the only place that knows every room | all |
+//!
+//! # Where to go
+//!
+//! | to change | go to |
+//! |---|---|
+//! | what an upgrade does to a field, a list, a template | `domain/merge`, `domain/upgrade`; a case is a folder in `tests/cases` |
+//! | a rule and its reason | `domain/policy`, one file a rule |
+//! | what a pull request or a check says | `domain/report` |
+//! | when a proposal is opened, refreshed, left alone | `domain/proposal`, `domain/campaign` (decide), `app/sync` (act) |
+//! | a setting | `domain/settings` (a repository's), [`config`] (the bot's) |
+//! | a subcommand or its output | [`cli`] |
+//! | a call to GitHub | `app/ports/code_host.rs`, then [`github`] |
+//! | what is stored | `migrations`, [`database`] |
+//!
+//! # The walk of a push
+//!
+//! GitHub -> [`server`] (signature, one transaction, 202) -> [`app::worker`] claims the repository's job ->
+//! [`app::sync`] reads GitHub and Git, plans through [`app::generator`], asks the domain what to do with each
+//! proposal, and performs it: at most four writes a proposal and one check run. Events are hints: every run
+//! looks at the present state, so doubled, lost and reordered ones end the same.
 //!
 //! # The rule
 //!
