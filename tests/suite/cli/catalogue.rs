@@ -138,18 +138,12 @@ fn base_and_overlay_are_rendered_together() {
 #[test]
 fn a_lost_patch_is_named_and_the_exit_code_says_so() {
     let sandbox = fleet();
-    sandbox.write(
-        "acme/a/overlay/kustomization.yaml",
-        "resources: [../base]\npatches:\n- target: {kind: MachineDeployment, name: gone}\n  patch: |\n    - {op: replace, path: /spec/replicas, value: 9}\n",
-    );
+    sandbox.write("acme/a/overlay/kustomization.yaml", "patches:\n- path: gone.yaml\n");
+    sandbox.write("acme/a/overlay/gone.yaml", &workers("gone", 9, "v1.30.4"));
     let said = sandbox.capstan(&["render", "acme/a", "-o", "json"]);
     let rendered = said.json(3);
     assert_eq!(rendered[0]["spec"]["replicas"], 2);
-    assert!(
-        said.err.starts_with("error[overlay-loses-target] acme/a/overlay/kustomization.yaml:3:"),
-        "{}",
-        said.err
-    );
+    assert!(said.err.starts_with("error[overlay-loses-target] acme/a/overlay/gone.yaml:1:"), "{}", said.err);
     assert!(said.err.contains("gone"), "{}", said.err);
 }
 

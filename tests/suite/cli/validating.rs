@@ -48,14 +48,8 @@ fn what_is_wrong_has_its_place_and_paths_narrow_it() {
 #[test]
 fn settings_turn_rules_down() {
     let sandbox = fleet();
-    sandbox.write(
-        "acme/a/base/pool.yaml",
-        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, namespace: acme}\n",
-    );
-    sandbox.write(
-        "acme/a/overlay/kustomization.yaml",
-        "resources: [../base]\npatches:\n- target: {kind: MachineDeployment, name: gone}\n  patch: '[{op: remove, path: /spec/replicas}]'\n",
-    );
+    sandbox.write("acme/a/overlay/kustomization.yaml", "patches:\n- path: gone.yaml\n");
+    sandbox.write("acme/a/overlay/gone.yaml", &workers("gone", 9, "v1.30.4"));
     sandbox.capstan(&["validate"]).ended(3);
     sandbox.write(".capstan.yaml", "policy: {overlay-loses-target: warning}\n");
     let findings = sandbox.capstan(&["validate", "-o", "json"]).json(0);
