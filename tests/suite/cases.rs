@@ -166,7 +166,7 @@ struct Snapshot {
 impl Snapshot {
     fn new<'f>(files: impl Iterator<Item = &'f SourceFile>) -> Self {
         let texts: BTreeMap<RepoPath, Arc<str>> =
-            files.map(|file| (file.path.clone(), Arc::clone(&file.text))).collect();
+            files.map(|file| (file.path.clone(), Arc::from(file.text()))).collect();
         // Content is known by its id: every file needs one of its own.
         let entry = |(index, path): (usize, &RepoPath)| TreeEntry {
             path: path.clone(),
@@ -307,11 +307,11 @@ fn compare_files(case: &Case, root: &RepoPath, upgrade: &Upgrade) -> Vec<String>
     for file in &expected {
         let actual = upgrade.files.iter().find(|change| change.path == file.path);
         match actual.and_then(|change| change.after.as_deref()) {
-            Some(text) if text == &*file.text => {}
+            Some(text) if text == file.text() => {}
             Some(text) => troubles.push(format!(
                 "{} is not as expected:\n{}",
                 file.path,
-                lines_that_differ(&file.text, text)
+                lines_that_differ(file.text(), text)
             )),
             None => troubles.push(format!("{} does not change", file.path)),
         }
@@ -414,10 +414,10 @@ fn an_untouched_real_cluster_becomes_the_next_version() {
     for file in files_in(&manifests, &root, &[]) {
         let mut parts = file.path.as_str().splitn(3, '/');
         if let (Some(upstream), Some(version), Some(below)) = (parts.next(), parts.next(), parts.next())
-            && YamlFile::read(&file.text).is_ok_and(|yaml| is_plain(&yaml))
+            && YamlFile::read(file.text()).is_ok_and(|yaml| is_plain(&yaml))
         {
             let key = (upstream.to_owned(), below.to_owned());
-            versions.entry(key).or_default().push((version.to_owned(), file.text.to_string()));
+            versions.entry(key).or_default().push((version.to_owned(), file.text().to_owned()));
         }
     }
     let (mut pairs, mut troubles) = (0, Vec::new());

@@ -2,6 +2,7 @@
 
 mod bot;
 mod cases;
+mod cli;
 mod database;
 #[cfg(feature = "demo")]
 mod demo;
@@ -10,4 +11,5 @@ mod forge;
 mod git;
 mod github;
 mod house;
+mod real_cases;
 mod server;
