@@ -37,7 +37,7 @@ use super::{Page, Shown, markdown, time, visitor};
 <textarea name="body" aria-label="Comment" placeholder="/capstan help" required></textarea>
 <div class="buttons"><button>Comment</button><span class="quiet small">You act as {{ visitor }}. Answers come within a second or two: load the page again.</span></div></form>
 </div></section>{% endif %}
-<section id="changes"><h2>Files changed <span class="small quiet">{{ files }} {% if *files == 1 %}file{% else %}files{% endif %}, <span class="plus">+{{ additions }}</span> <span class="minus">−{{ deletions }}</span></span></h2>
+<section id="changes"><h2>Files changed <span class="small quiet">{{ files }} {% if files == 1 %}file{% else %}files{% endif %}, <span class="plus">+{{ additions }}</span> <span class="minus">−{{ deletions }}</span></span></h2>
 {{ diff|safe }}</section>"##
 )]
 struct Show<'a> {
