@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::arguments::Render;
 use super::{Context, Failure, Format, Outcome, output, text};
-use crate::app::generator::{Fleet, folders};
+use crate::app::generator::Fleet;
 
 pub(super) fn run(context: &Context<'_>, command: &Render) -> Result<Outcome, Failure> {
     if !matches!(command.output, Format::Json | Format::Yaml) {
@@ -43,7 +43,7 @@ pub(super) fn run(context: &Context<'_>, command: &Render) -> Result<Outcome, Fa
 fn lost_patches(fleet: &Fleet, cluster: &str, rendered: &Rendered) -> Vec<Finding> {
     let Some(folder) = fleet.layout().cluster(cluster) else { return Vec::new() };
     let facts = Facts {
-        folders: &folders(folder),
+        folders: &policy::folders_of(folder),
         before: rendered,
         after: rendered,
         applied_by: AppliedBy::Others,
