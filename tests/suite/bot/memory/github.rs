@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use capstan::app::ports::*;
 use capstan_domain::tree::{BlobId, CommitId, RepoPath, TreeId};
 
-use super::{World, id, repository};
+use super::{Moment, World, id, repository};
 
 #[async_trait]
 impl CodeHost for World {
@@ -24,6 +24,7 @@ impl CodeHost for World {
         Ok("t".into())
     }
     async fn branch(&self, _: &Repository, branch: &str) -> Result<Option<CommitId>, CodeHostError> {
+        self.meanwhile(Moment::Tip);
         Ok(self.state().branches.get(branch).cloned())
     }
     async fn branches(&self, _: &Repository, prefix: &str) -> Result<Vec<BranchHead>, CodeHostError> {
@@ -135,6 +136,7 @@ impl CodeHost for World {
         before: &CommitId,
         after: &CommitId,
     ) -> Result<MovedReference, CodeHostError> {
+        self.meanwhile(Moment::Reference);
         self.write("reference", || {
             let mut state = self.state();
             if state.branches.get(branch) != Some(before) {

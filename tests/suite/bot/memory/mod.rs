@@ -35,6 +35,15 @@ pub(super) enum Death {
     After(usize),
 }
 
+/// When people do something while the bot works.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Moment {
+    /// Before the tip of `main` is read.
+    Tip,
+    /// Before a branch is written.
+    Reference,
+}
+
 #[derive(Default)]
 pub(super) struct State {
     pub(super) commits: BTreeMap<String, Commit>,
@@ -53,6 +62,8 @@ pub(super) struct State {
     pub(super) now: i64,
     pub(super) writes: Vec<&'static str>,
     pub(super) death: Option<Death>,
+    /// What people do just before the tip of `main` is read, or just before a branch is written.
+    pub(super) meanwhile: Option<(Moment, fn(&World))>,
 }
 
 #[derive(Clone)]
@@ -284,6 +295,13 @@ impl World {
 
     pub(super) async fn sync(&self) {
         assert_eq!(self.try_sync().await.unwrap(), Synced::Done);
+    }
+
+    fn meanwhile(&self, moment: Moment) {
+        let act = self.state().meanwhile.take_if(|(at, _)| *at == moment);
+        if let Some((_, act)) = act {
+            act(self);
+        }
     }
 
     /// Performs a write unless the process dies first; dies after it where that was asked for.
