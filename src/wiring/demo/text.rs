@@ -2,9 +2,9 @@
 
 const WIDTH: usize = 100;
 
-/// Without the marks of Markdown.
+/// Without the marks of Markdown, and without what keeps GitHub from reading marks into a text.
 pub(super) fn plain(text: &str) -> String {
-    text.replace("**", "").replace("<br>", " ").replace('`', "").trim().to_owned()
+    text.replace("**", "").replace("<br>", " ").replace(['`', '\\', '\u{200b}'], "").trim().to_owned()
 }
 
 /// The cells of a table's row, without the marks of Markdown; none where it is no row.
