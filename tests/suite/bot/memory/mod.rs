@@ -44,6 +44,9 @@ pub(super) enum Moment {
     Reference,
 }
 
+/// What people do, and when.
+pub(super) type Meanwhile = (Moment, fn(&World));
+
 #[derive(Default)]
 pub(super) struct State {
     pub(super) commits: BTreeMap<String, Commit>,
@@ -63,7 +66,7 @@ pub(super) struct State {
     pub(super) writes: Vec<&'static str>,
     pub(super) death: Option<Death>,
     /// What people do just before the tip of `main` is read, or just before a branch is written.
-    pub(super) meanwhile: Option<(Moment, fn(&World))>,
+    pub(super) meanwhile: Option<Meanwhile>,
 }
 
 #[derive(Clone)]
