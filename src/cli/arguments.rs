@@ -82,6 +82,8 @@ pub enum Command {
     Upgrade(Upgrade),
     /// Print a cluster's objects, base and overlay together, as they would be applied
     Render(Render),
+    /// Judge layout, settings, YAML, references and rules, over the whole tree or below some paths
+    Validate(Validate),
     /// Compare a cluster's rendered objects in two commits
     Diff(Diff),
     /// List the releases

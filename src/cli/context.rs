@@ -1,15 +1,25 @@
 //! What every command may use: the checkout, its fleet, and names that were typed.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use capstan_domain::cluster::{ClusterId, ReleaseName};
 use capstan_domain::spelling;
+use capstan_domain::tree::Tree;
 use indicatif::{ProgressBar, ProgressStyle};
+use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
 use super::{Failure, Offline, Open};
 use crate::app::generator::{Fleet, Planned};
 use crate::app::ports::{Clock, SystemClock, Workspace};
+
+/// The day in UTC: what holds are judged against.
+pub(super) fn today() -> Date {
+    SystemClock.now().to_zoned(TimeZone::UTC).date()
+}
+
+const WHAT_A_CLUSTER_IS: &str = "a cluster is a folder that holds `base/` with Cluster API objects";
 
 /// What every command may use.
 pub(super) struct Context<'a> {
@@ -39,17 +49,28 @@ impl Context<'_> {
         workspace: &dyn Workspace,
         revision: Option<&str>,
     ) -> Result<Fleet, Failure> {
-        let tree = match revision {
+        let tree = self.tree(workspace, revision)?;
+        Fleet::open(tree, today()).map_err(|error| Failure::Failed(error.to_string()))
+    }
+
+    /// The files of a revision; `None` = the work tree.
+    pub(super) fn tree(
+        &self,
+        workspace: &dyn Workspace,
+        revision: Option<&str>,
+    ) -> Result<Arc<dyn Tree>, Failure> {
+        Ok(match revision {
             Some(revision) => workspace.commit(revision)?,
             None => workspace.work_tree()?,
-        };
-        let today = SystemClock.now().to_zoned(TimeZone::UTC).date();
-        Fleet::open(tree, today).map_err(|error| Failure::Failed(error.to_string()))
+        })
     }
 
     /// The clusters that were typed, or all of them; ordered, each once.
     pub(super) fn clusters(&self, fleet: &Fleet, typed: &[String]) -> Result<Vec<ClusterId>, Failure> {
         if typed.is_empty() {
+            if fleet.layout().clusters.is_empty() {
+                anstream::eprintln!("no cluster was found: {WHAT_A_CLUSTER_IS}");
+            }
             return Ok(fleet.clusters().cloned().collect());
         }
         let mut clusters = typed
@@ -74,7 +95,7 @@ impl Context<'_> {
         let hint = match nearest {
             Some(nearest) => format!("did you mean `{nearest}`? "),
             None if fleet.layout().clusters.is_empty() => {
-                "no cluster was found at all: a cluster is a folder that holds `base/` with Cluster API objects; ".to_owned()
+                format!("no cluster was found at all: {WHAT_A_CLUSTER_IS}; ")
             }
             None => String::new(),
         };

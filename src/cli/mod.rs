@@ -20,6 +20,7 @@ mod rules;
 mod schema;
 mod text;
 mod upgrade;
+mod validate;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -50,6 +51,7 @@ fn dispatch(arguments: &Offline, open: Open<'_>) -> Result<Outcome, Failure> {
         Command::Plan(command) => plan::run(&context, command),
         Command::Upgrade(command) => upgrade::run(&context, command),
         Command::Render(command) => render::run(&context, command),
+        Command::Validate(command) => validate::run(&context, command),
         Command::Diff(command) => diff::run(&context, command),
         Command::Releases(command) => releases::run(&context, command),
         Command::Clusters(command) => clusters::run(&context, command),

@@ -67,8 +67,6 @@ fn to_u32(count: usize) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
     use crate::settings::Glob;
     use crate::tree::RepoPath;

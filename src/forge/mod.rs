@@ -141,12 +141,8 @@ impl Forge {
     /// Starts a forge without accounts or repositories, with one App that is installed nowhere.
     pub fn start(options: Options) -> Result<Forge, ForgeError> {
         let folder = tempfile::Builder::new().prefix("capstan-forge-").tempdir()?;
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
-            .thread_name("forge")
-            .enable_all()
-            .build()?;
-        let listener = runtime.block_on(tokio::net::TcpListener::bind(&options.listen))?;
+        let listener = std::net::TcpListener::bind(&options.listen)?;
+        listener.set_nonblocking(true)?;
         let url = format!("http://{}", listener.local_addr()?);
         let state = State {
             web: url.clone(),
@@ -164,9 +160,20 @@ impl Forge {
             mergeability_reads: options.mergeability_reads,
         };
         let shared = Arc::new(Shared::new(state));
-        runtime.spawn(server::serve(Arc::clone(&shared), listener));
-        runtime.spawn(webhooks::deliver(Arc::clone(&shared)));
-        Ok(Forge { shared, url, runtime: Some(runtime), _folder: folder })
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .thread_name("forge")
+            .enable_all()
+            .build()?;
+        // From here on the forge is dropped as a whole: a runtime alone must not be dropped within another one.
+        let forge = Forge { shared, url, runtime: Some(runtime), _folder: folder };
+        if let Some(runtime) = &forge.runtime {
+            let _within = runtime.enter();
+            let listener = tokio::net::TcpListener::from_std(listener)?;
+            runtime.spawn(server::serve(Arc::clone(&forge.shared), listener));
+            runtime.spawn(webhooks::deliver(Arc::clone(&forge.shared)));
+        }
+        Ok(forge)
     }
 
     /// The root of the REST API, of the pages, and of the clone addresses: `{url}/{owner}/{name}.git`. The API

@@ -52,7 +52,7 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
     }
 }

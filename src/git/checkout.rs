@@ -20,6 +20,12 @@ pub enum CheckoutError {
         /// The path.
         path: PathBuf,
     },
+    /// Nothing of that name.
+    #[error("{}: there is no such directory; give a Git checkout with --repo", path.display())]
+    NoDirectory {
+        /// The path.
+        path: PathBuf,
+    },
     /// No repository there, nor in a directory above.
     #[error(
         "{}: no Git repository here or in a directory above; run `git init` in it (no commit is needed), or give a \
@@ -116,6 +122,9 @@ impl Checkout {
         match directory.metadata() {
             Ok(metadata) if metadata.is_dir() => {}
             Ok(_) => return Err(CheckoutError::NotADirectory { path: directory.to_owned() }),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Err(CheckoutError::NoDirectory { path: directory.to_owned() });
+            }
             Err(error) => return Err(CheckoutError::io(directory, error)),
         }
         // An absolute path: it is shown in errors, and outlives a change of the working directory.

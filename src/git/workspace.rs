@@ -33,6 +33,7 @@ impl From<CheckoutError> for WorkspaceError {
     fn from(error: CheckoutError) -> Self {
         match error {
             CheckoutError::NotADirectory { .. }
+            | CheckoutError::NoDirectory { .. }
             | CheckoutError::NoRepository { .. }
             | CheckoutError::Bare { .. }
             | CheckoutError::Unborn { .. }

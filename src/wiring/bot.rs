@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use capstan::app::planner::Generator;
+#[cfg(feature = "demo")]
+use capstan::app::ports::FleetView;
 use capstan::app::ports::{Clock, CodeHost, Jobs, SystemClock};
 use capstan::app::sync::Ports;
 use capstan::app::worker;
@@ -38,6 +40,12 @@ pub(super) struct Running {
 }
 
 impl Running {
+    /// What the bot shows of its fleet.
+    #[cfg(feature = "demo")]
+    pub(super) fn fleet(&self) -> Arc<dyn FleetView> {
+        Arc::new(self.database.clone())
+    }
+
     /// Returns once the bot was told to stop and has stopped.
     pub(super) async fn finished(self) -> Result<(), Failure> {
         let served = self.server.await.map_err(failed)?;

@@ -2,10 +2,14 @@
 
 mod bot;
 mod cases;
+mod cli;
 mod database;
+#[cfg(feature = "demo")]
+mod demo;
 mod dependencies;
 mod forge;
 mod git;
 mod github;
 mod house;
+mod real_cases;
 mod server;

@@ -3,12 +3,12 @@
 use capstan_domain::cluster::Cluster;
 use capstan_domain::policy::{self, Facts, Occasion, ReleaseStep, Spot};
 use capstan_domain::release::Release;
-use capstan_domain::render::{self, Edited, Rendered};
+use capstan_domain::render::{self, Edited, ParsedFiles, Rendered};
 use capstan_domain::rollout;
 use capstan_domain::settings::EffectiveSettings;
 use capstan_domain::upgrade::{AppliedBy, Planned};
 
-use super::{Fleet, folders, plan};
+use super::{Fleet, plan};
 
 impl Fleet {
     /// Judges a plan by what would be applied before and after it.
@@ -20,10 +20,15 @@ impl Fleet {
         from: Option<&Release>,
         to: &Release,
     ) -> plan::Planned {
-        let folders = folders(&cluster.folder);
-        let before = render::render(self.tree.as_ref(), &folders)?;
+        let folders = policy::folders_of(&cluster.folder);
+        // What reading the cluster parsed is not parsed again, nor what the upgrade leaves as it is.
+        let parsed = ParsedFiles::default();
+        for manifest in &cluster.base {
+            parsed.insert(manifest.entry.blob.clone(), manifest.file.clone());
+        }
+        let before = render::render_with(self.tree.as_ref(), &folders, &parsed)?;
         let edited = Edited::new(self.tree.as_ref(), &planned.intended);
-        let after = match render::render(&edited, &folders) {
+        let after = match render::render_with(&edited, &folders, &parsed) {
             Ok(after) => after,
             Err(error) => {
                 planned.upgrade.blocked.push(format!("The upgraded cluster cannot be rendered: {error}."));

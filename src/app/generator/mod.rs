@@ -20,8 +20,9 @@ use std::sync::{Arc, OnceLock};
 use capstan_domain::cluster::{Cluster, ClusterError, ClusterId};
 use capstan_domain::finding::Severity;
 use capstan_domain::layout::{self, ClusterFolder, Layout};
+use capstan_domain::policy;
 use capstan_domain::release::Catalogue;
-use capstan_domain::render::{self, Folders, RenderError, Rendered};
+use capstan_domain::render::{self, RenderError, Rendered};
 use capstan_domain::settings::{
     ClaimedTwice, EffectiveSettings, REPOSITORY_FILE, RepositorySettings, RuleIds, SettingsError,
 };
@@ -172,7 +173,7 @@ impl Fleet {
     /// # Errors
     /// What cannot be rendered, with its place.
     pub fn render(&self, id: &ClusterId) -> Result<Rendered, Refused> {
-        Ok(render::render(self.tree.as_ref(), &folders(self.folder(id)?))?)
+        Ok(render::render(self.tree.as_ref(), &policy::folders_of(self.folder(id)?))?)
     }
 
     fn folder(&self, id: &ClusterId) -> Result<&ClusterFolder, Refused> {
@@ -190,15 +191,6 @@ pub fn errors_stand(upgrade: &Upgrade) -> bool {
     !upgrade.blocked.is_empty()
         || upgrade.findings.iter().any(|finding| finding.severity == Severity::Error)
         || upgrade.conflicts.iter().any(|conflict| conflict.blocks)
-}
-
-/// Where a cluster's files lie, as rendering wants to know it.
-pub fn folders(folder: &ClusterFolder) -> Folders {
-    Folders {
-        cluster: folder.id.folder().clone(),
-        base: folder.base.clone(),
-        overlay: folder.overlay.clone(),
-    }
 }
 
 fn read_settings(tree: &dyn Tree) -> Result<(RepositorySettings, bool), SettingsError> {

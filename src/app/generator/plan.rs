@@ -10,7 +10,7 @@ use capstan_domain::path::{self, NoSuchRelease, Offer, Outcome, Standing, Step};
 use capstan_domain::release::{Release, ReleaseId};
 use capstan_domain::settings::{ClusterSettings, EffectiveSettings, WhenReleaseUnknown};
 use capstan_domain::tree::{Tree, TreeId};
-use capstan_domain::upgrade::{self, AppliedBy, Basis, OldSource, Request, Upgrade};
+use capstan_domain::upgrade::{self, AppliedBy, Basis, OldSource, Request, SourceFile, Upgrade};
 
 use super::{Fleet, Refused, sources};
 
@@ -177,7 +177,11 @@ impl Fleet {
         Ok(upgrade::ClusterFolder {
             id: cluster.id.clone(),
             base_folder: cluster.folder.base.clone(),
-            base: sources::files(tree, &cluster.folder.base_files)?,
+            base: cluster
+                .base
+                .iter()
+                .map(|manifest| SourceFile::parsed(manifest.entry.path.clone(), manifest.file.clone()))
+                .collect(),
             overlay: sources::files(tree, &cluster.folder.overlay_files)?,
             record: cluster.folder.settings.as_ref().map(|entry| sources::file(tree, entry)).transpose()?,
             variables: variables.unwrap_or_default(),

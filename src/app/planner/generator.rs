@@ -11,7 +11,7 @@ use capstan_domain::render::{self, FieldDifference, Rendered};
 use capstan_domain::report::{JudgedCluster, Judgement};
 use capstan_domain::rollout;
 use capstan_domain::settings::{RepositorySettings, SettingsError};
-use capstan_domain::tree::{RepoPath, Tree, TreeId};
+use capstan_domain::tree::{Tree, TreeId};
 use capstan_domain::upgrade::{AppliedBy, Change, Reason, Upgrade};
 use jiff::civil::Date;
 

@@ -40,7 +40,7 @@ enum Allowed {
 impl Request {
     /// The cluster whose proposal is to be written anew.
     pub(super) fn replans(&self) -> Option<ClusterId> {
-        let asked = self.commands.iter().any(|command| *command == Ok(command::Command::Replan));
+        let asked = self.commands.contains(&Ok(command::Command::Replan));
         (asked && self.allowed == Allowed::Yes).then(|| own_cluster(&self.pull)).flatten()
     }
 }

@@ -1,6 +1,6 @@
 //! The cluster's base, read: its files and the objects in them.
 
-use super::source::{is_kustomization, read_file, text};
+use super::source::{is_kustomization, text};
 use crate::object::{ObjectId, api_group};
 use crate::tree::RepoPath;
 use crate::upgrade::{ClusterFolder, Refusal};
@@ -40,7 +40,7 @@ impl Base {
         let mut files = Vec::with_capacity(cluster.base.len());
         for file in &cluster.base {
             let below = file.path.below(&cluster.base_folder).unwrap_or_else(|| file.path.name()).to_owned();
-            files.push(BaseFile { path: file.path.clone(), below, yaml: read_file(file)? });
+            files.push(BaseFile { path: file.path.clone(), below, yaml: file.read()? });
         }
         let kustomization = files.iter().position(|file| {
             is_kustomization(&file.path) && file.path.parent().as_ref() == Some(&cluster.base_folder)

@@ -54,7 +54,13 @@ impl FieldMerge<'_> {
                 c: Some(item),
                 n: find(new, item).and_then(|at| new.get(at)),
             };
-            if three.o.is_some() || three.n.is_some() || !self.owners.is_empty() {
+            if self.old == OldState::Known && three.o.is_some() && three.n.is_none() {
+                // An item is one thing like an object (U4): dropped and untouched it goes, dropped and
+                // edited it stays whole.
+                let untouched = self.same(path, three.o, three.c);
+                let kind = if untouched { DecisionKind::Take } else { DecisionKind::Conflict };
+                self.decide(&path.index(at), three, &Slot::At(item.span.start), false, kind);
+            } else if three.n.is_some() || !self.owners.is_empty() {
                 self.field(&path.index(at), three, &Slot::At(item.span.start));
             }
         }

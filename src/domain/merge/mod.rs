@@ -29,6 +29,8 @@ pub(crate) mod prepared;
 mod sequence;
 pub(crate) mod source;
 pub(crate) mod step_group;
+#[cfg(test)]
+mod tests;
 pub(crate) mod values;
 pub(crate) mod variables;
 

@@ -10,6 +10,7 @@ use super::matching::{Matched, Target, bind, match_source};
 use super::overlay::overlaid;
 use super::prepared::{remove, substitution};
 use super::source::{Piece, Shape, Source};
+use super::step_group::version_path;
 use super::variables::{Bindings, Substitution, names};
 use crate::object::{FieldPath, ObjectId, Step};
 use crate::settings::{FieldOwner, FieldRule};
@@ -42,8 +43,8 @@ pub(crate) struct MergedObject {
     pub(crate) object: usize,
     pub(crate) decisions: Vec<Decision>,
     pub(crate) unkeyed: Vec<UnkeyedList>,
-    /// The releases' values of the object, for the step group: O and N.
-    pub(crate) sides: (Option<Node>, Option<Node>),
+    /// The Kubernetes versions that O and N name for the object, for the step group.
+    pub(crate) versions: (Option<String>, Option<String>),
 }
 
 /// An object that the release brings.
@@ -198,11 +199,13 @@ impl<'a> Work<'_, 'a> {
                 decision.unbound = named.into_iter().find(|name| unbound.contains(name));
             }
         }
+        let version_path = version_path(id);
+        let version = |side: Option<&Node>| Some(side?.at(version_path.as_ref()?)?.as_scalar()?.text.clone());
         MergedObject {
             object,
             decisions: fields.decisions,
             unkeyed: fields.unkeyed,
-            sides: (o.map(Cow::into_owned), n.map(Cow::into_owned)),
+            versions: (version(o.as_deref()), version(n.as_deref())),
         }
     }
 
@@ -257,7 +260,7 @@ impl<'a> Work<'_, 'a> {
     /// The release has a whole object that the cluster lacks.
     fn absent(&self, at: usize, piece: &'a Piece, out: &mut ClusterMerge) {
         let instantiated = |matched: &Matched<'a>, piece: &'a Piece| {
-            let scope = matched.scope(self.bindings, Substitution::Full);
+            let scope = matched.scope(self.bindings, self.substitution_of_new());
             matched.instantiated(piece, scope, self.input.base.namespace())
         };
         let mut node = instantiated(self.new, piece).into_owned();
@@ -289,8 +292,19 @@ impl<'a> Work<'_, 'a> {
         }
     }
 
+    /// In a base that is still a template new objects are templates too.
+    fn substitution_of_new(&self) -> Substitution {
+        let base = self.input.base;
+        let is_template = |at: usize| substitution(&self.new.pieces, base.node(at)) == Substitution::OwnOnly;
+        if self.new.pieces.iter().any(|piece| piece.templated) && (0..base.objects.len()).any(is_template) {
+            Substitution::OwnOnly
+        } else {
+            Substitution::Full
+        }
+    }
+
     fn unbound(&self, piece: &Piece) -> Option<String> {
-        let scope = self.new.scope(self.bindings, Substitution::Full);
+        let scope = self.new.scope(self.bindings, self.substitution_of_new());
         let mut unbound = BTreeSet::new();
         scope.unbound_below(&piece.root, &mut unbound);
         unbound.pop_first()

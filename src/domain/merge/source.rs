@@ -83,7 +83,7 @@ impl Source {
         for piece in read_pieces(&facts.overlay, &overlay_folder, &mut files)? {
             overlay_piece(&mut pieces, piece);
         }
-        let release_yaml = facts.release_yaml.as_ref().map(read_file).transpose()?;
+        let release_yaml = facts.release_yaml.as_ref().map(SourceFile::read).transpose()?;
         Ok(Self { id, tree, variables: facts.variables.clone(), pieces, release_yaml, files })
     }
 
@@ -92,16 +92,6 @@ impl Source {
         let (file, document) = piece.document?;
         Some((self.files.get(file)?, document))
     }
-}
-
-/// Reads one file strictly.
-pub(crate) fn read_file(file: &SourceFile) -> Result<YamlFile, Refusal> {
-    YamlFile::read(&file.text).map_err(|error| Refusal {
-        file: file.path.clone(),
-        line: error.position.line,
-        column: error.position.column,
-        message: error.message,
-    })
 }
 
 /// Whether a file belongs to kustomize itself rather than being a manifest.
@@ -119,7 +109,7 @@ fn read_pieces(
         if is_kustomization(&file.path) {
             continue;
         }
-        let yaml = read_file(file)?;
+        let yaml = file.read()?;
         for (index, document) in yaml.documents().iter().enumerate() {
             let Document { root, .. } = document;
             if root.as_mapping().is_none_or(<[Entry]>::is_empty) {

@@ -44,8 +44,7 @@ impl StepGroup {
         for merged in &merge.merged {
             let id = &base.objects[merged.object].id;
             let Some(path) = version_path(id) else { continue };
-            let text = |node: Option<&Node>| Some(node?.at(&path)?.as_scalar()?.text.clone());
-            let (old, new) = (text(merged.sides.0.as_ref()), text(merged.sides.1.as_ref()));
+            let (old, new) = merged.versions.clone();
             group.versions.extend(old);
             let Some(release) = new else { continue };
             group.versions.push(release.clone());
@@ -125,7 +124,10 @@ fn is_image(id: &ObjectId, path: &FieldPath) -> bool {
         Step::Key(key) => Some(key.as_str()),
         _ => None,
     });
-    if id.kind.starts_with("VSphere") && path.steps().len() > 2 && keys.clone().last() == Some("template") {
+    if id.kind.starts_with("VSphere")
+        && path.steps().len() > 2
+        && path.steps().last() == Some(&Step::Key("template".to_owned()))
+    {
         return true;
     }
     keys.any(|key| matches!(key, "ami" | "image" | "customImage") || key.starts_with("imageLookup"))

@@ -88,8 +88,6 @@ fn own_commit(head: &Head, recorded: Option<&CommitId>) -> Option<Authorship> {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
 
     fn commit(digit: char) -> CommitId {

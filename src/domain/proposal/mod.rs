@@ -71,8 +71,6 @@ pub fn cluster_of(branch: &str) -> Option<ClusterId> {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "tests")]
-
     use super::{branch_of, cluster_of};
     use crate::cluster::ClusterId;
     use crate::tree::RepoPath;

@@ -142,8 +142,6 @@ impl fmt::Display for PlanDigest {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
     use crate::tree::RepoPath;
 

@@ -42,8 +42,6 @@ pub fn guard(scope: &Scope, files: &[FileChange]) -> Result<(), OutsideCluster> 
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
 
     fn path(text: &str) -> RepoPath {

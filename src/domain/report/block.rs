@@ -155,8 +155,6 @@ fn ascii(json: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
 
     fn block(cluster: &str) -> Block {

@@ -86,11 +86,8 @@ impl Draft {
         for (file, document) in self.removed {
             edits.entry(file).or_default().push(DocumentEdit::RemoveDocument { document });
         }
-        for (file, texts) in self.appended {
-            edits
-                .entry(file)
-                .or_default()
-                .extend(texts.into_iter().map(|text| DocumentEdit::Append { text }));
+        for file in self.appended.keys() {
+            edits.entry(*file).or_default();
         }
         let (mut files, mut findings) = (Vec::new(), Vec::new());
         for (file, edits) in edits {
@@ -100,7 +97,17 @@ impl Draft {
                 files.push(FileChange { path: source.path.clone(), before: Some(before), after: None });
                 continue;
             }
-            match edit(&source.yaml, &edits) {
+            // New documents come in a step of their own: an edit at the very end of the last document
+            // and a document after it would meet at one byte.
+            let appended: Vec<DocumentEdit> = self
+                .appended
+                .remove(&file)
+                .into_iter()
+                .flatten()
+                .map(|text| DocumentEdit::Append { text })
+                .collect();
+            let edited = edit(&source.yaml, &edits).and_then(|edited| edit(&edited, &appended));
+            match edited {
                 Ok(edited) if edited.text() == before => {}
                 Ok(edited) => files.push(FileChange {
                     path: source.path.clone(),

@@ -18,7 +18,7 @@ pub fn to_json(upgrade: &Upgrade) -> Value {
         "files": upgrade.files.iter().map(file_json).collect::<Vec<_>>(),
         "changes": upgrade.changes.iter().map(change_json).collect::<Vec<_>>(),
         "conflicts": upgrade.conflicts.iter().map(conflict_json).collect::<Vec<_>>(),
-        "findings": upgrade.findings.iter().map(finding_json).collect::<Vec<_>>(),
+        "findings": upgrade.findings.iter().map(finding_to_json).collect::<Vec<_>>(),
         "rollouts": upgrade.rollouts.iter().map(rollout_json).collect::<Vec<_>>(),
     })
 }
@@ -65,7 +65,8 @@ fn conflict_json(conflict: &Conflict) -> Value {
     })
 }
 
-fn finding_json(finding: &Finding) -> Value {
+/// A finding as it stands in `findings`: also what `validate -o json` prints.
+pub fn finding_to_json(finding: &Finding) -> Value {
     let mut out = Map::new();
     out.insert("rule".into(), finding.rule.into());
     out.insert("severity".into(), json!(finding.severity));

@@ -22,7 +22,7 @@ mod removal;
 mod request;
 mod rotation;
 
-pub use json::to_json;
+pub use json::{finding_to_json, to_json};
 pub use model::{Basis, Certainty, Change, Conflict, FileChange, Reason, Rollout, Side, Upgrade};
 pub use plan::plan;
 pub use redact::redact;

@@ -19,7 +19,6 @@ use crate::merge::objects::{
     MergeInput, MergedObject, NewObject, ObjectConflict, fields_that_stand, merge_cluster,
 };
 use crate::merge::prepared::set_text;
-use crate::merge::source::read_file;
 use crate::merge::step_group::StepGroup;
 use crate::object::{FieldPath, ObjectId};
 use crate::settings::{ConflictPolicy, Tombstone};
@@ -38,7 +37,7 @@ use crate::yaml::YamlFile;
 pub fn plan(request: &Request<'_>) -> Result<Planned, Refusal> {
     let cluster = request.cluster;
     let base = Base::read(cluster)?;
-    let overlay = cluster.overlay.iter().map(read_file).collect::<Result<Vec<_>, _>>()?;
+    let overlay = cluster.overlay.iter().map(super::SourceFile::read).collect::<Result<Vec<_>, _>>()?;
     if request.new.release_yaml.is_some() {
         return giantswarm::plan(request, &base);
     }

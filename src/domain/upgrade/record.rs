@@ -4,7 +4,6 @@ use super::draft::edit_refused;
 use super::{ClusterFolder, FileChange, Refusal};
 use crate::finding::Finding;
 use crate::merge::Source;
-use crate::merge::source::read_file;
 use crate::object::FieldPath;
 use crate::settings::{FOLDER_FILE, Tombstone};
 use crate::yaml::{DocumentEdit, Edit, Node, Scalar, ScalarStyle, edit, write};
@@ -16,16 +15,16 @@ pub(super) fn record(
     tombstones: &[Tombstone],
 ) -> Result<Result<Option<FileChange>, Finding>, Refusal> {
     let Some(file) = &cluster.record else { return Ok(Ok(created(cluster, new, tombstones))) };
-    let yaml = read_file(file)?;
+    let yaml = file.read()?;
     let documents = yaml.documents();
     let Some(document) = documents.iter().position(|document| document.root.as_mapping().is_some()) else {
         // Nothing but comments: the record follows them.
-        let mut text = file.text.to_string();
+        let mut text = file.text().to_owned();
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
         }
         text.push_str(&write(&record_node(new, tombstones)));
-        return Ok(Ok(Some(changed(file.path.clone(), &file.text, text))));
+        return Ok(Ok(Some(changed(file.path.clone(), file.text(), text))));
     };
     let root = &documents[document].root;
     let mut edits = Vec::new();
@@ -46,8 +45,8 @@ pub(super) fn record(
     edits.extend(tombstone_edits(root, tombstones));
     let edits: Vec<_> = edits.into_iter().map(|edit| DocumentEdit::Edit { document, edit }).collect();
     Ok(match edit(&yaml, &edits) {
-        Ok(edited) if edited.text() == &*file.text => Ok(None),
-        Ok(edited) => Ok(Some(changed(file.path.clone(), &file.text, edited.text().to_owned()))),
+        Ok(edited) if edited.text() == file.text() => Ok(None),
+        Ok(edited) => Ok(Some(changed(file.path.clone(), file.text(), edited.text().to_owned()))),
         Err(refused) => Err(edit_refused(&file.path, &refused)),
     })
 }

@@ -3,25 +3,62 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::Refusal;
 use crate::cluster::ClusterId;
 use crate::merge::Source;
 use crate::release::ReleaseId;
 use crate::settings::{ConflictPolicy, FieldRule};
 use crate::tree::RepoPath;
+use crate::yaml::YamlFile;
 
 /// A file with its text, as it stands in the repository.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct SourceFile {
     /// Where it stands, from the repository's root.
     pub path: RepoPath,
-    /// Its text.
-    pub text: Arc<str>,
+    content: Content,
+}
+
+/// Whoever parsed a file already passes it on, so that a plan does not parse it again.
+#[derive(Debug, Clone)]
+enum Content {
+    Text(Arc<str>),
+    Parsed(YamlFile),
 }
 
 impl SourceFile {
-    /// A file.
+    /// A file that nobody parsed yet.
     pub fn new(path: RepoPath, text: impl Into<Arc<str>>) -> Self {
-        Self { path, text: text.into() }
+        Self { path, content: Content::Text(text.into()) }
+    }
+
+    /// A file that was parsed.
+    pub const fn parsed(path: RepoPath, file: YamlFile) -> Self {
+        Self { path, content: Content::Parsed(file) }
+    }
+
+    /// Its text.
+    pub fn text(&self) -> &str {
+        match &self.content {
+            Content::Text(text) => text,
+            Content::Parsed(file) => file.text(),
+        }
+    }
+
+    /// Its content as YAML.
+    ///
+    /// # Errors
+    /// Where it is none, with the place.
+    pub fn read(&self) -> Result<YamlFile, Refusal> {
+        match &self.content {
+            Content::Parsed(file) => Ok(file.clone()),
+            Content::Text(text) => YamlFile::read(text).map_err(|error| Refusal {
+                file: self.path.clone(),
+                line: error.position.line,
+                column: error.position.column,
+                message: error.message,
+            }),
+        }
     }
 }
 

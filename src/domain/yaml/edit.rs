@@ -133,7 +133,15 @@ fn edit_at_depth(file: &YamlFile, edits: &[DocumentEdit], depth: usize) -> Resul
     let text = source.apply(&mut splices);
     let text =
         text.ok_or_else(|| refuse(0, Refusal::new("two edits meet in one place", &FieldPath::root(), 0)))?;
-    gate::check(&batch, &source, &text).map_err(|(document, refusal)| refuse(document, refusal))
+    let checked = gate::check(&batch, &source, &text);
+    // A block scalar that comes to stand at the end may need the final newline that the file lacks.
+    let checked = match (checked, source.missing_end()) {
+        (Err(refusal), Some(end)) => {
+            gate::check(&batch, &source, &format!("{text}{end}")).map_err(|_| refusal)
+        }
+        (checked, _) => checked,
+    };
+    checked.map_err(|(document, refusal)| refuse(document, refusal))
 }
 
 /// The new text of a string that holds YAML.

@@ -76,7 +76,7 @@ fn cases() -> Vec<Case> {
         let lines: Vec<&str> = body.lines().collect();
         let is_edit = |line: &&str| line.starts_with(">>> ");
         let first = lines.iter().position(is_edit).unwrap_or_else(|| panic!("{name}: no edit"));
-        let last = lines.iter().rposition(|line| is_edit(&line)).unwrap();
+        let last = lines.iter().rposition(is_edit).unwrap();
         let mut after = &lines[last + 1..];
         // The blank line that sets cases apart.
         if after.last() == Some(&"") {

@@ -3,8 +3,8 @@
 use super::change::{Change, Own, Refusal};
 use super::node::{Node, NodeKind, ScalarStyle};
 use super::source::Source;
-use super::splicer::{Slot, Splicer};
-use super::write::{double_quote, holds_plain, pad, write_inline, write_key};
+use super::splicer::{Slot, Splicer, restyle};
+use super::write::{Place, double_quote, holds_plain, pad, write_inline, write_key};
 
 /// An entry or item.
 struct Child<'a> {
@@ -27,7 +27,7 @@ pub(super) fn change<'a>(splicer: &mut Splicer<'a>, node: &'a Node, change: &Cha
     let quoted = is_json(source, node);
     let mut added: Vec<(usize, String)> = Vec::new();
     for new in &change.keys {
-        let key = if quoted { double_quote(&new.key) } else { write_key(&new.key) };
+        let key = if quoted { double_quote(&new.key) } else { write_key(&new.key, Place::Flow) };
         added.push((new.at, format!("{key}: {}", write_node(&new.node, quoted))));
     }
     added.extend(change.items.iter().map(|(at, item)| (*at, write_node(item, quoted))));
@@ -37,14 +37,36 @@ pub(super) fn change<'a>(splicer: &mut Splicer<'a>, node: &'a Node, change: &Cha
     }
     if gone.len() == children.len() {
         let inner = node.span.start + 1..node.span.end - 1;
-        refuse_comments(source, inner.clone(), change)?;
+        // Comments behind what goes, go with it.
+        if comments(source, inner.clone()).any(|comment| !children_hold(source, &children, comment)) {
+            return Err(Refusal::new(COMMENT, &change.path, inner.start));
+        }
         let texts: Vec<&str> = added.iter().map(|(_, text)| text.as_str()).collect();
         splicer.splice(inner, texts.join(", "));
         return Ok(());
     }
     remove(splicer, &children, &gone, change)?;
+    // What goes in at one place goes in together.
+    let mut places: Vec<(Option<usize>, Vec<String>)> = Vec::new();
+    added.sort_by_key(|(at, _)| *at);
     for (at, text) in added {
-        insert(splicer, &children, at, &text, &removed);
+        // Behind the nearest child before it that stays.
+        let before = (0..at.min(children.len())).rev().find(|index| !removed(*index));
+        match places.last_mut() {
+            Some((place, texts)) if *place == before => texts.push(text),
+            _ => places.push((before, vec![text])),
+        }
+    }
+    let last_goes = removed(children.len() - 1);
+    for (before, texts) in places {
+        match before.and_then(|index| children.get(index)) {
+            Some(child) => insert_behind(splicer, child, &texts, last_goes),
+            None => {
+                if let Some(first) = (0..children.len()).find(|index| !removed(*index)) {
+                    insert_before(splicer, children[first].start, &texts);
+                }
+            }
+        }
     }
     Ok(())
 }
@@ -109,73 +131,70 @@ fn remove(
         let run = &children[first..=last];
         let lines_only = run.iter().all(|child| has_own_lines(source, child));
         let trailing = last + 1 == children.len();
-        let range = if lines_only && !(trailing && after_comma(source, children[last].end).is_none()) {
-            source.line_start(children[first].start)..source.next_line(children[last].end)
-        } else if !trailing {
-            children[first].start..children[last + 1].start
-        } else {
+        let lines = source.line_start(children[first].start)..source.next_line(children[last].end);
+        let inline = if trailing {
             children[first - 1].end..children[last].end
+        } else {
+            children[first].start..children[last + 1].start
         };
-        refuse_comments(source, if lines_only { 0..0 } else { range.clone() }, change)?;
+        let last_comma = after_comma(source, children[last].end).is_some();
+        let commented = comments(source, inline.clone()).next().is_some();
+        // Without the lines of the last one, a comma behind the one before is left: YAML allows it.
+        let range = if lines_only && (!trailing || last_comma || commented) {
+            lines
+        } else if commented {
+            return Err(Refusal::new(COMMENT, &change.path, inline.start));
+        } else {
+            inline
+        };
         splicer.splice(range, "");
     }
     Ok(())
 }
 
-/// A `#` may be text or comment; either way nothing is cut out blindly.
-fn refuse_comments(source: &Source, range: std::ops::Range<usize>, change: &Change) -> Result<(), Refusal> {
-    let mut before = ' ';
-    for c in source.text()[range.clone()].chars() {
-        if c == '#' && before.is_whitespace() {
-            return Err(Refusal::new(
-                "a comment between values in brackets is in the way",
-                &change.path,
-                range.start,
-            ));
-        }
-        before = c;
-    }
-    Ok(())
+const COMMENT: &str = "a comment between values in brackets is in the way";
+
+/// Where comments may start. A `#` in a string may look like one: then an edit is refused that need not be.
+fn comments(source: &Source, range: std::ops::Range<usize>) -> impl Iterator<Item = usize> {
+    let text = source.text();
+    let starts = text[range.clone()].match_indices('#').map(move |(at, _)| range.start + at);
+    starts.filter(move |at| text[..*at].ends_with([' ', '\t', '\n']))
 }
 
-fn insert(
-    splicer: &mut Splicer<'_>,
-    children: &[Child<'_>],
-    at: usize,
-    text: &str,
-    removed: &impl Fn(usize) -> bool,
-) {
+/// Whether a comment stands in a child, or behind it on its line.
+fn children_hold(source: &Source, children: &[Child<'_>], comment: usize) -> bool {
+    children.iter().any(|child| (child.start..source.line_end(child.end)).contains(&comment))
+}
+
+fn insert_before(splicer: &mut Splicer<'_>, start: usize, texts: &[String]) {
     let source = splicer.source;
-    // Behind the nearest child before it that stays.
-    let before = (0..at.min(children.len())).rev().find(|index| !removed(*index));
-    let Some(child) = before.and_then(|index| children.get(index)) else {
-        let Some(first) = (0..children.len()).find(|index| !removed(*index)) else { return };
-        let start = children[first].start;
-        let separator = if source.starts_line(start) {
-            let mut line = String::from(",\n");
-            pad(&mut line, source.column(start));
-            line
-        } else {
-            ", ".to_owned()
-        };
-        splicer.splice(start..start, format!("{text}{separator}"));
-        return;
-    };
-    if source.starts_line(child.start) && has_own_lines(source, child) {
-        let mut line = String::new();
-        pad(&mut line, source.column(child.start));
-        line.push_str(text);
-        let next = source.next_line(child.end);
-        if after_comma(source, child.end).is_none() {
-            splicer.splice(child.end..child.end, ",");
-        } else {
-            line.push(',');
-        }
-        line.push('\n');
-        splicer.splice(next..next, line);
-    } else {
-        splicer.splice(child.end..child.end, format!(", {text}"));
+    let mut separator = String::from(", ");
+    if source.starts_line(start) {
+        separator = String::from(",\n");
+        pad(&mut separator, source.column(start));
     }
+    splicer.splice(start..start, texts.iter().map(|text| format!("{text}{separator}")).collect::<String>());
+}
+
+/// Behind a child that stays; on lines of their own where that child has one (and no later one goes that
+/// would take the comma between with it).
+fn insert_behind(splicer: &mut Splicer<'_>, child: &Child<'_>, texts: &[String], last_goes: bool) {
+    let source = splicer.source;
+    if last_goes || !has_own_lines(source, child) {
+        splicer.splice(child.end..child.end, format!(", {}", texts.join(", ")));
+        return;
+    }
+    let mut padding = String::new();
+    pad(&mut padding, source.column(child.start));
+    let next = source.next_line(child.end);
+    let mut lines = format!("{padding}{}", texts.join(&format!(",\n{padding}")));
+    if after_comma(source, child.end).is_none() {
+        splicer.splice(child.end..child.end, ",");
+    } else {
+        lines.push(',');
+    }
+    lines.push('\n');
+    splicer.splice(next..next, lines);
 }
 
 /// Whether a collection is written as in JSON, with its keys or strings in double quotes.
@@ -199,7 +218,7 @@ pub(super) fn write(source: &Source, new: &Node, old: &Node) -> String {
         _ => is_json(source, old),
     };
     if let (NodeKind::Scalar(old), NodeKind::Scalar(new)) = (&old.kind, &new.kind) {
-        return write_inline(&super::splicer::restyle(old, new));
+        return write_inline(&restyle(old, new, Place::Flow), Place::Flow);
     }
     write_node(new, quoted)
 }
@@ -207,10 +226,10 @@ pub(super) fn write(source: &Source, new: &Node, old: &Node) -> String {
 fn write_node(node: &Node, quoted: bool) -> String {
     match &node.kind {
         NodeKind::Scalar(scalar) => match node.as_str() {
-            Some(text) if quoted || !holds_plain(text) && scalar.style == ScalarStyle::Plain => {
+            Some(text) if quoted || !holds_plain(text, Place::Flow) && scalar.style == ScalarStyle::Plain => {
                 double_quote(text)
             }
-            _ => write_inline(scalar),
+            _ => write_inline(scalar, Place::Flow),
         },
         NodeKind::Sequence(items) => {
             let items: Vec<String> = items.iter().map(|item| write_node(item, quoted)).collect();
@@ -218,7 +237,7 @@ fn write_node(node: &Node, quoted: bool) -> String {
         }
         NodeKind::Mapping(entries) => {
             let pair = |key: &str, value: &Node| {
-                let key = if quoted { double_quote(key) } else { write_key(key) };
+                let key = if quoted { double_quote(key) } else { write_key(key, Place::Flow) };
                 format!("{key}: {}", write_node(value, quoted))
             };
             let pairs: Vec<String> = entries.iter().map(|entry| pair(&entry.key, &entry.value)).collect();

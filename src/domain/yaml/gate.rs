@@ -86,10 +86,7 @@ fn lost_line(batch: &Batch<'_>, source: &Source, text: &str) -> Option<usize> {
     }
     planned.lines.sort_by_key(|range| range.start);
     let old = source.text();
-    let mut new = text.to_owned();
-    if !new.ends_with('\n') {
-        new.push_str(if old.ends_with("\r\n") { "\r\n" } else { "\n" });
-    }
+    let new = format!("{text}{}", source.missing_end().unwrap_or_default());
     let (mut from, mut found_to) = (0, 0);
     let end = old.len()..old.len();
     for range in planned.lines.iter().chain([&end]) {

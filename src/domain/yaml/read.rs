@@ -370,7 +370,10 @@ impl<'a> Builder<'a> {
                             .error("a key that is no scalar, which Kubernetes refuses", node.span.start);
                     };
                     let Some(name) = scalar::key_text(scalar) else {
-                        return self.error("a key that is null, which Kubernetes refuses", node.span.start);
+                        return self.error(
+                            "a key that is null or beyond 64 bits, which Kubernetes refuses",
+                            node.span.start,
+                        );
                     };
                     *key = Some(Key { text: name, span: node.span, merge });
                 }
@@ -433,9 +436,16 @@ impl<'a> Builder<'a> {
         let header_length = header.bytes().take_while(|byte| b"|>+-123456789".contains(byte)).count();
         let body = &self.text[start..content.end.max(start)];
         let end = if header[..header_length].contains('+') {
-            body.strip_suffix('\n').map_or(body, |body| body.strip_suffix('\r').unwrap_or(body)).len()
+            // All line feeds but the last are content; the next line's indentation is not.
+            let lines = body.trim_end_matches([' ', '\t']);
+            let lines = if lines.ends_with('\n') { lines } else { body };
+            let lines = lines.strip_suffix('\n').unwrap_or(lines);
+            lines.strip_suffix('\r').unwrap_or(lines).len()
         } else {
-            body.trim_end_matches([' ', '\t', '\r', '\n']).len()
+            // Blanks at the end of the last line are content.
+            let text = body.trim_end_matches([' ', '\t', '\r', '\n']).len();
+            let line = body[text..].split('\n').next().unwrap_or_default();
+            text + line.strip_suffix('\r').unwrap_or(line).len()
         };
         Ok(start..start + end.max(header_length))
     }
@@ -526,3 +536,7 @@ fn shorten(text: &str) -> String {
     }
     short
 }
+
+#[cfg(test)]
+#[path = "read_tests.rs"]
+mod tests;

@@ -1,6 +1,6 @@
 //! What Kubernetes reads in a scalar.
 //!
-//! Kubernetes reads YAML through `sigs.k8s.io/yaml`, whose parser is a fork of go-yaml v2.4. The rules
+//! Kubernetes reads YAML through `sigs.k8s.io/yaml`, whose parser is go-yaml v2.4. The rules
 //! here are those of its `resolve` function
 //! (<https://github.com/kubernetes-sigs/yaml/blob/master/goyaml.v2/resolve.go>) followed by what JSON
 //! makes of the value: `y`, `on`, `No` are booleans, `0644` is 420, `1_000` is 1000, `08` is the float
@@ -9,6 +9,8 @@
 //! Numbers meet in JSON, where `1.0` is written `1`: a float without a fraction that fits 64 bits *is*
 //! that integer. NaN and the infinities have no JSON; Kubernetes refuses them, and as a [`Value`] they
 //! are their own text.
+
+use std::borrow::Cow;
 
 use serde_json::{Number, Value};
 
@@ -75,7 +77,7 @@ pub fn read_plain(text: &str) -> Reading<'_> {
     let known = match text.as_bytes().first() {
         None => Some(Reading::Null),
         Some(b'0'..=b'9' | b'+' | b'-') => read_word(text).or_else(|| read_number(text)),
-        Some(b'.') => read_word(text).or_else(|| parse_float(text)),
+        Some(b'.') => read_word(text).or_else(|| parse_float(&drop_separators(text)?)),
         Some(b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' | b'~') => read_word(text),
         Some(_) => None,
     };
@@ -116,25 +118,14 @@ fn read_number(text: &str) -> Option<Reading<'static>> {
     let signed = unsigned.len() < plain.len();
     let (radix, digits) = split_radix(unsigned);
     if !digits.is_empty() && digits.bytes().all(|digit| char::from(digit).is_digit(radix)) {
-        match u64::from_str_radix(digits, radix) {
-            Ok(number) => {
-                if let Some(number) = to_signed(negative, number) {
-                    return Some(Reading::Integer(number));
-                }
-                if !signed {
-                    return Some(Reading::Unsigned(number));
-                }
+        // Beyond 64 bits a decimal is a float, and any other base a string.
+        if let Ok(number) = u64::from_str_radix(digits, radix) {
+            if let Some(number) = to_signed(negative, number) {
+                return Some(Reading::Integer(number));
             }
-            // Beyond 64 bits: go-yaml takes a decimal for a float, and any other base for a big integer.
-            Err(_) if radix != 10 && !signed && !is_float(plain) => {
-                return Some(Reading::Float(
-                    digits
-                        .chars()
-                        .filter_map(|digit| digit.to_digit(radix))
-                        .fold(0.0, |number, digit| number * f64::from(radix) + f64::from(digit)),
-                ));
+            if !signed {
+                return Some(Reading::Unsigned(number));
             }
-            Err(_) => {}
         }
     }
     if is_float(plain) { parse_float(plain) } else { None }
@@ -185,15 +176,30 @@ fn parse_float(text: &str) -> Option<Reading<'static>> {
     number.is_finite().then(|| normalise(number))
 }
 
-/// JSON writes a float without a fraction as an integer, and Kubernetes reads that as one.
-pub(super) fn normalise(number: f64) -> Reading<'static> {
-    #[expect(clippy::cast_possible_truncation, reason = "the range was checked, the fraction is zero")]
-    if number.fract() == 0.0 && (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&number)
-    {
-        Reading::Integer(number as i64)
-    } else {
-        Reading::Float(number)
+/// Go's `ParseFloat` takes `_` between two digits, no others.
+fn drop_separators(text: &str) -> Option<Cow<'_, str>> {
+    if !text.contains('_') {
+        return Some(Cow::Borrowed(text));
     }
+    let digit = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_digit);
+    let bytes = text.as_bytes();
+    let separates = |at: usize| digit(bytes.get(at.wrapping_sub(1))) && digit(bytes.get(at + 1));
+    let fits = text.match_indices('_').all(|(at, _)| separates(at));
+    fits.then(|| Cow::Owned(text.replace('_', "")))
+}
+
+/// JSON writes a float without a fraction as an integer, and Kubernetes reads that as one. JSON writes
+/// the shortest digits that give the float, then zeros: above 2^53 that is not the float's own value.
+fn normalise(number: f64) -> Reading<'static> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    if number.fract() != 0.0 || number.abs() >= 9_223_372_036_854_775_808.0 {
+        return Reading::Float(number);
+    }
+    if number.abs() > EXACT {
+        return format!("{number}").parse().map_or(Reading::Float(number), Reading::Integer);
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "an integer of at most 53 bits")]
+    Reading::Integer(number as i64)
 }
 
 /// `.nan`, `.inf` and `-.inf`, as `sigs.k8s.io/yaml` names them.
@@ -208,17 +214,17 @@ fn name_float(number: f64) -> String {
     .to_owned()
 }
 
-/// The string that a mapping's key becomes in JSON; `None` for null, which Kubernetes refuses as a key.
+/// The string that a mapping's key becomes in JSON; `None` where Kubernetes refuses it as a key: null, and
+/// integers above the signed range.
 pub(super) fn key_text(scalar: &Scalar) -> Option<String> {
     Some(match scalar.reading() {
-        Reading::Null => return None,
+        Reading::Null | Reading::Unsigned(_) => return None,
         Reading::Bool(truth) => truth.to_string(),
         Reading::Integer(number) if !scalar.text.contains(['.', 'e', 'E']) => number.to_string(),
         Reading::Integer(_) | Reading::Float(_) => match scalar.text.replace('_', "").parse::<f64>() {
             Ok(number) => format_float_key(number),
             Err(_) => scalar.value().as_str().map_or_else(|| scalar.text.clone(), str::to_owned),
         },
-        Reading::Unsigned(number) => number.to_string(),
         Reading::String(text) => text.to_owned(),
     })
 }
@@ -227,6 +233,9 @@ pub(super) fn key_text(scalar: &Scalar) -> Option<String> {
 /// (<https://github.com/golang/go/blob/master/src/strconv/ftoa.go>).
 #[expect(clippy::cast_possible_truncation, reason = "32 bits are what the source says")]
 fn format_float_key(number: f64) -> String {
+    if (number as f32).is_infinite() {
+        return name_float(number);
+    }
     let short = format!("{:e}", number as f32);
     let Some((digits, exponent)) = short.split_once('e') else { return short };
     match exponent.parse::<i32>() {

@@ -34,6 +34,11 @@ impl Source {
         &self.text
     }
 
+    /// The line end that the file's last line lacks.
+    pub(super) const fn missing_end(&self) -> Option<&'static str> {
+        if self.added { Some(self.eol) } else { None }
+    }
+
     /// The offset of the line's first byte (behind a byte order mark).
     pub(super) fn line_start(&self, offset: usize) -> usize {
         match self.text[..offset].rfind('\n') {

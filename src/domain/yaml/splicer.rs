@@ -12,7 +12,9 @@ use super::node::{Entry, Node, NodeKind, Scalar, ScalarStyle};
 use super::read::skip_blank;
 use super::scalar::Reading;
 use super::source::{Source, Splice};
-use super::write::{Layout, Writer, holds_literal, holds_plain, pad, string_style, write_inline, write_key};
+use super::write::{
+    Layout, Place, Writer, holds_literal, holds_plain, pad, string_style, write_inline, write_key,
+};
 use crate::object::FieldPath;
 
 /// Makes the splices of one document.
@@ -124,7 +126,7 @@ impl<'a> Splicer<'a> {
         }
         let writer = Writer { layout: layout::near(self.source, node, self.root) };
         let added = change.keys.iter().map(|new| {
-            let mut text = write_key(&new.key);
+            let mut text = write_key(&new.key, Place::Block);
             text.push(':');
             writer.after_key(&mut text, &new.node, column);
             (new.at, text)
@@ -262,7 +264,7 @@ impl<'a> Splicer<'a> {
         }
         let mut layout = layout::near(self.source, old, self.root);
         if let (NodeKind::Scalar(scalar), NodeKind::Scalar(new)) = (&old.kind, &new.kind) {
-            let new = restyle(scalar, new);
+            let new = restyle(scalar, new, Place::Block);
             if let Some(splices) = literal::rewrite(self.source, old, scalar, &new, slot, layout) {
                 self.splices.extend(splices);
                 return Ok(());
@@ -276,7 +278,7 @@ impl<'a> Splicer<'a> {
             };
             if in_line {
                 let lead = if old.span.is_empty() && !matches!(slot, Slot::Root) { " " } else { "" };
-                let text = format!("{lead}{}", write_inline(&new));
+                let text = format!("{lead}{}", write_inline(&new, Place::Block));
                 self.splice(old.span.clone(), text);
                 return Ok(());
             }
@@ -339,12 +341,12 @@ impl<'a> Splicer<'a> {
 }
 
 /// The new scalar in the old one's quoting, where it is a string in place of a string.
-pub(super) fn restyle(old: &Scalar, new: &Scalar) -> Scalar {
+pub(super) fn restyle(old: &Scalar, new: &Scalar, place: Place) -> Scalar {
     if !matches!(new.reading(), Reading::String(_)) {
         return new.clone();
     }
     let style = match (old.reading(), old.style) {
-        (Reading::String(_), ScalarStyle::Plain) if holds_plain(&new.text) => ScalarStyle::Plain,
+        (Reading::String(_), ScalarStyle::Plain) if holds_plain(&new.text, place) => ScalarStyle::Plain,
         (Reading::String(_), ScalarStyle::Plain) if new.style != ScalarStyle::Plain => new.style,
         (Reading::String(_), ScalarStyle::Plain) => string_style(&new.text),
         (Reading::String(_), style) => style,

@@ -39,6 +39,15 @@ pub fn write(node: &Node) -> String {
     out
 }
 
+/// Where a scalar stands: in brackets less may stand without quotes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Under a key or behind a dash.
+    Block,
+    /// In `{…}` or `[…]`.
+    Flow,
+}
+
 /// Writes values with line feeds; whoever splices turns them into the file's own line ends.
 pub(super) struct Writer {
     pub(super) layout: Layout,
@@ -98,7 +107,7 @@ impl Writer {
                     if index > 0 {
                         next_line(out, column);
                     }
-                    out.push_str(&write_key(&entry.key));
+                    out.push_str(&write_key(&entry.key, Place::Block));
                     out.push(':');
                     self.after_key(out, &entry.value, column);
                 }
@@ -121,7 +130,7 @@ impl Writer {
             ScalarStyle::Literal if holds_literal(&scalar.text) => literal(out, &scalar.text, column),
             // A folded text is not folded anew: as a literal block it is the same string.
             ScalarStyle::Folded if holds_literal(&scalar.text) => literal(out, &scalar.text, column),
-            _ => out.push_str(&write_inline(scalar)),
+            _ => out.push_str(&write_inline(scalar, Place::Block)),
         }
     }
 }
@@ -136,32 +145,30 @@ fn next_line(out: &mut String, column: usize) {
 }
 
 /// A scalar on one line: in its own style where that can hold it.
-pub(super) fn write_inline(scalar: &Scalar) -> String {
+pub(super) fn write_inline(scalar: &Scalar, place: Place) -> String {
     let text = scalar.text.as_str();
     match scalar.style {
         ScalarStyle::Plain => match scalar.reading() {
             // What is meant is the string, so the style was wrong for it, or it is plain enough.
-            Reading::String(_) if !holds_plain(text) => quote(text),
+            Reading::String(_) if !holds_plain(text, place) => quote(text),
             Reading::Null if text.is_empty() => "null".to_owned(),
             _ => text.to_owned(),
         },
         ScalarStyle::SingleQuoted if holds_single(text) => format!("'{}'", text.replace('\'', "''")),
         ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => double_quote(text),
-        ScalarStyle::Literal | ScalarStyle::Folded => match string_style(text) {
-            ScalarStyle::Plain => text.to_owned(),
-            _ => quote(text),
-        },
+        ScalarStyle::Literal | ScalarStyle::Folded if holds_plain(text, place) => text.to_owned(),
+        ScalarStyle::Literal | ScalarStyle::Folded => quote(text),
     }
 }
 
 /// A key: plain where that is the same string.
-pub(super) fn write_key(key: &str) -> String {
-    if holds_plain(key) && key.len() < 128 { key.to_owned() } else { quote(key) }
+pub(super) fn write_key(key: &str, place: Place) -> String {
+    if holds_plain(key, place) && key.len() < 128 { key.to_owned() } else { quote(key) }
 }
 
 /// How a string is best written: plain where every reader takes it for the same string.
 pub(super) fn string_style(text: &str) -> ScalarStyle {
-    if holds_plain(text) {
+    if holds_plain(text, Place::Block) {
         ScalarStyle::Plain
     } else if text.trim_end_matches('\n').contains('\n') && holds_literal(text) {
         ScalarStyle::Literal
@@ -181,8 +188,8 @@ pub(super) fn quote(text: &str) -> String {
     }
 }
 
-/// Whether a string may stand without quotes, in block and flow collections, for YAML 1.1 and 1.2.
-pub(super) fn holds_plain(text: &str) -> bool {
+/// Whether a string may stand without quotes, for readers of YAML 1.1 and 1.2.
+pub(super) fn holds_plain(text: &str, place: Place) -> bool {
     let Some(first) = text.chars().next() else { return false };
     let second = text[first.len_utf8()..].chars().next();
     let first_fits = match first {
@@ -196,7 +203,8 @@ pub(super) fn holds_plain(text: &str) -> bool {
         && !text.starts_with("...")
         && !text.ends_with([' ', ':'])
         && !text.starts_with(' ')
-        && text.chars().all(|c| !is_special(c) && !",[]{}".contains(c))
+        && !text.chars().any(is_special)
+        && !(place == Place::Flow && text.contains([',', '[', ']', '{', '}', '?']))
         && !text.contains(": ")
         && !text.contains(" #")
 }

@@ -1,5 +1,9 @@
-//! The bot: conversations with a forge, and deaths at every call.
+//! The bot: conversations with a forge, deaths at every call, and kills of the real process.
 
+mod conversations;
 mod deaths;
+mod kills;
 mod memory;
 mod proposals;
+mod sample;
+mod town;

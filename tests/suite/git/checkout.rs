@@ -273,7 +273,7 @@ fn what_cannot_be_opened_says_what_to_do() {
     assert!(error.to_string().ends_with("not a directory; give a Git checkout with --repo"), "{error}");
 
     let error = Checkout::open(Some(&folder.path().join("absent"))).unwrap_err();
-    assert!(error.to_string().contains("absent: No such file or directory"), "{error}");
+    assert!(error.to_string().contains("absent: there is no such directory"), "{error}");
 
     git(folder.path(), &["init", "-q", "--bare", "bare.git"]);
     let error = Checkout::open(Some(&folder.path().join("bare.git"))).unwrap().work_tree().err().unwrap();

@@ -6,4 +6,4 @@ mod checkout;
 mod file_writer;
 mod http_server;
 mod mirror;
-mod repository;
+pub(crate) mod repository;

@@ -1,0 +1,113 @@
+//! `capstan validate [PATH…] [--from REV]`
+
+use std::sync::Arc;
+
+use capstan_domain::finding::{Finding, Severity};
+use capstan_domain::layout;
+use capstan_domain::policy::{self, Scope, Snapshot};
+use capstan_domain::tree::{RepoPath, Tree};
+use capstan_domain::upgrade;
+use serde_json::Value;
+
+use super::arguments::Validate;
+use super::context::today;
+use super::{Context, Failure, Format, Outcome, output, text};
+use crate::app::generator::Fleet;
+
+pub(super) fn run(context: &Context<'_>, command: &Validate) -> Result<Outcome, Failure> {
+    if !matches!(command.output, Format::Text | Format::Json | Format::Yaml) {
+        return Err(output::unsupported("validate", command.output, "text, json or yaml"));
+    }
+    let workspace = context.workspace()?;
+    let now = context.tree(workspace.as_ref(), context.arguments.at.as_deref())?;
+    let before = match &command.from {
+        Some(revision) => Some(workspace.commit(revision)?),
+        None => None,
+    };
+    let trees: Vec<&dyn Tree> =
+        [Some(&now), before.as_ref()].into_iter().flatten().map(AsRef::as_ref).collect();
+    let asked = command.paths.iter().map(|typed| path(&trees, typed)).collect::<Result<Vec<_>, Failure>>()?;
+    let checked = check(&now, before.as_ref());
+    let findings: Vec<&Finding> =
+        checked.findings.iter().filter(|finding| concerns(finding, &asked)).collect();
+    print(command.output, &findings, &checked.looked_at)?;
+    Ok(if findings.iter().any(|finding| finding.severity == Severity::Error) {
+        Outcome::ErrorsStand
+    } else {
+        Outcome::Done
+    })
+}
+
+struct Checked {
+    findings: Vec<Finding>,
+    /// What was judged, in words.
+    looked_at: String,
+}
+
+fn check(now: &Arc<dyn Tree>, before: Option<&Arc<dyn Tree>>) -> Checked {
+    let fleet = match Fleet::open(Arc::clone(now), today()) {
+        Ok(fleet) => fleet,
+        // Under settings that nobody meant, everything else would be judged wrongly.
+        Err(error) => {
+            return Checked {
+                findings: vec![policy::settings_finding(&error)],
+                looked_at: format!("nothing but {}; correct it first", error.file),
+            };
+        }
+    };
+    let settings = fleet.settings();
+    let before = before.map(|tree| {
+        let before = Fleet::open(Arc::clone(tree), today());
+        let layout =
+            before.map_or_else(|_| layout::discover(tree.as_ref(), settings), |fleet| fleet.layout().clone());
+        (tree, layout)
+    });
+    let findings = policy::validate(
+        Snapshot { tree: now.as_ref(), layout: fleet.layout() },
+        before.as_ref().map(|(tree, layout)| Snapshot { tree: tree.as_ref(), layout }),
+        settings,
+        Scope::Everything,
+    );
+    let looked_at =
+        format!("{} cluster(s), {} release(s)", fleet.layout().clusters.len(), fleet.layout().releases.len());
+    Checked { findings, looked_at }
+}
+
+/// A file or folder that was typed; it may be gone since `--from`.
+fn path(trees: &[&dyn Tree], typed: &str) -> Result<RepoPath, Failure> {
+    let missing = || {
+        Failure::Usage(format!(
+            "there is no file or folder `{typed}` in the repository (paths start at its root)"
+        ))
+    };
+    let path = match typed.trim_start_matches("./").trim_end_matches('/') {
+        "" | "." if !typed.starts_with('/') => return Ok(RepoPath::root()),
+        trimmed => RepoPath::parse(trimmed).map_err(|_| missing())?,
+    };
+    let exists = |tree: &&dyn Tree| tree.entry(&path).is_some() || !tree.entries_in(&path).is_empty();
+    if trees.iter().any(exists) { Ok(path) } else { Err(missing()) }
+}
+
+fn concerns(finding: &Finding, asked: &[RepoPath]) -> bool {
+    asked.is_empty()
+        || finding
+            .file
+            .as_ref()
+            .is_some_and(|file| asked.iter().any(|path| path.is_root() || file == path || file.is_in(path)))
+}
+
+fn print(format: Format, findings: &[&Finding], looked_at: &str) -> Result<(), Failure> {
+    let value = || -> Value { findings.iter().map(|finding| upgrade::finding_to_json(finding)).collect() };
+    match format {
+        Format::Json => output::print_json(&value()),
+        Format::Yaml => output::print_yaml(&value()),
+        _ => {
+            for finding in findings {
+                output::print(&format!("{}\n", text::finding(finding)))?;
+            }
+            let errors = findings.iter().filter(|finding| finding.severity == Severity::Error).count();
+            let warnings = findings.len() - errors;
+            output::print(&format!("{errors} error(s), {warnings} warning(s); looked at {looked_at}\n"))
+        }
+    }
+}

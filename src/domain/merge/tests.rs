@@ -1,0 +1,252 @@
+//! Tables and properties of the field merge.
+
+use proptest::prelude::*;
+
+use super::decision::DecisionKind;
+use super::fields::{FieldMerge, OldState, same_value};
+use crate::yaml::{DocumentEdit, Node, Value, YamlFile, edit};
+
+/// Merges one document; the text after taking what the release alone changed, and the conflicts' paths.
+fn merged(old: Option<&str>, cluster: &str, new: &str) -> (String, Vec<String>) {
+    let read = |text: &str| YamlFile::read(text).unwrap();
+    let (file, new) = (read(cluster), read(new));
+    let old_file = old.map(read);
+    let root = |file: &YamlFile| file.documents()[0].root.clone();
+    let state = if old.is_some() { OldState::Known } else { OldState::Unknown };
+    let mut fields = FieldMerge::new("MachineDeployment", &[], state, false);
+    fields.object(old_file.as_ref().map(root).as_ref(), &file.documents()[0].root, Some(&root(&new)));
+    let mut edits = Vec::new();
+    let mut conflicts = Vec::new();
+    for decision in fields.decisions {
+        match decision.kind {
+            DecisionKind::Take => {
+                edits.extend(decision.edits.into_iter().map(|edit| DocumentEdit::Edit { document: 0, edit }))
+            }
+            DecisionKind::Conflict => conflicts.push(decision.path.to_string()),
+            DecisionKind::TypeConflict => conflicts.push(format!("type {}", decision.path)),
+            DecisionKind::Held => {}
+        }
+    }
+    (edit(&file, &edits).unwrap().text().to_owned(), conflicts)
+}
+
+/// What comes out of one cell of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cell {
+    /// The cluster's value stays, nobody is told.
+    Keeps,
+    /// The release's value comes.
+    Takes,
+    /// The cluster's value stays, and it is shown.
+    Conflict,
+    /// The same, and it blocks.
+    Blocks,
+}
+use Cell::{Blocks, Conflict, Keeps, Takes};
+
+/// Every combination of what O, C and N may hold: absent, null, one value, another, another type.
+/// Rows are O, columns C, and in a row's group the letters are N: - (absent), ~ (null), 1, 2, {} (a map).
+/// Written by hand from U5, U6 and U8.
+#[test]
+fn every_combination_of_three_scalars() {
+    let values = [None, Some("null"), Some("1"), Some("2"), Some("{m: 1}")];
+    // Absent and null are one value in a whole object, so their rows, columns and cells are alike.
+    #[rustfmt::skip]
+    let table: [[[Cell; 5]; 5]; 5] = {
+        let absent_old = [
+            [Keeps, Keeps, Takes, Takes, Takes],
+            [Keeps, Keeps, Takes, Takes, Takes],
+            [Keeps, Keeps, Keeps, Conflict, Blocks],
+            [Keeps, Keeps, Conflict, Keeps, Blocks],
+            [Keeps, Keeps, Blocks, Blocks, Keeps],
+        ];
+        [
+            absent_old,
+            absent_old,
+            // O = 1
+            [
+                [Keeps, Keeps, Keeps, Conflict, Conflict],
+                [Keeps, Keeps, Keeps, Conflict, Conflict],
+                [Takes, Takes, Keeps, Takes, Takes],
+                [Conflict, Conflict, Keeps, Keeps, Blocks],
+                [Blocks, Blocks, Keeps, Blocks, Keeps],
+            ],
+            // O = 2
+            [
+                [Keeps, Keeps, Conflict, Keeps, Conflict],
+                [Keeps, Keeps, Conflict, Keeps, Conflict],
+                [Conflict, Conflict, Keeps, Keeps, Blocks],
+                [Takes, Takes, Takes, Keeps, Takes],
+                [Blocks, Blocks, Blocks, Keeps, Keeps],
+            ],
+            // O = {m: 1}
+            [
+                [Keeps, Keeps, Conflict, Conflict, Keeps],
+                [Keeps, Keeps, Conflict, Conflict, Keeps],
+                [Blocks, Blocks, Keeps, Blocks, Keeps],
+                [Blocks, Blocks, Blocks, Keeps, Keeps],
+                [Takes, Takes, Takes, Takes, Keeps],
+            ],
+        ]
+    };
+    let document = |value: Option<&str>| match value {
+        None => "a: 0\n".to_owned(),
+        Some(value) => format!("a: 0\nf: {value}\n"),
+    };
+    for (o, rows) in values.iter().zip(table) {
+        for (c, cells) in values.iter().zip(rows) {
+            for (n, cell) in values.iter().zip(cells) {
+                let (text, conflicts) = merged(Some(&document(*o)), &document(*c), &document(*n));
+                let present = |value: Option<&str>| value.filter(|value| *value != "null").map(str::to_owned);
+                let file = YamlFile::read(&text).unwrap();
+                let after = file.documents()[0].root.get("f").filter(|node| !node.is_null()).map(Node::value);
+                let parsed = |value: Option<String>| {
+                    value.map(|text| YamlFile::read(&text).unwrap().documents()[0].root.value())
+                };
+                let expected: (Option<Value>, Vec<&str>) = match cell {
+                    Keeps => (parsed(present(*c)), vec![]),
+                    Takes => (parsed(present(*n)), vec![]),
+                    Conflict => (parsed(present(*c)), vec!["/f"]),
+                    Blocks => (parsed(present(*c)), vec!["type /f"]),
+                };
+                assert_eq!(
+                    (after, conflicts.iter().map(String::as_str).collect()),
+                    expected,
+                    "O {o:?}, C {c:?}, N {n:?}"
+                );
+            }
+        }
+    }
+}
+
+/// Maps, lists by key, sets and plain lists: (O, C, N) -> what stands after, conflicts.
+#[test]
+fn collections_case_by_case() {
+    let table: &[(&str, &str, &str, &str, &[&str])] = &[
+        // Maps: key by key.
+        ("{f: {x: 1}}", "f: {x: 1, y: 1}", "{f: {x: 2}}", "f: {x: 2, y: 1}", &[]),
+        ("{f: {x: 1}}", "f: {x: 3}", "{f: {x: 2}}", "f: {x: 3}", &["/f/x"]),
+        ("{f: {x: 1}}", "{}", "{f: {x: 2}}", "{}", &["/f"]),
+        ("{f: {x: 1}, a: 0}", "{f: {x: 1}, a: 0}", "{a: 0}", "{a: 0}", &[]),
+        ("{f: {x: 1}}", "f: {x: 1, y: 1}", "{}", "f: {y: 1}", &[]),
+        ("{}", "f: {x: 1}", "{f: {x: 1, z: 1}}", "f: {x: 1, z: 1}", &[]),
+        // Lists by key.
+        (
+            "{files: [{path: a, v: 1}]}",
+            "files: [{path: b}, {path: a, v: 1}]",
+            "{files: [{path: a, v: 2}]}",
+            "files: [{path: b}, {path: a, v: 2}]",
+            &[],
+        ),
+        (
+            "{files: [{path: a, v: 1}]}",
+            "files: [{path: a, v: 3}]",
+            "{files: []}",
+            "files: [{path: a, v: 3}]",
+            &["/files/0"],
+        ),
+        (
+            "{files: [{path: a, v: 1}]}",
+            "files: [{path: b}]",
+            "{files: [{path: a, v: 2}]}",
+            "files: [{path: b}]",
+            &["/files/-"],
+        ),
+        (
+            "{files: [{path: a, v: 1}]}",
+            "files: [{path: b}]",
+            "{files: [{path: a, v: 1}]}",
+            "files: [{path: b}]",
+            &[],
+        ),
+        // Sets.
+        ("{certSANs: [a]}", "certSANs: [b, a]", "{certSANs: [c]}", "certSANs: [b, c]", &[]),
+        ("{certSANs: [a]}", "certSANs: [b]", "{certSANs: [a]}", "certSANs: [b]", &[]),
+        // One value.
+        ("{f: [1, 2]}", "f: [1, 2]", "{f: [3]}", "f: [3]", &[]),
+        ("{f: [1, 2]}", "f: [2, 1]", "{f: [3]}", "f: [2, 1]", &["/f"]),
+        ("{f: [1, 2]}", "f: [3]", "{f: [3]}", "f: [3]", &[]),
+    ];
+    for (old, cluster, new, expected, conflicts) in table {
+        let (text, found) = merged(Some(old), cluster, new);
+        let value = |text: &str| YamlFile::read(text).unwrap().documents()[0].root.value();
+        assert_eq!(value(&text), value(expected), "{old} | {cluster} | {new}");
+        assert_eq!(found, *conflicts, "{old} | {cluster} | {new}");
+    }
+}
+
+fn tree() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        (0..4_i64).prop_map(Value::from),
+        "[a-c]".prop_map(Value::from),
+        Just(Value::Bool(true)),
+        Just(Value::Null),
+    ];
+    leaf.prop_recursive(4, 24, 4, |inner| {
+        prop_oneof![
+            proptest::collection::btree_map("[a-d]", inner.clone(), 0..4)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
+            proptest::collection::vec(inner.clone(), 0..3).prop_map(Value::Array),
+            proptest::collection::btree_map("[a-c]", inner, 0..3).prop_map(|map| {
+                let item = |(name, value): (String, Value)| serde_json::json!({"name": name, "value": value});
+                Value::Array(map.into_iter().map(item).collect())
+            }),
+        ]
+    })
+}
+
+fn document() -> impl Strategy<Value = String> {
+    proptest::collection::btree_map("[f-j]", tree(), 1..5).prop_map(|map| {
+        let value = Value::Object(map.into_iter().collect());
+        crate::yaml::write(&Node::from_value(&value))
+    })
+}
+
+fn node(text: &str) -> Node {
+    YamlFile::read(text).unwrap().documents()[0].root.clone()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// Proptest prints the seed and the smallest inputs of a failure.
+    #[test]
+    fn a_release_that_changes_nothing_changes_nothing(old in document(), cluster in document()) {
+        let (text, conflicts) = merged(Some(&old), &cluster, &old);
+        prop_assert_eq!(text, cluster);
+        prop_assert!(conflicts.is_empty());
+    }
+
+    #[test]
+    fn an_untouched_cluster_becomes_the_release(old in document(), new in document()) {
+        let (text, conflicts) = merged(Some(&old), &old, &new);
+        prop_assert!(conflicts.is_empty(), "{conflicts:?}");
+        prop_assert!(same_value("", Some(&node(&text)), Some(&node(&new))), "{text}");
+    }
+
+    #[test]
+    fn merging_twice_changes_nothing_more(old in document(), cluster in document(), new in document()) {
+        let (once, _) = merged(Some(&old), &cluster, &new);
+        let (twice, _) = merged(Some(&new), &once, &new);
+        prop_assert_eq!(twice, once);
+    }
+
+    #[test]
+    fn what_the_release_did_not_touch_keeps_its_value(old in document(), cluster in document(), new in document()) {
+        let (text, _) = merged(Some(&old), &cluster, &new);
+        let (o, c, n, after) = (node(&old), node(&cluster), node(&new), node(&text));
+        for key in ["f", "g", "h", "i", "j"] {
+            if same_value(key, o.get(key), n.get(key)) {
+                prop_assert!(same_value(key, c.get(key), after.get(key)), "{key} of\n{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn with_an_unknown_old_release_nothing_is_removed(cluster in document(), new in document()) {
+        let (text, _) = merged(None, &cluster, &new);
+        for entry in node(&cluster).as_mapping().unwrap_or_default() {
+            prop_assert!(node(&text).get(&entry.key).is_some());
+        }
+    }
+}

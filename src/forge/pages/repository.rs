@@ -1,0 +1,101 @@
+//! The list of repositories, and a repository with its pull requests.
+
+use askama::Template;
+
+use super::super::error::ApiError;
+use super::super::state::{Issue, Pull, Repository, State};
+use super::{Page, Shown, time};
+
+#[derive(Template)]
+#[template(
+    ext = "html",
+    source = r#"{% if names.is_empty() %}<p>There is no repository yet.</p>{% endif %}
+<div class="box"><ul class="rows">
+{% for (name, open) in names %}<li><a class="title" href="/{{ name }}">{{ name }}</a> <span class="quiet">{{ open }} open pull requests</span></li>
+{% endfor %}</ul></div>"#
+)]
+struct Home {
+    names: Vec<(String, usize)>,
+}
+
+pub(super) fn home(state: &State) -> Shown {
+    let names = state.repositories.values().map(|here| (here.full_name(), open(here))).collect();
+    Ok(Page { title: "Repositories".to_owned(), body: rendered(&Home { names })? })
+}
+
+fn open(here: &Repository) -> usize {
+    here.issues.values().filter(|issue| issue.open && issue.pull.is_some()).count()
+}
+
+#[derive(Template)]
+#[template(
+    ext = "html",
+    source = r#"<nav class="tabs"><a class="here" href="/{{ name }}">Pull requests</a><a href="/{{ name }}/tree/HEAD">Files</a></nav>
+{% if pulls.is_empty() %}<p>There is no pull request yet.</p>{% else %}
+<div class="box"><header><b>{{ open }} open</b> <span class="quiet">of {{ pulls.len() }}</span></header><ul class="rows">
+{% for pull in pulls %}<li class="side"><span class="tag {{ pull.state }}">{{ pull.state }}</span>
+<div style="flex:1"><a class="title" href="/{{ name }}/pull/{{ pull.number }}">{{ pull.title }}</a>
+<div class="quiet small">#{{ pull.number }} by {{ pull.author }}, {{ pull.opened }}{% if pull.comments > 0 %} · {{ pull.comments }} comments{% endif %}</div></div>
+{% for (name, verdict) in pull.checks %}<span class="small quiet">{{ name }} <span class="tag {{ verdict }}">{{ verdict }}</span></span>{% endfor %}</li>
+{% endfor %}</ul></div>{% endif %}"#
+)]
+struct Overview<'a> {
+    name: &'a str,
+    open: usize,
+    pulls: Vec<Row<'a>>,
+}
+
+struct Row<'a> {
+    number: u64,
+    title: &'a str,
+    author: &'a str,
+    opened: String,
+    state: &'static str,
+    comments: usize,
+    checks: Vec<(&'a str, &'a str)>,
+}
+
+pub(super) fn show(state: &State, full_name: &str) -> Shown {
+    let here = state.repository(full_name)?;
+    let mut pulls: Vec<Row<'_>> = here
+        .issues
+        .values()
+        .rev()
+        .filter_map(|issue| Some((issue, issue.pull.as_ref()?)))
+        .map(|(issue, pull)| row(here, issue, pull))
+        .collect();
+    pulls.sort_by_key(|row| matches!(row.state, "merged" | "closed"));
+    let name = here.full_name();
+    let body = rendered(&Overview { name: &name, open: open(here), pulls })?;
+    Ok(Page { title: name, body })
+}
+
+fn row<'a>(here: &'a Repository, issue: &'a Issue, pull: &'a Pull) -> Row<'a> {
+    let checks = here.checks.values().filter(|run| run.head == pull.head);
+    Row {
+        number: issue.number,
+        title: &issue.title,
+        author: &issue.user.login,
+        opened: time(issue.created_at),
+        state: state_name(issue, pull),
+        comments: here.comments.values().filter(|comment| comment.issue == issue.number).count(),
+        checks: checks
+            .map(|run| (run.name.as_str(), run.conclusion.as_deref().unwrap_or(&run.status)))
+            .collect(),
+    }
+}
+
+/// Where a pull request is in its life.
+pub(super) fn state_name(issue: &Issue, pull: &Pull) -> &'static str {
+    match (&pull.merged, issue.open) {
+        (Some(_), _) => "merged",
+        (None, true) if pull.draft => "draft",
+        (None, true) => "open",
+        (None, false) => "closed",
+    }
+}
+
+/// A template's text.
+pub(super) fn rendered(template: &impl Template) -> Result<String, ApiError> {
+    template.render().map_err(|error| ApiError::new(500, error.to_string()))
+}

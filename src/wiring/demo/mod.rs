@@ -1,0 +1,99 @@
+//! `capstan demo`: the whole bot on an embedded forge with sample data.
+//!
+//! Everything is real but GitHub, and GitHub's stand-in speaks its language: the bot is started as
+//! `serve` starts it, learns of things by signed webhooks, and reads and writes over HTTP. All of it
+//! lives in temporary folders and is gone afterwards.
+
+mod sample;
+mod story;
+mod text;
+mod watch;
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use capstan::cli::{Demo, Failure};
+use capstan::config::{Config, GithubApp};
+use capstan::forge::{Forge, ForgeError, Options, Permission, Selection};
+use capstan::telemetry;
+use secrecy::SecretString;
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+use url::Url;
+
+use self::sample::{CUSTOMER, PLATFORM, REPOSITORY};
+use self::story::Story;
+use self::watch::Watch;
+use super::{bot, failed, shutdown_asked};
+
+pub(super) async fn run(options: &Demo) -> Result<(), Failure> {
+    let environment = |name: &str| std::env::var(name).ok();
+    telemetry::start_logging(&environment, "warn").map_err(failed)?;
+    let forge = start_forge(options.port)?;
+    let folder = tempfile::Builder::new().prefix("capstan-demo-").tempdir().map_err(failed)?;
+    let stop = CancellationToken::new();
+    let running = bot::start(config(&forge, &folder)?, stop.clone()).await?;
+    forge.deliver_to(&format!("http://{}/github/webhook", running.address));
+
+    let watch = Watch { forge: &forge, fleet: running.fleet() };
+    let story = Story { watch, fleet_page: format!("http://{}/", running.address) };
+    let serve = async {
+        story.tell().await?;
+        if !options.once {
+            story.invite()?;
+            std::future::pending::<()>().await;
+        }
+        Ok(())
+    };
+    let told = tokio::select! {
+        told = serve => told,
+        () = shutdown_asked() => Ok(()),
+    };
+    stop.cancel();
+    let ended = running.finished().await;
+    told.and(ended)
+}
+
+/// The forge with its people, its repository and the App installed.
+fn start_forge(port: u16) -> Result<Forge, Failure> {
+    let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, port)).to_string();
+    let forge = Forge::start(Options { listen, ..Options::default() }).map_err(|error| match error {
+        ForgeError::Io(error) if port != 0 => Failure::Failed(format!(
+            "the pages cannot be served on port {port}: {error}; name another one by --port, or none for any that is free"
+        )),
+        error => failed(error),
+    })?;
+    let people = || {
+        forge.create_organization("acme")?;
+        forge.create_user(PLATFORM)?;
+        forge.create_user(CUSTOMER)?;
+        forge.create_repository(REPOSITORY)?;
+        forge.grant(REPOSITORY, PLATFORM, Permission::Admin)?;
+        forge.grant(REPOSITORY, CUSTOMER, Permission::Write)?;
+        let today = jiff::Zoned::now().date();
+        let hold_until = today.saturating_add(jiff::Span::new().days(30));
+        let commit =
+            |by, message, edits: &[_]| forge.commit(REPOSITORY, "main", by, message, edits).map(drop);
+        commit(PLATFORM, "Releases, and how upgrades are proposed", &sample::releases_and_settings())?;
+        commit(PLATFORM, "The clusters", &sample::clusters(hold_until))?;
+        forge.install("acme", Selection::All)
+    };
+    people().map_err(failed)?;
+    Ok(forge)
+}
+
+fn config(forge: &Forge, folder: &TempDir) -> Result<Config, Failure> {
+    let app = forge.app();
+    let database = folder.path().join("capstan.sqlite");
+    Ok(Config {
+        listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+        public_url: None,
+        database_url: SecretString::from(format!("sqlite://{}", database.display())),
+        state_dir: folder.path().to_owned(),
+        github: GithubApp {
+            api_url: Url::parse(&format!("{}/api/v3", forge.url())).map_err(failed)?,
+            app_id: app.id,
+            private_key: SecretString::from(app.private_key),
+            webhook_secrets: vec![SecretString::from(app.webhook_secret)],
+        },
+    })
+}

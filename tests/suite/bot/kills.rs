@@ -1,0 +1,162 @@
+//! `capstan serve`, killed at random moments, with and without losing its database.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use capstan::forge::{Forge, MergeMethod, PullState};
+use rand::{Rng as _, RngExt as _, SeedableRng as _};
+
+use super::sample;
+use super::town::{REPOSITORY, forge};
+use crate::forge::conformance::assert_conforms;
+
+const CLUSTERS: [&str; 2] = ["gauss/peu01", "gauss/peu02"];
+
+struct Process {
+    child: Child,
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+struct Place {
+    folder: tempfile::TempDir,
+    listen: String,
+    api: String,
+    app: u64,
+}
+
+impl Place {
+    fn new(forge: &Forge) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let app = forge.app();
+        std::fs::write(folder.path().join("key.pem"), app.private_key).unwrap();
+        std::fs::write(folder.path().join("secret"), app.webhook_secret).unwrap();
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let listen = format!("127.0.0.1:{port}");
+        forge.deliver_to(&format!("http://{listen}/github/webhook"));
+        Self { folder, listen, api: forge.url().to_owned(), app: app.id }
+    }
+
+    fn start(&self) -> Process {
+        let file = |name: &str| self.folder.path().join(name);
+        let log = std::fs::OpenOptions::new().create(true).append(true).open(file("log")).unwrap();
+        let child = Command::new(env!("CARGO_BIN_EXE_capstan"))
+            .arg("serve")
+            .args(["--listen", &self.listen, "--github-api-url", &self.api])
+            .args(["--github-app-id", &self.app.to_string()])
+            .arg("--state-dir")
+            .arg(self.state())
+            .arg("--github-private-key-file")
+            .arg(file("key.pem"))
+            .arg("--github-webhook-secret-file")
+            .arg(file("secret"))
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().unwrap())
+            .stderr(log)
+            .spawn()
+            .unwrap();
+        Process { child }
+    }
+
+    fn state(&self) -> PathBuf {
+        self.folder.path().join("state")
+    }
+
+    fn lose_database(&self) {
+        for entry in std::fs::read_dir(self.state()).unwrap().flatten() {
+            if entry.file_type().unwrap().is_file() {
+                std::fs::remove_file(entry.path()).unwrap();
+            }
+        }
+    }
+
+    fn log(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
+    }
+}
+
+/// Whether every cluster has exactly one open pull request, for that release, with its check.
+fn is_settled(forge: &Forge, release: &str) -> Result<(), String> {
+    let mut open: BTreeMap<String, u32> = BTreeMap::new();
+    for pull in forge.pulls(REPOSITORY).unwrap().iter().filter(|pull| pull.state == PullState::Open) {
+        *open.entry(pull.head_branch.clone()).or_default() += 1;
+        if !pull.title.ends_with(&format!(" to aws/{release}")) {
+            return Err(format!("#{} is called {}", pull.number, pull.title));
+        }
+        let checks = forge.checks(REPOSITORY, &pull.head).unwrap();
+        if !(checks.len() == 1 && checks[0].conclusion.as_deref() == Some("success")) {
+            return Err(format!("#{} has the checks {:?}", pull.number, checks.len()));
+        }
+    }
+    if open.len() == CLUSTERS.len() && open.values().all(|count| *count == 1) {
+        Ok(())
+    } else {
+        Err(format!("open are {open:?}"))
+    }
+}
+
+fn wait_until_settled(forge: &Forge, place: &Place, release: &str, told: &str) {
+    let patience = Instant::now() + Duration::from_secs(60);
+    while let Err(why) = is_settled(forge, release) {
+        assert!(Instant::now() < patience, "{told}: {why}\n{}", place.log());
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn sigkill_at_random_moments_leads_to_the_same_end() {
+    let kills: u32 = std::env::var("CAPSTAN_KILLS").ok().map_or(50, |kills| kills.parse().unwrap());
+    let seed: u64 = std::env::var("CAPSTAN_SEED")
+        .ok()
+        .map_or_else(|| rand::rng().next_u64(), |seed| seed.parse().unwrap());
+    println!("CAPSTAN_SEED={seed} CAPSTAN_KILLS={kills}");
+    let mut random = rand::rngs::StdRng::seed_from_u64(seed);
+
+    let forge = forge();
+    let place = Place::new(&forge);
+    forge
+        .commit(
+            REPOSITORY,
+            "main",
+            "ada",
+            "Begin",
+            &sample::repository("upgrade: {proposals: {open: 1000, perHour: 10000}}\n", &CLUSTERS),
+        )
+        .unwrap();
+    forge.commit(REPOSITORY, "main", "ada", "First", &[sample::release("v22.0.0", "v1.22.0")]).unwrap();
+    let mut process = place.start();
+    wait_until_settled(&forge, &place, "v22.0.0", "at first");
+    let mut expected = CLUSTERS.len();
+
+    for round in 1..=kills {
+        if round % 5 == 0 {
+            for pull in forge.pulls(REPOSITORY).unwrap() {
+                if pull.state == PullState::Open {
+                    forge.merge_pull(REPOSITORY, pull.number, "ada", MergeMethod::Merge).unwrap();
+                    expected += 1;
+                }
+            }
+        }
+        let release = format!("v22.{round}.0");
+        let edit = sample::release(&release, &format!("v1.22.{round}"));
+        forge.commit(REPOSITORY, "main", "ada", "Release", &[edit]).unwrap();
+        let moment = Duration::from_micros(random.random_range(0..400_000));
+        std::thread::sleep(moment);
+        drop(process);
+        if round % 7 == 0 {
+            place.lose_database();
+        }
+        process = place.start();
+        let told = format!("seed {seed}, round {round}, killed after {moment:?}");
+        wait_until_settled(&forge, &place, &release, &told);
+        assert_eq!(forge.pulls(REPOSITORY).unwrap().len(), expected, "{told}: never a second pull request");
+    }
+    assert_conforms(&forge);
+}
