@@ -55,3 +55,15 @@ fn a_port_that_is_taken_is_said_with_what_to_do() {
     assert!(complaint.contains(&format!("cannot be served on port {port}")), "{complaint}");
     assert!(complaint.contains("--port"), "{complaint}");
 }
+
+#[test]
+fn without_git_it_says_what_to_install() {
+    let output = Command::new(env!("CARGO_BIN_EXE_capstan"))
+        .args(["demo", "--once"])
+        .env("PATH", "/nowhere")
+        .output()
+        .expect("the program starts");
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{complaint}");
+    assert!(complaint.contains("there is no program `git` on the PATH; install Git"), "{complaint}");
+}
