@@ -27,7 +27,7 @@ fn the_demo_tells_its_whole_story_and_leaves_with_0() {
         "euler/batch  REFUSED",
         "runs Kubernetes v1.33.1, which is newer than the",
         "euler/staging  REFUSED",
-        "euler/staging/base/workers.yaml:10:1",
+        "euler/staging/base/workers.yaml:10:1: a conflict marker",
         "The overlay holds upgrades back until",
         "cluster's track is patch",
         "noether/lab",
