@@ -8,8 +8,9 @@ use crate::app::generator::{Refused, Summary};
 
 pub(super) fn run(context: &Context<'_>, command: &List) -> Result<Outcome, Failure> {
     let fleet = context.fleet()?;
+    let ids = context.clusters(&fleet, &[])?;
     let summaries: Vec<(String, Result<Summary, Refused>)> =
-        fleet.clusters().map(|id| (id.to_string(), fleet.summary(id))).collect();
+        ids.iter().map(|id| (id.to_string(), fleet.summary(id))).collect();
     match command.output {
         Format::Text => {
             let rows: Vec<Vec<String>> = summaries.iter().map(row).collect();

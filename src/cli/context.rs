@@ -71,6 +71,10 @@ impl Context<'_> {
             if fleet.layout().clusters.is_empty() {
                 anstream::eprintln!("no cluster was found: {WHAT_A_CLUSTER_IS}");
             }
+            // A folder that is passed over would else be missed without a word.
+            for problem in &fleet.layout().problems {
+                anstream::eprintln!("warning: {problem}");
+            }
             return Ok(fleet.clusters().cloned().collect());
         }
         let mut clusters = typed

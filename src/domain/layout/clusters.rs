@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::discover::{Files, files_in, is_file};
-use super::sniff::{Sniffed, content, has_cluster_object, sniff};
+use super::sniff::{Sniffed, content, has_cluster_object, is_broken, sniff};
 use super::{ClusterFolder, Problem, is_manifest};
 use crate::cluster::ClusterId;
 use crate::settings::{FOLDER_FILE, RepositorySettings};
@@ -135,16 +135,20 @@ fn has_shape(
     problems: &mut Vec<Problem>,
 ) -> bool {
     let mut doubts = Vec::new();
+    let recorded = cluster.settings.is_some();
     // With `base: "."` a folder above several clusters holds their files too: its own ones decide.
     let decides = |entry: &&TreeEntry| {
         is_manifest(&entry.path)
             && (!settings.clusters.base.is_here() || entry.path.parent().as_ref() == Some(&cluster.base))
     };
     for entry in cluster.base_files.iter().filter(decides) {
-        let doubt = match content(tree, entry).map(|bytes| sniff(&bytes)) {
-            Ok(Sniffed::Cluster) => return true,
-            Ok(Sniffed::Other) => continue,
-            Ok(Sniffed::Unreadable(error)) => (Some(error.position), error.message),
+        let doubt = match content(tree, entry).map(|bytes| (sniff(&bytes), bytes)) {
+            Ok((Sniffed::Cluster, _)) => return true,
+            // Where Capstan keeps a record, a broken file is a broken cluster: refused by name, not missed.
+            Ok((Sniffed::Other, bytes)) if recorded && is_broken(&bytes) => return true,
+            Ok((Sniffed::Unreadable(_), _)) | Err(_) if recorded => return true,
+            Ok((Sniffed::Other, _)) => continue,
+            Ok((Sniffed::Unreadable(error), _)) => (Some(error.position), error.message),
             Err(reason) => (None, reason),
         };
         doubts.push((entry.path.clone(), doubt));

@@ -46,6 +46,11 @@ pub(super) fn sniff(bytes: &[u8]) -> Sniffed {
     if says_so { Sniffed::Cluster } else { Sniffed::Other }
 }
 
+/// Whether a file is no YAML at all.
+pub(super) fn is_broken(bytes: &[u8]) -> bool {
+    YamlFile::read_bytes(bytes).is_err()
+}
+
 /// Whether a file seems to hold a `Cluster`: a hint for a warning, no more.
 pub(super) fn has_cluster_object(bytes: &[u8]) -> bool {
     top_level(b"kind:", bytes).any(|kind| kind == "Cluster")

@@ -2,4 +2,57 @@
 
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
+mod catalogue;
+mod planning;
+mod refusals;
 pub(crate) mod sandbox;
+mod validating;
+mod writing;
+
+use sandbox::Sandbox;
+
+/// A release that is one whole MachineDeployment.
+fn release(version: &str, replicas: u32) -> String {
+    format!(
+        "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {{name: \"${{CLUSTER_NAME}}-md-0\"}}
+spec:
+  replicas: {replicas}
+  template:
+    spec:
+      version: {version}
+"
+    )
+}
+
+/// A cluster's only file, three lines before `replicas`.
+fn workers(name: &str, replicas: u32, version: &str) -> String {
+    format!(
+        "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {{name: {name}-md-0, namespace: acme}}
+spec:
+  replicas: {replicas}
+  template:
+    spec:
+      version: {version}
+"
+    )
+}
+
+const RECORD: &str = "release: aws/v1.0.0\n";
+
+/// Two releases, 1.30 to 1.31 and two to three machines, and clusters `acme/a` and `acme/b` on the first.
+fn fleet() -> Sandbox {
+    Sandbox::with(&[
+        ("aws/v1.0.0/base/md.yaml", &release("v1.30.4", 2)),
+        ("aws/v1.1.0/base/md.yaml", &release("v1.31.2", 3)),
+        ("acme/a/base/md.yaml", &workers("a", 2, "v1.30.4")),
+        ("acme/a/capstan.yaml", RECORD),
+        ("acme/b/base/md.yaml", &workers("b", 2, "v1.30.4")),
+        ("acme/b/capstan.yaml", RECORD),
+    ])
+}
