@@ -32,7 +32,12 @@ pub(crate) fn try_request(
 ) -> Option<Response> {
     let host = forge.url().trim_start_matches("http://");
     let mut stream = TcpStream::connect(host).unwrap();
-    let body = if body.is_null() { String::new() } else { body.to_string() };
+    // A string is sent as it is: a form.
+    let body = match body {
+        Value::Null => String::new(),
+        Value::String(form) => form.clone(),
+        json => json.to_string(),
+    };
     let mut head = format!("{method} {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n");
     for (name, value) in headers {
         head.push_str(&format!("{name}: {value}\r\n"));

@@ -14,5 +14,6 @@ mod conversation;
 mod deliveries;
 mod git_data;
 mod graphql;
+mod pages;
 mod trouble;
 mod webhook_fixtures;
