@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use capstan_domain::cluster::{ClusterId, ReleaseName};
+use capstan_domain::release::ReleaseId;
 use capstan_domain::spelling;
 use capstan_domain::tree::Tree;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -124,7 +125,15 @@ impl Context<'_> {
         for cluster in clusters {
             // A cluster that cannot be read is refused by name when it is planned.
             if let Ok(Err(error)) = fleet.has_release(cluster, &name) {
-                return Err(Failure::Usage(error.to_string()));
+                let broken = |id: &ReleaseId| match &name {
+                    ReleaseName::Id(asked) => id == asked,
+                    ReleaseName::Version(version) => id.version().as_ref() == Some(version),
+                };
+                return Err(if fleet.catalogue().unreadable().iter().any(|(id, _)| broken(id)) {
+                    Failure::Failed(error.to_string())
+                } else {
+                    Failure::Usage(format!("{error} (`capstan releases` lists them)"))
+                });
             }
         }
         Ok(Some(name))

@@ -27,6 +27,9 @@ pub(super) fn upgrade(upgrade: &Upgrade) -> String {
         let _ = writeln!(text, "  {verb}");
         upgrade.changes.iter().for_each(|item| change(&mut text, item));
     }
+    if let ([], [record]) = (upgrade.changes.as_slice(), upgrade.files.as_slice()) {
+        let _ = writeln!(text, "  no object changes; {} records the release", record.path);
+    }
     if !upgrade.conflicts.is_empty() {
         let _ = writeln!(text, "  changed by both the cluster and the release");
         upgrade.conflicts.iter().for_each(|item| conflict(&mut text, item));

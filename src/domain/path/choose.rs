@@ -228,7 +228,13 @@ fn find<'a>(
             ReleaseName::Id(id) => id.to_string(),
             ReleaseName::Version(version) => version.to_string(),
         };
-        let broken = catalogue.unreadable().iter().find(|(id, _)| id.as_str() == asked);
+        let is_asked_for = |id: &ReleaseId| match name {
+            ReleaseName::Id(asked) => id == asked,
+            ReleaseName::Version(version) => {
+                id.version().as_ref() == Some(version) && standing.provider.as_ref() == Ok(&id.provider())
+            }
+        };
+        let broken = catalogue.unreadable().iter().find(|(id, _)| is_asked_for(id));
         let ids = catalogue.releases().iter().map(|release| release.id.as_str());
         let hint = match (broken, nearest(&asked, ids)) {
             (Some((_, error)), _) => format!(" that can be read: {error}"),

@@ -19,7 +19,7 @@ pub enum ReleaseError {
     #[error(transparent)]
     Unreadable(#[from] Unreadable),
     /// A file is no YAML.
-    #[error("{file}: {source}")]
+    #[error("{file}:{}:{}: {}", source.position.line, source.position.column, source.message)]
     Yaml {
         /// The file.
         file: RepoPath,

@@ -66,7 +66,7 @@ fn the_strongest_reason_not_to_offer_a_release_counts() {
 #[test]
 fn a_release_that_cannot_be_read_is_kept_aside_with_its_place() {
     let cases = [
-        ("a: [\n", "aws/v1.0.0/release.yaml: line 1, column 4: "),
+        ("a: [\n", "aws/v1.0.0/release.yaml:1:4: "),
         ("kind: Other\n", "aws/v1.0.0/release.yaml:1:1: no document is a `Release`"),
         (&GIANT_SWARM.replace("STATE", "gone"), "aws/v1.0.0/release.yaml:15:10: `spec.state` must be"),
         (

@@ -64,6 +64,24 @@ fn settings_that_nobody_meant_stop_everything_with_their_place() {
 }
 
 #[test]
+fn a_release_that_cannot_be_read_is_named_with_its_place_and_others_go_on() {
+    let sandbox = fleet();
+    sandbox.write("aws/v1.2.0/base/md.yaml", "kind: MachineDeployment\nspec: {replicas: ${COUNT}}\n");
+    for name in ["aws/v1.2.0", "v1.2.0"] {
+        let said = sandbox.capstan(&["plan", "acme/a", "--to", name]);
+        said.ended(1);
+        assert!(said.err.contains(" that can be read: aws/v1.2.0/base/md.yaml:2:"), "{}", said.err);
+    }
+    let said = sandbox.capstan(&["plan", "acme/a"]);
+    assert!(
+        said.ended(0).out.contains("aws/v1.2.0 is left out, because it cannot be read: "),
+        "{}",
+        said.out
+    );
+    assert!(sandbox.capstan(&["releases"]).ended(1).err.contains("aws/v1.2.0/base/md.yaml:2:"));
+}
+
+#[test]
 fn a_clusters_own_settings_concern_it_alone() {
     let sandbox = fleet();
     sandbox.write("acme/a/capstan.yaml", "release: aws/v1.0.0\ntrak: minor\n");
