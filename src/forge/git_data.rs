@@ -75,7 +75,7 @@ pub(crate) fn create_tree(call: &mut Call<'_>, owner: &str, name: &str) -> Answe
                 Some((Kind::Commit, _)) => here.store.commit(id)?.map(|commit| commit.tree),
                 _ => None,
             };
-            Some(tree.ok_or_else(|| ApiError::not_found())?)
+            Some(tree.ok_or_else(ApiError::not_found)?)
         }
     };
     let items = call.body["tree"].as_array().filter(|items| !items.is_empty());

@@ -521,7 +521,7 @@ pub(crate) fn merge(call: &mut Call<'_>, owner: &str, name: &str, number: u64) -
             .ok_or_else(|| ApiError::invalid("PullRequest", "merge_method", "invalid"))?,
     };
     let (_, pull) = call.state.repository(&full_name)?.pull(number)?;
-    if call.text("sha").is_some_and(|sha| sha != pull.head.to_string()) {
+    if call.text("sha").is_some_and(|sha| super::store::parse_id(sha) != Some(pull.head)) {
         return Err(ApiError::new(409, "Head branch was modified. Review and try the merge again."));
     }
     let commit = merge::merge_pull(call.state, &full_name, number, method, &by)?;

@@ -584,7 +584,11 @@ fn quiet(command: &mut Command) -> &mut Command {
 }
 
 fn not_started(command: &Command, error: &io::Error) -> StoreError {
-    StoreError::Git { command: arguments(command), stderr: error.to_string() }
+    let stderr = match error.kind() {
+        io::ErrorKind::NotFound => "there is no program `git` on the PATH; install Git".to_owned(),
+        _ => error.to_string(),
+    };
+    StoreError::Git { command: arguments(command), stderr }
 }
 
 fn refused(command: &Command, stderr: &[u8]) -> StoreError {

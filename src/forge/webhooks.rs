@@ -171,6 +171,10 @@ impl State {
     /// Records the event that GitHub sends when a webhook is set up.
     pub(crate) fn emit_ping(&mut self) {
         let id = self.app.id;
+        let mut config = json!({"content_type": "json", "insecure_ssl": "0", "secret": "********"});
+        if let Some(url) = &self.app.webhook_url {
+            config["url"] = json!(url);
+        }
         let body = json!({
             "zen": "Keep it logically awesome.",
             "hook_id": id,
@@ -181,12 +185,7 @@ impl State {
                 "name": "web",
                 "active": true,
                 "events": self.app.events,
-                "config": {
-                    "content_type": "json",
-                    "insecure_ssl": "0",
-                    "secret": "********",
-                    "url": self.app.webhook_url.clone().unwrap_or_default(),
-                },
+                "config": config,
                 "created_at": rfc3339(self.app.created_at),
                 "updated_at": rfc3339(self.app.created_at),
                 "deliveries_url": format!("{}/app/hook/deliveries", self.web),

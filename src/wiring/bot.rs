@@ -32,6 +32,7 @@ const GRACE: Duration = Duration::from_secs(20);
 /// A bot that runs.
 pub(super) struct Running {
     /// Where it listens.
+    #[cfg_attr(not(feature = "demo"), expect(dead_code, reason = "only the demo asks: `serve` was told"))]
     pub(super) address: SocketAddr,
     server: JoinHandle<Result<(), ServerError>>,
     work: JoinHandle<()>,

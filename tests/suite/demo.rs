@@ -27,7 +27,7 @@ fn the_demo_tells_its_whole_story_and_leaves_with_0() {
         "euler/batch  REFUSED",
         "runs Kubernetes v1.33.1, which is newer than the",
         "euler/staging  REFUSED",
-        "euler/staging/base/workers.yaml:10:1",
+        "euler/staging/base/workers.yaml:10:1: a conflict marker",
         "The overlay holds upgrades back until",
         "cluster's track is patch",
         "noether/lab",
@@ -54,4 +54,16 @@ fn a_port_that_is_taken_is_said_with_what_to_do() {
     assert_eq!(output.status.code(), Some(1), "{complaint}");
     assert!(complaint.contains(&format!("cannot be served on port {port}")), "{complaint}");
     assert!(complaint.contains("--port"), "{complaint}");
+}
+
+#[test]
+fn without_git_it_says_what_to_install() {
+    let output = Command::new(env!("CARGO_BIN_EXE_capstan"))
+        .args(["demo", "--once"])
+        .env("PATH", "/nowhere")
+        .output()
+        .expect("the program starts");
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{complaint}");
+    assert!(complaint.contains("there is no program `git` on the PATH; install Git"), "{complaint}");
 }

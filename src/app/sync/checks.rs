@@ -34,6 +34,9 @@ const EDITION: &str = "1";
 /// How often GitHub is asked for a test merge before the job is put off.
 const POLLS: u32 = 4;
 const POLL_EVERY: Duration = Duration::from_millis(300);
+/// Ends the `external_id` of a run with annotations: GitHub adds to them and never takes one away, so
+/// such a run is not updated; a new one of the same name takes its place.
+const ANNOTATED: &str = "-annotated";
 const LATER: Duration = Duration::from_secs(5);
 
 /// What a pull request is judged by.
@@ -262,13 +265,16 @@ impl Run<'_> {
 
     async fn report(&self, pull: &PullRequest, inputs: &str, report: &CheckReport) -> Result<(), SyncError> {
         let (host, records) = (&self.ports.host, &self.ports.records);
-        let output = digest(&[
+        let mut output = digest(&[
             EDITION,
             &format!("{:?}", report.conclusion),
             &report.title,
             &report.summary,
             &format!("{:?}", report.annotations),
         ]);
+        if !report.annotations.is_empty() {
+            output.push_str(ANNOTATED);
+        }
         let new = NewCheckRun {
             name: NAME.to_owned(),
             head: pull.head.clone(),
@@ -284,13 +290,18 @@ impl Run<'_> {
         let asked_again = self.hints.heads.iter().any(|head| head == pull.head.as_str());
         let id = match known {
             Some(record) if said_already && !asked_again => record.check_run,
-            Some(record) => host.update_check_run(self.repository, record.check_run, &new).await?.id,
+            Some(record) if !record.content.ends_with(ANNOTATED) => {
+                host.update_check_run(self.repository, record.check_run, &new).await?.id
+            }
+            Some(_) => host.create_check_run(self.repository, &new).await?.id,
             None => {
                 let runs = host.check_runs(self.repository, &pull.head, NAME).await?;
                 match runs.into_iter().max_by_key(|run| run.id) {
                     Some(run) if run.external_id == output && !asked_again => run.id,
-                    Some(run) => host.update_check_run(self.repository, run.id, &new).await?.id,
-                    None => host.create_check_run(self.repository, &new).await?.id,
+                    Some(run) if !run.external_id.ends_with(ANNOTATED) => {
+                        host.update_check_run(self.repository, run.id, &new).await?.id
+                    }
+                    _ => host.create_check_run(self.repository, &new).await?.id,
                 }
             }
         };

@@ -198,10 +198,10 @@ impl Run<'_> {
                     })
                 }
             };
-            let mut source = block.map(|block| block.source);
-            if source.is_none() && index == 0 && pull.state != PullRequestState::Open {
-                source = self.source_of_commit(&pull.head).await?;
-            }
+            // A body can be written after the end, by a run that had not heard of it; the head cannot.
+            let ended = index == 0 && pull.state != PullRequestState::Open;
+            let of_head = if ended { self.source_of_commit(&pull.head).await? } else { None };
+            let source = of_head.or_else(|| block.map(|block| block.source));
             facts.push(Pull { number: pull.number, state, head: pull.head.clone(), source });
         }
         Ok(facts)

@@ -51,6 +51,11 @@ impl Run<'_> {
         let branch = branch_of(cluster);
         let (host, repository) = (&self.ports.host, self.repository);
         if intent.branch != BranchStep::Keep {
+            if let Some(pull) = intent.pull
+                && host.pull_request(repository, pull.number).await?.state != PullRequestState::Open
+            {
+                return Ok(Published::Overtaken);
+            }
             let commit = self.write_commit(intent).await?;
             let moved = match &intent.branch {
                 BranchStep::Move { before } => host.move_branch(repository, &branch, before, &commit).await?,

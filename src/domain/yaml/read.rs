@@ -105,7 +105,13 @@ impl<'a> Builder<'a> {
 
     fn scan_error(&self, error: &ScanError) -> YamlError {
         let offset = error.marker().byte_offset().unwrap_or_default();
-        YamlError { message: error.info(), position: position_in(self.text, offset) }
+        let message = if is_conflict_marker(self.text, offset) {
+            "a conflict marker of Git: a merge was not finished; keep one side and remove the markers"
+                .to_owned()
+        } else {
+            error.info()
+        };
+        YamlError { message, position: position_in(self.text, offset) }
     }
 
     fn event(&mut self, event: Event<'_>, span: &EventSpan) -> Step {
@@ -535,6 +541,13 @@ fn shorten(text: &str) -> String {
         short.push('…');
     }
     short
+}
+
+/// Whether the line around an offset is one that Git leaves in a file whose merge stopped.
+fn is_conflict_marker(text: &str, offset: usize) -> bool {
+    let line = text.get(..offset).map_or(0, |before| before.rfind('\n').map_or(0, |end| end + 1));
+    let line = &text[line..];
+    ["<<<<<<< ", ">>>>>>> ", "=======\n", "=======\r\n"].iter().any(|marker| line.starts_with(marker))
 }
 
 #[cfg(test)]

@@ -74,6 +74,15 @@ fn positions_count_lines_and_characters_from_one() {
 }
 
 #[test]
+fn an_unfinished_merge_is_called_that() {
+    let said = "a conflict marker of Git: a merge was not finished; keep one side and remove the markers";
+    let nested = "spec:\n  a: 1\n<<<<<<< HEAD\n  b: 1\n=======\n  b: 2\n>>>>>>> other\n";
+    assert!(error(nested).contains(said), "{}", error(nested));
+    let top = "a: 1\n<<<<<<< HEAD\nb: 1\n=======\nb: 2\n>>>>>>> other\n";
+    assert!(error(top).contains(said), "{}", error(top));
+}
+
+#[test]
 fn errors_say_where() {
     assert!(error("a: 1\n\tb: 2\n").contains("tab"));
     assert!(error("a: [1\nb: 2\n").starts_with("line 2, column"));

@@ -1,5 +1,7 @@
 //! The bot: conversations with a forge, deaths at every call, and kills of the real process.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a panic is how tests fail")]
+
 mod conversations;
 mod deaths;
 mod kills;

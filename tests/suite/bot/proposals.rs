@@ -1,6 +1,6 @@
 //! What becomes of proposals as releases, people and the base branch move.
 
-use super::memory::World;
+use super::memory::{Moment, World};
 use capstan::app::ports::{CheckConclusion, MergeQueueState, Permission, PullRequestState, ReviewDecision};
 
 const PROPOSE: (&str, &str) = (".capstan.yaml", "mode: propose\n");
@@ -345,4 +345,30 @@ async fn commands_are_answered_once_and_noise_is_ignored() {
     assert!(answers[0].contains("### What changes") || answers[0].contains("| Changes |"), "{}", answers[0]);
     assert!(answers[1].contains("did you mean `/capstan plan`?"), "{}", answers[1]);
     assert!(answers[2].contains("replan"), "{}", answers[2]);
+}
+
+#[tokio::test]
+async fn people_who_merge_or_close_while_the_bot_works_lose_nothing() {
+    for moment in [Moment::Tip, Moment::Reference] {
+        let world = one_cluster();
+        release(&world, "v2", "two\n");
+        world.sync().await;
+        release(&world, "v3", "three\n");
+        world.state().meanwhile = Some((moment, |world| world.merge(1)));
+        world.try_sync().await.unwrap();
+        world.sync().await;
+        assert_eq!(world.file("main", "c/a/capstan.yaml").unwrap(), "release: releases/v2\n");
+        assert_eq!(world.open_pulls().len(), 1, "v3 is offered in a new pull request");
+        assert_eq!(world.file(A, "c/a/base/v").unwrap(), "three\nmine\n");
+
+        let world = one_cluster();
+        release(&world, "v2", "two\n");
+        world.sync().await;
+        release(&world, "v3", "three\n");
+        world.state().meanwhile = Some((moment, |world| world.close(1)));
+        world.try_sync().await.unwrap();
+        world.sync().await;
+        assert_eq!(world.pulls().len(), 2, "v2 was declined, v3 was not");
+        assert_eq!(world.open_pulls().len(), 1);
+    }
 }

@@ -10,20 +10,20 @@ use serde_json::{Value, json};
 
 /// An answer.
 #[derive(Debug)]
-pub struct Response {
-    pub status: u16,
-    pub headers: Vec<(String, String)>,
-    pub body: Value,
+pub(crate) struct Response {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Value,
 }
 
 impl Response {
-    pub fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 }
 
 /// Makes one request on a connection of its own; `None` where the connection closed without an answer.
-pub fn try_request(
+pub(crate) fn try_request(
     forge: &Forge,
     method: &str,
     path: &str,
@@ -32,7 +32,12 @@ pub fn try_request(
 ) -> Option<Response> {
     let host = forge.url().trim_start_matches("http://");
     let mut stream = TcpStream::connect(host).unwrap();
-    let body = if body.is_null() { String::new() } else { body.to_string() };
+    // A string is sent as it is: a form.
+    let body = match body {
+        Value::Null => String::new(),
+        Value::String(form) => form.clone(),
+        json => json.to_string(),
+    };
     let mut head = format!("{method} {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n");
     for (name, value) in headers {
         head.push_str(&format!("{name}: {value}\r\n"));
@@ -54,24 +59,30 @@ pub fn try_request(
 }
 
 /// The App installed on an account.
-pub struct Installed<'a> {
-    pub forge: &'a Forge,
-    pub token: String,
+pub(crate) struct Installed<'a> {
+    pub(crate) forge: &'a Forge,
+    pub(crate) token: String,
 }
 
 impl<'a> Installed<'a> {
-    pub fn new(forge: &'a Forge, installation: u64) -> Installed<'a> {
+    pub(crate) fn new(forge: &'a Forge, installation: u64) -> Installed<'a> {
         let path = format!("/app/installations/{installation}/access_tokens");
         let response = as_app(forge, "POST", &path, Value::Null);
         assert_eq!(response.status, 201, "{response:?}");
         Installed { forge, token: response.body["token"].as_str().unwrap().to_owned() }
     }
 
-    pub fn call(&self, method: &str, path: &str, body: Value) -> Response {
+    pub(crate) fn call(&self, method: &str, path: &str, body: Value) -> Response {
         self.call_with(method, path, &[], body)
     }
 
-    pub fn call_with(&self, method: &str, path: &str, headers: &[(&str, &str)], body: Value) -> Response {
+    pub(crate) fn call_with(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Value,
+    ) -> Response {
         let authorization = format!("Bearer {}", self.token);
         let mut all = vec![("authorization", authorization.as_str())];
         all.extend_from_slice(headers);
@@ -79,26 +90,26 @@ impl<'a> Installed<'a> {
     }
 
     /// A call that must succeed.
-    pub fn get(&self, path: &str) -> Value {
+    pub(crate) fn get(&self, path: &str) -> Value {
         let response = self.call("GET", path, Value::Null);
         assert_eq!(response.status, 200, "GET {path}: {response:?}");
         response.body
     }
 
     /// A call that must create something.
-    pub fn post(&self, path: &str, body: Value) -> Value {
+    pub(crate) fn post(&self, path: &str, body: Value) -> Value {
         let response = self.call("POST", path, body);
         assert!(matches!(response.status, 200 | 201), "POST {path}: {response:?}");
         response.body
     }
 
-    pub fn graphql(&self, query: &str, variables: Value) -> Value {
+    pub(crate) fn graphql(&self, query: &str, variables: Value) -> Value {
         self.post("/graphql", json!({"query": query, "variables": variables}))
     }
 }
 
 /// Makes a request as the App itself.
-pub fn as_app(forge: &Forge, method: &str, path: &str, body: Value) -> Response {
+pub(crate) fn as_app(forge: &Forge, method: &str, path: &str, body: Value) -> Response {
     let now = jiff::Timestamp::now().as_second();
     let token = web_token(&forge.app(), now - 30, now + 540);
     let authorization = format!("Bearer {token}");
@@ -106,7 +117,7 @@ pub fn as_app(forge: &Forge, method: &str, path: &str, body: Value) -> Response 
 }
 
 /// An App's JSON web token.
-pub fn web_token(app: &AppCredentials, issued: i64, expires: i64) -> String {
+pub(crate) fn web_token(app: &AppCredentials, issued: i64, expires: i64) -> String {
     let pem: String = app.private_key.lines().filter(|line| !line.starts_with("-----")).collect();
     let der = STANDARD.decode(pem).unwrap();
     let pair = aws_lc_rs::rsa::KeyPair::from_pkcs8(&der).unwrap();

@@ -19,13 +19,13 @@ use super::graphql;
 const ANYWHERE: [u16; 10] = [304, 401, 403, 404, 422, 429, 500, 502, 503, 504];
 
 /// Fails unless GitHub's descriptions know every request, response and delivery so far.
-pub fn assert_conforms(forge: &Forge) {
+pub(crate) fn assert_conforms(forge: &Forge) {
     let violations = violations(&forge.exchanges(), &forge.deliveries());
     assert!(violations.is_empty(), "not as GitHub describes it:\n{}", violations.join("\n"));
 }
 
 /// What is wrong with exchanges and deliveries, one line each.
-pub fn violations(exchanges: &[Exchange], deliveries: &[Delivery]) -> Vec<String> {
+pub(crate) fn violations(exchanges: &[Exchange], deliveries: &[Delivery]) -> Vec<String> {
     let Some(description) = description() else { return Vec::new() };
     let mut found = Vec::new();
     for exchange in exchanges.iter().filter(|exchange| !exchange.faulted) {
@@ -45,14 +45,14 @@ pub fn violations(exchanges: &[Exchange], deliveries: &[Delivery]) -> Vec<String
 }
 
 /// What is wrong with one webhook payload; `None` where the descriptions are absent.
-pub fn webhook_violations(event: &str, action: Option<&str>, payload: &Value) -> Option<Vec<String>> {
+pub(crate) fn webhook_violations(event: &str, action: Option<&str>, payload: &Value) -> Option<Vec<String>> {
     let mut found = Vec::new();
     description()?.check_webhook(event, action, payload, &mut found);
     Some(found)
 }
 
 /// A file that `tests/fetch-openapi` fetches.
-pub fn fetched(name: &str) -> Option<String> {
+pub(crate) fn fetched(name: &str) -> Option<String> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("target/github").join(name);
     let text = std::fs::read_to_string(&path).ok();
     if text.is_none() {

@@ -9,7 +9,7 @@ use super::client::{Installed, as_app, try_request, web_token};
 use super::conformance::assert_conforms;
 
 /// A forge with `acme/gitops`, one commit in it, Alice who may write, and the App installed.
-pub fn acme() -> (Forge, u64) {
+pub(crate) fn acme() -> (Forge, u64) {
     let forge = Forge::start(Options::default()).unwrap();
     forge.create_organization("acme").unwrap();
     forge.create_user("alice").unwrap();

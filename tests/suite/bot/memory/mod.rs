@@ -1,22 +1,21 @@
 //! GitHub, Git, the database and a planner of a few lines, in memory: for deaths at every single call,
 //! which no real server could give so exactly. Only what people see is asserted, never calls.
 
+mod github;
+mod toy;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
-use capstan::app::planner::{OpenFleet, Planner};
 use capstan::app::ports::*;
 use capstan::app::sync::{Ports, SyncError, Synced, sync_repository};
 use capstan_domain::cluster::ClusterId;
-use capstan_domain::finding::{Finding, Severity};
-use capstan_domain::proposal::{Scope, trailer_value};
-use capstan_domain::release::ReleaseId;
-use capstan_domain::report::{BlockKey, JudgedCluster, Judgement};
-use capstan_domain::settings::{REPOSITORY_FILE, RepositorySettings, RuleIds, SettingsError};
+use capstan_domain::proposal::trailer_value;
+use capstan_domain::report::BlockKey;
 use capstan_domain::tree::{BlobId, CommitId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
-use capstan_domain::upgrade::{Basis, FileChange, Upgrade};
-use jiff::civil::Date;
+
+use self::toy::Toy;
 
 pub(super) type Files = BTreeMap<String, String>;
 
@@ -36,6 +35,18 @@ pub(super) enum Death {
     After(usize),
 }
 
+/// When people do something while the bot works.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Moment {
+    /// Before the tip of `main` is read.
+    Tip,
+    /// Before a branch is written.
+    Reference,
+}
+
+/// What people do, and when.
+pub(super) type Meanwhile = (Moment, fn(&World));
+
 #[derive(Default)]
 pub(super) struct State {
     pub(super) commits: BTreeMap<String, Commit>,
@@ -54,6 +65,8 @@ pub(super) struct State {
     pub(super) now: i64,
     pub(super) writes: Vec<&'static str>,
     pub(super) death: Option<Death>,
+    /// What people do just before the tip of `main` is read, or just before a branch is written.
+    pub(super) meanwhile: Option<Meanwhile>,
 }
 
 #[derive(Clone)]
@@ -256,9 +269,7 @@ impl World {
     pub(super) fn check_on(&self, number: u64) -> Option<NewCheckRun> {
         let head = self.shown(usize::try_from(number).unwrap() - 1).head;
         let state = self.state();
-        let mut runs: Vec<_> = state.checks.iter().filter(|(check, _)| check.head == head).collect();
-        assert!(runs.len() <= 1, "one check run a head");
-        runs.pop().map(|(check, _)| check.clone())
+        state.checks.iter().rfind(|(check, _)| check.head == head).map(|(check, _)| check.clone())
     }
 
     pub(super) fn lose_database(&self) {
@@ -287,6 +298,13 @@ impl World {
 
     pub(super) async fn sync(&self) {
         assert_eq!(self.try_sync().await.unwrap(), Synced::Done);
+    }
+
+    fn meanwhile(&self, moment: Moment) {
+        let act = self.state().meanwhile.take_if(|(at, _)| *at == moment);
+        if let Some((_, act)) = act {
+            act(self);
+        }
     }
 
     /// Performs a write unless the process dies first; dies after it where that was asked for.
@@ -319,237 +337,6 @@ pub(super) fn repository() -> Repository {
         node_id: "R_7".to_owned(),
         clone_url: "http://127.0.0.1/acme/gitops.git".to_owned(),
         html_url: "http://127.0.0.1/acme/gitops".to_owned(),
-    }
-}
-
-#[async_trait]
-impl CodeHost for World {
-    async fn bot_login(&self) -> Result<String, CodeHostError> {
-        Ok("capstan[bot]".to_owned())
-    }
-    async fn installations(&self) -> Result<Vec<Installation>, CodeHostError> {
-        Ok(vec![Installation { id: 1, suspended: false }])
-    }
-    async fn repositories(&self, _: u64) -> Result<Vec<Repository>, CodeHostError> {
-        Ok(vec![repository()])
-    }
-    async fn repository(&self, _: u64, _: &RepositoryName) -> Result<Repository, CodeHostError> {
-        Ok(repository())
-    }
-    async fn git_token(&self, _: &Repository) -> Result<secrecy::SecretString, CodeHostError> {
-        Ok("t".into())
-    }
-    async fn branch(&self, _: &Repository, branch: &str) -> Result<Option<CommitId>, CodeHostError> {
-        Ok(self.state().branches.get(branch).cloned())
-    }
-    async fn branches(&self, _: &Repository, prefix: &str) -> Result<Vec<BranchHead>, CodeHostError> {
-        let state = self.state();
-        let heads = state.branches.iter().filter(|(branch, _)| branch.starts_with(prefix));
-        Ok(heads
-            .map(|(branch, commit)| BranchHead { branch: branch.clone(), commit: commit.clone() })
-            .collect())
-    }
-    async fn pull_requests(&self, _: &Repository, prefix: &str) -> Result<Vec<PullRequest>, CodeHostError> {
-        let mut pulls: Vec<_> =
-            self.pulls().into_iter().filter(|p| p.head_branch.starts_with(prefix)).collect();
-        pulls.reverse();
-        Ok(pulls)
-    }
-    async fn open_pull_requests(&self, _: &Repository) -> Result<Vec<PullRequest>, CodeHostError> {
-        Ok(self.open_pulls())
-    }
-    async fn pull_request(&self, _: &Repository, number: u64) -> Result<PullRequest, CodeHostError> {
-        Ok(self.shown(usize::try_from(number).unwrap() - 1))
-    }
-    async fn merge_queue_state(
-        &self,
-        _: &Repository,
-        pull: &PullRequest,
-    ) -> Result<MergeQueueState, CodeHostError> {
-        let none = MergeQueueState { review: ReviewDecision::None, queued: false, auto_merge: false };
-        Ok(self.state().reviews.get(&pull.number).copied().unwrap_or(none))
-    }
-    async fn permission(&self, _: &Repository, login: &str) -> Result<Permission, CodeHostError> {
-        Ok(self.state().permissions.get(login).copied().unwrap_or(Permission::Read))
-    }
-    async fn comments(&self, _: &Repository, number: u64) -> Result<Vec<Comment>, CodeHostError> {
-        let state = self.state();
-        Ok(state.comments.iter().filter(|c| c.number == number).map(|c| c.comment.clone()).collect())
-    }
-    async fn recent_comments(
-        &self,
-        _: &Repository,
-        _: jiff::Timestamp,
-    ) -> Result<Vec<PlacedComment>, CodeHostError> {
-        Ok(self.state().comments.clone())
-    }
-    async fn check_runs(
-        &self,
-        _: &Repository,
-        head: &CommitId,
-        _: &str,
-    ) -> Result<Vec<CheckRun>, CodeHostError> {
-        let state = self.state();
-        Ok(state.checks.iter().filter(|(check, _)| check.head == *head).map(|(c, id)| run(c, *id)).collect())
-    }
-    async fn tree(
-        &self,
-        _: &Repository,
-        _: &TreeId,
-    ) -> Result<Option<Vec<(RepoPath, BlobId)>>, CodeHostError> {
-        Ok(None)
-    }
-    async fn blob(&self, _: &Repository, _: &BlobId) -> Result<Vec<u8>, CodeHostError> {
-        Ok(vec![])
-    }
-    async fn create_tree(
-        &self,
-        _: &Repository,
-        base: &TreeId,
-        entries: &[NewTreeEntry],
-    ) -> Result<TreeId, CodeHostError> {
-        let mut files = self.state().trees[base.as_str()].clone();
-        for entry in entries {
-            match entry {
-                NewTreeEntry::Write { path, text, .. } => files.insert(path.to_string(), text.clone()),
-                NewTreeEntry::Delete { path } => files.remove(path.as_str()),
-            };
-        }
-        self.write("tree", || {
-            let tree = TreeId::parse(&id(&format!("{files:?}"))).unwrap();
-            self.state().trees.insert(tree.to_string(), files);
-            tree
-        })
-    }
-    async fn create_commit(
-        &self,
-        _: &Repository,
-        commit: &CommitMetadata,
-    ) -> Result<CommitId, CodeHostError> {
-        let files = self.state().trees[commit.tree.as_str()].clone();
-        self.write("commit", || self.commit(files, commit.parents.clone(), &commit.message))
-    }
-    async fn create_branch(
-        &self,
-        _: &Repository,
-        branch: &str,
-        commit: &CommitId,
-    ) -> Result<CreatedReference, CodeHostError> {
-        self.write("reference", || {
-            let mut state = self.state();
-            if state.branches.contains_key(branch) {
-                return CreatedReference::Exists;
-            }
-            state.branches.insert(branch.to_owned(), commit.clone());
-            CreatedReference::Created
-        })
-    }
-    async fn move_branch(
-        &self,
-        _: &Repository,
-        branch: &str,
-        before: &CommitId,
-        after: &CommitId,
-    ) -> Result<MovedReference, CodeHostError> {
-        self.write("reference", || {
-            let mut state = self.state();
-            if state.branches.get(branch) != Some(before) {
-                return MovedReference::Elsewhere;
-            }
-            state.branches.insert(branch.to_owned(), after.clone());
-            MovedReference::Moved
-        })
-    }
-    async fn delete_branch(
-        &self,
-        _: &Repository,
-        branch: &str,
-        _: &CommitId,
-    ) -> Result<MovedReference, CodeHostError> {
-        self.write("reference", || {
-            self.state().branches.remove(branch);
-            MovedReference::Moved
-        })
-    }
-    async fn create_pull_request(
-        &self,
-        _: &Repository,
-        pull: &NewPullRequest,
-    ) -> Result<CreatedPullRequest, CodeHostError> {
-        self.write("pull request", || {
-            if self.open_pulls().iter().any(|open| open.head_branch == pull.head_branch) {
-                return CreatedPullRequest::Exists;
-            }
-            let new = self.insert_pull(
-                "capstan[bot]",
-                &pull.head_branch,
-                &pull.base_branch,
-                &pull.title,
-                &pull.body,
-                pull.draft,
-            );
-            CreatedPullRequest::Created(Box::new(new))
-        })
-    }
-    async fn edit_pull_request(
-        &self,
-        _: &Repository,
-        number: u64,
-        edit: &PullRequestEdit,
-    ) -> Result<PullRequest, CodeHostError> {
-        self.write("pull request", || {
-            let index = usize::try_from(number).unwrap() - 1;
-            let mut pull = self.shown(index);
-            pull.title = edit.title.clone().unwrap_or(pull.title);
-            pull.body = edit.body.clone().unwrap_or(pull.body);
-            if edit.close {
-                pull.state = PullRequestState::Closed;
-            }
-            self.state().pulls[index] = pull.clone();
-            pull
-        })
-    }
-    async fn create_check_run(&self, _: &Repository, check: &NewCheckRun) -> Result<CheckRun, CodeHostError> {
-        self.write("check", || {
-            let mut state = self.state();
-            let id = state.checks.len() as u64 + 1;
-            state.checks.push((check.clone(), id));
-            run(check, id)
-        })
-    }
-    async fn update_check_run(
-        &self,
-        _: &Repository,
-        id: u64,
-        check: &NewCheckRun,
-    ) -> Result<CheckRun, CodeHostError> {
-        self.write("check", || {
-            self.state().checks[usize::try_from(id).unwrap() - 1] = (check.clone(), id);
-            run(check, id)
-        })
-    }
-    async fn create_comment(
-        &self,
-        _: &Repository,
-        number: u64,
-        body: &str,
-    ) -> Result<Comment, CodeHostError> {
-        self.write("comment", || {
-            self.comment(number, "capstan[bot]", body);
-            self.state().comments.last().unwrap().comment.clone()
-        })
-    }
-    async fn react(&self, _: &Repository, comment: u64, reaction: Reaction) -> Result<(), CodeHostError> {
-        self.write("reaction", || self.state().reactions.push((comment, reaction)))
-    }
-}
-
-fn run(check: &NewCheckRun, id: u64) -> CheckRun {
-    CheckRun {
-        id,
-        name: check.name.clone(),
-        external_id: check.external_id.clone(),
-        conclusion: check.conclusion,
     }
 }
 
@@ -657,154 +444,5 @@ impl Records for World {
 impl Clock for World {
     fn now(&self) -> jiff::Timestamp {
         jiff::Timestamp::from_second(self.state().now).unwrap()
-    }
-}
-
-/// A planner of toy files: `releases/vN/base/v` holds one line; `c/NAME/base/v` begins with the line of
-/// its release and goes on with its own; `c/NAME/capstan.yaml` names the release. A base that says
-/// `block` blocks; one that says `error` has a finding there.
-struct Toy;
-
-struct ToyFleet {
-    tree: Arc<dyn Tree>,
-    settings: RepositorySettings,
-}
-
-fn text(tree: &dyn Tree, path: &str) -> Option<String> {
-    let entry = tree.entry(&RepoPath::parse(path).unwrap())?;
-    Some(String::from_utf8(tree.read(entry).unwrap().to_vec()).unwrap())
-}
-
-fn scopes(tree: &dyn Tree) -> Vec<Scope> {
-    let bases = tree.entries().iter().filter_map(|entry| {
-        let name = entry.path.as_str().strip_prefix("c/")?.strip_suffix("/base/v")?;
-        let path = |below: &str| RepoPath::parse(&format!("c/{name}{below}")).unwrap();
-        Some(Scope { cluster: ClusterId::new(path("")), base: path("/base"), overlay: path("/overlay") })
-    });
-    bases.collect()
-}
-
-impl Planner for Toy {
-    fn open(&self, tree: Arc<dyn Tree>, _: Date) -> Result<Box<dyn OpenFleet>, SettingsError> {
-        let file = RepoPath::parse(REPOSITORY_FILE).unwrap();
-        let written = text(&*tree, REPOSITORY_FILE).unwrap_or_default();
-        let settings = RepositorySettings::read(&file, &written, &RuleIds::of_catalogue())?;
-        Ok(Box::new(ToyFleet { tree, settings }))
-    }
-
-    fn judge(
-        &self,
-        before: Arc<dyn Tree>,
-        after: Arc<dyn Tree>,
-        _: &RepositorySettings,
-        clusters: &[ClusterId],
-    ) -> Vec<JudgedCluster> {
-        let findings = |tree: &dyn Tree, cluster: &ClusterId| {
-            let path = format!("{cluster}/base/v");
-            let lines = text(tree, &path).unwrap_or_default();
-            let found = lines.lines().enumerate().filter(|(_, line)| line.contains("error"));
-            found
-                .map(|(index, line)| Finding {
-                    rule: "toy",
-                    severity: Severity::Error,
-                    message: line.to_owned(),
-                    file: Some(RepoPath::parse(&path).unwrap()),
-                    line: Some(u32::try_from(index).unwrap() + 1),
-                    column: Some(1),
-                    object: None,
-                    path: None,
-                })
-                .collect()
-        };
-        let judge = |cluster: &ClusterId| JudgedCluster {
-            cluster: cluster.clone(),
-            judgement: Judgement {
-                before: findings(&*before, cluster),
-                after: findings(&*after, cluster),
-                ..Judgement::default()
-            },
-        };
-        clusters.iter().map(judge).collect()
-    }
-
-    fn scopes(&self, tree: Arc<dyn Tree>, _: &RepositorySettings) -> Vec<Scope> {
-        scopes(&*tree)
-    }
-}
-
-impl OpenFleet for ToyFleet {
-    fn settings(&self) -> &RepositorySettings {
-        &self.settings
-    }
-    fn scopes(&self) -> Vec<Scope> {
-        scopes(&*self.tree)
-    }
-    fn missing_trees(&self) -> Vec<TreeId> {
-        vec![]
-    }
-    fn provide_tree(&mut self, _: TreeId, _: Arc<dyn Tree>) {}
-
-    fn plan_all(&self) -> Vec<(ClusterId, Result<Upgrade, String>)> {
-        let clusters = scopes(&*self.tree).into_iter().map(|scope| scope.cluster);
-        clusters.map(|cluster| (cluster.clone(), self.plan(&cluster))).collect()
-    }
-}
-
-impl ToyFleet {
-    fn plan(&self, cluster: &ClusterId) -> Result<Upgrade, String> {
-        let releases = self.tree.entries().iter().filter_map(|entry| {
-            Some(
-                entry
-                    .path
-                    .as_str()
-                    .strip_suffix("/base/v")
-                    .filter(|path| path.starts_with("releases/"))?
-                    .to_owned(),
-            )
-        });
-        let newest = releases.max();
-        let base = format!("{cluster}/base/v");
-        let record = format!("{cluster}/capstan.yaml");
-        let before = text(&*self.tree, &base).ok_or("it has no base")?;
-        let recorded = text(&*self.tree, &record);
-        let mut upgrade = Upgrade {
-            cluster: cluster.clone(),
-            from: None,
-            to: None,
-            to_tree: None,
-            basis: Basis::Known,
-            files: vec![],
-            changes: vec![],
-            conflicts: vec![],
-            findings: vec![],
-            rollouts: vec![],
-            blocked: vec![],
-            notes: vec![],
-        };
-        let Some(newest) = newest else { return Ok(upgrade) };
-        let wanted = text(&*self.tree, &format!("{newest}/base/v")).unwrap_or_default();
-        let own = before.split_once('\n').map_or("", |(_, own)| own);
-        let after = format!("{}\n{own}", wanted.trim_end());
-        let named = format!("release: {newest}\n");
-        if after == before && recorded.as_deref() == Some(&named) {
-            return Ok(upgrade);
-        }
-        upgrade.to = Some(ReleaseId::from_path(&newest));
-        upgrade.to_tree = self.tree.folder_id(&RepoPath::parse(&newest).unwrap());
-        if before.contains("unreadable") {
-            return Err(format!("{base}:1:1: it cannot be read"));
-        }
-        if before.contains("block") {
-            upgrade.blocked.push("It blocks.".to_owned());
-            return Ok(upgrade);
-        }
-        let change = |path: &str, before: Option<String>, after: String| FileChange {
-            path: RepoPath::parse(path).unwrap(),
-            before,
-            after: Some(after),
-        };
-        upgrade.files = vec![change(&base, Some(before), after), change(&record, recorded, named)];
-        upgrade.files.retain(|file| file.before != file.after);
-        Ok(upgrade)
     }
 }

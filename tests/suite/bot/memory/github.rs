@@ -1,0 +1,240 @@
+//! GitHub's side of the world.
+
+use async_trait::async_trait;
+use capstan::app::ports::*;
+use capstan_domain::tree::{BlobId, CommitId, RepoPath, TreeId};
+
+use super::{Moment, World, id, repository};
+
+#[async_trait]
+impl CodeHost for World {
+    async fn bot_login(&self) -> Result<String, CodeHostError> {
+        Ok("capstan[bot]".to_owned())
+    }
+    async fn installations(&self) -> Result<Vec<Installation>, CodeHostError> {
+        Ok(vec![Installation { id: 1, suspended: false }])
+    }
+    async fn repositories(&self, _: u64) -> Result<Vec<Repository>, CodeHostError> {
+        Ok(vec![repository()])
+    }
+    async fn repository(&self, _: u64, _: &RepositoryName) -> Result<Repository, CodeHostError> {
+        Ok(repository())
+    }
+    async fn git_token(&self, _: &Repository) -> Result<secrecy::SecretString, CodeHostError> {
+        Ok("t".into())
+    }
+    async fn branch(&self, _: &Repository, branch: &str) -> Result<Option<CommitId>, CodeHostError> {
+        self.meanwhile(Moment::Tip);
+        Ok(self.state().branches.get(branch).cloned())
+    }
+    async fn branches(&self, _: &Repository, prefix: &str) -> Result<Vec<BranchHead>, CodeHostError> {
+        let state = self.state();
+        let heads = state.branches.iter().filter(|(branch, _)| branch.starts_with(prefix));
+        Ok(heads
+            .map(|(branch, commit)| BranchHead { branch: branch.clone(), commit: commit.clone() })
+            .collect())
+    }
+    async fn pull_requests(&self, _: &Repository, prefix: &str) -> Result<Vec<PullRequest>, CodeHostError> {
+        let mut pulls: Vec<_> =
+            self.pulls().into_iter().filter(|p| p.head_branch.starts_with(prefix)).collect();
+        pulls.reverse();
+        Ok(pulls)
+    }
+    async fn open_pull_requests(&self, _: &Repository) -> Result<Vec<PullRequest>, CodeHostError> {
+        Ok(self.open_pulls())
+    }
+    async fn pull_request(&self, _: &Repository, number: u64) -> Result<PullRequest, CodeHostError> {
+        Ok(self.shown(usize::try_from(number).unwrap() - 1))
+    }
+    async fn merge_queue_state(
+        &self,
+        _: &Repository,
+        pull: &PullRequest,
+    ) -> Result<MergeQueueState, CodeHostError> {
+        let none = MergeQueueState { review: ReviewDecision::None, queued: false, auto_merge: false };
+        Ok(self.state().reviews.get(&pull.number).copied().unwrap_or(none))
+    }
+    async fn permission(&self, _: &Repository, login: &str) -> Result<Permission, CodeHostError> {
+        Ok(self.state().permissions.get(login).copied().unwrap_or(Permission::Read))
+    }
+    async fn comments(&self, _: &Repository, number: u64) -> Result<Vec<Comment>, CodeHostError> {
+        let state = self.state();
+        Ok(state.comments.iter().filter(|c| c.number == number).map(|c| c.comment.clone()).collect())
+    }
+    async fn recent_comments(
+        &self,
+        _: &Repository,
+        _: jiff::Timestamp,
+    ) -> Result<Vec<PlacedComment>, CodeHostError> {
+        Ok(self.state().comments.clone())
+    }
+    async fn check_runs(
+        &self,
+        _: &Repository,
+        head: &CommitId,
+        _: &str,
+    ) -> Result<Vec<CheckRun>, CodeHostError> {
+        let state = self.state();
+        Ok(state.checks.iter().filter(|(check, _)| check.head == *head).map(|(c, id)| run(c, *id)).collect())
+    }
+    async fn tree(
+        &self,
+        _: &Repository,
+        _: &TreeId,
+    ) -> Result<Option<Vec<(RepoPath, BlobId)>>, CodeHostError> {
+        Ok(None)
+    }
+    async fn blob(&self, _: &Repository, _: &BlobId) -> Result<Vec<u8>, CodeHostError> {
+        Ok(vec![])
+    }
+    async fn create_tree(
+        &self,
+        _: &Repository,
+        base: &TreeId,
+        entries: &[NewTreeEntry],
+    ) -> Result<TreeId, CodeHostError> {
+        let mut files = self.state().trees[base.as_str()].clone();
+        for entry in entries {
+            match entry {
+                NewTreeEntry::Write { path, text, .. } => files.insert(path.to_string(), text.clone()),
+                NewTreeEntry::Delete { path } => files.remove(path.as_str()),
+            };
+        }
+        self.write("tree", || {
+            let tree = TreeId::parse(&id(&format!("{files:?}"))).unwrap();
+            self.state().trees.insert(tree.to_string(), files);
+            tree
+        })
+    }
+    async fn create_commit(
+        &self,
+        _: &Repository,
+        commit: &CommitMetadata,
+    ) -> Result<CommitId, CodeHostError> {
+        let files = self.state().trees[commit.tree.as_str()].clone();
+        self.write("commit", || self.commit(files, commit.parents.clone(), &commit.message))
+    }
+    async fn create_branch(
+        &self,
+        _: &Repository,
+        branch: &str,
+        commit: &CommitId,
+    ) -> Result<CreatedReference, CodeHostError> {
+        self.write("reference", || {
+            let mut state = self.state();
+            if state.branches.contains_key(branch) {
+                return CreatedReference::Exists;
+            }
+            state.branches.insert(branch.to_owned(), commit.clone());
+            CreatedReference::Created
+        })
+    }
+    async fn move_branch(
+        &self,
+        _: &Repository,
+        branch: &str,
+        before: &CommitId,
+        after: &CommitId,
+    ) -> Result<MovedReference, CodeHostError> {
+        self.meanwhile(Moment::Reference);
+        self.write("reference", || {
+            let mut state = self.state();
+            if state.branches.get(branch) != Some(before) {
+                return MovedReference::Elsewhere;
+            }
+            state.branches.insert(branch.to_owned(), after.clone());
+            MovedReference::Moved
+        })
+    }
+    async fn delete_branch(
+        &self,
+        _: &Repository,
+        branch: &str,
+        _: &CommitId,
+    ) -> Result<MovedReference, CodeHostError> {
+        self.write("reference", || {
+            self.state().branches.remove(branch);
+            MovedReference::Moved
+        })
+    }
+    async fn create_pull_request(
+        &self,
+        _: &Repository,
+        pull: &NewPullRequest,
+    ) -> Result<CreatedPullRequest, CodeHostError> {
+        self.write("pull request", || {
+            if self.open_pulls().iter().any(|open| open.head_branch == pull.head_branch) {
+                return CreatedPullRequest::Exists;
+            }
+            let new = self.insert_pull(
+                "capstan[bot]",
+                &pull.head_branch,
+                &pull.base_branch,
+                &pull.title,
+                &pull.body,
+                pull.draft,
+            );
+            CreatedPullRequest::Created(Box::new(new))
+        })
+    }
+    async fn edit_pull_request(
+        &self,
+        _: &Repository,
+        number: u64,
+        edit: &PullRequestEdit,
+    ) -> Result<PullRequest, CodeHostError> {
+        self.write("pull request", || {
+            let index = usize::try_from(number).unwrap() - 1;
+            let mut pull = self.shown(index);
+            pull.title = edit.title.clone().unwrap_or(pull.title);
+            pull.body = edit.body.clone().unwrap_or(pull.body);
+            if edit.close {
+                pull.state = PullRequestState::Closed;
+            }
+            self.state().pulls[index] = pull.clone();
+            pull
+        })
+    }
+    async fn create_check_run(&self, _: &Repository, check: &NewCheckRun) -> Result<CheckRun, CodeHostError> {
+        self.write("check", || {
+            let mut state = self.state();
+            let id = state.checks.len() as u64 + 1;
+            state.checks.push((check.clone(), id));
+            run(check, id)
+        })
+    }
+    async fn update_check_run(
+        &self,
+        _: &Repository,
+        id: u64,
+        check: &NewCheckRun,
+    ) -> Result<CheckRun, CodeHostError> {
+        self.write("check", || {
+            self.state().checks[usize::try_from(id).unwrap() - 1] = (check.clone(), id);
+            run(check, id)
+        })
+    }
+    async fn create_comment(
+        &self,
+        _: &Repository,
+        number: u64,
+        body: &str,
+    ) -> Result<Comment, CodeHostError> {
+        self.write("comment", || {
+            self.comment(number, "capstan[bot]", body);
+            self.state().comments.last().unwrap().comment.clone()
+        })
+    }
+    async fn react(&self, _: &Repository, comment: u64, reaction: Reaction) -> Result<(), CodeHostError> {
+        self.write("reaction", || self.state().reactions.push((comment, reaction)))
+    }
+}
+
+fn run(check: &NewCheckRun, id: u64) -> CheckRun {
+    CheckRun {
+        id,
+        name: check.name.clone(),
+        external_id: check.external_id.clone(),
+        conclusion: check.conclusion,
+    }
+}

@@ -1,0 +1,163 @@
+//! A planner of a few lines.
+
+use std::sync::Arc;
+
+use capstan::app::planner::{OpenFleet, Planner};
+use capstan_domain::cluster::ClusterId;
+use capstan_domain::finding::{Finding, Severity};
+use capstan_domain::proposal::Scope;
+use capstan_domain::release::ReleaseId;
+use capstan_domain::report::{JudgedCluster, Judgement};
+use capstan_domain::settings::{REPOSITORY_FILE, RepositorySettings, RuleIds, SettingsError};
+use capstan_domain::tree::{RepoPath, Tree, TreeId};
+use capstan_domain::upgrade::{Basis, FileChange, Upgrade};
+use jiff::civil::Date;
+
+/// A planner of toy files: `releases/vN/base/v` holds one line; `c/NAME/base/v` begins with the line of
+/// its release and goes on with its own; `c/NAME/capstan.yaml` names the release. A base that says
+/// `block` blocks; one that says `error` has a finding there.
+pub(super) struct Toy;
+
+struct ToyFleet {
+    tree: Arc<dyn Tree>,
+    settings: RepositorySettings,
+}
+
+fn text(tree: &dyn Tree, path: &str) -> Option<String> {
+    let entry = tree.entry(&RepoPath::parse(path).unwrap())?;
+    Some(String::from_utf8(tree.read(entry).unwrap().to_vec()).unwrap())
+}
+
+fn scopes(tree: &dyn Tree) -> Vec<Scope> {
+    let bases = tree.entries().iter().filter_map(|entry| {
+        let name = entry.path.as_str().strip_prefix("c/")?.strip_suffix("/base/v")?;
+        let path = |below: &str| RepoPath::parse(&format!("c/{name}{below}")).unwrap();
+        Some(Scope { cluster: ClusterId::new(path("")), base: path("/base"), overlay: path("/overlay") })
+    });
+    bases.collect()
+}
+
+impl Planner for Toy {
+    fn open(&self, tree: Arc<dyn Tree>, _: Date) -> Result<Box<dyn OpenFleet>, SettingsError> {
+        let file = RepoPath::parse(REPOSITORY_FILE).unwrap();
+        let written = text(&*tree, REPOSITORY_FILE).unwrap_or_default();
+        let settings = RepositorySettings::read(&file, &written, &RuleIds::of_catalogue())?;
+        Ok(Box::new(ToyFleet { tree, settings }))
+    }
+
+    fn judge(
+        &self,
+        before: Arc<dyn Tree>,
+        after: Arc<dyn Tree>,
+        _: &RepositorySettings,
+        clusters: &[ClusterId],
+    ) -> Vec<JudgedCluster> {
+        let findings = |tree: &dyn Tree, cluster: &ClusterId| {
+            let path = format!("{cluster}/base/v");
+            let lines = text(tree, &path).unwrap_or_default();
+            let found = lines.lines().enumerate().filter(|(_, line)| line.contains("error"));
+            found
+                .map(|(index, line)| Finding {
+                    rule: "toy",
+                    severity: Severity::Error,
+                    message: line.to_owned(),
+                    file: Some(RepoPath::parse(&path).unwrap()),
+                    line: Some(u32::try_from(index).unwrap() + 1),
+                    column: Some(1),
+                    object: None,
+                    path: None,
+                })
+                .collect()
+        };
+        let judge = |cluster: &ClusterId| JudgedCluster {
+            cluster: cluster.clone(),
+            judgement: Judgement {
+                before: findings(&*before, cluster),
+                after: findings(&*after, cluster),
+                ..Judgement::default()
+            },
+        };
+        clusters.iter().map(judge).collect()
+    }
+
+    fn scopes(&self, tree: Arc<dyn Tree>, _: &RepositorySettings) -> Vec<Scope> {
+        scopes(&*tree)
+    }
+}
+
+impl OpenFleet for ToyFleet {
+    fn settings(&self) -> &RepositorySettings {
+        &self.settings
+    }
+    fn scopes(&self) -> Vec<Scope> {
+        scopes(&*self.tree)
+    }
+    fn missing_trees(&self) -> Vec<TreeId> {
+        vec![]
+    }
+    fn provide_tree(&mut self, _: TreeId, _: Arc<dyn Tree>) {}
+
+    fn plan_all(&self) -> Vec<(ClusterId, Result<Upgrade, String>)> {
+        let clusters = scopes(&*self.tree).into_iter().map(|scope| scope.cluster);
+        clusters.map(|cluster| (cluster.clone(), self.plan(&cluster))).collect()
+    }
+}
+
+impl ToyFleet {
+    fn plan(&self, cluster: &ClusterId) -> Result<Upgrade, String> {
+        let releases = self.tree.entries().iter().filter_map(|entry| {
+            Some(
+                entry
+                    .path
+                    .as_str()
+                    .strip_suffix("/base/v")
+                    .filter(|path| path.starts_with("releases/"))?
+                    .to_owned(),
+            )
+        });
+        let newest = releases.max();
+        let base = format!("{cluster}/base/v");
+        let record = format!("{cluster}/capstan.yaml");
+        let before = text(&*self.tree, &base).ok_or("it has no base")?;
+        let recorded = text(&*self.tree, &record);
+        let mut upgrade = Upgrade {
+            cluster: cluster.clone(),
+            from: None,
+            to: None,
+            to_tree: None,
+            basis: Basis::Known,
+            files: vec![],
+            changes: vec![],
+            conflicts: vec![],
+            findings: vec![],
+            rollouts: vec![],
+            blocked: vec![],
+            notes: vec![],
+        };
+        let Some(newest) = newest else { return Ok(upgrade) };
+        let wanted = text(&*self.tree, &format!("{newest}/base/v")).unwrap_or_default();
+        let own = before.split_once('\n').map_or("", |(_, own)| own);
+        let after = format!("{}\n{own}", wanted.trim_end());
+        let named = format!("release: {newest}\n");
+        if after == before && recorded.as_deref() == Some(&named) {
+            return Ok(upgrade);
+        }
+        upgrade.to = Some(ReleaseId::from_path(&newest));
+        upgrade.to_tree = self.tree.folder_id(&RepoPath::parse(&newest).unwrap());
+        if before.contains("unreadable") {
+            return Err(format!("{base}:1:1: it cannot be read"));
+        }
+        if before.contains("block") {
+            upgrade.blocked.push("It blocks.".to_owned());
+            return Ok(upgrade);
+        }
+        let change = |path: &str, before: Option<String>, after: String| FileChange {
+            path: RepoPath::parse(path).unwrap(),
+            before,
+            after: Some(after),
+        };
+        upgrade.files = vec![change(&base, Some(before), after), change(&record, recorded, named)];
+        upgrade.files.retain(|file| file.before != file.after);
+        Ok(upgrade)
+    }
+}
