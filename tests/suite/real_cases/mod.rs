@@ -1,6 +1,10 @@
 //! Five real cases, each through `plan`, `upgrade --write` and `render`, with results written by hand.
 
-#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
+#![expect(
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "a panic is how a test fails, and a skip is said aloud"
+)]
 
 mod giant_swarm;
 mod kubeadm;
