@@ -10,7 +10,7 @@ help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: prepare-build ## the whole bot on an embedded forge with sample data, and a page to look at it
-	$(CARGO) run --quiet --locked -- demo
+	$(CARGO) run --locked -- demo
 
 test: prepare-test conformance-descriptions ## everything that CI runs: format, lints, docs, audit, all tests
 	$(CARGO) fmt --all --check

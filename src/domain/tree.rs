@@ -224,13 +224,17 @@ pub trait Tree: Send + Sync {
 
     /// The entries in a folder, at any depth.
     fn entries_in(&self, folder: &RepoPath) -> &[TreeEntry] {
-        let entries = self.entries();
-        if folder.is_root() {
-            return entries;
-        }
-        let prefix = format!("{folder}/");
-        let start = entries.partition_point(|entry| entry.path.as_str() < prefix.as_str());
-        let length = entries[start..].partition_point(|entry| entry.path.as_str().starts_with(&prefix));
-        &entries[start..start + length]
+        below(self.entries(), folder)
     }
+}
+
+/// The entries in a folder, at any depth, of a list that is ordered by path.
+pub(crate) fn below<'e>(entries: &'e [TreeEntry], folder: &RepoPath) -> &'e [TreeEntry] {
+    if folder.is_root() {
+        return entries;
+    }
+    let prefix = format!("{folder}/");
+    let start = entries.partition_point(|entry| entry.path.as_str() < prefix.as_str());
+    let length = entries[start..].partition_point(|entry| entry.path.as_str().starts_with(&prefix));
+    &entries[start..start + length]
 }

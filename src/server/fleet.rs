@@ -174,7 +174,12 @@ fn describe<'a>(repository: &'a FleetRepository, web_url: &Url) -> Repository<'a
         name: &repository.name,
         state: repository.job.state.as_str(),
         job: describe_job(&repository.job),
-        trouble: repository.job.reason.as_deref(),
+        // A wait that is no failure (GitHub still computes, a rate limit) is nothing to look at.
+        trouble: repository
+            .job
+            .reason
+            .as_deref()
+            .filter(|_| repository.job.attempts > 0 || repository.job.state == JobState::Dead),
         source: repository.source.as_deref(),
         clusters: repository.clusters.iter().map(cluster).collect(),
         url,

@@ -1,5 +1,7 @@
 //! The dependency audit, offline: licences, sources, duplicates and crates that are not wanted.
 
+#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use std::process::Command;

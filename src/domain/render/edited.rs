@@ -1,19 +1,26 @@
 //! A snapshot as it would be with some files changed.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use sha2::{Digest, Sha256};
 
-use crate::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
+use crate::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable, below};
 use crate::upgrade::FileChange;
 
 /// A [`Tree`] over another one in which some files are changed, added or removed.
 ///
 /// Changed files have ids of their own (Git's SHA-256 blob ids); folders that hold one have no id.
+///
+/// Only the folder that holds all changes is listed anew; a list of the whole tree is made when
+/// somebody asks for it, so that a change of one cluster costs nothing in proportion to the fleet.
 pub struct Edited<'a> {
     base: &'a dyn Tree,
-    entries: Vec<TreeEntry>,
+    /// The deepest folder that holds every change.
+    folder: RepoPath,
+    /// The entries of that folder, with the changes done.
+    inside: Vec<TreeEntry>,
+    whole: OnceLock<Vec<TreeEntry>>,
     contents: BTreeMap<RepoPath, Option<Arc<[u8]>>>,
 }
 
@@ -25,17 +32,34 @@ impl<'a> Edited<'a> {
             let after = change.after.as_deref().map(|text| Arc::<[u8]>::from(text.as_bytes()));
             contents.insert(change.path.clone(), after);
         }
-        let mut entries: Vec<TreeEntry> =
-            base.entries().iter().filter(|entry| !contents.contains_key(&entry.path)).cloned().collect();
+        let folder = common_folder(contents.keys());
+        let unchanged = base.entries_in(&folder).iter().filter(|entry| !contents.contains_key(&entry.path));
+        let mut inside: Vec<TreeEntry> = unchanged.cloned().collect();
         for (path, content) in &contents {
             if let Some(blob) = content.as_deref().and_then(blob_id) {
                 let kind = base.entry(path).map_or(EntryKind::File, |entry| entry.kind);
-                entries.push(TreeEntry { path: path.clone(), kind, blob });
+                inside.push(TreeEntry { path: path.clone(), kind, blob });
             }
         }
-        entries.sort_by(|a, b| a.path.cmp(&b.path));
-        Self { base, entries, contents }
+        inside.sort_by(|a, b| a.path.cmp(&b.path));
+        Self { base, folder, inside, whole: OnceLock::new(), contents }
     }
+
+    /// Whether a path's entry is among those listed anew.
+    fn is_inside(&self, path: &RepoPath) -> bool {
+        self.folder.is_root() || path.is_in(&self.folder)
+    }
+}
+
+/// The deepest folder that holds all of these paths; the root where there are none.
+fn common_folder<'p>(mut paths: impl Iterator<Item = &'p RepoPath>) -> RepoPath {
+    let Some(mut folder) = paths.next().and_then(RepoPath::parent) else { return RepoPath::root() };
+    for path in paths {
+        while !folder.is_root() && !path.is_in(&folder) {
+            folder = folder.parent().unwrap_or_default();
+        }
+    }
+    folder
 }
 
 fn blob_id(content: &[u8]) -> Option<BlobId> {
@@ -48,7 +72,33 @@ fn blob_id(content: &[u8]) -> Option<BlobId> {
 
 impl Tree for Edited<'_> {
     fn entries(&self) -> &[TreeEntry] {
-        &self.entries
+        if self.folder.is_root() {
+            return &self.inside;
+        }
+        self.whole.get_or_init(|| {
+            let outside = self.base.entries().iter().filter(|entry| !self.is_inside(&entry.path));
+            let mut whole: Vec<TreeEntry> = outside.chain(&self.inside).cloned().collect();
+            whole.sort_by(|a, b| a.path.cmp(&b.path));
+            whole
+        })
+    }
+
+    fn entry(&self, path: &RepoPath) -> Option<&TreeEntry> {
+        if !self.is_inside(path) {
+            return self.base.entry(path);
+        }
+        let at = self.inside.binary_search_by(|entry| entry.path.cmp(path)).ok()?;
+        self.inside.get(at)
+    }
+
+    fn entries_in(&self, folder: &RepoPath) -> &[TreeEntry] {
+        if *folder == self.folder || folder.is_in(&self.folder) {
+            return below(&self.inside, folder);
+        }
+        if self.folder.is_in(folder) || folder.is_root() {
+            return below(self.entries(), folder);
+        }
+        self.base.entries_in(folder)
     }
 
     fn read(&self, entry: &TreeEntry) -> Result<Arc<[u8]>, Unreadable> {
@@ -99,6 +149,16 @@ mod tests {
         let expected = [("a/sub/new.yaml", "n: 1\n"), ("a/x.yaml", "x: 2\n"), ("b/z.yaml", "z: 1\n")];
         assert_eq!(found, expected.map(|(path, text)| (path.to_owned(), text.to_owned())));
         assert_eq!(edited.folder_id(&RepoPath::parse("a").unwrap()), None);
+        let listed = |folder: &str| -> Vec<String> {
+            let entries = edited.entries_in(&RepoPath::parse(folder).unwrap());
+            entries.iter().map(|entry| entry.path.to_string()).collect()
+        };
+        assert_eq!(listed("a"), ["a/sub/new.yaml", "a/x.yaml"]);
+        assert_eq!(listed("a/sub"), ["a/sub/new.yaml"]);
+        assert_eq!(listed("b"), ["b/z.yaml"]);
+        assert_eq!(listed(""), ["a/sub/new.yaml", "a/x.yaml", "b/z.yaml"]);
+        let known = |path: &str| edited.entry(&RepoPath::parse(path).unwrap()).is_some();
+        assert!(known("a/sub/new.yaml") && known("b/z.yaml") && !known("a/y.yaml"));
     }
 
     #[test]
