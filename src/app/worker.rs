@@ -73,6 +73,12 @@ pub async fn perform(ports: &Ports, jobs: &Arc<dyn Jobs>, job: &ClaimedJob) -> R
 
 async fn run(ports: &Ports, job: &ClaimedJob) -> Result<Synced, SyncError> {
     match ports.host.repository(job.installation, &job.name).await {
+        // Its name was given to another repository, which has a job of its own: this one is found again
+        // under its new name by the next event or resync.
+        Ok(repository) if repository.id != job.repository => {
+            tracing::warn!(repository = %job.name, id = job.repository, "the name belongs to another repository now");
+            Ok(Synced::Done)
+        }
         Ok(repository) => sync_repository(ports, &repository, &job.hints).await,
         // Removed from the installation, or deleted: nothing is left to do.
         Err(CodeHostError::NotFound { .. }) => Ok(Synced::Done),
@@ -100,11 +106,26 @@ async fn keep_alive(jobs: &Arc<dyn Jobs>, job: &ClaimedJob) {
 /// GitHub does not list them, or the queue does not take them.
 pub async fn resync(ports: &Ports, jobs: &Arc<dyn Jobs>, cause: Cause) -> Result<usize, SyncError> {
     let mut asked = 0;
+    let mut failure = None;
     for installation in ports.host.installations().await? {
         if installation.suspended {
             continue;
         }
-        for repository in ports.host.repositories(installation.id).await? {
+        let repositories = match ports.host.repositories(installation.id).await {
+            Ok(repositories) => repositories,
+            // One owner's trouble (suspended just now, an address that may not call) is not the others'.
+            Err(
+                error @ (CodeHostError::Forbidden { .. }
+                | CodeHostError::NotFound { .. }
+                | CodeHostError::Unexpected { .. }),
+            ) => {
+                tracing::warn!(installation = installation.id, error = %error, "an installation's repositories cannot be listed");
+                failure.get_or_insert(error);
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        };
+        for repository in repositories {
             if repository.archived {
                 continue;
             }
@@ -118,7 +139,10 @@ pub async fn resync(ports: &Ports, jobs: &Arc<dyn Jobs>, cause: Cause) -> Result
             asked += 1;
         }
     }
-    Ok(asked)
+    match failure {
+        Some(error) if asked == 0 => Err(error.into()),
+        _ => Ok(asked),
+    }
 }
 
 /// Resyncs at once and then every `every`, until cancelled.

@@ -16,7 +16,7 @@ use capstan_domain::tree::Tree;
 use super::proposals::Outcome;
 use super::trees::differences;
 use super::{Plans, Run, SyncError};
-use crate::app::ports::{AuditEntry, Comment, Permission, PullRequest, Reaction};
+use crate::app::ports::{AuditEntry, CodeHostError, Comment, Permission, PullRequest, Reaction};
 
 /// How far back comments are read: longer than the bot is ever down, short enough for a page or two.
 const DAYS_BACK: i64 = 3;
@@ -66,7 +66,12 @@ impl Run<'_> {
         let mut requests = Vec::new();
         for placed in recent {
             let comment = placed.comment;
-            if !placed.on_pull_request || comment.by_bot || comment.author == login {
+            // GitHub lists by the last edit: an old comment that somebody edits is not asked anew.
+            if !placed.on_pull_request
+                || comment.by_bot
+                || comment.author == login
+                || comment.created_at < since
+            {
                 continue;
             }
             let commands = command::parse(prefix, &comment.body);
@@ -76,7 +81,11 @@ impl Run<'_> {
             {
                 continue;
             }
-            let pull = host.pull_request(self.repository, placed.number).await?;
+            let pull = match host.pull_request(self.repository, placed.number).await {
+                // It went between the two reads, or is not for this installation to see.
+                Err(CodeHostError::NotFound { .. }) => continue,
+                pull => pull?,
+            };
             let permission = host.permission(self.repository, &comment.author).await?;
             let allowed = if permission >= Permission::Write { Allowed::Yes } else { Allowed::No };
             requests.push(Request { pull, comment, commands, allowed });

@@ -1,4 +1,4 @@
-//! The check `capstan` on every open pull request, whoever opened it.
+//! The check `capstan` on every open pull request, whoever opened it, and on what a merge queue tries.
 //!
 //! A report is keyed twice: by what it was made from (base tip, head, remarks), so that nothing is
 //! computed again where nothing moved, and by what it says (its `external_id`), so that nothing is sent
@@ -24,8 +24,8 @@ use super::proposals::{Outcome, Remarks};
 use super::trees::differences;
 use super::{Run, SyncError};
 use crate::app::ports::{
-    Annotation, AnnotationLevel, CheckConclusion, CheckRecord, MirrorError, NewCheckRun, PullRequest,
-    Snapshot,
+    Annotation, AnnotationLevel, CheckConclusion, CheckRecord, CodeHostError, MirrorError, NewCheckRun,
+    PullRequest, Snapshot,
 };
 
 const NAME: &str = "capstan";
@@ -38,6 +38,30 @@ const POLL_EVERY: Duration = Duration::from_millis(300);
 /// such a run is not updated; a new one of the same name takes its place.
 const ANNOTATED: &str = "-annotated";
 const LATER: Duration = Duration::from_secs(5);
+/// What the branches of GitHub's merge queue begin with: `gh-readonly-queue/main/pr-7-9d1f…`.
+const QUEUE_PREFIX: &str = "gh-readonly-queue/";
+
+/// What awaits a check: the head of a pull request, or of a merge group, which is the merge itself.
+#[derive(Debug, Clone)]
+struct Subject {
+    head: CommitId,
+    base_branch: String,
+    /// The base as the pull request last saw it.
+    seen_base: CommitId,
+    /// The pull request; `None` for a merge group.
+    pull: Option<u64>,
+}
+
+impl Subject {
+    fn of(pull: &PullRequest) -> Self {
+        Self {
+            head: pull.head.clone(),
+            base_branch: pull.base_branch.clone(),
+            seen_base: pull.base.clone(),
+            pull: Some(pull.number),
+        }
+    }
+}
 
 /// What a pull request is judged by.
 struct Comparison {
@@ -53,25 +77,9 @@ impl Run<'_> {
         scopes: &BTreeMap<ClusterId, Scope>,
         outcome: &Outcome,
     ) -> Result<(), SyncError> {
-        let nothing = Remarks::default();
-        for pull in self.facts.open.clone() {
-            let remarks = outcome.remarks.get(&pull.number).unwrap_or(&nothing);
-            let inputs = inputs(&self.facts.base.commit, &pull, remarks);
-            if self.is_reported(&pull, &inputs).await? {
-                continue;
-            }
-            let judged = self.judge(&pull, settings, scopes, remarks).await;
-            match judged {
-                Ok(Some(report)) => self.report(&pull, &inputs, &report).await?,
-                Ok(None) => self.look_again(LATER),
-                Err(
-                    error @ (SyncError::Planning(_) | SyncError::Mirror(MirrorError::NoSuchCommit { .. })),
-                ) => {
-                    let report = self.own_failure(&pull, &error);
-                    self.report(&pull, &inputs, &report).await?;
-                }
-                Err(error) => return Err(error),
-            }
+        for subjects in self.subjects().await? {
+            let result = self.check_head(&subjects, settings, scopes, outcome).await;
+            self.alone(result)?;
         }
         Ok(())
     }
@@ -80,38 +88,134 @@ impl Run<'_> {
         &mut self,
         problem: &SettingsError,
     ) -> Result<(), SyncError> {
-        let problems = [problem.to_string()];
-        for pull in self.facts.open.clone() {
-            let remarks = Remarks { notes: problems.to_vec(), ..Remarks::default() };
-            let inputs = inputs(&self.facts.base.commit, &pull, &remarks);
-            if self.is_reported(&pull, &inputs).await? {
-                continue;
+        for subjects in self.subjects().await? {
+            for subject in subjects.iter().take(1) {
+                let result = self.check_without_settings(subject, problem).await;
+                self.alone(result)?;
             }
-            let Some(comparison) = self.comparison(&pull).await? else {
-                self.look_again(LATER);
-                continue;
-            };
-            let report = match self.ports.planner.open(comparison.after.clone(), self.today) {
-                Err(_) => check_without_settings(&problems),
-                Ok(fleet) => {
-                    let settings = fleet.settings().clone();
-                    let scopes = by_cluster(fleet.scopes());
-                    let note = format!(
-                        "The settings on the base branch cannot be read ({problem}): this pull request was checked under its own."
-                    );
-                    let remarks = Remarks { notes: vec![note], ..Remarks::default() };
-                    self.judge_comparison(comparison, &settings, &scopes, &remarks).await?
-                }
-            };
-            self.report(&pull, &inputs, &report).await?;
         }
         Ok(())
     }
 
-    /// Judges a pull request; `None` while GitHub computes its test merge.
+    /// What awaits a check, by head: GitHub shows one check for a commit, however many pull requests
+    /// have it as their head.
+    async fn subjects(&self) -> Result<Vec<Vec<Subject>>, SyncError> {
+        let mut subjects: Vec<Subject> = self.facts.open.iter().map(Subject::of).collect();
+        subjects.sort_by_key(|subject| subject.pull);
+        for group in self.ports.host.branches(self.repository, QUEUE_PREFIX).await? {
+            let base = group.branch.strip_prefix(QUEUE_PREFIX).and_then(|name| name.rsplit_once('/'));
+            let Some((base_branch, _)) = base else { continue };
+            subjects.push(Subject {
+                head: group.commit,
+                base_branch: base_branch.to_owned(),
+                seen_base: self.facts.base.commit.clone(),
+                pull: None,
+            });
+        }
+        let mut by_head: BTreeMap<String, Vec<Subject>> = BTreeMap::new();
+        for subject in subjects {
+            by_head.entry(subject.head.as_str().to_owned()).or_default().push(subject);
+        }
+        Ok(by_head.into_values().collect())
+    }
+
+    /// What goes wrong with one head alone is not its neighbours' trouble, nor that of commands: the run
+    /// goes on, and fails at its end.
+    fn alone(&mut self, result: Result<(), SyncError>) -> Result<(), SyncError> {
+        match result {
+            Err(
+                error @ (SyncError::Host(CodeHostError::Unexpected { .. } | CodeHostError::NotFound { .. })
+                | SyncError::Mirror(MirrorError::Fetch { .. })),
+            ) => {
+                tracing::warn!(repository = %self.repository.name, error = %error, "a head could not be checked");
+                self.failure.get_or_insert(error);
+                Ok(())
+            }
+            result => result,
+        }
+    }
+
+    /// Reports on one commit the gravest of what is to be said of it: a second pull request of the same
+    /// head, to a branch where it changes nothing, must not take a failure back.
+    async fn check_head(
+        &mut self,
+        subjects: &[Subject],
+        settings: &RepositorySettings,
+        scopes: &BTreeMap<ClusterId, Scope>,
+        outcome: &Outcome,
+    ) -> Result<(), SyncError> {
+        let Some(first) = subjects.first() else { return Ok(()) };
+        let nothing = Remarks::default();
+        let remarks = |subject: &Subject| {
+            subject.pull.and_then(|number| outcome.remarks.get(&number)).unwrap_or(&nothing)
+        };
+        let base = &self.facts.base.commit;
+        let keys: Vec<String> = subjects.iter().map(|one| inputs(base, one, remarks(one))).collect();
+        let inputs = match keys.as_slice() {
+            [only] => only.clone(),
+            several => digest(&several.iter().map(String::as_str).collect::<Vec<_>>()),
+        };
+        if self.is_reported(first, &inputs).await? {
+            return Ok(());
+        }
+        let mut gravest: Option<CheckReport> = None;
+        for subject in subjects {
+            let report = match self.judge(subject, settings, scopes, remarks(subject)).await {
+                Ok(Some(report)) => report,
+                Ok(None) => {
+                    self.look_again(LATER);
+                    return Ok(());
+                }
+                Err(
+                    error @ (SyncError::Planning(_) | SyncError::Mirror(MirrorError::NoSuchCommit { .. })),
+                ) => self.own_failure(subject, &error),
+                Err(error) => return Err(error),
+            };
+            let graver = |so_far: &CheckReport| gravity(report.conclusion) > gravity(so_far.conclusion);
+            if gravest.as_ref().is_none_or(graver) {
+                gravest = Some(report);
+            }
+        }
+        match gravest {
+            Some(report) => self.report(first, &inputs, &report).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn check_without_settings(
+        &mut self,
+        subject: &Subject,
+        problem: &SettingsError,
+    ) -> Result<(), SyncError> {
+        let problems = [problem.to_string()];
+        let remarks = Remarks { notes: problems.to_vec(), ..Remarks::default() };
+        let inputs = inputs(&self.facts.base.commit, subject, &remarks);
+        if self.is_reported(subject, &inputs).await? {
+            return Ok(());
+        }
+        let Some(comparison) = self.comparison(subject).await? else {
+            self.look_again(LATER);
+            return Ok(());
+        };
+        let report = match self.ports.planner.open(comparison.after.clone(), self.today) {
+            Err(_) => check_without_settings(&problems),
+            Ok(fleet) => {
+                let settings = fleet.settings().clone();
+                let scopes = by_cluster(fleet.scopes());
+                let note = format!(
+                    "The settings on the base branch cannot be read ({problem}): this pull request was checked under its own."
+                );
+                let remarks = Remarks { notes: vec![note], ..Remarks::default() };
+                self.judge_comparison(comparison, &settings, &scopes, &remarks).await?
+            }
+        };
+        self.report(subject, &inputs, &report).await
+    }
+
+    /// Judges a head; `None` while GitHub computes its test merge.
     async fn judge(
         &self,
-        pull: &PullRequest,
+        pull: &Subject,
         settings: &RepositorySettings,
         scopes: &BTreeMap<ClusterId, Scope>,
         remarks: &Remarks,
@@ -191,20 +295,27 @@ impl Run<'_> {
 
     /// What a merge would change: the head itself where it stands on the tip of its base, else GitHub's
     /// own test merge; in a conflict the head alone. `None` while GitHub computes.
-    async fn comparison(&self, pull: &PullRequest) -> Result<Option<Comparison>, SyncError> {
+    async fn comparison(&self, pull: &Subject) -> Result<Option<Comparison>, SyncError> {
         let base = self.base_of(pull).await?;
         let head = self.required_snapshot(&pull.head).await?;
-        if head.parents.contains(&base.commit) {
+        let Some(number) = pull.pull.filter(|_| !head.parents.contains(&base.commit)) else {
             return Ok(Some(Comparison { before: base.tree, after: head.tree, basis: MergeBasis::Merge }));
-        }
+        };
         for poll in 0..POLLS {
             if poll > 0 {
                 tokio::time::sleep(POLL_EVERY).await;
             }
-            let now = self.ports.host.pull_request(self.repository, pull.number).await?;
+            let now = self.ports.host.pull_request(self.repository, number).await?;
+            // Another head's merge must never be taken for this one's.
+            if now.head != pull.head {
+                return Ok(None);
+            }
             match (now.mergeable, &now.merge_commit) {
                 (Some(true), Some(merge)) => {
                     let merged = self.required_snapshot(merge).await?;
+                    if !merged.parents.contains(&pull.head) {
+                        continue;
+                    }
                     // A test merge is of the base as it was: each is compared with its own.
                     let before = match merged.parents.first() {
                         Some(parent) if *parent != base.commit => self.required_snapshot(parent).await?.tree,
@@ -213,7 +324,7 @@ impl Run<'_> {
                     return Ok(Some(Comparison { before, after: merged.tree, basis: MergeBasis::Merge }));
                 }
                 (Some(false), _) => {
-                    let before = match self.snapshot(&pull.base).await? {
+                    let before = match self.snapshot(&pull.seen_base).await? {
                         Some(seen) => seen.tree,
                         None => base.tree,
                     };
@@ -226,12 +337,12 @@ impl Run<'_> {
     }
 
     /// The tip of the branch that a pull request aims at.
-    async fn base_of(&self, pull: &PullRequest) -> Result<Snapshot, SyncError> {
+    async fn base_of(&self, pull: &Subject) -> Result<Snapshot, SyncError> {
         if pull.base_branch == self.repository.default_branch {
             return Ok(self.facts.base.clone());
         }
         let tip = self.ports.host.branch(self.repository, &pull.base_branch).await?;
-        self.required_snapshot(tip.as_ref().unwrap_or(&pull.base)).await
+        self.required_snapshot(tip.as_ref().unwrap_or(&pull.seen_base)).await
     }
 
     async fn required_snapshot(&self, commit: &CommitId) -> Result<Snapshot, SyncError> {
@@ -255,7 +366,7 @@ impl Run<'_> {
         all
     }
 
-    async fn is_reported(&self, pull: &PullRequest, inputs: &str) -> Result<bool, SyncError> {
+    async fn is_reported(&self, pull: &Subject, inputs: &str) -> Result<bool, SyncError> {
         if self.hints.heads.iter().any(|head| head == pull.head.as_str()) {
             return Ok(false);
         }
@@ -263,7 +374,7 @@ impl Run<'_> {
         Ok(record.is_some_and(|record| record.content.split(':').next() == Some(inputs)))
     }
 
-    async fn report(&self, pull: &PullRequest, inputs: &str, report: &CheckReport) -> Result<(), SyncError> {
+    async fn report(&self, pull: &Subject, inputs: &str, report: &CheckReport) -> Result<(), SyncError> {
         let (host, records) = (&self.ports.host, &self.ports.records);
         let mut output = digest(&[
             EDITION,
@@ -315,9 +426,9 @@ impl Run<'_> {
         Ok(records.save_check(&record).await?)
     }
 
-    fn own_failure(&self, pull: &PullRequest, error: &SyncError) -> CheckReport {
+    fn own_failure(&self, pull: &Subject, error: &SyncError) -> CheckReport {
         let id = ulid::Ulid::generate().to_string();
-        tracing::error!(repository = %self.repository.name, pull_request = pull.number, incident = %id, error = %error, "the pull request could not be judged");
+        tracing::error!(repository = %self.repository.name, head = %pull.head, incident = %id, error = %error, "the pull request could not be judged");
         check(&Judged {
             failed: Some(format!(
                 "Capstan could not judge this pull request; its log knows why under `{id}`."
@@ -332,7 +443,7 @@ fn by_cluster(scopes: Vec<Scope>) -> BTreeMap<ClusterId, Scope> {
 }
 
 /// What a report is made from, in a few letters.
-fn inputs(base: &CommitId, pull: &PullRequest, remarks: &Remarks) -> String {
+fn inputs(base: &CommitId, pull: &Subject, remarks: &Remarks) -> String {
     let findings = format!("{:?}", remarks.findings);
     let notes = [remarks.notes.join("\n"), remarks.blocked.join("\n"), findings].join("\u{0}");
     digest(&[EDITION, base.as_str(), pull.head.as_str(), &pull.base_branch, &notes])
@@ -355,6 +466,14 @@ fn add_finding(findings: &mut Vec<Finding>, more: Finding) {
     };
     if !findings.iter().any(same) {
         findings.push(more);
+    }
+}
+
+const fn gravity(conclusion: Conclusion) -> u8 {
+    match conclusion {
+        Conclusion::Success => 0,
+        Conclusion::ActionRequired => 1,
+        Conclusion::Failure => 2,
     }
 }
 
