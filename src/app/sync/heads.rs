@@ -25,12 +25,12 @@ impl Run<'_> {
                 (SourceState::parse(&record.source), PlanDigest::parse(&record.plan))
         {
             let authorship = Authorship::Capstan { source, plan };
-            return Ok(Some(Branch { head: commit.clone(), authorship }));
+            return Ok(Some(Branch { head: commit.clone(), authorship, stands_on: OfBase::Yes }));
         }
         let bases: Vec<&CommitId> = pulls.iter().map(|pull| &pull.base).collect();
         let head = self.read_head(commit, &bases).await?;
         let authorship = judge_head(&head, record.map(|record| &record.head));
-        Ok(Some(Branch { head: commit.clone(), authorship }))
+        Ok(Some(Branch { head: commit.clone(), authorship, stands_on: head.stands_on() }))
     }
 
     /// The source that a commit's trailers name, where the commit can still be had.

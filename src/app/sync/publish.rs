@@ -19,6 +19,9 @@ use crate::app::ports::{
     NewTreeEntry, ProposalRecord, PullRequest, PullRequestEdit, PullRequestState,
 };
 
+/// What stays of a closed proposal's body: GitHub's limit, less the note and the record.
+const MAX_CLOSED_BODY: usize = 55_000;
+
 /// What is published.
 pub(super) struct Intent<'a> {
     pub(super) scope: &'a Scope,
@@ -171,7 +174,9 @@ impl Run<'_> {
             (None, _) => self.source_of_commit(&now.head).await?,
         };
         let note = capstan_domain::report::markdown::prose(why, 900);
-        let closing = format!("> Closed by Capstan: {note}\n\n{}", now.body);
+        // People may have filled the body to its limit: what does not fit beside the record goes.
+        let kept: String = now.body.chars().take(MAX_CLOSED_BODY).collect();
+        let closing = format!("> Closed by Capstan: {note}\n\n{kept}");
         let body = match (source, read) {
             (Some(source), read) => {
                 let plan = read.as_ref().map_or_else(

@@ -57,6 +57,18 @@ pub enum Authorship {
     Person,
 }
 
+impl Head {
+    /// Whether below Capstan's commit lies the base alone. A clean merge of the base says so itself:
+    /// against the base it changes what the plan does, and nothing else.
+    pub fn stands_on(&self) -> OfBase {
+        match self.parents.as_slice() {
+            [only] => only.of_base,
+            [_, merged] => merged.of_base,
+            _ => OfBase::Unknown,
+        }
+    }
+}
+
 /// Judges a head; `recorded` is the commit that Capstan remembers writing last, where it does.
 ///
 /// A record alone proves a commit (its id names its content); without one the content does.

@@ -3,7 +3,7 @@
 //! The decision looks at the present state alone. Made twice it says the same; made after a crash
 //! between any two writes it says what is still missing.
 
-use super::{Authorship, PlanDigest, SourceState};
+use super::{Authorship, OfBase, PlanDigest, SourceState};
 use crate::tree::CommitId;
 
 /// Everything that decides one cluster's proposal.
@@ -68,6 +68,9 @@ pub struct Branch {
     pub head: CommitId,
     /// Whose work that is.
     pub authorship: Authorship,
+    /// Whether what lies below that commit is known to be the base branch: else there may be commits in
+    /// between that no plan made, and the branch is written anew rather than offered as it is.
+    pub stands_on: OfBase,
 }
 
 /// A pull request from the proposal's branch.
@@ -284,7 +287,7 @@ fn update(facts: &Facts, offer: &Offer, pull: &Pull, reviewed: Reviewed, mergeab
             }
         };
     }
-    let current = *plan == offer.plan;
+    let current = *plan == offer.plan && branch.stands_on == OfBase::Yes;
     match (reviewed, mergeable) {
         (_, Mergeable::PerhapsYes) if current => Action::Update { pull: number, branch: BranchStep::Keep },
         // What people approved is changed only where it cannot be merged as it is; its target stays.
@@ -336,7 +339,8 @@ fn edited(facts: &Facts) -> Edited {
 }
 
 fn carries(branch: &Branch, offer: &Offer) -> bool {
-    matches!(&branch.authorship, Authorship::Capstan { source, plan }
+    branch.stands_on == OfBase::Yes
+        && matches!(&branch.authorship, Authorship::Capstan { source, plan }
         if *source == offer.source && *plan == offer.plan)
 }
 

@@ -18,11 +18,11 @@ fn offer(release: &str, digit: char) -> Wanted {
 
 fn ours(release: &str, digit: char) -> Option<Branch> {
     let authorship = Authorship::Capstan { source: source(release), plan: plan(digit) };
-    Some(Branch { head: commit('c'), authorship })
+    Some(Branch { head: commit('c'), authorship, stands_on: OfBase::Yes })
 }
 
 fn a_persons() -> Option<Branch> {
-    Some(Branch { head: commit('d'), authorship: Authorship::Person })
+    Some(Branch { head: commit('d'), authorship: Authorship::Person, stands_on: OfBase::Unknown })
 }
 
 fn open(reviewed: Reviewed) -> PullState {
@@ -148,7 +148,8 @@ fn a_merged_source_needs_nothing_further_and_the_next_one_takes_over_the_branch(
     let next = facts(offer("aws/v3.0.0", '2'), ours("aws/v2.0.0", '1'), pulls.clone());
     assert_eq!(decide(&next), Action::Open { branch: moved('c') });
 
-    let edited = Some(Branch { head: commit('c'), authorship: Authorship::Person });
+    let edited =
+        Some(Branch { head: commit('c'), authorship: Authorship::Person, stands_on: OfBase::Unknown });
     let next = facts(offer("aws/v3.0.0", '2'), edited, pulls);
     assert_eq!(decide(&next), Action::Open { branch: moved('c') }, "all of it is in the base");
 }
@@ -173,4 +174,14 @@ fn a_blocked_or_unreadable_cluster_is_never_written() {
     let unreadable = Wanted::Unplannable { why: "a.yaml:3:1: tab".to_owned() };
     let unreadable = facts(unreadable, ours("aws/v2.0.0", '1'), pulls);
     assert!(matches!(decide(&replan(unreadable)), Action::Leave(Standing::Unplannable { .. })));
+}
+
+#[test]
+fn a_commit_that_looks_like_capstans_but_stands_on_something_else_is_written_anew() {
+    let branch = ours("aws/v2.0.0", '1').map(|branch| Branch { stands_on: OfBase::Unknown, ..branch });
+    let new = facts(offer("aws/v2.0.0", '1'), branch.clone(), vec![]);
+    assert_eq!(decide(&new), Action::Open { branch: moved('c') });
+    let pulls = vec![pull(7, open(Reviewed::Not), "aws/v2.0.0")];
+    let shown = facts(offer("aws/v2.0.0", '1'), branch, pulls);
+    assert_eq!(decide(&shown), Action::Update { pull: 7, branch: moved('c') });
 }

@@ -8,4 +8,5 @@ mod kills;
 mod memory;
 mod proposals;
 mod sample;
+mod strangers;
 mod town;

@@ -44,6 +44,7 @@ impl CodeHost for World {
         Ok(self.open_pulls())
     }
     async fn pull_request(&self, _: &Repository, number: u64) -> Result<PullRequest, CodeHostError> {
+        self.meanwhile(Moment::PullRequest);
         Ok(self.shown(usize::try_from(number).unwrap() - 1))
     }
     async fn merge_queue_state(

@@ -42,6 +42,8 @@ pub(super) enum Moment {
     Tip,
     /// Before a branch is written.
     Reference,
+    /// Before one pull request is read.
+    PullRequest,
 }
 
 /// What people do, and when.
@@ -284,16 +286,19 @@ impl World {
         self.state().writes[mark..].to_vec()
     }
 
-    pub(super) async fn try_sync(&self) -> Result<Synced, SyncError> {
-        let ports = Ports {
+    pub(super) fn ports(&self) -> Ports {
+        Ports {
             host: Arc::new(self.clone()),
             mirror: Arc::new(self.clone()),
             records: Arc::new(self.clone()),
             clock: Arc::new(self.clone()),
             planner: Arc::new(Toy),
             key: BlockKey::derive(b"test"),
-        };
-        sync_repository(&ports, &repository(), &Hints::default()).await
+        }
+    }
+
+    pub(super) async fn try_sync(&self) -> Result<Synced, SyncError> {
+        sync_repository(&self.ports(), &repository(), &Hints::default()).await
     }
 
     pub(super) async fn sync(&self) {

@@ -1,0 +1,112 @@
+//! What people who mean no good, or do odd things at odd moments, cannot make the bot say or do.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use capstan::app::ports::{Cause, CheckConclusion, JobRequest, Jobs, Permission, SystemClock};
+use capstan::app::sync::Synced;
+use capstan::app::worker::perform;
+use capstan::database::Database;
+use capstan::forge::{Edit, NewPull};
+
+use super::memory::{Moment, World, repository};
+use super::sample;
+use super::town::{REPOSITORY, Town};
+
+const PEU01: &str = "gauss/peu01";
+
+fn small_world() -> World {
+    World::new(&[
+        (".capstan.yaml", "mode: propose\n"),
+        ("releases/v1/base/v", "one\n"),
+        ("c/a/base/v", "one\nmine\n"),
+        ("c/a/capstan.yaml", "release: releases/v1\n"),
+    ])
+}
+
+fn conclusion(town: &Town, commit: &str) -> Option<String> {
+    let checks = town.forge.checks(REPOSITORY, commit).unwrap();
+    checks.into_iter().filter(|check| check.name == "capstan").max_by_key(|check| check.id)?.conclusion
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_merge_queue_tries_is_checked() {
+    let town = Town::new("mode: propose\n", &[PEU01]).await;
+    let good = town.push("gh-readonly-queue/main/pr-7-aaaa", &[Edit::write("README.md", "hello\n")]);
+    let bad = town.push("gh-readonly-queue/main/pr-8-bbbb", &[sample::machine_pool(PEU01, "v1.20.1", 2)]);
+    town.resync().await;
+    assert_eq!(conclusion(&town, &good).as_deref(), Some("success"));
+    assert_eq!(conclusion(&town, &bad).as_deref(), Some("failure"));
+    let before = town.forge.write_calls();
+    town.resync().await;
+    assert_eq!(town.forge.write_calls(), before, "nothing moved, no call");
+    town.done();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_pull_request_of_the_same_head_takes_no_failure_back() {
+    let town = Town::new("mode: propose\n", &[PEU01]).await;
+    town.push("elsewhere", &[sample::machine_pool(PEU01, "v1.20.1", 2)]);
+    town.push("elsewhere", &[Edit::write("README.md", "hello\n")]);
+    let harmful = town.open("ada", "downgrade", &[sample::machine_pool(PEU01, "v1.20.1", 2)]);
+    town.settle().await;
+    assert_eq!(town.check(harmful).conclusion.as_deref(), Some("failure"));
+    let harmless = NewPull {
+        title: "Nothing here".to_owned(),
+        head: "downgrade".to_owned(),
+        base: "elsewhere".to_owned(),
+        ..NewPull::default()
+    };
+    town.forge.open_pull(REPOSITORY, "mallory", harmless).unwrap();
+    town.settle().await;
+    assert_eq!(town.check(harmful).conclusion.as_deref(), Some("failure"));
+    let before = town.forge.write_calls();
+    town.resync().await;
+    assert_eq!(town.forge.write_calls(), before, "the two do not take turns");
+    town.done();
+}
+
+#[tokio::test]
+async fn another_heads_merge_is_never_taken_for_this_ones() {
+    let world = small_world();
+    world.open_pull("mine", &[("c/a/base/v", Some("error\n"))]);
+    world.push("main", &[("README.md", Some("hello\n"))]);
+    let judged = world.pulls()[0].head.clone();
+    let harmless: fn(&World) = |world| world.push("mine", &[("c/a/base/v", Some("one\nmine\n"))]);
+    world.state().meanwhile = Some((Moment::PullRequest, harmless));
+    assert!(matches!(world.try_sync().await.unwrap(), Synced::Again(_)));
+    assert!(world.state().checks.iter().all(|(check, _)| check.head != judged));
+    world.sync().await;
+    assert_eq!(world.check_on(1).unwrap().conclusion, Some(CheckConclusion::Success));
+}
+
+#[tokio::test]
+async fn an_old_comment_that_is_edited_into_a_command_is_none() {
+    let world = small_world();
+    let number = world.open_pull("mine", &[("README.md", Some("hello\n"))]);
+    world.state().permissions.insert("ada".to_owned(), Permission::Write);
+    world.comment(number, "ada", "/capstan help");
+    world.state().now += 4 * 24 * 3_600;
+    world.sync().await;
+    assert!(world.answers(number).is_empty());
+    world.comment(number, "ada", "/capstan help");
+    world.sync().await;
+    assert_eq!(world.answers(number).len(), 1);
+}
+
+#[tokio::test]
+async fn a_name_that_another_repository_has_now_is_left_alone() {
+    let world = small_world();
+    world.push("main", &[("releases/v2/base/v", Some("two\n"))]);
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite://{}", folder.path().join("c.sqlite").display());
+    let jobs: Arc<dyn Jobs> = Arc::new(Database::open(&url, Arc::new(SystemClock)).await.unwrap());
+    for (id, expected) in [(999, 0), (repository().id, 1)] {
+        let request =
+            JobRequest { repository: id, installation: 1, name: repository().name, cause: Cause::Event };
+        jobs.enqueue(&request).await.unwrap();
+        let job = jobs.claim("test", Duration::from_secs(60)).await.unwrap().unwrap();
+        perform(&world.ports(), &jobs, &job).await.unwrap();
+        assert_eq!(world.pulls().len(), expected, "as repository {id}");
+    }
+}
