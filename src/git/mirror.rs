@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
@@ -72,6 +72,8 @@ struct Place {
     /// Held during a whole fetch; readers of what is here do not wait for it.
     writing: Mutex<()>,
     open: Mutex<Option<Arc<Objects>>>,
+    /// Databases that were opened before the present one; snapshots may still read through them.
+    earlier: Mutex<Vec<Weak<Objects>>>,
 }
 
 impl std::fmt::Debug for Mirrors {
@@ -141,6 +143,7 @@ impl Shelf {
                 lock_file: self.folder.join(format!("{repository}.lock")),
                 writing: Mutex::default(),
                 open: Mutex::default(),
+                earlier: Mutex::default(),
             })
         });
         Arc::clone(place)
@@ -171,7 +174,7 @@ impl Place {
             clear_leftovers(&self.folder);
             match objects.with(fetch) {
                 Ok(()) => {
-                    if let Some(snapshot) = self.read(commit) {
+                    if let Some(snapshot) = self.read(commit).or_else(|| self.read_reopened(commit)) {
                         return Ok(snapshot);
                     }
                     tracing::warn!(mirror = %self.folder.display(), "the mirror is damaged and is made anew");
@@ -225,6 +228,17 @@ impl Place {
         Some(Arc::new(tree))
     }
 
+    /// [`Self::read`] with a database that was opened just now. An open one has room for some thirty
+    /// packs more than it found (gix' table of packs does not grow), and each fetch brings a pack.
+    fn read_reopened(&self, commit: &CommitId) -> Option<Snapshot> {
+        let present = self.open.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let mut earlier = self.earlier.lock().unwrap_or_else(PoisonError::into_inner);
+        earlier.retain(|objects| objects.strong_count() > 0);
+        earlier.extend(present.as_ref().map(Arc::downgrade));
+        drop((earlier, present));
+        self.read(commit)
+    }
+
     /// The mirror on disk, if there is one that opens.
     fn open(&self) -> Option<Arc<Objects>> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
@@ -250,7 +264,11 @@ impl Place {
         });
         let grown = count > limits.packs || folder_bytes(&packs) > limits.mirror_bytes;
         // One for the place, one for the caller: a snapshot in use would lose its files.
-        objects.is_damaged() || (grown && Arc::strong_count(objects) <= 2)
+        let unread = || {
+            let earlier = self.earlier.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::strong_count(objects) <= 2 && earlier.iter().all(|objects| objects.strong_count() == 0)
+        };
+        objects.is_damaged() || (grown && unread())
     }
 
     /// Makes a new mirror beside the old one, fetches into it, and lets it take the old one's place.

@@ -331,6 +331,22 @@ async fn a_damaged_mirror_is_made_anew() {
 }
 
 #[tokio::test]
+async fn a_mirror_takes_more_fetches_than_an_open_database_has_room_for() {
+    let fixture = Fixture::new().await;
+    let mirrors = fixture.mirrors();
+    let mut first = None;
+    for round in 0..50 {
+        fixture.work.write("gauss/peu00/base/cluster.yaml", &format!("round: {round}\n"));
+        let snapshot = fixture.snapshot(&mirrors, &fixture.push("Round")).await.unwrap();
+        assert_eq!(read(&snapshot, "gauss/peu00/base/cluster.yaml"), format!("round: {round}\n"));
+        first.get_or_insert(snapshot);
+    }
+    // A mirror that had been made anew would hold the newest pack alone.
+    assert_eq!(fs::read_dir(fixture.folder().join("objects/pack")).unwrap().count() / 2, 50);
+    assert_eq!(read(first.as_ref().unwrap(), "gauss/peu00/base/cluster.yaml"), "round: 0\n");
+}
+
+#[tokio::test]
 async fn a_mirror_of_many_packs_is_made_anew_when_nobody_reads_it() {
     let fixture = Fixture::new().await;
     let limits = MirrorLimits { packs: 2, ..MirrorLimits::default() };
