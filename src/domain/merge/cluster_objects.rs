@@ -32,6 +32,8 @@ pub(crate) struct Base {
     pub(crate) objects: Vec<BaseObject>,
     /// Index of the base's own kustomization among the files.
     pub(crate) kustomization: Option<usize>,
+    /// The files that the kustomization reaches; `None` without one, where every file counts.
+    named: Option<Vec<usize>>,
 }
 
 impl Base {
@@ -57,7 +59,12 @@ impl Base {
                 }
             }
         }
-        Ok(Self { files, objects, kustomization })
+        Ok(Self { files, objects, kustomization, named })
+    }
+
+    /// Whether a file is part of the base: one that its kustomization does not reach is not.
+    pub(crate) fn counts(&self, file: usize) -> bool {
+        self.named.as_ref().is_none_or(|named| named.contains(&file))
     }
 
     pub(crate) fn node(&self, object: usize) -> &Node {

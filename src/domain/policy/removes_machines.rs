@@ -39,12 +39,15 @@ impl Rule for RemovesMachines {
     }
 
     fn judge(&self, facts: &Facts<'_>, verdicts: &mut Vec<Verdict>) {
-        // An upgrade knows more (who removes, tombstones) and says it itself.
-        if facts.occasion == Occasion::Upgrade {
-            return;
-        }
+        // An upgrade that would take one of these blocks, and says so as `removes-cluster`.
+        let said_already = |object: &RenderedObject| {
+            facts.occasion == Occasion::Upgrade && (object.id.kind == "Cluster" || is_control_plane(object))
+        };
         for old in facts.before.objects.iter().filter(|object| has_machines(object)) {
             let Some(new) = facts.after.object(&old.id) else {
+                if said_already(old) {
+                    continue;
+                }
                 let message = format!(
                     "{} is gone, and with it its machines: bring it back if that is not meant",
                     old.id
@@ -69,7 +72,11 @@ fn has_machines(object: &RenderedObject) -> bool {
     id.group.ends_with("cluster.x-k8s.io")
         && (["Cluster", "Machine", "MachineDeployment", "MachinePool", "MachineSet"]
             .contains(&id.kind.as_str())
-            || id.kind.ends_with("ControlPlane"))
+            || is_control_plane(object))
+}
+
+fn is_control_plane(object: &RenderedObject) -> bool {
+    object.id.kind.ends_with("ControlPlane")
 }
 
 fn removed_workers(old: &RenderedObject, new: &RenderedObject, field: &str, verdicts: &mut Vec<Verdict>) {

@@ -7,7 +7,7 @@ use crate::finding::{Finding, Severity};
 use crate::merge::cluster_objects::Base;
 use crate::object::{FieldPath, Step};
 use crate::tree::RepoPath;
-use crate::yaml::{DocumentEdit, Edit, EditRefused, Node, edit};
+use crate::yaml::{DocumentEdit, Edit, EditRefused, Node, Position, edit};
 
 /// Edits that were decided on, by file.
 #[derive(Debug, Default)]
@@ -90,6 +90,9 @@ impl Draft {
             edits.entry(*file).or_default();
         }
         let (mut files, mut findings) = (Vec::new(), Vec::new());
+        for file in self.appended.keys().filter(|file| !base.counts(**file)) {
+            findings.push(edit_refused(&base.files[*file].path, &not_a_resource()));
+        }
         for (file, edits) in edits {
             let source = &base.files[file];
             let before = source.yaml.text().to_owned();
@@ -173,6 +176,16 @@ impl Draft {
         if !edits.is_empty() {
             self.edits.entry((file, 0)).or_default().extend(edits);
         }
+    }
+}
+
+/// What a file that the kustomization does not name takes in is never applied.
+fn not_a_resource() -> EditRefused {
+    EditRefused {
+        document: 0,
+        path: FieldPath::root(),
+        position: Position { line: 1, column: 1 },
+        reason: "the release adds an object to it, but the base's kustomization does not name it, so that the object would never be applied".to_owned(),
     }
 }
 

@@ -32,11 +32,16 @@ fn from_document(source: &Source, piece: &Piece, node: &Node) -> Option<String> 
     differences(&FieldPath::root(), root, node, &mut edits);
     let edits: Vec<_> = edits.into_iter().map(|edit| DocumentEdit::Edit { document: 0, edit }).collect();
     let edited = edit(&own, &edits).ok()?;
-    let mut text = edited.text().trim_end_matches("...\n").to_owned();
+    // Only a line of its own ends a document: a value may well end in three dots.
+    let text = edited.text();
+    let mut text = text.strip_suffix("\n...\n").map_or(text, |own| &text[..=own.len()]).to_owned();
     if !text.ends_with('\n') {
         text.push('\n');
     }
-    Some(text)
+    // A newline at the end can be part of a value; what reads otherwise is written anew.
+    let read = YamlFile::read(&text).ok()?;
+    let same = matches!(read.documents(), [only] if only.root.value() == node.value());
+    same.then_some(text)
 }
 
 /// The edits that make `from` into `to`, which differ in few scalars and keys.

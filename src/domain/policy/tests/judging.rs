@@ -171,7 +171,10 @@ fn a_selector_that_selected_before_and_selects_nothing_now_has_lost_its_target()
     let base = ("base/kustomization.yaml", "resources: [w.yaml]\n");
     assert_eq!(
         upgraded(&[("base/w.yaml", WORKERS), base, overlay], &[("base/w.yaml", &renamed), base, overlay]),
-        ["overlay-loses-target Error c/overlay/kustomization.yaml:3:11 MachineDeployment org/w -"]
+        [
+            "removes-machines Error c/base/w.yaml:1:1 MachineDeployment org/w ",
+            "overlay-loses-target Error c/overlay/kustomization.yaml:3:11 MachineDeployment org/w -"
+        ]
     );
 }
 
@@ -234,4 +237,21 @@ fn workers_that_leave_a_topology_take_their_machines_along() {
         lines(&found),
         ["removes-machines Error c/base/a.yaml:1:125 Cluster a /spec/topology/workers/machineDeployments/0"]
     );
+}
+
+#[test]
+fn an_upgrade_says_which_machines_it_takes_but_leaves_clusters_to_its_own_rule() {
+    let object = |kind: &str, group: &str| {
+        format!("{{apiVersion: {group}cluster.x-k8s.io/v1beta1, kind: {kind}, metadata: {{name: a}}}}\n")
+    };
+    let pool = object("MachinePool", "");
+    let cluster = object("Cluster", "");
+    let control_plane = object("KubeadmControlPlane", "controlplane.");
+    let before = [
+        ("base/c.yaml", cluster.as_str()),
+        ("base/k.yaml", control_plane.as_str()),
+        ("base/p.yaml", pool.as_str()),
+    ];
+    let found = judged(&before, &[], Occasion::Upgrade, AppliedBy::Others);
+    assert_eq!(lines(&found), ["removes-machines Error c/base/p.yaml:1:1 MachinePool a "]);
 }
