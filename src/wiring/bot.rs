@@ -83,8 +83,10 @@ pub(super) async fn start(config: Config, stop: CancellationToken) -> Result<Run
         key: BlockKey::derive(config.github.private_key.expose_secret().as_bytes()),
     };
     let jobs: Arc<dyn Jobs> = Arc::new(database.clone());
-    // One bot per state directory: what an earlier process of this name held, nobody holds any more.
-    let name = format!("capstan@{}", config.state_dir.display());
+    // One bot per machine and state directory: what an earlier process of this name held, nobody holds
+    // any more. The machine's name tells replicas apart that share a database and a layout.
+    let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let name = format!("capstan@{}:{}", machine.trim(), config.state_dir.display());
     jobs.reclaim(&name).await.map_err(failed)?;
 
     let work = tokio::spawn({
