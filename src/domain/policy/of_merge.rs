@@ -186,7 +186,7 @@ pub(super) static OVERLAY_NAMES_TEMPLATE: Elsewhere = Elsewhere(&About {
     change: Change::Free,
     summary: "The overlay patches a template that gets a new name.",
     reason: "The patch would go on changing the old template, and the new machines would lack the customer's \
-             setting. `/capstan retarget`, or `capstan upgrade --retarget`, moves the patch to the new name.",
+             setting. A patch that selects its target by kind or label, not by the name, follows by itself.",
     source: IMMUTABLE,
     bad: Example {
         before: &[("overlay/template.yaml", "kind: AWSMachineTemplate\nmetadata: {name: peu01-md-0}\n")],

@@ -82,6 +82,12 @@ fn summary(proposal: &Proposal<'_>) -> String {
     let cluster = code(upgrade.cluster.as_str(), 200);
     let target = code(to.as_str(), 200);
     let mut text = match &upgrade.from {
+        Some(from) if from == to && upgrade.basis == Basis::Inferred => {
+            format!(
+                "The content of {cluster} is that of {target}, which nobody had recorded. This records it and \
+                 brings {cluster} up to date.\n\n"
+            )
+        }
         Some(from) if from == to => {
             format!(
                 "Release {target} has changed since {cluster} took it. This brings {cluster} up to date.\n\n"

@@ -212,7 +212,7 @@ impl Plan<'_> {
         let Some((file, position)) = self.overlay_target(kind, name) else { return };
         self.blocked.push(format!("The overlay patches {kind} {name}, which gets a new name."));
         let message = format!(
-            "This patch targets {kind} {name}, which the upgrade gives a new name, so the patch would be lost. Let `/capstan retarget` (or `upgrade --retarget`) edit that name in the overlay."
+            "This patch targets {kind} {name}, which the upgrade gives a new name, so the patch would be lost. Let the patch select its target by kind or label instead of by this name, and the upgrade goes ahead."
         );
         let place = (file, position.line, position.column);
         self.finding("overlay-names-template", Severity::Error, message, place, None, None);
