@@ -1,7 +1,6 @@
 //! One binary for all integration tests: compiling and linking once is what keeps them quick.
 
 mod bot;
-mod cases;
 mod cli;
 mod database;
 #[cfg(feature = "demo")]

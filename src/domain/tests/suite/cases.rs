@@ -1,12 +1,7 @@
 //! Upgrades as data: every folder of `tests/cases/<group>/<name>` is one case, and a new case is a new
 //! folder. `tests/cases/README.md` says what may stand in it.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "tests: a panic is how they fail"
-)]
+#![expect(clippy::expect_used, reason = "tests: a panic is how they fail")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,0 +1,10 @@
+//! The heart from outside: upgrades as data, and properties under random input (every failure prints
+//! the seed that repeats it). One binary, so that it links once.
+#![expect(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "tests say what they saw")]
+
+mod cases;
+mod manifest;
+mod oracle;
+mod random;
+mod shared_data;
+mod yaml_edits;
