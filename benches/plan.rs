@@ -22,6 +22,10 @@ use capstan_domain::cluster::ClusterId;
 use capstan_domain::layout;
 use capstan_domain::settings::RepositorySettings;
 
+/// The program's own.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const FILES: usize = 8;
 const RUNS: usize = 5;
 

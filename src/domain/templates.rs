@@ -7,7 +7,7 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::object::FieldPath;
+use crate::object::{FieldPath, Step};
 use crate::yaml::{Node, Value};
 
 /// What an edit of an object of some kind does to machines.
@@ -233,7 +233,7 @@ pub struct Reference<'n> {
 pub fn references<'n>(group: &str, kind: &str, root: &'n Node) -> Vec<Reference<'n>> {
     let mut found = Vec::new();
     for reference in reference_paths(group, kind) {
-        walk(root, FieldPath::root(), reference.steps, &mut |node, path| {
+        walk(root, &mut Vec::new(), reference.steps, &mut |node, path| {
             let text =
                 |node: Option<&'n Node>| node.and_then(Node::as_scalar).map(|scalar| scalar.text.as_str());
             let (path, name) = match node.as_scalar() {
@@ -248,17 +248,27 @@ pub fn references<'n>(group: &str, kind: &str, root: &'n Node) -> Vec<Reference<
     found
 }
 
-fn walk<'n>(node: &'n Node, path: FieldPath, steps: &[&str], found: &mut dyn FnMut(&'n Node, FieldPath)) {
+/// `path` is the way so far, as one list that grows and shrinks: most ways end in nothing.
+fn walk<'n>(
+    node: &'n Node,
+    path: &mut Vec<Step>,
+    steps: &[&str],
+    found: &mut dyn FnMut(&'n Node, FieldPath),
+) {
     match steps {
-        [] => found(node, path),
+        [] => found(node, path.iter().cloned().collect()),
         ["*", rest @ ..] => {
             for (at, item) in node.as_sequence().unwrap_or_default().iter().enumerate() {
-                walk(item, path.index(at), rest, found);
+                path.push(Step::Index(at));
+                walk(item, path, rest, found);
+                path.pop();
             }
         }
         [key, rest @ ..] => {
             if let Some(below) = node.get(key) {
-                walk(below, path.key(key), rest, found);
+                path.push(Step::Key((*key).to_owned()));
+                walk(below, path, rest, found);
+                path.pop();
             }
         }
     }

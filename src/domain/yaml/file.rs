@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::node::{Document, Position};
-use super::read;
+use super::{quick, read};
 
 /// A file that was read strictly. Cloning is cheap; text and tree never change.
 #[derive(Debug, Clone)]
@@ -33,7 +33,10 @@ impl YamlFile {
     /// not, see [`Document::duplicate_key`]. Bounded in size, depth, number of values (aliases expanded)
     /// and documents: see [`limits`](super::limits).
     pub fn read(text: &str) -> Result<Self, YamlError> {
-        let documents = read::read(text)?;
+        let documents = match quick::read(text) {
+            Some(documents) => documents,
+            None => read::read(text)?,
+        };
         Ok(Self(Arc::new(Content { text: text.into(), documents, lines: OnceLock::new() })))
     }
 

@@ -17,6 +17,7 @@ pub mod limits;
 mod literal;
 mod meaning;
 mod node;
+mod quick;
 mod read;
 pub mod scalar;
 mod source;

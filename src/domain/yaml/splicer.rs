@@ -124,14 +124,17 @@ impl<'a> Splicer<'a> {
                 slot: Slot::Key { head, column },
             });
         }
-        let writer = Writer { layout: layout::near(self.source, node, self.root) };
-        let added = change.keys.iter().map(|new| {
-            let mut text = write_key(&new.key, Place::Block);
-            text.push(':');
-            writer.after_key(&mut text, &new.node, column);
-            (new.at, text)
-        });
-        self.children(node, &children, &added.collect::<Vec<_>>(), change, column, slot)
+        let mut added = Vec::new();
+        if !change.keys.is_empty() {
+            let writer = Writer { layout: layout::near(self.source, node, self.root) };
+            for new in &change.keys {
+                let mut text = write_key(&new.key, Place::Block);
+                text.push(':');
+                writer.after_key(&mut text, &new.node, column);
+                added.push((new.at, text));
+            }
+        }
+        self.children(node, &children, &added, change, column, slot)
     }
 
     fn sequence(&mut self, node: &'a Node, items: &'a [Node], change: &Change, slot: Slot) -> Done {
@@ -146,17 +149,20 @@ impl<'a> Splicer<'a> {
             let slot = Slot::Dash { head: dash + 1, column };
             children.push(Child { start: dash, end: item.span.end.max(dash + 1), value: item, slot });
         }
-        let mut writer = Writer { layout: layout::near(self.source, node, self.root) };
-        if let Some(width) = layout::item_width(self.source, node) {
-            writer.layout.item = width;
+        let mut added = Vec::new();
+        if !change.items.is_empty() {
+            let mut writer = Writer { layout: layout::near(self.source, node, self.root) };
+            if let Some(width) = layout::item_width(self.source, node) {
+                writer.layout.item = width;
+            }
+            for (at, item) in &change.items {
+                let mut text = String::new();
+                writer.dash(&mut text);
+                writer.after_dash(&mut text, item, column);
+                added.push((*at, text));
+            }
         }
-        let added = change.items.iter().map(|(at, item)| {
-            let mut text = String::new();
-            writer.dash(&mut text);
-            writer.after_dash(&mut text, item, column);
-            (*at, text)
-        });
-        self.children(node, &children, &added.collect::<Vec<_>>(), change, column, slot)
+        self.children(node, &children, &added, change, column, slot)
     }
 
     /// What happens to the keys or items of a block collection. `added` says before which child.
@@ -262,9 +268,14 @@ impl<'a> Splicer<'a> {
             self.splice(old.span.clone(), text);
             return Ok(());
         }
-        let mut layout = layout::near(self.source, old, self.root);
         if let (NodeKind::Scalar(scalar), NodeKind::Scalar(new)) = (&old.kind, &new.kind) {
             let new = restyle(scalar, new, Place::Block);
+            let is_line = |style| !matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
+            if is_line(scalar.style) && is_line(new.style) {
+                self.replace_in_line(old, &new, slot);
+                return Ok(());
+            }
+            let layout = layout::near(self.source, old, self.root);
             if let Some(splices) = literal::rewrite(self.source, old, scalar, &new, slot, layout) {
                 self.splices.extend(splices);
                 return Ok(());
@@ -277,17 +288,22 @@ impl<'a> Splicer<'a> {
                 _ => true,
             };
             if in_line {
-                let lead = if old.span.is_empty() && !matches!(slot, Slot::Root) { " " } else { "" };
-                let text = format!("{lead}{}", write_inline(&new, Place::Block));
-                self.splice(old.span.clone(), text);
+                self.replace_in_line(old, &new, slot);
                 return Ok(());
             }
             return self.hang(old, &Node::scalar(new), slot, layout, path);
         }
+        let mut layout = layout::near(self.source, old, self.root);
         if let Slot::Dash { .. } = slot {
             layout.item = layout::own_item_width(self.source, old, slot).unwrap_or(layout.item);
         }
         self.hang(old, new, slot, layout, path)
+    }
+
+    fn replace_in_line(&mut self, old: &Node, new: &Scalar, slot: Slot) {
+        let lead = if old.span.is_empty() && !matches!(slot, Slot::Root) { " " } else { "" };
+        let text = format!("{lead}{}", write_inline(new, Place::Block));
+        self.splice(old.span.clone(), text);
     }
 
     /// Writes a value that may have several lines: the first stays on the key's line.
