@@ -6,7 +6,7 @@ use std::sync::Arc;
 use capstan_domain::cluster::{Cluster, ClusterId, ReleaseName};
 use capstan_domain::layout::ClusterFolder;
 use capstan_domain::merge::Source;
-use capstan_domain::path::{self, NoSuchRelease, Offer, Outcome, Standing, Step};
+use capstan_domain::path::{self, NoSuchRelease, Offer, Outcome, Standing, Step, Way};
 use capstan_domain::release::{Release, ReleaseId};
 use capstan_domain::settings::{ClusterSettings, EffectiveSettings, WhenReleaseUnknown};
 use capstan_domain::tree::{Tree, TreeId};
@@ -47,6 +47,17 @@ impl Fleet {
         let mut notes: Vec<String> = reason(&offer).into_iter().collect();
         notes.extend(offer.notes.iter().cloned());
         Ok(Summary { offered: offer.step().map(|step| step.to.clone()), current: offer.from, notes })
+    }
+
+    /// The whole way of a cluster: to the newest release that it may have, or to the one asked for.
+    ///
+    /// # Errors
+    /// A file that cannot be read, a release that does not exist.
+    pub fn way(&self, id: &ClusterId, asked: Option<&ReleaseName>) -> Result<Way, Refused> {
+        let cluster = self.read_cluster(id)?;
+        let effective = self.effective(&cluster)?;
+        let standing = Standing::of(&cluster, &effective, &self.catalogue);
+        Ok(path::way(&standing, &effective, &self.catalogue, asked, self.today)?)
     }
 
     /// Plans one cluster: for the release that it is offered, or for the one asked for by name.

@@ -15,6 +15,8 @@ mod of_merge;
 mod of_tree;
 mod overlay_hides_change;
 mod overlay_loses_target;
+mod release_breaks_requests;
+mod release_goes_back_in_time;
 mod removes_machines;
 mod rule;
 mod severities;
@@ -37,7 +39,7 @@ use crate::object::{FieldPath, ObjectId};
 
 /// Every rule, ordered by id.
 pub fn catalogue() -> &'static [&'static dyn Rule] {
-    static RULES: [&dyn Rule; 26] = [
+    static RULES: [&dyn Rule; 28] = [
         &of_merge::AMBIGUOUS_MATCH,
         &component_downgrade::ComponentDowngrade,
         &of_merge::EDIT_REFUSED,
@@ -51,6 +53,8 @@ pub fn catalogue() -> &'static [&'static dyn Rule] {
         &overlay_hides_change::OverlayHidesChange,
         &overlay_loses_target::OverlayLosesTarget,
         &of_merge::OVERLAY_NAMES_TEMPLATE,
+        &release_breaks_requests::ReleaseBreaksRequests,
+        &release_goes_back_in_time::ReleaseGoesBackInTime,
         &of_merge::RELEASE_RECORD_DIFFERS,
         &of_merge::REMOVES_CLUSTER,
         &removes_machines::RemovesMachines,

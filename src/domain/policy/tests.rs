@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Change, Example, Facts, Level, Occasion, ReleaseStep, Severities, SeverityRefused};
 use crate::finding::{Finding, Severity};
 use crate::object::{FieldPath, ObjectId};
-use crate::release::{App, Component, Provider, Release, ReleaseId, ReleaseState};
+use crate::release::{App, Component, Provider, Release, ReleaseId, ReleaseState, Requests};
 use crate::render::testing::Files;
 use crate::render::{Folders, Rendered, render};
 use crate::tree::RepoPath;
@@ -94,6 +94,8 @@ fn release(version: &str, kubernetes: &str, components: &[(&str, &str)], apps: &
         base_files: Vec::new(),
         overlay_files: Vec::new(),
         manifest: None,
+        notes: None,
+        unmet: vec![],
     }
 }
 
@@ -112,12 +114,20 @@ fn release_of(files: &[(&str, &str)], version: &str) -> Option<Release> {
     let pairs = |parts: &'_ [(String, String)]| -> Vec<(&'static str, &'static str)> {
         parts.iter().map(|(a, b)| (&*a.clone().leak(), &*b.clone().leak())).collect()
     };
-    Some(release(version, "none", &pairs(&components), &pairs(&apps)))
+    let mut release = release(version, "none", &pairs(&components), &pairs(&apps));
+    release.date = value["spec"]["date"].as_str().map(ToOwned::to_owned);
+    if let Some((_, text)) = files.iter().find(|(path, _)| *path == "requests.yaml") {
+        let file = path("capa/requests.yaml");
+        let (requests, problems) = Requests::read(&file, &YamlFile::read(text).unwrap());
+        assert_eq!(problems, []);
+        release.unmet = requests.unmet(&release, &file);
+    }
+    Some(release)
 }
 
 fn findings_of(example: &Example) -> Vec<Finding> {
     let cluster = |files: &[(&'static str, &'static str)]| -> Vec<(&'static str, &'static str)> {
-        files.iter().filter(|(path, _)| *path != "release.yaml").copied().collect()
+        files.iter().filter(|(path, _)| !["release.yaml", "requests.yaml"].contains(path)).copied().collect()
     };
     let after = render_files(&cluster(example.after));
     let before =
@@ -136,13 +146,15 @@ fn findings_of(example: &Example) -> Vec<Finding> {
 }
 
 /// The rules whose verdict falls in this room.
-const JUDGED_HERE: [&str; 9] = [
+const JUDGED_HERE: [&str; 11] = [
     "component-downgrade",
     "kubernetes-downgrade",
     "kubernetes-minor-skip",
     "missing-reference",
     "overlay-hides-change",
     "overlay-loses-target",
+    "release-breaks-requests",
+    "release-goes-back-in-time",
     "removes-machines",
     "template-edited-in-place",
     "unknown-template",

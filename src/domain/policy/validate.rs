@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::rule::{Facts, Occasion, Spot, Verdict};
-use super::{About, Severities, of_merge, of_tree, sort};
+use super::{About, Severities, of_merge, of_tree, release_breaks_requests, sort};
 use crate::cluster::{Cluster, ClusterError, ClusterId};
 use crate::finding::Finding;
 use crate::layout::{ClusterFolder, Layout, is_manifest};
@@ -132,7 +132,16 @@ impl Checked {
         for release in &now.layout.releases {
             self.files(now.tree, release.base_files.iter().chain(&release.overlay_files));
         }
-        for (_, error) in Catalogue::read(now.tree, now.layout).unreadable() {
+        let catalogue = Catalogue::read(now.tree, now.layout);
+        for release in catalogue.releases() {
+            let unmet = release.unmet.iter();
+            self.verdicts.extend(unmet.map(|unmet| release_breaks_requests::verdict(release, unmet)));
+        }
+        for problem in catalogue.requests_problems() {
+            let place = Spot { file: problem.file.clone(), position: problem.position };
+            self.verdicts.push(Verdict::new(of_tree::INVALID_SETTINGS.0, &problem.message).place(place));
+        }
+        for (_, error) in catalogue.unreadable() {
             let (line, column) =
                 error.place().map_or((None, None), |(line, column)| (Some(line), Some(column)));
             let (rule, message) = match error {
