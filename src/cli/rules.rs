@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use capstan_domain::finding::Severity;
-use capstan_domain::policy::{self, About, Change, Example};
+use capstan_domain::policy::{self, About, Change, Example, Files};
 use serde_json::{Value, json};
 
 use super::arguments::Rules;
@@ -66,12 +66,19 @@ fn page(rule: &About) -> String {
 }
 
 fn example(text: &mut String, word: &str, example: &Example) {
-    for (when, files) in [
-        (" (before)", example.before),
-        (if example.before.is_empty() { "" } else { " (after)" }, example.after),
-    ] {
+    let parts: [(&str, Files); 2] = match example {
+        Example::Tree(files) => [("", files), ("", &[])],
+        Example::Change { before, after } => [(", before", before), (", after", after)],
+        Example::Upgrade(files) => [(", upgraded to its newest release", files), ("", &[])],
+    };
+    for (when, files) in parts.into_iter().filter(|(_, files)| !files.is_empty()) {
+        let _ = write!(text, "\n## {word}{when}\n");
         for (path, content) in files {
-            let _ = write!(text, "\n{word}{when}: `{path}`\n```yaml\n{}\n```\n", content.trim_end());
+            // A symbolic link has no content of its own.
+            let _ = match content.trim_end() {
+                "" => write!(text, "\n`{path}`\n"),
+                content => write!(text, "\n`{path}`:\n\n```yaml\n{content}\n```\n"),
+            };
         }
     }
 }
