@@ -66,7 +66,7 @@ impl Rule for TemplateEditedInPlace {
         if change.applied_by == AppliedBy::Reconciler || change.occasion == Occasion::Upgrade {
             return;
         }
-        for new in change.after.objects.iter().filter(|object| is_template(object, &change.after.objects)) {
+        for new in change.after.objects.iter().filter(|object| is_template(object, change.after.objects)) {
             let Some(old) = change.before.object(&new.id) else { continue };
             let (Some(before), Some(after)) = (old.placed.field("spec"), new.placed.field("spec")) else {
                 continue;
