@@ -37,7 +37,6 @@ const POLL_EVERY: Duration = Duration::from_millis(300);
 /// Ends the `external_id` of a run with annotations: GitHub adds to them and never takes one away, so
 /// such a run is not updated; a new one of the same name takes its place.
 const ANNOTATED: &str = "-annotated";
-const LATER: Duration = Duration::from_secs(5);
 /// What the branches of GitHub's merge queue begin with: `gh-readonly-queue/main/pr-7-9d1f…`.
 const QUEUE_PREFIX: &str = "gh-readonly-queue/";
 
@@ -163,7 +162,7 @@ impl Run<'_> {
             let report = match self.judge(subject, settings, scopes, remarks(subject)).await {
                 Ok(Some(report)) => report,
                 Ok(None) => {
-                    self.look_again(LATER);
+                    self.look_again();
                     return Ok(());
                 }
                 Err(
@@ -194,7 +193,7 @@ impl Run<'_> {
             return Ok(());
         }
         let Some(comparison) = self.comparison(subject).await? else {
-            self.look_again(LATER);
+            self.look_again();
             return Ok(());
         };
         let report = match self.ports.planner.open(comparison.after.clone(), self.today) {
