@@ -8,6 +8,7 @@ use capstan_domain::layout::ClusterFolder;
 use capstan_domain::merge::Source;
 use capstan_domain::path::{self, NoSuchRelease, Offer, Outcome, Standing, Step};
 use capstan_domain::release::{Release, ReleaseId};
+use capstan_domain::schema::Schemas;
 use capstan_domain::settings::{ClusterSettings, EffectiveSettings, WhenReleaseUnknown};
 use capstan_domain::tree::{Tree, TreeId};
 use capstan_domain::upgrade::{self, AppliedBy, Basis, OldSource, Request, SourceFile, Upgrade};
@@ -137,6 +138,7 @@ impl Fleet {
             },
             new: unwrap(&new)?,
             settings: &self.merge_settings,
+            schemas: Schemas::built_in(),
         };
         let mut planned = upgrade::plan(&request)?;
         planned.upgrade.notes.extend(offer.notes.iter().cloned());
@@ -198,11 +200,20 @@ impl Fleet {
         if own.is_empty() {
             return Vec::new();
         }
+        self.used_elsewhere(&cluster.id, own)
+    }
+
+    /// Those of a cluster's classes that Clusters of other folders use.
+    pub(super) fn used_elsewhere<'c>(
+        &self,
+        cluster: &ClusterId,
+        classes: impl IntoIterator<Item = &'c str>,
+    ) -> Vec<String> {
         let users = self.class_users.get_or_init(|| class_users(self.tree.as_ref(), &self.layout.clusters));
         let elsewhere = |class: &&str| {
-            users.get(*class).is_some_and(|clusters| clusters.iter().any(|user| *user != cluster.id))
+            users.get(*class).is_some_and(|clusters| clusters.iter().any(|user| user != cluster))
         };
-        own.into_iter().filter(elsewhere).map(ToOwned::to_owned).collect()
+        classes.into_iter().filter(elsewhere).map(ToOwned::to_owned).collect()
     }
 }
 
