@@ -1,6 +1,6 @@
 //! `release-breaks-requests`
 
-use super::{About, Change, Example, Facts, Rule, Spot, Verdict};
+use super::{About, Change, Evidence, Example, Rule, Spot, Verdict};
 use crate::finding::Severity;
 use crate::release::{Release, Unmet};
 
@@ -14,15 +14,15 @@ static ABOUT: About = About {
     reason: "A team asked for these versions, most often because others break clusters. Such a release is not \
              offered by itself; asked for by name, it is taken with this warning.",
     source: "https://github.com/giantswarm/releases/blob/master/docs/workflows-pinning-versions.md",
-    bad: Example { before: &[], after: &[("requests.yaml", REQUESTS), ("release.yaml", CILIUM_12)] },
-    good: Example { before: &[], after: &[("requests.yaml", REQUESTS), ("release.yaml", CILIUM_13)] },
+    bad: Example::Tree(&[("aws/requests.yaml", REQUESTS), ("aws/v29.1.0/release.yaml", CILIUM_12)]),
+    good: Example::Tree(&[("aws/requests.yaml", REQUESTS), ("aws/v29.1.0/release.yaml", CILIUM_13)]),
 };
 
 const REQUESTS: &str = "\
 releases:
 - name: \">= 29.0.0\"
   requests:
-  - name: cilium
+  - name: cilium # <--
     version: \">= 1.3.0\"
 ";
 const CILIUM_12: &str = "\
@@ -53,8 +53,8 @@ impl Rule for ReleaseBreaksRequests {
         &ABOUT
     }
 
-    fn judge(&self, facts: &Facts<'_>, verdicts: &mut Vec<Verdict>) {
-        let Some(step) = &facts.release else { return };
+    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Verdict>) {
+        let Some(step) = &change.release else { return };
         verdicts.extend(step.to.unmet.iter().map(|unmet| verdict(step.to, unmet)));
     }
 }

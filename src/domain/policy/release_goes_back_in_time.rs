@@ -1,6 +1,6 @@
 //! `release-goes-back-in-time`
 
-use super::{About, Change, Example, Facts, Rule, Verdict};
+use super::{About, Change, Evidence, Example, Rule, Verdict};
 use crate::finding::Severity;
 use crate::release::goes_back_in_time;
 
@@ -15,9 +15,28 @@ static ABOUT: About = About {
              one: those lack the fixes that the cluster has already. Of Giant Swarm's 96 neighbouring releases for \
              AWS 11 go back in time.",
     source: "https://github.com/giantswarm/releases",
-    bad: Example { before: &[("release.yaml", JUNE)], after: &[("release.yaml", JANUARY)] },
-    good: Example { before: &[("release.yaml", JANUARY)], after: &[("release.yaml", JUNE)] },
+    bad: Example::Upgrade(&[
+        ("peu01/base/values.yaml", VALUES),
+        ("aws/v33.4.0/release.yaml", JUNE),
+        ("aws/v34.0.0/release.yaml", JANUARY),
+    ]),
+    good: Example::Upgrade(&[
+        ("peu01/base/values.yaml", VALUES),
+        ("aws/v33.4.0/release.yaml", JUNE),
+        ("aws/v34.5.0/release.yaml", JULY),
+    ]),
 };
+
+const VALUES: &str = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: peu01-userconfig, namespace: org}
+data:
+  values: | # <--
+    global:
+      release:
+        version: 33.4.0
+";
 
 const JUNE: &str = "\
 apiVersion: release.giantswarm.io/v1alpha1
@@ -39,14 +58,24 @@ spec:
   date: \"2026-01-23T12:11:29Z\"
   state: active
 ";
+const JULY: &str = "\
+apiVersion: release.giantswarm.io/v1alpha1
+kind: Release
+metadata: {name: aws-34.5.0}
+spec:
+  components:
+  - {name: kubernetes, version: 1.34.10}
+  date: \"2026-07-23T09:17:35Z\"
+  state: active
+";
 
 impl Rule for ReleaseGoesBackInTime {
     fn about(&self) -> &'static About {
         &ABOUT
     }
 
-    fn judge(&self, facts: &Facts<'_>, verdicts: &mut Vec<Verdict>) {
-        let Some(step) = &facts.release else { return };
+    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Verdict>) {
+        let Some(step) = &change.release else { return };
         let Some((from, (old, new))) =
             step.from.and_then(|from| Some((from, goes_back_in_time(from, step.to)?)))
         else {
@@ -57,10 +86,6 @@ impl Rule for ReleaseGoesBackInTime {
              release, or compare the two before this is merged",
             step.to.id, from.id
         );
-        let verdict = Verdict::new(&ABOUT, message);
-        verdicts.push(match &step.place {
-            Some(place) => verdict.place(place.clone()),
-            None => verdict,
-        });
+        verdicts.push(Verdict::new(&ABOUT, message).maybe_place(step.place.clone()));
     }
 }
