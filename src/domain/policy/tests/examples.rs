@@ -13,6 +13,7 @@ use crate::policy::{
 use crate::release::{Catalogue, Release};
 use crate::render::testing::Files;
 use crate::render::{Edited, render};
+use crate::schema::Schemas;
 use crate::settings::{RepositorySettings, RuleIds, SettingsError};
 use crate::tree::{EntryKind, Tree, TreeEntry};
 use crate::upgrade::{ClusterFolder, MergeSettings, OldSource, Request, SourceFile, plan};
@@ -128,7 +129,9 @@ fn upgraded(files: Texts) -> Result<Vec<Finding>, SettingsError> {
     let merge =
         MergeSettings { conflicts: settings.upgrade.conflicts, owners: settings.upgrade.fields.clone() };
     let old = old.as_ref().map_or(OldSource::Unknown, OldSource::Known);
-    let planned = plan(&Request { cluster: &facts, old, new: &new, settings: &merge }).unwrap();
+    let schemas = Schemas::built_in();
+    let request = Request { cluster: &facts, old, new: &new, settings: &merge, schemas };
+    let planned = plan(&request).unwrap();
     let folders = folders_of(folder);
     let before = render(&tree, &folders).unwrap();
     let after = render(&Edited::new(&tree, &planned.intended), &folders).unwrap();
