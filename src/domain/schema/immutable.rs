@@ -173,7 +173,8 @@ mod tests {
 
     #[test]
     fn the_shapes_that_say_immutable_are_read_and_no_others() {
-        let cases: [(&str, Option<(&str, Allowed, Allowed)>); 17] = [
+        type Read = (&'static str, Allowed, Allowed);
+        let cases: [(&str, Option<Read>); 17] = [
             ("self == oldSelf", Some(("", Yes, Yes))),
             ("(self == oldSelf)", Some(("", Yes, Yes))),
             ("oldSelf == self", Some(("", Yes, Yes))),
