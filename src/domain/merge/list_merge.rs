@@ -2,6 +2,7 @@
 
 use super::decision::{DecisionKind, UnkeyedList};
 use super::fields::{FieldMerge, OldState, Slot, Three, same_value};
+use super::kustomization;
 use super::lists::{KeyTrouble, ListKind, key_of, kind_of};
 use super::sequence::{Hunk, HunkKind, merge_sequences};
 use crate::object::{FieldPath, Step};
@@ -11,7 +12,11 @@ impl FieldMerge<'_> {
     pub(super) fn list(&mut self, path: &FieldPath, three: Three<'_>, slot: &Slot<'_>) {
         let Three { o, c, n } = three;
         let (old, own, new) = (items_of(o), items_of(c), items_of(n));
-        let (kind, trouble) = kind_of(path, &[old, own, new]);
+        let (kind, trouble) =
+            match kustomization::list_kind(path).filter(|_| self.kind == kustomization::KIND) {
+                Some(kind) => (kind, KeyTrouble::None),
+                None => kind_of(path, &[old, own, new]),
+            };
         match kind {
             ListKind::Keyed(fields) => self.keyed(path, fields, (old, own, new)),
             ListKind::Set => self.set(path, (old, own, new)),
