@@ -6,13 +6,14 @@
 
 use super::cluster_objects::Base;
 use super::fields::{FieldMerge, OldState, same_value};
-use super::lists::ListKind;
+use super::knowledge::{Field, Knowledge};
+use super::lists::{DecidedBy, ListKind, ListRule};
 use super::matching::Matched;
 use super::objects::MergedObject;
 use super::prepared::remove;
 use super::source::Piece;
 use super::variables::{Bindings, Substitution};
-use crate::object::{FieldPath, ObjectId, Step};
+use crate::object::{ObjectId, Step};
 use crate::settings::FieldRule;
 use crate::tree::RepoPath;
 use crate::yaml::{Entry, Node};
@@ -49,11 +50,10 @@ pub(super) fn identity(root: &Node, file: &str) -> ObjectId {
 }
 
 /// How a list of a kustomization merges, where its own table says.
-pub(super) fn list_kind(path: &FieldPath) -> Option<ListKind> {
-    match path.steps() {
-        [Step::Key(key)] if SETS.contains(&key.as_str()) => Some(ListKind::Set),
-        _ => None,
-    }
+pub(super) fn rule(list: &Field<'_>) -> Option<ListRule<'static>> {
+    let listed = list.path.steps().len() == 1 && SETS.contains(&list.known.key);
+    let rule = ListRule { kind: ListKind::Set, decided_by: DecidedBy::OwnTable, broken_key: None };
+    listed.then_some(rule)
 }
 
 /// The files that a kustomization names besides resources: patches, configurations and the like.
@@ -102,7 +102,7 @@ pub(super) fn merge(
         };
         let state = if old.is_some() { OldState::Known } else { OldState::Unknown };
         let mut fields = FieldMerge::new(KIND, owners, state, false);
-        fields.object(o.as_ref(), base.node(object), Some(&n));
+        fields.object(Knowledge::default(), o.as_ref(), base.node(object), Some(&n));
         if !fields.decisions.is_empty() {
             let FieldMerge { decisions, unkeyed, .. } = fields;
             merged.push(MergedObject { object, decisions, unkeyed, versions: (None, None), sides: None });
@@ -130,7 +130,7 @@ fn not_merged(base: &Base, old: Option<&Matched<'_>>, new: &Matched<'_>) -> Vec<
             let known = before(piece).and_then(|before| before.root.get(key));
             // A patch of the release is merged over its objects where the cluster has no kustomization.
             let merged = key.starts_with("patches") && base.kustomizations.is_empty();
-            if !plain && !merged && !same_value(key, known, Some(value)) {
+            if !plain && !merged && !same_value(&Knowledge::default(), known, Some(value)) {
                 out.push(NotMerged {
                     place: piece.place.clone(),
                     what: format!("`{key}` of {}", piece.file),

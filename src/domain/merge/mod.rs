@@ -13,6 +13,7 @@
 //! | [`kinds`] | objects whose kind changes (U2) |
 //! | [`objects`] | whole objects, and all objects of a cluster (U4) |
 //! | [`fields`], [`values`] | fields, types and equality (U5, U6, U8) |
+//! | [`knowledge`] | what the own table and the schemas are asked with |
 //! | [`lists`], `list_merge`, `sequence` | how lists merge (U7) |
 //! | [`kustomization`] | a type of its own (U4) |
 //! | [`step_group`] | what moves together (U9) |
@@ -25,6 +26,7 @@ pub(crate) mod cluster_objects;
 pub(crate) mod decision;
 pub(crate) mod fields;
 pub(crate) mod kinds;
+pub(crate) mod knowledge;
 pub(crate) mod kustomization;
 mod list_merge;
 pub(crate) mod lists;

@@ -8,14 +8,16 @@ use super::cluster_objects::{Base, identity};
 use super::decision::{Decision, UnkeyedList};
 use super::fields::{FieldMerge, OldState, same_value};
 use super::kinds::{KindChange, kind_changes};
+use super::knowledge::Knowledge;
 use super::kustomization::{self, NotMerged};
 use super::matching::{Matched, Target, bind, match_source};
 use super::overlay::overlaid;
 use super::prepared::{remove, substitution};
-use super::source::{Piece, Shape, Source};
+use super::source::{Piece, Shape, Source, text};
 use super::step_group::version_path;
 use super::variables::{Bindings, Substitution, names};
-use crate::object::{FieldPath, ObjectId, Step};
+use crate::object::{ObjectId, Step};
+use crate::schema::Schemas;
 use crate::settings::{FieldOwner, FieldRule};
 use crate::tree::RepoPath;
 use crate::yaml::{Node, NodeKind};
@@ -102,6 +104,7 @@ pub(crate) struct MergeInput<'a> {
     pub(crate) new: &'a Source,
     pub(crate) variables: &'a BTreeMap<String, String>,
     pub(crate) owners: &'a [FieldRule],
+    pub(crate) schemas: &'a Schemas,
 }
 
 /// The merge and the matched new source, whose pieces new objects are made from.
@@ -207,7 +210,8 @@ impl<'a> Work<'_, 'a> {
         }
         let state = if self.input.old.is_some() { OldState::Known } else { OldState::Unknown };
         let mut fields = FieldMerge::new(&id.kind, self.input.owners, state, partial);
-        fields.object(o.as_deref(), cluster, n.as_deref());
+        let known = self.known(&[Some(cluster), n.as_deref()]);
+        fields.object(known, o.as_deref(), cluster, n.as_deref());
         let scope = self.new.scope(self.bindings, substitution);
         let mut unbound = BTreeSet::new();
         new.iter().for_each(|piece| scope.unbound_below(&piece.root, &mut unbound));
@@ -233,6 +237,11 @@ impl<'a> Work<'_, 'a> {
         }
     }
 
+    /// What is known of an object of which these are sides: the first kind, all their versions.
+    fn known(&self, sides: &[Option<&Node>]) -> Knowledge<'a> {
+        known_object(self.input.schemas, sides)
+    }
+
     /// One release's view of an object: its pieces over one another, identity left out of fragments.
     fn side(
         &self,
@@ -255,7 +264,7 @@ impl<'a> Work<'_, 'a> {
             }
             sum = Some(match sum {
                 None => node,
-                Some(below) => Cow::Owned(overlaid(&FieldPath::root(), &below, &node)),
+                Some(below) => Cow::Owned(overlaid(&self.known(&[Some(&node), Some(&below)]), &below, &node)),
             });
         }
         sum
@@ -268,7 +277,7 @@ impl<'a> Work<'_, 'a> {
         let cluster = base.node(object);
         let substitution = substitution(old, cluster);
         let o = self.old.and_then(|matched| self.side(matched, old, id, substitution));
-        if same_value("", o.as_deref(), Some(cluster)) {
+        if same_value(&self.known(&[Some(cluster)]), o.as_deref(), Some(cluster)) {
             out.removed.push(object);
         } else {
             out.conflicts.push(ObjectConflict {
@@ -305,7 +314,7 @@ impl<'a> Work<'_, 'a> {
         });
         match old {
             None => out.added.push(new),
-            Some(old) if same_value("", Some(&old), Some(&new.node)) => {}
+            Some(old) if same_value(&self.known(&[Some(&new.node)]), Some(&old), Some(&new.node)) => {}
             Some(old) => out.conflicts.push(ObjectConflict {
                 id,
                 object: None,
@@ -362,6 +371,7 @@ pub(crate) fn fields_that_stand(
     source: &Source,
     base: &Base,
     variables: &BTreeMap<String, String>,
+    schemas: &Schemas,
 ) -> Option<usize> {
     let mut bindings = Bindings::new(variables);
     let first = match_source(source, base, &mut bindings);
@@ -381,41 +391,47 @@ pub(crate) fn fields_that_stand(
                     }
                 }
             }
-            count += standing(&FieldPath::root(), &node, cluster)?;
+            count += standing(&known_object(schemas, &[Some(cluster)]), &node, cluster)?;
         }
     }
     (count > 0).then_some(count)
 }
 
+/// What is known of an object of which these are sides: the first kind, all their versions.
+fn known_object<'s>(schemas: &'s Schemas, sides: &[Option<&Node>]) -> Knowledge<'s> {
+    let sides = || sides.iter().copied().flatten();
+    let kind = sides().find_map(|side| text(side, "kind")).unwrap_or_default();
+    Knowledge::of(schemas.object(kind, sides().filter_map(|side| text(side, "apiVersion"))))
+}
+
 /// The number of leaves of `release`, if all of them stand in `cluster`.
-fn standing(path: &FieldPath, release: &Node, cluster: &Node) -> Option<usize> {
-    use super::lists::{ListKind, key_of, kind_of};
+fn standing(known: &Knowledge<'_>, release: &Node, cluster: &Node) -> Option<usize> {
+    use super::lists::{ListKind, kind_of};
     match (&release.kind, &cluster.kind) {
         (NodeKind::Mapping(entries), NodeKind::Mapping(_)) => entries
             .iter()
             .filter(|entry| !entry.value.is_null())
-            .map(|entry| standing(&path.key(&entry.key), &entry.value, cluster.get(&entry.key)?))
+            .map(|entry| standing(&known.field(&entry.key), &entry.value, cluster.get(&entry.key)?))
             .sum(),
-        (NodeKind::Sequence(items), NodeKind::Sequence(own)) => match kind_of(path, &[items, own]).0 {
-            ListKind::Keyed(fields) => items
+        (NodeKind::Sequence(items), NodeKind::Sequence(own)) => match kind_of(known, &[items, own]).kind {
+            ListKind::Keyed(keys) => items
                 .iter()
                 .map(|item| {
-                    let mine = own.iter().find(|mine| key_of(mine, fields) == key_of(item, fields))?;
-                    standing(&path.index(0), item, mine)
+                    let mine = own.iter().find(|mine| keys.of(mine) == keys.of(item))?;
+                    standing(&known.item(), item, mine)
                 })
                 .sum(),
             ListKind::Set | ListKind::Arguments => items
                 .iter()
-                .map(|item| own.iter().any(|mine| same_value("", Some(mine), Some(item))).then_some(1))
+                .map(|item| {
+                    let known = known.item();
+                    own.iter().any(|mine| same_value(&known, Some(mine), Some(item))).then_some(1)
+                })
                 .sum(),
-            ListKind::Sequence | ListKind::Whole => same_value("", Some(release), Some(cluster)).then_some(1),
+            ListKind::Sequence | ListKind::Whole => {
+                same_value(known, Some(release), Some(cluster)).then_some(1)
+            }
         },
-        _ => {
-            let field = match path.steps().last() {
-                Some(Step::Key(key)) => key.as_str(),
-                _ => "",
-            };
-            same_value(field, Some(release), Some(cluster)).then_some(1)
-        }
+        _ => same_value(known, Some(release), Some(cluster)).then_some(1),
     }
 }

@@ -6,10 +6,13 @@
 //! Deliberately absent: loading anything, and the decision what a finding leads to (exit code,
 //! check, draft): that is for whoever asked.
 
+mod api_version_leaves_field;
 mod component_downgrade;
+mod kind_changed;
 mod kubernetes;
 mod kubernetes_downgrade;
 mod kubernetes_minor_skip;
+mod kustomization_not_merged;
 mod missing_reference;
 mod of_merge;
 mod of_tree;
@@ -37,15 +40,18 @@ use crate::object::{FieldPath, ObjectId};
 
 /// Every rule, ordered by id.
 pub fn catalogue() -> &'static [&'static dyn Rule] {
-    static RULES: [&dyn Rule; 26] = [
+    static RULES: [&dyn Rule; 29] = [
         &of_merge::AMBIGUOUS_MATCH,
+        &api_version_leaves_field::API_VERSION_LEAVES_FIELD,
         &component_downgrade::ComponentDowngrade,
         &of_merge::EDIT_REFUSED,
         &of_tree::INVALID_LAYOUT,
         &of_tree::INVALID_SETTINGS,
         &of_tree::INVALID_YAML,
+        &kind_changed::KIND_CHANGED,
         &kubernetes_downgrade::KubernetesDowngrade,
         &kubernetes_minor_skip::KubernetesMinorSkip,
+        &kustomization_not_merged::KUSTOMIZATION_NOT_MERGED,
         &of_merge::LIST_WITHOUT_KEY,
         &missing_reference::MissingReference,
         &overlay_hides_change::OverlayHidesChange,

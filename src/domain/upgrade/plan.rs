@@ -41,6 +41,7 @@ pub fn plan(request: &Request<'_>) -> Result<Planned, Refusal> {
         new: request.new,
         variables: &cluster.variables,
         owners: &request.settings.owners,
+        schemas: request.schemas,
     };
     let merged = merge_cluster(&input);
     let group = StepGroup::of(&base, &merged.merge);
@@ -104,7 +105,9 @@ pub(super) fn old_source<'a>(request: &Request<'a>, base: &Base) -> (Option<&'a 
         OldSource::Unknown => (None, Basis::Unknown),
         OldSource::Infer(candidates) => {
             let variables = &request.cluster.variables;
-            let standing = |source: &&'a Source| Some((fields_that_stand(source, base, variables)?, *source));
+            let standing = |source: &&'a Source| {
+                Some((fields_that_stand(source, base, variables, request.schemas)?, *source))
+            };
             let mut found: Vec<(usize, &Source)> = candidates.iter().filter_map(standing).collect();
             found.sort_by_key(|(fields, _)| std::cmp::Reverse(*fields));
             match found.as_slice() {
