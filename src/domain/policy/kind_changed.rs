@@ -1,25 +1,77 @@
-//! `kind-changed`
+//! `kind-changed`, found while objects are merged.
 
-use super::of_merge::Elsewhere;
-use super::{About, Change, Example};
+use super::{About, Change, Example, Rule};
 use crate::finding::Severity;
 
-pub(super) static KIND_CHANGED: Elsewhere = Elsewhere(&About {
+pub(super) struct KindChanged;
+
+pub(super) static ABOUT: About = About {
     id: "kind-changed",
     severity: Severity::Warning,
     change: Change::Free,
     summary: "The release puts an object of another kind in place of one.",
-    reason: "One object is removed and another added: what the old one held, a customer's edits among it, does not come along by itself.",
-    source: "https://kubernetes.io/docs/concepts/overview/working-with-objects/",
-    bad: Example {
-        before: &[("base/pool.yaml", "kind: AWSMachinePool\nmetadata: {name: peu01-mp-0}\n")],
-        after: &[("base/pool.yaml", "kind: AWSManagedMachinePool\nmetadata: {name: peu01-mp-0}\n")],
-    },
-    good: Example {
-        before: &[("base/pool.yaml", "kind: AWSMachinePool\nmetadata: {name: peu01-mp-0}\n")],
-        after: &[(
-            "base/pool.yaml",
-            "kind: AWSMachinePool\nmetadata: {name: peu01-mp-0}\nspec: {minSize: 1}\n",
-        )],
-    },
-});
+    reason: "One object is removed and another added: what the old one held, a customer's edits among it, does not come \
+             along by itself.",
+    source: "https://cluster-api.sigs.k8s.io/tasks/updating-machine-templates",
+    bad: Example::Upgrade(&[
+        ("peu01/capstan.yaml", "release: aws/v21.0.0\n"),
+        ("peu01/base/pool.yaml", OWN),
+        ("aws/v21.0.0/base/pool.yaml", OWN),
+        ("aws/v22.0.0/base/pool.yaml", MANAGED),
+    ]),
+    good: Example::Upgrade(&[
+        ("peu01/capstan.yaml", "release: aws/v21.0.0\n"),
+        ("peu01/base/pool.yaml", OWN),
+        ("aws/v21.0.0/base/pool.yaml", OWN),
+        ("aws/v22.0.0/base/pool.yaml", LARGER),
+    ]),
+};
+
+const OWN: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachinePool
+metadata: {name: peu01-mp-0, namespace: org}
+spec:
+  template:
+    spec:
+      infrastructureRef: {kind: AWSMachinePool, name: peu01-mp-0}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2 # <--
+kind: AWSMachinePool
+metadata: {name: peu01-mp-0, namespace: org}
+spec: {minSize: 1}
+";
+const MANAGED: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachinePool
+metadata: {name: peu01-mp-0, namespace: org}
+spec:
+  template:
+    spec:
+      infrastructureRef: {kind: AWSManagedMachinePool, name: peu01-mp-0}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AWSManagedMachinePool
+metadata: {name: peu01-mp-0, namespace: org}
+spec: {scaling: {minSize: 1}}
+";
+const LARGER: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachinePool
+metadata: {name: peu01-mp-0, namespace: org}
+spec:
+  template:
+    spec:
+      infrastructureRef: {kind: AWSMachinePool, name: peu01-mp-0}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AWSMachinePool
+metadata: {name: peu01-mp-0, namespace: org}
+spec: {minSize: 2}
+";
+
+impl Rule for KindChanged {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+}
