@@ -8,7 +8,6 @@ use capstan_domain::layout::ClusterFolder;
 use capstan_domain::merge::Source;
 use capstan_domain::path::{self, NoSuchRelease, Offer, Outcome, Standing, Step, Way};
 use capstan_domain::release::{Release, ReleaseId};
-use capstan_domain::schema::Schemas;
 use capstan_domain::settings::{ClusterSettings, EffectiveSettings, WhenReleaseUnknown};
 use capstan_domain::tree::{Tree, TreeId};
 use capstan_domain::upgrade::{self, AppliedBy, Basis, OldSource, Request, SourceFile, Upgrade};
@@ -149,7 +148,7 @@ impl Fleet {
             },
             new: unwrap(&new)?,
             settings: &self.merge_settings,
-            schemas: Schemas::built_in(),
+            schemas: self.schemas(),
         };
         let mut planned = upgrade::plan(&request)?;
         planned.upgrade.notes.extend(offer.notes.iter().cloned());

@@ -7,15 +7,18 @@
 //! check, draft): that is for whoever asked.
 
 mod ambiguous_match;
+mod api_version_leaves_field;
 mod component_downgrade;
 mod edit_refused;
 mod evidence;
 mod invalid_layout;
 mod invalid_settings;
 mod invalid_yaml;
+mod kind_changed;
 mod kubernetes;
 mod kubernetes_downgrade;
 mod kubernetes_minor_skip;
+mod kustomization_not_merged;
 mod list_without_key;
 mod missing_reference;
 mod overlay_hides_change;
@@ -58,13 +61,16 @@ use crate::object::{FieldPath, ObjectId};
 pub fn catalogue() -> &'static [&'static dyn Rule] {
     static RULES: &[&dyn Rule] = &[
         &ambiguous_match::AmbiguousMatch,
+        &api_version_leaves_field::ApiVersionLeavesField,
         &component_downgrade::ComponentDowngrade,
         &edit_refused::EditRefused,
         &invalid_layout::InvalidLayout,
         &invalid_settings::InvalidSettings,
         &invalid_yaml::InvalidYaml,
+        &kind_changed::KindChanged,
         &kubernetes_downgrade::KubernetesDowngrade,
         &kubernetes_minor_skip::KubernetesMinorSkip,
+        &kustomization_not_merged::KustomizationNotMerged,
         &list_without_key::ListWithoutKey,
         &missing_reference::MissingReference,
         &overlay_hides_change::OverlayHidesChange,
