@@ -122,6 +122,9 @@ pub struct Plan {
     /// Plan for this release instead of the offered one
     #[arg(long, value_name = "RELEASE")]
     pub to: Option<String>,
+    /// Print the whole way instead: every step to the newest release, or to the one of `--to`
+    #[arg(long)]
+    pub path: bool,
     /// Plan for every cluster (the same as naming none)
     #[arg(long, conflicts_with = "clusters")]
     pub all: bool,
@@ -153,6 +156,10 @@ pub struct Render {
     /// Cluster by id
     #[arg(value_name = "CLUSTER")]
     pub cluster: String,
+    /// Live names of the templates of a claimed cluster, as the reconciler reports them
+    /// [default: names by content]
+    #[arg(long, value_name = "FILE")]
+    pub names: Option<PathBuf>,
     /// Output format
     #[arg(short, long, value_enum, default_value = "yaml")]
     pub output: Format,

@@ -35,6 +35,7 @@ pub mod cluster;
 pub mod command;
 pub mod finding;
 pub mod layout;
+mod manifest;
 pub mod merge;
 pub mod object;
 pub mod patch;

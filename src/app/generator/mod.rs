@@ -23,11 +23,13 @@ use capstan_domain::layout::{self, ClusterFolder, Layout};
 use capstan_domain::policy;
 use capstan_domain::release::Catalogue;
 use capstan_domain::render::{self, RenderError, Rendered};
+use capstan_domain::schema::{self, Schemas};
 use capstan_domain::settings::{
     ClaimedTwice, EffectiveSettings, REPOSITORY_FILE, RepositorySettings, RuleIds, SettingsError,
 };
+use capstan_domain::templates::{self, NamedTemplate, TemplateNames};
 use capstan_domain::tree::{RepoPath, Tree, TreeId};
-use capstan_domain::upgrade::{MergeSettings, Refusal, Upgrade};
+use capstan_domain::upgrade::{AppliedBy, MergeSettings, Refusal, Upgrade};
 use jiff::civil::Date;
 
 pub use plan::{Planned, Summary};
@@ -45,6 +47,8 @@ pub struct Fleet {
     provided: BTreeMap<TreeId, Arc<dyn Tree>>,
     sources: Sources,
     merge_settings: MergeSettings,
+    /// What the repository's definitions say of objects' fields; gathered when first asked for.
+    schemas: OnceLock<Schemas>,
     /// Which clusters use which ClusterClass; read when first asked for.
     class_users: OnceLock<BTreeMap<String, Vec<ClusterId>>>,
     today: Date,
@@ -101,6 +105,7 @@ impl Fleet {
             provided: BTreeMap::new(),
             sources: Sources::default(),
             merge_settings,
+            schemas: OnceLock::new(),
             class_users: OnceLock::new(),
             today,
         }
@@ -129,6 +134,11 @@ impl Fleet {
     /// The releases that could be read, and those that could not.
     pub const fn catalogue(&self) -> &Catalogue {
         &self.catalogue
+    }
+
+    /// What is known of objects' fields: the repository's definitions and the built-in table.
+    pub fn schemas(&self) -> &Schemas {
+        self.schemas.get_or_init(|| schema::discover(self.tree.as_ref(), &self.layout))
     }
 
     /// Ids of all clusters, ordered.
@@ -174,6 +184,46 @@ impl Fleet {
     /// What cannot be rendered, with its place.
     pub fn render(&self, id: &ClusterId) -> Result<Rendered, Refused> {
         Ok(render::render(self.tree.as_ref(), &policy::folders_of(self.folder(id)?))?)
+    }
+
+    /// Who applies a cluster.
+    ///
+    /// # Errors
+    /// Two management clusters claim it.
+    pub fn applied_by(&self, id: &ClusterId) -> Result<AppliedBy, Refused> {
+        Ok(match self.settings.claimed_by(id)? {
+            Some(_) => AppliedBy::Reconciler,
+            None => AppliedBy::Others,
+        })
+    }
+
+    /// Gives the templates of a claimed cluster's render the names under which they are applied; does
+    /// nothing to a cluster that others apply, which Git names to the letter.
+    ///
+    /// # Errors
+    /// Two management clusters claim it.
+    pub fn name_templates(
+        &self,
+        id: &ClusterId,
+        rendered: &mut Rendered,
+        names: &TemplateNames,
+    ) -> Result<Vec<NamedTemplate>, Refused> {
+        if self.applied_by(id)? == AppliedBy::Others {
+            return Ok(Vec::new());
+        }
+        let classes: BTreeSet<String> = rendered
+            .objects
+            .iter()
+            .filter(|object| object.id.kind == "ClusterClass")
+            .map(|object| object.id.name.clone())
+            .collect();
+        // Asking who uses a class reads the whole fleet.
+        let shared = if classes.is_empty() {
+            Vec::new()
+        } else {
+            self.used_elsewhere(id, classes.iter().map(String::as_str))
+        };
+        Ok(templates::name_templates(&mut rendered.objects, names, &shared))
     }
 
     fn folder(&self, id: &ClusterId) -> Result<&ClusterFolder, Refused> {

@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a panic is how a test fails")]
 
 mod catalogue;
+mod naming;
+mod paths;
 mod planning;
 mod refusals;
 pub(crate) mod sandbox;
