@@ -1,7 +1,7 @@
 //! Where objects name others, in v1alpha3 to v1beta2.
 
 use super::role::Role;
-use crate::object::{FieldPath, ObjectId, api_group};
+use crate::object::{FieldPath, ObjectId, Step, api_group};
 use crate::render::Placed;
 use crate::yaml::{Node, Value};
 
@@ -180,7 +180,8 @@ impl Reference<'_> {
 pub fn references<'n, T: Readable>(group: &str, kind: &str, root: &'n T) -> Vec<Reference<'n>> {
     let mut found = Vec::new();
     for reference in reference_paths(group, kind) {
-        walk(root, root, FieldPath::root(), reference.steps, &mut |parent, node, path| {
+        walk(root, root, reference.steps, &mut Vec::new(), &mut |parent, node, indexes| {
+            let path = path_of(reference.steps, indexes);
             let text = |node: &'n T, key: &str| node.field(key).and_then(T::text);
             let (path, name, namespace) = match node.text() {
                 Some(name) => (path, Some(name), text(parent, "classNamespace")),
@@ -195,24 +196,39 @@ pub fn references<'n, T: Readable>(group: &str, kind: &str, root: &'n T) -> Vec<
     found
 }
 
+/// Most ways end in nothing, so only the indexes on the way are kept.
 fn walk<'n, T: Readable>(
     parent: &'n T,
     node: &'n T,
-    path: FieldPath,
     steps: &[&str],
-    found: &mut dyn FnMut(&'n T, &'n T, FieldPath),
+    indexes: &mut Vec<usize>,
+    found: &mut dyn FnMut(&'n T, &'n T, &[usize]),
 ) {
     match steps {
-        [] => found(parent, node, path),
+        [] => found(parent, node, indexes),
         ["*", rest @ ..] => {
             for (at, item) in node.items().iter().enumerate() {
-                walk(node, item, path.index(at), rest, found);
+                indexes.push(at);
+                walk(node, item, rest, indexes, found);
+                indexes.pop();
             }
         }
         [key, rest @ ..] => {
             if let Some(below) = node.field(key) {
-                walk(node, below, path.key(key), rest, found);
+                walk(node, below, rest, indexes, found);
             }
         }
     }
+}
+
+/// The table's steps with these indexes for its stars.
+fn path_of(steps: &[&str], indexes: &[usize]) -> FieldPath {
+    let mut indexes = indexes.iter().copied();
+    steps
+        .iter()
+        .map(|step| match *step {
+            "*" => Step::Index(indexes.next().unwrap_or_default()),
+            key => Step::Key(key.to_owned()),
+        })
+        .collect()
 }

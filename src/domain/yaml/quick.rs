@@ -303,8 +303,11 @@ impl<'a> Reader<'a> {
         if after < self.bytes.len() && after - begin > parent.column() {
             return None;
         }
-        let node =
-            Node { kind: NodeKind::Scalar(Scalar { text, style: ScalarStyle::Literal }), span: at..last, shared: false };
+        let node = Node {
+            kind: NodeKind::Scalar(Scalar { text, style: ScalarStyle::Literal }),
+            span: at..last,
+            shared: false,
+        };
         Some(node)
     }
 
