@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::applied::{Applied, Extent, From, FromKind, Need, reached, read};
 use super::{Disagreement, Given, Knowledge, PostBuild};
-use crate::layout::{ClusterFolder, Layout, is_manifest};
+use crate::cluster::ClusterId;
+use crate::layout::{Layout, is_manifest};
 use crate::tree::{RepoPath, Tree, TreeEntry};
 use crate::yaml::{Node, YamlFile};
 
@@ -61,9 +62,9 @@ impl FluxIndex {
 
     /// What Flux substitutes in a cluster's objects: of the Kustomizations that apply the cluster's own
     /// folders, else of those nearest above it.
-    pub fn post_build(&self, cluster: &ClusterFolder) -> PostBuild {
+    pub fn post_build(&self, cluster: &ClusterId) -> PostBuild {
         let mut result = PostBuild::default();
-        for at in self.applying(cluster.id.folder()) {
+        for at in self.applying(cluster.folder()) {
             if let Some(applied) = self.applied.get(at) {
                 self.add(applied, &mut result);
             }

@@ -205,7 +205,7 @@ impl FieldMerge<'_> {
             cluster: array(c),
             release: array(n),
             kind,
-            unbound: None,
+            trouble: None,
             edits,
         });
     }

@@ -14,12 +14,14 @@
 //! | [`fields`], [`values`] | fields, types and equality (U5, U6, U8) |
 //! | [`lists`], `list_merge`, `sequence` | how lists merge (U7) |
 //! | [`step_group`] | what moves together (U9) |
+//! | [`fit`] | how well a release fits a base of unknown release (U5, `infer`; `adopt`) |
 //!
 //! Deliberately absent: text. The cluster's bytes are touched by edits alone (`crate::yaml`).
 
 pub(crate) mod cluster_objects;
 pub(crate) mod decision;
 pub(crate) mod fields;
+pub(crate) mod fit;
 mod list_merge;
 pub(crate) mod lists;
 pub(crate) mod matching;
@@ -34,4 +36,6 @@ mod tests;
 pub(crate) mod values;
 pub(crate) mod variables;
 
+pub use fit::Fit;
 pub use source::{Source, SourceFacts};
+pub use variables::substituted;

@@ -22,6 +22,7 @@ mod template_edited_in_place;
 #[cfg(test)]
 mod tests;
 mod unknown_template;
+mod unsupported_substitution;
 mod validate;
 
 use std::collections::BTreeSet;
@@ -37,7 +38,7 @@ use crate::object::{FieldPath, ObjectId};
 
 /// Every rule, ordered by id.
 pub fn catalogue() -> &'static [&'static dyn Rule] {
-    static RULES: [&dyn Rule; 26] = [
+    static RULES: [&dyn Rule; 27] = [
         &of_merge::AMBIGUOUS_MATCH,
         &component_downgrade::ComponentDowngrade,
         &of_merge::EDIT_REFUSED,
@@ -63,6 +64,7 @@ pub fn catalogue() -> &'static [&'static dyn Rule] {
         &unknown_template::UnknownTemplate,
         &of_merge::UNMATCHED_FRAGMENT,
         &of_tree::UNREADABLE_FILE,
+        &unsupported_substitution::UNSUPPORTED_SUBSTITUTION,
         &of_merge::VARIABLE_CONTRADICTION,
     ];
     &RULES

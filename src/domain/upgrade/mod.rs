@@ -21,6 +21,7 @@ mod refusal;
 mod removal;
 mod request;
 mod rotation;
+mod variables;
 
 pub use json::{finding_to_json, to_json};
 pub use model::{Basis, Certainty, Change, Conflict, FileChange, Reason, Rollout, Side, Upgrade};

@@ -14,9 +14,10 @@ use crate::finding::{Finding, Severity};
 use crate::merge::Source;
 use crate::merge::cluster_objects::Base;
 use crate::merge::decision::{Decision, DecisionKind};
+use crate::merge::fit::fit;
 use crate::merge::matching::Matched;
 use crate::merge::objects::{
-    MergeInput, MergedObject, NewObject, ObjectConflict, fields_that_stand, merge_cluster,
+    MergeInput, MergedObject, NewObject, ObjectConflict, merge_cluster,
 };
 use crate::merge::prepared::set_text;
 use crate::merge::step_group::StepGroup;
@@ -47,6 +48,7 @@ pub fn plan(request: &Request<'_>) -> Result<Planned, Refusal> {
         old,
         new: request.new,
         variables: &cluster.variables,
+        flux: &cluster.flux,
         owners: &request.settings.owners,
     };
     let merged = merge_cluster(&input);
@@ -105,8 +107,11 @@ pub(super) fn old_source<'a>(request: &Request<'a>, base: &Base) -> (Option<&'a 
         OldSource::Known(source) => (Some(source), Basis::Known),
         OldSource::Unknown => (None, Basis::Unknown),
         OldSource::Infer(candidates) => {
-            let variables = &request.cluster.variables;
-            let standing = |source: &&'a Source| Some((fields_that_stand(source, base, variables)?, *source));
+            let (variables, flux) = (&request.cluster.variables, &request.cluster.flux);
+            let standing = |source: &&'a Source| {
+                let fit = fit(source, base, variables, flux);
+                fit.is_whole().then_some((fit.equal, *source))
+            };
             let mut found: Vec<(usize, &Source)> = candidates.iter().filter_map(standing).collect();
             found.sort_by_key(|(fields, _)| std::cmp::Reverse(*fields));
             match found.as_slice() {
@@ -143,20 +148,7 @@ impl Plan<'_> {
                 None,
             );
         }
-        for (name, one, other) in &merge.contradictions {
-            self.findings.push(Finding {
-                rule: "variable-contradiction",
-                severity: Severity::Warning,
-                message: format!(
-                    "The cluster's objects give ${{{name}}} two values, `{one}` and `{other}`, so it is bound by neither. Say which in `variables:` of the cluster's capstan.yaml."
-                ),
-                file: None,
-                line: None,
-                column: None,
-                object: None,
-                path: None,
-            });
-        }
+        self.say_contradictions(merge);
     }
 
     pub(super) fn finding(
@@ -290,9 +282,10 @@ impl Plan<'_> {
     /// The release's value goes in.
     fn take(&mut self, merged: &MergedObject, decision: &Decision) {
         let object = merged.object;
-        if let Some(variable) = &decision.unbound {
+        if let Some(trouble) = &decision.trouble {
             let at = decision.at.unwrap_or(self.base.node(object).span.start);
-            self.unbound(variable, object, at, &decision.path);
+            let (rule, message) = self.trouble(trouble);
+            self.finding_at(rule, Severity::Error, message, object, at, &decision.path);
         }
         self.changes.push(Change {
             object: self.base.objects[object].id.clone(),
@@ -304,12 +297,6 @@ impl Plan<'_> {
             reason: Reason::Release,
         });
         self.draft.edit_object(self.base, object, decision.edits.iter().cloned());
-    }
-
-    fn unbound(&mut self, variable: &str, object: usize, at: usize, path: &FieldPath) {
-        let message = unbound_message(variable);
-        self.blocked.push(format!("Nothing says what ${{{variable}}} of the release is in this cluster."));
-        self.finding_at("unbound-variable", Severity::Error, message, object, at, path);
     }
 
     fn conflict(&mut self, merged: &MergedObject, decision: &Decision, kept: Side, blocks: bool) {
@@ -346,14 +333,13 @@ impl Plan<'_> {
     fn add(&mut self, matched: &Matched<'_>, new: &NewObject) {
         let piece = matched.pieces[new.piece];
         let Ok(file) = self.file_of_new(&piece.file) else { return };
-        if let Some(variable) = &new.unbound {
-            self.blocked
-                .push(format!("Nothing says what ${{{variable}}} of the release is in this cluster."));
+        if let Some(trouble) = &new.trouble {
             let place = (piece.place.0.clone(), piece.place.1, 1);
+            let (rule, message) = self.trouble(trouble);
             self.finding(
-                "unbound-variable",
+                rule,
                 Severity::Error,
-                unbound_message(variable),
+                message,
                 place,
                 Some(new.id.clone()),
                 Some(FieldPath::root()),
@@ -468,10 +454,4 @@ impl Plan<'_> {
         };
         Ok(Planned { upgrade, intended })
     }
-}
-
-fn unbound_message(variable: &str) -> String {
-    format!(
-        "The release's ${{{variable}}} is bound by nothing here. Give it a value in `variables:` of the cluster's capstan.yaml."
-    )
 }

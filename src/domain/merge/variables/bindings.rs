@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::expression::{Operation, Token, may_hold_tokens, tokens};
-use super::substitute::{Scope, Substitution};
+use super::substitute::{Flux, Scope, Substitution};
 use crate::flux::PostBuild;
 use crate::merge::lists::pair_items;
 use crate::object::{FieldPath, Step};
@@ -42,16 +42,18 @@ impl Bindings {
         Self { declared: declared.clone(), flux: flux.clone(), ..Self::default() }
     }
 
-    pub(crate) fn value(&self, name: &str) -> Option<&str> {
-        self.given(name).or_else(|| {
-            let is_certain = !self.contradicting.contains_key(name) && !self.flux.is_secret(name);
-            self.found.get(name).filter(|_| is_certain).map(|found| found.value.as_str())
+    /// The variable's value in an object.
+    pub(crate) fn value(&self, name: &str, flux: Flux) -> Option<&str> {
+        self.given(name, flux).or_else(|| {
+            let found = self.found.get(name).filter(|_| !self.contradicting.contains_key(name));
+            found.map(|found| found.value.as_str())
         })
     }
 
     /// What somebody wrote down for the variable.
-    fn given(&self, name: &str) -> Option<&str> {
-        self.declared.get(name).map(String::as_str).or_else(|| self.flux.value(name))
+    fn given(&self, name: &str, flux: Flux) -> Option<&str> {
+        let declared = self.declared.get(name).map(String::as_str);
+        declared.or_else(|| self.flux.value(name).filter(|_| flux == Flux::Substitutes))
     }
 
     pub(crate) const fn flux(&self) -> &PostBuild {
@@ -84,7 +86,7 @@ impl Bindings {
         }
         let parts = tokens(release);
         let solved = {
-            let scope = Scope { own, bindings: self, substitution: Substitution::Full };
+            let scope = Scope { own, bindings: self, substitution: Substitution::FULL };
             solve(&parts, &scope, &cluster.value)
         };
         if let Some((name, value)) = solved {
@@ -125,7 +127,7 @@ impl Bindings {
             (NodeKind::Mapping(entries), NodeKind::Mapping(_)) => {
                 for entry in entries {
                     let key = if may_hold_tokens(&entry.key) {
-                        let scope = Scope { own, bindings: self, substitution: Substitution::Full };
+                        let scope = Scope { own, bindings: self, substitution: Substitution::FULL };
                         scope.text(&entry.key)
                     } else {
                         entry.key.clone()
@@ -157,7 +159,7 @@ fn solve<'t>(parts: &[Token<'t>], scope: &Scope<'_>, cluster: &str) -> Option<(&
     for token in parts {
         let is_solved_for = |name: &str| {
             !scope.own.contains_key(name)
-                && scope.bindings.given(name).is_none()
+                && scope.bindings.given(name, scope.substitution.flux).is_none()
                 // A second place for the same variable is how contradictions are seen.
                 && (parts.len() == 1 || !scope.bindings.found.contains_key(name))
         };
@@ -204,25 +206,25 @@ mod tests {
     #[test]
     fn one_unknown_is_solved_for() {
         let bindings = learnt(&[("${CLUSTER_NAME}-md-0", "peu01-md-0"), ("${A}${B}", "xy")]);
-        assert_eq!(bindings.value("CLUSTER_NAME"), Some("peu01"));
-        assert_eq!(bindings.value("A"), None);
+        assert_eq!(bindings.value("CLUSTER_NAME", Flux::Substitutes), Some("peu01"));
+        assert_eq!(bindings.value("A", Flux::Substitutes), None);
         // What was found helps with the next.
         let bindings = learnt(&[("${A}", "x"), ("${A}-${B}", "x-y")]);
-        assert_eq!(bindings.value("B"), Some("y"));
+        assert_eq!(bindings.value("B", Flux::Substitutes), Some("y"));
     }
 
     #[test]
     fn a_value_that_equals_the_default_binds_nothing() {
-        assert_eq!(learnt(&[("${COUNT:=3}", "3")]).value("COUNT"), None);
-        assert_eq!(learnt(&[("${COUNT:=3}", "5")]).value("COUNT"), Some("5"));
-        assert_eq!(learnt(&[("${A:=${B:=x}}", "x")]).value("A"), None);
-        assert_eq!(learnt(&[("${A:=${B:=x}}", "z")]).value("A"), Some("z"));
+        assert_eq!(learnt(&[("${COUNT:=3}", "3")]).value("COUNT", Flux::Substitutes), None);
+        assert_eq!(learnt(&[("${COUNT:=3}", "5")]).value("COUNT", Flux::Substitutes), Some("5"));
+        assert_eq!(learnt(&[("${A:=${B:=x}}", "x")]).value("A", Flux::Substitutes), None);
+        assert_eq!(learnt(&[("${A:=${B:=x}}", "z")]).value("A", Flux::Substitutes), Some("z"));
     }
 
     #[test]
     fn two_values_bind_neither() {
         let bindings = learnt(&[("${N}", "one"), ("x-${N}", "x-one"), ("${N}", "two")]);
-        assert_eq!(bindings.value("N"), None);
+        assert_eq!(bindings.value("N", Flux::Substitutes), None);
         let found: Vec<_> = bindings
             .contradictions()
             .map(|(name, one, other)| (name, one.value.as_str(), other.value.as_str()))
@@ -235,14 +237,14 @@ mod tests {
         let declared = BTreeMap::from([("N".to_owned(), "3".to_owned())]);
         let mut bindings = Bindings::new(&declared, &PostBuild::default());
         bindings.unify(&BTreeMap::new(), "${N}", found("5"));
-        assert_eq!(bindings.value("N"), Some("3"));
+        assert_eq!(bindings.value("N", Flux::Substitutes), Some("3"));
         assert_eq!(bindings.contradictions().count(), 0);
     }
 
     #[test]
     fn a_function_says_nothing_of_its_variable_and_helps_where_that_is_known() {
-        assert_eq!(learnt(&[("${A,,}", "x")]).value("A"), None);
+        assert_eq!(learnt(&[("${A,,}", "x")]).value("A", Flux::Substitutes), None);
         let bindings = learnt(&[("${A}", "AB"), ("${A,,}-${B}", "ab-c")]);
-        assert_eq!(bindings.value("B"), Some("c"));
+        assert_eq!(bindings.value("B", Flux::Substitutes), Some("c"));
     }
 }

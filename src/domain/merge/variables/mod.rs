@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 pub(crate) use bindings::{Bindings, Found};
 pub(crate) use expression::{Token, tokens};
-pub(crate) use substitute::{Scope, Substitution, Trouble, expressions};
+pub(crate) use substitute::{Extent, Flux, Scope, Substitution, Trouble, expressions};
 
 use crate::flux::PostBuild;
 use crate::yaml::{Node, NodeKind};
@@ -35,6 +35,6 @@ pub(crate) fn is_templated(node: &Node) -> bool {
 /// A text with these values substituted, as clusterctl would; what has no value stays as it is written.
 pub fn substituted(text: &str, values: &BTreeMap<String, String>) -> String {
     let bindings = Bindings::new(values, &PostBuild::default());
-    let scope = Scope { own: &BTreeMap::new(), bindings: &bindings, substitution: Substitution::Full };
+    let scope = Scope { own: &BTreeMap::new(), bindings: &bindings, substitution: Substitution::FULL };
     scope.text(text)
 }

@@ -12,13 +12,36 @@ use super::expression::{Operation, Token, Variable, may_hold_tokens, tokens};
 use crate::yaml::scalar::{Reading, read_plain};
 use crate::yaml::{Entry, Node, NodeKind, Scalar, ScalarStyle, YamlFile};
 
+/// How variables are substituted in one object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Substitution {
+    /// How far.
+    pub(crate) extent: Extent,
+    /// Whether Flux has its hand in it.
+    pub(crate) flux: Flux,
+}
+
 /// How far variables are substituted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Substitution {
+pub(crate) enum Extent {
     /// All that are bound, else the default; `$$` becomes `$`.
     Full,
     /// Only the release's own: the cluster's object is still a template, and tokens are copied.
     OwnOnly,
+}
+
+/// Whether Flux substitutes in an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flux {
+    /// It does, where it does so at all.
+    Substitutes,
+    /// The object asks it not to.
+    PassesOver,
+}
+
+impl Substitution {
+    /// Everything, Flux's values included.
+    pub(crate) const FULL: Self = Self { extent: Extent::Full, flux: Flux::Substitutes };
 }
 
 /// One source's view of the variables.
@@ -39,6 +62,8 @@ pub(crate) enum Trouble {
     Unbound(String),
     /// Flux takes this variable from a Secret, which is never read.
     Secret(String),
+    /// The object stays a template, and Flux, which will substitute in it, has no value for this one.
+    NotGiven(String),
     /// Not an expression that Capstan computes, as written.
     Unsupported(String),
 }
@@ -48,18 +73,18 @@ impl Scope<'_> {
     pub(crate) fn text(&self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         for token in tokens(text) {
-            match (&token, self.substitution) {
+            match (&token, self.substitution.extent) {
                 (Token::Text(text) | Token::Malformed(text), _) => out.push_str(text),
-                (Token::Escaped(dollar), Substitution::Full) => out.push_str(dollar),
-                (Token::Escaped(dollar), Substitution::OwnOnly) => {
+                (Token::Escaped(dollar), Extent::Full) => out.push_str(dollar),
+                (Token::Escaped(dollar), Extent::OwnOnly) => {
                     out.push_str(dollar);
                     out.push_str(dollar);
                 }
-                (Token::Variable(variable), Substitution::Full) => match self.variable(variable) {
+                (Token::Variable(variable), Extent::Full) => match self.variable(variable) {
                     Ok(value) => out.push_str(&value),
                     Err(_) => out.push_str(variable.raw),
                 },
-                (Token::Variable(variable), Substitution::OwnOnly) => self.copy(variable, &mut out),
+                (Token::Variable(variable), Extent::OwnOnly) => self.copy(variable, &mut out),
             }
         }
         out
@@ -69,9 +94,11 @@ impl Scope<'_> {
     pub(crate) fn variable(&self, variable: &Variable<'_>) -> Result<String, Trouble> {
         let name = variable.name;
         let unsupported = || Trouble::Unsupported(variable.raw.to_owned());
-        let bound = self.own.get(name).map(String::as_str).or_else(|| self.bindings.value(name));
+        let bound = self.own.get(name).map(String::as_str).or_else(|| self.bindings.value(name, self.substitution.flux));
+        let is_secret =
+            self.substitution.flux == Flux::Substitutes && self.bindings.flux().is_secret(name);
         let missing = || {
-            if self.bindings.flux().is_secret(name) {
+            if is_secret {
                 Trouble::Secret(name.to_owned())
             } else {
                 Trouble::Unbound(name.to_owned())
@@ -81,7 +108,7 @@ impl Scope<'_> {
             Operation::Value => bound.map(str::to_owned).ok_or_else(missing),
             Operation::Default { tokens, .. } => match bound.filter(|value| !value.is_empty()) {
                 Some(value) => Ok(value.to_owned()),
-                None if bound.is_none() && self.bindings.flux().is_secret(name) => Err(missing()),
+                None if bound.is_none() && is_secret => Err(missing()),
                 None => self.tokens(tokens),
             },
             Operation::Function(function) => {
@@ -190,7 +217,7 @@ impl Scope<'_> {
                     None => continue,
                 },
             };
-            if self.substitution == Substitution::Full || !matches!(trouble, Trouble::Unsupported(_)) {
+            if self.substitution.extent == Extent::Full || !matches!(trouble, Trouble::Unsupported(_)) {
                 out.insert(raw.to_owned(), trouble);
             }
         }
@@ -199,9 +226,10 @@ impl Scope<'_> {
     /// Where the object stays a template, Flux will have to know the variable; where nobody knows who
     /// substitutes, nothing can be said.
     fn trouble_of(&self, variable: &Variable<'_>) -> Option<Trouble> {
-        match self.substitution {
-            Substitution::Full => self.variable(variable).err(),
-            Substitution::OwnOnly => {
+        match self.substitution.extent {
+            Extent::Full => self.variable(variable).err(),
+            Extent::OwnOnly if self.substitution.flux == Flux::PassesOver => None,
+            Extent::OwnOnly => {
                 let flux = self.bindings.flux();
                 let is_given = self.own.contains_key(variable.name) || flux.gives(variable.name);
                 match &variable.operation {
@@ -210,7 +238,7 @@ impl Scope<'_> {
                         Token::Variable(variable) => self.trouble_of(variable),
                         _ => None,
                     }),
-                    _ => Some(Trouble::Unbound(variable.name.to_owned())),
+                    _ => Some(Trouble::NotGiven(variable.name.to_owned())),
                 }
             }
         }
@@ -295,7 +323,7 @@ mod tests {
 
     fn full(text: &str, pairs: &[(&str, &str)]) -> String {
         let (own, bindings) = (BTreeMap::new(), bindings(pairs));
-        Scope { own: &own, bindings: &bindings, substitution: Substitution::Full }.text(text)
+        Scope { own: &own, bindings: &bindings, substitution: Substitution::FULL }.text(text)
     }
 
     /// Rows of envsubst's own tests (`eval_test.go` of Flux's fork), and its errors as what stays.
@@ -330,7 +358,7 @@ mod tests {
     fn what_stands_without_quotes_is_read_as_the_tools_result_would_be() {
         let value = |written: Scalar, bound: &str| {
             let (own, bindings) = (BTreeMap::new(), bindings(&[("V", bound)]));
-            let scope = Scope { own: &own, bindings: &bindings, substitution: Substitution::Full };
+            let scope = Scope { own: &own, bindings: &bindings, substitution: Substitution::FULL };
             Node::new(scope.scalar(&written)).value()
         };
         let plain = |bound| value(Scalar::plain("${V}"), bound);
@@ -356,7 +384,7 @@ mod tests {
     fn in_a_template_only_the_releases_own_variables_are_substituted() {
         let own = BTreeMap::from([("K".to_owned(), "v1".to_owned())]);
         let bindings = bindings(&[("A", "a")]);
-        let scope = Scope { own: &own, bindings: &bindings, substitution: Substitution::OwnOnly };
+        let scope = Scope { own: &own, bindings: &bindings, substitution: Substitution { extent: Extent::OwnOnly, ..Substitution::FULL } };
         assert_eq!(scope.text("${K} ${A} $${B} ${C:=${K}-${A}}"), "v1 ${A} $${B} ${C:=v1-${A}}");
     }
 }
