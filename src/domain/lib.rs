@@ -15,6 +15,7 @@
 //! | [`layout`] | which folders are releases and which are clusters |
 //! | [`version`] | how versions of releases, Kubernetes and components compare |
 //! | [`release`], [`cluster`] | what one release and one cluster folder hold |
+//! | [`schema`] | what is known of objects' fields: types, lists, values |
 //! | [`merge`] | three-way merge of objects, fields, lists and templated scalars |
 //! | [`templates`] | the template table: rotation, references, names |
 //! | [`upgrade`] | cluster + source + policy -> [`upgrade::Upgrade`] |
@@ -46,6 +47,7 @@ pub mod release;
 pub mod render;
 pub mod report;
 pub mod rollout;
+pub mod schema;
 pub mod settings;
 pub mod spelling;
 pub mod templates;

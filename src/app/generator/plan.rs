@@ -8,6 +8,7 @@ use capstan_domain::layout::ClusterFolder;
 use capstan_domain::merge::Source;
 use capstan_domain::path::{self, NoSuchRelease, Offer, Outcome, Standing, Step};
 use capstan_domain::release::{Release, ReleaseId};
+use capstan_domain::schema::Schemas;
 use capstan_domain::settings::{ClusterSettings, EffectiveSettings, WhenReleaseUnknown};
 use capstan_domain::tree::{Tree, TreeId};
 use capstan_domain::upgrade::{self, AppliedBy, Basis, OldSource, Request, SourceFile, Upgrade};
@@ -137,6 +138,7 @@ impl Fleet {
             },
             new: unwrap(&new)?,
             settings: &self.merge_settings,
+            schemas: Schemas::built_in(),
         };
         let mut planned = upgrade::plan(&request)?;
         planned.upgrade.notes.extend(offer.notes.iter().cloned());

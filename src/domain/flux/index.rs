@@ -175,7 +175,8 @@ fn sources(tree: &dyn Tree, entry: &TreeEntry, wanted: &[&From]) -> Vec<ValueSou
 
 fn source(path: &RepoPath, file: &YamlFile, root: &Node, wanted: &[&From]) -> Option<ValueSource> {
     let text = |node: &Node, key: &str| node.get(key).and_then(Node::as_str).map(str::to_owned);
-    let kind = FromKind::parse(root.get("kind")?.as_str()?).filter(|_| text(root, "apiVersion").as_deref() == Some("v1"))?;
+    let kind = FromKind::parse(root.get("kind")?.as_str()?)
+        .filter(|_| text(root, "apiVersion").as_deref() == Some("v1"))?;
     let metadata = root.get("metadata")?;
     let name = text(metadata, "name")?;
     if !wanted.iter().any(|from| from.kind == kind && from.name == name) {
@@ -186,9 +187,8 @@ fn source(path: &RepoPath, file: &YamlFile, root: &Node, wanted: &[&From]) -> Op
     for key in ["data", "stringData"] {
         for entry in root.get(key).and_then(Node::as_mapping).unwrap_or_default() {
             let text = entry.value.as_scalar().map(|scalar| scalar.text.replace('\n', ""));
-            let is_secret = |text: &String| {
-                kind == FromKind::Secret || is_encrypted && text.starts_with("ENC[")
-            };
+            let is_secret =
+                |text: &String| kind == FromKind::Secret || is_encrypted && text.starts_with("ENC[");
             let position = file.position(entry.key_span.start);
             let given = Given {
                 text: text.filter(|text| !is_secret(text)),

@@ -3,8 +3,8 @@
 use super::*;
 use crate::cluster::ClusterId;
 use crate::layout::{self, Layout};
-use crate::settings::RepositorySettings;
 use crate::render::testing::Files;
+use crate::settings::RepositorySettings;
 use crate::tree::Tree;
 
 fn post_build(files: &[(&str, &str)]) -> PostBuild {
@@ -29,8 +29,14 @@ fn inline_values_win_over_later_sources_and_those_over_earlier_ones() {
     );
     let found = post_build(&[
         ("flux/ks.yaml", &ks),
-        ("flux/one.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one, namespace: flux-system}\ndata: {A: 1, B: one, C: one}\n"),
-        ("flux/two.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: two}\ndata:\n  B: two\n  D: |\n    with a\n    line feed\n"),
+        (
+            "flux/one.yaml",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one, namespace: flux-system}\ndata: {A: 1, B: one, C: one}\n",
+        ),
+        (
+            "flux/two.yaml",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: two}\ndata:\n  B: two\n  D: |\n    with a\n    line feed\n",
+        ),
     ]);
     assert_eq!(found.value("A"), Some("inline"));
     assert_eq!(found.value("B"), Some("two"));
@@ -50,8 +56,14 @@ fn a_secret_says_that_there_is_a_value_and_not_which() {
     );
     let found = post_build(&[
         ("flux/ks.yaml", &ks),
-        ("flux/a.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: keys, namespace: flux-system}\nstringData: {TOKEN: hunter2}\n"),
-        ("flux/b.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: vars, namespace: flux-system}\ndata: {USER: \"ENC[AES256_GCM,data:x]\"}\nsops: {version: 3.8.1}\n"),
+        (
+            "flux/a.yaml",
+            "apiVersion: v1\nkind: Secret\nmetadata: {name: keys, namespace: flux-system}\nstringData: {TOKEN: hunter2}\n",
+        ),
+        (
+            "flux/b.yaml",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: vars, namespace: flux-system}\ndata: {USER: \"ENC[AES256_GCM,data:x]\"}\nsops: {version: 3.8.1}\n",
+        ),
     ]);
     assert!(found.is_secret("TOKEN") && found.gives("TOKEN"));
     assert!(found.is_secret("USER"));
@@ -65,7 +77,8 @@ fn a_source_that_is_not_in_the_repository_may_give_any_name() {
     let ks = kustomization("peu01", "gauss/peu01", "{substituteFrom: [{kind: ConfigMap, name: elsewhere}]}");
     assert!(!post_build(&[("flux/ks.yaml", &ks)]).is_complete());
     // Another namespace's is another's.
-    let other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: elsewhere, namespace: other}\ndata: {A: x}\n";
+    let other =
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: elsewhere, namespace: other}\ndata: {A: x}\n";
     assert!(!post_build(&[("flux/ks.yaml", &ks), ("flux/other.yaml", other)]).gives("A"));
 }
 

@@ -44,5 +44,5 @@ pub(crate) enum DecisionKind {
 pub(crate) struct UnkeyedList {
     pub(crate) path: FieldPath,
     pub(crate) at: usize,
-    pub(crate) fields: &'static [&'static str],
+    pub(crate) fields: Vec<String>,
 }

@@ -4,6 +4,7 @@
 //! until a whole side of it came or went.
 
 use super::decision::{Decision, DecisionKind, UnkeyedList};
+use super::knowledge::{Field, Knowledge};
 use super::values::same_scalar;
 use crate::object::{FieldPath, Step};
 use crate::settings::{FieldOwner, FieldRule};
@@ -53,12 +54,12 @@ impl<'m> FieldMerge<'m> {
     }
 
     /// Merges the objects themselves.
-    pub(crate) fn object(&mut self, o: Option<&Node>, c: &Node, n: Option<&Node>) {
-        self.field(&FieldPath::root(), Three { o, c: Some(c), n }, &Slot::At(c.span.start));
+    pub(crate) fn object(&mut self, known: Knowledge<'_>, o: Option<&Node>, c: &Node, n: Option<&Node>) {
+        self.field(&Field::root(known), Three { o, c: Some(c), n }, &Slot::At(c.span.start));
     }
 
     /// Merges one field.
-    pub(super) fn field(&mut self, path: &FieldPath, three: Three<'_>, slot: &Slot<'_>) {
+    pub(super) fn field(&mut self, path: &Field<'_>, three: Three<'_>, slot: &Slot<'_>) {
         let present = |node: Option<&'_ Node>| node.is_some_and(|node| !node.is_null());
         let removes = self.partial && three.n.is_some_and(Node::is_null);
         let (had_null, three) = {
@@ -68,10 +69,10 @@ impl<'m> FieldMerge<'m> {
         };
         // `key: null` in the cluster is absent as a value, but there is a place to write to.
         let write = |merge: &mut Self, kind| merge.decide(path, three, slot, had_null, kind);
-        if let Some(owner) = self.owner(path) {
+        if let Some(owner) = self.owner(&path.path) {
             match owner {
                 FieldOwner::Cluster => {
-                    if self.release_changes(three) {
+                    if self.release_changes(path, three) {
                         write(self, DecisionKind::Held);
                     }
                 }
@@ -94,7 +95,7 @@ impl<'m> FieldMerge<'m> {
         }
     }
 
-    fn known(&mut self, path: &FieldPath, three: Three<'_>, slot: &Slot<'_>, had_null: bool) {
+    fn known(&mut self, path: &Field<'_>, three: Three<'_>, slot: &Slot<'_>, had_null: bool) {
         let Three { o, c, n } = three;
         let decide = |merge: &mut Self, kind| merge.decide(path, three, slot, had_null, kind);
         let Some(cluster) = c else {
@@ -135,7 +136,7 @@ impl<'m> FieldMerge<'m> {
 
     fn unknown(
         &mut self,
-        path: &FieldPath,
+        path: &Field<'_>,
         three: Three<'_>,
         slot: &Slot<'_>,
         had_null: bool,
@@ -159,7 +160,7 @@ impl<'m> FieldMerge<'m> {
         }
     }
 
-    fn mapping(&mut self, path: &FieldPath, Three { o, c, n }: Three<'_>) {
+    fn mapping(&mut self, path: &Field<'_>, Three { o, c, n }: Three<'_>) {
         let (o, c, n) = (entries_of(o), entries_of(c), entries_of(n));
         for entry in c {
             let below = path.key(&entry.key);
@@ -175,8 +176,11 @@ impl<'m> FieldMerge<'m> {
             }
             // New keys go where the release has them: after the nearest one before that both have.
             let after = n[..at].iter().rev().find(|before| find(c, &before.key).is_some());
-            let slot =
-                Slot::Key { parent: path, key: &entry.key, after: after.map(|entry| entry.key.as_str()) };
+            let slot = Slot::Key {
+                parent: &path.path,
+                key: &entry.key,
+                after: after.map(|entry| entry.key.as_str()),
+            };
             let three = Three { o: find(o, &entry.key), c: None, n: Some(&entry.value) };
             self.field(&path.key(&entry.key), three, &slot);
         }
@@ -185,12 +189,13 @@ impl<'m> FieldMerge<'m> {
     /// Notes a decision with the edits that write the release's value.
     pub(super) fn decide(
         &mut self,
-        path: &FieldPath,
+        path: &Field<'_>,
         three: Three<'_>,
         slot: &Slot<'_>,
         had_null: bool,
         kind: DecisionKind,
     ) {
+        let path = &path.path;
         let edit = match (slot, three.n) {
             (Slot::At(_), Some(node)) => Some(Edit::Set { path: path.clone(), node: node.clone() }),
             (Slot::At(_), None) if three.c.is_some() || had_null => Some(Edit::Remove { path: path.clone() }),
@@ -228,40 +233,36 @@ impl<'m> FieldMerge<'m> {
         rule.map(|rule| rule.owner)
     }
 
-    fn release_changes(&self, three: Three<'_>) -> bool {
+    fn release_changes(&self, path: &Field<'_>, three: Three<'_>) -> bool {
         match self.old {
-            OldState::Known => {
-                !self.same(&FieldPath::root(), three.o, three.n)
-                    && !self.same(&FieldPath::root(), three.c, three.n)
-            }
-            OldState::Unknown => three.n.is_some() && !self.same(&FieldPath::root(), three.c, three.n),
+            OldState::Known => !self.same(path, three.o, three.n) && !self.same(path, three.c, three.n),
+            OldState::Unknown => three.n.is_some() && !self.same(path, three.c, three.n),
         }
     }
 
     /// Whether two values are the same to Kubernetes; `null` in a mapping is absent.
-    pub(super) fn same(&self, path: &FieldPath, one: Option<&Node>, other: Option<&Node>) -> bool {
-        match path.steps().last() {
-            Some(Step::Key(key)) => same_value(key, one, other),
-            _ => same_value("", one, other),
-        }
+    pub(super) fn same(&self, path: &Field<'_>, one: Option<&Node>, other: Option<&Node>) -> bool {
+        same_value(&path.known, one, other)
     }
 }
 
-/// Whether two values of one field are the same. `field` is the last key of its path.
-pub(crate) fn same_value(field: &str, one: Option<&Node>, other: Option<&Node>) -> bool {
+/// Whether two values of one field are the same.
+pub(crate) fn same_value(known: &Knowledge<'_>, one: Option<&Node>, other: Option<&Node>) -> bool {
     let present = |node: Option<&'_ Node>| node.is_some_and(|node| !node.is_null());
     match (one, other) {
         (Some(one), Some(other)) if present(Some(one)) && present(Some(other)) => {
             match (&one.kind, &other.kind) {
-                (NodeKind::Scalar(one), NodeKind::Scalar(other)) => same_scalar(field, one, other),
+                (NodeKind::Scalar(one), NodeKind::Scalar(other)) => same_scalar(known, one, other),
                 (NodeKind::Mapping(one), NodeKind::Mapping(other)) => {
-                    one.iter()
-                        .all(|entry| same_value(&entry.key, Some(&entry.value), find(other, &entry.key)))
-                        && other.iter().all(|entry| find(one, &entry.key).is_some() || entry.value.is_null())
+                    one.iter().all(|entry| {
+                        let known = known.field(&entry.key);
+                        same_value(&known, Some(&entry.value), find(other, &entry.key))
+                    }) && other.iter().all(|entry| find(one, &entry.key).is_some() || entry.value.is_null())
                 }
                 (NodeKind::Sequence(one), NodeKind::Sequence(other)) => {
+                    let known = known.item();
                     one.len() == other.len()
-                        && one.iter().zip(other).all(|(a, b)| same_value(field, Some(a), Some(b)))
+                        && one.iter().zip(other).all(|(a, b)| same_value(&known, Some(a), Some(b)))
                 }
                 _ => false,
             }

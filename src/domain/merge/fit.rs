@@ -2,13 +2,16 @@
 
 use super::cluster_objects::Base;
 use super::fields::same_value;
-use super::lists::{ListKind, key_of, kind_of};
+use super::knowledge::Knowledge;
+use super::lists::{ListKind, kind_of};
 use super::matching::{Matched, Target, bind, match_source};
+use super::objects::known_object;
 use super::prepared::{remove, substitution};
 use super::source::{Piece, Shape, Source};
 use super::variables::Bindings;
 use crate::flux::PostBuild;
-use crate::object::{FieldPath, Step};
+use crate::object::Step;
+use crate::schema::Schemas;
 use crate::yaml::{Node, NodeKind};
 use std::collections::BTreeMap;
 
@@ -54,6 +57,7 @@ pub(crate) fn fit(
     base: &Base,
     variables: &BTreeMap<String, String>,
     flux: &PostBuild,
+    schemas: &Schemas,
 ) -> Fit {
     let mut bindings = Bindings::new(variables, flux);
     let first = match_source(source, base, &mut bindings);
@@ -65,12 +69,13 @@ pub(crate) fn fit(
         match target {
             Target::Objects(objects) => {
                 for object in objects {
-                    let cluster = base.node(*object);
-                    compare(&FieldPath::root(), &node(Some(*object)), Some(cluster), &mut sum);
+                    let cluster = Some(base.node(*object));
+                    let known = known_object(schemas, &[cluster]);
+                    compare(&known, &node(Some(*object)), cluster, &mut sum);
                 }
             }
             Target::Absent | Target::Ambiguous(_) => {
-                compare(&FieldPath::root(), &node(None), None, &mut sum);
+                compare(&known_object(schemas, &[Some(&piece.root)]), &node(None), None, &mut sum);
             }
         }
     }
@@ -104,48 +109,42 @@ fn without_identity(
 }
 
 /// Counts the leaves of `release` by what `cluster` has in their places.
-fn compare(path: &FieldPath, release: &Node, cluster: Option<&Node>, sum: &mut Fit) {
+fn compare(known: &Knowledge<'_>, release: &Node, cluster: Option<&Node>, sum: &mut Fit) {
     let cluster = cluster.filter(|node| !node.is_null());
     match (&release.kind, cluster.map(|node| &node.kind)) {
         (NodeKind::Mapping(entries), Some(NodeKind::Mapping(_)) | None) => {
             for entry in entries.iter().filter(|entry| !entry.value.is_null()) {
                 let own = cluster.and_then(|cluster| cluster.get(&entry.key));
-                compare(&path.key(&entry.key), &entry.value, own, sum);
+                compare(&known.field(&entry.key), &entry.value, own, sum);
             }
         }
         (NodeKind::Sequence(items), Some(NodeKind::Sequence(own))) => {
-            match kind_of(path, &[items, own]).0 {
-                ListKind::Keyed(fields) => {
+            match kind_of(known, &[items, own]).kind {
+                ListKind::Keyed(keys) => {
                     for item in items {
-                        let mine = own.iter().find(|mine| key_of(mine, fields) == key_of(item, fields));
-                        compare(&path.index(0), item, mine, sum);
+                        let mine = own.iter().find(|mine| keys.of(mine) == keys.of(item));
+                        compare(&known.item(), item, mine, sum);
                     }
                 }
                 ListKind::Set | ListKind::Arguments => {
                     for item in items {
-                        let has = own.iter().any(|mine| same_value("", Some(mine), Some(item)));
+                        let has = own.iter().any(|mine| same_value(&known.item(), Some(mine), Some(item)));
                         sum.add(if has { EQUAL } else { MISSING });
                     }
                 }
-                ListKind::Sequence | ListKind::Whole => {
-                    let same = same_value("", Some(release), cluster);
-                    sum.add(if same { EQUAL } else { DIFFERING });
-                }
+                ListKind::Sequence | ListKind::Whole => sum.add(same(known, release, cluster)),
             }
         }
-        (NodeKind::Sequence(items), None) if !items.is_empty() => {
-            items.iter().for_each(|item| compare(&path.index(0), item, None, sum));
+        (NodeKind::Sequence(items), None) => {
+            items.iter().for_each(|item| compare(&known.item(), item, None, sum));
         }
-        (_, None) => sum.add(if release.is_null() || release.is_empty_collection() { EQUAL } else { MISSING }),
-        (_, Some(_)) => {
-            let field = match path.steps().last() {
-                Some(Step::Key(key)) => key.as_str(),
-                _ => "",
-            };
-            let same = same_value(field, Some(release), cluster);
-            sum.add(if same { EQUAL } else { DIFFERING });
-        }
+        (_, None) => sum.add(MISSING),
+        (_, Some(_)) => sum.add(same(known, release, cluster)),
     }
+}
+
+fn same(known: &Knowledge<'_>, release: &Node, cluster: Option<&Node>) -> Fit {
+    if same_value(known, Some(release), cluster) { EQUAL } else { DIFFERING }
 }
 
 const EQUAL: Fit = Fit { equal: 1, differing: 0, missing: 0 };

@@ -12,6 +12,7 @@
 //! | [`variables`], [`prepared`] | templated scalars; a piece as one cluster sees it (U3) |
 //! | [`objects`] | whole objects, and all objects of a cluster (U4) |
 //! | [`fields`], [`values`] | fields, types and equality (U5, U6, U8) |
+//! | [`knowledge`] | what the own table and the schemas are asked with |
 //! | [`lists`], `list_merge`, `sequence` | how lists merge (U7) |
 //! | [`step_group`] | what moves together (U9) |
 //! | [`fit`] | how well a release fits a base of unknown release (U5, `infer`; `adopt`) |
@@ -22,6 +23,7 @@ pub(crate) mod cluster_objects;
 pub(crate) mod decision;
 pub(crate) mod fields;
 pub(crate) mod fit;
+pub(crate) mod knowledge;
 mod list_merge;
 pub(crate) mod lists;
 pub(crate) mod matching;

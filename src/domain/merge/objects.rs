@@ -6,14 +6,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::cluster_objects::{Base, identity};
 use super::decision::{Decision, UnkeyedList};
 use super::fields::{FieldMerge, OldState, same_value};
+use super::knowledge::Knowledge;
 use super::matching::{Matched, Target, bind, match_source};
 use super::overlay::overlaid;
 use super::prepared::{remove, substitution};
-use super::source::{Piece, Shape, Source};
+use super::source::{Piece, Shape, Source, text};
 use super::step_group::version_path;
 use super::variables::{Bindings, Extent, Flux, Found, Scope, Substitution, Trouble, expressions};
 use crate::flux::PostBuild;
-use crate::object::{FieldPath, ObjectId, Step};
+use crate::object::{ObjectId, Step};
+use crate::schema::Schemas;
 use crate::settings::{FieldOwner, FieldRule};
 use crate::tree::RepoPath;
 use crate::yaml::Node;
@@ -88,6 +90,7 @@ pub(crate) struct MergeInput<'a> {
     pub(crate) variables: &'a BTreeMap<String, String>,
     pub(crate) flux: &'a PostBuild,
     pub(crate) owners: &'a [FieldRule],
+    pub(crate) schemas: &'a Schemas,
 }
 
 /// The merge and the matched new source, whose pieces new objects are made from.
@@ -188,7 +191,8 @@ impl<'a> Work<'_, 'a> {
         }
         let state = if self.input.old.is_some() { OldState::Known } else { OldState::Unknown };
         let mut fields = FieldMerge::new(&id.kind, self.input.owners, state, partial);
-        fields.object(o.as_deref(), cluster, n.as_deref());
+        let known = self.known(&[Some(cluster), n.as_deref()]);
+        fields.object(known, o.as_deref(), cluster, n.as_deref());
         let scope = self.new.scope(self.bindings, substitution);
         if new.iter().any(|piece| piece.templated) {
             let troubles = troubles(&scope, new);
@@ -205,6 +209,11 @@ impl<'a> Work<'_, 'a> {
             unkeyed: fields.unkeyed,
             versions: (version(o.as_deref()), version(n.as_deref())),
         }
+    }
+
+    /// What is known of an object of which these are sides: the first kind, all their versions.
+    fn known(&self, sides: &[Option<&Node>]) -> Knowledge<'a> {
+        known_object(self.input.schemas, sides)
     }
 
     /// One release's view of an object: its pieces over one another, identity left out of fragments.
@@ -229,7 +238,7 @@ impl<'a> Work<'_, 'a> {
             }
             sum = Some(match sum {
                 None => node,
-                Some(below) => Cow::Owned(overlaid(&FieldPath::root(), &below, &node)),
+                Some(below) => Cow::Owned(overlaid(&self.known(&[Some(&node), Some(&below)]), &below, &node)),
             });
         }
         sum
@@ -242,7 +251,7 @@ impl<'a> Work<'_, 'a> {
         let cluster = base.node(object);
         let substitution = substitution(old, cluster);
         let o = self.old.and_then(|matched| self.side(matched, old, id, substitution));
-        if same_value("", o.as_deref(), Some(cluster)) {
+        if same_value(&self.known(&[Some(cluster)]), o.as_deref(), Some(cluster)) {
             out.removed.push(object);
         } else {
             out.conflicts.push(ObjectConflict {
@@ -280,7 +289,7 @@ impl<'a> Work<'_, 'a> {
         });
         match old {
             None => out.added.push(new),
-            Some(old) if same_value("", Some(&old), Some(&new.node)) => {}
+            Some(old) if same_value(&self.known(&[Some(&new.node)]), Some(&old), Some(&new.node)) => {}
             Some(old) => out.conflicts.push(ObjectConflict {
                 id,
                 object: None,
@@ -296,10 +305,9 @@ impl<'a> Work<'_, 'a> {
         let base = self.input.base;
         let passes_over = crate::flux::passes_over(&piece.root);
         let flux = if passes_over { Flux::PassesOver } else { Flux::Substitutes };
-        let is_template =
-            |at: usize| substitution(&self.new.pieces, base.node(at)).extent == Extent::OwnOnly;
-        let is_one = self.new.pieces.iter().any(|piece| piece.templated)
-            && (0..base.objects.len()).any(is_template);
+        let is_template = |at: usize| substitution(&self.new.pieces, base.node(at)).extent == Extent::OwnOnly;
+        let is_one =
+            self.new.pieces.iter().any(|piece| piece.templated) && (0..base.objects.len()).any(is_template);
         Substitution { extent: if is_one { Extent::OwnOnly } else { Extent::Full }, flux }
     }
 }
@@ -351,4 +359,11 @@ fn describe(piece: &Piece) -> String {
         (Some(kind), None) => format!("{kind} without a name"),
         _ => "fields without a kind".to_owned(),
     }
+}
+
+/// What is known of an object of which these are sides: the first kind, all their versions.
+pub(crate) fn known_object<'s>(schemas: &'s Schemas, sides: &[Option<&Node>]) -> Knowledge<'s> {
+    let sides = || sides.iter().copied().flatten();
+    let kind = sides().find_map(|side| text(side, "kind")).unwrap_or_default();
+    Knowledge::of(schemas.object(kind, sides().filter_map(|side| text(side, "apiVersion"))))
 }

@@ -17,7 +17,8 @@ pub(crate) fn substitution(pieces: &[&Piece], cluster: &Node) -> Substitution {
     if !pieces.iter().any(|piece| piece.templated) {
         return Substitution::FULL;
     }
-    let passes_over = crate::flux::passes_over(cluster) || pieces.iter().any(|piece| crate::flux::passes_over(&piece.root));
+    let passes_over =
+        crate::flux::passes_over(cluster) || pieces.iter().any(|piece| crate::flux::passes_over(&piece.root));
     let flux = if passes_over { Flux::PassesOver } else { Flux::Substitutes };
     let (mut theirs, mut own) = (BTreeSet::new(), BTreeSet::new());
     if super::variables::is_templated(cluster) {

@@ -35,7 +35,8 @@ pub(crate) fn kubernetes_version<'a>(
     for root in documents {
         for document in unwrapped(root) {
             for (weight, text) in versions(&document) {
-                let Some(version) = KubernetesVersion::parse(&crate::merge::substituted(&text, variables)) else {
+                let Some(version) = KubernetesVersion::parse(&crate::merge::substituted(&text, variables))
+                else {
                     continue;
                 };
                 let is_better = best.as_ref().is_none_or(|(best_weight, best_version)| {

@@ -16,9 +16,7 @@ use crate::merge::cluster_objects::Base;
 use crate::merge::decision::{Decision, DecisionKind};
 use crate::merge::fit::fit;
 use crate::merge::matching::Matched;
-use crate::merge::objects::{
-    MergeInput, MergedObject, NewObject, ObjectConflict, merge_cluster,
-};
+use crate::merge::objects::{MergeInput, MergedObject, NewObject, ObjectConflict, merge_cluster};
 use crate::merge::prepared::set_text;
 use crate::merge::step_group::StepGroup;
 use crate::object::{FieldPath, ObjectId};
@@ -50,6 +48,7 @@ pub fn plan(request: &Request<'_>) -> Result<Planned, Refusal> {
         variables: &cluster.variables,
         flux: &cluster.flux,
         owners: &request.settings.owners,
+        schemas: request.schemas,
     };
     let merged = merge_cluster(&input);
     let group = StepGroup::of(&base, &merged.merge);
@@ -109,7 +108,7 @@ pub(super) fn old_source<'a>(request: &Request<'a>, base: &Base) -> (Option<&'a 
         OldSource::Infer(candidates) => {
             let (variables, flux) = (&request.cluster.variables, &request.cluster.flux);
             let standing = |source: &&'a Source| {
-                let fit = fit(source, base, variables, flux);
+                let fit = fit(source, base, variables, flux, request.schemas);
                 fit.is_whole().then_some((fit.equal, *source))
             };
             let mut found: Vec<(usize, &Source)> = candidates.iter().filter_map(standing).collect();

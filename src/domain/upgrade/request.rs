@@ -8,6 +8,7 @@ use crate::cluster::ClusterId;
 use crate::flux::PostBuild;
 use crate::merge::Source;
 use crate::release::ReleaseId;
+use crate::schema::Schemas;
 use crate::settings::{ConflictPolicy, FieldRule};
 use crate::tree::RepoPath;
 use crate::yaml::YamlFile;
@@ -132,4 +133,6 @@ pub struct Request<'a> {
     pub new: &'a Source,
     /// The settings.
     pub settings: &'a MergeSettings,
+    /// What is known of objects' fields: [`Schemas::built_in`] where the repository has no definitions.
+    pub schemas: &'a Schemas,
 }

@@ -25,7 +25,14 @@ impl Plan<'_> {
             let position = self.base.position(other.object, other.at);
             let place = (self.base.file_of(other.object).path.clone(), position.line, position.column);
             let id = self.base.objects[other.object].id.clone();
-            self.finding(CONTRADICTION, Severity::Warning, message, place, Some(id), Some(other.path.clone()));
+            self.finding(
+                CONTRADICTION,
+                Severity::Warning,
+                message,
+                place,
+                Some(id),
+                Some(other.path.clone()),
+            );
         }
         self.say_disagreements();
     }
@@ -62,8 +69,10 @@ impl Plan<'_> {
         };
         for item in cluster.flux.disagreements().iter().filter(|item| used.contains(&item.name)) {
             let shown = |given: &crate::flux::Given| {
-                let value =
-                    given.text.as_ref().map_or_else(|| "a secret value".to_owned(), |text| format!("`{text}`"));
+                let value = given
+                    .text
+                    .as_ref()
+                    .map_or_else(|| "a secret value".to_owned(), |text| format!("`{text}`"));
                 format!("{value} by {} ({}:{})", given.by, given.file, given.line)
             };
             let message = format!(
@@ -133,7 +142,8 @@ impl Plan<'_> {
         let flux = &self.request.cluster.flux;
         match trouble {
             Trouble::Unbound(name) => {
-                self.blocked.push(format!("Nothing says what ${{{name}}} of the release is in this cluster."));
+                self.blocked
+                    .push(format!("Nothing says what ${{{name}}} of the release is in this cluster."));
                 let message = format!(
                     "The release's ${{{name}}} is bound by nothing here. Give it a value in `variables:` of the cluster's capstan.yaml."
                 );

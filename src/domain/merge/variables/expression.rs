@@ -78,7 +78,7 @@ pub(crate) fn tokens(text: &str) -> Vec<Token<'_>> {
         let dollar = at + found;
         let (token, end) = match text.as_bytes().get(dollar + 1) {
             Some(b'$') => (Token::Escaped(&text[dollar + 1..dollar + 2]), dollar + 2),
-            Some(b'{') => match (Reader { text, at: dollar }.variable(0)) {
+            Some(b'{') => match Reader::at(text, dollar).variable(0) {
                 Ok((variable, end)) => (Token::Variable(variable), end),
                 Err(Broken { at }) => {
                     let end = text[at..].find('}').map_or(text.len(), |brace| at + brace + 1);
@@ -114,6 +114,10 @@ struct Reader<'t> {
 }
 
 impl<'t> Reader<'t> {
+    const fn at(text: &'t str, at: usize) -> Self {
+        Self { text, at }
+    }
+
     fn rest(&self) -> &'t str {
         &self.text[self.at..]
     }
@@ -229,12 +233,7 @@ mod tests {
         Token::Variable(Variable { name, operation: Operation::Value, raw })
     }
 
-    fn with_default<'t>(
-        name: &'t str,
-        operator: &'t str,
-        tokens: Vec<Token<'t>>,
-        raw: &'t str,
-    ) -> Token<'t> {
+    fn with_default<'t>(name: &'t str, operator: &'t str, tokens: Vec<Token<'t>>, raw: &'t str) -> Token<'t> {
         Token::Variable(Variable { name, operation: Operation::Default { operator, tokens }, raw })
     }
 
@@ -257,10 +256,7 @@ mod tests {
 
     #[test]
     fn two_dollars_are_one_wherever_they_stand() {
-        assert_eq!(
-            tokens("a $${B} c"),
-            [Token::Text("a "), Token::Escaped("$"), Token::Text("{B} c")]
-        );
+        assert_eq!(tokens("a $${B} c"), [Token::Text("a "), Token::Escaped("$"), Token::Text("{B} c")]);
         assert_eq!(tokens("$$${B}"), [Token::Escaped("$"), value("B", "${B}")]);
         assert_eq!(tokens("pid $$"), [Token::Text("pid "), Token::Escaped("$")]);
     }
@@ -288,11 +284,10 @@ mod tests {
     fn what_the_tools_refuse_is_malformed_and_the_text_goes_on_behind_its_brace() {
         assert_eq!(tokens("${A-x} b"), [Token::Malformed("${A-x}"), Token::Text(" b")]);
         assert_eq!(tokens("${}"), [Token::Malformed("${}")]);
-        assert_eq!(tokens("${arr[@]} ${B}"), [
-            Token::Malformed("${arr[@]}"),
-            Token::Text(" "),
-            value("B", "${B}")
-        ]);
+        assert_eq!(
+            tokens("${arr[@]} ${B}"),
+            [Token::Malformed("${arr[@]}"), Token::Text(" "), value("B", "${B}")]
+        );
         assert_eq!(tokens("${A"), [Token::Malformed("${A")]);
         assert_eq!(tokens("${A:=${B"), [Token::Malformed("${A:=${B")]);
         assert_eq!(tokens("${!A}"), [Token::Malformed("${!A}")]);
@@ -301,7 +296,8 @@ mod tests {
     #[test]
     fn what_a_shell_reads_otherwise_than_the_tools_is_not_guessed() {
         for text in ["${A:+x}", "${A:?x}", "${A/${B}/x}", "${A#[ab]}", "${A,^}"] {
-            let [Token::Variable(variable)] = tokens(text).try_into().unwrap() else { panic!("{text}") };
+            let read = tokens(text);
+            let [Token::Variable(variable)] = read.as_slice() else { panic!("{text}: {read:?}") };
             assert_eq!((variable.name, &variable.operation), ("A", &Operation::Unsupported), "{text}");
         }
     }

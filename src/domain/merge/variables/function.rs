@@ -84,9 +84,7 @@ impl<'t> Function<'t> {
                     Letters::First => format!("{}{}", cased(&value[..first]), &value[first..]),
                 }
             }
-            Self::Substring { position, length } => {
-                cut(value, position, *length)?.to_owned()
-            }
+            Self::Substring { position, length } => cut(value, position, *length)?.to_owned(),
             Self::Replace { place, what, with } => replaced(value, *place, what, with),
             Self::Trim { .. } if value.len() > LONGEST_TRIMMED => return None,
             Self::Trim { end, match_, glob } => trimmed(value, *end, *match_, glob).to_owned(),

@@ -94,15 +94,14 @@ impl Scope<'_> {
     pub(crate) fn variable(&self, variable: &Variable<'_>) -> Result<String, Trouble> {
         let name = variable.name;
         let unsupported = || Trouble::Unsupported(variable.raw.to_owned());
-        let bound = self.own.get(name).map(String::as_str).or_else(|| self.bindings.value(name, self.substitution.flux));
-        let is_secret =
-            self.substitution.flux == Flux::Substitutes && self.bindings.flux().is_secret(name);
+        let bound = self
+            .own
+            .get(name)
+            .map(String::as_str)
+            .or_else(|| self.bindings.value(name, self.substitution.flux));
+        let is_secret = self.substitution.flux == Flux::Substitutes && self.bindings.flux().is_secret(name);
         let missing = || {
-            if is_secret {
-                Trouble::Secret(name.to_owned())
-            } else {
-                Trouble::Unbound(name.to_owned())
-            }
+            if is_secret { Trouble::Secret(name.to_owned()) } else { Trouble::Unbound(name.to_owned()) }
         };
         match &variable.operation {
             Operation::Value => bound.map(str::to_owned).ok_or_else(missing),
@@ -384,7 +383,11 @@ mod tests {
     fn in_a_template_only_the_releases_own_variables_are_substituted() {
         let own = BTreeMap::from([("K".to_owned(), "v1".to_owned())]);
         let bindings = bindings(&[("A", "a")]);
-        let scope = Scope { own: &own, bindings: &bindings, substitution: Substitution { extent: Extent::OwnOnly, ..Substitution::FULL } };
+        let scope = Scope {
+            own: &own,
+            bindings: &bindings,
+            substitution: Substitution { extent: Extent::OwnOnly, ..Substitution::FULL },
+        };
         assert_eq!(scope.text("${K} ${A} $${B} ${C:=${K}-${A}}"), "v1 ${A} $${B} ${C:=v1-${A}}");
     }
 }

@@ -15,6 +15,7 @@ use capstan_domain::object::FieldPath;
 use capstan_domain::release::ReleaseId;
 use capstan_domain::render::{Edited, Folders, render};
 use capstan_domain::rollout::rollouts;
+use capstan_domain::schema::Schemas;
 use capstan_domain::settings::{ConflictPolicy, FieldOwner, FieldRule};
 use capstan_domain::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use capstan_domain::upgrade::{
@@ -245,7 +246,8 @@ fn run(folder: &Path) -> Vec<String> {
         None if !candidates.is_empty() => OldSource::Infer(&candidates),
         None => OldSource::Unknown,
     };
-    let request = Request { cluster: &cluster, old, new: &new, settings: &settings };
+    let request =
+        Request { cluster: &cluster, old, new: &new, settings: &settings, schemas: Schemas::built_in() };
     let planned = match plan(&request) {
         Ok(planned) => planned,
         Err(refusal) => {
@@ -488,7 +490,13 @@ fn becomes(old: &str, new: &str) -> String {
     };
     let (from, to) = (source("x/v1.0.0", old), source("x/v2.0.0", new));
     let settings = MergeSettings::default();
-    let request = Request { cluster: &cluster, old: OldSource::Known(&from), new: &to, settings: &settings };
+    let request = Request {
+        cluster: &cluster,
+        old: OldSource::Known(&from),
+        new: &to,
+        settings: &settings,
+        schemas: Schemas::built_in(),
+    };
     let planned = plan(&request).unwrap();
     let upgrade = &planned.upgrade;
     let downgrade_or_removal = |rule: &str| {
