@@ -19,6 +19,7 @@ use std::sync::{Arc, OnceLock};
 
 use capstan_domain::cluster::{Cluster, ClusterError, ClusterId};
 use capstan_domain::finding::Severity;
+use capstan_domain::flux::FluxIndex;
 use capstan_domain::layout::{self, ClusterFolder, Layout};
 use capstan_domain::policy;
 use capstan_domain::release::Catalogue;
@@ -45,6 +46,8 @@ pub struct Fleet {
     provided: BTreeMap<TreeId, Arc<dyn Tree>>,
     sources: Sources,
     merge_settings: MergeSettings,
+    /// What Flux substitutes where; read when a release with variables is first planned.
+    flux: OnceLock<FluxIndex>,
     /// Which clusters use which ClusterClass; read when first asked for.
     class_users: OnceLock<BTreeMap<String, Vec<ClusterId>>>,
     today: Date,
@@ -101,6 +104,7 @@ impl Fleet {
             provided: BTreeMap::new(),
             sources: Sources::default(),
             merge_settings,
+            flux: OnceLock::new(),
             class_users: OnceLock::new(),
             today,
         }

@@ -328,7 +328,8 @@ mod tests {
     /// Rows of envsubst's own tests (`eval_test.go` of Flux's fork), and its errors as what stays.
     #[test]
     fn text_becomes_what_envsubst_makes_of_it() {
-        let rows: [(&str, &[(&str, &str)], &str); 14] = [
+        type Row = (&'static str, &'static [(&'static str, &'static str)], &'static str);
+        let rows: [Row; 14] = [
             ("abcdEFGH28ij", &[], "abcdEFGH28ij"),
             ("${var=xyz}", &[("var", "abc")], "abc"),
             ("${var=xyz}", &[], "xyz"),
