@@ -153,6 +153,10 @@ pub struct Render {
     /// Cluster by id
     #[arg(value_name = "CLUSTER")]
     pub cluster: String,
+    /// Live names of the templates of a claimed cluster, as the reconciler reports them
+    /// [default: names by content]
+    #[arg(long, value_name = "FILE")]
+    pub names: Option<PathBuf>,
     /// Output format
     #[arg(short, long, value_enum, default_value = "yaml")]
     pub output: Format,

@@ -67,6 +67,7 @@ fn check(now: &Arc<dyn Tree>, before: Option<&Arc<dyn Tree>>) -> Checked {
         before.as_ref().map(|(tree, layout)| Snapshot { tree: tree.as_ref(), layout }),
         settings,
         Scope::Everything,
+        today(),
     );
     let looked_at =
         format!("{} cluster(s), {} release(s)", fleet.layout().clusters.len(), fleet.layout().releases.len());

@@ -52,6 +52,7 @@ impl Fleet {
             applied_by,
             occasion: Occasion::Upgrade,
             release: Some(release),
+            today: self.today,
         };
         let severities = self.settings.severities();
         planned.upgrade.findings = severities.settle(std::mem::take(&mut planned.upgrade.findings));

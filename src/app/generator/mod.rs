@@ -27,8 +27,9 @@ use capstan_domain::render::{self, RenderError, Rendered};
 use capstan_domain::settings::{
     ClaimedTwice, EffectiveSettings, REPOSITORY_FILE, RepositorySettings, RuleIds, SettingsError,
 };
+use capstan_domain::templates::{self, NamedTemplate, TemplateNames};
 use capstan_domain::tree::{RepoPath, Tree, TreeId};
-use capstan_domain::upgrade::{MergeSettings, Refusal, Upgrade};
+use capstan_domain::upgrade::{AppliedBy, MergeSettings, Refusal, Upgrade};
 use jiff::civil::Date;
 
 pub use plan::{Planned, Summary};
@@ -178,6 +179,46 @@ impl Fleet {
     /// What cannot be rendered, with its place.
     pub fn render(&self, id: &ClusterId) -> Result<Rendered, Refused> {
         Ok(render::render(self.tree.as_ref(), &policy::folders_of(self.folder(id)?))?)
+    }
+
+    /// Who applies a cluster.
+    ///
+    /// # Errors
+    /// Two management clusters claim it.
+    pub fn applied_by(&self, id: &ClusterId) -> Result<AppliedBy, Refused> {
+        Ok(match self.settings.claimed_by(id)? {
+            Some(_) => AppliedBy::Reconciler,
+            None => AppliedBy::Others,
+        })
+    }
+
+    /// Gives the templates of a claimed cluster's render the names under which they are applied; does
+    /// nothing to a cluster that others apply, which Git names to the letter.
+    ///
+    /// # Errors
+    /// Two management clusters claim it.
+    pub fn name_templates(
+        &self,
+        id: &ClusterId,
+        rendered: &mut Rendered,
+        names: &TemplateNames,
+    ) -> Result<Vec<NamedTemplate>, Refused> {
+        if self.applied_by(id)? == AppliedBy::Others {
+            return Ok(Vec::new());
+        }
+        let classes: BTreeSet<String> = rendered
+            .objects
+            .iter()
+            .filter(|object| object.id.kind == "ClusterClass")
+            .map(|object| object.id.name.clone())
+            .collect();
+        // Asking who uses a class reads the whole fleet.
+        let shared = if classes.is_empty() {
+            Vec::new()
+        } else {
+            self.used_elsewhere(id, classes.iter().map(String::as_str))
+        };
+        Ok(templates::name_templates(&mut rendered.objects, names, &shared))
     }
 
     fn folder(&self, id: &ClusterId) -> Result<&ClusterFolder, Refused> {

@@ -216,11 +216,20 @@ impl Fleet {
         if own.is_empty() {
             return Vec::new();
         }
+        self.used_elsewhere(&cluster.id, own)
+    }
+
+    /// Those of a cluster's classes that Clusters of other folders use.
+    pub(super) fn used_elsewhere<'c>(
+        &self,
+        cluster: &ClusterId,
+        classes: impl IntoIterator<Item = &'c str>,
+    ) -> Vec<String> {
         let users = self.class_users.get_or_init(|| class_users(self.tree.as_ref(), &self.layout.clusters));
         let elsewhere = |class: &&str| {
-            users.get(*class).is_some_and(|clusters| clusters.iter().any(|user| *user != cluster.id))
+            users.get(*class).is_some_and(|clusters| clusters.iter().any(|user| user != cluster))
         };
-        own.into_iter().filter(elsewhere).map(ToOwned::to_owned).collect()
+        classes.into_iter().filter(elsewhere).map(ToOwned::to_owned).collect()
     }
 }
 

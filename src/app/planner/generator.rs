@@ -33,6 +33,7 @@ impl Planner for Generator {
         after: Arc<dyn Tree>,
         settings: &RepositorySettings,
         clusters: &[ClusterId],
+        today: Date,
     ) -> Vec<JudgedCluster> {
         let (old, new) =
             (layout::discover(before.as_ref(), settings), layout::discover(after.as_ref(), settings));
@@ -54,8 +55,8 @@ impl Planner for Generator {
                         .map(|difference| change(difference, cluster))
                         .collect(),
                     rollouts: rollout::rollouts(&was.objects, &is.objects, applied),
-                    before: validate(old, None, settings, scope),
-                    after: validate(new, Some(old), settings, scope),
+                    before: validate(old, None, settings, scope, today),
+                    after: validate(new, Some(old), settings, scope, today),
                 };
                 JudgedCluster { cluster: cluster.clone(), judgement }
             })

@@ -274,9 +274,10 @@ impl Run<'_> {
             return Ok(untouched());
         }
         let planner = self.ports.planner.clone();
+        let today = self.today;
         let mut by_settings: Vec<Vec<JudgedCluster>> = tokio::task::spawn_blocking(move || {
             let one = |settings: &RepositorySettings| {
-                planner.judge(comparison.before.clone(), comparison.after.clone(), settings, &clusters)
+                planner.judge(comparison.before.clone(), comparison.after.clone(), settings, &clusters, today)
             };
             both.iter().map(one).collect()
         })

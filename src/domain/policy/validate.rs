@@ -2,8 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use jiff::civil::Date;
+
 use super::rule::{Facts, Occasion, Spot, Verdict};
-use super::{About, Severities, of_merge, of_tree, sort};
+use super::{
+    About, Severities, invalid_layout, invalid_settings, invalid_yaml, render_failed, rendered_tombstone,
+    sort, unreadable_file,
+};
 use crate::cluster::{Cluster, ClusterError, ClusterId};
 use crate::finding::Finding;
 use crate::layout::{ClusterFolder, Layout, is_manifest};
@@ -43,9 +48,10 @@ pub fn validate(
     before: Option<Snapshot<'_>>,
     settings: &RepositorySettings,
     scope: Scope<'_>,
+    today: Date,
 ) -> Vec<Finding> {
     let severities = settings.severities();
-    let mut checked = Checked { verdicts: Vec::new(), findings: Vec::new(), seen: BTreeSet::new() };
+    let mut checked = Checked { verdicts: Vec::new(), findings: Vec::new(), seen: BTreeSet::new(), today };
     if let Scope::Everything = scope {
         checked.layout(now, settings);
         checked.releases(now);
@@ -67,6 +73,11 @@ pub fn validate(
     checked.finish(&severities)
 }
 
+/// Whether an entry has content of its own.
+const fn is_file(entry: &TreeEntry) -> bool {
+    matches!(entry.kind, EntryKind::File | EntryKind::Executable)
+}
+
 /// A settings file that cannot be used, as a finding.
 pub fn settings_finding(error: &SettingsError) -> Finding {
     let verdict = settings_verdict(error);
@@ -84,7 +95,7 @@ pub fn folders_of(folder: &ClusterFolder) -> Folders {
 }
 
 fn settings_verdict(error: &SettingsError) -> Verdict {
-    at(of_tree::INVALID_SETTINGS.0, &error.message, &error.file, error.line, error.column)
+    at(&invalid_settings::ABOUT, &error.message, &error.file, error.line, error.column)
 }
 
 fn at(
@@ -103,6 +114,7 @@ struct Checked {
     findings: Vec<Finding>,
     /// Files that have had their verdict.
     seen: BTreeSet<RepoPath>,
+    today: Date,
 }
 
 impl Checked {
@@ -116,7 +128,12 @@ impl Checked {
 
     fn layout(&mut self, now: Snapshot<'_>, settings: &RepositorySettings) {
         for problem in &now.layout.problems {
-            let rule = of_tree::INVALID_LAYOUT.0;
+            let foreign = now.tree.entry(&problem.path).is_some_and(|entry| !is_file(entry));
+            if foreign {
+                self.of_file(at(&unreadable_file::ABOUT, &problem.message, &problem.path, None, None));
+                continue;
+            }
+            let rule = &invalid_layout::ABOUT;
             self.verdicts.push(at(rule, &problem.message, &problem.path, problem.line, problem.column));
         }
         let Ok(file) = RepoPath::parse(REPOSITORY_FILE) else { return };
@@ -136,10 +153,10 @@ impl Checked {
             let (line, column) =
                 error.place().map_or((None, None), |(line, column)| (Some(line), Some(column)));
             let (rule, message) = match error {
-                ReleaseError::Unreadable(error) => (of_tree::UNREADABLE_FILE.0, error.reason.clone()),
-                ReleaseError::Yaml { source, .. } => (of_tree::INVALID_YAML.0, source.message.clone()),
-                ReleaseError::Settings(error) => (of_tree::INVALID_SETTINGS.0, error.message.clone()),
-                ReleaseError::Manifest { message, .. } => (of_tree::INVALID_YAML.0, message.clone()),
+                ReleaseError::Unreadable(error) => (&unreadable_file::ABOUT, error.reason.clone()),
+                ReleaseError::Yaml { source, .. } => (&invalid_yaml::ABOUT, source.message.clone()),
+                ReleaseError::Settings(error) => (&invalid_settings::ABOUT, error.message.clone()),
+                ReleaseError::Manifest { message, .. } => (&invalid_yaml::ABOUT, message.clone()),
             };
             self.of_file(at(rule, &message, error.file(), line, column));
         }
@@ -148,18 +165,13 @@ impl Checked {
     /// Every manifest that cannot be read, each for itself.
     fn files<'a>(&mut self, tree: &dyn Tree, entries: impl Iterator<Item = &'a TreeEntry>) {
         for entry in entries.filter(|entry| is_manifest(&entry.path)) {
-            if !matches!(entry.kind, EntryKind::File | EntryKind::Executable) {
-                let message = "this is no file but a symbolic link or a submodule, which Capstan never follows: put the file itself here";
-                self.of_file(at(of_tree::UNREADABLE_FILE.0, message, &entry.path, None, None));
-                continue;
-            }
             match tree.read(entry).map(|bytes| YamlFile::read_bytes(&bytes)) {
                 Err(error) => {
-                    self.of_file(at(of_tree::UNREADABLE_FILE.0, &error.reason, &entry.path, None, None));
+                    self.of_file(at(&unreadable_file::ABOUT, &error.reason, &entry.path, None, None));
                 }
                 Ok(Err(error)) => {
                     let (line, column) = (Some(error.position.line), Some(error.position.column));
-                    self.of_file(at(of_tree::INVALID_YAML.0, &error.message, &entry.path, line, column));
+                    self.of_file(at(&invalid_yaml::ABOUT, &error.message, &entry.path, line, column));
                 }
                 Ok(Ok(_)) => {}
             }
@@ -174,6 +186,12 @@ impl Checked {
         settings: &RepositorySettings,
         severities: &Severities,
     ) {
+        for entry in [&folder.base, &folder.overlay].into_iter().flat_map(|part| now.tree.entries_in(part)) {
+            if !is_file(entry) {
+                let message = "this is no file but a symbolic link or a submodule, which Capstan never follows: put the file itself here";
+                self.of_file(at(&unreadable_file::ABOUT, message, &entry.path, None, None));
+            }
+        }
         self.files(now.tree, folder.base_files.iter().chain(&folder.overlay_files));
         let deletion = match Cluster::read(now.tree, folder) {
             Ok(cluster) => {
@@ -182,9 +200,9 @@ impl Checked {
             }
             Err(error) => {
                 let rule = match &error {
-                    ClusterError::Unreadable(_) => of_tree::UNREADABLE_FILE.0,
-                    ClusterError::Yaml { .. } => of_tree::INVALID_YAML.0,
-                    ClusterError::Settings(_) => of_tree::INVALID_SETTINGS.0,
+                    ClusterError::Unreadable(_) => &unreadable_file::ABOUT,
+                    ClusterError::Yaml { .. } => &invalid_yaml::ABOUT,
+                    ClusterError::Settings(_) => &invalid_settings::ABOUT,
                 };
                 self.of_file(at(rule, error.message(), error.file(), error.line(), error.column()));
                 None
@@ -211,8 +229,8 @@ impl Checked {
 
     fn failed(&mut self, error: &RenderError) {
         let rule = match error {
-            RenderError::Unreadable(_) => of_tree::UNREADABLE_FILE.0,
-            _ => of_tree::RENDER_FAILED.0,
+            RenderError::Unreadable(_) => &unreadable_file::ABOUT,
+            _ => &render_failed::ABOUT,
         };
         let verdict = at(rule, &error.to_string(), error.file(), error.line(), error.column());
         let said = error.trouble() == Trouble::Malformed && self.seen.contains(error.file());
@@ -240,9 +258,8 @@ impl Checked {
                     object.origin().file()
                 );
                 let place = Spot { file: folder.settings_path(), position: None };
-                self.verdicts.push(
-                    Verdict::new(of_merge::RENDERED_TOMBSTONE.0, message).object(&object.id).place(place),
-                );
+                self.verdicts
+                    .push(Verdict::new(&rendered_tombstone::ABOUT, message).object(&object.id).place(place));
             }
         }
     }
@@ -266,6 +283,7 @@ impl Checked {
             applied_by,
             occasion: Occasion::Revision,
             release: None,
+            today: self.today,
         };
         self.findings.extend(super::judge(&facts, severities));
     }
@@ -273,7 +291,7 @@ impl Checked {
     fn finish(self, severities: &Severities) -> Vec<Finding> {
         let mut findings = severities.settle(self.findings);
         findings.extend(self.verdicts.into_iter().filter_map(|verdict| {
-            let severity = severities.of(verdict.rule.id)?;
+            let severity = severities.of_rule(verdict.rule)?;
             Some(verdict.into_finding(severity))
         }));
         sort(&mut findings);

@@ -186,6 +186,20 @@ impl Placed {
         path.steps().iter().try_fold(self, |value, step| value.step(step))
     }
 
+    /// What stands at a path, to change it.
+    pub fn get_mut(&mut self, path: &FieldPath) -> Option<&mut Self> {
+        path.steps().iter().try_fold(self, |value, step| match step {
+            Step::Key(key) => value.field_mut(key),
+            // A key of digits alone is written like an index.
+            Step::Index(index) if value.is_mapping() => value.field_mut(&index.to_string()),
+            Step::Index(index) => match &mut value.content {
+                Content::Sequence(items) => items.get_mut(*index),
+                Content::Mapping(_) | Content::Scalar(_) => None,
+            },
+            Step::New => None,
+        })
+    }
+
     /// The deepest value on the way to a path that exists.
     pub fn nearest(&self, path: &FieldPath) -> &Self {
         let mut value = self;

@@ -1,7 +1,7 @@
 //! Cases beyond the catalogue's examples.
 
 use super::{
-    AppliedBy, Facts, Occasion, ReleaseStep, Severities, folders, judged, lines, release, render_files,
+    AppliedBy, Facts, Occasion, ReleaseStep, Severities, TODAY, folders, judged, lines, release, render_files,
 };
 use crate::policy::judge;
 
@@ -105,6 +105,7 @@ fn releases_judge_clusters_that_show_no_version() {
             applied_by: AppliedBy::Others,
             occasion: Occasion::Upgrade,
             release: Some(ReleaseStep { from: Some(&from), to: &to, place: None }),
+            today: TODAY,
         };
         let findings = judge(&facts, &Severities::default());
         findings.into_iter().map(|finding| finding.message).collect::<Vec<_>>()
