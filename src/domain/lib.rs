@@ -37,6 +37,7 @@ pub mod command;
 pub mod finding;
 pub mod flux;
 pub mod layout;
+mod manifest;
 pub mod merge;
 pub mod object;
 pub mod patch;

@@ -37,7 +37,9 @@ pub(crate) struct Matched<'a> {
 
 /// Matches all pieces. Binds the cluster's name on the way, which names depend on.
 pub(crate) fn match_source<'a>(source: &'a Source, base: &Base, bindings: &mut Bindings) -> Matched<'a> {
-    let pieces: Vec<&Piece> = source.pieces.iter().map(|piece| in_effect(piece, base)).collect();
+    let part_of_objects = |piece: &&Piece| !piece.patch || !base.has_kustomization();
+    let pieces: Vec<&Piece> =
+        source.pieces.iter().filter(part_of_objects).map(|piece| in_effect(piece, base)).collect();
     let own_cluster = base.cluster();
     let release_cluster = pieces
         .iter()
@@ -130,27 +132,33 @@ struct Matcher<'m> {
 
 impl Matcher<'_> {
     fn run(&mut self) {
-        for at in 0..self.pieces.len() {
-            if !goes_by_owner(self.pieces[at]) {
-                self.targets[at] = self.by_name(at);
+        let (templates, owners): (Vec<usize>, Vec<usize>) =
+            (0..self.pieces.len()).partition(|at| goes_by_owner(self.pieces[*at]));
+        for at in &owners {
+            self.targets[*at] = self.by_name(*at);
+        }
+        // Also an owner that the release calls otherwise now leads to its templates.
+        for at in &owners {
+            if self.targets[*at].is_none() {
+                self.targets[*at] = Some(self.sole(*at));
             }
         }
         // Templates after their owners, which may themselves be templates.
         for _ in 0..3 {
-            for at in 0..self.pieces.len() {
-                if self.targets[at].is_none() {
-                    self.targets[at] = self.by_owner(at);
+            for at in &templates {
+                if self.targets[*at].is_none() {
+                    self.targets[*at] = self.by_owner(*at);
                 }
             }
         }
-        for at in 0..self.pieces.len() {
-            if self.targets[at].is_none() && goes_by_owner(self.pieces[at]) {
-                self.targets[at] = self.by_name(at);
+        for at in &templates {
+            if self.targets[*at].is_none() {
+                self.targets[*at] = self.by_name(*at);
             }
         }
-        for at in 0..self.pieces.len() {
-            if self.targets[at].is_none() {
-                self.targets[at] = Some(self.sole(at));
+        for at in &templates {
+            if self.targets[*at].is_none() {
+                self.targets[*at] = Some(self.sole(*at));
             }
         }
     }
@@ -285,13 +293,26 @@ impl Matcher<'_> {
         }
         match found.as_slice() {
             [] => None,
-            [_] => Some(Target::Objects(found)),
+            [object] => (!self.is_anothers(at, *object)).then_some(Target::Objects(found)),
             _ => {
                 let bound = self.scope.text(name);
                 let fitting: Vec<usize> = found.iter().copied().filter(|at| self.fits(&bound, *at)).collect();
                 Some(if fitting.len() == 1 { Target::Objects(fitting) } else { Target::Ambiguous(found) })
             }
         }
+    }
+
+    /// Whether an object bears the name of another piece and not this one's: a release that brings a
+    /// second template and lets the owner name it does not rename the first.
+    fn is_anothers(&self, at: usize, object: usize) -> bool {
+        let names_it = |piece: &Piece| {
+            piece.name.as_deref().is_some_and(|name| self.fits(&self.scope.text(name), object))
+        };
+        let (own, rest) = (self.pieces[at], self.pieces.iter().enumerate());
+        let rivals = rest.filter(|(other, piece)| {
+            *other != at && piece.kind == own.kind && piece.group == own.group && piece.shape == Shape::Whole
+        });
+        !names_it(own) && rivals.map(|(_, piece)| piece).any(|piece| names_it(piece))
     }
 
     /// The only piece of its kind speaks of the only object of its kind, whatever the names. Only for

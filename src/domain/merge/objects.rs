@@ -3,10 +3,13 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::api_versions;
 use super::cluster_objects::{Base, identity};
 use super::decision::{Decision, UnkeyedList};
 use super::fields::{FieldMerge, OldState, same_value};
+use super::kinds::{KindChange, kind_changes};
 use super::knowledge::Knowledge;
+use super::kustomization::{self, NotMerged};
 use super::matching::{Matched, Target, bind, match_source};
 use super::overlay::overlaid;
 use super::prepared::{remove, substitution};
@@ -37,6 +40,10 @@ pub(crate) struct ClusterMerge {
     pub(crate) unmatched: Vec<(RepoPath, u32, String)>,
     /// Variables to which two places of the cluster's objects give two values.
     pub(crate) contradictions: Vec<(String, Found, Found)>,
+    /// Objects in whose place others come.
+    pub(crate) kind_changes: Vec<KindChange>,
+    /// What the release's kustomization says and the base cannot take over.
+    pub(crate) not_merged: Vec<NotMerged>,
 }
 
 /// One object of the cluster with what the release would do to it.
@@ -48,6 +55,15 @@ pub(crate) struct MergedObject {
     pub(crate) unkeyed: Vec<UnkeyedList>,
     /// The Kubernetes versions that O and N name for the object, for the step group.
     pub(crate) versions: (Option<String>, Option<String>),
+    /// O and N, where not all of the three are of one API version.
+    pub(crate) sides: Option<Box<Sides>>,
+}
+
+/// Both releases' views of one object.
+#[derive(Debug)]
+pub(crate) struct Sides {
+    pub(crate) old: Option<Node>,
+    pub(crate) new: Node,
 }
 
 /// An object that the release brings.
@@ -116,6 +132,11 @@ pub(crate) fn merge_cluster<'a>(input: &MergeInput<'a>) -> Merged<'a> {
     }
     let work = Work { input, bindings: &bindings, old: old.as_ref(), new: &new };
     let mut merge = work.merge();
+    let (kustomizations, not_merged) =
+        kustomization::merge(input.base, old.as_ref(), &new, &bindings, input.owners);
+    merge.merged.extend(kustomizations);
+    merge.not_merged = not_merged;
+    merge.kind_changes = kind_changes(input.base, &merge);
     merge.contradictions = bindings
         .contradictions()
         .map(|(name, one, other)| (name.to_owned(), one.clone(), other.clone()))
@@ -208,6 +229,9 @@ impl<'a> Work<'_, 'a> {
             decisions: fields.decisions,
             unkeyed: fields.unkeyed,
             versions: (version(o.as_deref()), version(n.as_deref())),
+            sides: n
+                .filter(|n| api_versions::differ(o.as_deref(), cluster, n))
+                .map(|n| Box::new(Sides { old: o.map(Cow::into_owned), new: n.into_owned() })),
         }
     }
 

@@ -7,20 +7,25 @@
 //! check, draft): that is for whoever asked.
 
 mod ambiguous_match;
+mod api_version_leaves_field;
 mod component_downgrade;
 mod edit_refused;
 mod evidence;
 mod invalid_layout;
 mod invalid_settings;
 mod invalid_yaml;
+mod kind_changed;
 mod kubernetes;
 mod kubernetes_downgrade;
 mod kubernetes_minor_skip;
+mod kustomization_not_merged;
 mod list_without_key;
 mod missing_reference;
 mod overlay_hides_change;
 mod overlay_loses_target;
 mod overlay_names_template;
+mod release_breaks_requests;
+mod release_goes_back_in_time;
 mod release_record_differs;
 mod removes_cluster;
 mod removes_machines;
@@ -28,6 +33,7 @@ mod render_failed;
 mod rendered_tombstone;
 mod rollout_without_change;
 mod rule;
+mod secret_variable;
 mod severities;
 mod step_group_split;
 mod template_edited_in_place;
@@ -57,24 +63,30 @@ use crate::object::{FieldPath, ObjectId};
 pub fn catalogue() -> &'static [&'static dyn Rule] {
     static RULES: &[&dyn Rule] = &[
         &ambiguous_match::AmbiguousMatch,
+        &api_version_leaves_field::ApiVersionLeavesField,
         &component_downgrade::ComponentDowngrade,
         &edit_refused::EditRefused,
         &invalid_layout::InvalidLayout,
         &invalid_settings::InvalidSettings,
         &invalid_yaml::InvalidYaml,
+        &kind_changed::KindChanged,
         &kubernetes_downgrade::KubernetesDowngrade,
         &kubernetes_minor_skip::KubernetesMinorSkip,
+        &kustomization_not_merged::KustomizationNotMerged,
         &list_without_key::ListWithoutKey,
         &missing_reference::MissingReference,
         &overlay_hides_change::OverlayHidesChange,
         &overlay_loses_target::OverlayLosesTarget,
         &overlay_names_template::OverlayNamesTemplate,
+        &release_breaks_requests::ReleaseBreaksRequests,
+        &release_goes_back_in_time::ReleaseGoesBackInTime,
         &release_record_differs::ReleaseRecordDiffers,
         &removes_cluster::RemovesCluster,
         &removes_machines::RemovesMachines,
         &render_failed::RenderFailed,
         &rendered_tombstone::RenderedTombstone,
         &rollout_without_change::RolloutWithoutChange,
+        &secret_variable::SecretVariable,
         &step_group_split::StepGroupSplit,
         &template_edited_in_place::TemplateEditedInPlace,
         &unbound_variable::UnboundVariable,

@@ -137,49 +137,43 @@ impl Plan<'_> {
         (record.path.clone(), part(|position| position.line), part(|position| position.column))
     }
 
-    /// Why an expression has no value: the rule, and a sentence for people.
-    pub(super) fn trouble(&mut self, trouble: &Trouble) -> (&'static str, String) {
-        let flux = &self.request.cluster.flux;
+    /// An expression without a value comes in as the release writes it: whoever applies the cluster may
+    /// know it. What is said of it: rule, severity, and a sentence for people.
+    pub(super) fn trouble(&self, trouble: &Trouble) -> (&'static str, Severity, String) {
         match trouble {
             Trouble::Unbound(name) => {
-                self.blocked
-                    .push(format!("Nothing says what ${{{name}}} of the release is in this cluster."));
                 let message = format!(
                     "The release's ${{{name}}} is bound by nothing here. Give it a value in `variables:` of the cluster's capstan.yaml."
                 );
-                (UNBOUND, message)
+                (UNBOUND, Severity::Error, message)
             }
             Trouble::Secret(name) => {
-                let from = flux.given(name).map_or_else(String::new, |given| {
+                let given = self.request.cluster.flux.given(name);
+                let from = given.map_or_else(String::new, |given| {
                     format!(" ({}, {}:{})", given.by, given.file, given.line)
                 });
-                self.blocked.push(format!(
-                    "The value of ${{{name}}} stands in a Secret, which is never read, so it cannot be written here."
-                ));
                 let message = format!(
-                    "Flux takes the release's ${{{name}}} from a Secret{from}, whose values Capstan never reads, so nothing can be written in its place. Keep ${{{name}}} as it is in the cluster's own object, or give it a value in `variables:` of its capstan.yaml."
+                    "The release's ${{{name}}} stays as it is written: Flux takes its value from a secret{from}, which Capstan never reads, and substitutes it where it applies this cluster. Whoever else applies it does not."
                 );
-                (UNBOUND, message)
+                (SECRET, Severity::Warning, message)
             }
             Trouble::NotGiven(name) => {
-                self.blocked
-                    .push(format!("Flux substitutes in this cluster and has no value for ${{{name}}}."));
                 let message = format!(
-                    "The release's ${{{name}}} would stay in this file for Flux to substitute, but neither `substitute` nor `substituteFrom` of its Kustomization gives it a value, so that nothing would stand there. Add it there first."
+                    "The release's ${{{name}}} stays in this file for Flux to substitute, but neither `substitute` nor `substituteFrom` of its Kustomization gives it a value, so that nothing would stand there. Add it there first."
                 );
-                (UNBOUND, message)
+                (UNBOUND, Severity::Error, message)
             }
             Trouble::Unsupported(raw) => {
-                self.blocked.push(format!("The release's `{raw}` is no expression that Capstan computes."));
                 let message = format!(
                     "The release's `{raw}` is no expression that Capstan computes, and it guesses no value. Understood are ${{V}}, defaults (`:=`, `:-`, `=`), and the functions that clusterctl and Flux share (`,` `^` `:` `/` `#` `%`) with plain arguments; literal text is written `$${{…}}`."
                 );
-                (UNSUPPORTED, message)
+                (UNSUPPORTED, Severity::Error, message)
             }
         }
     }
 }
 
 const CONTRADICTION: &str = "variable-contradiction";
+const SECRET: &str = "secret-variable";
 const UNBOUND: &str = "unbound-variable";
 const UNSUPPORTED: &str = "unsupported-substitution";
