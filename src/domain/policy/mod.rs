@@ -36,6 +36,7 @@ mod render_failed;
 mod rendered_tombstone;
 mod rollout_without_change;
 mod rule;
+mod secret_variable;
 mod severities;
 mod step_group_split;
 mod template_edited_in_place;
@@ -46,6 +47,7 @@ mod unknown_field;
 mod unknown_template;
 mod unmatched_fragment;
 mod unreadable_file;
+mod unsupported_substitution;
 mod validate;
 mod variable_contradiction;
 mod wrong_type;
@@ -91,6 +93,7 @@ pub fn catalogue() -> &'static [&'static dyn Rule] {
         &render_failed::RenderFailed,
         &rendered_tombstone::RenderedTombstone,
         &rollout_without_change::RolloutWithoutChange,
+        &secret_variable::SecretVariable,
         &step_group_split::StepGroupSplit,
         &template_edited_in_place::TemplateEditedInPlace,
         &unbound_variable::UnboundVariable,
@@ -98,6 +101,7 @@ pub fn catalogue() -> &'static [&'static dyn Rule] {
         &unknown_template::UnknownTemplate,
         &unmatched_fragment::UnmatchedFragment,
         &unreadable_file::UnreadableFile,
+        &unsupported_substitution::UnsupportedSubstitution,
         &variable_contradiction::VariableContradiction,
         &wrong_type::WrongType,
     ];
