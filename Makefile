@@ -25,7 +25,7 @@ check: ## the quick inner loop: format, lints, unit tests
 	$(CARGO) test --workspace --locked --lib
 
 bench: prepare-build ## figures, measured side by side and printed as tables
-	$(CARGO) bench --locked --bench plan --bench intake --bench push
+	$(CARGO) bench --locked --bench plan --bench fleet_push --bench intake --bench push
 
 # What the build and the tests need from the system; installs it where it may.
 prepare-build:

@@ -229,7 +229,7 @@ pub trait Tree: Send + Sync {
 }
 
 /// The entries in a folder, at any depth, of a list that is ordered by path.
-pub(crate) fn below<'e>(entries: &'e [TreeEntry], folder: &RepoPath) -> &'e [TreeEntry] {
+pub fn below<'e>(entries: &'e [TreeEntry], folder: &RepoPath) -> &'e [TreeEntry] {
     if folder.is_root() {
         return entries;
     }

@@ -167,12 +167,13 @@ impl Checkout {
             Ok::<_, CheckoutError>(tree)
         })?;
         let unreadable = |reason: String| CheckoutError::Unreadable { path: self.git_dir.clone(), reason };
-        let tree =
-            CommitTree::list(Arc::clone(&self.objects), root).map_err(unreadable)?.ok_or_else(|| {
+        let tree = CommitTree::list(Arc::clone(&self.objects), root, None).map_err(unreadable)?.ok_or_else(
+            || {
                 unreadable(format!(
                     "folders of `{revision}` are missing from the object database; run `git fetch --refetch`"
                 ))
-            })?;
+            },
+        )?;
         Ok(Arc::new(tree))
     }
 
@@ -190,7 +191,7 @@ impl Checkout {
     /// (a shallow or partial clone).
     pub fn folder_by_tree(&self, tree: &TreeId) -> Option<Arc<dyn Tree>> {
         let id = object_id(tree.as_str())?;
-        let tree = CommitTree::list(Arc::clone(&self.objects), id).ok()??;
+        let tree = CommitTree::list(Arc::clone(&self.objects), id, None).ok()??;
         Some(Arc::new(tree))
     }
 

@@ -7,10 +7,11 @@
 //! the token is never on disk. A mirror that cannot be read, or that grew many packs, is made anew
 //! beside the old one and takes its place when its commit has arrived.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -20,7 +21,7 @@ use gix::ObjectId;
 use gix::refs::transaction::PreviousValue;
 use secrecy::SecretString;
 
-use super::commit_tree::CommitTree;
+use super::commit_tree::{CommitTree, FileList};
 use super::explain;
 use super::fetch::{Fetch, FetchFailure, folder_bytes};
 use super::objects::{Objects, object_id};
@@ -63,10 +64,46 @@ struct Shelf {
     folder: PathBuf,
     limits: MirrorLimits,
     places: Mutex<HashMap<u64, Arc<Place>>>,
+    listed: Arc<Listed>,
+}
+
+/// The lists of commits that were read last, so that the next commit of a repository costs the folders
+/// that it changes.
+#[derive(Default)]
+struct Listed {
+    /// By repository, the one read last in front.
+    lists: Mutex<VecDeque<(u64, Arc<FileList>)>>,
+    folders: AtomicUsize,
+}
+
+/// How many files all lists that are kept may name together.
+const LISTED_FILES: usize = 1_000_000;
+
+impl Listed {
+    /// The list that was made last of a repository.
+    fn earlier(&self, repository: u64) -> Option<Arc<FileList>> {
+        let lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
+        lists.iter().find(|(id, _)| *id == repository).map(|(_, list)| Arc::clone(list))
+    }
+
+    fn keep(&self, repository: u64, list: &Arc<FileList>) {
+        self.folders.fetch_add(list.folders_read, Ordering::Relaxed);
+        let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
+        lists.retain(|(id, _)| *id != repository);
+        lists.push_front((repository, Arc::clone(list)));
+        let files = |lists: &VecDeque<(u64, Arc<FileList>)>| -> usize {
+            lists.iter().map(|(_, list)| list.len()).sum()
+        };
+        while files(&lists) > LISTED_FILES {
+            lists.pop_back();
+        }
+    }
 }
 
 /// One mirror's place: its folder, and who may change it.
 struct Place {
+    repository: u64,
+    listed: Arc<Listed>,
     folder: PathBuf,
     lock_file: PathBuf,
     /// Held during a whole fetch; readers of what is here do not wait for it.
@@ -87,7 +124,14 @@ impl Mirrors {
     pub fn open(state: &Path, limits: MirrorLimits) -> Result<Self, MirrorError> {
         let folder = state.join("mirrors");
         fs::create_dir_all(&folder).map_err(|error| disk(&folder, error))?;
-        Ok(Self { shelf: Arc::new(Shelf { folder, limits, places: Mutex::default() }) })
+        Ok(Self {
+            shelf: Arc::new(Shelf { folder, limits, places: Mutex::default(), listed: Arc::default() }),
+        })
+    }
+
+    /// How many folders of commits were read from disk so far, for figures.
+    pub fn folders_read(&self) -> usize {
+        self.shelf.listed.folders.load(Ordering::Relaxed)
     }
 }
 
@@ -139,6 +183,8 @@ impl Shelf {
         let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
         let place = places.entry(repository).or_insert_with(|| {
             Arc::new(Place {
+                repository,
+                listed: Arc::clone(&self.listed),
                 folder: self.folder.join(format!("{repository}.git")),
                 lock_file: self.folder.join(format!("{repository}.lock")),
                 writing: Mutex::default(),
@@ -206,7 +252,8 @@ impl Place {
             let parents = found.parent_ids().map(gix::Id::detach).collect::<Vec<_>>();
             Some((root, parents, read_trailers(found.message_raw_sloppy())))
         })?;
-        let tree = match CommitTree::list(Arc::clone(&objects), root) {
+        let earlier = self.listed.earlier(self.repository);
+        let tree = match CommitTree::list(Arc::clone(&objects), root, earlier.as_deref()) {
             Ok(Some(tree)) => tree,
             Ok(None) => return None,
             Err(reason) => {
@@ -214,6 +261,7 @@ impl Place {
                 return None;
             }
         };
+        self.listed.keep(self.repository, tree.files());
         Some(Snapshot {
             commit: commit.clone(),
             root: tree.folder_id(&RepoPath::root())?,
@@ -224,7 +272,7 @@ impl Place {
     }
 
     fn folder_by_tree(&self, tree: &TreeId) -> Option<Arc<dyn Tree>> {
-        let tree = CommitTree::list(self.open()?, object_id(tree.as_str())?).ok()??;
+        let tree = CommitTree::list(self.open()?, object_id(tree.as_str())?, None).ok()??;
         Some(Arc::new(tree))
     }
 

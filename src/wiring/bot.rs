@@ -79,7 +79,7 @@ pub(super) async fn start(config: Config, stop: CancellationToken) -> Result<Run
         mirror: Arc::new(mirrors),
         records: Arc::new(database.clone()),
         clock: Arc::clone(&clock),
-        planner: Arc::new(Generator),
+        planner: Arc::new(Generator::default()),
         key: BlockKey::derive(config.github.private_key.expose_secret().as_bytes()),
     };
     let jobs: Arc<dyn Jobs> = Arc::new(database.clone());

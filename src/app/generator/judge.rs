@@ -8,12 +8,14 @@ use capstan_domain::rollout;
 use capstan_domain::settings::EffectiveSettings;
 use capstan_domain::upgrade::{AppliedBy, Planned};
 
+use super::seen::Reads;
 use super::{Fleet, plan};
 
 impl Fleet {
     /// Judges a plan by what would be applied before and after it.
     pub(super) fn judge(
         &self,
+        reads: &Reads<'_>,
         cluster: &Cluster,
         effective: &EffectiveSettings,
         mut planned: Planned,
@@ -26,8 +28,8 @@ impl Fleet {
         for manifest in &cluster.base {
             parsed.insert(manifest.entry.blob.clone(), manifest.file.clone());
         }
-        let before = render::render_with(self.tree.as_ref(), &folders, &parsed)?;
-        let edited = Edited::new(self.tree.as_ref(), &planned.intended);
+        let before = render::render_with(reads, &folders, &parsed)?;
+        let edited = Edited::new(reads, &planned.intended);
         let after = match render::render_with(&edited, &folders, &parsed) {
             Ok(after) => after,
             Err(error) => {

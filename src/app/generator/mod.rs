@@ -9,9 +9,12 @@
 //! Deliberately absent: I/O (everything comes through [`Tree`]), clocks (the day is passed in), and
 //! every decision that the domain can take.
 
+mod bounded;
 mod judge;
+mod memory;
 mod plan;
 mod plan_all;
+mod seen;
 mod sources;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,8 +36,11 @@ use capstan_domain::tree::{RepoPath, Tree, TreeId};
 use capstan_domain::upgrade::{AppliedBy, MergeSettings, Refusal, Upgrade};
 use jiff::civil::Date;
 
+pub use memory::{Memory, MemoryLimits, PlanCounts};
 pub use plan::{Planned, Summary};
 
+use memory::KnownFleet;
+use seen::Presence;
 use sources::Sources;
 
 /// A repository at one commit, ready to plan.
@@ -42,19 +48,32 @@ pub struct Fleet {
     tree: Arc<dyn Tree>,
     settings: RepositorySettings,
     has_settings_file: bool,
-    layout: Layout,
-    catalogue: Catalogue,
+    layout: Arc<Layout>,
+    shared: Arc<Shared>,
+    /// What is kept of earlier looks; without it every plan is made anew.
+    known: Option<Arc<KnownFleet>>,
     /// Content of old releases that the snapshot itself does not hold.
     provided: BTreeMap<TreeId, Arc<dyn Tree>>,
-    sources: Sources,
     merge_settings: MergeSettings,
     /// What Flux substitutes where; read when a release with variables is first planned.
     flux: OnceLock<FluxIndex>,
-    /// What the repository's definitions say of objects' fields; gathered when first asked for.
-    schemas: OnceLock<Schemas>,
     /// Which clusters use which ClusterClass; read when first asked for.
     class_users: OnceLock<BTreeMap<String, Vec<ClusterId>>>,
     today: Date,
+}
+
+/// What the plans of all clusters share.
+struct Shared {
+    catalogue: Catalogue,
+    sources: Sources,
+    /// What the repository's definitions say of objects' fields; gathered when first asked for.
+    schemas: OnceLock<Schemas>,
+}
+
+impl Shared {
+    fn new(catalogue: Catalogue) -> Self {
+        Self { catalogue, sources: Sources::default(), schemas: OnceLock::new() }
+    }
 }
 
 /// Why one cluster cannot be planned or rendered; the others can.
@@ -96,20 +115,46 @@ impl Fleet {
         has_settings_file: bool,
         today: Date,
     ) -> Self {
-        let layout = layout::discover(tree.as_ref(), &settings);
-        let catalogue = Catalogue::read(tree.as_ref(), &layout);
+        let layout = Arc::new(layout::discover(tree.as_ref(), &settings));
+        let shared = Arc::new(Shared::new(Catalogue::read(tree.as_ref(), &layout)));
+        Self::of(tree, settings, has_settings_file, layout, shared, today)
+    }
+
+    /// [`Self::open`] with what is remembered of earlier looks at this repository, or at others: the
+    /// same plans, made only where something that they were made from has changed.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_with(memory: &Memory, tree: Arc<dyn Tree>, today: Date) -> Result<Self, SettingsError> {
+        memory.begin();
+        let tree = memory.remembering(tree);
+        let (settings, has_settings_file) = read_settings(tree.as_ref())?;
+        let layout = memory.layout(tree.as_ref(), &settings);
+        let known = memory.fleet(tree.as_ref(), &layout, &settings, today);
+        let shared = Arc::clone(&known.shared);
+        let fleet = Self::of(tree, settings, has_settings_file, layout, shared, today);
+        Ok(Self { known: Some(known), ..fleet })
+    }
+
+    fn of(
+        tree: Arc<dyn Tree>,
+        settings: RepositorySettings,
+        has_settings_file: bool,
+        layout: Arc<Layout>,
+        shared: Arc<Shared>,
+        today: Date,
+    ) -> Self {
         let merge_settings = merge_settings(&settings);
         Self {
             tree,
             settings,
             has_settings_file,
             layout,
-            catalogue,
+            shared,
+            known: None,
             provided: BTreeMap::new(),
-            sources: Sources::default(),
             merge_settings,
             flux: OnceLock::new(),
-            schemas: OnceLock::new(),
             class_users: OnceLock::new(),
             today,
         }
@@ -131,18 +176,18 @@ impl Fleet {
     }
 
     /// Which folders are releases and clusters, and what looks wrong.
-    pub const fn layout(&self) -> &Layout {
+    pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
     /// The releases that could be read, and those that could not.
-    pub const fn catalogue(&self) -> &Catalogue {
-        &self.catalogue
+    pub fn catalogue(&self) -> &Catalogue {
+        &self.shared.catalogue
     }
 
     /// What is known of objects' fields: the repository's definitions and the built-in table.
     pub fn schemas(&self) -> &Schemas {
-        self.schemas.get_or_init(|| schema::discover(self.tree.as_ref(), &self.layout))
+        self.shared.schemas.get_or_init(|| schema::discover(self.tree.as_ref(), &self.layout))
     }
 
     /// Ids of all clusters, ordered.
@@ -155,9 +200,15 @@ impl Fleet {
     pub fn missing_trees<'a>(&self, clusters: impl IntoIterator<Item = &'a ClusterId>) -> BTreeSet<TreeId> {
         clusters
             .into_iter()
-            .filter_map(|id| plan::recorded_tree(self.tree.as_ref(), self.layout.cluster(id.as_str())?))
-            .filter(|tree| self.catalogue.find_tree(tree).is_none() && !self.provided.contains_key(tree))
+            .filter_map(|id| self.recorded_tree(id))
+            .filter(|tree| self.find_old_tree(tree) == Presence::Missing)
             .collect()
+    }
+
+    /// Whether the content of an old release is at hand.
+    fn find_old_tree(&self, tree: &TreeId) -> Presence {
+        let is_here = self.shared.catalogue.find_tree(tree).is_some() || self.provided.contains_key(tree);
+        if is_here { Presence::Here } else { Presence::Missing }
     }
 
     /// Gives the content of one of [`Self::missing_trees`]; its paths start at the release's folder.

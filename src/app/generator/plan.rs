@@ -13,6 +13,8 @@ use capstan_domain::settings::{ClusterSettings, EffectiveSettings, WhenReleaseUn
 use capstan_domain::tree::{Tree, TreeId};
 use capstan_domain::upgrade::{self, AppliedBy, Basis, OldSource, Request, SourceFile, Upgrade};
 
+use super::memory::Kept;
+use super::seen::{Reads, Seen};
 use super::{Fleet, Refused, sources};
 
 /// A plan, or why there is none.
@@ -29,8 +31,15 @@ pub struct Summary {
     pub notes: Vec<String>,
 }
 
+/// A plan, with what is kept of its cluster beside it.
+struct Made {
+    upgrade: Upgrade,
+    recorded_tree: Option<TreeId>,
+    classes_used: Vec<String>,
+}
+
 /// The tree that a cluster records as its old release, where its settings can be read.
-pub(super) fn recorded_tree(tree: &dyn Tree, folder: &ClusterFolder) -> Option<TreeId> {
+fn recorded_tree(tree: &dyn Tree, folder: &ClusterFolder) -> Option<TreeId> {
     let entry = folder.settings.as_ref()?;
     let bytes = tree.read(entry).ok()?;
     let settings = ClusterSettings::read(&entry.path, std::str::from_utf8(&bytes).ok()?).ok()?;
@@ -57,8 +66,8 @@ impl Fleet {
     pub fn way(&self, id: &ClusterId, asked: Option<&ReleaseName>) -> Result<Way, Refused> {
         let cluster = self.read_cluster(id)?;
         let effective = self.effective(&cluster)?;
-        let standing = Standing::of(&cluster, &effective, &self.catalogue);
-        Ok(path::way(&standing, &effective, &self.catalogue, asked, self.today)?)
+        let standing = Standing::of(&cluster, &effective, &self.shared.catalogue);
+        Ok(path::way(&standing, &effective, &self.shared.catalogue, asked, self.today)?)
     }
 
     /// Plans one cluster: for the release that it is offered, or for the one asked for by name.
@@ -68,13 +77,69 @@ impl Fleet {
     /// An upgrade that must not go ahead is no error: it says so in
     /// [`Upgrade::blocked`](capstan_domain::upgrade::Upgrade).
     pub fn plan(&self, id: &ClusterId, asked: Option<&ReleaseName>) -> Planned {
-        let cluster = self.read_cluster(id)?;
+        self.make(&Reads::beside(self.tree.as_ref(), id.folder()), id, asked).map(|made| made.upgrade)
+    }
+
+    /// The plan for the release that a cluster is offered, as it is kept where everything that it was
+    /// made from is still the same.
+    ///
+    /// # Errors
+    /// As [`Self::plan`].
+    pub fn plan_or_recall(&self, id: &ClusterId) -> Result<Arc<Upgrade>, Refused> {
+        let Some(known) = &self.known else { return self.plan(id, None).map(Arc::new) };
+        if let Some(kept) = self.kept(id)
+            && kept.seen.iter().all(|seen| self.still_sees(id, seen))
+        {
+            known.count_recalled();
+            return Ok(Arc::clone(&kept.upgrade));
+        }
+        known.count_planned();
+        let reads = Reads::beside(self.tree.as_ref(), id.folder());
+        let Made { upgrade, recorded_tree, classes_used } = self.make(&reads, id, None)?;
+        let upgrade = Arc::new(upgrade);
+        if let (Some(folder), Some(seen)) = (self.tree.folder_id(id.folder()), reads.into_seen()) {
+            known.keep(Kept { folder, seen, recorded_tree, classes_used, upgrade: Arc::clone(&upgrade) });
+        }
+        Ok(upgrade)
+    }
+
+    /// What is kept of a cluster whose folder has not changed.
+    fn kept(&self, id: &ClusterId) -> Option<Arc<Kept>> {
+        self.known.as_ref()?.kept(id, &self.tree.folder_id(id.folder())?)
+    }
+
+    fn still_sees(&self, id: &ClusterId, seen: &Seen) -> bool {
+        match seen {
+            Seen::File(..) | Seen::Folder(..) => seen.holds_in(self.tree.as_ref()),
+            Seen::Flux(given) => self.flux_index().post_build(id) == *given,
+            Seen::Classes { own, elsewhere } => {
+                self.used_elsewhere(id, own.iter().map(String::as_str)) == *elsewhere
+            }
+            Seen::OldTree(tree, presence) => self.find_old_tree(tree) == *presence,
+        }
+    }
+
+    /// The tree that a cluster records as its old release.
+    pub(super) fn recorded_tree(&self, id: &ClusterId) -> Option<TreeId> {
+        match self.kept(id) {
+            Some(kept) => kept.recorded_tree.clone(),
+            None => recorded_tree(self.tree.as_ref(), self.layout.cluster(id.as_str())?),
+        }
+    }
+
+    fn make(&self, reads: &Reads<'_>, id: &ClusterId, asked: Option<&ReleaseName>) -> Result<Made, Refused> {
+        let cluster = Cluster::read(reads, self.folder(id)?)?;
         let effective = self.effective(&cluster)?;
         let (standing, offer) = self.offer(&cluster, &effective, asked)?;
-        match &offer.outcome {
-            Outcome::Nothing(_) => Ok(nothing(&cluster, &offer)),
-            Outcome::Step(step) => self.plan_step(&cluster, &effective, &standing, &offer, step),
-        }
+        let upgrade = match &offer.outcome {
+            Outcome::Nothing(_) => nothing(&cluster, &offer),
+            Outcome::Step(step) => self.plan_step(reads, &cluster, &effective, &standing, &offer, step)?,
+        };
+        Ok(Made {
+            upgrade,
+            recorded_tree: cluster.settings.as_ref().and_then(|settings| settings.release_tree.clone()),
+            classes_used: classes_used(&cluster),
+        })
     }
 
     /// Whether a release that somebody named exists for a cluster.
@@ -88,8 +153,8 @@ impl Fleet {
     ) -> Result<Result<(), NoSuchRelease>, Refused> {
         let cluster = self.read_cluster(id)?;
         let effective = self.effective(&cluster)?;
-        let standing = Standing::of(&cluster, &effective, &self.catalogue);
-        Ok(path::offer(&standing, &effective, &self.catalogue, Some(asked), self.today).map(drop))
+        let standing = Standing::of(&cluster, &effective, &self.shared.catalogue);
+        Ok(path::offer(&standing, &effective, &self.shared.catalogue, Some(asked), self.today).map(drop))
     }
 
     fn offer(
@@ -98,26 +163,27 @@ impl Fleet {
         effective: &EffectiveSettings,
         asked: Option<&ReleaseName>,
     ) -> Result<(Standing, Offer), Refused> {
-        let standing = Standing::of(cluster, effective, &self.catalogue);
-        let offer = path::offer(&standing, effective, &self.catalogue, asked, self.today)?;
+        let standing = Standing::of(cluster, effective, &self.shared.catalogue);
+        let offer = path::offer(&standing, effective, &self.shared.catalogue, asked, self.today)?;
         Ok((standing, offer))
     }
 
     fn plan_step(
         &self,
+        reads: &Reads<'_>,
         cluster: &Cluster,
         effective: &EffectiveSettings,
         standing: &Standing,
         offer: &Offer,
         step: &Step,
     ) -> Planned {
-        let release = self.catalogue.find(&step.to).ok_or_else(|| Refused {
+        let release = self.shared.catalogue.find(&step.to).ok_or_else(|| Refused {
             message: format!("the release {} cannot be read", step.to),
             file: None,
             line: None,
             column: None,
         })?;
-        let old = self.old_content(standing);
+        let old = self.old_content(reads, standing);
         let unknown = self.settings.upgrade.when_release_unknown;
         if old.is_none() && unknown == WhenReleaseUnknown::Block {
             return Ok(Upgrade {
@@ -138,11 +204,11 @@ impl Fleet {
         let old = old.as_deref().map(unwrap).transpose()?;
         let candidates: Vec<&Source> =
             candidates.iter().filter_map(|source| source.as_ref().as_ref().ok()).collect();
-        let new = self.sources.of_release(self.tree.as_ref(), release);
+        let new = self.shared.sources.of_release(self.tree.as_ref(), release);
         let new = unwrap(&new)?;
         let sources = old.iter().chain(&candidates).copied().chain([new]);
-        let flux = self.post_build(cluster, sources);
-        let facts = self.cluster_facts(cluster, effective, offer.from.clone(), flux)?;
+        let flux = self.post_build(reads, cluster, sources);
+        let facts = self.cluster_facts(reads, cluster, effective, offer.from.clone(), flux)?;
         let request = Request {
             cluster: &facts,
             old: match old {
@@ -157,49 +223,62 @@ impl Fleet {
         let mut planned = upgrade::plan(&request)?;
         planned.upgrade.notes.extend(offer.notes.iter().cloned());
         planned.upgrade.findings.extend(cluster.findings.iter().cloned());
-        let from = planned.upgrade.from.as_ref().and_then(|id| self.catalogue.find(id));
-        self.judge(cluster, effective, planned, from, release)
+        let from = planned.upgrade.from.as_ref().and_then(|id| self.shared.catalogue.find(id));
+        self.judge(reads, cluster, effective, planned, from, release)
     }
 
     /// Content of the recorded release: the tree as it was taken wherever it is found, else its folder
     /// as it is now.
-    fn old_content(&self, standing: &Standing) -> Option<Arc<Result<Source, Refused>>> {
+    fn old_content(&self, reads: &Reads<'_>, standing: &Standing) -> Option<Arc<Result<Source, Refused>>> {
         let id = standing.release.as_ref()?;
         if let Some(tree) = &standing.tree {
-            if let Some(release) = self.catalogue.find_tree(tree) {
-                return Some(self.sources.of_release(self.tree.as_ref(), release));
+            reads.note(Seen::OldTree(tree.clone(), self.find_old_tree(tree)));
+            if let Some(release) = self.shared.catalogue.find_tree(tree) {
+                return Some(self.shared.sources.of_release(self.tree.as_ref(), release));
             }
             if let Some(content) = self.provided.get(tree) {
-                return Some(self.sources.of_tree(content.as_ref(), id, tree));
+                return Some(self.shared.sources.of_tree(content.as_ref(), id, tree));
             }
         }
-        Some(self.sources.of_release(self.tree.as_ref(), self.catalogue.find(id)?))
+        Some(self.shared.sources.of_release(self.tree.as_ref(), self.shared.catalogue.find(id)?))
     }
 
     /// Releases that a cluster of unknown release may have come from.
     fn candidates(&self, provider: &capstan_domain::release::Provider) -> Vec<Arc<Result<Source, Refused>>> {
-        let releases = self.catalogue.of_provider(provider);
-        releases.map(|release: &Release| self.sources.of_release(self.tree.as_ref(), release)).collect()
+        let releases = self.shared.catalogue.of_provider(provider);
+        releases
+            .map(|release: &Release| self.shared.sources.of_release(self.tree.as_ref(), release))
+            .collect()
     }
 
     /// What Flux substitutes in a cluster. Without variables in the releases nobody asks, and the
     /// repository is not searched for it.
-    fn post_build<'s>(&self, cluster: &Cluster, mut sources: impl Iterator<Item = &'s Source>) -> PostBuild {
+    fn post_build<'s>(
+        &self,
+        reads: &Reads<'_>,
+        cluster: &Cluster,
+        mut sources: impl Iterator<Item = &'s Source>,
+    ) -> PostBuild {
         if !sources.any(Source::has_variables) {
             return PostBuild::default();
         }
-        let index = self.flux.get_or_init(|| FluxIndex::read(self.tree.as_ref(), &self.layout));
-        index.post_build(&cluster.id)
+        let given = self.flux_index().post_build(&cluster.id);
+        reads.note(Seen::Flux(given.clone()));
+        given
+    }
+
+    fn flux_index(&self) -> &FluxIndex {
+        self.flux.get_or_init(|| FluxIndex::read(self.tree.as_ref(), &self.layout))
     }
 
     fn cluster_facts(
         &self,
+        reads: &Reads<'_>,
         cluster: &Cluster,
         effective: &EffectiveSettings,
         release: Option<ReleaseId>,
         flux: PostBuild,
     ) -> Result<upgrade::ClusterFolder, Refused> {
-        let tree = self.tree.as_ref();
         let variables = cluster.settings.as_ref().map(|settings| settings.variables.clone());
         Ok(upgrade::ClusterFolder {
             id: cluster.id.clone(),
@@ -209,24 +288,27 @@ impl Fleet {
                 .iter()
                 .map(|manifest| SourceFile::parsed(manifest.entry.path.clone(), manifest.file.clone()))
                 .collect(),
-            overlay: sources::files(tree, &cluster.folder.overlay_files)?,
-            record: cluster.folder.settings.as_ref().map(|entry| sources::file(tree, entry)).transpose()?,
+            overlay: sources::files(reads, &cluster.folder.overlay_files)?,
+            record: cluster.folder.settings.as_ref().map(|entry| sources::file(reads, entry)).transpose()?,
             variables: variables.unwrap_or_default(),
             flux,
             release,
             applied: if effective.claimed_by.is_some() { AppliedBy::Reconciler } else { AppliedBy::Others },
-            classes_used_elsewhere: self.classes_used_elsewhere(cluster),
+            classes_used_elsewhere: self.classes_used_elsewhere(reads, cluster),
         })
     }
 
     /// ClusterClasses of this cluster's base that Clusters of other folders use. Only asked for where
     /// the base has one, because it reads the whole fleet.
-    fn classes_used_elsewhere(&self, cluster: &Cluster) -> Vec<String> {
+    fn classes_used_elsewhere(&self, reads: &Reads<'_>, cluster: &Cluster) -> Vec<String> {
         let own: BTreeSet<&str> = documents(cluster).filter_map(class_name).collect();
         if own.is_empty() {
             return Vec::new();
         }
-        self.used_elsewhere(&cluster.id, own)
+        let elsewhere = self.used_elsewhere(&cluster.id, own.iter().copied());
+        let own = own.into_iter().map(ToOwned::to_owned).collect();
+        reads.note(Seen::Classes { own, elsewhere: elsewhere.clone() });
+        elsewhere
     }
 
     /// Those of a cluster's classes that Clusters of other folders use.
@@ -235,11 +317,31 @@ impl Fleet {
         cluster: &ClusterId,
         classes: impl IntoIterator<Item = &'c str>,
     ) -> Vec<String> {
-        let users = self.class_users.get_or_init(|| class_users(self.tree.as_ref(), &self.layout.clusters));
+        let users = self.class_users.get_or_init(|| self.read_class_users());
         let elsewhere = |class: &&str| {
             users.get(*class).is_some_and(|clusters| clusters.iter().any(|user| user != cluster))
         };
         classes.into_iter().filter(elsewhere).map(ToOwned::to_owned).collect()
+    }
+}
+
+impl Fleet {
+    /// Which clusters use which class. Clusters that cannot be read use none that is known.
+    fn read_class_users(&self) -> BTreeMap<String, Vec<ClusterId>> {
+        let mut users: BTreeMap<String, Vec<ClusterId>> = BTreeMap::new();
+        for folder in &self.layout.clusters {
+            let used = match self.kept(&folder.id) {
+                Some(kept) => kept.classes_used.clone(),
+                None => match Cluster::read(self.tree.as_ref(), folder) {
+                    Ok(cluster) => classes_used(&cluster),
+                    Err(_) => continue,
+                },
+            };
+            for class in used {
+                users.entry(class).or_default().push(folder.id.clone());
+            }
+        }
+        users
     }
 }
 
@@ -277,6 +379,10 @@ fn documents(cluster: &Cluster) -> impl Iterator<Item = &capstan_domain::yaml::N
     cluster.base.iter().flat_map(|manifest| manifest.file.documents()).map(|document| &document.root)
 }
 
+fn classes_used(cluster: &Cluster) -> Vec<String> {
+    documents(cluster).filter_map(class_used).map(ToOwned::to_owned).collect()
+}
+
 /// The name of a ClusterClass.
 fn class_name(root: &capstan_domain::yaml::Node) -> Option<&str> {
     (root.get("kind")?.as_str()? == "ClusterClass").then_some(())?;
@@ -288,18 +394,6 @@ fn class_used(root: &capstan_domain::yaml::Node) -> Option<&str> {
     (root.get("kind")?.as_str()? == "Cluster").then_some(())?;
     let topology = root.get("spec")?.get("topology")?;
     topology.get("class").or_else(|| topology.get("classRef")?.get("name"))?.as_str()
-}
-
-/// Which clusters use which class. Clusters that cannot be read use none that is known.
-pub(super) fn class_users(tree: &dyn Tree, folders: &[ClusterFolder]) -> BTreeMap<String, Vec<ClusterId>> {
-    let mut users: BTreeMap<String, Vec<ClusterId>> = BTreeMap::new();
-    for folder in folders {
-        let Ok(cluster) = Cluster::read(tree, folder) else { continue };
-        for class in documents(&cluster).filter_map(class_used) {
-            users.entry(class.to_owned()).or_default().push(cluster.id.clone());
-        }
-    }
-    users
 }
 
 impl From<NoSuchRelease> for Refused {

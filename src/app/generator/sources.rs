@@ -50,7 +50,15 @@ impl Sources {
         read: impl FnOnce() -> Result<Source, Refused>,
     ) -> Arc<Result<Source, Refused>> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(known.entry(key).or_insert_with(|| Arc::new(read())))
+        if let Some(source) = known.get(&key) {
+            return Arc::clone(source);
+        }
+        let source = Arc::new(read());
+        // What could not be read now may be readable the next time.
+        if source.is_ok() {
+            known.insert(key, Arc::clone(&source));
+        }
+        source
     }
 }
 

@@ -17,15 +17,24 @@ use capstan_domain::upgrade::{AppliedBy, Change, Reason, Upgrade};
 use jiff::civil::Date;
 
 use super::{OpenFleet, Planner};
-use crate::app::generator::Fleet;
+use crate::app::generator::{Fleet, Memory};
 
-/// The generator as the bot's planner.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Generator;
+/// The generator as the bot's planner, with a memory of what it planned before.
+#[derive(Default)]
+pub struct Generator {
+    memory: Memory,
+}
+
+impl Generator {
+    /// What it remembers, for figures.
+    pub const fn memory(&self) -> &Memory {
+        &self.memory
+    }
+}
 
 impl Planner for Generator {
     fn open(&self, tree: Arc<dyn Tree>, today: Date) -> Result<Box<dyn OpenFleet>, SettingsError> {
-        Ok(Box::new(Fleet::open(tree, today)?))
+        Ok(Box::new(Fleet::open_with(&self.memory, tree, today)?))
     }
 
     fn judge(
@@ -36,9 +45,10 @@ impl Planner for Generator {
         clusters: &[ClusterId],
         today: Date,
     ) -> Vec<JudgedCluster> {
-        let (old, new) =
-            (layout::discover(before.as_ref(), settings), layout::discover(after.as_ref(), settings));
-        let known = |tree: &dyn Tree, layout| schema::discover(tree, layout);
+        let (before, after) = (self.memory.remembering(before), self.memory.remembering(after));
+        let layout = |tree: &dyn Tree| self.memory.layout(tree, settings);
+        let (old, new) = (layout(before.as_ref()), layout(after.as_ref()));
+        let known = |tree: &dyn Tree, layout: &Layout| schema::discover(tree, layout);
         let (old_schemas, new_schemas) = (known(before.as_ref(), &old), known(after.as_ref(), &new));
         let (old, new) = (
             Snapshot { tree: before.as_ref(), layout: &old, schemas: &old_schemas },
@@ -67,7 +77,8 @@ impl Planner for Generator {
     }
 
     fn scopes(&self, tree: Arc<dyn Tree>, settings: &RepositorySettings) -> Vec<Scope> {
-        scopes_of(&layout::discover(tree.as_ref(), settings))
+        let tree = self.memory.remembering(tree);
+        scopes_of(&self.memory.layout(tree.as_ref(), settings))
     }
 }
 
@@ -117,9 +128,9 @@ impl OpenFleet for Fleet {
         Self::provide_tree(self, id, tree);
     }
 
-    fn plan_all(&self) -> Vec<(ClusterId, Result<Upgrade, String>)> {
+    fn plan_all(&self) -> Vec<(ClusterId, Result<Arc<Upgrade>, String>)> {
         let clusters: Vec<ClusterId> = self.clusters().cloned().collect();
-        let plans = Self::plan_all(self, &clusters, None, &|| {});
+        let plans = self.plan_or_recall_all(&clusters);
         let plans = plans.into_iter().map(|plan| plan.map_err(|refused| refused.to_string()));
         clusters.into_iter().zip(plans).collect()
     }

@@ -52,5 +52,5 @@ pub trait OpenFleet: Send + Sync {
     /// Gives one of them; its paths start at the release's folder.
     fn provide_tree(&mut self, id: TreeId, tree: Arc<dyn Tree>);
     /// The upgrade of every cluster, or why and where it cannot be planned.
-    fn plan_all(&self) -> Vec<(ClusterId, Result<Upgrade, String>)>;
+    fn plan_all(&self) -> Vec<(ClusterId, Result<Arc<Upgrade>, String>)>;
 }

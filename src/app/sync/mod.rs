@@ -27,6 +27,7 @@ use capstan_domain::cluster::ClusterId;
 use capstan_domain::proposal::OutsideCluster;
 use capstan_domain::report::BlockKey;
 use capstan_domain::settings::{REPOSITORY_FILE, SettingsError};
+use capstan_domain::tree::{RepoPath, Tree, TreeEntry};
 use capstan_domain::upgrade::Upgrade;
 use jiff::civil::Date;
 
@@ -105,6 +106,11 @@ impl SyncError {
     }
 }
 
+/// The entry of `.capstan.yaml`.
+fn settings_file(tree: &dyn Tree) -> Option<&TreeEntry> {
+    tree.entry(&RepoPath::parse(REPOSITORY_FILE).ok()?)
+}
+
 /// One run over one repository.
 struct Run<'a> {
     ports: &'a Ports,
@@ -120,7 +126,7 @@ struct Run<'a> {
 }
 
 /// The upgrades of all clusters at the tip of the base branch.
-type Plans = BTreeMap<ClusterId, Result<Upgrade, String>>;
+type Plans = BTreeMap<ClusterId, Result<Arc<Upgrade>, String>>;
 
 /// Brings a repository to the state it should have.
 ///
@@ -135,7 +141,7 @@ pub async fn sync_repository(
         return Ok(Synced::Done);
     }
     let Some(facts) = load(ports, repository).await? else { return Ok(Synced::Done) };
-    if facts.base.tree.entries().iter().all(|entry| entry.path.as_str() != REPOSITORY_FILE) {
+    if settings_file(facts.base.tree.as_ref()).is_none() {
         tracing::debug!(repository = %repository.name, "no .capstan.yaml on the default branch: nothing is written");
         return Ok(Synced::Done);
     }

@@ -1,12 +1,14 @@
 //! What a plan asks for.
 
+use std::borrow::Borrow;
+
 use super::{Draft, Offer, PlanDigest, SourceState, Wanted};
 use crate::upgrade::{Basis, Upgrade};
 
 /// What a cluster's plan asks for; `Err` is why it cannot be planned.
-pub fn wanted(plan: &Result<Upgrade, String>) -> Wanted {
-    let upgrade = match plan {
-        Ok(upgrade) => upgrade,
+pub fn wanted(plan: &Result<impl Borrow<Upgrade>, String>) -> Wanted {
+    let upgrade: &Upgrade = match plan {
+        Ok(upgrade) => upgrade.borrow(),
         Err(why) => return Wanted::Unplannable { why: why.clone() },
     };
     let Some(release) = &upgrade.to else {

@@ -14,6 +14,11 @@ pub const FOLDER: &str = ".capstan/crds";
 ///
 /// Files are read but parsed only where they hold a definition by their look, each content once.
 pub fn discover(tree: &dyn Tree, layout: &Layout) -> Schemas {
+    Schemas::read(definitions(tree, layout))
+}
+
+/// The files that [`discover`] reads, ordered by path.
+pub fn definitions(tree: &dyn Tree, layout: &Layout) -> Vec<SchemaFile> {
     let folders: HashSet<&str> = taken(layout).map(RepoPath::as_str).collect();
     let mut seen = HashSet::new();
     let mut files = Vec::new();
@@ -25,7 +30,7 @@ pub fn discover(tree: &dyn Tree, layout: &Layout) -> Schemas {
             files.extend(read(tree, entry, own));
         }
     }
-    Schemas::read(files)
+    files
 }
 
 fn read(tree: &dyn Tree, entry: &TreeEntry, own: bool) -> Option<SchemaFile> {

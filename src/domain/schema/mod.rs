@@ -36,7 +36,7 @@ use std::sync::{Arc, LazyLock};
 
 pub use cursor::{Cursor, Origin};
 pub use definition::Flaw;
-pub use discover::{FOLDER, discover};
+pub use discover::{FOLDER, definitions, discover};
 pub use immutable::{Allowed, Immutable};
 pub use node::{ListType, MapKey, Schema, Type, Unlisted};
 pub use value::ValueKind;

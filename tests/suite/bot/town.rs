@@ -69,7 +69,7 @@ impl Bot {
             mirror: Arc::new(Mirrors::open(state, MirrorLimits::default()).unwrap()),
             records: Arc::new(database.clone()),
             clock: Arc::clone(&clock),
-            planner: Arc::new(Generator),
+            planner: Arc::new(Generator::default()),
             key: BlockKey::derive(key.as_bytes()),
         };
         let listener = server::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();

@@ -15,7 +15,7 @@ use capstan_domain::tree::{CommitId, Tree};
 use super::super::answers::touched;
 use super::super::proposals::Remarks;
 use super::super::trees::differences;
-use super::super::{Run, SyncError};
+use super::super::{Run, SyncError, settings_file};
 use super::subjects::Subject;
 use crate::app::ports::{MirrorError, Snapshot};
 
@@ -40,12 +40,10 @@ impl Run<'_> {
     ) -> Result<Option<CheckReport>, SyncError> {
         let base = self.base_of(pull).await?;
         let head = self.required_snapshot(&pull.head).await?;
-        let settings_file = |tree: &dyn Tree| {
-            tree.entries().iter().find(|e| e.path.as_str() == REPOSITORY_FILE).map(|e| e.blob.clone())
-        };
+        let settings_blob = |tree: &dyn Tree| settings_file(tree).map(|entry| entry.blob.clone());
         // What the head changes against the tip is more than what a merge would change, never less.
         let there = self.scopes_with(scopes, &head, settings);
-        let same_settings = settings_file(&*base.tree) == settings_file(&*head.tree);
+        let same_settings = settings_blob(&*base.tree) == settings_blob(&*head.tree);
         if same_settings
             && remarks.notes.is_empty()
             && remarks.blocked.is_empty()

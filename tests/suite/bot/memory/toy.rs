@@ -98,9 +98,9 @@ impl OpenFleet for ToyFleet {
     }
     fn provide_tree(&mut self, _: TreeId, _: Arc<dyn Tree>) {}
 
-    fn plan_all(&self) -> Vec<(ClusterId, Result<Upgrade, String>)> {
+    fn plan_all(&self) -> Vec<(ClusterId, Result<Arc<Upgrade>, String>)> {
         let clusters = scopes(&*self.tree).into_iter().map(|scope| scope.cluster);
-        clusters.map(|cluster| (cluster.clone(), self.plan(&cluster))).collect()
+        clusters.map(|cluster| (cluster.clone(), self.plan(&cluster).map(Arc::new))).collect()
     }
 }
 

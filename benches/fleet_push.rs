@@ -1,0 +1,202 @@
+//! A push that changes 5 clusters of many: what the worker reads and plans for it, and how long that
+//! takes, beside the first look at the same repository. `cargo bench --bench fleet_push [-- CLUSTERS…]`
+//!
+//! The repository is a bare mirror with commits as GitHub gives them; the steps are those of a run of
+//! the bot up to the plans: snapshot, settings, layout, releases, plans. Counted are the folders that
+//! Git was asked for, the files whose content was read, and the clusters planned.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a benchmark prints figures and stops where it cannot go on"
+)]
+
+mod fleet;
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use capstan::app::planner::{Generator, Planner as _};
+use capstan::app::ports::{Mirror as _, Repository, RepositoryName};
+use capstan::git::{MirrorLimits, Mirrors};
+use capstan_domain::tree::{CommitId, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
+
+/// The program's own.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Clusters that a push changes.
+const CHANGED: usize = 5;
+const PUSHES: usize = 5;
+
+fn main() {
+    let asked: Vec<usize> = std::env::args().skip(1).filter_map(|argument| argument.parse().ok()).collect();
+    let sizes = if asked.is_empty() { vec![1_000, 10_000] } else { asked };
+    println!("a push of {CHANGED} clusters of {} files, from the fetched commit to the plans; fastest of {PUSHES}", fleet::FILES);
+    println!(
+        "{:>8}  {:<12}  {:>9}  {:>9}  {:>12}  {:>10}  {:>9}  {:>9}  {:>9}",
+        "clusters", "", "list ms", "plan ms", "folders read", "files read", "planned", "recalled", "peak MiB"
+    );
+    for size in sizes {
+        measure(size);
+    }
+}
+
+fn measure(clusters: usize) {
+    let state = tempfile::tempdir().unwrap();
+    let mirror = state.path().join("mirrors/1.git");
+    std::fs::create_dir_all(&mirror).unwrap();
+    git(&mirror, &["init", "-q", "--bare", "."], "");
+    let mut commits = vec![commit(&mirror, None, &first(clusters))];
+    for push in 0..PUSHES {
+        let files: Vec<(String, String)> =
+            (0..CHANGED).flat_map(|number| changed(number * clusters / CHANGED, push)).collect();
+        commits.push(commit(&mirror, commits.last(), &files));
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let mirrors = Mirrors::open(state.path(), MirrorLimits::default()).unwrap();
+    let generator = Generator::default();
+    let looks: Vec<Look> =
+        commits.iter().map(|commit| runtime.block_on(look(&mirrors, &generator, commit))).collect();
+    print_row(clusters, "first look", &looks[0]);
+    let quickest = looks[1..].iter().min_by(|a, b| a.milliseconds().total_cmp(&b.milliseconds()));
+    print_row(clusters, "push of 5", quickest.unwrap());
+}
+
+/// What one look cost.
+struct Look {
+    list: f64,
+    plan: f64,
+    folders: usize,
+    files: usize,
+    planned: usize,
+    recalled: usize,
+}
+
+impl Look {
+    fn milliseconds(&self) -> f64 {
+        self.list + self.plan
+    }
+}
+
+async fn look(mirrors: &Mirrors, generator: &Generator, commit: &str) -> Look {
+    let (folders, counts) = (mirrors.folders_read(), generator.memory().counts());
+    let start = Instant::now();
+    let commit = CommitId::parse(commit).unwrap();
+    let snapshot = mirrors.snapshot(&repository(), &"".into(), &commit).await.unwrap();
+    let listed = start.elapsed();
+    let tree = Arc::new(Counting { tree: snapshot.tree, reads: AtomicUsize::new(0) });
+    let fleet = generator.open(tree.clone(), jiff::civil::date(2026, 1, 1)).unwrap();
+    assert!(fleet.missing_trees().is_empty());
+    let plans = fleet.plan_all();
+    let planned = start.elapsed() - listed;
+    assert!(plans.iter().all(|(_, plan)| plan.as_ref().is_ok_and(|upgrade| !upgrade.files.is_empty())));
+    let now = generator.memory().counts();
+    Look {
+        list: listed.as_secs_f64() * 1e3,
+        plan: planned.as_secs_f64() * 1e3,
+        folders: mirrors.folders_read() - folders,
+        files: tree.reads.load(Ordering::Relaxed),
+        planned: now.planned - counts.planned,
+        recalled: now.recalled - counts.recalled,
+    }
+}
+
+fn print_row(clusters: usize, name: &str, look: &Look) {
+    println!(
+        "{clusters:>8}  {name:<12}  {:>9.1}  {:>9.1}  {:>12}  {:>10}  {:>9}  {:>9}  {:>9.1}",
+        look.list,
+        look.plan,
+        look.folders,
+        look.files,
+        look.planned,
+        look.recalled,
+        fleet::usage().1
+    );
+}
+
+/// Counts the contents that are asked for.
+struct Counting {
+    tree: Arc<dyn Tree>,
+    reads: AtomicUsize,
+}
+
+impl Tree for Counting {
+    fn entries(&self) -> &[TreeEntry] {
+        self.tree.entries()
+    }
+
+    fn read(&self, entry: &TreeEntry) -> Result<Arc<[u8]>, Unreadable> {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        self.tree.read(entry)
+    }
+
+    fn folder_id(&self, folder: &RepoPath) -> Option<TreeId> {
+        self.tree.folder_id(folder)
+    }
+}
+
+fn repository() -> Repository {
+    Repository {
+        id: 1,
+        installation: 1,
+        name: RepositoryName::parse("acme/fleet").unwrap(),
+        default_branch: "main".to_owned(),
+        archived: false,
+        node_id: String::new(),
+        clone_url: "http://127.0.0.1:1/acme/fleet.git".to_owned(),
+        html_url: String::new(),
+    }
+}
+
+fn first(clusters: usize) -> Vec<(String, String)> {
+    let mut files = vec![(".capstan.yaml".to_owned(), "mode: propose\n".to_owned())];
+    files.extend(fleet::releases());
+    (0..clusters).for_each(|number| files.extend(fleet::cluster(number)));
+    files
+}
+
+/// A person gives a cluster other machines.
+fn changed(number: usize, push: usize) -> Vec<(String, String)> {
+    let mut files = fleet::cluster(number);
+    files.retain(|(path, _)| path.ends_with("/md-0.yaml"));
+    files
+        .iter_mut()
+        .for_each(|(_, text)| *text = text.replace("replicas: 3", &format!("replicas: {}", push + 4)));
+    files
+}
+
+/// A commit made by `git fast-import`, kept as the mirror keeps what it fetched.
+fn commit(mirror: &Path, parent: Option<&String>, files: &[(String, String)]) -> String {
+    let mut stream = String::from("commit refs/heads/main\ncommitter A <a@example.com> 0 +0000\ndata 0\n");
+    if let Some(parent) = parent {
+        let _ = writeln!(stream, "from {parent}");
+    }
+    for (path, text) in files {
+        let _ = write!(stream, "M 100644 inline {path}\ndata {}\n{text}\n", text.len());
+    }
+    git(mirror, &["fast-import", "--quiet", "--force"], &stream);
+    let id = git(mirror, &["rev-parse", "refs/heads/main"], "");
+    git(mirror, &["update-ref", &format!("refs/capstan/{id}"), &id], "");
+    id
+}
+
+fn git(folder: &Path, arguments: &[&str], input: &str) -> String {
+    let mut child = Command::new("git")
+        .arg("-C")
+        .arg(folder)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "git {arguments:?}");
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}

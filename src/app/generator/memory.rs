@@ -1,0 +1,298 @@
+//! What a worker keeps of a repository between two looks at it, so that a push costs what it changes.
+//!
+//! *Expected flow.* [`Fleet::open_with`](super::Fleet::open_with) takes the memory along; a cluster whose
+//! inputs are those of a plan that is kept is not planned again, not even read. *Guarantee*: with memory
+//! and without it the plans are equal. An input is whatever the plan looked at: the cluster's folder by
+//! its tree id, everything else as it was seen ([`Seen`]), the settings, releases and definitions as
+//! values. *Bounds*: so many bytes of plans and contents, so many fleets; what does not fit is computed
+//! again. Nothing is written down: a restart forgets, and the first look plans all.
+//!
+//! Only what was read well is kept: a file that could not be had may be there next time.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use capstan_domain::cluster::ClusterId;
+use capstan_domain::layout::{self, Layout, ReleaseFolder};
+use capstan_domain::release::Catalogue;
+use capstan_domain::schema;
+use capstan_domain::settings::RepositorySettings;
+use capstan_domain::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
+use capstan_domain::upgrade::Upgrade;
+use jiff::civil::Date;
+
+use super::Shared;
+use super::bounded::Bounded;
+use super::seen::{Reads, Seen};
+
+/// How many repositories (or states of their settings and releases) are remembered at once.
+const FLEETS: usize = 16;
+/// How many layouts: a repository's own, and those of the pull requests under judgement.
+const LAYOUTS: usize = 8;
+
+/// How much may be remembered.
+#[derive(Debug, Clone, Copy)]
+pub struct MemoryLimits {
+    /// Bytes of plans, over all repositories; an estimate.
+    pub plan_bytes: usize,
+    /// Bytes of small files that every look reads again.
+    pub content_bytes: usize,
+}
+
+impl Default for MemoryLimits {
+    fn default() -> Self {
+        Self { plan_bytes: 256 << 20, content_bytes: 64 << 20 }
+    }
+}
+
+/// How many plans were made, and how many were known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PlanCounts {
+    /// Clusters that were read and planned.
+    pub planned: usize,
+    /// Clusters whose plan was kept.
+    pub recalled: usize,
+}
+
+/// Plans, contents, layouts and catalogues of earlier looks. Shared by all workers.
+pub struct Memory {
+    contents: Arc<Mutex<Bounded<BlobId, Arc<[u8]>>>>,
+    layouts: Mutex<VecDeque<KnownLayout>>,
+    fleets: Mutex<VecDeque<Arc<KnownFleet>>>,
+    next_fleet: AtomicUsize,
+    plans: Arc<Plans>,
+}
+
+/// The plans of all fleets, by the fleet's number and the cluster.
+pub(super) struct Plans {
+    kept: Mutex<Bounded<(usize, ClusterId), Arc<Kept>>>,
+    planned: AtomicUsize,
+    recalled: AtomicUsize,
+}
+
+/// A plan with all that it was made from, beside the fleet's own inputs.
+pub(super) struct Kept {
+    /// The cluster's folder.
+    pub(super) folder: TreeId,
+    /// What was looked at outside of it.
+    pub(super) seen: Vec<Seen>,
+    /// The old release that the cluster records.
+    pub(super) recorded_tree: Option<TreeId>,
+    /// The ClusterClasses that its Clusters use.
+    pub(super) classes_used: Vec<String>,
+    pub(super) upgrade: Arc<Upgrade>,
+}
+
+/// A file with definitions, or why it cannot be had.
+type Definition = (RepoPath, Result<Arc<[u8]>, String>);
+
+struct KnownLayout {
+    root: TreeId,
+    settings: RepositorySettings,
+    layout: Arc<Layout>,
+}
+
+/// What all clusters of a fleet share, with what it was made from.
+pub(super) struct KnownFleet {
+    /// Tells the plans of this fleet from those of others.
+    number: usize,
+    settings: RepositorySettings,
+    today: Date,
+    releases: Vec<ReleaseFolder>,
+    /// What reading the releases looked at.
+    seen: Vec<Seen>,
+    definitions: Vec<Definition>,
+    pub(super) shared: Arc<Shared>,
+    plans: Arc<Plans>,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self::new(MemoryLimits::default())
+    }
+}
+
+impl Memory {
+    /// An empty memory with these bounds.
+    pub fn new(limits: MemoryLimits) -> Self {
+        Self {
+            contents: Arc::new(Mutex::new(Bounded::new(limits.content_bytes))),
+            layouts: Mutex::default(),
+            fleets: Mutex::default(),
+            next_fleet: AtomicUsize::new(0),
+            plans: Arc::new(Plans {
+                kept: Mutex::new(Bounded::new(limits.plan_bytes)),
+                planned: AtomicUsize::new(0),
+                recalled: AtomicUsize::new(0),
+            }),
+        }
+    }
+
+    /// How many plans were made and recalled since the memory was made.
+    pub fn counts(&self) -> PlanCounts {
+        PlanCounts {
+            planned: self.plans.planned.load(Ordering::Relaxed),
+            recalled: self.plans.recalled.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Begins a look at a repository: what it does not ask for is the first to give way.
+    pub(super) fn begin(&self) {
+        lock(&self.contents).begin_round();
+        lock(&self.plans.kept).begin_round();
+    }
+
+    /// A snapshot whose small files are read once, whichever snapshot they are asked of.
+    pub fn remembering(&self, tree: Arc<dyn Tree>) -> Arc<dyn Tree> {
+        Arc::new(Remembering { tree, contents: Arc::clone(&self.contents) })
+    }
+
+    /// The layout of a snapshot, found once for each root tree.
+    pub fn layout(&self, tree: &dyn Tree, settings: &RepositorySettings) -> Arc<Layout> {
+        let Some(root) = tree.folder_id(&RepoPath::root()) else {
+            return Arc::new(layout::discover(tree, settings));
+        };
+        let is_same = |known: &KnownLayout| known.root == root && known.settings == *settings;
+        if let Some(layout) = lock(&self.layouts).iter().find(|known| is_same(known)) {
+            return Arc::clone(&layout.layout);
+        }
+        let layout = Arc::new(layout::discover(tree, settings));
+        // A problem may be a file that could not be had this time.
+        if layout.problems.is_empty() {
+            let known = KnownLayout { root, settings: settings.clone(), layout: Arc::clone(&layout) };
+            let mut layouts = lock(&self.layouts);
+            layouts.push_front(known);
+            layouts.truncate(LAYOUTS);
+        }
+        layout
+    }
+
+    /// What the clusters of this fleet share: as it was kept, where all that it was made from still holds.
+    pub(super) fn fleet(
+        &self,
+        tree: &dyn Tree,
+        layout: &Layout,
+        settings: &RepositorySettings,
+        today: Date,
+    ) -> Arc<KnownFleet> {
+        let definitions: Vec<Definition> =
+            schema::definitions(tree, layout).into_iter().map(|file| (file.path, file.bytes)).collect();
+        let mut fleets = lock(&self.fleets);
+        let holds = |known: &Arc<KnownFleet>| {
+            known.today == today
+                && known.settings == *settings
+                && known.releases == layout.releases
+                && known.definitions == definitions
+                && known.seen.iter().all(|seen| seen.holds_in(tree))
+        };
+        if let Some(known) = fleets.iter().position(holds).and_then(|at| fleets.remove(at)) {
+            fleets.push_front(Arc::clone(&known));
+            return known;
+        }
+        drop(fleets);
+        let reads = Reads::outside(tree);
+        let catalogue = Catalogue::read(&reads, layout);
+        let seen = reads.into_seen();
+        let known = Arc::new(KnownFleet {
+            number: self.next_fleet.fetch_add(1, Ordering::Relaxed),
+            settings: settings.clone(),
+            today,
+            releases: layout.releases.clone(),
+            definitions,
+            shared: Arc::new(Shared::new(catalogue)),
+            plans: Arc::clone(&self.plans),
+            seen: seen.clone().unwrap_or_default(),
+        });
+        if seen.is_some() {
+            let mut fleets = lock(&self.fleets);
+            fleets.push_front(Arc::clone(&known));
+            fleets.truncate(FLEETS);
+        }
+        known
+    }
+}
+
+impl KnownFleet {
+    /// The plan that is kept of a cluster whose folder is this tree; the caller looks whether the rest
+    /// of what it was made from holds.
+    pub(super) fn kept(&self, cluster: &ClusterId, folder: &TreeId) -> Option<Arc<Kept>> {
+        let kept = lock(&self.plans.kept).recall(&(self.number, cluster.clone()))?;
+        (kept.folder == *folder).then_some(kept)
+    }
+
+    /// Counts a plan that was recalled.
+    pub(super) fn count_recalled(&self) {
+        self.plans.recalled.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a plan that was made.
+    pub(super) fn count_planned(&self) {
+        self.plans.planned.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Keeps a plan, where there is room.
+    pub(super) fn keep(&self, kept: Kept) {
+        let bytes = bytes_of(&kept.upgrade);
+        let key = (self.number, kept.upgrade.cluster.clone());
+        lock(&self.plans.kept).keep(key, Arc::new(kept), bytes);
+    }
+}
+
+/// About how much memory a plan takes.
+fn bytes_of(upgrade: &Upgrade) -> usize {
+    /// Of a change, conflict or finding, with its strings.
+    const ITEM: usize = 600;
+    let texts = upgrade.files.iter().flat_map(|file| [&file.before, &file.after]).flatten();
+    let items = upgrade.changes.len() + upgrade.conflicts.len() + upgrade.findings.len();
+    1_000 + texts.map(String::len).sum::<usize>() + items * ITEM
+}
+
+/// A snapshot over contents that are known already.
+struct Remembering {
+    tree: Arc<dyn Tree>,
+    contents: Arc<Mutex<Bounded<BlobId, Arc<[u8]>>>>,
+}
+
+/// Larger files are read each time.
+const SMALL: usize = 64 << 10;
+
+impl Tree for Remembering {
+    fn entries(&self) -> &[TreeEntry] {
+        self.tree.entries()
+    }
+
+    fn read(&self, entry: &TreeEntry) -> Result<Arc<[u8]>, Unreadable> {
+        if !matches!(entry.kind, EntryKind::File | EntryKind::Executable) {
+            return self.tree.read(entry);
+        }
+        if let Some(content) = lock(&self.contents).recall(&entry.blob) {
+            return Ok(content);
+        }
+        let content = self.tree.read(entry)?;
+        if content.len() <= SMALL {
+            lock(&self.contents).keep(entry.blob.clone(), Arc::clone(&content), content.len() + 200);
+        }
+        Ok(content)
+    }
+
+    fn folder_id(&self, folder: &RepoPath) -> Option<TreeId> {
+        self.tree.folder_id(folder)
+    }
+
+    fn entry(&self, path: &RepoPath) -> Option<&TreeEntry> {
+        self.tree.entry(path)
+    }
+
+    fn entries_in(&self, folder: &RepoPath) -> &[TreeEntry] {
+        self.tree.entries_in(folder)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+#[path = "memory_tests.rs"]
+mod tests;

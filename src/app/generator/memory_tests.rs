@@ -1,0 +1,264 @@
+//! With memory and without it the plans are equal, and a push costs what it changes.
+
+use std::collections::{BTreeMap, BTreeSet, hash_map::DefaultHasher};
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use capstan_domain::cluster::ClusterId;
+use capstan_domain::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
+use jiff::civil::date;
+
+use crate::app::generator::{Fleet, Memory, MemoryLimits};
+
+/// A repository in memory, with ids that tell contents apart.
+#[derive(Clone, Default)]
+struct Repository(BTreeMap<String, String>);
+
+struct Snapshot {
+    entries: Vec<TreeEntry>,
+    contents: BTreeMap<RepoPath, Arc<[u8]>>,
+    folders: BTreeMap<RepoPath, TreeId>,
+    reads: AtomicUsize,
+}
+
+fn id_of(content: impl Hash) -> String {
+    let mut hasher = DefaultHasher::new();
+    content.hash(&mut hasher);
+    format!("{:040x}", hasher.finish())
+}
+
+impl Repository {
+    fn write(&mut self, path: impl Into<String>, text: impl Into<String>) {
+        self.0.insert(path.into(), text.into());
+    }
+
+    fn snapshot(&self) -> Arc<Snapshot> {
+        let path = |path: &String| RepoPath::parse(path).unwrap();
+        let mut entries: Vec<TreeEntry> = self
+            .0
+            .iter()
+            .map(|(name, text)| TreeEntry {
+                path: path(name),
+                kind: EntryKind::File,
+                blob: BlobId::parse(&id_of(text)).unwrap(),
+            })
+            .collect();
+        entries.sort_by(|a, b| a.path.cmp(&b.path));
+        let above = |path: &RepoPath| std::iter::successors(path.parent(), RepoPath::parent);
+        let folders: BTreeSet<RepoPath> = entries.iter().flat_map(|entry| above(&entry.path)).collect();
+        let id = |folder: &RepoPath| {
+            let inside =
+                entries.iter().filter_map(|entry| Some((entry.path.below(folder)?, entry.blob.as_str())));
+            TreeId::parse(&id_of(inside.collect::<Vec<_>>())).unwrap()
+        };
+        let folders = folders.into_iter().map(|folder| (folder.clone(), id(&folder))).collect();
+        let contents = self.0.iter().map(|(name, text)| (path(name), text.as_bytes().into())).collect();
+        Arc::new(Snapshot { entries, contents, folders, reads: AtomicUsize::new(0) })
+    }
+}
+
+impl Tree for Snapshot {
+    fn entries(&self) -> &[TreeEntry] {
+        &self.entries
+    }
+
+    fn read(&self, entry: &TreeEntry) -> Result<Arc<[u8]>, Unreadable> {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        Ok(Arc::clone(&self.contents[&entry.path]))
+    }
+
+    fn folder_id(&self, folder: &RepoPath) -> Option<TreeId> {
+        self.folders.get(folder).cloned()
+    }
+}
+
+fn pool(name: &str, replicas: usize, version: &str) -> String {
+    format!(
+        "apiVersion: cluster.x-k8s.io/v1beta1\nkind: MachinePool\nmetadata:\n  name: {name}-mp-0\n  namespace: fleet\n\
+         spec:\n  clusterName: {name}\n  replicas: {replicas}\n  template:\n    spec:\n      clusterName: {name}\n      \
+         version: {version}\n      bootstrap: {{}}\n"
+    )
+}
+
+fn write_release(repository: &mut Repository, minor: usize, patch: usize) {
+    let text = pool("${NAME}", 2, &format!("v1.{}.{patch}", 30 + minor));
+    repository.write(format!("aws/v1.{minor}.0/base/pool.yaml"), text);
+}
+
+fn write_cluster(repository: &mut Repository, number: usize, replicas: usize) {
+    let name = format!("c{number:03}");
+    repository.write(format!("gauss/{name}/base/pool.yaml"), pool(&name, replicas, "v1.30.0"));
+    let record = format!("release: aws/v1.0.0\nvariables: {{NAME: {name}}}\n");
+    repository.write(format!("gauss/{name}/capstan.yaml"), record);
+}
+
+fn fleet_of(clusters: usize) -> Repository {
+    let mut repository = Repository::default();
+    repository.write(".capstan.yaml", "mode: propose\n");
+    write_release(&mut repository, 0, 0);
+    write_release(&mut repository, 1, 0);
+    (0..clusters).for_each(|number| write_cluster(&mut repository, number, 3));
+    repository
+}
+
+/// The plans with memory, which must be those without; how many files were read for them.
+fn look(memory: &Memory, repository: &Repository, why: &str) -> usize {
+    let (snapshot, again) = (repository.snapshot(), repository.snapshot());
+    let today = date(2026, 1, 1);
+    let opened = Fleet::open_with(memory, snapshot.clone(), today);
+    let fresh = Fleet::open(again, today);
+    let (remembering, fresh) = match (opened, fresh) {
+        (Ok(remembering), Ok(fresh)) => (remembering, fresh),
+        (remembering, fresh) => {
+            assert_eq!(remembering.err(), fresh.err(), "{why}");
+            return 0;
+        }
+    };
+    let clusters: Vec<ClusterId> = fresh.clusters().cloned().collect();
+    assert_eq!(remembering.layout(), fresh.layout(), "{why}");
+    assert_eq!(remembering.missing_trees(&clusters), fresh.missing_trees(&clusters), "{why}");
+    let plans = remembering.plan_or_recall_all(&clusters);
+    for (plan, expected) in plans.into_iter().zip(fresh.plan_all(&clusters, None, &|| {})) {
+        assert_eq!(plan.map(Arc::unwrap_or_clone), expected, "{why}");
+    }
+    snapshot.reads.load(Ordering::Relaxed)
+}
+
+#[test]
+fn a_push_costs_what_it_changes_however_many_clusters_there_are() {
+    let mut reads = Vec::new();
+    for clusters in [20, 80] {
+        let memory = Memory::default();
+        let mut repository = fleet_of(clusters);
+        look(&memory, &repository, "at first");
+        assert_eq!(memory.counts().planned, clusters);
+        (0..5).for_each(|number| write_cluster(&mut repository, number * 3, 4));
+        reads.push(look(&memory, &repository, "five clusters changed"));
+        assert_eq!(memory.counts().planned, clusters + 5);
+        assert_eq!(memory.counts().recalled, clusters - 5);
+        assert_eq!(look(&memory, &repository, "nothing changed"), 0);
+    }
+    // Of each of the five the one file that changed.
+    assert_eq!(reads, [5, 5]);
+}
+
+#[test]
+fn a_release_concerns_all_clusters() {
+    let memory = Memory::default();
+    let mut repository = fleet_of(10);
+    look(&memory, &repository, "at first");
+    write_release(&mut repository, 2, 0);
+    look(&memory, &repository, "a release came");
+    assert_eq!(memory.counts().planned, 20);
+}
+
+#[test]
+fn what_a_cluster_reads_elsewhere_concerns_it_and_no_other() {
+    let memory = Memory::default();
+    let mut repository = fleet_of(10);
+    repository.write("shared/patch.yaml", "kind: none\n");
+    repository.write(
+        "gauss/c003/overlay/kustomization.yaml",
+        "resources: [../base]\npatches: [{path: ../../../shared/patch.yaml, target: {kind: MachinePool}}]\n",
+    );
+    repository.write("shared/patch.yaml", "metadata:\n  labels: {a: b}\n");
+    look(&memory, &repository, "at first");
+    repository.write("shared/patch.yaml", "metadata:\n  labels: {a: c}\n");
+    look(&memory, &repository, "the shared patch changed");
+    assert_eq!(memory.counts().planned, 11);
+}
+
+/// Random pushes of all sorts, with much and with little memory.
+#[test]
+fn plans_with_and_without_memory_are_equal() {
+    const SEED: u64 = 0x5eed_0003;
+    let mut state = SEED;
+    let mut below = |bound: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        usize::try_from(state % bound as u64).unwrap()
+    };
+    let little = MemoryLimits { plan_bytes: 20_000, content_bytes: 1_000 };
+    for limits in [MemoryLimits::default(), little] {
+        let memory = Memory::new(limits);
+        let mut repository = fleet_of(8);
+        for push in 0..60 {
+            let number = below(10);
+            let cluster = format!("gauss/c{number:03}");
+            let why = match below(14) {
+                0..=3 => {
+                    write_cluster(&mut repository, number, below(5));
+                    "a cluster came or changed"
+                }
+                4 => {
+                    repository.0.retain(|path, _| !path.starts_with(&format!("{cluster}/")));
+                    "a cluster went"
+                }
+                5 => {
+                    write_release(&mut repository, below(4), below(3));
+                    "a release came or changed"
+                }
+                6 => {
+                    let settings = ["mode: propose\n", "upgrade: {conflicts: take}\n", "mode: [\n"];
+                    repository.write(".capstan.yaml", settings[below(3)]);
+                    "the settings changed"
+                }
+                7 => {
+                    let overlay = format!(
+                        "metadata:\n  name: c{number:03}-mp-0\n  namespace: fleet\nspec:\n  replicas: {}\n",
+                        below(9)
+                    );
+                    let head = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: MachinePool\n";
+                    repository.write(format!("{cluster}/overlay/pool.yaml"), format!("{head}{overlay}"));
+                    "an overlay changed"
+                }
+                8 => {
+                    repository.write(
+                        format!("{cluster}/overlay/kustomization.yaml"),
+                        "resources: [../base, ../../../shared]\n",
+                    );
+                    "an overlay takes what is shared"
+                }
+                9 => {
+                    repository.write("shared/kustomization.yaml", "resources: [map.yaml]\n");
+                    let map = format!(
+                        "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: m}}\ndata: {{a: \"{}\"}}\n",
+                        below(3)
+                    );
+                    repository.write("shared/map.yaml", map);
+                    "what is shared changed"
+                }
+                10 => {
+                    let flux = format!(
+                        "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {{name: x, namespace: flux-system}}\nspec:\n  path: ./{cluster}\n  sourceRef: {{kind: GitRepository, name: r}}\n  postBuild:\n    substitute: {{NAME: f{}}}\n",
+                        below(3)
+                    );
+                    repository.write(format!("flux/k{}.yaml", below(2)), flux);
+                    "Flux substitutes otherwise"
+                }
+                11 => {
+                    let class = format!(
+                        "apiVersion: cluster.x-k8s.io/v1beta1\nkind: ClusterClass\nmetadata: {{name: k, namespace: fleet}}\nspec: {{note: \"{}\"}}\n",
+                        below(2)
+                    );
+                    repository.write(format!("{cluster}/base/class.yaml"), class);
+                    "a class came or changed"
+                }
+                12 => {
+                    let user = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata: {name: u, namespace: fleet}\nspec: {topology: {class: k, version: v1.30.0}}\n";
+                    repository.write(format!("{cluster}/base/cluster.yaml"), user);
+                    "a class is used"
+                }
+                _ => {
+                    repository.write(format!("{cluster}/base/broken.yaml"), ["a: [\n", "a: 1\n"][below(2)]);
+                    "a file broke or was mended"
+                }
+            };
+            look(&memory, &repository, &format!("seed {SEED:#x}, push {push}: {why}"));
+        }
+        let counts = memory.counts();
+        assert!(counts.recalled > 30, "{counts:?}");
+    }
+}
