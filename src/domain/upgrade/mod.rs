@@ -24,6 +24,7 @@ mod refusal;
 mod removal;
 mod request;
 mod rotation;
+mod variables;
 mod whole;
 
 pub use components::{ComponentChange, Part, link_changelogs};
