@@ -46,7 +46,7 @@ pub(super) fn plan(request: &Request<'_>, base: &Base) -> Result<Planned, Refusa
         Ok(named) => named,
         Err(obstacle) => {
             upgrade.blocked.push(obstacle.sentence);
-            upgrade.findings.extend(obstacle.finding);
+            upgrade.findings.extend(obstacle.finding.map(|finding| *finding));
             return Ok(Planned { upgrade, intended: Vec::new() });
         }
     };
@@ -95,7 +95,7 @@ pub(super) fn plan(request: &Request<'_>, base: &Base) -> Result<Planned, Refusa
 /// Why the release's name cannot be set.
 struct Obstacle {
     sentence: String,
-    finding: Option<Finding>,
+    finding: Option<Box<Finding>>,
 }
 
 /// The scalars to set, with their objects.
@@ -143,7 +143,7 @@ fn decide(base: &Base) -> Result<Vec<(usize, NamedRelease)>, Obstacle> {
         object: Some(base.objects[other.0].id.clone()),
         path: Some(other.1.path()),
     };
-    Err(Obstacle { sentence, finding: Some(finding) })
+    Err(Obstacle { sentence, finding: Some(Box::new(finding)) })
 }
 
 fn set(named: &NamedRelease, version: String) -> Edit {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use capstan_domain::cluster::ClusterId;
+use capstan_domain::flux::PostBuild;
 use capstan_domain::merge::{Source, SourceFacts};
 use capstan_domain::release::ReleaseId;
 use capstan_domain::schema::Schemas;
@@ -42,6 +43,7 @@ fn upgraded(files: &[(&str, &str)], old: &Source, new: &Source) -> Planned {
         release: Some(old.id.clone()),
         applied: AppliedBy::Others,
         classes_used_elsewhere: vec![],
+        flux: PostBuild::default(),
     };
     let settings = MergeSettings::default();
     let request = Request {
