@@ -4,7 +4,9 @@
 
 mod cases;
 mod manifest;
+mod objects;
 mod oracle;
 mod random;
+mod real_upgrades;
 mod shared_data;
 mod yaml_edits;
