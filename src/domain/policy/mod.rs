@@ -24,6 +24,8 @@ mod missing_reference;
 mod overlay_hides_change;
 mod overlay_loses_target;
 mod overlay_names_template;
+mod release_breaks_requests;
+mod release_goes_back_in_time;
 mod release_record_differs;
 mod removes_cluster;
 mod removes_machines;
@@ -74,6 +76,8 @@ pub fn catalogue() -> &'static [&'static dyn Rule] {
         &overlay_hides_change::OverlayHidesChange,
         &overlay_loses_target::OverlayLosesTarget,
         &overlay_names_template::OverlayNamesTemplate,
+        &release_breaks_requests::ReleaseBreaksRequests,
+        &release_goes_back_in_time::ReleaseGoesBackInTime,
         &release_record_differs::ReleaseRecordDiffers,
         &removes_cluster::RemovesCluster,
         &removes_machines::RemovesMachines,
