@@ -19,6 +19,7 @@ use std::sync::{Arc, OnceLock};
 
 use capstan_domain::cluster::{Cluster, ClusterError, ClusterId};
 use capstan_domain::finding::Severity;
+use capstan_domain::flux::FluxIndex;
 use capstan_domain::layout::{self, ClusterFolder, Layout};
 use capstan_domain::policy;
 use capstan_domain::release::Catalogue;
@@ -47,6 +48,8 @@ pub struct Fleet {
     provided: BTreeMap<TreeId, Arc<dyn Tree>>,
     sources: Sources,
     merge_settings: MergeSettings,
+    /// What Flux substitutes where; read when a release with variables is first planned.
+    flux: OnceLock<FluxIndex>,
     /// What the repository's definitions say of objects' fields; gathered when first asked for.
     schemas: OnceLock<Schemas>,
     /// Which clusters use which ClusterClass; read when first asked for.
@@ -105,6 +108,7 @@ impl Fleet {
             provided: BTreeMap::new(),
             sources: Sources::default(),
             merge_settings,
+            flux: OnceLock::new(),
             schemas: OnceLock::new(),
             class_users: OnceLock::new(),
             today,

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use capstan_domain::cluster::{Cluster, ClusterId, ReleaseName};
+use capstan_domain::flux::{FluxIndex, PostBuild};
 use capstan_domain::layout::ClusterFolder;
 use capstan_domain::merge::Source;
 use capstan_domain::path::{self, NoSuchRelease, Offer, Outcome, Standing, Step, Way};
@@ -138,7 +139,10 @@ impl Fleet {
         let candidates: Vec<&Source> =
             candidates.iter().filter_map(|source| source.as_ref().as_ref().ok()).collect();
         let new = self.sources.of_release(self.tree.as_ref(), release);
-        let facts = self.cluster_facts(cluster, effective, offer.from.clone())?;
+        let new = unwrap(&new)?;
+        let sources = old.iter().chain(&candidates).copied().chain([new]);
+        let flux = self.post_build(cluster, sources);
+        let facts = self.cluster_facts(cluster, effective, offer.from.clone(), flux)?;
         let request = Request {
             cluster: &facts,
             old: match old {
@@ -146,7 +150,7 @@ impl Fleet {
                 None if unknown == WhenReleaseUnknown::Infer => OldSource::Infer(&candidates),
                 None => OldSource::Unknown,
             },
-            new: unwrap(&new)?,
+            new,
             settings: &self.merge_settings,
             schemas: self.schemas(),
         };
@@ -178,11 +182,22 @@ impl Fleet {
         releases.map(|release: &Release| self.sources.of_release(self.tree.as_ref(), release)).collect()
     }
 
+    /// What Flux substitutes in a cluster. Without variables in the releases nobody asks, and the
+    /// repository is not searched for it.
+    fn post_build<'s>(&self, cluster: &Cluster, mut sources: impl Iterator<Item = &'s Source>) -> PostBuild {
+        if !sources.any(Source::has_variables) {
+            return PostBuild::default();
+        }
+        let index = self.flux.get_or_init(|| FluxIndex::read(self.tree.as_ref(), &self.layout));
+        index.post_build(&cluster.id)
+    }
+
     fn cluster_facts(
         &self,
         cluster: &Cluster,
         effective: &EffectiveSettings,
         release: Option<ReleaseId>,
+        flux: PostBuild,
     ) -> Result<upgrade::ClusterFolder, Refused> {
         let tree = self.tree.as_ref();
         let variables = cluster.settings.as_ref().map(|settings| settings.variables.clone());
@@ -197,6 +212,7 @@ impl Fleet {
             overlay: sources::files(tree, &cluster.folder.overlay_files)?,
             record: cluster.folder.settings.as_ref().map(|entry| sources::file(tree, entry)).transpose()?,
             variables: variables.unwrap_or_default(),
+            flux,
             release,
             applied: if effective.claimed_by.is_some() { AppliedBy::Reconciler } else { AppliedBy::Others },
             classes_used_elsewhere: self.classes_used_elsewhere(cluster),

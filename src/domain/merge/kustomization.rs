@@ -87,7 +87,7 @@ pub(super) fn merge(
 ) -> (Vec<MergedObject>, Vec<NotMerged>) {
     let side = |matched: &Matched<'_>, below: &str| -> Option<Node> {
         let piece = matched.source.kustomizations.iter().find(|piece| piece.file == below)?;
-        let mut node = matched.scope(bindings, Substitution::Full).node(&piece.root);
+        let mut node = matched.scope(bindings, Substitution::FULL).node(&piece.root);
         for key in FOLLOW_FILES {
             remove(&mut node, &[Step::Key(key.to_owned())]);
         }

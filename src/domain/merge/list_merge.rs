@@ -217,7 +217,7 @@ impl FieldMerge<'_> {
             cluster: array(c),
             release: array(n),
             kind,
-            unbound: None,
+            trouble: None,
             edits,
         });
     }

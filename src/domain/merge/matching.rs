@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::cluster_objects::Base;
 use super::source::{Piece, Shape, Source};
-use super::variables::{Bindings, Scope, Substitution, Token, tokens};
+use super::variables::{Bindings, Found, Scope, Substitution, Token, tokens};
+use crate::object::{FieldPath, ObjectId};
 use crate::templates::{Treatment, base_name, references, treatment};
 use crate::yaml::{Node, NodeKind};
 
@@ -45,9 +46,9 @@ pub(crate) fn match_source<'a>(source: &'a Source, base: &Base, bindings: &mut B
         .find(|piece| is_cluster(piece))
         .and_then(|piece| Some((*piece, piece.name.as_deref()?)));
     if let (Some(own), Some((_, name))) = (own_cluster, release_cluster) {
-        bindings.unify(&source.variables, name, &own.name);
+        bindings.unify(&source.variables, name, name_of(base, own));
     }
-    let scope = Scope { own: &source.variables, bindings, substitution: Substitution::Full };
+    let scope = Scope { own: &source.variables, bindings, substitution: Substitution::FULL };
     let renamed = release_cluster.zip(own_cluster).and_then(|((_, name), own)| {
         let name = scope.text(name);
         (name != own.name && !name.contains("${") && !own.name.contains("${"))
@@ -79,6 +80,14 @@ pub(crate) fn match_source<'a>(source: &'a Source, base: &Base, bindings: &mut B
     Matched { source, pieces, targets, names, renamed, moved }
 }
 
+/// The name of one of the base's objects, with its place.
+fn name_of(base: &Base, id: &ObjectId) -> Found {
+    let object = base.objects.iter().position(|object| object.id == *id).unwrap_or_default();
+    let path = FieldPath::root().key("metadata").key("name");
+    let node = base.objects.get(object).and_then(|_| base.node(object).at(&path));
+    Found { value: id.name.clone(), object, path, at: node.map_or(0, |node| node.span.start) }
+}
+
 fn is_cluster(piece: &Piece) -> bool {
     piece.group.as_deref() == Some("cluster.x-k8s.io") && piece.kind.as_deref() == Some("Cluster")
 }
@@ -107,7 +116,7 @@ fn fits_tokens(parts: &[Token<'_>], text: &str) -> bool {
         [Token::Text(literal) | Token::Escaped(literal), rest @ ..] => {
             text.strip_prefix(literal).is_some_and(|after| fits_tokens(rest, after))
         }
-        [Token::Variable { .. }, rest @ ..] => {
+        [Token::Variable(_) | Token::Malformed(_), rest @ ..] => {
             text.char_indices().map(|(at, c)| at + c.len_utf8()).any(|end| fits_tokens(rest, &text[end..]))
         }
     }
@@ -364,7 +373,7 @@ pub(crate) fn bind(matched: &Matched<'_>, base: &Base, bindings: &mut Bindings) 
     for (piece, target) in matched.pieces.iter().zip(&matched.targets) {
         if let (true, Target::Objects(objects)) = (piece.templated, target) {
             for object in objects {
-                bindings.unify_nodes(own, &piece.root, base.node(*object));
+                bindings.unify_nodes(own, &piece.root, base.node(*object), *object);
             }
         }
     }

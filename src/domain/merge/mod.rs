@@ -17,6 +17,7 @@
 //! | [`lists`], `list_merge`, `sequence` | how lists merge (U7) |
 //! | [`kustomization`] | a type of its own (U4) |
 //! | [`step_group`] | what moves together (U9) |
+//! | [`fit`] | how well a release fits a base of unknown release (U5, `infer`; `adopt`) |
 //! | [`api_versions`] | what an API version leaves behind (U8) |
 //!
 //! Deliberately absent: text. The cluster's bytes are touched by edits alone (`crate::yaml`).
@@ -25,6 +26,7 @@ pub(crate) mod api_versions;
 pub(crate) mod cluster_objects;
 pub(crate) mod decision;
 pub(crate) mod fields;
+pub(crate) mod fit;
 pub(crate) mod kinds;
 pub(crate) mod knowledge;
 pub(crate) mod kustomization;
@@ -42,4 +44,6 @@ mod tests;
 pub(crate) mod values;
 pub(crate) mod variables;
 
+pub use fit::Fit;
 pub use source::{Source, SourceFacts};
+pub use variables::substituted;

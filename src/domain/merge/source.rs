@@ -101,6 +101,12 @@ impl Source {
         Ok(Self { id, tree, variables, pieces, release_yaml, kustomizations, patch_files, files })
     }
 
+    /// Whether some document holds a variable.
+    pub fn has_variables(&self) -> bool {
+        let wraps = |piece: &Piece| piece.wraps.as_ref().is_some_and(|inner| inner.templated);
+        self.pieces.iter().any(|piece| piece.templated || wraps(piece))
+    }
+
     /// The text of the document that a piece was read from.
     pub(crate) fn document(&self, piece: &Piece) -> Option<(&YamlFile, usize)> {
         let (file, document) = piece.document?;

@@ -11,6 +11,9 @@ mod api_version_leaves_field;
 mod component_downgrade;
 mod edit_refused;
 mod evidence;
+mod fitting;
+mod immutable_field;
+mod invalid_definition;
 mod invalid_layout;
 mod invalid_settings;
 mod invalid_yaml;
@@ -33,17 +36,21 @@ mod render_failed;
 mod rendered_tombstone;
 mod rollout_without_change;
 mod rule;
+mod secret_variable;
 mod severities;
 mod step_group_split;
 mod template_edited_in_place;
 #[cfg(test)]
 mod tests;
 mod unbound_variable;
+mod unknown_field;
 mod unknown_template;
 mod unmatched_fragment;
 mod unreadable_file;
+mod unsupported_substitution;
 mod validate;
 mod variable_contradiction;
+mod wrong_type;
 
 use std::collections::BTreeSet;
 
@@ -64,6 +71,8 @@ pub fn catalogue() -> &'static [&'static dyn Rule] {
         &api_version_leaves_field::ApiVersionLeavesField,
         &component_downgrade::ComponentDowngrade,
         &edit_refused::EditRefused,
+        &immutable_field::ImmutableField,
+        &invalid_definition::InvalidDefinition,
         &invalid_layout::InvalidLayout,
         &invalid_settings::InvalidSettings,
         &invalid_yaml::InvalidYaml,
@@ -84,13 +93,17 @@ pub fn catalogue() -> &'static [&'static dyn Rule] {
         &render_failed::RenderFailed,
         &rendered_tombstone::RenderedTombstone,
         &rollout_without_change::RolloutWithoutChange,
+        &secret_variable::SecretVariable,
         &step_group_split::StepGroupSplit,
         &template_edited_in_place::TemplateEditedInPlace,
         &unbound_variable::UnboundVariable,
+        &unknown_field::UnknownField,
         &unknown_template::UnknownTemplate,
         &unmatched_fragment::UnmatchedFragment,
         &unreadable_file::UnreadableFile,
+        &unsupported_substitution::UnsupportedSubstitution,
         &variable_contradiction::VariableContradiction,
+        &wrong_type::WrongType,
     ];
     RULES
 }

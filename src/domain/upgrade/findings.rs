@@ -15,7 +15,7 @@ impl Plan<'_> {
     /// What the merge could not match, bind or take over, and what it does that needs words.
     pub(super) fn say(&mut self, merge: &ClusterMerge) {
         self.say_matching(merge);
-        self.say_variables(merge);
+        self.say_contradictions(merge);
         for change in &merge.kind_changes {
             let (old, new) = (&self.base.objects[change.object].id, &change.added);
             let message = format!(
@@ -74,23 +74,6 @@ impl Plan<'_> {
                 None,
                 None,
             );
-        }
-    }
-
-    fn say_variables(&mut self, merge: &ClusterMerge) {
-        for (name, one, other) in &merge.contradictions {
-            self.findings.push(Finding {
-                rule: "variable-contradiction",
-                severity: Severity::Warning,
-                message: format!(
-                    "The cluster's objects give ${{{name}}} two values, `{one}` and `{other}`, so it is bound by neither. Say which in `variables:` of the cluster's capstan.yaml."
-                ),
-                file: None,
-                line: None,
-                column: None,
-                object: None,
-                path: None,
-            });
         }
     }
 
@@ -159,13 +142,6 @@ impl Plan<'_> {
         }
     }
 
-    /// A value that nothing binds comes in as the release writes it: whoever applies the cluster may know
-    /// it, and the finding is an error for those where nobody does.
-    pub(super) fn unbound(&mut self, variable: &str, object: usize, at: usize, path: &FieldPath) {
-        let message = unbound_message(variable);
-        self.finding_at("unbound-variable", Severity::Error, message, object, at, path);
-    }
-
     /// A field of the step group stays while others move.
     pub(super) fn split(&mut self, merged: &MergedObject, decision: &Decision, holder: &str) {
         let id = self.base.objects[merged.object].id.to_string();
@@ -227,10 +203,4 @@ impl Plan<'_> {
 /// `infrastructure.cluster.x-k8s.io`, or in words for the core group.
 fn api(id: &ObjectId) -> &str {
     if id.group.is_empty() { "the core API" } else { &id.group }
-}
-
-pub(super) fn unbound_message(variable: &str) -> String {
-    format!(
-        "The release's ${{{variable}}} is bound by nothing here. Give it a value in `variables:` of the cluster's capstan.yaml."
-    )
 }

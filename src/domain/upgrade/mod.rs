@@ -23,6 +23,7 @@ mod refusal;
 mod removal;
 mod request;
 mod rotation;
+mod variables;
 mod whole;
 
 pub use json::{finding_to_json, to_json};

@@ -13,7 +13,8 @@ use crate::finding::{Finding, Severity};
 use crate::merge::Source;
 use crate::merge::cluster_objects::Base;
 use crate::merge::decision::{Decision, DecisionKind};
-use crate::merge::objects::{MergeInput, MergedObject, fields_that_stand, merge_cluster};
+use crate::merge::fit::fit;
+use crate::merge::objects::{MergeInput, MergedObject, merge_cluster};
 use crate::merge::step_group::StepGroup;
 use crate::settings::{ConflictPolicy, Tombstone};
 use crate::yaml::YamlFile;
@@ -40,6 +41,7 @@ pub fn plan(request: &Request<'_>) -> Result<Planned, Refusal> {
         old,
         new: request.new,
         variables: &cluster.variables,
+        flux: &cluster.flux,
         owners: &request.settings.owners,
         schemas: request.schemas,
     };
@@ -104,9 +106,10 @@ pub(super) fn old_source<'a>(request: &Request<'a>, base: &Base) -> (Option<&'a 
         OldSource::Known(source) => (Some(source), Basis::Known),
         OldSource::Unknown => (None, Basis::Unknown),
         OldSource::Infer(candidates) => {
-            let variables = &request.cluster.variables;
+            let (variables, flux) = (&request.cluster.variables, &request.cluster.flux);
             let standing = |source: &&'a Source| {
-                Some((fields_that_stand(source, base, variables, request.schemas)?, *source))
+                let fit = fit(source, base, variables, flux, request.schemas);
+                fit.is_whole().then_some((fit.equal, *source))
             };
             let mut found: Vec<(usize, &Source)> = candidates.iter().filter_map(standing).collect();
             found.sort_by_key(|(fields, _)| std::cmp::Reverse(*fields));
@@ -197,9 +200,10 @@ impl Plan<'_> {
     /// The release's value goes in.
     fn take(&mut self, merged: &MergedObject, decision: &Decision) {
         let object = merged.object;
-        if let Some(variable) = &decision.unbound {
+        if let Some(trouble) = &decision.trouble {
             let at = decision.at.unwrap_or(self.base.node(object).span.start);
-            self.unbound(variable, object, at, &decision.path);
+            let (rule, severity, message) = self.trouble(trouble);
+            self.finding_at(rule, severity, message, object, at, &decision.path);
         }
         self.changes.push(Change {
             object: self.base.objects[object].id.clone(),

@@ -2,12 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::findings::unbound_message;
 use super::instance::instance;
 use super::plan::Plan;
 use super::rotation::Rotated;
 use super::{Change, Conflict, Reason, Side};
-use crate::finding::Severity;
 use crate::merge::kinds::KindChange;
 use crate::merge::matching::Matched;
 use crate::merge::objects::{NewObject, ObjectConflict};
@@ -21,16 +19,10 @@ impl Plan<'_> {
     pub(super) fn add(&mut self, matched: &Matched<'_>, new: &NewObject) {
         let piece = matched.pieces[new.piece];
         let Ok(file) = self.file_of_new(&piece.file) else { return };
-        if let Some(variable) = &new.unbound {
+        if let Some(trouble) = &new.trouble {
             let place = (piece.place.0.clone(), piece.place.1, 1);
-            self.finding(
-                "unbound-variable",
-                Severity::Error,
-                unbound_message(variable),
-                place,
-                Some(new.id.clone()),
-                Some(FieldPath::root()),
-            );
+            let (rule, severity, message) = self.trouble(trouble);
+            self.finding(rule, severity, message, place, Some(new.id.clone()), Some(FieldPath::root()));
         }
         let mut node = Cow::Borrowed(&new.node);
         for reference in references(&new.id.group, &new.id.kind, &new.node) {

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use capstan_domain::cluster::ClusterId;
+use capstan_domain::flux::PostBuild;
 use capstan_domain::merge::{Source, SourceFacts};
 use capstan_domain::release::ReleaseId;
 use capstan_domain::schema::Schemas;
@@ -88,6 +89,7 @@ fn upgrade(old: &str, cluster: &str, new: &str) -> Planned {
         overlay: Vec::new(),
         record: None,
         variables: BTreeMap::new(),
+        flux: PostBuild::default(),
         release: None,
         applied: AppliedBy::Reconciler,
         classes_used_elsewhere: Vec::new(),
