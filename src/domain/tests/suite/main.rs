@@ -5,7 +5,9 @@
 mod cases;
 mod giant_swarm;
 mod manifest;
+mod objects;
 mod oracle;
 mod random;
+mod real_upgrades;
 mod shared_data;
 mod yaml_edits;
