@@ -63,8 +63,12 @@ fn check(now: &Arc<dyn Tree>, before: Option<&Arc<dyn Tree>>) -> Checked {
         (tree, layout)
     });
     let findings = policy::validate(
-        Snapshot { tree: now.as_ref(), layout: fleet.layout() },
-        before.as_ref().map(|(tree, layout)| Snapshot { tree: tree.as_ref(), layout }),
+        Snapshot { tree: now.as_ref(), layout: fleet.layout(), schemas: fleet.schemas() },
+        before.as_ref().map(|(tree, layout)| Snapshot {
+            tree: tree.as_ref(),
+            layout,
+            schemas: fleet.schemas(),
+        }),
         settings,
         Scope::Everything,
         today(),

@@ -11,6 +11,9 @@ mod api_version_leaves_field;
 mod component_downgrade;
 mod edit_refused;
 mod evidence;
+mod fitting;
+mod immutable_field;
+mod invalid_definition;
 mod invalid_layout;
 mod invalid_settings;
 mod invalid_yaml;
@@ -40,12 +43,14 @@ mod template_edited_in_place;
 #[cfg(test)]
 mod tests;
 mod unbound_variable;
+mod unknown_field;
 mod unknown_template;
 mod unmatched_fragment;
 mod unreadable_file;
 mod unsupported_substitution;
 mod validate;
 mod variable_contradiction;
+mod wrong_type;
 
 use std::collections::BTreeSet;
 
@@ -66,6 +71,8 @@ pub fn catalogue() -> &'static [&'static dyn Rule] {
         &api_version_leaves_field::ApiVersionLeavesField,
         &component_downgrade::ComponentDowngrade,
         &edit_refused::EditRefused,
+        &immutable_field::ImmutableField,
+        &invalid_definition::InvalidDefinition,
         &invalid_layout::InvalidLayout,
         &invalid_settings::InvalidSettings,
         &invalid_yaml::InvalidYaml,
@@ -90,11 +97,13 @@ pub fn catalogue() -> &'static [&'static dyn Rule] {
         &step_group_split::StepGroupSplit,
         &template_edited_in_place::TemplateEditedInPlace,
         &unbound_variable::UnboundVariable,
+        &unknown_field::UnknownField,
         &unknown_template::UnknownTemplate,
         &unmatched_fragment::UnmatchedFragment,
         &unreadable_file::UnreadableFile,
         &unsupported_substitution::UnsupportedSubstitution,
         &variable_contradiction::VariableContradiction,
+        &wrong_type::WrongType,
     ];
     RULES
 }
