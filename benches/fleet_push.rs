@@ -37,7 +37,10 @@ const PUSHES: usize = 5;
 fn main() {
     let asked: Vec<usize> = std::env::args().skip(1).filter_map(|argument| argument.parse().ok()).collect();
     let sizes = if asked.is_empty() { vec![1_000, 10_000] } else { asked };
-    println!("a push of {CHANGED} clusters of {} files, from the fetched commit to the plans; fastest of {PUSHES}", fleet::FILES);
+    println!(
+        "a push of {CHANGED} clusters of {} files, from the fetched commit to the plans; fastest of {PUSHES}",
+        fleet::FILES
+    );
     println!(
         "{:>8}  {:<12}  {:>9}  {:>9}  {:>12}  {:>10}  {:>9}  {:>9}  {:>9}",
         "clusters", "", "list ms", "plan ms", "folders read", "files read", "planned", "recalled", "peak MiB"

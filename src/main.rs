@@ -13,9 +13,11 @@ use clap::Parser;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let Arguments { repo, at, command } = Arguments::parse();
+    let Arguments { repo, at, releases, command } = Arguments::parse();
     match command {
-        AnyCommand::Offline(command) => cli::run(&Offline { repo, at, command }, &wiring::open_checkout),
+        AnyCommand::Offline(command) => {
+            cli::run(&Offline { repo, at, releases, command }, &wiring::open_checkout)
+        }
         AnyCommand::Service(service) => wiring::run(&service),
     }
 }

@@ -24,6 +24,7 @@ use jiff::civil::Date;
 
 use super::Shared;
 use super::bounded::Bounded;
+use super::plan::Record;
 use super::seen::{Reads, Seen};
 
 /// How many repositories (or states of their settings and releases) are remembered at once.
@@ -77,8 +78,8 @@ pub(super) struct Kept {
     pub(super) folder: TreeId,
     /// What was looked at outside of it.
     pub(super) seen: Vec<Seen>,
-    /// The old release that the cluster records.
-    pub(super) recorded_tree: Option<TreeId>,
+    /// The release that the cluster records.
+    pub(super) record: Record,
     /// The ClusterClasses that its Clusters use.
     pub(super) classes_used: Vec<String>,
     pub(super) upgrade: Arc<Upgrade>,

@@ -9,11 +9,13 @@
 //! Deliberately absent: I/O (everything comes through [`Tree`]), clocks (the day is passed in), and
 //! every decision that the domain can take.
 
+mod adopt;
 mod bounded;
 mod judge;
 mod memory;
 mod plan;
 mod plan_all;
+mod releases;
 mod seen;
 mod sources;
 
@@ -25,7 +27,7 @@ use capstan_domain::finding::Severity;
 use capstan_domain::flux::FluxIndex;
 use capstan_domain::layout::{self, ClusterFolder, Layout};
 use capstan_domain::policy;
-use capstan_domain::release::Catalogue;
+use capstan_domain::release::{Catalogue, ReleaseId};
 use capstan_domain::render::{self, RenderError, Rendered};
 use capstan_domain::schema::{self, Schemas};
 use capstan_domain::settings::{
@@ -36,10 +38,13 @@ use capstan_domain::tree::{RepoPath, Tree, TreeId};
 use capstan_domain::upgrade::{AppliedBy, MergeSettings, Refusal, Upgrade};
 use jiff::civil::Date;
 
+pub use adopt::Adopted;
 pub use memory::{Memory, MemoryLimits, PlanCounts};
 pub use plan::{Planned, Summary};
+pub use releases::{PastRelease, consents};
 
 use memory::KnownFleet;
+use releases::Home;
 use seen::Presence;
 use sources::Sources;
 
@@ -54,6 +59,9 @@ pub struct Fleet {
     known: Option<Arc<KnownFleet>>,
     /// Content of old releases that the snapshot itself does not hold.
     provided: BTreeMap<TreeId, Arc<dyn Tree>>,
+    /// Releases that are in no folder any more, from history.
+    past: BTreeMap<ReleaseId, PastRelease>,
+    releases: Home,
     merge_settings: MergeSettings,
     /// What Flux substitutes where; read when a release with variables is first planned.
     flux: OnceLock<FluxIndex>,
@@ -116,12 +124,17 @@ impl Fleet {
         today: Date,
     ) -> Self {
         let layout = Arc::new(layout::discover(tree.as_ref(), &settings));
-        let shared = Arc::new(Shared::new(Catalogue::read(tree.as_ref(), &layout)));
+        let catalogue = match Home::of(&settings) {
+            Home::Here => Catalogue::read(tree.as_ref(), &layout),
+            Home::Elsewhere(_) | Home::Missing(_) => Catalogue::default(),
+        };
+        let shared = Arc::new(Shared::new(catalogue));
         Self::of(tree, settings, has_settings_file, layout, shared, today)
     }
 
     /// [`Self::open`] with what is remembered of earlier looks at this repository, or at others: the
-    /// same plans, made only where something that they were made from has changed.
+    /// same plans, made only where something that they were made from has changed. Where the releases
+    /// are in another repository, every plan is made.
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -129,6 +142,9 @@ impl Fleet {
         memory.begin();
         let tree = memory.remembering(tree);
         let (settings, has_settings_file) = read_settings(tree.as_ref())?;
+        if !matches!(Home::of(&settings), Home::Here) {
+            return Ok(Self::with_settings(tree, settings, has_settings_file, today));
+        }
         let layout = memory.layout(tree.as_ref(), &settings);
         let known = memory.fleet(tree.as_ref(), &layout, &settings, today);
         let shared = Arc::clone(&known.shared);
@@ -147,6 +163,8 @@ impl Fleet {
         let merge_settings = merge_settings(&settings);
         Self {
             tree,
+            past: BTreeMap::new(),
+            releases: Home::of(&settings),
             settings,
             has_settings_file,
             layout,
@@ -200,7 +218,7 @@ impl Fleet {
     pub fn missing_trees<'a>(&self, clusters: impl IntoIterator<Item = &'a ClusterId>) -> BTreeSet<TreeId> {
         clusters
             .into_iter()
-            .filter_map(|id| self.recorded_tree(id))
+            .filter_map(|id| self.record_of(id)?.tree)
             .filter(|tree| self.find_old_tree(tree) == Presence::Missing)
             .collect()
     }
@@ -209,6 +227,22 @@ impl Fleet {
     fn find_old_tree(&self, tree: &TreeId) -> Presence {
         let is_here = self.shared.catalogue.find_tree(tree).is_some() || self.provided.contains_key(tree);
         if is_here { Presence::Here } else { Presence::Missing }
+    }
+
+    /// Releases that these clusters record and that are in no folder, for clusters whose record does not
+    /// lead to their content by its id either: their history may still have them.
+    pub fn missing_releases<'a>(
+        &self,
+        clusters: impl IntoIterator<Item = &'a ClusterId>,
+    ) -> BTreeSet<ReleaseId> {
+        let recorded = clusters.into_iter().filter_map(|id| {
+            let record = self.record_of(id)?;
+            let is_known = record.tree.is_some_and(|tree| self.find_old_tree(&tree) == Presence::Here);
+            record.release.filter(|_| !is_known)
+        });
+        let unreadable =
+            |id: &ReleaseId| self.shared.catalogue.unreadable().iter().any(|(other, _)| other == id);
+        recorded.filter(|id| self.shared.catalogue.find(id).is_none() && !unreadable(id)).collect()
     }
 
     /// Gives the content of one of [`Self::missing_trees`]; its paths start at the release's folder.

@@ -34,16 +34,31 @@ pub struct Summary {
 /// A plan, with what is kept of its cluster beside it.
 struct Made {
     upgrade: Upgrade,
-    recorded_tree: Option<TreeId>,
+    record: Record,
     classes_used: Vec<String>,
 }
 
-/// The tree that a cluster records as its old release, where its settings can be read.
-fn recorded_tree(tree: &dyn Tree, folder: &ClusterFolder) -> Option<TreeId> {
+/// What a cluster records of its release in its own settings.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Record {
+    pub(super) release: Option<ReleaseId>,
+    pub(super) tree: Option<TreeId>,
+}
+
+impl Record {
+    fn of(settings: Option<&ClusterSettings>) -> Self {
+        settings.map_or_else(Self::default, |settings| Self {
+            release: settings.release.clone(),
+            tree: settings.release_tree.clone(),
+        })
+    }
+}
+
+/// A cluster's own settings, where they can be read.
+fn settings_of(tree: &dyn Tree, folder: &ClusterFolder) -> Option<ClusterSettings> {
     let entry = folder.settings.as_ref()?;
     let bytes = tree.read(entry).ok()?;
-    let settings = ClusterSettings::read(&entry.path, std::str::from_utf8(&bytes).ok()?).ok()?;
-    settings.release_tree
+    ClusterSettings::read(&entry.path, std::str::from_utf8(&bytes).ok()?).ok()
 }
 
 impl Fleet {
@@ -52,6 +67,7 @@ impl Fleet {
     /// # Errors
     /// A file of it that cannot be read.
     pub fn summary(&self, id: &ClusterId) -> Result<Summary, Refused> {
+        self.require_releases()?;
         let cluster = self.read_cluster(id)?;
         let (_, offer) = self.offer(&cluster, &self.effective(&cluster)?, None)?;
         let mut notes: Vec<String> = reason(&offer).into_iter().collect();
@@ -64,6 +80,7 @@ impl Fleet {
     /// # Errors
     /// A file that cannot be read, a release that does not exist.
     pub fn way(&self, id: &ClusterId, asked: Option<&ReleaseName>) -> Result<Way, Refused> {
+        self.require_releases()?;
         let cluster = self.read_cluster(id)?;
         let effective = self.effective(&cluster)?;
         let standing = Standing::of(&cluster, &effective, &self.shared.catalogue);
@@ -95,10 +112,10 @@ impl Fleet {
         }
         known.count_planned();
         let reads = Reads::beside(self.tree.as_ref(), id.folder());
-        let Made { upgrade, recorded_tree, classes_used } = self.make(&reads, id, None)?;
+        let Made { upgrade, record, classes_used } = self.make(&reads, id, None)?;
         let upgrade = Arc::new(upgrade);
         if let (Some(folder), Some(seen)) = (self.tree.folder_id(id.folder()), reads.into_seen()) {
-            known.keep(Kept { folder, seen, recorded_tree, classes_used, upgrade: Arc::clone(&upgrade) });
+            known.keep(Kept { folder, seen, record, classes_used, upgrade: Arc::clone(&upgrade) });
         }
         Ok(upgrade)
     }
@@ -116,18 +133,23 @@ impl Fleet {
                 self.used_elsewhere(id, own.iter().map(String::as_str)) == *elsewhere
             }
             Seen::OldTree(tree, presence) => self.find_old_tree(tree) == *presence,
+            Seen::Past(release, found) => self.look_up_past(release) == *found,
         }
     }
 
-    /// The tree that a cluster records as its old release.
-    pub(super) fn recorded_tree(&self, id: &ClusterId) -> Option<TreeId> {
+    /// What a cluster records, where its settings can be read.
+    pub(super) fn record_of(&self, id: &ClusterId) -> Option<Record> {
         match self.kept(id) {
-            Some(kept) => kept.recorded_tree.clone(),
-            None => recorded_tree(self.tree.as_ref(), self.layout.cluster(id.as_str())?),
+            Some(kept) => Some(kept.record.clone()),
+            None => {
+                let settings = settings_of(self.tree.as_ref(), self.layout.cluster(id.as_str())?)?;
+                Some(Record::of(Some(&settings)))
+            }
         }
     }
 
     fn make(&self, reads: &Reads<'_>, id: &ClusterId, asked: Option<&ReleaseName>) -> Result<Made, Refused> {
+        self.require_releases()?;
         let cluster = Cluster::read(reads, self.folder(id)?)?;
         let effective = self.effective(&cluster)?;
         let (standing, offer) = self.offer(&cluster, &effective, asked)?;
@@ -137,7 +159,7 @@ impl Fleet {
         };
         Ok(Made {
             upgrade,
-            recorded_tree: cluster.settings.as_ref().and_then(|settings| settings.release_tree.clone()),
+            record: Record::of(cluster.settings.as_ref()),
             classes_used: classes_used(&cluster),
         })
     }
@@ -151,6 +173,7 @@ impl Fleet {
         id: &ClusterId,
         asked: &ReleaseName,
     ) -> Result<Result<(), NoSuchRelease>, Refused> {
+        self.require_releases()?;
         let cluster = self.read_cluster(id)?;
         let effective = self.effective(&cluster)?;
         let standing = Standing::of(&cluster, &effective, &self.shared.catalogue);
@@ -204,7 +227,7 @@ impl Fleet {
         let old = old.as_deref().map(unwrap).transpose()?;
         let candidates: Vec<&Source> =
             candidates.iter().filter_map(|source| source.as_ref().as_ref().ok()).collect();
-        let new = self.shared.sources.of_release(self.tree.as_ref(), release);
+        let new = self.source_of(release);
         let new = unwrap(&new)?;
         let sources = old.iter().chain(&candidates).copied().chain([new]);
         let flux = self.post_build(reads, cluster, sources);
@@ -222,38 +245,70 @@ impl Fleet {
         };
         let mut planned = upgrade::plan(&request)?;
         planned.upgrade.notes.extend(offer.notes.iter().cloned());
+        planned.upgrade.notes.extend(self.note_of_past(standing));
         planned.upgrade.findings.extend(cluster.findings.iter().cloned());
         let from = planned.upgrade.from.as_ref().and_then(|id| self.shared.catalogue.find(id));
+        self.link_changelogs(&mut planned.upgrade, from, release);
         self.judge(reads, cluster, effective, planned, from, release)
     }
 
+    /// Adds the links that the releases on the way give in their own notes, archived ones included.
+    fn link_changelogs(&self, upgrade: &mut Upgrade, from: Option<&Release>, to: &Release) {
+        let Some(from) = from.filter(|_| !upgrade.components.is_empty()) else { return };
+        let on_the_way = self.shared.catalogue.of_provider(&to.provider);
+        for release in on_the_way.filter(|on| on.version > from.version && on.version <= to.version) {
+            // Notes are for people: what cannot be read of them gives no links, and breaks nothing.
+            let notes = release.notes.as_ref().and_then(|entry| self.tree.read(entry).ok());
+            if let Some(notes) = notes {
+                upgrade::link_changelogs(&mut upgrade.components, &String::from_utf8_lossy(&notes));
+            }
+        }
+    }
+
     /// Content of the recorded release: the tree as it was taken wherever it is found, else its folder
-    /// as it is now.
+    /// as it is now, else as history last had it.
     fn old_content(&self, reads: &Reads<'_>, standing: &Standing) -> Option<Arc<Result<Source, Refused>>> {
         let id = standing.release.as_ref()?;
         if let Some(tree) = &standing.tree {
             reads.note(Seen::OldTree(tree.clone(), self.find_old_tree(tree)));
             if let Some(release) = self.shared.catalogue.find_tree(tree) {
-                return Some(self.shared.sources.of_release(self.tree.as_ref(), release));
+                return Some(self.source_of(release));
             }
             if let Some(content) = self.provided.get(tree) {
                 return Some(self.shared.sources.of_tree(content.as_ref(), id, tree));
             }
         }
-        Some(self.shared.sources.of_release(self.tree.as_ref(), self.shared.catalogue.find(id)?))
+        if let Some(release) = self.shared.catalogue.find(id) {
+            return Some(self.source_of(release));
+        }
+        reads.note(Seen::Past(id.clone(), self.look_up_past(id)));
+        let past = self.past.get(id)?;
+        Some(self.shared.sources.of_tree(past.content.as_ref(), id, &past.tree))
+    }
+
+    fn look_up_past(&self, release: &ReleaseId) -> Option<(TreeId, String)> {
+        self.past.get(release).map(|past| (past.tree.clone(), past.found_in.clone()))
+    }
+
+    /// Where the old release was found, if that is not where one would look.
+    fn note_of_past(&self, standing: &Standing) -> Option<String> {
+        let id = standing.release.as_ref()?;
+        let past = self.past.get(id)?;
+        Some(format!(
+            "{id} is in no folder any more; its content is that of {}, the last that had it.",
+            past.found_in
+        ))
     }
 
     /// Releases that a cluster of unknown release may have come from.
     fn candidates(&self, provider: &capstan_domain::release::Provider) -> Vec<Arc<Result<Source, Refused>>> {
         let releases = self.shared.catalogue.of_provider(provider);
-        releases
-            .map(|release: &Release| self.shared.sources.of_release(self.tree.as_ref(), release))
-            .collect()
+        releases.map(|release: &Release| self.source_of(release)).collect()
     }
 
     /// What Flux substitutes in a cluster. Without variables in the releases nobody asks, and the
     /// repository is not searched for it.
-    fn post_build<'s>(
+    pub(super) fn post_build<'s>(
         &self,
         reads: &Reads<'_>,
         cluster: &Cluster,
@@ -271,7 +326,7 @@ impl Fleet {
         self.flux.get_or_init(|| FluxIndex::read(self.tree.as_ref(), &self.layout))
     }
 
-    fn cluster_facts(
+    pub(super) fn cluster_facts(
         &self,
         reads: &Reads<'_>,
         cluster: &Cluster,
@@ -363,6 +418,7 @@ fn nothing(cluster: &Cluster, offer: &Offer) -> Upgrade {
         conflicts: Vec::new(),
         findings: cluster.findings.clone(),
         rollouts: Vec::new(),
+        components: Vec::new(),
         blocked: Vec::new(),
         notes,
     }

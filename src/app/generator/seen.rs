@@ -4,6 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use capstan_domain::flux::PostBuild;
+use capstan_domain::release::ReleaseId;
 use capstan_domain::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 
 /// One look, with what was found.
@@ -19,6 +20,8 @@ pub(super) enum Seen {
     Classes { own: Vec<String>, elsewhere: Vec<String> },
     /// An old release's tree, and whether it was found.
     OldTree(TreeId, Presence),
+    /// A release that is in no folder: what history has of it, and where.
+    Past(ReleaseId, Option<(TreeId, String)>),
 }
 
 /// Whether something was there.
@@ -35,7 +38,7 @@ impl Seen {
         match self {
             Self::File(path, found) => file(tree, path) == *found,
             Self::Folder(path, found) => tree.folder_id(path) == *found,
-            Self::Flux(_) | Self::Classes { .. } | Self::OldTree(..) => false,
+            Self::Flux(_) | Self::Classes { .. } | Self::OldTree(..) | Self::Past(..) => false,
         }
     }
 }

@@ -10,6 +10,7 @@
 mod catalogue;
 mod giant_swarm;
 mod kubernetes;
+mod notes;
 mod range;
 mod read;
 #[cfg(test)]
@@ -27,6 +28,7 @@ use serde::Serialize;
 
 pub use catalogue::Catalogue;
 pub(crate) use kubernetes::{infrastructure_kinds, kubernetes_version};
+pub(crate) use notes::changelogs;
 pub use range::{NoRange, VersionRange};
 pub use read::ReleaseError;
 pub use requests::{Requests, RequestsProblem, Unmet};
@@ -51,6 +53,17 @@ impl ReleaseId {
     /// `aws/v21.0.0`
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// The folders that have this id: the path itself, and the same with a part `archived` in any place.
+    pub fn possible_folders(&self) -> Vec<RepoPath> {
+        let parts: Vec<&str> = self.0.split('/').collect();
+        let archived = (0..parts.len()).map(|at| {
+            let (before, after) = parts.split_at(at);
+            [before, &["archived"], after].concat().join("/")
+        });
+        let paths = [self.0.to_string()].into_iter().chain(archived);
+        paths.filter_map(|path| RepoPath::parse(&path).ok()).collect()
     }
 
     /// The path before the version: `aws`.
