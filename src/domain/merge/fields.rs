@@ -271,7 +271,7 @@ pub(crate) fn same_value(known: &Knowledge<'_>, one: Option<&Node>, other: Optio
     }
 }
 
-fn entries_of(node: Option<&Node>) -> &[Entry] {
+pub(super) fn entries_of(node: Option<&Node>) -> &[Entry] {
     node.and_then(Node::as_mapping).unwrap_or_default()
 }
 

@@ -11,6 +11,8 @@
 
 mod bystanders;
 mod draft;
+mod explain;
+mod explain_json;
 mod findings;
 mod giantswarm;
 mod instance;
@@ -26,6 +28,10 @@ mod rotation;
 mod variables;
 mod whole;
 
+pub use explain::{
+    ChangeOrigin, Decider, Explanation, HowMerged, ListMerged, ReleasePlace, ValueCompared, explain,
+};
+pub use explain_json::explanation_to_json;
 pub use json::{finding_to_json, to_json};
 pub use model::{Basis, Certainty, Change, Conflict, FileChange, Reason, Rollout, Side, Upgrade};
 pub use plan::plan;
