@@ -10,6 +10,7 @@
 //! tree before and the tree with [`Planned::intended`] on it, and joins in [`Planned::finish`].
 
 mod bystanders;
+mod components;
 mod draft;
 mod explain;
 mod explain_json;
@@ -28,6 +29,7 @@ mod rotation;
 mod variables;
 mod whole;
 
+pub use components::{ComponentChange, Part, link_changelogs};
 pub use explain::{
     ChangeOrigin, Decider, Explanation, HowMerged, ListMerged, ReleasePlace, ValueCompared, explain,
 };

@@ -283,6 +283,7 @@ impl Plan<'_> {
             conflicts,
             findings,
             rollouts: Vec::new(),
+            components: Vec::new(),
             blocked,
             notes,
         };
