@@ -11,6 +11,7 @@ mod clusters;
 mod completions;
 mod context;
 mod diff;
+mod explain;
 mod failure;
 mod output;
 mod path;
