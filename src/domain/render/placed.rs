@@ -4,24 +4,33 @@
 //! sequence and scalar in it, the file and the byte it came from, so that a rule can point at the
 //! overlay line that set a field. Positions are computed only when somebody asks.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::dialect::resolve;
 use crate::object::{FieldPath, Step};
 use crate::tree::RepoPath;
 use crate::yaml::{Position, YamlFile};
 
-/// A file that objects are rendered from.
+/// A file that objects are rendered from, or YAML that stands inside one as a string.
 #[derive(Debug)]
 pub struct Source {
     path: RepoPath,
     file: YamlFile,
+    /// Where the string stands.
+    outer: Option<Place>,
 }
 
 impl Source {
     pub(super) const fn new(path: RepoPath, file: YamlFile) -> Self {
-        Self { path, file }
+        Self { path, file, outer: None }
+    }
+
+    /// YAML inside a string, which stands at `outer`.
+    pub(super) fn inside(outer: &Place, file: YamlFile) -> Self {
+        Self { path: outer.file().clone(), file, outer: Some(outer.clone()) }
     }
 
     /// The file.
@@ -29,9 +38,25 @@ impl Source {
         &self.path
     }
 
-    /// Line and column of a byte of the file's text.
+    /// Line and column of a byte of the text. In a literal block they are those of the file, in any
+    /// other string they are the string's.
     pub fn position(&self, offset: usize) -> Position {
-        self.file.position(offset)
+        let Some(outer) = &self.outer else { return self.file.position(offset) };
+        let start = outer.position();
+        match outer.source.literal_indent(outer.offset) {
+            Some(indent) => {
+                let inner = self.file.position(offset);
+                Position { line: start.line + inner.line, column: inner.column + indent }
+            }
+            None => start,
+        }
+    }
+
+    /// How far the lines of a literal block at that byte are indented.
+    fn literal_indent(&self, offset: usize) -> Option<u32> {
+        let block = self.file.text().get(offset..)?.strip_prefix('|')?;
+        let line = block.lines().skip(1).find(|line| !line.trim().is_empty())?;
+        u32::try_from(line.len() - line.trim_start_matches(' ').len()).ok()
     }
 }
 
@@ -53,9 +78,9 @@ impl Place {
         self.source.path()
     }
 
-    /// The byte of the file's text.
-    pub(crate) const fn offset(&self) -> usize {
-        self.offset
+    /// The byte of the file's text; inside a string, one of the string's bytes.
+    pub(crate) fn offset(&self) -> usize {
+        self.offset + self.source.outer.as_ref().map_or(0, Self::offset)
     }
 
     /// Line and column.
@@ -67,7 +92,7 @@ impl Place {
 /// Two places are one if they name the same byte of the same file.
 impl PartialEq for Place {
     fn eq(&self, other: &Self) -> bool {
-        self.offset == other.offset && self.source.path == other.source.path
+        self.offset() == other.offset() && self.source.path == other.source.path
     }
 }
 
@@ -86,11 +111,78 @@ pub struct Placed {
 #[derive(Debug, Clone)]
 pub enum Content {
     /// Null, a boolean, a number or a string.
-    Scalar(Value),
+    Scalar(Scalar),
     /// A mapping, in the order in which it is rendered.
     Mapping(Vec<(String, Placed)>),
     /// A sequence.
     Sequence(Vec<Placed>),
+}
+
+/// A scalar: its value, and its text, which kustomize copies from place to place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scalar {
+    value: Value,
+    /// The text where the value itself would be written otherwise: `0644`, `1.20`, `~`.
+    written: Option<Arc<str>>,
+}
+
+impl Scalar {
+    /// A value that was written that way.
+    pub(super) fn written(value: Value, text: &str) -> Self {
+        let plain = Self { value, written: None };
+        if plain.text() == text { plain } else { Self { written: Some(text.into()), ..plain } }
+    }
+
+    /// One that is made where nothing was, and is what its text will be.
+    pub(super) fn created() -> Self {
+        Self { value: Value::String(String::new()), written: Some("".into()) }
+    }
+
+    /// The same kind of scalar with another text, as kustomize copies texts: a number stays a number.
+    ///
+    /// # Errors
+    /// The text is none of that kind.
+    pub(super) fn with_text(&self, text: &str) -> Result<Self, String> {
+        let new = resolve(text);
+        let wanted = match (&self.value, &self.written) {
+            (Value::String(value), Some(written)) if value.is_empty() && written.is_empty() => return Ok(new),
+            // A date.
+            (Value::String(_), Some(_)) => (new.written.is_some() && new.value.is_string(), "a date"),
+            (Value::String(_), None) => return Ok(Self::from(Value::String(text.to_owned()))),
+            (Value::Bool(_), _) => (new.value.is_boolean(), "a boolean"),
+            (Value::Number(_), _) => {
+                let whole = |scalar: &Self| !scalar.text().contains(['.', 'e', 'E']);
+                let fits = new.value.is_number() && (whole(&new) || !whole(self));
+                (fits, if whole(self) { "a whole number" } else { "a number" })
+            }
+            _ => (false, "null"),
+        };
+        match wanted {
+            (true, _) => Ok(new),
+            (false, kind) => Err(format!("it is {kind}, and `{text}` is not")),
+        }
+    }
+
+    /// The value: null, a boolean, a number or a string.
+    pub const fn value(&self) -> &Value {
+        &self.value
+    }
+
+    /// The text, without quotes.
+    pub(super) fn text(&self) -> Cow<'_, str> {
+        match (&self.written, &self.value) {
+            (Some(text), _) => Cow::Borrowed(text),
+            (None, Value::String(text)) => Cow::Borrowed(text),
+            (None, Value::Null) => Cow::Borrowed("null"),
+            (None, other) => Cow::Owned(other.to_string()),
+        }
+    }
+}
+
+impl From<Value> for Scalar {
+    fn from(value: Value) -> Self {
+        Self { value, written: None }
+    }
 }
 
 impl Placed {
@@ -103,7 +195,7 @@ impl Placed {
             Value::Array(items) => {
                 Content::Sequence(items.iter().map(|item| Self::from_value(item, place)).collect())
             }
-            scalar => Content::Scalar(scalar.clone()),
+            scalar => Content::Scalar(scalar.clone().into()),
         };
         Self { place: place.clone(), content }
     }
@@ -111,7 +203,7 @@ impl Placed {
     /// The plain value.
     pub fn to_value(&self) -> Value {
         match &self.content {
-            Content::Scalar(value) => value.clone(),
+            Content::Scalar(scalar) => scalar.value.clone(),
             Content::Mapping(entries) => Value::Object(
                 entries.iter().map(|(key, value)| (key.clone(), value.to_value())).collect::<Map<_, _>>(),
             ),
@@ -166,14 +258,31 @@ impl Placed {
     /// The text of a string.
     pub fn as_str(&self) -> Option<&str> {
         match &self.content {
-            Content::Scalar(Value::String(text)) => Some(text),
+            Content::Scalar(Scalar { value: Value::String(text), .. }) => Some(text),
             _ => None,
+        }
+    }
+
+    /// The text of any scalar as it was written, without quotes; nothing for a mapping or sequence.
+    pub(super) fn written(&self) -> Cow<'_, str> {
+        match &self.content {
+            Content::Scalar(scalar) => scalar.text(),
+            Content::Mapping(_) | Content::Sequence(_) => Cow::Borrowed(""),
         }
     }
 
     /// Whether this is null.
     pub const fn is_null(&self) -> bool {
-        matches!(self.content, Content::Scalar(Value::Null))
+        matches!(self.content, Content::Scalar(Scalar { value: Value::Null, .. }))
+    }
+
+    /// Whether nothing stands here: null, or a mapping or sequence without items.
+    pub(super) fn is_empty(&self) -> bool {
+        match &self.content {
+            Content::Scalar(scalar) => scalar.value.is_null(),
+            Content::Mapping(entries) => entries.is_empty(),
+            Content::Sequence(items) => items.is_empty(),
+        }
     }
 
     /// Whether this is a mapping.
@@ -232,8 +341,7 @@ impl Placed {
         let mut value = self;
         for key in keys {
             if value.field(key).is_none_or(Self::is_null) {
-                let empty = Self { place: place.clone(), content: Content::Mapping(Vec::new()) };
-                value.set(key, empty);
+                value.set(key, Self::empty(place));
             }
             value = value.field_mut(key)?;
         }
@@ -242,6 +350,20 @@ impl Placed {
 
     /// A string at a place.
     pub(super) fn text(text: &str, place: &Place) -> Self {
-        Self { place: place.clone(), content: Content::Scalar(Value::String(text.to_owned())) }
+        Self { place: place.clone(), content: Content::Scalar(Value::String(text.to_owned()).into()) }
+    }
+
+    /// Forgets how scalars were written, as kustomize does where it makes JSON of an object.
+    pub(super) fn settle(&mut self) {
+        match &mut self.content {
+            Content::Scalar(scalar) => scalar.written = None,
+            Content::Mapping(entries) => entries.iter_mut().for_each(|(_, value)| value.settle()),
+            Content::Sequence(items) => items.iter_mut().for_each(Self::settle),
+        }
+    }
+
+    /// An empty mapping at a place.
+    pub(super) fn empty(place: &Place) -> Self {
+        Self { place: place.clone(), content: Content::Mapping(Vec::new()) }
     }
 }
