@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use super::placed::Scalar;
+use super::placed::{Scalar, Style};
 use crate::yaml::{Scalar as Written, ScalarStyle};
 
 /// Who reads.
@@ -22,10 +22,11 @@ impl Dialect {
     /// What the scalar is.
     pub(super) fn read(self, scalar: &Written) -> Scalar {
         let value = scalar.value();
-        if self == Self::Kubernetes || scalar.style != ScalarStyle::Plain {
-            return Scalar::written(value, &scalar.text);
+        if scalar.style != ScalarStyle::Plain {
+            return Scalar::written(value, &scalar.text, Style::Quoted);
         }
-        Scalar::written(read_plain(value, &scalar.text), &scalar.text)
+        let value = if self == Self::Kubernetes { value } else { read_plain(value, &scalar.text) };
+        Scalar::written(value, &scalar.text, Style::Plain)
     }
 }
 

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::dialect::resolve;
 use crate::object::{FieldPath, Step};
 use crate::tree::RepoPath;
-use crate::yaml::{Position, YamlFile};
+use crate::yaml::{Position, Scalar as Written, ScalarStyle, YamlFile};
 
 /// A file that objects are rendered from, or YAML that stands inside one as a string.
 #[derive(Debug)]
@@ -124,18 +124,43 @@ pub struct Scalar {
     value: Value,
     /// The text where the value itself would be written otherwise: `0644`, `1.20`, `~`.
     written: Option<Arc<str>>,
+    style: Style,
+}
+
+/// Whether a scalar stands in quotes, or in a block. Kustomize keeps that where it sets another value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Style {
+    #[default]
+    Plain,
+    Quoted,
 }
 
 impl Scalar {
     /// A value that was written that way.
-    pub(super) fn written(value: Value, text: &str) -> Self {
-        let plain = Self { value, written: None };
+    pub(super) fn written(value: Value, text: &str, style: Style) -> Self {
+        let plain = Self { value, written: None, style };
         if plain.text() == text { plain } else { Self { written: Some(text.into()), ..plain } }
+    }
+
+    /// A string that old YAML takes for something else is put in quotes where kustomize sets it anew.
+    fn set_anew(self) -> Self {
+        let quoted = match &self.value {
+            Value::String(text) if self.written.is_none() => !Written::plain(text.as_str()).value().is_string(),
+            _ => false,
+        };
+        if quoted { Self { style: Style::Quoted, ..self } } else { self }
+    }
+
+    /// Another scalar in the place of this one, in the style of this one: in quotes, a number is a string.
+    pub(super) fn replaced_by(&self, new: &Self) -> Self {
+        let is_text = self.style == Style::Plain || new.value.is_string() || new.value.is_null();
+        let new = if is_text { new.clone() } else { Self::from(Value::String(new.text().into_owned())) };
+        Self { style: self.style, ..new }
     }
 
     /// One that is made where nothing was, and is what its text will be.
     pub(super) fn created() -> Self {
-        Self { value: Value::String(String::new()), written: Some("".into()) }
+        Self { value: Value::String(String::new()), written: Some("".into()), style: Style::Plain }
     }
 
     /// The same kind of scalar with another text, as kustomize copies texts: a number stays a number.
@@ -148,14 +173,16 @@ impl Scalar {
             (Value::String(value), Some(written)) if value.is_empty() && written.is_empty() => return Ok(new),
             // A date.
             (Value::String(_), Some(_)) => (new.written.is_some() && new.value.is_string(), "a date"),
-            (Value::String(_), None) => return Ok(Self::from(Value::String(text.to_owned()))),
+            (Value::String(_), None) => {
+                return Ok(Self { style: self.style, ..Self::from(Value::String(text.to_owned())) });
+            }
             (Value::Bool(_), _) => (new.value.is_boolean(), "a boolean"),
             (Value::Number(_), _) => {
                 let whole = |scalar: &Self| !scalar.text().contains(['.', 'e', 'E']);
                 let fits = new.value.is_number() && (whole(&new) || !whole(self));
                 (fits, if whole(self) { "a whole number" } else { "a number" })
             }
-            _ => (false, "null"),
+            _ => (new.value.is_null(), "null"),
         };
         match wanted {
             (true, _) => Ok(new),
@@ -181,7 +208,7 @@ impl Scalar {
 
 impl From<Value> for Scalar {
     fn from(value: Value) -> Self {
-        Self { value, written: None }
+        Self { value, written: None, style: Style::Plain }
     }
 }
 
@@ -350,13 +377,40 @@ impl Placed {
 
     /// A string at a place.
     pub(super) fn text(text: &str, place: &Place) -> Self {
-        Self { place: place.clone(), content: Content::Scalar(Value::String(text.to_owned()).into()) }
+        let scalar = Scalar::from(Value::String(text.to_owned())).set_anew();
+        Self { place: place.clone(), content: Content::Scalar(scalar) }
+    }
+
+    /// Puts a value in the place of this one; a scalar in the style of the one that was there.
+    pub(super) fn replace_scalar(&mut self, new: Self) {
+        let content = match (&self.content, &new.content) {
+            (Content::Scalar(old), Content::Scalar(scalar)) => Content::Scalar(old.replaced_by(scalar)),
+            _ => new.content,
+        };
+        *self = Self { place: new.place, content };
+    }
+
+    /// This value as kustomize sets it where nothing was.
+    pub(super) fn set_anew(self) -> Self {
+        match self.content {
+            Content::Scalar(scalar) => {
+                Self { place: self.place, content: Content::Scalar(scalar.set_anew()) }
+            }
+            _ => self,
+        }
     }
 
     /// Forgets how scalars were written, as kustomize does where it makes JSON of an object.
     pub(super) fn settle(&mut self) {
         match &mut self.content {
-            Content::Scalar(scalar) => scalar.written = None,
+            Content::Scalar(scalar) => {
+                scalar.written = None;
+                let quoted = |text: &String| Written::string(text.as_str()).style != ScalarStyle::Plain;
+                scalar.style = match &scalar.value {
+                    Value::String(text) if quoted(text) => Style::Quoted,
+                    _ => Style::Plain,
+                };
+            }
             Content::Mapping(entries) => entries.iter_mut().for_each(|(_, value)| value.settle()),
             Content::Sequence(items) => items.iter_mut().for_each(Self::settle),
         }

@@ -17,10 +17,6 @@ pub(super) struct Resource {
     pub(super) suffixes: Vec<String>,
     /// Whether its name ends in the hash of its content.
     pub(super) hashed: Hashed,
-    /// Where it comes from, for `buildMetadata`.
-    pub(super) origin: Option<String>,
-    /// What changed it, for `buildMetadata`.
-    pub(super) transformations: Vec<String>,
 }
 
 /// A name that an object had.
@@ -109,8 +105,6 @@ impl Resource {
             prefixes: Vec::new(),
             suffixes: Vec::new(),
             hashed: Hashed::No,
-            origin: None,
-            transformations: Vec::new(),
         }
     }
 

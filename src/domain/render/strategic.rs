@@ -39,20 +39,17 @@ pub(super) const DIRECTIVE: &str = "$patch";
 
 /// Applies a patch to an object. On an error the object may be half patched: patch a copy.
 pub(super) fn apply(object: &mut Placed, patch: &Placed, schemas: &Schemas) -> Result<Outcome, Misfit> {
-    let mut merge = Merge { schemas, path: Vec::new() };
+    let mut merge = Merge { schemas, path: Vec::new(), alone: Alone::No };
     Ok(match merge.walk(Some(object), Some(patch), Known::default())? {
         Walked::Gone => Outcome::Deleted,
-        Walked::Same => Outcome::Kept,
-        Walked::Other(value) => {
-            *object = value;
-            Outcome::Kept
-        }
+        // `$patch: replace` of a whole object: kustomize makes another one and drops it.
+        Walked::Same | Walked::Other(_) => Outcome::Kept,
     })
 }
 
 /// A patch that finds no object and joins as an object of its own: without directives and nulls.
 pub(super) fn as_object(patch: &Placed, schemas: &Schemas) -> Result<Placed, Misfit> {
-    let mut merge = Merge { schemas, path: Vec::new() };
+    let mut merge = Merge { schemas, path: Vec::new(), alone: Alone::No };
     match merge.walk(None, Some(patch), Known::default())? {
         Walked::Other(value) => Ok(value),
         Walked::Same | Walked::Gone => Ok(patch.clone()),
@@ -120,6 +117,14 @@ pub(super) enum Walked {
 pub(super) struct Merge<'a> {
     pub(super) schemas: &'a Schemas,
     pub(super) path: Vec<String>,
+    pub(super) alone: Alone,
+}
+
+/// Whether a patch is being merged with itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Alone {
+    Yes,
+    No,
 }
 
 impl<'a> Merge<'a> {
@@ -198,7 +203,10 @@ impl<'a> Merge<'a> {
             source.remove(DIRECTIVE);
         }
         let mut value = source.clone();
-        self.walk_fields(&mut value, Some(&source), of)?;
+        let outside = std::mem::replace(&mut self.alone, Alone::Yes);
+        let walked = self.walk_fields(&mut value, Some(&source), of);
+        self.alone = outside;
+        walked?;
         Ok(Walked::Other(value))
     }
 
@@ -227,7 +235,10 @@ impl<'a> Merge<'a> {
             match walked {
                 Walked::Gone => drop(object.remove(&name)),
                 Walked::Same => {}
-                Walked::Other(value) => drop(object.set(&name, value)),
+                Walked::Other(value) => match object.field_mut(&name) {
+                    Some(field) if self.alone == Alone::No => field.replace_scalar(value),
+                    _ => drop(object.set(&name, value.set_anew())),
+                },
             }
         }
         Ok(())

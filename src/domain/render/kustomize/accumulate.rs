@@ -9,7 +9,7 @@ use super::generate::{self, Kind};
 use super::id::Id;
 use super::origin::{Origin, Tracks};
 use super::plugins;
-use super::transformer::{self, Context};
+use super::transformer;
 use crate::render::PatchUse;
 use crate::render::custom_schema::CustomSchema;
 use crate::render::dialect::Dialect;
@@ -287,11 +287,13 @@ impl<'a> Builder<'a> {
         let global = kustomization.generator_options.as_ref();
         let entries = kustomization.config_maps.iter().map(|entry| (Kind::ConfigMap, entry));
         for (kind, entry) in entries.chain(kustomization.secrets.iter().map(|entry| (Kind::Secret, entry))) {
-            self.generate_one(folder, kind, entry, global, all)?;
+            let step = self.origin.step(entry.place.file().name(), kind.generator());
+            self.generate_one(folder, kind, entry, global, &step, all)?;
         }
         for plugin in self.plugins(folder, kustomization, &kustomization.generators)? {
             let (kind, entry) = plugins::generator(&plugin)?;
-            self.generate_one(folder, kind, &entry, None, all)?;
+            let step = self.origin.plugin_step(kustomization.place.file().name(), &plugin);
+            self.generate_one(folder, kind, &entry, None, &step, all)?;
         }
         Ok(())
     }
@@ -302,6 +304,7 @@ impl<'a> Builder<'a> {
         kind: Kind,
         entry: &Placed,
         global: Option<&Placed>,
+        step: &str,
         all: &mut Accumulated,
     ) -> Result<(), RenderError> {
         for source in ["files", "envs"] {
@@ -313,9 +316,9 @@ impl<'a> Builder<'a> {
                 self.note_outside(folder, &path);
             }
         }
-        let origin = self.origin.of_generator(entry.place.file().name(), kind.generator());
         let read = |name: &Named| self.bytes(folder, name);
-        generate::generate(kind, entry, global, origin, &read, &mut all.resources)
+        let mark = |value: &mut Placed| self.origin.of_generator(step, value);
+        generate::generate(kind, entry, global, &mark, &read, &mut all.resources)
     }
 
     fn transform(
@@ -325,15 +328,18 @@ impl<'a> Builder<'a> {
         all: &mut Accumulated,
     ) -> Result<(), RenderError> {
         let config = all.config.clone().unwrap_or_else(Config::built_in);
-        let mut transformers = transformer::of(kustomization, &config, self, folder)?;
-        for plugin in self.plugins(folder, kustomization, &kustomization.transformers)? {
-            transformers.push(plugins::transformer(&plugin, self, folder)?);
+        let file = kustomization.place.file().name();
+        let mut steps = Vec::new();
+        for transformer in transformer::of(kustomization, &config, self, folder)? {
+            steps.push((self.origin.step(file, transformer.kind()), transformer));
         }
-        for transformer in transformers {
-            let kind = transformer.kind();
-            let mut context = Context { builder: self, folder };
-            transformer.apply(&mut context, &mut all.resources)?;
-            self.origin.of_transformer(kustomization.place.file().name(), kind, &mut all.resources);
+        for plugin in self.plugins(folder, kustomization, &kustomization.transformers)? {
+            let step = self.origin.plugin_step(file, &plugin);
+            steps.push((step, plugins::transformer(&plugin, self, folder)?));
+        }
+        for (step, transformer) in steps {
+            transformer.apply(self, &mut all.resources)?;
+            self.origin.of_transformer(&step, &mut all.resources);
         }
         Ok(())
     }

@@ -143,7 +143,7 @@ pub(super) fn split_path(path: &str, delimiter: char) -> Vec<String> {
 pub(super) fn put_scalar(field: &mut Placed, new: Placed) -> Result<(), RenderError> {
     match field.content {
         Content::Scalar(_) => {
-            *field = new;
+            field.replace_scalar(new);
             Ok(())
         }
         Content::Mapping(_) | Content::Sequence(_) => Err(RenderError::malformed(

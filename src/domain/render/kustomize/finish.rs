@@ -3,6 +3,7 @@
 use super::accumulate::Accumulated;
 use super::config::Config;
 use super::file::Kustomization;
+use super::origin::{ORIGIN, TRANSFORMATIONS};
 use super::{names, references};
 use crate::render::error::{RenderError, Trouble};
 use crate::render::load::is_local;
@@ -11,8 +12,6 @@ use crate::render::resource::Resource;
 
 /// What `managedByLabel` says, in the version of kustomize that is imitated.
 const MANAGED_BY: &str = "kustomize-v5.8.1";
-const ORIGIN: &str = "config.kubernetes.io/origin";
-const TRANSFORMATIONS: &str = "alpha.config.kubernetes.io/transformations";
 
 pub(super) fn finish(
     accumulated: Accumulated,
@@ -51,22 +50,19 @@ fn refuse_twins(resources: &[Resource]) -> Result<(), RenderError> {
 }
 
 fn mark(resource: &mut Resource, kustomization: &Kustomization) {
-    let place = kustomization.build_metadata.first().map(|option| option.place.clone());
-    let Some(place) = place else { return };
     let value = &mut resource.value;
     if kustomization.adds("managedByLabel")
+        && let Some(place) = kustomization.build_metadata.first().map(|option| option.place.clone())
         && let Some(labels) = value.mapping_at(&["metadata", "labels"], &place)
     {
         labels.set("app.kubernetes.io/managed-by", Placed::text(MANAGED_BY, &place));
     }
-    let origin = resource.origin.clone().filter(|_| kustomization.adds("originAnnotations"));
-    let changes = resource.transformations.concat();
-    let changes = Some(changes).filter(|text| kustomization.adds("transformerAnnotations") && !text.is_empty());
-    for (key, text) in [(ORIGIN, origin), (TRANSFORMATIONS, changes)] {
-        if let Some(text) = text
-            && let Some(annotations) = value.mapping_at(&["metadata", "annotations"], &place)
-        {
-            annotations.set(key, Placed::text(&text, &place));
+    // Kustomize takes its marks away where they are not asked for, whoever wrote them.
+    let marks = [(ORIGIN, "originAnnotations"), (TRANSFORMATIONS, "transformerAnnotations")];
+    let annotations = value.field_mut("metadata").and_then(|metadata| metadata.field_mut("annotations"));
+    if let Some(annotations) = annotations {
+        for (mark, _) in marks.iter().filter(|(_, option)| !kustomization.adds(option)) {
+            annotations.remove(mark);
         }
     }
 }

@@ -4,6 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
+use super::origin::ORIGIN;
 use super::sources::{Pair, ReadFile, pairs};
 use crate::render::error::{RenderError, Trouble};
 use crate::render::placed::{Content, Place, Placed};
@@ -49,19 +50,19 @@ pub(super) fn generate(
     kind: Kind,
     entry: &Placed,
     global: Option<&Placed>,
-    origin: Option<String>,
+    mark: &dyn Fn(&mut Placed),
     read: &ReadFile<'_>,
     resources: &mut Vec<Resource>,
 ) -> Result<(), RenderError> {
     check(kind, entry, global)?;
     let options: Vec<&Placed> = [global, entry.field("options")].into_iter().flatten().collect();
-    let value = object(kind, entry, &options, pairs(entry, read)?)?;
+    let mut value = object(kind, entry, &options, pairs(entry, read)?)?;
+    mark(&mut value);
     let mut resource = Resource::unnamed(value);
     let is_set = |field: &str| {
         options.iter().any(|option| option.field(field).map(Placed::to_value) == Some(Value::Bool(true)))
     };
     resource.hashed = if is_set("disableNameSuffixHash") { Hashed::No } else { Hashed::Yes };
-    resource.origin = origin;
     absorb(resource, behavior(entry)?, resources)
 }
 
@@ -237,6 +238,13 @@ fn take_over(old: &mut Resource, new: Resource, behavior: Behavior, place: &Plac
     };
     merged(&mut value, &["metadata", "labels"]);
     merged(&mut value, &["metadata", "annotations"]);
+    // What is merged stays what it was.
+    if behavior == Behavior::Merge
+        && let Some(origin) = old.value.at(&["metadata", "annotations", ORIGIN])
+        && let Some(annotations) = value.mapping_at(&["metadata", "annotations"], place)
+    {
+        annotations.set(ORIGIN, origin.clone());
+    }
     if behavior == Behavior::Merge {
         merged(&mut value, &["data"]);
         merged(&mut value, &["binaryData"]);
@@ -252,8 +260,5 @@ fn take_over(old: &mut Resource, new: Resource, behavior: Behavior, place: &Plac
     old.value = value;
     if new.hashed == Hashed::No {
         old.hashed = Hashed::No;
-    }
-    if behavior == Behavior::Replace {
-        old.origin = new.origin;
     }
 }

@@ -13,9 +13,10 @@ use crate::render::placed::Placed;
 pub(super) fn of(object: &Placed) -> String {
     let part = |key: &str| object.field(key).filter(|value| !value.is_null()).map(Placed::to_value);
     let kind = text_at(object, &["kind"]);
+    // Kustomize means to put the name in and looks it up under a path that never fits.
     let mut content = json!({
         "kind": kind,
-        "name": text_at(object, &["metadata", "name"]),
+        "name": "",
         "data": part("data").unwrap_or_else(|| json!("")),
     });
     let more = match kind.as_str() {

@@ -1,5 +1,10 @@
 //! `buildMetadata`: annotations that say where objects come from and what changed them.
+//!
+//! While a tree is built they are annotations like others, as in kustomize: a patch that replaces all
+//! annotations makes an object look as if the patch had made it.
 
+use super::id::text_at;
+use crate::render::placed::Placed;
 use crate::render::resource::Resource;
 
 /// Whether origins are wanted.
@@ -16,6 +21,9 @@ pub(in crate::render) struct Origin {
     tracks: Tracks,
     path: String,
 }
+
+pub(super) const ORIGIN: &str = "config.kubernetes.io/origin";
+pub(super) const TRANSFORMATIONS: &str = "alpha.config.kubernetes.io/transformations";
 
 impl Origin {
     pub(super) const fn top(tracks: Tracks) -> Self {
@@ -37,30 +45,72 @@ impl Origin {
             return;
         }
         for resource in resources {
-            resource.origin = Some(format!("path: {}\n", join(&self.path, name)));
+            annotate(&mut resource.value, ORIGIN, &format!("path: {}\n", join(&self.path, name)));
         }
     }
 
-    pub(super) fn of_generator(&self, file: &str, kind: &str) -> Option<String> {
-        (self.tracks == Tracks::Origins).then(|| {
-            format!(
-                "configuredIn: {}\nconfiguredBy:\n  apiVersion: builtin\n  kind: {kind}\n",
-                join(&self.path, file)
-            )
-        })
+    /// What is made by a step that is written somewhere: `step` says where.
+    pub(super) fn of_generator(&self, step: &str, value: &mut Placed) {
+        if self.tracks == Tracks::Origins && annotation(value, ORIGIN).is_none() {
+            annotate(value, ORIGIN, step);
+        }
     }
 
-    /// What has an origin was changed; what has none was made by the transformer, which none of ours does.
-    pub(super) fn of_transformer(&self, file: &str, kind: &str, resources: &mut [Resource]) {
+    pub(super) fn of_transformer(&self, step: &str, resources: &mut [Resource]) {
         if self.tracks == Tracks::Nothing {
             return;
         }
         for resource in resources {
-            resource.transformations.push(format!(
-                "- configuredIn: {}\n  configuredBy:\n    apiVersion: builtin\n    kind: {kind}\n",
-                join(&self.path, file)
-            ));
+            let value = &mut resource.value;
+            if annotation(value, ORIGIN).is_none() {
+                annotate(value, ORIGIN, step);
+                continue;
+            }
+            let mut all = annotation(value, TRANSFORMATIONS).unwrap_or_default();
+            for (at, line) in step.lines().enumerate() {
+                all.push_str(if at == 0 { "- " } else { "  " });
+                all.push_str(line);
+                all.push('\n');
+            }
+            annotate(value, TRANSFORMATIONS, &all);
         }
+    }
+
+    /// A step of a kustomization's own field.
+    pub(super) fn step(&self, file: &str, kind: &str) -> String {
+        format!(
+            "configuredIn: {}\nconfiguredBy:\n  apiVersion: builtin\n  kind: {kind}\n",
+            join(&self.path, file)
+        )
+    }
+
+    /// A step that is an object of a file, or of the kustomization itself.
+    pub(super) fn plugin_step(&self, file: &str, plugin: &Placed) -> String {
+        let place = annotation(plugin, ORIGIN)
+            .and_then(|origin| Some(origin.strip_prefix("path: ")?.trim_end().to_owned()))
+            .unwrap_or_else(|| join(&self.path, file));
+        let mut step = format!(
+            "configuredIn: {place}\nconfiguredBy:\n  apiVersion: builtin\n  kind: {}\n",
+            text_at(plugin, &["kind"])
+        );
+        for field in ["name", "namespace"] {
+            match text_at(plugin, &["metadata", field]) {
+                text if text.is_empty() => {}
+                text => step = format!("{step}  {field}: {text}\n"),
+            }
+        }
+        step
+    }
+}
+
+fn annotation(value: &Placed, key: &str) -> Option<String> {
+    Some(value.at(&["metadata", "annotations", key])?.written().into_owned())
+}
+
+fn annotate(value: &mut Placed, key: &str, text: &str) {
+    let place = value.place.clone();
+    if let Some(annotations) = value.mapping_at(&["metadata", "annotations"], &place) {
+        annotations.set(key, Placed::text(text, &place));
     }
 }
 

@@ -25,14 +25,20 @@ pub(super) fn put(
     let text = text.written().into_owned();
     let Ok(documents) = read_inline(&text, place, Dialect::Kustomize) else { return Ok(false) };
     let Some(mut document) = documents.into_iter().next() else { return Ok(false) };
+    let mut misfits = false;
     let set = &mut |field: &mut Placed| {
         match &field.content {
-            Content::Scalar(old) => field.content = Content::Scalar(old.with_text(&value.written())?),
+            Content::Scalar(old) => match old.with_text(&value.written()) {
+                Ok(new) => field.content = Content::Scalar(new),
+                Err(_) => misfits = true,
+            },
             Content::Mapping(_) | Content::Sequence(_) => *field = value.clone(),
         }
         Ok(())
     };
     match change(&mut document, inside, missing, place, set) {
+        // Kustomize then changes a copy and leaves the string as it is.
+        Ok(found) if found > 0 && misfits => return Ok(true),
         Ok(found) if found > 0 => {}
         _ => return Ok(false),
     }

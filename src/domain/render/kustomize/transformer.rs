@@ -30,12 +30,6 @@ pub(super) enum Transformer {
     Several(&'static str, Vec<Transformer>),
 }
 
-/// Where a step runs.
-pub(super) struct Context<'b, 'a> {
-    pub(super) builder: &'b mut Builder<'a>,
-    pub(super) folder: &'b RepoPath,
-}
-
 impl Transformer {
     /// Kustomize's name for it.
     pub(super) const fn kind(&self) -> &'static str {
@@ -52,12 +46,12 @@ impl Transformer {
 
     pub(super) fn apply(
         self,
-        context: &mut Context<'_, '_>,
+        builder: &mut Builder<'_>,
         resources: &mut Vec<Resource>,
     ) -> Result<(), RenderError> {
         match self {
             Self::Patches(_, all) => {
-                all.iter().try_for_each(|patch| patches::apply(context.builder, resources, patch))
+                all.iter().try_for_each(|patch| patches::apply(builder, resources, patch))
             }
             Self::Namespace(namespace, fields, reach) => namespace::set(resources, &namespace, &fields, reach),
             Self::Name(end, text, fields) => names::add(resources, end, &text, &fields),
@@ -65,7 +59,7 @@ impl Transformer {
             Self::Replicas(replicas, fields) => replicas::set(resources, &replicas, &fields),
             Self::Image(image, fields) => images::set(resources, &image, &fields),
             Self::Replacements(all) => all.iter().try_for_each(|one| one.apply(resources)),
-            Self::Several(_, all) => all.into_iter().try_for_each(|one| one.apply(context, resources)),
+            Self::Several(_, all) => all.into_iter().try_for_each(|one| one.apply(builder, resources)),
         }
     }
 }

@@ -412,6 +412,8 @@ impl Folder<'_> {
                 entry.set("namespace", text(&there.namespace));
             }
             entry.set("behavior", text(*random.pick(&["merge", "replace"])));
+        } else if self.known.iter().any(|object| object.kind == "ConfigMap") && !random.percent(5) {
+            entry.set("name", text(format!("made-{}", self.folder)));
         }
         self.sources(random, &mut entry);
         if random.percent(30) {
@@ -435,7 +437,7 @@ impl Folder<'_> {
     }
 
     fn secrets(&mut self, random: &mut Random) {
-        let mut entry = map([("name", text(*random.pick(&["web", "api", "token"])))]);
+        let mut entry = map([("name", text(format!("{}-{}", random.pick(&["web", "token"]), self.folder)))]);
         if random.percent(30) {
             entry.set("type", text("acme.io/token"));
         }
@@ -447,38 +449,57 @@ impl Folder<'_> {
         if self.known.is_empty() {
             return;
         }
-        let of = random.pick(&self.known).clone();
         let custom: Vec<Object> =
-            self.known.iter().filter(|object| object.api_version.contains("x-k8s.io") || object.kind == "Widget").cloned().collect();
-        let to = if custom.is_empty() || random.percent(20) { random.pick(&self.known).clone() } else { random.pick(&custom).clone() };
+            self.known.iter().filter(|object| has_custom_body(&object.kind)).cloned().collect();
+        let (any_source, any_target) = (random.percent(40), random.percent(10));
+        let from = |any: bool| if custom.is_empty() || any { &self.known } else { &custom };
+        let of = random.pick(from(any_source)).clone();
+        let to = random.pick(from(any_target)).clone();
         let mut source = map([("kind", text(&of.kind)), ("name", text(&of.name))]);
-        if random.percent(60) {
+        if !of.namespace.is_empty() {
+            source.set("namespace", text(&of.namespace));
+        }
+        let mut parts = true;
+        if random.percent(70) {
             let fields = match of.kind.as_str() {
-                "ConfigMap" => vec!["data.key", "metadata.name"],
-                "Widget" | "Cluster" | "MachineDeployment" => vec!["spec.version", "spec.count", "spec.mode", "spec.deep.list.0.name", "spec.deep.list.[name=b].name", "spec.plain"],
+                "ConfigMap" => vec!["metadata.name", "data.key"],
+                kind if has_custom_body(kind) => vec![
+                    "spec.version", "spec.version", "spec.count", "spec.mode", "spec.deep.list.0.name",
+                    "spec.deep.list.[name=b].name", "spec.plain", "spec.deep", "spec.gone",
+                ],
                 _ => vec!["metadata.name", "kind"],
             };
-            source.set("fieldPath", text(*random.pick(&fields)));
+            let field = *random.pick(&fields);
+            parts = field == "spec.version";
+            source.set("fieldPath", text(field));
         }
-        let part = random.percent(25);
-        if part {
-            source.set("options", map([("delimiter", text(*random.pick(&[".", "-", ""]))), ("index", raw(random.below(3).to_string()))]));
+        if random.percent(25) {
+            let index = if parts { random.below(3) } else { 0 };
+            let delimiter = *random.pick(&[".", "-", ""]);
+            source.set("options", map([("delimiter", text(delimiter)), ("index", raw(index.to_string()))]));
         }
-        let targets = [
-            "spec.version", "spec.count", "spec.mode", "spec.plain.0", "spec.plain.*", "spec.deep.list.[name=a].value",
-            "spec.deep.list.*.name", "spec.json.a.b", "spec.json.c", "metadata.annotations.[acme.io/set]", "metadata.annotations.app",
-            "spec.made.up", "spec.parts.[name=q].value", "metadata.name", "spec.plain.2",
+        let there = [
+            "spec.version", "spec.mode", "spec.mode", "spec.plain.0", "spec.plain.*", "spec.json.c",
+            "spec.deep.list.[name=a].value", "spec.deep.list.*.name", "spec.deep.list.[name=b].name", "spec.version",
         ];
-        let paths = list((0..=random.below(2)).map(|_| text(*random.pick(&targets))));
+        let made = ["metadata.annotations.[acme.io/set]", "spec.made.up", "spec.parts.[name=q].value", "spec.plain.2", "metadata.name"];
+        let risky = ["spec.count", "spec.json.a.b", "metadata.annotations.app", "spec.gone.0", "spec.made.*"];
+        let creates = random.percent(50);
+        let mut paths = Vec::new();
+        for _ in 0..=random.below(2) {
+            paths.push(text(match random.below(12) {
+                0 => *random.pick(&risky),
+                1..4 if creates => *random.pick(&made),
+                _ => *random.pick(&there),
+            }));
+        }
+        let mut target = map([("fieldPaths", list(paths))]);
         let mut select = map([("kind", text(&to.kind))]);
         if random.percent(50) {
             select.set("name", text(&to.name));
         }
-        let mut target = map([("select", select), ("fieldPaths", paths)]);
-        let mut options = map([]);
-        if random.percent(70) {
-            options.set("create", raw("true"));
-        }
+        target.set("select", select);
+        let mut options = map([("create", raw(creates.to_string()))]);
         if random.percent(25) {
             options.set("delimiter", text(*random.pick(&[".", "-"])));
             options.set("index", raw(*random.pick(&["-1", "0", "1", "9"])));
@@ -583,6 +604,10 @@ impl Folder<'_> {
             self.fields.set("openapi", map([("path", text("schema.json"))]));
         }
     }
+}
+
+fn has_custom_body(kind: &str) -> bool {
+    ["Widget", "Cluster", "MachineDeployment", "KubeadmConfigTemplate"].contains(&kind)
 }
 
 fn scalar_text(random: &mut Random) -> Yaml {
