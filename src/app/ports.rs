@@ -12,16 +12,16 @@ mod records;
 mod workspace;
 
 pub use code_host::{
-    Annotation, AnnotationLevel, BranchHead, CheckConclusion, CheckRun, CodeHost, CodeHostError, Comment,
-    CommitMetadata, CreatedPullRequest, CreatedReference, Installation, MergeQueueState, MovedReference,
-    NewCheckRun, NewPullRequest, NewTreeEntry, Permission, PlacedComment, PullRequest, PullRequestEdit,
-    PullRequestState, Reaction, Repository, RepositoryName, ReviewDecision,
+    BranchHead, CheckConclusion, CheckRun, CodeHost, CodeHostError, Comment, CommitMetadata,
+    CreatedPullRequest, CreatedReference, Installation, MergeQueueState, MovedReference, NewCheckRun,
+    NewPullRequest, NewTreeEntry, Permission, PlacedComment, PullRequest, PullRequestEdit, PullRequestState,
+    Reaction, Repository, RepositoryName, ReviewDecision,
 };
 pub use fleet::{Fleet, FleetCluster, FleetJob, FleetRepository, FleetView, JobCounts, JobState};
 pub use mirror::{CommitTrailers, Mirror, MirrorError, Snapshot};
 pub use queue::{Cause, ClaimedJob, CommentHint, DeadJob, Fate, Hints, JobRequest, Jobs, Lease};
 pub use records::{AuditEntry, CheckRecord, ProposalRecord, Records, RecordsError};
-pub use workspace::{Workspace, WorkspaceError};
+pub use workspace::{PastFolder, Workspace, WorkspaceError};
 
 /// What time it is. A port, so that decisions about limits and holds can be tested.
 pub trait Clock: Send + Sync {

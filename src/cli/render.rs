@@ -1,11 +1,17 @@
-//! `capstan render CLUSTER`
+//! `capstan render CLUSTER [--names FILE]`
 
+use std::fs;
+use std::path::Path;
+
+use capstan_domain::cluster::ClusterId;
 use capstan_domain::finding::{Finding, Severity};
 use capstan_domain::policy::{self, AppliedBy, Facts, Occasion};
 use capstan_domain::render::Rendered;
+use capstan_domain::templates::TemplateNames;
 use serde_json::Value;
 
 use super::arguments::Render;
+use super::context::today;
 use super::{Context, Failure, Format, Outcome, output, text};
 use crate::app::generator::Fleet;
 
@@ -15,7 +21,12 @@ pub(super) fn run(context: &Context<'_>, command: &Render) -> Result<Outcome, Fa
     }
     let fleet = context.fleet()?;
     let cluster = context.cluster(&fleet, &command.cluster)?;
-    let rendered = fleet.render(&cluster).map_err(|error| Failure::Failed(error.to_string()))?;
+    let names = names(&fleet, &cluster, command.names.as_deref())?;
+    let mut rendered = fleet.render(&cluster).map_err(|error| Failure::Failed(error.to_string()))?;
+    let lost = lost_patches(&fleet, cluster.as_str(), &rendered);
+    fleet
+        .name_templates(&cluster, &mut rendered, &names)
+        .map_err(|error| Failure::Failed(error.to_string()))?;
     let objects: Vec<&Value> = rendered.objects.iter().map(|object| &object.value).collect();
     if command.output == Format::Json {
         output::print_json(&Value::Array(objects.into_iter().cloned().collect()))?;
@@ -28,7 +39,6 @@ pub(super) fn run(context: &Context<'_>, command: &Render) -> Result<Outcome, Fa
     for note in &rendered.notes {
         anstream::eprintln!("note: {note}");
     }
-    let lost = lost_patches(&fleet, cluster.as_str(), &rendered);
     for finding in &lost {
         anstream::eprintln!("{}", text::finding(finding));
     }
@@ -36,6 +46,24 @@ pub(super) fn run(context: &Context<'_>, command: &Render) -> Result<Outcome, Fa
         Outcome::ErrorsStand
     } else {
         Outcome::Done
+    })
+}
+
+/// The live names that were given; none where none were.
+fn names(fleet: &Fleet, cluster: &ClusterId, file: Option<&Path>) -> Result<TemplateNames, Failure> {
+    let Some(file) = file else { return Ok(TemplateNames::default()) };
+    let applied = fleet.applied_by(cluster).map_err(|error| Failure::Failed(error.to_string()))?;
+    if applied == AppliedBy::Others {
+        return Err(Failure::Usage(format!(
+            "{cluster} is claimed by no management cluster (`managementClusters` in .capstan.yaml), so it is applied with the names that stand in Git: leave `--names` out"
+        )));
+    }
+    let shown = file.display();
+    let text = fs::read_to_string(file)
+        .map_err(|error| Failure::Failed(format!("the names cannot be read: {shown}: {error}")))?;
+    TemplateNames::read(&text).map_err(|error| {
+        let number = |number: Option<u32>| number.map(|number| format!(":{number}")).unwrap_or_default();
+        Failure::Failed(format!("{shown}{}{}: {}", number(error.line), number(error.column), error.message))
     })
 }
 
@@ -49,6 +77,8 @@ fn lost_patches(fleet: &Fleet, cluster: &str, rendered: &Rendered) -> Vec<Findin
         applied_by: AppliedBy::Others,
         occasion: Occasion::Revision,
         release: None,
+        schemas: fleet.schemas(),
+        today: today(),
     };
     let findings = policy::judge(&facts, &fleet.settings().severities());
     findings.into_iter().filter(|finding| finding.rule == "overlay-loses-target").collect()

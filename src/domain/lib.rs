@@ -15,10 +15,13 @@
 //! | [`layout`] | which folders are releases and which are clusters |
 //! | [`version`] | how versions of releases, Kubernetes and components compare |
 //! | [`release`], [`cluster`] | what one release and one cluster folder hold |
+//! | [`schema`] | what is known of objects' fields: types, lists, values |
 //! | [`merge`] | three-way merge of objects, fields, lists and templated scalars |
 //! | [`templates`] | the template table: rotation, references, names |
 //! | [`upgrade`] | cluster + source + policy -> [`upgrade::Upgrade`] |
+//! | [`adopt`] | which release a base comes from that records none |
 //! | [`patch`] | unified diffs that `git apply` accepts |
+//! | [`flux`] | what Flux substitutes after the build, as the repository shows it |
 //! | [`path`] | the way from release to release, one Kubernetes minor at a time |
 //! | [`policy`] | rules, one a file, and their catalogue |
 //! | [`render`] | base + overlay -> objects |
@@ -29,11 +32,14 @@
 //! | [`spelling`] | the nearest right word for a wrong one |
 //! | [`report`] | pull-request bodies, check summaries, comments; redaction |
 
+pub mod adopt;
 pub mod campaign;
 pub mod cluster;
 pub mod command;
 pub mod finding;
+pub mod flux;
 pub mod layout;
+mod manifest;
 pub mod merge;
 pub mod object;
 pub mod patch;
@@ -44,6 +50,7 @@ pub mod release;
 pub mod render;
 pub mod report;
 pub mod rollout;
+pub mod schema;
 pub mod settings;
 pub mod spelling;
 pub mod templates;

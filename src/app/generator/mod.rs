@@ -9,9 +9,11 @@
 //! Deliberately absent: I/O (everything comes through [`Tree`]), clocks (the day is passed in), and
 //! every decision that the domain can take.
 
+mod adopt;
 mod judge;
 mod plan;
 mod plan_all;
+mod releases;
 mod sources;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,19 +21,25 @@ use std::sync::{Arc, OnceLock};
 
 use capstan_domain::cluster::{Cluster, ClusterError, ClusterId};
 use capstan_domain::finding::Severity;
+use capstan_domain::flux::FluxIndex;
 use capstan_domain::layout::{self, ClusterFolder, Layout};
 use capstan_domain::policy;
-use capstan_domain::release::Catalogue;
+use capstan_domain::release::{Catalogue, ReleaseId};
 use capstan_domain::render::{self, RenderError, Rendered};
+use capstan_domain::schema::{self, Schemas};
 use capstan_domain::settings::{
     ClaimedTwice, EffectiveSettings, REPOSITORY_FILE, RepositorySettings, RuleIds, SettingsError,
 };
+use capstan_domain::templates::{self, NamedTemplate, TemplateNames};
 use capstan_domain::tree::{RepoPath, Tree, TreeId};
-use capstan_domain::upgrade::{MergeSettings, Refusal, Upgrade};
+use capstan_domain::upgrade::{AppliedBy, MergeSettings, Refusal, Upgrade};
 use jiff::civil::Date;
 
+pub use adopt::Adopted;
 pub use plan::{Planned, Summary};
+pub use releases::{PastRelease, consents};
 
+use releases::Home;
 use sources::Sources;
 
 /// A repository at one commit, ready to plan.
@@ -43,8 +51,15 @@ pub struct Fleet {
     catalogue: Catalogue,
     /// Content of old releases that the snapshot itself does not hold.
     provided: BTreeMap<TreeId, Arc<dyn Tree>>,
+    /// Releases that are in no folder any more, from history.
+    past: BTreeMap<ReleaseId, PastRelease>,
+    releases: Home,
     sources: Sources,
     merge_settings: MergeSettings,
+    /// What Flux substitutes where; read when a release with variables is first planned.
+    flux: OnceLock<FluxIndex>,
+    /// What the repository's definitions say of objects' fields; gathered when first asked for.
+    schemas: OnceLock<Schemas>,
     /// Which clusters use which ClusterClass; read when first asked for.
     class_users: OnceLock<BTreeMap<String, Vec<ClusterId>>>,
     today: Date,
@@ -90,10 +105,16 @@ impl Fleet {
         today: Date,
     ) -> Self {
         let layout = layout::discover(tree.as_ref(), &settings);
-        let catalogue = Catalogue::read(tree.as_ref(), &layout);
+        let releases = Home::of(&settings);
+        let catalogue = match releases {
+            Home::Here => Catalogue::read(tree.as_ref(), &layout),
+            Home::Elsewhere(_) | Home::Missing(_) => Catalogue::default(),
+        };
         let merge_settings = merge_settings(&settings);
         Self {
             tree,
+            past: BTreeMap::new(),
+            releases,
             settings,
             has_settings_file,
             layout,
@@ -101,6 +122,8 @@ impl Fleet {
             provided: BTreeMap::new(),
             sources: Sources::default(),
             merge_settings,
+            flux: OnceLock::new(),
+            schemas: OnceLock::new(),
             class_users: OnceLock::new(),
             today,
         }
@@ -131,6 +154,11 @@ impl Fleet {
         &self.catalogue
     }
 
+    /// What is known of objects' fields: the repository's definitions and the built-in table.
+    pub fn schemas(&self) -> &Schemas {
+        self.schemas.get_or_init(|| schema::discover(self.tree.as_ref(), &self.layout))
+    }
+
     /// Ids of all clusters, ordered.
     pub fn clusters(&self) -> impl Iterator<Item = &ClusterId> {
         self.layout.clusters.iter().map(|folder| &folder.id)
@@ -144,6 +172,25 @@ impl Fleet {
             .filter_map(|id| plan::recorded_tree(self.tree.as_ref(), self.layout.cluster(id.as_str())?))
             .filter(|tree| self.catalogue.find_tree(tree).is_none() && !self.provided.contains_key(tree))
             .collect()
+    }
+
+    /// Releases that these clusters record and that are in no folder, for clusters whose record does not
+    /// lead to their content by its id either: their history may still have them.
+    pub fn missing_releases<'a>(
+        &self,
+        clusters: impl IntoIterator<Item = &'a ClusterId>,
+    ) -> BTreeSet<ReleaseId> {
+        let recorded = clusters.into_iter().filter_map(|id| {
+            let folder = self.layout.cluster(id.as_str())?;
+            let settings = plan::settings_of(self.tree.as_ref(), folder)?;
+            let tree = settings.release_tree.as_ref();
+            let is_known = tree.is_some_and(|tree| {
+                self.provided.contains_key(tree) || self.catalogue.find_tree(tree).is_some()
+            });
+            settings.release.filter(|_| !is_known)
+        });
+        let unreadable = |id: &ReleaseId| self.catalogue.unreadable().iter().any(|(other, _)| other == id);
+        recorded.filter(|id| self.catalogue.find(id).is_none() && !unreadable(id)).collect()
     }
 
     /// Gives the content of one of [`Self::missing_trees`]; its paths start at the release's folder.
@@ -174,6 +221,46 @@ impl Fleet {
     /// What cannot be rendered, with its place.
     pub fn render(&self, id: &ClusterId) -> Result<Rendered, Refused> {
         Ok(render::render(self.tree.as_ref(), &policy::folders_of(self.folder(id)?))?)
+    }
+
+    /// Who applies a cluster.
+    ///
+    /// # Errors
+    /// Two management clusters claim it.
+    pub fn applied_by(&self, id: &ClusterId) -> Result<AppliedBy, Refused> {
+        Ok(match self.settings.claimed_by(id)? {
+            Some(_) => AppliedBy::Reconciler,
+            None => AppliedBy::Others,
+        })
+    }
+
+    /// Gives the templates of a claimed cluster's render the names under which they are applied; does
+    /// nothing to a cluster that others apply, which Git names to the letter.
+    ///
+    /// # Errors
+    /// Two management clusters claim it.
+    pub fn name_templates(
+        &self,
+        id: &ClusterId,
+        rendered: &mut Rendered,
+        names: &TemplateNames,
+    ) -> Result<Vec<NamedTemplate>, Refused> {
+        if self.applied_by(id)? == AppliedBy::Others {
+            return Ok(Vec::new());
+        }
+        let classes: BTreeSet<String> = rendered
+            .objects
+            .iter()
+            .filter(|object| object.id.kind == "ClusterClass")
+            .map(|object| object.id.name.clone())
+            .collect();
+        // Asking who uses a class reads the whole fleet.
+        let shared = if classes.is_empty() {
+            Vec::new()
+        } else {
+            self.used_elsewhere(id, classes.iter().map(String::as_str))
+        };
+        Ok(templates::name_templates(&mut rendered.objects, names, &shared))
     }
 
     fn folder(&self, id: &ClusterId) -> Result<&ClusterFolder, Refused> {

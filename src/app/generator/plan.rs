@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use capstan_domain::cluster::{Cluster, ClusterId, ReleaseName};
+use capstan_domain::flux::{FluxIndex, PostBuild};
 use capstan_domain::layout::ClusterFolder;
 use capstan_domain::merge::Source;
-use capstan_domain::path::{self, NoSuchRelease, Offer, Outcome, Standing, Step};
+use capstan_domain::path::{self, NoSuchRelease, Offer, Outcome, Standing, Step, Way};
 use capstan_domain::release::{Release, ReleaseId};
 use capstan_domain::settings::{ClusterSettings, EffectiveSettings, WhenReleaseUnknown};
 use capstan_domain::tree::{Tree, TreeId};
@@ -28,12 +29,16 @@ pub struct Summary {
     pub notes: Vec<String>,
 }
 
-/// The tree that a cluster records as its old release, where its settings can be read.
-pub(super) fn recorded_tree(tree: &dyn Tree, folder: &ClusterFolder) -> Option<TreeId> {
+/// A cluster's own settings, where they can be read.
+pub(super) fn settings_of(tree: &dyn Tree, folder: &ClusterFolder) -> Option<ClusterSettings> {
     let entry = folder.settings.as_ref()?;
     let bytes = tree.read(entry).ok()?;
-    let settings = ClusterSettings::read(&entry.path, std::str::from_utf8(&bytes).ok()?).ok()?;
-    settings.release_tree
+    ClusterSettings::read(&entry.path, std::str::from_utf8(&bytes).ok()?).ok()
+}
+
+/// The tree that a cluster records as its old release, where its settings can be read.
+pub(super) fn recorded_tree(tree: &dyn Tree, folder: &ClusterFolder) -> Option<TreeId> {
+    settings_of(tree, folder)?.release_tree
 }
 
 impl Fleet {
@@ -42,11 +47,24 @@ impl Fleet {
     /// # Errors
     /// A file of it that cannot be read.
     pub fn summary(&self, id: &ClusterId) -> Result<Summary, Refused> {
+        self.require_releases()?;
         let cluster = self.read_cluster(id)?;
         let (_, offer) = self.offer(&cluster, &self.effective(&cluster)?, None)?;
         let mut notes: Vec<String> = reason(&offer).into_iter().collect();
         notes.extend(offer.notes.iter().cloned());
         Ok(Summary { offered: offer.step().map(|step| step.to.clone()), current: offer.from, notes })
+    }
+
+    /// The whole way of a cluster: to the newest release that it may have, or to the one asked for.
+    ///
+    /// # Errors
+    /// A file that cannot be read, a release that does not exist.
+    pub fn way(&self, id: &ClusterId, asked: Option<&ReleaseName>) -> Result<Way, Refused> {
+        self.require_releases()?;
+        let cluster = self.read_cluster(id)?;
+        let effective = self.effective(&cluster)?;
+        let standing = Standing::of(&cluster, &effective, &self.catalogue);
+        Ok(path::way(&standing, &effective, &self.catalogue, asked, self.today)?)
     }
 
     /// Plans one cluster: for the release that it is offered, or for the one asked for by name.
@@ -56,6 +74,7 @@ impl Fleet {
     /// An upgrade that must not go ahead is no error: it says so in
     /// [`Upgrade::blocked`](capstan_domain::upgrade::Upgrade).
     pub fn plan(&self, id: &ClusterId, asked: Option<&ReleaseName>) -> Planned {
+        self.require_releases()?;
         let cluster = self.read_cluster(id)?;
         let effective = self.effective(&cluster)?;
         let (standing, offer) = self.offer(&cluster, &effective, asked)?;
@@ -74,6 +93,7 @@ impl Fleet {
         id: &ClusterId,
         asked: &ReleaseName,
     ) -> Result<Result<(), NoSuchRelease>, Refused> {
+        self.require_releases()?;
         let cluster = self.read_cluster(id)?;
         let effective = self.effective(&cluster)?;
         let standing = Standing::of(&cluster, &effective, &self.catalogue);
@@ -126,8 +146,11 @@ impl Fleet {
         let old = old.as_deref().map(unwrap).transpose()?;
         let candidates: Vec<&Source> =
             candidates.iter().filter_map(|source| source.as_ref().as_ref().ok()).collect();
-        let new = self.sources.of_release(self.tree.as_ref(), release);
-        let facts = self.cluster_facts(cluster, effective, offer.from.clone())?;
+        let new = self.source_of(release);
+        let new = unwrap(&new)?;
+        let sources = old.iter().chain(&candidates).copied().chain([new]);
+        let flux = self.post_build(cluster, sources);
+        let facts = self.cluster_facts(cluster, effective, offer.from.clone(), flux)?;
         let request = Request {
             cluster: &facts,
             old: match old {
@@ -135,42 +158,87 @@ impl Fleet {
                 None if unknown == WhenReleaseUnknown::Infer => OldSource::Infer(&candidates),
                 None => OldSource::Unknown,
             },
-            new: unwrap(&new)?,
+            new,
             settings: &self.merge_settings,
+            schemas: self.schemas(),
         };
         let mut planned = upgrade::plan(&request)?;
         planned.upgrade.notes.extend(offer.notes.iter().cloned());
+        planned.upgrade.notes.extend(self.note_of_past(standing));
         planned.upgrade.findings.extend(cluster.findings.iter().cloned());
         let from = planned.upgrade.from.as_ref().and_then(|id| self.catalogue.find(id));
+        self.link_changelogs(&mut planned.upgrade, from, release);
         self.judge(cluster, effective, planned, from, release)
     }
 
+    /// Adds the links that the releases on the way give in their own notes, archived ones included.
+    fn link_changelogs(&self, upgrade: &mut Upgrade, from: Option<&Release>, to: &Release) {
+        let Some(from) = from.filter(|_| !upgrade.components.is_empty()) else { return };
+        let on_the_way = self.catalogue.of_provider(&to.provider);
+        for release in on_the_way.filter(|on| on.version > from.version && on.version <= to.version) {
+            // Notes are for people: what cannot be read of them gives no links, and breaks nothing.
+            let notes = release.notes.as_ref().and_then(|entry| self.tree.read(entry).ok());
+            if let Some(notes) = notes {
+                upgrade::link_changelogs(&mut upgrade.components, &String::from_utf8_lossy(&notes));
+            }
+        }
+    }
+
     /// Content of the recorded release: the tree as it was taken wherever it is found, else its folder
-    /// as it is now.
+    /// as it is now, else as history last had it.
     fn old_content(&self, standing: &Standing) -> Option<Arc<Result<Source, Refused>>> {
         let id = standing.release.as_ref()?;
         if let Some(tree) = &standing.tree {
             if let Some(release) = self.catalogue.find_tree(tree) {
-                return Some(self.sources.of_release(self.tree.as_ref(), release));
+                return Some(self.source_of(release));
             }
             if let Some(content) = self.provided.get(tree) {
                 return Some(self.sources.of_tree(content.as_ref(), id, tree));
             }
         }
-        Some(self.sources.of_release(self.tree.as_ref(), self.catalogue.find(id)?))
+        if let Some(release) = self.catalogue.find(id) {
+            return Some(self.source_of(release));
+        }
+        let past = self.past.get(id)?;
+        Some(self.sources.of_tree(past.content.as_ref(), id, &past.tree))
+    }
+
+    /// Where the old release was found, if that is not where one would look.
+    fn note_of_past(&self, standing: &Standing) -> Option<String> {
+        let id = standing.release.as_ref()?;
+        let past = self.past.get(id)?;
+        Some(format!(
+            "{id} is in no folder any more; its content is that of {}, the last that had it.",
+            past.found_in
+        ))
     }
 
     /// Releases that a cluster of unknown release may have come from.
     fn candidates(&self, provider: &capstan_domain::release::Provider) -> Vec<Arc<Result<Source, Refused>>> {
         let releases = self.catalogue.of_provider(provider);
-        releases.map(|release: &Release| self.sources.of_release(self.tree.as_ref(), release)).collect()
+        releases.map(|release: &Release| self.source_of(release)).collect()
     }
 
-    fn cluster_facts(
+    /// What Flux substitutes in a cluster. Without variables in the releases nobody asks, and the
+    /// repository is not searched for it.
+    pub(super) fn post_build<'s>(
+        &self,
+        cluster: &Cluster,
+        mut sources: impl Iterator<Item = &'s Source>,
+    ) -> PostBuild {
+        if !sources.any(Source::has_variables) {
+            return PostBuild::default();
+        }
+        let index = self.flux.get_or_init(|| FluxIndex::read(self.tree.as_ref(), &self.layout));
+        index.post_build(&cluster.id)
+    }
+
+    pub(super) fn cluster_facts(
         &self,
         cluster: &Cluster,
         effective: &EffectiveSettings,
         release: Option<ReleaseId>,
+        flux: PostBuild,
     ) -> Result<upgrade::ClusterFolder, Refused> {
         let tree = self.tree.as_ref();
         let variables = cluster.settings.as_ref().map(|settings| settings.variables.clone());
@@ -185,6 +253,7 @@ impl Fleet {
             overlay: sources::files(tree, &cluster.folder.overlay_files)?,
             record: cluster.folder.settings.as_ref().map(|entry| sources::file(tree, entry)).transpose()?,
             variables: variables.unwrap_or_default(),
+            flux,
             release,
             applied: if effective.claimed_by.is_some() { AppliedBy::Reconciler } else { AppliedBy::Others },
             classes_used_elsewhere: self.classes_used_elsewhere(cluster),
@@ -198,11 +267,20 @@ impl Fleet {
         if own.is_empty() {
             return Vec::new();
         }
+        self.used_elsewhere(&cluster.id, own)
+    }
+
+    /// Those of a cluster's classes that Clusters of other folders use.
+    pub(super) fn used_elsewhere<'c>(
+        &self,
+        cluster: &ClusterId,
+        classes: impl IntoIterator<Item = &'c str>,
+    ) -> Vec<String> {
         let users = self.class_users.get_or_init(|| class_users(self.tree.as_ref(), &self.layout.clusters));
         let elsewhere = |class: &&str| {
-            users.get(*class).is_some_and(|clusters| clusters.iter().any(|user| *user != cluster.id))
+            users.get(*class).is_some_and(|clusters| clusters.iter().any(|user| user != cluster))
         };
-        own.into_iter().filter(elsewhere).map(ToOwned::to_owned).collect()
+        classes.into_iter().filter(elsewhere).map(ToOwned::to_owned).collect()
     }
 }
 
@@ -224,6 +302,7 @@ fn nothing(cluster: &Cluster, offer: &Offer) -> Upgrade {
         conflicts: Vec::new(),
         findings: cluster.findings.clone(),
         rollouts: Vec::new(),
+        components: Vec::new(),
         blocked: Vec::new(),
         notes,
     }

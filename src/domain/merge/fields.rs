@@ -4,6 +4,8 @@
 //! until a whole side of it came or went.
 
 use super::decision::{Decision, DecisionKind, UnkeyedList};
+use super::knowledge::{Field, Knowledge};
+use super::prepared::remove;
 use super::values::same_scalar;
 use crate::object::{FieldPath, Step};
 use crate::settings::{FieldOwner, FieldRule};
@@ -53,14 +55,16 @@ impl<'m> FieldMerge<'m> {
     }
 
     /// Merges the objects themselves.
-    pub(crate) fn object(&mut self, o: Option<&Node>, c: &Node, n: Option<&Node>) {
-        self.field(&FieldPath::root(), Three { o, c: Some(c), n }, &Slot::At(c.span.start));
+    pub(crate) fn object(&mut self, known: Knowledge<'_>, o: Option<&Node>, c: &Node, n: Option<&Node>) {
+        self.field(&Field::root(known), Three { o, c: Some(c), n }, &Slot::At(c.span.start));
     }
 
     /// Merges one field.
-    pub(super) fn field(&mut self, path: &FieldPath, three: Three<'_>, slot: &Slot<'_>) {
+    pub(super) fn field(&mut self, path: &Field<'_>, three: Three<'_>, slot: &Slot<'_>) {
         let present = |node: Option<&'_ Node>| node.is_some_and(|node| !node.is_null());
         let removes = self.partial && three.n.is_some_and(Node::is_null);
+        // A fragment that says nothing has no opinion; one that says null has.
+        let speaks_first = removes && three.o.is_none();
         let (had_null, three) = {
             let keep = |node| if present(node) { node } else { None };
             let had_null = three.c.is_some_and(Node::is_null);
@@ -68,10 +72,10 @@ impl<'m> FieldMerge<'m> {
         };
         // `key: null` in the cluster is absent as a value, but there is a place to write to.
         let write = |merge: &mut Self, kind| merge.decide(path, three, slot, had_null, kind);
-        if let Some(owner) = self.owner(path) {
+        if let Some(owner) = self.owner(&path.path) {
             match owner {
                 FieldOwner::Cluster => {
-                    if self.release_changes(three) {
+                    if self.release_changes(path, three) {
                         write(self, DecisionKind::Held);
                     }
                 }
@@ -88,13 +92,33 @@ impl<'m> FieldMerge<'m> {
             }
             return;
         }
+        if three.c.is_none()
+            && let Some(rest) = three.n.and_then(|node| self.without_owned(&path.path, node))
+        {
+            let three = Three { n: Some(&rest).filter(|rest| !rest.is_empty_collection()), ..three };
+            return self.known_or_not(path, three, slot, had_null, removes);
+        }
+        if speaks_first && self.old == OldState::Known && three.c.is_some() {
+            return self.decide(path, three, slot, had_null, DecisionKind::Conflict);
+        }
+        self.known_or_not(path, three, slot, had_null, removes);
+    }
+
+    fn known_or_not(
+        &mut self,
+        path: &Field<'_>,
+        three: Three<'_>,
+        slot: &Slot<'_>,
+        had_null: bool,
+        removes: bool,
+    ) {
         match self.old {
             OldState::Known => self.known(path, three, slot, had_null),
             OldState::Unknown => self.unknown(path, three, slot, had_null, removes),
         }
     }
 
-    fn known(&mut self, path: &FieldPath, three: Three<'_>, slot: &Slot<'_>, had_null: bool) {
+    fn known(&mut self, path: &Field<'_>, three: Three<'_>, slot: &Slot<'_>, had_null: bool) {
         let Three { o, c, n } = three;
         let decide = |merge: &mut Self, kind| merge.decide(path, three, slot, had_null, kind);
         let Some(cluster) = c else {
@@ -108,8 +132,8 @@ impl<'m> FieldMerge<'m> {
         match (collection(cluster), o.map(collection), n.map(collection)) {
             (Collection::Scalar, ..) | (_, None, None) => {}
             (own, old, new) if old.is_none_or(|kind| kind == own) && new.is_none_or(|kind| kind == own) => {
-                // A side that went as a whole, untouched by the cluster, goes as a whole.
-                if n.is_none() && self.same(path, o, c) {
+                // A side that went, and of which the cluster has nothing of its own, goes as a whole.
+                if n.is_none() && !self.owns_below(&path.path) && self.nothing_stays(path, o, cluster) {
                     decide(self, DecisionKind::Take);
                 } else if own == Collection::Mapping {
                     self.mapping(path, three);
@@ -135,7 +159,7 @@ impl<'m> FieldMerge<'m> {
 
     fn unknown(
         &mut self,
-        path: &FieldPath,
+        path: &Field<'_>,
         three: Three<'_>,
         slot: &Slot<'_>,
         had_null: bool,
@@ -159,7 +183,18 @@ impl<'m> FieldMerge<'m> {
         }
     }
 
-    fn mapping(&mut self, path: &FieldPath, Three { o, c, n }: Three<'_>) {
+    /// Whether all that the cluster has is what the old release has there.
+    fn nothing_stays(&self, path: &Field<'_>, old: Option<&Node>, cluster: &Node) -> bool {
+        match (cluster.as_mapping(), old.and_then(Node::as_mapping)) {
+            (Some(own), Some(old)) => own
+                .iter()
+                .filter(|entry| !entry.value.is_null())
+                .all(|entry| self.nothing_stays(&path.key(&entry.key), find(old, &entry.key), &entry.value)),
+            _ => old.is_some() && self.same(path, old, Some(cluster)),
+        }
+    }
+
+    fn mapping(&mut self, path: &Field<'_>, Three { o, c, n }: Three<'_>) {
         let (o, c, n) = (entries_of(o), entries_of(c), entries_of(n));
         for entry in c {
             let below = path.key(&entry.key);
@@ -175,8 +210,11 @@ impl<'m> FieldMerge<'m> {
             }
             // New keys go where the release has them: after the nearest one before that both have.
             let after = n[..at].iter().rev().find(|before| find(c, &before.key).is_some());
-            let slot =
-                Slot::Key { parent: path, key: &entry.key, after: after.map(|entry| entry.key.as_str()) };
+            let slot = Slot::Key {
+                parent: &path.path,
+                key: &entry.key,
+                after: after.map(|entry| entry.key.as_str()),
+            };
             let three = Three { o: find(o, &entry.key), c: None, n: Some(&entry.value) };
             self.field(&path.key(&entry.key), three, &slot);
         }
@@ -185,12 +223,15 @@ impl<'m> FieldMerge<'m> {
     /// Notes a decision with the edits that write the release's value.
     pub(super) fn decide(
         &mut self,
-        path: &FieldPath,
+        path: &Field<'_>,
         three: Three<'_>,
         slot: &Slot<'_>,
         had_null: bool,
         kind: DecisionKind,
     ) {
+        let path = &path.path;
+        let bare = three.n.filter(|_| self.partial).map(without_nulls);
+        let three = Three { n: bare.as_ref().or(three.n), ..three };
         let edit = match (slot, three.n) {
             (Slot::At(_), Some(node)) => Some(Edit::Set { path: path.clone(), node: node.clone() }),
             (Slot::At(_), None) if three.c.is_some() || had_null => Some(Edit::Remove { path: path.clone() }),
@@ -218,7 +259,7 @@ impl<'m> FieldMerge<'m> {
             cluster: owned(three.c),
             release: owned(three.n),
             kind,
-            unbound: None,
+            trouble: None,
             edits: edit.into_iter().collect(),
         });
     }
@@ -228,46 +269,79 @@ impl<'m> FieldMerge<'m> {
         rule.map(|rule| rule.owner)
     }
 
-    fn release_changes(&self, three: Three<'_>) -> bool {
+    /// Whether an owner rule speaks of a field below this one.
+    fn owns_below(&self, path: &FieldPath) -> bool {
+        self.owners
+            .iter()
+            .any(|rule| rule.kind == self.kind && rule.path.starts_with(path) && rule.path != *path)
+    }
+
+    /// A value that the cluster lacks, without the fields in it that are not the release's to bring.
+    fn without_owned(&self, path: &FieldPath, node: &Node) -> Option<Node> {
+        if !self.owns_below(path) || node.as_mapping().is_none() {
+            return None;
+        }
+        let depth = path.steps().len();
+        let mut rest = node.clone();
+        let owned = self.owners.iter().filter(|rule| rule.kind == self.kind && rule.path.starts_with(path));
+        for rule in
+            owned.filter(|rule| rule.path != *path && self.owner(&rule.path) != Some(FieldOwner::Release))
+        {
+            remove(&mut rest, &rule.path.steps()[depth..]);
+        }
+        (rest != *node).then_some(rest)
+    }
+
+    fn release_changes(&self, path: &Field<'_>, three: Three<'_>) -> bool {
         match self.old {
-            OldState::Known => {
-                !self.same(&FieldPath::root(), three.o, three.n)
-                    && !self.same(&FieldPath::root(), three.c, three.n)
-            }
-            OldState::Unknown => three.n.is_some() && !self.same(&FieldPath::root(), three.c, three.n),
+            OldState::Known => !self.same(path, three.o, three.n) && !self.same(path, three.c, three.n),
+            OldState::Unknown => three.n.is_some() && !self.same(path, three.c, three.n),
         }
     }
 
     /// Whether two values are the same to Kubernetes; `null` in a mapping is absent.
-    pub(super) fn same(&self, path: &FieldPath, one: Option<&Node>, other: Option<&Node>) -> bool {
-        match path.steps().last() {
-            Some(Step::Key(key)) => same_value(key, one, other),
-            _ => same_value("", one, other),
-        }
+    pub(super) fn same(&self, path: &Field<'_>, one: Option<&Node>, other: Option<&Node>) -> bool {
+        same_value(&path.known, one, other)
     }
 }
 
-/// Whether two values of one field are the same. `field` is the last key of its path.
-pub(crate) fn same_value(field: &str, one: Option<&Node>, other: Option<&Node>) -> bool {
+/// Whether two values of one field are the same.
+pub(crate) fn same_value(known: &Knowledge<'_>, one: Option<&Node>, other: Option<&Node>) -> bool {
     let present = |node: Option<&'_ Node>| node.is_some_and(|node| !node.is_null());
     match (one, other) {
         (Some(one), Some(other)) if present(Some(one)) && present(Some(other)) => {
             match (&one.kind, &other.kind) {
-                (NodeKind::Scalar(one), NodeKind::Scalar(other)) => same_scalar(field, one, other),
+                (NodeKind::Scalar(one), NodeKind::Scalar(other)) => same_scalar(known, one, other),
                 (NodeKind::Mapping(one), NodeKind::Mapping(other)) => {
-                    one.iter()
-                        .all(|entry| same_value(&entry.key, Some(&entry.value), find(other, &entry.key)))
-                        && other.iter().all(|entry| find(one, &entry.key).is_some() || entry.value.is_null())
+                    one.iter().all(|entry| {
+                        let known = known.field(&entry.key);
+                        same_value(&known, Some(&entry.value), find(other, &entry.key))
+                    }) && other.iter().all(|entry| find(one, &entry.key).is_some() || entry.value.is_null())
                 }
                 (NodeKind::Sequence(one), NodeKind::Sequence(other)) => {
+                    let known = known.item();
                     one.len() == other.len()
-                        && one.iter().zip(other).all(|(a, b)| same_value(field, Some(a), Some(b)))
+                        && one.iter().zip(other).all(|(a, b)| same_value(&known, Some(a), Some(b)))
                 }
                 _ => false,
             }
         }
         (one, other) => !present(one) && !present(other),
     }
+}
+
+/// What a fragment brings, without the fields that it says are none.
+fn without_nulls(node: &Node) -> Node {
+    let kind = match &node.kind {
+        NodeKind::Mapping(entries) => {
+            let kept = entries.iter().filter(|entry| !entry.value.is_null());
+            NodeKind::Mapping(
+                kept.map(|entry| Entry { value: without_nulls(&entry.value), ..entry.clone() }).collect(),
+            )
+        }
+        _ => return node.clone(),
+    };
+    Node { kind, ..node.clone() }
 }
 
 fn entries_of(node: Option<&Node>) -> &[Entry] {

@@ -2,34 +2,38 @@
 
 use super::decision::{DecisionKind, UnkeyedList};
 use super::fields::{FieldMerge, OldState, Slot, Three, same_value};
-use super::lists::{KeyTrouble, ListKind, key_of, kind_of};
+use super::knowledge::Field;
+use super::kustomization;
+use super::lists::{Keys, ListKind, kind_of};
 use super::sequence::{Hunk, HunkKind, merge_sequences};
-use crate::object::{FieldPath, Step};
 use crate::yaml::{Edit, Node};
 
 impl FieldMerge<'_> {
-    pub(super) fn list(&mut self, path: &FieldPath, three: Three<'_>, slot: &Slot<'_>) {
+    pub(super) fn list(&mut self, path: &Field<'_>, three: Three<'_>, slot: &Slot<'_>) {
         let Three { o, c, n } = three;
         let (old, own, new) = (items_of(o), items_of(c), items_of(n));
-        let (kind, trouble) = kind_of(path, &[old, own, new]);
-        match kind {
-            ListKind::Keyed(fields) => self.keyed(path, fields, (old, own, new)),
+        let rule = match kustomization::rule(path).filter(|_| self.kind == kustomization::KIND) {
+            Some(rule) => rule,
+            None => kind_of(&path.known, &[old, own, new]),
+        };
+        match rule.kind {
+            ListKind::Keyed(keys) => self.keyed(path, keys, (old, own, new)),
             ListKind::Set => self.set(path, (old, own, new)),
             ListKind::Arguments => self.arguments(path, (old, own, new)),
             ListKind::Sequence if self.old == OldState::Known => self.sequence(path, (old, own, new)),
             ListKind::Sequence | ListKind::Whole => {
                 let before = self.decisions.len();
                 self.whole_list(path, three, slot);
-                if let (KeyTrouble::MissingOrDoubled(fields), true) = (trouble, self.decisions.len() > before)
-                {
+                if let (Some(keys), true) = (rule.broken_key, self.decisions.len() > before) {
                     let at = c.map_or(0, |node| node.span.start);
-                    self.unkeyed.push(UnkeyedList { path: path.clone(), at, fields });
+                    let fields = keys.names().into_iter().map(str::to_owned).collect();
+                    self.unkeyed.push(UnkeyedList { path: path.path.clone(), at, fields });
                 }
             }
         }
     }
 
-    fn whole_list(&mut self, path: &FieldPath, three: Three<'_>, slot: &Slot<'_>) {
+    fn whole_list(&mut self, path: &Field<'_>, three: Three<'_>, slot: &Slot<'_>) {
         let Three { o, c, n } = three;
         if self.same(path, c, n) {
             return;
@@ -43,10 +47,10 @@ impl FieldMerge<'_> {
         self.decide(path, three, slot, false, kind);
     }
 
-    fn keyed(&mut self, path: &FieldPath, fields: &[&str], (old, own, new): (&[Node], &[Node], &[Node])) {
+    fn keyed(&mut self, path: &Field<'_>, keys: Keys<'_>, (old, own, new): (&[Node], &[Node], &[Node])) {
         let find = |items: &'_ [Node], item: &Node| -> Option<usize> {
-            let key = key_of(item, fields);
-            items.iter().position(|other| key_of(other, fields) == key)
+            let key = keys.of(item);
+            items.iter().position(|other| keys.of(other) == key)
         };
         for (at, item) in own.iter().enumerate() {
             let three = Three {
@@ -57,7 +61,7 @@ impl FieldMerge<'_> {
             if self.old == OldState::Known && three.o.is_some() && three.n.is_none() {
                 // An item is one thing like an object (U4): dropped and untouched it goes, dropped and
                 // edited it stays whole.
-                let untouched = self.same(path, three.o, three.c);
+                let untouched = self.same(&path.index(at), three.o, three.c);
                 let kind = if untouched { DecisionKind::Take } else { DecisionKind::Conflict };
                 self.decide(&path.index(at), three, &Slot::At(item.span.start), false, kind);
             } else if three.n.is_some() || !self.owners.is_empty() {
@@ -70,13 +74,14 @@ impl FieldMerge<'_> {
             }
             let index = place_of_new(new, at, own.len(), |item| find(own, item));
             let three = Three { o: find(old, item).and_then(|at| old.get(at)), c: None, n: Some(item) };
-            self.field(&path.join(Step::New), three, &Slot::Item { list: path, index });
+            self.field(&path.new_item(), three, &Slot::Item { list: &path.path, index });
         }
     }
 
-    fn set(&mut self, path: &FieldPath, (old, own, new): (&[Node], &[Node], &[Node])) {
+    fn set(&mut self, path: &Field<'_>, (old, own, new): (&[Node], &[Node], &[Node])) {
+        let known = path.known.item();
         let find = |items: &[Node], item: &Node| {
-            items.iter().position(|other| same_value("", Some(other), Some(item)))
+            items.iter().position(|other| same_value(&known, Some(other), Some(item)))
         };
         for (at, item) in own.iter().enumerate() {
             if self.old == OldState::Known && find(old, item).is_some() && find(new, item).is_none() {
@@ -92,13 +97,13 @@ impl FieldMerge<'_> {
             }
             let index = place_of_new(new, at, own.len(), |item| find(own, item));
             let three = Three { o: None, c: None, n: Some(item) };
-            let slot = Slot::Item { list: path, index };
-            self.decide(&path.join(Step::New), three, &slot, false, DecisionKind::Take);
+            let slot = Slot::Item { list: &path.path, index };
+            self.decide(&path.new_item(), three, &slot, false, DecisionKind::Take);
         }
     }
 
     /// One unit per name, which may stand several times.
-    fn arguments(&mut self, path: &FieldPath, (old, own, new): (&[Node], &[Node], &[Node])) {
+    fn arguments(&mut self, path: &Field<'_>, (old, own, new): (&[Node], &[Node], &[Node])) {
         let mut names: Vec<&str> = Vec::new();
         for item in own.iter().chain(new) {
             if let Some(name) = argument_name(item)
@@ -110,9 +115,10 @@ impl FieldMerge<'_> {
         for name in names {
             let unit = |items| unit_of(items, name);
             let (o, c, n) = (unit(old), unit(own), unit(new));
+            let known = path.known.item();
             let same = |one: &[(usize, &Node)], other: &[(usize, &Node)]| {
                 one.len() == other.len()
-                    && one.iter().zip(other).all(|(a, b)| same_value("", Some(a.1), Some(b.1)))
+                    && one.iter().zip(other).all(|(a, b)| same_value(&known, Some(a.1), Some(b.1)))
             };
             let kind = match self.old {
                 _ if same(&c, &n) => continue,
@@ -131,7 +137,7 @@ impl FieldMerge<'_> {
         }
     }
 
-    fn sequence(&mut self, path: &FieldPath, (old, own, new): (&[Node], &[Node], &[Node])) {
+    fn sequence(&mut self, path: &Field<'_>, (old, own, new): (&[Node], &[Node], &[Node])) {
         let numbered = |items: &'_ [Node], range: std::ops::Range<usize>| -> Vec<(usize, Node)> {
             range.filter_map(|at| Some((at, items.get(at)?.clone()))).collect()
         };
@@ -156,7 +162,7 @@ impl FieldMerge<'_> {
     #[expect(clippy::too_many_arguments, reason = "three sides of one hunk and where it lies")]
     fn replace_items(
         &mut self,
-        path: &FieldPath,
+        path: &Field<'_>,
         own: &[Node],
         o: &[(usize, &Node)],
         c: &[(usize, &Node)],
@@ -172,7 +178,7 @@ impl FieldMerge<'_> {
                 c: own_item.map(|(_, node)| *node),
                 n: new_item.map(|(_, node)| *node),
             };
-            if three.c.is_some() && same_value("", three.c, three.n) {
+            if three.c.is_some() && same_value(&path.known.item(), three.c, three.n) {
                 continue;
             }
             match own_item {
@@ -182,7 +188,13 @@ impl FieldMerge<'_> {
                 None => {
                     // After the unit's last item where there is one.
                     let index = c.last().map_or(index, |(at, _)| at + 1);
-                    self.decide(&path.join(Step::New), three, &Slot::Item { list: path, index }, false, kind);
+                    self.decide(
+                        &path.new_item(),
+                        three,
+                        &Slot::Item { list: &path.path, index },
+                        false,
+                        kind,
+                    );
                 }
             }
         }
@@ -199,13 +211,13 @@ impl FieldMerge<'_> {
             .first()
             .map_or_else(|| own.first().map(|node| node.span.start), |(_, node)| Some(node.span.start));
         self.decisions.push(super::decision::Decision {
-            path: path.clone(),
+            path: path.path.clone(),
             at,
             base: array(o),
             cluster: array(c),
             release: array(n),
             kind,
-            unbound: None,
+            trouble: None,
             edits,
         });
     }

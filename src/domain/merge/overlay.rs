@@ -1,9 +1,10 @@
 //! A release's `overlay/` merged over its `base/`: what both say together is the release.
 
-use super::lists::{ListKind, key_of, kind_of};
-use super::source::{Piece, Shape};
+use super::knowledge::Knowledge;
+use super::lists::{ListKind, kind_of};
+use super::source::{Piece, Shape, text};
 use super::variables::is_templated;
-use crate::object::FieldPath;
+use crate::schema::Schemas;
 use crate::yaml::{Entry, Node, NodeKind, same_meaning};
 
 /// Merges a piece over the pieces it speaks of; where there is none it is a piece of its own.
@@ -24,7 +25,8 @@ pub(crate) fn overlay_piece(pieces: &mut Vec<Piece>, over: Piece) {
         found => {
             for at in found {
                 let piece = &mut pieces[*at];
-                piece.root = overlaid(&FieldPath::root(), &piece.root, &over.root);
+                let known = known_of(&piece.root, &over.root);
+                piece.root = overlaid(&Knowledge::of(known), &piece.root, &over.root);
                 piece.templated = is_templated(&piece.root);
                 piece.document = None;
                 if piece.shape == Shape::Partial && over.shape == Shape::Whole {
@@ -35,27 +37,33 @@ pub(crate) fn overlay_piece(pieces: &mut Vec<Piece>, over: Piece) {
     }
 }
 
+/// What is known of an object of which two parts may say the kind.
+fn known_of(base: &Node, over: &Node) -> crate::schema::Cursor<'static> {
+    let text = |key| text(over, key).or_else(|| text(base, key));
+    Schemas::built_in().object(text("kind").unwrap_or_default(), text("apiVersion"))
+}
+
 /// `over` merged over `base`: fields replace, `null` removes, lists go by the table.
-pub(crate) fn overlaid(path: &FieldPath, base: &Node, over: &Node) -> Node {
+pub(crate) fn overlaid(known: &Knowledge<'_>, base: &Node, over: &Node) -> Node {
     let kind = match (&base.kind, &over.kind) {
         (NodeKind::Mapping(base), NodeKind::Mapping(over)) => {
-            NodeKind::Mapping(overlaid_entries(path, base, over))
+            NodeKind::Mapping(overlaid_entries(known, base, over))
         }
         (NodeKind::Sequence(base), NodeKind::Sequence(over)) => {
-            NodeKind::Sequence(overlaid_items(path, base, over))
+            NodeKind::Sequence(overlaid_items(known, base, over))
         }
         _ => return over.clone(),
     };
     Node { kind, span: base.span.clone(), shared: base.shared }
 }
 
-fn overlaid_entries(path: &FieldPath, base: &[Entry], over: &[Entry]) -> Vec<Entry> {
+fn overlaid_entries(known: &Knowledge<'_>, base: &[Entry], over: &[Entry]) -> Vec<Entry> {
     let mut entries = Vec::with_capacity(base.len() + over.len());
     for entry in base {
         match over.iter().find(|other| other.key == entry.key) {
             Some(other) if other.value.is_null() => {}
             Some(other) => entries.push(Entry {
-                value: overlaid(&path.key(&entry.key), &entry.value, &other.value),
+                value: overlaid(&known.field(&entry.key), &entry.value, &other.value),
                 ..entry.clone()
             }),
             None => entries.push(entry.clone()),
@@ -66,21 +74,20 @@ fn overlaid_entries(path: &FieldPath, base: &[Entry], over: &[Entry]) -> Vec<Ent
     entries
 }
 
-fn overlaid_items(path: &FieldPath, base: &[Node], over: &[Node]) -> Vec<Node> {
-    match kind_of(path, &[base, over]).0 {
-        ListKind::Keyed(fields) => {
+fn overlaid_items(known: &Knowledge<'_>, base: &[Node], over: &[Node]) -> Vec<Node> {
+    match kind_of(known, &[base, over]).kind {
+        ListKind::Keyed(keys) => {
             let mut items: Vec<Node> = base
                 .iter()
-                .enumerate()
-                .map(|(at, item)| {
-                    let key = key_of(item, fields);
+                .map(|item| {
+                    let key = keys.of(item);
                     over.iter()
-                        .find(|other| key_of(other, fields) == key)
-                        .map_or_else(|| item.clone(), |other| overlaid(&path.index(at), item, other))
+                        .find(|other| keys.of(other) == key)
+                        .map_or_else(|| item.clone(), |other| overlaid(&known.item(), item, other))
                 })
                 .collect();
-            let known = |item: &Node| base.iter().any(|other| key_of(other, fields) == key_of(item, fields));
-            items.extend(over.iter().filter(|item| !known(item)).cloned());
+            let is_known = |item: &Node| base.iter().any(|other| keys.of(other) == keys.of(item));
+            items.extend(over.iter().filter(|item| !is_known(item)).cloned());
             items
         }
         ListKind::Set => {

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::decision::DecisionKind;
 use super::fields::{FieldMerge, OldState, same_value};
+use super::knowledge::Knowledge;
 use crate::yaml::{DocumentEdit, Node, Value, YamlFile, edit};
 
 /// Merges one document; the text after taking what the release alone changed, and the conflicts' paths.
@@ -14,7 +15,8 @@ fn merged(old: Option<&str>, cluster: &str, new: &str) -> (String, Vec<String>) 
     let root = |file: &YamlFile| file.documents()[0].root.clone();
     let state = if old.is_some() { OldState::Known } else { OldState::Unknown };
     let mut fields = FieldMerge::new("MachineDeployment", &[], state, false);
-    fields.object(old_file.as_ref().map(root).as_ref(), &file.documents()[0].root, Some(&root(&new)));
+    let known = Knowledge::default();
+    fields.object(known, old_file.as_ref().map(root).as_ref(), &file.documents()[0].root, Some(&root(&new)));
     let mut edits = Vec::new();
     let mut conflicts = Vec::new();
     for decision in fields.decisions {
@@ -221,7 +223,7 @@ proptest! {
     fn an_untouched_cluster_becomes_the_release(old in document(), new in document()) {
         let (text, conflicts) = merged(Some(&old), &old, &new);
         prop_assert!(conflicts.is_empty(), "{conflicts:?}");
-        prop_assert!(same_value("", Some(&node(&text)), Some(&node(&new))), "{text}");
+        prop_assert!(same_value(&Knowledge::default(), Some(&node(&text)), Some(&node(&new))), "{text}");
     }
 
     #[test]
@@ -236,8 +238,8 @@ proptest! {
         let (text, _) = merged(Some(&old), &cluster, &new);
         let (o, c, n, after) = (node(&old), node(&cluster), node(&new), node(&text));
         for key in ["f", "g", "h", "i", "j"] {
-            if same_value(key, o.get(key), n.get(key)) {
-                prop_assert!(same_value(key, c.get(key), after.get(key)), "{key} of\n{text}");
+            if same_value(&Knowledge::default().field(key), o.get(key), n.get(key)) {
+                prop_assert!(same_value(&Knowledge::default().field(key), c.get(key), after.get(key)), "{key} of\n{text}");
             }
         }
     }

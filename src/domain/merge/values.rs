@@ -1,115 +1,119 @@
-//! Equality of scalars (U6): exact after Kubernetes' reading, and as values where the table says that
-//! the field is a quantity, a duration or a version.
+//! Equality of scalars (U6): exact after Kubernetes' reading, and as values where the own table or the
+//! schema says that the field is a quantity, a duration or a version.
 
+use std::borrow::Cow;
+
+use super::knowledge::Knowledge;
+use super::lists::DecidedBy;
+use crate::schema::ValueKind;
 use crate::yaml::Scalar;
+use crate::yaml::scalar::Reading;
 
-/// Fields whose text is a Go duration: `300s` is `5m0s`.
-const DURATIONS: &[&str] = &[
-    "nodeDeletionTimeout",
-    "nodeDeletionTimeoutSeconds",
-    "nodeDrainTimeout",
-    "nodeStartupTimeout",
-    "nodeVolumeDetachTimeout",
-    "timeout",
+/// Fields that are values whoever's they are: the mapping that holds them (any where it is empty), the
+/// field, what its text stands for. Only what no other API uses for something else.
+const TABLE: &[(&[&str], &[&str], ValueKind)] = &[
+    (
+        &[],
+        &["nodeDeletionTimeout", "nodeDrainTimeout", "nodeStartupTimeout", "nodeVolumeDetachTimeout"],
+        ValueKind::Duration,
+    ),
+    (&["unhealthyConditions", "unhealthyMachineConditions"], &["timeout"], ValueKind::Duration),
+    (
+        &["allocatable", "capacity", "default", "defaultRequest", "hard", "limits", "max", "min", "requests"],
+        &["cpu", "ephemeral-storage", "memory", "storage"],
+        ValueKind::Quantity,
+    ),
+    (&["emptyDir"], &["sizeLimit"], ValueKind::Quantity),
 ];
 
-/// Fields whose text is a Kubernetes quantity: `1Gi` is `1024Mi`.
-const QUANTITIES: &[&str] = &["cpu", "ephemeral-storage", "memory", "sizeLimit", "storage"];
+/// What the text of a field stands for, and who says so.
+pub(crate) fn value_kind<'a>(known: &Knowledge<'a>) -> Option<(ValueKind, DecidedBy<'a>)> {
+    let own = TABLE.iter().find(|(parents, fields, _)| {
+        fields.contains(&known.key) && (parents.is_empty() || parents.contains(&known.parent))
+    });
+    match own {
+        Some((_, _, kind)) if !known.is_item => Some((*kind, DecidedBy::OwnTable)),
+        _ => known.schema.value().map(|(kind, origin)| (kind, DecidedBy::Schema(origin))),
+    }
+}
 
-/// Whether two scalars are the same in the field with this key.
-pub(crate) fn same_scalar(field: &str, one: &Scalar, other: &Scalar) -> bool {
+/// Whether two scalars of a field are the same.
+pub(crate) fn same_scalar(known: &Knowledge<'_>, one: &Scalar, other: &Scalar) -> bool {
     if one.text == other.text && one.style == other.style {
         return true;
     }
     if one.reading().same(other.reading()) {
         return true;
     }
-    let both = |read: fn(&str) -> Option<f64>| matches!((read(&one.text), read(&other.text)), (Some(a), Some(b)) if (a - b).abs() <= a.abs() * 1e-12);
-    if DURATIONS.contains(&field) {
-        both(duration_in_seconds)
-    } else if QUANTITIES.contains(&field) {
-        both(quantity)
-    } else if field == "version" {
-        // A `v` in front is the only spelling that Kubernetes versions differ in.
-        let bare = |text: &str| text.strip_prefix('v').unwrap_or(text).to_owned();
-        let is_version =
-            |text: &str| text.split('.').count() == 3 && text.starts_with(|c: char| c.is_ascii_digit());
-        bare(&one.text) == bare(&other.text) && is_version(&bare(&one.text))
-    } else {
-        false
+    value_kind(known).is_some_and(|(kind, _)| same_as(kind, one, other))
+}
+
+/// Whether two scalars are the same as values of a kind. A number stands for a quantity as well as the
+/// string of it does; a duration or a version is a string.
+fn same_as(kind: ValueKind, one: &Scalar, other: &Scalar) -> bool {
+    match (text_of(kind, one), text_of(kind, other)) {
+        (Some(one), Some(other)) => kind.same(&one, &other) == Some(true),
+        _ => false,
     }
 }
 
-fn duration_in_seconds(text: &str) -> Option<f64> {
-    let mut rest = text;
-    let mut total = 0.0;
-    if rest.is_empty() {
-        return None;
+fn text_of(kind: ValueKind, scalar: &Scalar) -> Option<Cow<'_, str>> {
+    match (scalar.reading(), kind) {
+        (Reading::String(text), _) => Some(Cow::Borrowed(text)),
+        // Not the text as it was written: `010` is 8.
+        (number @ (Reading::Integer(_) | Reading::Unsigned(_) | Reading::Float(_)), ValueKind::Quantity) => {
+            Some(Cow::Owned(number.to_value().to_string()))
+        }
+        _ => None,
     }
-    if rest == "0" {
-        return Some(0.0);
-    }
-    while !rest.is_empty() {
-        let number_end = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-        let number: f64 = rest[..number_end].parse().ok()?;
-        rest = &rest[number_end..];
-        let unit_end = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
-        total += number
-            * match &rest[..unit_end] {
-                "ns" => 1e-9,
-                "us" | "µs" => 1e-6,
-                "ms" => 1e-3,
-                "s" => 1.0,
-                "m" => 60.0,
-                "h" => 3600.0,
-                _ => return None,
-            };
-        rest = &rest[unit_end..];
-    }
-    Some(total)
-}
-
-fn quantity(text: &str) -> Option<f64> {
-    let number_end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let number: f64 = text[..number_end].parse().ok()?;
-    let factor = match &text[number_end..] {
-        "" => 1.0,
-        "m" => 1e-3,
-        "k" => 1e3,
-        "M" => 1e6,
-        "G" => 1e9,
-        "T" => 1e12,
-        "Ki" => 1024.0,
-        "Mi" => 1024.0 * 1024.0,
-        "Gi" => 1024.0 * 1024.0 * 1024.0,
-        "Ti" => 1024.0 * 1024.0 * 1024.0 * 1024.0,
-        _ => return None,
-    };
-    Some(number * factor)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schema::Cursor;
+    use crate::yaml::ScalarStyle;
+
+    fn same(path: &[&str], one: &Scalar, other: &Scalar) -> bool {
+        let root = Knowledge::of(Cursor::nowhere());
+        let known = path.iter().fold(root, |known, key| known.field(key));
+        same_scalar(&known, one, other)
+    }
+
+    fn quoted(text: &str) -> Scalar {
+        Scalar { text: text.into(), style: ScalarStyle::SingleQuoted }
+    }
 
     #[test]
     fn only_listed_fields_are_compared_as_values() {
-        let same = |field, one, other| same_scalar(field, &Scalar::plain(one), &Scalar::plain(other));
-        assert!(same("nodeDrainTimeout", "300s", "5m0s"));
-        assert!(!same("nodeDrainTimeout", "300s", "5m1s"));
-        assert!(!same("label", "300s", "5m0s"));
-        assert!(same("memory", "1Gi", "1024Mi"));
-        assert!(same("cpu", "1", "1000m"));
-        assert!(same("version", "v1.27.3", "1.27.3"));
-        assert!(!same("version", "v1.27", "1.27"));
-        assert!(!same("instanceType", "v1.27.3", "1.27.3"));
+        let plain =
+            |path: &[&str], one: &str, other: &str| same(path, &Scalar::plain(one), &Scalar::plain(other));
+        assert!(plain(&["spec", "nodeDrainTimeout"], "300s", "5m0s"));
+        assert!(!plain(&["spec", "nodeDrainTimeout"], "300s", "5m1s"));
+        assert!(plain(&["spec", "unhealthyConditions", "timeout"], "300s", "5m"));
+        assert!(!plain(&["spec", "timeout"], "300s", "5m0s"));
+        assert!(plain(&["limits", "memory"], "1Gi", "1024Mi"));
+        assert!(!plain(&["labels", "memory"], "1Gi", "1024Mi"));
+        assert!(plain(&["requests", "cpu"], "1", "1000m"));
+        assert!(!plain(&["spec", "instanceType"], "v1.27.3", "1.27.3"));
+    }
+
+    #[test]
+    fn numbers_and_strings_are_one_as_quantities_alone() {
+        assert!(same(&["limits", "cpu"], &Scalar::plain("1"), &quoted("1")));
+        assert!(same(&["limits", "cpu"], &Scalar::plain("0.5"), &quoted("500m")));
+        // YAML reads 010 as 8, a quantity reads "010" as 10.
+        assert!(same(&["limits", "cpu"], &Scalar::plain("010"), &quoted("8")));
+        assert!(!same(&["limits", "cpu"], &Scalar::plain("010"), &quoted("10")));
+        assert!(!same(&["limits", "cpu"], &Scalar::plain("yes"), &quoted("1")));
+        assert!(!same(&["spec", "nodeDrainTimeout"], &Scalar::plain("0"), &quoted("0s")));
+        assert!(!same(&["spec", "replicas"], &Scalar::plain("3"), &quoted("3")));
     }
 
     #[test]
     fn spelling_is_nothing_and_type_is_something() {
-        let single = |text: &str| Scalar { text: text.into(), style: crate::yaml::ScalarStyle::SingleQuoted };
-        assert!(same_scalar("x", &Scalar::plain("yes"), &Scalar::plain("true")));
-        assert!(same_scalar("x", &Scalar::plain("a"), &single("a")));
-        assert!(!same_scalar("x", &Scalar::plain("3"), &single("3")));
+        assert!(same(&["x"], &Scalar::plain("yes"), &Scalar::plain("true")));
+        assert!(same(&["x"], &Scalar::plain("a"), &quoted("a")));
+        assert!(!same(&["x"], &Scalar::plain("3"), &quoted("3")));
     }
 }

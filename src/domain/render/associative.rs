@@ -155,8 +155,7 @@ fn united(one: &Texts, other: &Texts) -> Option<Texts> {
 
 /// The keys that some item has, and this item's texts for them; all keys where no item has any.
 fn valid_keys(all: &[Texts], texts: &Texts, keys: &[String]) -> (Vec<String>, Texts) {
-    let is_valid =
-        |at: usize| all.iter().any(|texts| texts.get(at).is_some_and(|text| !text.is_empty()));
+    let is_valid = |at: usize| all.iter().any(|texts| texts.get(at).is_some_and(|text| !text.is_empty()));
     if !(0..keys.len()).any(is_valid) {
         return (keys.to_vec(), texts.clone());
     }
@@ -200,9 +199,14 @@ fn is_missing(item: &Placed) -> bool {
 
 /// Puts an item in the place of those that have these texts, or at the end; without an item those are
 /// taken out.
-fn set(list: &mut Vec<Placed>, new: Option<&Placed>, keys: &[String], texts: &[String]) -> Result<(), Misfit> {
-    let of_mappings = keys.first().is_some_and(|key| !key.is_empty())
-        && texts.first().is_some_and(|text| !text.is_empty());
+fn set(
+    list: &mut Vec<Placed>,
+    new: Option<&Placed>,
+    keys: &[String],
+    texts: &[String],
+) -> Result<(), Misfit> {
+    let of_mappings =
+        keys.first().is_some_and(|key| !key.is_empty()) && texts.first().is_some_and(|text| !text.is_empty());
     let mut kept = Vec::with_capacity(list.len() + 1);
     let mut found = false;
     for item in list.drain(..) {
@@ -241,7 +245,10 @@ fn matches(item: &Placed, keys: &[String], texts: &[String]) -> Result<bool, Mis
                 item.written() == text.as_str()
             } else {
                 if !item.is_mapping() {
-                    return Err(Misfit::new(&item.place, "the items of this list are mappings, and this is none"));
+                    return Err(Misfit::new(
+                        &item.place,
+                        "the items of this list are mappings, and this is none",
+                    ));
                 }
                 item.field(key).is_some_and(|value| text.is_empty() || value.written() == text.as_str())
             };

@@ -24,9 +24,8 @@ impl CustomSchema {
     /// The definition of a kind.
     pub(super) fn of(&self, api_version: &str, kind: &str) -> Option<Definition<'_>> {
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-        let text = |value: &Value, key: &str| {
-            value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
-        };
+        let text =
+            |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
         self.definitions().find(|definition| {
             let kinds = definition.get("x-kubernetes-group-version-kind").and_then(Value::as_array);
             kinds.into_iter().flatten().any(|gvk| {

@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use super::placed::{Scalar, Style};
+use super::scalar::{Scalar, Style};
 use crate::yaml::{Scalar as Written, ScalarStyle};
 
 /// Who reads.

@@ -3,8 +3,8 @@
 use super::error::RenderError;
 use super::kustomize::{Accumulated, Builder, Built, Reached};
 use super::load::{KUSTOMIZATION_NAMES, Loader, ParsedFiles};
-use super::resource::{Identity, Resource, refuse_twins};
 use super::placed::Placed;
+use super::resource::{Identity, Resource, refuse_twins};
 use super::schema::Schemas;
 use super::strategic::{self, Misfit, Outcome};
 use super::{Folders, PatchUse, Rendered, RenderedObject, losses};
@@ -50,14 +50,14 @@ enum Base {
     /// Objects of files.
     Plain(Vec<Resource>),
     /// Objects of a kustomization, whose names are not final where another goes on with them.
-    Kustomized(Built),
+    Kustomized(Box<Built>),
 }
 
 impl Base {
     fn finish(self) -> Result<Vec<Resource>, RenderError> {
         match self {
             Self::Plain(resources) => Ok(resources),
-            Self::Kustomized(built) => built.finish(),
+            Self::Kustomized(built) => (*built).finish(),
         }
     }
 
@@ -95,7 +95,11 @@ impl<'a> Cluster<'a> {
     fn base(&mut self) -> Result<Base, RenderError> {
         let base = &self.folders.base;
         if let Some(entry) = self.builder.loader.kustomization(base)? {
-            return self.builder.build_top(base, entry, Accumulated::default()).map(Base::Kustomized);
+            return self
+                .builder
+                .build_top(base, entry, Accumulated::default())
+                .map(Box::new)
+                .map(Base::Kustomized);
         }
         let tree = self.builder.loader.tree;
         if tree.entries_in(base).is_empty() {

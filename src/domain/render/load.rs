@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::error::{RenderError, Trouble};
 use super::dialect::Dialect;
+use super::error::{RenderError, Trouble};
 use super::placed::{Content, Place, Placed, Source};
 use super::resource::Resource;
 use crate::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry};
@@ -208,9 +208,9 @@ pub(super) fn expand(documents: &[Placed]) -> Result<Vec<Resource>, RenderError>
             }));
             continue;
         }
-        let missing = [&["kind"][..], &["metadata", "name"]].into_iter().find(|keys| {
-            document.at(keys).is_none_or(|value| value.is_null() || value.written().is_empty())
-        });
+        let missing = [&["kind"][..], &["metadata", "name"]]
+            .into_iter()
+            .find(|keys| document.at(keys).is_none_or(|value| value.is_null() || value.written().is_empty()));
         match missing {
             None => objects.push(Resource::unnamed(document)),
             // The words of the strict reading.
@@ -222,7 +222,5 @@ pub(super) fn expand(documents: &[Placed]) -> Result<Vec<Resource>, RenderError>
 
 /// Whether an object says that it is for tools alone.
 pub(super) fn is_local(document: &Placed) -> bool {
-    document
-        .at(&["metadata", "annotations", LOCAL_CONFIG])
-        .is_some_and(|value| value.written() != "false")
+    document.at(&["metadata", "annotations", LOCAL_CONFIG]).is_some_and(|value| value.written() != "false")
 }

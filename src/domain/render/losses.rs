@@ -105,7 +105,9 @@ impl Look {
         }
         let first = keys.first().map_or("", String::as_str);
         for item in items.iter().filter(|item| item.is_mapping()) {
-            let same = |other: &&Placed| other.field(first).map(Placed::written) == item.field(first).map(Placed::written);
+            let same = |other: &&Placed| {
+                other.field(first).map(Placed::written) == item.field(first).map(Placed::written)
+            };
             self.mapping(old.iter().find(same), item, of)?;
         }
         Ok(())

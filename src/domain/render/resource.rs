@@ -99,13 +99,7 @@ impl Resource {
 
     /// One whose identity somebody else looked at.
     pub(super) const fn unnamed(value: Placed) -> Self {
-        Self {
-            value,
-            former: Vec::new(),
-            prefixes: Vec::new(),
-            suffixes: Vec::new(),
-            hashed: Hashed::No,
-        }
+        Self { value, former: Vec::new(), prefixes: Vec::new(), suffixes: Vec::new(), hashed: Hashed::No }
     }
 
     pub(super) fn identity(&self) -> Result<Identity, RenderError> {

@@ -301,7 +301,12 @@ mod tests {
             ("apps/v1", "Deployment", [&template[..], &["containers", "env"]].concat(), keys(&["name"])),
             ("apps/v1", "Deployment", [&template[..], &["containers", "args"]].concat(), None),
             ("apps/v1", "Deployment", [&template[..], &["tolerations"]].concat(), None),
-            ("apps/v1", "Deployment", vec!["spec", "template", "metadata", "finalizers"], Some(ListMerge::Union)),
+            (
+                "apps/v1",
+                "Deployment",
+                vec!["spec", "template", "metadata", "finalizers"],
+                Some(ListMerge::Union),
+            ),
             ("apps/v1", "Deployment", vec!["status", "conditions"], keys(&["type"])),
             ("apps/v2", "Deployment", [&template[..], &["containers"]].concat(), None),
             ("batch/v1", "CronJob", deep.to_vec(), keys(&["name"])),

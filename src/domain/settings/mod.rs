@@ -26,6 +26,7 @@ pub use error::SettingsError;
 pub use fields::{CommandPrefix, FolderName, ManagementClusterUid, RepositoryName, Track};
 pub use glob::{Glob, InvalidGlob};
 pub use read::RuleIds;
+pub(crate) use read::{error_in_list, read_strictly};
 pub use record::{RecordError, record_release};
 pub use repository::{
     ClusterRule, ClustersSettings, CommandSettings, ConflictPolicy, FieldOwner, FieldRule, ManagementCluster,

@@ -118,6 +118,39 @@ impl ReleaseSettings {
     }
 }
 
+/// Reads a file of Capstan's own that lies outside of any repository, as strictly as settings. The error's
+/// file is empty: the caller knows it.
+pub(crate) fn read_strictly<T: DeserializeOwned>(text: &str) -> Result<T, SettingsError> {
+    let file = RepoPath::root();
+    read::<Present<T>>(&file, text)?.0.ok_or_else(|| SettingsError {
+        file,
+        line: None,
+        column: None,
+        message: "the file is empty".to_owned(),
+    })
+}
+
+/// A file that must say something.
+struct Present<T>(Option<T>);
+
+impl<T> Default for Present<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Present<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        T::deserialize(deserializer).map(|value| Self(Some(value)))
+    }
+}
+
+/// An error at a key of an item of a list of such a file.
+pub(crate) fn error_in_list(text: &str, list: &str, at: usize, key: &str, message: String) -> SettingsError {
+    let place = Place::root().key(list).index(at).key(key);
+    error_at(&RepoPath::root(), text, &place, format!("`{list}[{at}].{key}`: {message}"))
+}
+
 fn error_at(file: &RepoPath, text: &str, place: &Place, message: String) -> SettingsError {
     let position = find(text, place).map(|found| found.key.unwrap_or(found.value));
     SettingsError {

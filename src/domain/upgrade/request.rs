@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use super::Refusal;
 use crate::cluster::ClusterId;
+use crate::flux::PostBuild;
 use crate::merge::Source;
 use crate::release::ReleaseId;
+use crate::schema::Schemas;
 use crate::settings::{ConflictPolicy, FieldRule};
 use crate::tree::RepoPath;
 use crate::yaml::YamlFile;
@@ -78,8 +80,10 @@ pub struct ClusterFolder {
     pub overlay: Vec<SourceFile>,
     /// The cluster's `capstan.yaml`, where it has one.
     pub record: Option<SourceFile>,
-    /// Variables that bind in the cluster: its own `variables:`, then Flux post-build settings.
+    /// Variables that bind in the cluster: its own `variables:`.
     pub variables: BTreeMap<String, String>,
+    /// What Flux substitutes in its objects, which binds after those.
+    pub flux: PostBuild,
     /// The release that the folder is recorded to be at, whether or not its content was found.
     pub release: Option<ReleaseId>,
     /// Who applies the cluster.
@@ -129,4 +133,6 @@ pub struct Request<'a> {
     pub new: &'a Source,
     /// The settings.
     pub settings: &'a MergeSettings,
+    /// What is known of objects' fields: [`Schemas::built_in`] where the repository has no definitions.
+    pub schemas: &'a Schemas,
 }

@@ -2,7 +2,11 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a panic is how a test fails")]
 
+mod adopting;
 mod catalogue;
+mod naming;
+mod old_releases;
+mod paths;
 mod planning;
 mod refusals;
 pub(crate) mod sandbox;

@@ -174,9 +174,8 @@ impl Definitions<'_> {
         for (field, property) in properties {
             way.push(field.clone());
             let text = |key: &str| property.get(key).and_then(Value::as_str);
-            let spec = |way: &[String]| {
-                FieldSpec::new(Gvk::new("", "", self.kind), &way.join("/"), Create::No)
-            };
+            let spec =
+                |way: &[String]| FieldSpec::new(Gvk::new("", "", self.kind), &way.join("/"), Create::No);
             if text("x-kubernetes-annotation").is_some() {
                 FieldSpec::merge_one(&mut config.annotations, &spec(way))?;
             }
@@ -266,4 +265,3 @@ fn list(value: &Placed) -> Result<&[Placed], RenderError> {
         _ => Err(RenderError::malformed(&value.place, "a list of fields is wanted here")),
     }
 }
-

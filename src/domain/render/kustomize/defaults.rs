@@ -178,11 +178,15 @@ fn references() -> Vec<NameReference> {
         target: Gvk::new(group, version, kind),
         fields: more.iter().map(|(group, kind, path)| spec(group, "", kind, path, Create::No)).collect(),
     };
-    let scaled = |kind: &str| {
-        reference("", "", kind, &[("", "HorizontalPodAutoscaler", "spec/scaleTargetRef/name")])
-    };
+    let scaled =
+        |kind: &str| reference("", "", kind, &[("", "HorizontalPodAutoscaler", "spec/scaleTargetRef/name")]);
     let rules = [("", "Role", "rules/resourceNames"), ("", "ClusterRole", "rules/resourceNames")];
-    let mut all = vec![scaled("Deployment"), scaled("ReplicationController"), scaled("ReplicaSet"), scaled("StatefulSet")];
+    let mut all = vec![
+        scaled("Deployment"),
+        scaled("ReplicationController"),
+        scaled("ReplicaSet"),
+        scaled("StatefulSet"),
+    ];
 
     let mut config_map = reference("", "v1", "ConfigMap", &rules);
     config_map.fields.extend(below_pods(&OF_DATA, &CONFIG_MAP));

@@ -109,7 +109,11 @@ pub(super) fn change(
     }
     if part == "*" {
         let Content::Sequence(items) = &mut value.content else {
-            return if value.is_null() { Ok(0) } else { Err("`*` stands for the items of a list, and this is none".to_owned()) };
+            return if value.is_null() {
+                Ok(0)
+            } else {
+                Err("`*` stands for the items of a list, and this is none".to_owned())
+            };
         };
         return items.iter_mut().try_fold(0, |sum, item| Ok(sum + change(item, rest, missing, place, with)?));
     }
@@ -146,7 +150,9 @@ fn change_field(
 fn blank(rest: &[String], last: &Content, place: &Place) -> Placed {
     let content = match rest.first() {
         None => last.clone(),
-        Some(part) if condition(part).is_some() || part.parse::<usize>().is_ok() => Content::Sequence(Vec::new()),
+        Some(part) if condition(part).is_some() || part.parse::<usize>().is_ok() => {
+            Content::Sequence(Vec::new())
+        }
         Some(_) => Content::Mapping(Vec::new()),
     };
     Placed { place: place.clone(), content }
@@ -183,11 +189,16 @@ fn change_items(
     place: &Place,
     with: &mut Change<'_>,
 ) -> Result<usize, String> {
-    let fits = Regex::new(&go_spelling(pattern)).map_err(|_| format!("`{pattern}` is no regular expression"))?;
+    let fits =
+        Regex::new(&go_spelling(pattern)).map_err(|_| format!("`{pattern}` is no regular expression"))?;
     let mut changed = 0;
     let mut seen = false;
     let Content::Sequence(items) = &mut value.content else {
-        return if value.is_null() { Ok(0) } else { Err(format!("`[{key}={pattern}]` stands for items of a list, and this is none")) };
+        return if value.is_null() {
+            Ok(0)
+        } else {
+            Err(format!("`[{key}={pattern}]` stands for items of a list, and this is none"))
+        };
     };
     for item in items.iter_mut() {
         let text = if key.is_empty() { Some(item.written()) } else { item.field(key).map(Placed::written) };

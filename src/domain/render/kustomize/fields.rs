@@ -84,7 +84,9 @@ impl Walk<'_> {
             Content::Scalar(scalar) if scalar.value().is_null() => Ok(()),
             Content::Scalar(_) => Err(RenderError::malformed(
                 &value.place,
-                format!("a mapping or a list is wanted here, with a field `{step}` below: correct the object"),
+                format!(
+                    "a mapping or a list is wanted here, with a field `{step}` below: correct the object"
+                ),
             )),
             Content::Sequence(items) => items.iter_mut().try_for_each(|item| self.walk(item, steps, set)),
             Content::Mapping(_) => self.walk_mapping(value, step, rest, set),
@@ -161,7 +163,10 @@ pub(super) fn put_entry(field: &mut Placed, key: &str, new: &Placed) -> Result<(
     if field.set(key, new.clone()) {
         return Ok(());
     }
-    Err(RenderError::malformed(&field.place, format!("a mapping is wanted here, to hold `{key}`: correct the object")))
+    Err(RenderError::malformed(
+        &field.place,
+        format!("a mapping is wanted here, to hold `{key}`: correct the object"),
+    ))
 }
 
 #[cfg(test)]

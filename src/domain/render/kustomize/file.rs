@@ -182,7 +182,10 @@ impl Kustomization {
             openapi: openapi(document)?,
             config_maps: list(document, "configMapGenerator")?.to_vec(),
             secrets: list(document, "secretGenerator")?.to_vec(),
-            generator_options: document.field("generatorOptions").filter(|options| !options.is_null()).cloned(),
+            generator_options: document
+                .field("generatorOptions")
+                .filter(|options| !options.is_null())
+                .cloned(),
             generators: names(document, "generators")?,
             transformers: names(document, "transformers")?,
             strategic: names(document, "patchesStrategicMerge")?,
@@ -195,7 +198,10 @@ impl Kustomization {
             common_labels: pairs(document, "commonLabels")?,
             annotations: pairs(document, "commonAnnotations")?,
             images: images.map(Image::read).collect::<Result<_, RenderError>>()?,
-            replicas: list(document, "replicas")?.iter().map(Replicas::read).collect::<Result<_, RenderError>>()?,
+            replicas: list(document, "replicas")?
+                .iter()
+                .map(Replicas::read)
+                .collect::<Result<_, RenderError>>()?,
             replacements: list(document, "replacements")?.to_vec(),
             build_metadata: names(document, "buildMetadata")?,
             order: match document.field("sortOptions").filter(|options| !options.is_null()) {
@@ -291,7 +297,9 @@ fn openapi(document: &Placed) -> Result<Option<Named>, RenderError> {
             _ => {
                 return Err(RenderError::malformed(
                     &value.place,
-                    format!("`openapi` has either `path: FILE` or `version: {OPENAPI_VERSION}`, the one built into kustomize"),
+                    format!(
+                        "`openapi` has either `path: FILE` or `version: {OPENAPI_VERSION}`, the one built into kustomize"
+                    ),
                 ));
             }
         }
@@ -406,7 +414,10 @@ pub(super) fn patch_entry(entry: &Placed, field: &str) -> Result<PatchEntry, Ren
 
 impl Labels {
     /// The fields that they are put into.
-    pub(super) fn all_fields(&self, config: &super::config::Config) -> Result<Vec<FieldSpec>, super::fields::Conflict> {
+    pub(super) fn all_fields(
+        &self,
+        config: &super::config::Config,
+    ) -> Result<Vec<FieldSpec>, super::fields::Conflict> {
         let own = FieldSpec::new(Gvk::default(), "metadata/labels", super::fields::Create::Yes);
         let mut fields = self.fields.clone();
         FieldSpec::merge_all(&mut fields, &config.labels)?;

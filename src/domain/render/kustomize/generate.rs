@@ -79,7 +79,8 @@ fn check(kind: Kind, entry: &Placed, global: Option<&Placed>) -> Result<(), Rend
         ));
     }
     for option in [global, entry.field("options")].into_iter().flatten() {
-        if let Some((key, value)) = option.entries().iter().find(|(key, _)| !OPTIONS.contains(&key.as_str())) {
+        if let Some((key, value)) = option.entries().iter().find(|(key, _)| !OPTIONS.contains(&key.as_str()))
+        {
             return Err(RenderError::malformed(
                 &value.place,
                 format!("generator options have no field `{key}`: they have {}", OPTIONS.join(", ")),
@@ -139,7 +140,9 @@ fn object(kind: Kind, entry: &Placed, options: &[&Placed], pairs: Vec<Pair>) -> 
     }
     for Pair { key, value: bytes, place: source } in pairs {
         let (field, text) = match (kind, String::from_utf8(bytes)) {
-            (Kind::Secret, text) => ("data", base64_lines(&text.map_or_else(|error| error.into_bytes(), String::into_bytes))),
+            (Kind::Secret, text) => {
+                ("data", base64_lines(&text.map_or_else(|error| error.into_bytes(), String::into_bytes)))
+            }
             (Kind::ConfigMap, Ok(text)) => ("data", text),
             (Kind::ConfigMap, Err(error)) => ("binaryData", base64_lines(error.as_bytes())),
         };
@@ -147,7 +150,8 @@ fn object(kind: Kind, entry: &Placed, options: &[&Placed], pairs: Vec<Pair>) -> 
             data.set(&key, Placed::text(&text, &source));
         }
     }
-    let immutable = |option: &&Placed| option.field("immutable").map(Placed::to_value) == Some(Value::Bool(true));
+    let immutable =
+        |option: &&Placed| option.field("immutable").map(Placed::to_value) == Some(Value::Bool(true));
     if options.iter().any(immutable) {
         value.set(
             "immutable",

@@ -142,5 +142,8 @@ impl Resource {
 }
 
 pub(super) fn text_at(value: &Placed, keys: &[&str]) -> String {
-    value.at(keys).filter(|found| !found.is_null()).map_or_else(String::new, |found| found.written().into_owned())
+    value
+        .at(keys)
+        .filter(|found| !found.is_null())
+        .map_or_else(String::new, |found| found.written().into_owned())
 }

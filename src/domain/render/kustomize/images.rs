@@ -116,14 +116,19 @@ fn split(image: &str) -> (&str, &str, &str) {
 }
 
 /// Changes one image wherever it is used.
-pub(super) fn set(resources: &mut [Resource], image: &Image, fields: &[FieldSpec]) -> Result<(), RenderError> {
+pub(super) fn set(
+    resources: &mut [Resource],
+    image: &Image,
+    fields: &[FieldSpec],
+) -> Result<(), RenderError> {
     for resource in resources {
         if Gvk::of(&resource.value).kind == "CustomResourceDefinition" {
             continue;
         }
         anywhere(&mut resource.value, image)?;
         for field in fields {
-            field.visit(&mut resource.value, Blank::Nothing, &image.place, &mut |found| image.update(found))?;
+            field
+                .visit(&mut resource.value, Blank::Nothing, &image.place, &mut |found| image.update(found))?;
         }
     }
     Ok(())
@@ -142,7 +147,10 @@ fn anywhere(value: &mut Placed, image: &Image) -> Result<(), RenderError> {
             }
             for item in items.iter_mut().filter(|item| !item.is_null()) {
                 if !item.is_mapping() {
-                    return Err(RenderError::malformed(&item.place, "a container is a mapping, and this is none"));
+                    return Err(RenderError::malformed(
+                        &item.place,
+                        "a container is a mapping, and this is none",
+                    ));
                 }
                 if let Some(field) = item.field_mut("image") {
                     image.update(field)?;

@@ -59,7 +59,9 @@ pub(super) fn add_hashes(resources: &mut [Resource]) {
     for resource in resources.iter_mut().filter(|resource| resource.hashed == Hashed::Yes) {
         let hash = hash::of(&resource.value);
         resource.remember();
-        if let Some(name) = resource.value.field_mut("metadata").and_then(|metadata| metadata.field_mut("name")) {
+        if let Some(name) =
+            resource.value.field_mut("metadata").and_then(|metadata| metadata.field_mut("name"))
+        {
             *name = Placed::text(&format!("{}-{hash}", name.written()), &name.place);
         }
     }

@@ -42,7 +42,8 @@ pub(super) fn set(
 ) -> Result<(), RenderError> {
     let text = Placed::text(&namespace.text, &namespace.place);
     let put = |found: &mut Placed| {
-        let there = matches!(found.content, Content::Scalar(_)) && !found.written().is_empty() && !found.is_null();
+        let there =
+            matches!(found.content, Content::Scalar(_)) && !found.written().is_empty() && !found.is_null();
         if reach.unset_only == UnsetOnly::Yes && there { Ok(()) } else { put_scalar(found, text.clone()) }
     };
     let own = FieldSpec::new(Gvk::default(), "metadata/namespace", Create::Yes);

@@ -96,10 +96,9 @@ pub(super) fn json6902(
     entry: &PatchEntry,
 ) -> Result<Vec<Patch>, RenderError> {
     match &entry.target {
-        None => Err(RenderError::malformed(
-            &entry.place,
-            "an entry of `patchesJson6902` has a `target`: add it",
-        )),
+        None => {
+            Err(RenderError::malformed(&entry.place, "an entry of `patchesJson6902` has a `target`: add it"))
+        }
         Some((selector, place)) if !selector.names_something() => Err(RenderError::malformed(
             place,
             "a target of `patchesJson6902` has a `name`: add it, or make it an entry of `patches`",
@@ -228,7 +227,8 @@ fn find(resources: &[Resource], patch: &Placed) -> (Vec<usize>, PatchUse) {
         1 => return (found, done),
         0 => {
             let version = resources.iter().flat_map(Resource::ids).find(|id| {
-                let other = Id { gvk: Gvk { version: wanted.gvk.version.clone(), ..id.gvk.clone() }, ..id.clone() };
+                let other =
+                    Id { gvk: Gvk { version: wanted.gvk.version.clone(), ..id.gvk.clone() }, ..id.clone() };
                 other.is(&wanted)
             });
             done.lost = Some(match version {

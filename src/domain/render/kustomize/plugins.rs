@@ -34,14 +34,18 @@ fn built_in<'a>(plugin: &'a Placed, field: &str) -> Result<&'a str, RenderError>
     }
     Err(RenderError::unsupported(
         &plugin.place,
-        format!("Capstan does not render `{field}` that are programs, as {kind} is: kustomize has some built in (`apiVersion: builtin`), use those or patches"),
+        format!(
+            "Capstan does not render `{field}` that are programs, as {kind} is: kustomize has some built in (`apiVersion: builtin`), use those or patches"
+        ),
     ))
 }
 
 fn unknown(plugin: &Placed, field: &str, kind: &str) -> RenderError {
     RenderError::unsupported(
         &plugin.place,
-        format!("Capstan does not render `{field}` of the kind {kind}: write what it does as patches or plain files"),
+        format!(
+            "Capstan does not render `{field}` of the kind {kind}: write what it does as patches or plain files"
+        ),
     )
 }
 
@@ -103,11 +107,21 @@ pub(super) fn transformer(
         }
         "ImageTagTransformer" => match plugin.field("imageTag") {
             Some(image) => Transformer::Image(Image::read(image)?, fields(plugin)?),
-            None => return Err(RenderError::malformed(&plugin.place, "this transformer has no `imageTag`: add it")),
+            None => {
+                return Err(RenderError::malformed(
+                    &plugin.place,
+                    "this transformer has no `imageTag`: add it",
+                ));
+            }
         },
         "ReplicaCountTransformer" => match plugin.field("replica") {
             Some(replica) => Transformer::Replicas(Replicas::read(replica)?, fields(plugin)?),
-            None => return Err(RenderError::malformed(&plugin.place, "this transformer has no `replica`: add it")),
+            None => {
+                return Err(RenderError::malformed(
+                    &plugin.place,
+                    "this transformer has no `replica`: add it",
+                ));
+            }
         },
         "ReplacementTransformer" => {
             let entries = plugin.field("replacements").map(Placed::items).unwrap_or_default();

@@ -65,11 +65,14 @@ pub(super) fn fix(resources: &mut [Resource], config: &Config) -> Result<(), Ren
         for reference in &config.references {
             for field in reference.fields.iter().filter(|field| original.fits(&field.gvk)) {
                 let seen = visible.get_or_insert_with(|| seen_by(&resource.value, own, &candidates));
-                let referrer = Referrer { own, seen, reference, field, role: role_of(&resource.value, field) };
+                let referrer =
+                    Referrer { own, seen, reference, field, role: role_of(&resource.value, field) };
                 // The object's kind may have changed since.
                 let field = FieldSpec::new(Gvk::default(), &field.path, field.create);
                 let place = resource.value.place.clone();
-                field.visit(&mut resource.value, Blank::Nothing, &place, &mut |found| referrer.update(found))?;
+                field.visit(&mut resource.value, Blank::Nothing, &place, &mut |found| {
+                    referrer.update(found)
+                })?;
             }
         }
     }
@@ -158,7 +161,10 @@ impl Referrer<'_> {
         let Some(name) = found.field("name") else {
             return Err(RenderError::malformed(
                 &found.place,
-                format!("this mapping has no `name`, which the path `{}` of a name reference needs", self.field.path),
+                format!(
+                    "this mapping has no `name`, which the path `{}` of a name reference needs",
+                    self.field.path
+                ),
             ));
         };
         let (old, place) = (name.written().into_owned(), name.place.clone());
@@ -214,8 +220,7 @@ impl Referrer<'_> {
         }
         let Some((first, others)) = left.split_first() else { return Ok(None) };
         let alike = |other: &&Candidate| {
-            other.id.name == first.id.name
-                && (same == Same::Name || other.id.namespace == first.id.namespace)
+            other.id.name == first.id.name && (same == Same::Name || other.id.namespace == first.id.namespace)
         };
         if others.iter().all(alike) {
             return Ok(Some(first));

@@ -37,15 +37,15 @@ impl Remote {
         let (host_start, has_user) = user.map_or((0, false), |at| (at + 1, true));
         // A password may hold the signs that end a host.
         let host_start = match rest.rfind('@') {
-            Some(at) if !scheme.is_empty() && !rest.get(..at).is_some_and(|start| start.contains('/')) => at + 1,
+            Some(at) if !scheme.is_empty() && !rest.get(..at).is_some_and(|start| start.contains('/')) => {
+                at + 1
+            }
             _ => host_start,
         };
         let bare = rest.get(host_start..)?;
         let github = ["github.com/", "github.com:"].iter().any(|start| bare.starts_with(start));
-        let is_remote = !scheme.is_empty()
-            || (has_user && bare.contains(':'))
-            || github
-            || reference.is_some();
+        let is_remote =
+            !scheme.is_empty() || (has_user && bare.contains(':')) || github || reference.is_some();
         if !is_remote {
             return None;
         }
@@ -102,16 +102,16 @@ mod tests {
             ("github.com/acme/x?ref=v1", Some(("github.com/acme/x?ref=v1", "github.com/acme/x@v1"))),
             (
                 "https://github.com/acme/x//config/default?ref=v1&timeout=9",
-                Some(("https://github.com/acme/x//config/default?ref=v1", "github.com/acme/x@v1/config/default")),
+                Some((
+                    "https://github.com/acme/x//config/default?ref=v1",
+                    "github.com/acme/x@v1/config/default",
+                )),
             ),
             (
                 "https://github.com/acme/x/config?ref=v1",
                 Some(("https://github.com/acme/x/config?ref=v1", "github.com/acme/x@v1/config")),
             ),
-            (
-                "git@github.com:acme/x.git",
-                Some(("github.com:acme/x.git", "github.com/acme/x")),
-            ),
+            ("git@github.com:acme/x.git", Some(("github.com:acme/x.git", "github.com/acme/x"))),
             (
                 "https://bot:s3cret@git.acme.io/x/y.git//a?ref=main",
                 Some(("https://git.acme.io/x/y.git//a?ref=main", "git.acme.io/x/y@main/a")),

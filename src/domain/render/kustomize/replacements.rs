@@ -122,7 +122,9 @@ impl Replacement {
     pub(super) fn apply(&self, resources: &mut [Resource]) -> Result<(), RenderError> {
         let value = match &self.from {
             From::Text(value) => value.clone(),
-            From::Field { place, wanted, path, part } => source(resources, place, wanted, path, part.as_ref())?,
+            From::Field { place, wanted, path, part } => {
+                source(resources, place, wanted, path, part.as_ref())?
+            }
         };
         for target in &self.targets {
             for resource in resources.iter_mut() {
@@ -211,13 +213,16 @@ impl Target {
     fn read(entry: &Placed) -> Result<Self, RenderError> {
         known(entry, "a target of a replacement", &["select", "reject", "fieldPaths", "options"])?;
         let select = entry.field("select").filter(|select| !select.is_null()).ok_or_else(|| {
-            RenderError::malformed(&entry.place, "a target of a replacement has no `select`: say which objects it means")
+            RenderError::malformed(
+                &entry.place,
+                "a target of a replacement has no `select`: say which objects it means",
+            )
         })?;
         let reject = entry.field("reject").map(Placed::items).unwrap_or_default();
         let path = |item: &Placed| {
-            let text = item.as_str().ok_or_else(|| {
-                RenderError::malformed(&item.place, "a field path is a text: quote it")
-            })?;
+            let text = item
+                .as_str()
+                .ok_or_else(|| RenderError::malformed(&item.place, "a field path is a text: quote it"))?;
             Ok((text.to_owned(), item.place.clone()))
         };
         let paths = entry.field("fieldPaths").map(Placed::items).unwrap_or_default();
@@ -261,7 +266,10 @@ impl Target {
             let of = Id::of(object).object_id();
             let changed = change(object, &parts, &missing, &value.place, &mut |field| self.set(field, value));
             let wrong = |why: &str| {
-                RenderError::reference(place, format!("{of} has no field `{path}`{why}: correct the path of this target"))
+                RenderError::reference(
+                    place,
+                    format!("{of} has no field `{path}`{why}: correct the path of this target"),
+                )
             };
             match changed {
                 Ok(0) => return Err(wrong("")),

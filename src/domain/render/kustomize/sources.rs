@@ -127,7 +127,8 @@ mod tests {
 
     #[test]
     fn literals_lose_one_pair_of_quotes() {
-        let cases = [("\"a\"", "a"), ("'a b'", "a b"), ("\"a'", "\"a'"), ("\"", "\""), ("''", ""), ("a", "a")];
+        let cases =
+            [("\"a\"", "a"), ("'a b'", "a b"), ("\"a'", "\"a'"), ("\"", "\""), ("''", ""), ("a", "a")];
         for (written, value) in cases {
             assert_eq!(unquoted(written), value, "{written}");
         }

@@ -53,7 +53,9 @@ impl Transformer {
             Self::Patches(_, all) => {
                 all.iter().try_for_each(|patch| patches::apply(builder, resources, patch))
             }
-            Self::Namespace(namespace, fields, reach) => namespace::set(resources, &namespace, &fields, reach),
+            Self::Namespace(namespace, fields, reach) => {
+                namespace::set(resources, &namespace, &fields, reach)
+            }
             Self::Name(end, text, fields) => names::add(resources, end, &text, &fields),
             Self::Pairs(_, pairs, fields) => add_pairs(resources, &pairs, &fields),
             Self::Replicas(replicas, fields) => replicas::set(resources, &replicas, &fields),
@@ -106,7 +108,10 @@ pub(super) fn of(
         all.push(Transformer::Pairs("AnnotationsTransformer", pairs, config.annotations.clone()));
     }
     for entry in &kustomization.json6902 {
-        all.push(Transformer::Patches("PatchJson6902Transformer", patches::json6902(builder, folder, entry)?));
+        all.push(Transformer::Patches(
+            "PatchJson6902Transformer",
+            patches::json6902(builder, folder, entry)?,
+        ));
     }
     for replicas in &kustomization.replicas {
         all.push(Transformer::Replicas(replicas.clone(), config.replicas.clone()));

@@ -30,10 +30,12 @@ fn every_kustomization_of_the_shared_data_renders_as_kubectl_renders_it() {
     let mut files = BTreeMap::new();
     collect(&root, &root, &mut files);
     let is_kustomization = |path: &&String| {
-        ["kustomization.yaml", "kustomization.yml", "Kustomization"].contains(&path.rsplit('/').next().unwrap())
+        ["kustomization.yaml", "kustomization.yml", "Kustomization"]
+            .contains(&path.rsplit('/').next().unwrap())
     };
     // What is remote is fetched by kubectl and by nobody else: there is no network in tests.
-    let remote = |path: &&String| !String::from_utf8_lossy(&files[*path]).contains("://raw.githubusercontent.com");
+    let remote =
+        |path: &&String| !String::from_utf8_lossy(&files[*path]).contains("://raw.githubusercontent.com");
     let folders: Vec<String> = files
         .keys()
         .filter(is_kustomization)

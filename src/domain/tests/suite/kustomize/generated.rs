@@ -13,14 +13,16 @@ const TREES: usize = 300;
 #[test]
 fn generated_trees_render_as_kubectl_renders_them() {
     let Some(kubectl) = Kubectl::find() else { return };
-    let count = std::env::var("CAPSTAN_KUSTOMIZE_TREES").ok().and_then(|count| count.parse().ok()).unwrap_or(TREES);
+    let count =
+        std::env::var("CAPSTAN_KUSTOMIZE_TREES").ok().and_then(|count| count.parse().ok()).unwrap_or(TREES);
     let seed = seed();
     println!("{count} trees from CAPSTAN_SEED={seed}");
     let root = std::env::temp_dir().join(format!("capstan-kustomize-{}", std::process::id()));
     let mut trees = Vec::new();
     let mut paths: Vec<PathBuf> = Vec::new();
     for index in 0..count {
-        let mut random = Random::new(seed.wrapping_add(u64::try_from(index).unwrap().wrapping_mul(0x9e37_79b9)));
+        let mut random =
+            Random::new(seed.wrapping_add(u64::try_from(index).unwrap().wrapping_mul(0x9e37_79b9)));
         let files = tree(&mut random);
         let folder = root.join(index.to_string());
         for (path, bytes) in &files {
@@ -50,7 +52,13 @@ fn generated_trees_render_as_kubectl_renders_them() {
         std::fs::remove_dir_all(&root).unwrap();
     }
     let shown: Vec<&str> = table.different.iter().take(20).map(String::as_str).collect();
-    assert!(shown.is_empty(), "{} differ, in {}:\n{}", table.different.len(), root.display(), shown.join("\n"));
+    assert!(
+        shown.is_empty(),
+        "{} differ, in {}:\n{}",
+        table.different.len(),
+        root.display(),
+        shown.join("\n")
+    );
     let failed = printed.iter().filter(|printed| matches!(printed, Printed::Failed(_))).count();
     assert!(failed * 2 < count, "{failed} of {count} trees fail in kubectl: the generator shows too little");
 }

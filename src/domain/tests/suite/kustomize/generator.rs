@@ -47,8 +47,7 @@ impl Tree {
         below: &[String],
         known: Vec<Object>,
     ) -> Vec<Object> {
-        let mut folder =
-            Folder { tree: self, folder: folder.to_owned(), known, fields: map([]) };
+        let mut folder = Folder { tree: self, folder: folder.to_owned(), known, fields: map([]) };
         folder.resources(random, below);
         if random.percent(15) && folder.folder != "base" {
             folder.component(random);
@@ -122,12 +121,18 @@ impl Folder<'_> {
 
     fn component(&mut self, random: &mut Random) {
         let name = format!("{}-part", self.folder);
-        let mut part =
-            Folder { tree: &mut *self.tree, folder: name.clone(), known: self.known.clone(), fields: map([]) };
+        let mut part = Folder {
+            tree: &mut *self.tree,
+            folder: name.clone(),
+            known: self.known.clone(),
+            fields: map([]),
+        };
         part.fields.set("apiVersion", text("kustomize.config.k8s.io/v1alpha1"));
         part.fields.set("kind", text("Component"));
         part.steps(random);
-        if part.fields == map([("apiVersion", text("kustomize.config.k8s.io/v1alpha1")), ("kind", text("Component"))]) {
+        if part.fields
+            == map([("apiVersion", text("kustomize.config.k8s.io/v1alpha1")), ("kind", text("Component"))])
+        {
             part.fields.set("commonAnnotations", map([("part", text("yes"))]));
         }
         part.write(random);
@@ -141,9 +146,13 @@ impl Folder<'_> {
             (25, |folder, random| folder.fields.set("namespace", text(*random.pick(&NAMESPACES[1..])))),
             (25, |folder, random| folder.fields.set("namePrefix", text(*random.pick(&["p-", "a-", "web-"])))),
             (20, |folder, random| folder.fields.set("nameSuffix", text(*random.pick(&["-s", "-z"])))),
-            (15, |folder, _| folder.fields.set("commonLabels", map([("team", text("blue")), ("app", text("common"))]))),
+            (15, |folder, _| {
+                folder.fields.set("commonLabels", map([("team", text("blue")), ("app", text("common"))]))
+            }),
             (20, |folder, random| folder.labels(random)),
-            (15, |folder, random| folder.fields.set("commonAnnotations", map([("note", text(*random.pick(&["a", "1"])))]))),
+            (15, |folder, random| {
+                folder.fields.set("commonAnnotations", map([("note", text(*random.pick(&["a", "1"])))]))
+            }),
             (20, |folder, random| folder.images(random)),
             (15, |folder, random| folder.replicas(random)),
             (45, |folder, random| folder.patches(random)),
@@ -164,7 +173,9 @@ impl Folder<'_> {
             (35, |folder, random| folder.replacements(random)),
             (12, |folder, random| folder.configurations(random)),
             (12, |folder, random| folder.transformers(random)),
-            (8, |folder, random| folder.fields.set("sortOptions", map([("order", text(*random.pick(&["fifo", "legacy"])))]))),
+            (8, |folder, random| {
+                folder.fields.set("sortOptions", map([("order", text(*random.pick(&["fifo", "legacy"])))]))
+            }),
             (8, |folder, random| {
                 let all = ["originAnnotations", "transformerAnnotations", "managedByLabel"];
                 let some = list([text(*random.pick(&all)), text(*random.pick(&all))]);
@@ -185,7 +196,11 @@ impl Folder<'_> {
             0 => entry.set("includeSelectors", raw("true")),
             1 => entry.set("includeTemplates", raw("true")),
             2 => {
-                let field = map([("kind", text("Widget")), ("path", text("spec/deep/labels")), ("create", raw("true"))]);
+                let field = map([
+                    ("kind", text("Widget")),
+                    ("path", text("spec/deep/labels")),
+                    ("create", raw("true")),
+                ]);
                 entry.set("fields", list([field]));
             }
             _ => {}
@@ -196,7 +211,9 @@ impl Folder<'_> {
     fn images(&mut self, random: &mut Random) {
         let names = ["nginx", "redis", "acme.io:5000/tool", "acme.io/web.app", "acme.io/web-app", "tool"];
         let mut image = map([("name", text(*random.pick(&names)))]);
-        for (key, value) in [("newName", "mirror.io/x"), ("newTag", "v9"), ("digest", "sha256:123"), ("tagSuffix", "-fips")] {
+        for (key, value) in
+            [("newName", "mirror.io/x"), ("newTag", "v9"), ("digest", "sha256:123"), ("tagSuffix", "-fips")]
+        {
             if random.percent(40) {
                 image.set(key, text(value));
             }
@@ -207,7 +224,8 @@ impl Folder<'_> {
 
     fn replicas(&mut self, random: &mut Random) {
         let scalable = |object: &&Object| ["Deployment", "StatefulSet"].contains(&object.kind.as_str());
-        let known: Vec<String> = self.known.iter().filter(scalable).map(|object| object.name.clone()).collect();
+        let known: Vec<String> =
+            self.known.iter().filter(scalable).map(|object| object.name.clone()).collect();
         if known.is_empty() {
             return;
         }
@@ -221,7 +239,10 @@ impl Folder<'_> {
         match random.below(5) {
             0 => target.set("name", text(&object.name)),
             1 => target.set("name", text(*random.pick(&[".*", "w.*", "web|api", "nothing"]))),
-            2 => target.set("labelSelector", text(*random.pick(&["app=web", "app", "!tier", "app in (web, api)", "tier!=1"]))),
+            2 => target.set(
+                "labelSelector",
+                text(*random.pick(&["app=web", "app", "!tier", "app in (web, api)", "tier!=1"])),
+            ),
             3 => target.set("namespace", text(*random.pick(&NAMESPACES[1..]))),
             _ => target.set("annotationSelector", text("app")),
         }
@@ -248,7 +269,8 @@ impl Folder<'_> {
         if random.percent(10) {
             metadata.set("finalizers", list([text("acme.io/new"), text("acme.io/hold")]));
         }
-        let mut patch = map([("apiVersion", text(&of.api_version)), ("kind", text(&of.kind)), ("metadata", metadata)]);
+        let mut patch =
+            map([("apiVersion", text(&of.api_version)), ("kind", text(&of.kind)), ("metadata", metadata)]);
         if random.percent(4) {
             patch.set("$patch", text(*random.pick(&["delete", "replace", "merge"])));
             return patch;
@@ -262,11 +284,23 @@ impl Folder<'_> {
             "Pod" => patch.set("spec", self.pod_patch(random)),
             "Service" => patch.set("spec", map([("ports", ports(random, "port"))])),
             "Widget" | "Cluster" | "MachineDeployment" | "KubeadmConfigTemplate" => {
-                let mut spec = map([("mode", scalar(random)), ("new", map([("x", scalar(random)), ("gone", raw("null"))]))]);
+                let mut spec = map([
+                    ("mode", scalar(random)),
+                    ("new", map([("x", scalar(random)), ("gone", raw("null"))])),
+                ]);
                 match random.below(5) {
                     0 => spec.set("plain", list([text("z")])),
-                    1 => spec.set("deep", map([("$patch", text(*random.pick(&["replace", "delete", "merge"]))), ("only", raw("1"))])),
-                    2 => spec.set("deep", map([("list", list([map([("name", text("b")), ("value", raw("2"))])]))])),
+                    1 => spec.set(
+                        "deep",
+                        map([
+                            ("$patch", text(*random.pick(&["replace", "delete", "merge"]))),
+                            ("only", raw("1")),
+                        ]),
+                    ),
+                    2 => spec.set(
+                        "deep",
+                        map([("list", list([map([("name", text("b")), ("value", raw("2"))])]))]),
+                    ),
                     3 => spec.set("deep", raw("null")),
                     _ => {}
                 }
@@ -312,15 +346,31 @@ impl Folder<'_> {
     }
 
     fn operations(&self, random: &mut Random) -> Yaml {
-        let mut all = vec![map([("op", text("add")), ("path", text("/metadata/annotations")), ("value", map([("by", text("json"))]))])];
+        let mut all = vec![map([
+            ("op", text("add")),
+            ("path", text("/metadata/annotations")),
+            ("value", map([("by", text("json"))])),
+        ])];
         if random.percent(50) {
-            all.push(map([("op", text("add")), ("path", text("/metadata/annotations/acme.io~1x")), ("value", text("1"))]));
+            all.push(map([
+                ("op", text("add")),
+                ("path", text("/metadata/annotations/acme.io~1x")),
+                ("value", text("1")),
+            ]));
         }
         if random.percent(30) {
-            all.push(map([("op", text("replace")), ("path", text("/metadata/name")), ("value", text("json-name"))]));
+            all.push(map([
+                ("op", text("replace")),
+                ("path", text("/metadata/name")),
+                ("value", text("json-name")),
+            ]));
         }
         if random.percent(20) {
-            all.push(map([("op", text("add")), ("path", text("/extra")), ("value", list([scalar(random), raw("on")]))]));
+            all.push(map([
+                ("op", text("add")),
+                ("path", text("/extra")),
+                ("value", list([scalar(random), raw("on")])),
+            ]));
             all.push(map([("op", text("add")), ("path", text("/extra/-")), ("value", text("end"))]));
             all.push(map([("op", text("copy")), ("from", text("/extra/0")), ("path", text("/extra/1"))]));
         }
@@ -355,7 +405,10 @@ impl Folder<'_> {
                 entry.set("patch", text(content));
             }
             if random.percent(10) {
-                entry.set("options", map([("allowNameChange", raw("true")), ("allowKindChange", raw("true"))]));
+                entry.set(
+                    "options",
+                    map([("allowNameChange", raw("true")), ("allowKindChange", raw("true"))]),
+                );
             }
             entries.push(entry);
         }
@@ -464,8 +517,15 @@ impl Folder<'_> {
             let fields = match of.kind.as_str() {
                 "ConfigMap" => vec!["metadata.name", "data.key"],
                 kind if has_custom_body(kind) => vec![
-                    "spec.version", "spec.version", "spec.count", "spec.mode", "spec.deep.list.0.name",
-                    "spec.deep.list.[name=b].name", "spec.plain", "spec.deep", "spec.gone",
+                    "spec.version",
+                    "spec.version",
+                    "spec.count",
+                    "spec.mode",
+                    "spec.deep.list.0.name",
+                    "spec.deep.list.[name=b].name",
+                    "spec.plain",
+                    "spec.deep",
+                    "spec.gone",
                 ],
                 _ => vec!["metadata.name", "kind"],
             };
@@ -479,10 +539,24 @@ impl Folder<'_> {
             source.set("options", map([("delimiter", text(delimiter)), ("index", raw(index.to_string()))]));
         }
         let there = [
-            "spec.version", "spec.mode", "spec.mode", "spec.plain.0", "spec.plain.*", "spec.json.c",
-            "spec.deep.list.[name=a].value", "spec.deep.list.*.name", "spec.deep.list.[name=b].name", "spec.version",
+            "spec.version",
+            "spec.mode",
+            "spec.mode",
+            "spec.plain.0",
+            "spec.plain.*",
+            "spec.json.c",
+            "spec.deep.list.[name=a].value",
+            "spec.deep.list.*.name",
+            "spec.deep.list.[name=b].name",
+            "spec.version",
         ];
-        let made = ["metadata.annotations.[acme.io/set]", "spec.made.up", "spec.parts.[name=q].value", "spec.plain.2", "metadata.name"];
+        let made = [
+            "metadata.annotations.[acme.io/set]",
+            "spec.made.up",
+            "spec.parts.[name=q].value",
+            "spec.plain.2",
+            "metadata.name",
+        ];
         let risky = ["spec.count", "spec.json.a.b", "metadata.annotations.app", "spec.gone.0", "spec.made.*"];
         let creates = random.percent(50);
         let mut paths = Vec::new();
@@ -527,7 +601,10 @@ impl Folder<'_> {
         let mut config = map([]);
         if random.percent(60) {
             let fields = list([map([("kind", text("Widget")), ("path", text("spec/deep/ref/name"))])]);
-            config.set("nameReference", list([map([("kind", text("Secret")), ("version", text("v1")), ("fieldSpecs", fields)])]));
+            config.set(
+                "nameReference",
+                list([map([("kind", text("Secret")), ("version", text("v1")), ("fieldSpecs", fields)])]),
+            );
         }
         for (key, path) in [
             ("namePrefix", "spec/mode"),
@@ -538,7 +615,8 @@ impl Folder<'_> {
             ("replicas", "spec/count"),
         ] {
             if random.percent(30) {
-                let mut field = map([("path", text(path)), ("kind", text(*random.pick(&["Widget", "Cluster"])))]);
+                let mut field =
+                    map([("path", text(path)), ("kind", text(*random.pick(&["Widget", "Cluster"])))]);
                 if random.percent(50) {
                     field.set("create", raw("true"));
                 }
@@ -554,7 +632,13 @@ impl Folder<'_> {
 
     fn transformers(&mut self, random: &mut Random) {
         let fields = |path: &str, create: &str| list([map([("path", text(path)), ("create", raw(create))])]);
-        let head = |kind: &str| map([("apiVersion", text("builtin")), ("kind", text(kind)), ("metadata", map([("name", text("step"))]))]);
+        let head = |kind: &str| {
+            map([
+                ("apiVersion", text("builtin")),
+                ("kind", text(kind)),
+                ("metadata", map([("name", text("step"))])),
+            ])
+        };
         let transformer = match random.below(5) {
             0 => {
                 let mut step = head("PrefixTransformer");
@@ -578,7 +662,10 @@ impl Folder<'_> {
                 let mut step = head("NamespaceTransformer");
                 step.set("metadata", map([("name", text("step")), ("namespace", text("stepped"))]));
                 step.set("unsetOnly", raw(*random.pick(&["true", "false"])));
-                step.set("setRoleBindingSubjects", text(*random.pick(&["allServiceAccounts", "none", "defaultOnly"])));
+                step.set(
+                    "setRoleBindingSubjects",
+                    text(*random.pick(&["allServiceAccounts", "none", "defaultOnly"])),
+                );
                 step
             }
             _ => {

@@ -89,7 +89,20 @@ pub(super) fn marks(random: &mut Random) -> Yaml {
 pub(super) fn scalar(random: &mut Random) -> Yaml {
     match random.below(3) {
         0 => text(*random.pick(&["a", "b-c", "12", "on", "x y", "a/b", "<&>", "Ünï", "a,b,c"])),
-        _ => raw(*random.pick(&["1", "42", "1.5", "1.20", "0644", "true", "on", "no", "null", "abc", "1e3", "2024-01-02"])),
+        _ => raw(*random.pick(&[
+            "1",
+            "42",
+            "1.5",
+            "1.20",
+            "0644",
+            "true",
+            "on",
+            "no",
+            "null",
+            "abc",
+            "1e3",
+            "2024-01-02",
+        ])),
     }
 }
 
@@ -132,7 +145,10 @@ fn body(kind: &str, random: &mut Random) -> Vec<(&'static str, Yaml)> {
         }
         "ServiceAccount" => vec![("imagePullSecrets", list([map([("name", text(name(random)))])]))],
         "Ingress" => {
-            let backend = map([("service", map([("name", text(name(random))), ("port", map([("number", raw("80"))]))]))]);
+            let backend = map([(
+                "service",
+                map([("name", text(name(random))), ("port", map([("number", raw("80"))]))]),
+            )]);
             let path = map([("path", text("/")), ("backend", backend)]);
             let rule = map([("host", text("a.acme.io")), ("http", map([("paths", list([path]))]))]);
             let tls = map([("secretName", text(name(random)))]);
@@ -140,7 +156,10 @@ fn body(kind: &str, random: &mut Random) -> Vec<(&'static str, Yaml)> {
         }
         "NetworkPolicy" => {
             let peer = map([("podSelector", map([("matchLabels", map([("app", text("a"))]))]))]);
-            vec![("spec", map([("podSelector", map([])), ("ingress", list([map([("from", list([peer]))])]))]))]
+            vec![(
+                "spec",
+                map([("podSelector", map([])), ("ingress", list([map([("from", list([peer]))])]))]),
+            )]
         }
         "HorizontalPodAutoscaler" => {
             let target = map([
@@ -154,7 +173,10 @@ fn body(kind: &str, random: &mut Random) -> Vec<(&'static str, Yaml)> {
             vec![("spec", map([("selector", map([("matchLabels", map([("app", text("a"))]))]))]))]
         }
         "Role" => {
-            let rule = map([("resources", list([text("secrets")])), ("resourceNames", list([text(name(random)), text("else")]))]);
+            let rule = map([
+                ("resources", list([text("secrets")])),
+                ("resourceNames", list([text(name(random)), text("else")])),
+            ]);
             vec![("rules", list([rule]))]
         }
         "RoleBinding" | "ClusterRoleBinding" => {
@@ -163,7 +185,10 @@ fn body(kind: &str, random: &mut Random) -> Vec<(&'static str, Yaml)> {
                 ("kind", text(*random.pick(&["Role", "ClusterRole"]))),
                 ("name", text(name(random))),
             ]);
-            let mut subject = map([("kind", text("ServiceAccount")), ("name", text(*random.pick(&["web", "api", "default"])))]);
+            let mut subject = map([
+                ("kind", text("ServiceAccount")),
+                ("name", text(*random.pick(&["web", "api", "default"]))),
+            ]);
             if random.percent(60) {
                 subject.set("namespace", text(*random.pick(&NAMESPACES[1..])));
             }
@@ -188,7 +213,16 @@ fn custom(random: &mut Random) -> Yaml {
     let mut spec = map([
         ("version", text(*random.pick(&["v1.29.4", "v1.30.0"]))),
         ("count", raw(random.below(9).to_string())),
-        ("deep", map([("list", list([map([("name", text("a")), ("value", scalar(random))]), map([("name", text("b"))])])), ("ref", reference)])),
+        (
+            "deep",
+            map([
+                (
+                    "list",
+                    list([map([("name", text("a")), ("value", scalar(random))]), map([("name", text("b"))])]),
+                ),
+                ("ref", reference),
+            ]),
+        ),
         ("plain", list([text("x"), text("y")])),
         ("mode", scalar(random)),
         ("json", text("{\"a\":{\"b\":1},\"c\":\"<d>\"}")),

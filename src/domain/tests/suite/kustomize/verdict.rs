@@ -110,7 +110,11 @@ fn difference(ours: &[Value], theirs: &[Value]) -> Option<String> {
         if one != other {
             if name(one) != name(other) {
                 let names = |all: &[Value]| all.iter().map(name).collect::<Vec<_>>().join(", ");
-                return Some(format!("object {at} is another:\n  ours   {}\n  theirs {}", names(ours), names(theirs)));
+                return Some(format!(
+                    "object {at} is another:\n  ours   {}\n  theirs {}",
+                    names(ours),
+                    names(theirs)
+                ));
             }
             let mut found = Vec::new();
             differing(one, other, String::new(), &mut found);

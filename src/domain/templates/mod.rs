@@ -1,0 +1,21 @@
+//! Templates (U12): what an edit of one does, who names it, and what it is called when it changes.
+//!
+//! Owns the table of kinds, the paths of references, the canonical form of a spec, and the names of
+//! rotated templates: in Git for clusters that others apply ([`crate::upgrade`] writes them), in the
+//! render for clusters that a management cluster claims ([`name_templates`]).
+//!
+//! Deliberately absent: reading the live cluster. What it knows comes in as [`TemplateNames`].
+
+mod kinds;
+mod live;
+mod naming;
+mod references;
+mod rename;
+mod role;
+
+pub use kinds::{Treatment, bears_images, treatment};
+pub use live::{LiveTemplate, MisreadNames, TemplateNames};
+pub use naming::{SpecDigest, base_name, rotated_name, spec_hash, split_suffix};
+pub use references::{Reference, ReferencePath, reference_paths, references};
+pub use rename::{NamedTemplate, Naming, name_templates};
+pub use role::{Role, treatment_in_role};

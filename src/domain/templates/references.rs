@@ -1,0 +1,218 @@
+//! Where objects name others, in v1alpha3 to v1beta2.
+
+use super::role::Role;
+use crate::object::{FieldPath, ObjectId, api_group};
+use crate::render::Placed;
+use crate::yaml::{Node, Value};
+
+/// Where one kind names another object: keys from the root, `*` for every item of a list. The path
+/// ends at the mapping that holds `kind` and `name`, or at a scalar that is the name itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReferencePath {
+    /// Keys and `*`.
+    pub steps: &'static [&'static str],
+    /// The kind named, where the reference itself does not say it.
+    pub kind: Option<&'static str>,
+    /// What the object named is there for.
+    pub role: Role,
+}
+
+macro_rules! paths {
+    ($($role:ident: [$($step:literal),*] $(=> $kind:literal)?),* $(,)?) => {
+        &[$(ReferencePath { steps: &[$($step),*], kind: paths!(@ $($kind)?), role: Role::$role }),*]
+    };
+    (@ $kind:literal) => { Some($kind) };
+    (@) => { None };
+}
+
+const CLUSTER: &[ReferencePath] = paths![
+    Standing: ["spec", "infrastructureRef"],
+    Standing: ["spec", "controlPlaneRef"],
+    Class: ["spec", "topology", "class"] => "ClusterClass",
+    Class: ["spec", "topology", "classRef"] => "ClusterClass",
+    Remediation: ["spec", "topology", "controlPlane", "machineHealthCheck", "remediationTemplate"],
+    Remediation: ["spec", "topology", "controlPlane", "healthCheck", "remediation", "templateRef"],
+    Remediation: ["spec", "topology", "workers", "machineDeployments", "*", "machineHealthCheck", "remediationTemplate"],
+    Remediation: ["spec", "topology", "workers", "machineDeployments", "*", "healthCheck", "remediation", "templateRef"],
+];
+const CONTROL_PLANE: &[ReferencePath] = paths![
+    Machines: ["spec", "machineTemplate", "infrastructureRef"],
+    Machines: ["spec", "machineTemplate", "spec", "infrastructureRef"],
+    Machines: ["spec", "machineTemplate", "infrastructureTemplate"],
+    Machines: ["spec", "infrastructureTemplate"],
+    Machines: ["spec", "infrastructureRef"],
+];
+const WORKERS: &[ReferencePath] = paths![
+    Bootstrap: ["spec", "template", "spec", "bootstrap", "configRef"],
+    Machines: ["spec", "template", "spec", "infrastructureRef"],
+];
+const POOL: &[ReferencePath] = paths![
+    PoolBootstrap: ["spec", "template", "spec", "bootstrap", "configRef"],
+    Pool: ["spec", "template", "spec", "infrastructureRef"],
+];
+const MACHINE: &[ReferencePath] = paths![
+    Standing: ["spec", "bootstrap", "configRef"],
+    Standing: ["spec", "infrastructureRef"],
+];
+const HEALTH_CHECK: &[ReferencePath] = paths![
+    Remediation: ["spec", "remediationTemplate"],
+    Remediation: ["spec", "remediation", "templateRef"],
+];
+const CLASS: &[ReferencePath] = paths![
+    ClassPart: ["spec", "infrastructure", "ref"],
+    ClassPart: ["spec", "infrastructure", "templateRef"],
+    ClassPart: ["spec", "controlPlane", "ref"],
+    ClassPart: ["spec", "controlPlane", "templateRef"],
+    ClassPart: ["spec", "controlPlane", "machineInfrastructure", "ref"],
+    ClassPart: ["spec", "controlPlane", "machineInfrastructure", "templateRef"],
+    Remediation: ["spec", "controlPlane", "machineHealthCheck", "remediationTemplate"],
+    Remediation: ["spec", "controlPlane", "healthCheck", "remediation", "templateRef"],
+    ClassPart: ["spec", "workers", "machineDeployments", "*", "template", "bootstrap", "ref"],
+    ClassPart: ["spec", "workers", "machineDeployments", "*", "template", "infrastructure", "ref"],
+    ClassPart: ["spec", "workers", "machineDeployments", "*", "bootstrap", "templateRef"],
+    ClassPart: ["spec", "workers", "machineDeployments", "*", "infrastructure", "templateRef"],
+    Remediation: ["spec", "workers", "machineDeployments", "*", "machineHealthCheck", "remediationTemplate"],
+    Remediation: ["spec", "workers", "machineDeployments", "*", "healthCheck", "remediation", "templateRef"],
+    ClassPart: ["spec", "workers", "machinePools", "*", "template", "bootstrap", "ref"],
+    ClassPart: ["spec", "workers", "machinePools", "*", "template", "infrastructure", "ref"],
+    ClassPart: ["spec", "workers", "machinePools", "*", "bootstrap", "templateRef"],
+    ClassPart: ["spec", "workers", "machinePools", "*", "infrastructure", "templateRef"],
+];
+const METAL3: &[ReferencePath] =
+    paths![Data: ["spec", "template", "spec", "dataTemplate"] => "Metal3DataTemplate"];
+
+/// Where objects of a kind name others, in v1alpha3 to v1beta2.
+pub fn reference_paths(group: &str, kind: &str) -> &'static [ReferencePath] {
+    match (group, kind) {
+        ("cluster.x-k8s.io", "Cluster") => CLUSTER,
+        ("cluster.x-k8s.io", "MachineDeployment" | "MachineSet") => WORKERS,
+        ("cluster.x-k8s.io" | "exp.cluster.x-k8s.io", "MachinePool") => POOL,
+        ("cluster.x-k8s.io", "Machine") => MACHINE,
+        ("cluster.x-k8s.io", "MachineHealthCheck") => HEALTH_CHECK,
+        ("cluster.x-k8s.io", "ClusterClass") => CLASS,
+        ("controlplane.cluster.x-k8s.io", _) => CONTROL_PLANE,
+        (group, kind) if group.ends_with(".cluster.x-k8s.io") && kind.ends_with("ControlPlane") => {
+            CONTROL_PLANE
+        }
+        (_, "Metal3MachineTemplate") => METAL3,
+        _ => &[],
+    }
+}
+
+/// What references are read from: documents of files, rendered values, plain values.
+pub trait Readable: Sized {
+    /// A field of a mapping.
+    fn field(&self, key: &str) -> Option<&Self>;
+    /// The items of a sequence; empty for anything else.
+    fn items(&self) -> &[Self];
+    /// The text of a scalar that is a string.
+    fn text(&self) -> Option<&str>;
+}
+
+impl Readable for Node {
+    fn field(&self, key: &str) -> Option<&Self> {
+        self.get(key)
+    }
+    fn items(&self) -> &[Self] {
+        self.as_sequence().unwrap_or_default()
+    }
+    fn text(&self) -> Option<&str> {
+        self.as_scalar().map(|scalar| scalar.text.as_str())
+    }
+}
+
+impl Readable for Value {
+    fn field(&self, key: &str) -> Option<&Self> {
+        self.get(key)
+    }
+    fn items(&self) -> &[Self] {
+        self.as_array().map(Vec::as_slice).unwrap_or_default()
+    }
+    fn text(&self) -> Option<&str> {
+        self.as_str()
+    }
+}
+
+impl Readable for Placed {
+    fn field(&self, key: &str) -> Option<&Self> {
+        Placed::field(self, key)
+    }
+    fn items(&self) -> &[Self] {
+        Placed::items(self)
+    }
+    fn text(&self) -> Option<&str> {
+        self.as_str()
+    }
+}
+
+/// One reference to another object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reference<'n> {
+    /// Path of the scalar that is the name.
+    pub path: FieldPath,
+    /// API group of the object named, where the reference says it.
+    pub group: Option<&'n str>,
+    /// Kind of the object named.
+    pub kind: &'n str,
+    /// Namespace of the object named, where the reference says it; else its owner's.
+    pub namespace: Option<&'n str>,
+    /// Its name, as written.
+    pub name: &'n str,
+    /// What it is there for.
+    pub role: Role,
+}
+
+impl Reference<'_> {
+    /// Whether an owner in that namespace means this object. What one side leaves out fits anything.
+    pub fn means(&self, owner_namespace: Option<&str>, id: &ObjectId) -> bool {
+        let fits = |one: Option<&str>, other: Option<&str>| match (one, other) {
+            (Some(one), Some(other)) => one == other,
+            _ => true,
+        };
+        self.kind == id.kind
+            && self.name == id.name
+            && fits(self.group, Some(&id.group))
+            && fits(self.namespace.or(owner_namespace), id.namespace.as_deref())
+    }
+}
+
+/// The references of an object, in the order of the table.
+pub fn references<'n, T: Readable>(group: &str, kind: &str, root: &'n T) -> Vec<Reference<'n>> {
+    let mut found = Vec::new();
+    for reference in reference_paths(group, kind) {
+        walk(root, root, FieldPath::root(), reference.steps, &mut |parent, node, path| {
+            let text = |node: &'n T, key: &str| node.field(key).and_then(T::text);
+            let (path, name, namespace) = match node.text() {
+                Some(name) => (path, Some(name), text(parent, "classNamespace")),
+                None => (path.key("name"), text(node, "name"), text(node, "namespace")),
+            };
+            let group = text(node, "apiGroup").or_else(|| text(node, "apiVersion").map(api_group));
+            if let (Some(kind), Some(name)) = (text(node, "kind").or(reference.kind), name) {
+                found.push(Reference { path, group, kind, namespace, name, role: reference.role });
+            }
+        });
+    }
+    found
+}
+
+fn walk<'n, T: Readable>(
+    parent: &'n T,
+    node: &'n T,
+    path: FieldPath,
+    steps: &[&str],
+    found: &mut dyn FnMut(&'n T, &'n T, FieldPath),
+) {
+    match steps {
+        [] => found(parent, node, path),
+        ["*", rest @ ..] => {
+            for (at, item) in node.items().iter().enumerate() {
+                walk(node, item, path.index(at), rest, found);
+            }
+        }
+        [key, rest @ ..] => {
+            if let Some(below) = node.field(key) {
+                walk(node, below, path.key(key), rest, found);
+            }
+        }
+    }
+}
