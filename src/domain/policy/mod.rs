@@ -7,32 +7,51 @@
 //! check, draft): that is for whoever asked.
 
 mod ambiguous_match;
+mod api_version_not_served;
+mod autoscaler_owns_replicas;
+mod clear_text;
 mod component_downgrade;
+mod contract_mismatch;
+mod control_plane_replicas_even;
+mod duplicate_object;
 mod edit_refused;
 mod evidence;
+mod immutable_field;
 mod invalid_layout;
 mod invalid_settings;
 mod invalid_yaml;
 mod kubernetes;
+mod kubernetes_api_removed;
 mod kubernetes_downgrade;
 mod kubernetes_minor_skip;
+mod kubernetes_version_without_v;
+mod kubernetes_workers_ahead;
+mod kubernetes_workers_behind;
 mod list_without_key;
 mod missing_reference;
 mod overlay_hides_change;
 mod overlay_loses_target;
 mod overlay_names_template;
+mod reference_mismatch;
+mod references;
 mod release_record_differs;
+mod removed_apis;
 mod removes_cluster;
 mod removes_machines;
 mod render_failed;
 mod rendered_tombstone;
+mod rollout_after_past;
 mod rollout_without_change;
 mod rule;
+mod secret_in_clear_text;
 mod severities;
+mod split_rollout;
 mod step_group_split;
 mod template_edited_in_place;
 #[cfg(test)]
 mod tests;
+mod topology_switched;
+mod topology_version;
 mod unbound_variable;
 mod unknown_template;
 mod unmatched_fragment;
@@ -56,26 +75,42 @@ use crate::object::{FieldPath, ObjectId};
 pub fn catalogue() -> &'static [&'static dyn Rule] {
     static RULES: &[&dyn Rule] = &[
         &ambiguous_match::AmbiguousMatch,
+        &api_version_not_served::ApiVersionNotServed,
+        &autoscaler_owns_replicas::AutoscalerOwnsReplicas,
         &component_downgrade::ComponentDowngrade,
+        &contract_mismatch::ContractMismatch,
+        &control_plane_replicas_even::ControlPlaneReplicasEven,
+        &duplicate_object::DuplicateObject,
         &edit_refused::EditRefused,
+        &immutable_field::ImmutableField,
         &invalid_layout::InvalidLayout,
         &invalid_settings::InvalidSettings,
         &invalid_yaml::InvalidYaml,
+        &kubernetes_api_removed::KubernetesApiRemoved,
         &kubernetes_downgrade::KubernetesDowngrade,
         &kubernetes_minor_skip::KubernetesMinorSkip,
+        &kubernetes_version_without_v::KubernetesVersionWithoutV,
+        &kubernetes_workers_ahead::KubernetesWorkersAhead,
+        &kubernetes_workers_behind::KubernetesWorkersBehind,
         &list_without_key::ListWithoutKey,
         &missing_reference::MissingReference,
         &overlay_hides_change::OverlayHidesChange,
         &overlay_loses_target::OverlayLosesTarget,
         &overlay_names_template::OverlayNamesTemplate,
+        &reference_mismatch::ReferenceMismatch,
         &release_record_differs::ReleaseRecordDiffers,
         &removes_cluster::RemovesCluster,
         &removes_machines::RemovesMachines,
         &render_failed::RenderFailed,
         &rendered_tombstone::RenderedTombstone,
+        &rollout_after_past::RolloutAfterPast,
         &rollout_without_change::RolloutWithoutChange,
+        &secret_in_clear_text::SecretInClearText,
+        &split_rollout::SplitRollout,
         &step_group_split::StepGroupSplit,
         &template_edited_in_place::TemplateEditedInPlace,
+        &topology_switched::TopologySwitched,
+        &topology_version::TopologyVersion,
         &unbound_variable::UnboundVariable,
         &unknown_template::UnknownTemplate,
         &unmatched_fragment::UnmatchedFragment,

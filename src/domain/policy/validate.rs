@@ -6,8 +6,8 @@ use jiff::civil::Date;
 
 use super::rule::{Facts, Occasion, Spot, Verdict};
 use super::{
-    About, Severities, invalid_layout, invalid_settings, invalid_yaml, render_failed, rendered_tombstone,
-    sort, unreadable_file,
+    About, Severities, duplicate_object, invalid_layout, invalid_settings, invalid_yaml, render_failed,
+    rendered_tombstone, sort, unreadable_file,
 };
 use crate::cluster::{Cluster, ClusterError, ClusterId};
 use crate::finding::Finding;
@@ -230,6 +230,7 @@ impl Checked {
     fn failed(&mut self, error: &RenderError) {
         let rule = match error {
             RenderError::Unreadable(_) => &unreadable_file::ABOUT,
+            _ if error.trouble() == Trouble::Duplicate => &duplicate_object::ABOUT,
             _ => &render_failed::ABOUT,
         };
         let verdict = at(rule, &error.to_string(), error.file(), error.line(), error.column());
