@@ -19,10 +19,12 @@ use std::sync::{Arc, OnceLock};
 
 use capstan_domain::cluster::{Cluster, ClusterError, ClusterId};
 use capstan_domain::finding::Severity;
+use capstan_domain::flux::FluxIndex;
 use capstan_domain::layout::{self, ClusterFolder, Layout};
 use capstan_domain::policy;
 use capstan_domain::release::Catalogue;
 use capstan_domain::render::{self, RenderError, Rendered};
+use capstan_domain::schema::{self, Schemas};
 use capstan_domain::settings::{
     ClaimedTwice, EffectiveSettings, REPOSITORY_FILE, RepositorySettings, RuleIds, SettingsError,
 };
@@ -46,6 +48,10 @@ pub struct Fleet {
     provided: BTreeMap<TreeId, Arc<dyn Tree>>,
     sources: Sources,
     merge_settings: MergeSettings,
+    /// What Flux substitutes where; read when a release with variables is first planned.
+    flux: OnceLock<FluxIndex>,
+    /// What the repository's definitions say of objects' fields; gathered when first asked for.
+    schemas: OnceLock<Schemas>,
     /// Which clusters use which ClusterClass; read when first asked for.
     class_users: OnceLock<BTreeMap<String, Vec<ClusterId>>>,
     today: Date,
@@ -102,6 +108,8 @@ impl Fleet {
             provided: BTreeMap::new(),
             sources: Sources::default(),
             merge_settings,
+            flux: OnceLock::new(),
+            schemas: OnceLock::new(),
             class_users: OnceLock::new(),
             today,
         }
@@ -130,6 +138,11 @@ impl Fleet {
     /// The releases that could be read, and those that could not.
     pub const fn catalogue(&self) -> &Catalogue {
         &self.catalogue
+    }
+
+    /// What is known of objects' fields: the repository's definitions and the built-in table.
+    pub fn schemas(&self) -> &Schemas {
+        self.schemas.get_or_init(|| schema::discover(self.tree.as_ref(), &self.layout))
     }
 
     /// Ids of all clusters, ordered.

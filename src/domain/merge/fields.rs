@@ -223,7 +223,7 @@ impl<'m> FieldMerge<'m> {
             cluster: owned(three.c),
             release: owned(three.n),
             kind,
-            unbound: None,
+            trouble: None,
             edits: edit.into_iter().collect(),
         });
     }

@@ -78,6 +78,14 @@ pub(super) fn is_placeholder(text: &str, base64: bool) -> bool {
     stands_for(text) || decoded.is_some_and(|text| stands_for(&text))
 }
 
+/// Whether a value is a certificate and nothing else: those are public.
+pub(super) fn is_certificate(text: &str, base64: bool) -> bool {
+    let decoded =
+        if base64 { decode(text.trim()).and_then(|bytes| String::from_utf8(bytes).ok()) } else { None };
+    let text = decoded.as_deref().unwrap_or(text);
+    text.trim_start().starts_with("-----BEGIN CERTIFICATE-----") && !text.contains("PRIVATE KEY")
+}
+
 fn stands_for(text: &str) -> bool {
     let text = text.trim();
     let lower = text.to_ascii_lowercase();

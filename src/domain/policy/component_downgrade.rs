@@ -1,11 +1,8 @@
 //! `component-downgrade`
 
-use std::cmp::Ordering;
-
 use super::{About, Change, Evidence, Example, Rule, Verdict};
 use crate::finding::Severity;
-use crate::release::Release;
-use crate::version::LooseVersion;
+use crate::release::downgrades;
 
 pub(super) struct ComponentDowngrade;
 
@@ -82,24 +79,12 @@ impl Rule for ComponentDowngrade {
     fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Verdict>) {
         let Some(step) = &change.release else { return };
         let Some(from) = step.from else { return };
-        let new = parts(step.to);
-        for (name, old) in parts(from) {
-            // Kubernetes has rules of its own.
-            let same = new.iter().find(|(other, _)| *other == name && name != "kubernetes");
-            let Some((_, version)) = same else { continue };
-            if version.compare(old) == Some(Ordering::Less) {
-                let message = format!(
-                    "{name} goes back from {old} in {} to {version} in {}: take a release with {old} or newer, or correct the release",
-                    from.id, step.to.id
-                );
-                let verdict = Verdict::new(&ABOUT, message);
-                verdicts.push(verdict.maybe_place(step.place.clone()));
-            }
+        for part in downgrades(from, step.to) {
+            let message = format!(
+                "{} goes back from {} in {} to {} in {}: take a release with {} or newer, or correct the release",
+                part.name, part.old, from.id, part.new, step.to.id, part.old
+            );
+            verdicts.push(Verdict::new(&ABOUT, message).maybe_place(step.place.clone()));
         }
     }
-}
-
-fn parts(release: &Release) -> Vec<(&str, &LooseVersion)> {
-    let components = release.components.iter().map(|part| (part.name.as_str(), &part.version));
-    components.chain(release.apps.iter().map(|part| (part.name.as_str(), &part.version))).collect()
 }

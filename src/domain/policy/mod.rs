@@ -7,6 +7,7 @@
 //! check, draft): that is for whoever asked.
 
 mod ambiguous_match;
+mod api_version_leaves_field;
 mod api_version_not_served;
 mod autoscaler_owns_replicas;
 mod clear_text;
@@ -20,6 +21,7 @@ mod immutable_field;
 mod invalid_layout;
 mod invalid_settings;
 mod invalid_yaml;
+mod kind_changed;
 mod kubernetes;
 mod kubernetes_api_removed;
 mod kubernetes_downgrade;
@@ -27,6 +29,7 @@ mod kubernetes_minor_skip;
 mod kubernetes_version_without_v;
 mod kubernetes_workers_ahead;
 mod kubernetes_workers_behind;
+mod kustomization_not_merged;
 mod list_without_key;
 mod missing_reference;
 mod overlay_hides_change;
@@ -34,6 +37,8 @@ mod overlay_loses_target;
 mod overlay_names_template;
 mod reference_mismatch;
 mod references;
+mod release_breaks_requests;
+mod release_goes_back_in_time;
 mod release_record_differs;
 mod removed_apis;
 mod removes_cluster;
@@ -44,6 +49,7 @@ mod rollout_after_past;
 mod rollout_without_change;
 mod rule;
 mod secret_in_clear_text;
+mod secret_variable;
 mod severities;
 mod split_rollout;
 mod step_group_split;
@@ -56,6 +62,7 @@ mod unbound_variable;
 mod unknown_template;
 mod unmatched_fragment;
 mod unreadable_file;
+mod unsupported_substitution;
 mod validate;
 mod variable_contradiction;
 
@@ -75,6 +82,7 @@ use crate::object::{FieldPath, ObjectId};
 pub fn catalogue() -> &'static [&'static dyn Rule] {
     static RULES: &[&dyn Rule] = &[
         &ambiguous_match::AmbiguousMatch,
+        &api_version_leaves_field::ApiVersionLeavesField,
         &api_version_not_served::ApiVersionNotServed,
         &autoscaler_owns_replicas::AutoscalerOwnsReplicas,
         &component_downgrade::ComponentDowngrade,
@@ -86,18 +94,22 @@ pub fn catalogue() -> &'static [&'static dyn Rule] {
         &invalid_layout::InvalidLayout,
         &invalid_settings::InvalidSettings,
         &invalid_yaml::InvalidYaml,
+        &kind_changed::KindChanged,
         &kubernetes_api_removed::KubernetesApiRemoved,
         &kubernetes_downgrade::KubernetesDowngrade,
         &kubernetes_minor_skip::KubernetesMinorSkip,
         &kubernetes_version_without_v::KubernetesVersionWithoutV,
         &kubernetes_workers_ahead::KubernetesWorkersAhead,
         &kubernetes_workers_behind::KubernetesWorkersBehind,
+        &kustomization_not_merged::KustomizationNotMerged,
         &list_without_key::ListWithoutKey,
         &missing_reference::MissingReference,
         &overlay_hides_change::OverlayHidesChange,
         &overlay_loses_target::OverlayLosesTarget,
         &overlay_names_template::OverlayNamesTemplate,
         &reference_mismatch::ReferenceMismatch,
+        &release_breaks_requests::ReleaseBreaksRequests,
+        &release_goes_back_in_time::ReleaseGoesBackInTime,
         &release_record_differs::ReleaseRecordDiffers,
         &removes_cluster::RemovesCluster,
         &removes_machines::RemovesMachines,
@@ -106,6 +118,7 @@ pub fn catalogue() -> &'static [&'static dyn Rule] {
         &rollout_after_past::RolloutAfterPast,
         &rollout_without_change::RolloutWithoutChange,
         &secret_in_clear_text::SecretInClearText,
+        &secret_variable::SecretVariable,
         &split_rollout::SplitRollout,
         &step_group_split::StepGroupSplit,
         &template_edited_in_place::TemplateEditedInPlace,
@@ -115,6 +128,7 @@ pub fn catalogue() -> &'static [&'static dyn Rule] {
         &unknown_template::UnknownTemplate,
         &unmatched_fragment::UnmatchedFragment,
         &unreadable_file::UnreadableFile,
+        &unsupported_substitution::UnsupportedSubstitution,
         &variable_contradiction::VariableContradiction,
     ];
     RULES

@@ -1,6 +1,6 @@
 //! `secret-in-clear-text`
 
-use super::clear_text::{Kind, give_away, is_placeholder};
+use super::clear_text::{Kind, give_away, is_certificate, is_placeholder};
 use super::{About, Change, Example, Rule, Survey, Verdict};
 use crate::finding::Severity;
 use crate::object::FieldPath;
@@ -83,7 +83,7 @@ fn secret(object: &RenderedObject, verdicts: &mut Vec<Verdict>) {
     for field in ["stringData", "data"] {
         let entries = object.placed.field(field).map(Placed::entries).unwrap_or_default();
         let clear = entries.iter().find(|(_, value)| match value.as_str() {
-            Some(text) => !is_placeholder(text, field == "data"),
+            Some(text) => !is_placeholder(text, field == "data") && !is_certificate(text, field == "data"),
             None => false,
         });
         let Some((key, value)) = clear else { continue };

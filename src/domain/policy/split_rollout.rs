@@ -5,7 +5,8 @@ use super::{About, Change, Evidence, Example, Occasion, Rule, Survey, Verdict};
 use crate::finding::Severity;
 use crate::object::FieldPath;
 use crate::render::{Content, Placed, RenderedObject};
-use crate::templates::{bears_images, reference_paths};
+use crate::templates::{Treatment, bears_images, reference_paths, treatment};
+use crate::upgrade::AppliedBy;
 
 pub(super) struct SplitRollout;
 
@@ -114,10 +115,13 @@ impl Rule for SplitRollout {
                         .path(&new.path())
                         .place(&place.placed.place)
                 } else {
-                    // The image went on, the version stayed.
-                    let Some((path, image)) = moved_image(template).filter(|_| stale.is_none()) else {
-                        continue;
-                    };
+                    // The image went on, the version stayed. What is edited under its old name replaces no
+                    // machine, which is another rule's.
+                    let rolls = template.id != template_before.id
+                        || change.applied_by == AppliedBy::Reconciler
+                        || treatment(&template.id.kind) == Some(Treatment::MutableAndRolls);
+                    let moved = moved_image(template).filter(|_| rolls && stale.is_none());
+                    let Some((path, image)) = moved else { continue };
                     let message = format!(
                         "{} gets the image `{}`, but {} stays at {}: change both at once, or the machines are replaced twice",
                         template.id,

@@ -106,6 +106,8 @@ fn release(version: &str, kubernetes: &str, components: &[(&str, &str)], apps: &
         base_files: Vec::new(),
         overlay_files: Vec::new(),
         manifest: None,
+        notes: None,
+        unmet: vec![],
     }
 }
 

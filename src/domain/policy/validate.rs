@@ -6,8 +6,8 @@ use jiff::civil::Date;
 
 use super::rule::{Facts, Occasion, Spot, Verdict};
 use super::{
-    About, Severities, duplicate_object, invalid_layout, invalid_settings, invalid_yaml, render_failed,
-    rendered_tombstone, sort, unreadable_file,
+    About, Severities, duplicate_object, invalid_layout, invalid_settings, invalid_yaml,
+    release_breaks_requests, render_failed, rendered_tombstone, sort, unreadable_file,
 };
 use crate::cluster::{Cluster, ClusterError, ClusterId};
 use crate::finding::Finding;
@@ -149,7 +149,16 @@ impl Checked {
         for release in &now.layout.releases {
             self.files(now.tree, release.base_files.iter().chain(&release.overlay_files));
         }
-        for (_, error) in Catalogue::read(now.tree, now.layout).unreadable() {
+        let catalogue = Catalogue::read(now.tree, now.layout);
+        for release in catalogue.releases() {
+            let unmet = release.unmet.iter();
+            self.verdicts.extend(unmet.map(|unmet| release_breaks_requests::verdict(release, unmet)));
+        }
+        for problem in catalogue.requests_problems() {
+            let place = Spot { file: problem.file.clone(), position: problem.position };
+            self.verdicts.push(Verdict::new(&invalid_settings::ABOUT, &problem.message).place(place));
+        }
+        for (_, error) in catalogue.unreadable() {
             let (line, column) =
                 error.place().map_or((None, None), |(line, column)| (Some(line), Some(column)));
             let (rule, message) = match error {

@@ -30,7 +30,7 @@ pub(super) static ABOUT: About = About {
 const WORKERS: &str = "\
 apiVersion: cluster.x-k8s.io/v1beta1
 kind: MachineDeployment
-metadata: {name: peu01-md-0, namespace: org}
+metadata: {name: peu01-md-0, namespace: org} # <--
 spec: {clusterName: peu01}
 ";
 const ONE_NAME: &str = "\

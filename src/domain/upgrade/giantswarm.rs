@@ -68,7 +68,6 @@ pub(super) fn plan(request: &Request<'_>, base: &Base) -> Result<Planned, Refusa
         });
         let set = Edit::Set { path: named.inside, node: Node::string(version) };
         draft.edit_object(
-            base,
             named.object,
             [Edit::Within { path: named.string, document: named.document, edits: vec![set] }],
         );

@@ -9,7 +9,9 @@
 //! the overlay's findings, U11; skew) is computed by [`crate::rollout`] and [`crate::policy`] from the
 //! tree before and the tree with [`Planned::intended`] on it, and joins in [`Planned::finish`].
 
+mod bystanders;
 mod draft;
+mod findings;
 mod giantswarm;
 mod instance;
 mod json;
@@ -21,6 +23,8 @@ mod refusal;
 mod removal;
 mod request;
 mod rotation;
+mod variables;
+mod whole;
 
 pub use json::{finding_to_json, to_json};
 pub use model::{Basis, Certainty, Change, Conflict, FileChange, Reason, Rollout, Side, Upgrade};

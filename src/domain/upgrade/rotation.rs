@@ -9,7 +9,7 @@ use crate::finding::Severity;
 use crate::object::{FieldPath, Step};
 use crate::templates::{Treatment, base_name, references, rotated_name, spec_hash, treatment};
 use crate::tree::RepoPath;
-use crate::yaml::{DocumentEdit, Edit, Node, Position, Value, YamlFile, edit};
+use crate::yaml::{DocumentEdit, Edit, Node, Position, Value, YamlFile, edit, write};
 
 /// Templates name templates: what is named rotates before what names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,7 +49,7 @@ impl Plan<'_> {
         for wanted in [Level::Data, Level::Template, Level::Class] {
             for object in 0..self.base.objects.len() {
                 let id = &self.base.objects[object].id;
-                if level(&id.kind) == Some(wanted) && self.draft.has_edits(self.base, object) {
+                if level(&id.kind) == Some(wanted) && self.draft.has_edits(object) {
                     self.rotate_one(object, wanted);
                 }
             }
@@ -75,7 +75,7 @@ impl Plan<'_> {
         if !applies {
             return;
         }
-        let edits = self.draft.edits_of(self.base, object).to_vec();
+        let edits = self.draft.edits_of(object).to_vec();
         let Some(document) = self.document_text(object) else { return };
         let Some(edited) = apply(&document, edits) else { return };
         let spec = |root: &Node| root.get("spec").map_or(Value::Null, Node::value);
@@ -90,7 +90,7 @@ impl Plan<'_> {
             return;
         }
         let new_name = rotated_name(base_name(&id.name, &before), &after);
-        self.draft.take_edits(self.base, object);
+        self.draft.take_edits(object);
         let exists =
             self.base.objects.iter().any(|other| other.id.kind == id.kind && other.id.name == new_name);
         let name_path = FieldPath::root().key("metadata").key("name");
@@ -137,7 +137,7 @@ impl Plan<'_> {
                 reason: Reason::Reference,
             });
             let edit = Edit::Set { path: reference.path, node: Node::string(new) };
-            self.draft.edit_object(self.base, owner, [edit]);
+            self.draft.edit_object(owner, [edit]);
         }
     }
 
@@ -148,7 +148,7 @@ impl Plan<'_> {
             let found = references(&id.group, &id.kind, self.base.node(*at));
             found.iter().any(|reference| reference.kind == kind && reference.name == name)
         };
-        let stays = |at: &usize| !self.draft.removes(self.base, *at);
+        let stays = |at: &usize| !self.draft.removes(*at);
         (0..self.base.objects.len()).filter(stays).filter(names).collect()
     }
 
@@ -163,7 +163,7 @@ impl Plan<'_> {
             };
             let of_level: Vec<usize> = (0..self.base.objects.len())
                 .filter(|at| level(&self.base.objects[*at].id.kind) == Some(wanted))
-                .filter(|at| !self.draft.removes(self.base, *at))
+                .filter(|at| !self.draft.removes(*at))
                 .collect();
             let named: BTreeSet<usize> = of_level
                 .iter()
@@ -231,6 +231,9 @@ impl Plan<'_> {
 
     /// One object's own text, without the comments around it.
     fn document_text(&self, object: usize) -> Option<String> {
+        if !self.base.objects[object].path.is_root() {
+            return Some(write(self.base.node(object)));
+        }
         let span = &self.base.node(object).span;
         let text = self.base.file_of(object).yaml.text();
         let rest = text.get(span.end..)?;

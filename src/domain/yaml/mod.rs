@@ -26,7 +26,7 @@ mod write;
 pub use edit::{DocumentEdit, Edit, EditRefused, edit};
 pub use file::{YamlError, YamlFile};
 pub use meaning::same_meaning;
-pub use node::{Document, Entry, Node, NodeKind, Position, Scalar, ScalarStyle, Span};
+pub use node::{Document, DuplicateKey, Entry, Node, NodeKind, Position, Scalar, ScalarStyle, Span};
 
 pub use write::write;
 

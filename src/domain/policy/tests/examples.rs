@@ -122,6 +122,7 @@ fn upgraded(files: Texts) -> Result<Vec<Finding>, SettingsError> {
         overlay: sources(&tree, &folder.overlay_files),
         record: folder.settings.as_ref().map(|entry| text(&tree, entry)),
         variables: cluster.settings.as_ref().map(|own| own.variables.clone()).unwrap_or_default(),
+        flux: crate::flux::FluxIndex::read(&tree, &layout).post_build(&cluster.id),
         release: from.map(|release| release.id.clone()),
         applied: AppliedBy::Others,
         classes_used_elsewhere: Vec::new(),

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use capstan_domain::cluster::ClusterId;
+use capstan_domain::flux::{FluxIndex, PostBuild};
+use capstan_domain::layout::Layout;
 use capstan_domain::merge::{Source, SourceFacts};
 use capstan_domain::object::FieldPath;
 use capstan_domain::release::ReleaseId;
@@ -103,6 +105,13 @@ impl Case {
         };
         let tree = TreeId::parse(&tree.to_string().repeat(40)).unwrap();
         Source::read(ReleaseId::from_path(id), Some(tree), &facts).unwrap()
+    }
+
+    /// What Flux substitutes, from the files of `flux/`, whose paths are those of the repository.
+    fn flux(&self, cluster: &RepoPath) -> PostBuild {
+        let files = files_in(&self.folder.join("flux"), &RepoPath::root(), &[]);
+        let index = FluxIndex::read(&Snapshot::new(files.iter()), &Layout::default());
+        index.post_build(&ClusterId::new(cluster.clone()))
     }
 
     fn merge_settings(&self) -> MergeSettings {
@@ -206,6 +215,7 @@ fn run(folder: &Path) -> Vec<String> {
             .ok()
             .map(|text| SourceFile::new(root.join("capstan.yaml").unwrap(), text)),
         variables: case.variables("variables"),
+        flux: case.flux(&root),
         release: None,
         applied: match case.text("applied", "reconciler").as_str() {
             "others" => AppliedBy::Others,
@@ -473,6 +483,7 @@ fn becomes(old: &str, new: &str) -> String {
         overlay: Vec::new(),
         record: None,
         variables: BTreeMap::new(),
+        flux: PostBuild::default(),
         release: None,
         applied: AppliedBy::Reconciler,
         classes_used_elsewhere: Vec::new(),
