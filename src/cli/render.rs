@@ -77,6 +77,7 @@ fn lost_patches(fleet: &Fleet, cluster: &str, rendered: &Rendered) -> Vec<Findin
         applied_by: AppliedBy::Others,
         occasion: Occasion::Revision,
         release: None,
+        schemas: fleet.schemas(),
         today: today(),
     };
     let findings = policy::judge(&facts, &fleet.settings().severities());

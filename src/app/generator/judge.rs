@@ -52,6 +52,7 @@ impl Fleet {
             applied_by,
             occasion: Occasion::Upgrade,
             release: Some(release),
+            schemas: self.schemas(),
             today: self.today,
         };
         let severities = self.settings.severities();

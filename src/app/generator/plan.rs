@@ -158,7 +158,21 @@ impl Fleet {
         planned.upgrade.notes.extend(offer.notes.iter().cloned());
         planned.upgrade.findings.extend(cluster.findings.iter().cloned());
         let from = planned.upgrade.from.as_ref().and_then(|id| self.catalogue.find(id));
+        self.link_changelogs(&mut planned.upgrade, from, release);
         self.judge(cluster, effective, planned, from, release)
+    }
+
+    /// Adds the links that the releases on the way give in their own notes, archived ones included.
+    fn link_changelogs(&self, upgrade: &mut Upgrade, from: Option<&Release>, to: &Release) {
+        let Some(from) = from.filter(|_| !upgrade.components.is_empty()) else { return };
+        let on_the_way = self.catalogue.of_provider(&to.provider);
+        for release in on_the_way.filter(|on| on.version > from.version && on.version <= to.version) {
+            // Notes are for people: what cannot be read of them gives no links, and breaks nothing.
+            let notes = release.notes.as_ref().and_then(|entry| self.tree.read(entry).ok());
+            if let Some(notes) = notes {
+                upgrade::link_changelogs(&mut upgrade.components, &String::from_utf8_lossy(&notes));
+            }
+        }
     }
 
     /// Content of the recorded release: the tree as it was taken wherever it is found, else its folder
@@ -261,6 +275,7 @@ fn nothing(cluster: &Cluster, offer: &Offer) -> Upgrade {
         conflicts: Vec::new(),
         findings: cluster.findings.clone(),
         rollouts: Vec::new(),
+        components: Vec::new(),
         blocked: Vec::new(),
         notes,
     }

@@ -10,6 +10,7 @@ use capstan_domain::proposal::Scope;
 use capstan_domain::render::{self, FieldDifference, Rendered};
 use capstan_domain::report::{JudgedCluster, Judgement};
 use capstan_domain::rollout;
+use capstan_domain::schema;
 use capstan_domain::settings::{RepositorySettings, SettingsError};
 use capstan_domain::tree::{Tree, TreeId};
 use capstan_domain::upgrade::{AppliedBy, Change, Reason, Upgrade};
@@ -37,9 +38,11 @@ impl Planner for Generator {
     ) -> Vec<JudgedCluster> {
         let (old, new) =
             (layout::discover(before.as_ref(), settings), layout::discover(after.as_ref(), settings));
+        let known = |tree: &dyn Tree, layout| schema::discover(tree, layout);
+        let (old_schemas, new_schemas) = (known(before.as_ref(), &old), known(after.as_ref(), &new));
         let (old, new) = (
-            Snapshot { tree: before.as_ref(), layout: &old },
-            Snapshot { tree: after.as_ref(), layout: &new },
+            Snapshot { tree: before.as_ref(), layout: &old, schemas: &old_schemas },
+            Snapshot { tree: after.as_ref(), layout: &new, schemas: &new_schemas },
         );
         clusters
             .iter()

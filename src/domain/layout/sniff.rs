@@ -31,7 +31,9 @@ pub(super) fn sniff(bytes: &[u8]) -> Sniffed {
         return Sniffed::Cluster;
     }
     let mentions = |word: &str| bytes.windows(word.len()).any(|window| window == word.as_bytes());
-    let may_be = mentions(CLUSTER_API) || mentions("ConfigMap") && mentions("release");
+    let may_be = mentions(CLUSTER_API)
+        || mentions("release")
+            && ["ConfigMap", "HelmRelease", "application.giantswarm.io"].iter().any(|word| mentions(word));
     if !may_be {
         return Sniffed::Other;
     }

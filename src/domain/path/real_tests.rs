@@ -42,6 +42,7 @@ fn findings(from: &Release, to: &Release) -> Vec<Finding> {
         applied_by: AppliedBy::Others,
         occasion: Occasion::Upgrade,
         release: Some(ReleaseStep { from: Some(from), to, place: None }),
+        schemas: crate::schema::Schemas::built_in(),
         today: TODAY,
     };
     policy::judge(&facts, &Severities::default())

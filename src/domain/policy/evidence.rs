@@ -2,11 +2,14 @@
 
 use std::collections::HashMap;
 use std::ops::Deref;
+use std::sync::OnceLock;
 
+use super::fitting::{Misfit, misfits_of};
 use super::kubernetes::{Wanted, wanted};
 use super::{Facts, Occasion, Spot, Verdict};
 use crate::object::{FieldPath, ObjectId};
 use crate::render::{Place, Rendered, RenderedObject};
+use crate::schema::Schemas;
 
 /// A cluster before and after a change; the facts themselves are at hand too.
 #[derive(Debug)]
@@ -20,7 +23,8 @@ pub struct Evidence<'a> {
 
 impl<'a> Evidence<'a> {
     pub(super) fn of(facts: &'a Facts<'a>) -> Self {
-        let (before, after) = (Survey::of(facts.before), Survey::of(facts.after));
+        let survey = |rendered| Survey::of(rendered, facts.schemas);
+        let (before, after) = (survey(facts.before), survey(facts.after));
         Self { facts, before, after }
     }
 
@@ -72,15 +76,24 @@ pub struct Survey<'a> {
     pub(super) versions: Vec<Wanted<'a>>,
     /// Objects by name: references seldom name a namespace.
     named: HashMap<&'a str, Vec<&'a RenderedObject>>,
+    pub(super) schemas: &'a Schemas,
+    misfits: OnceLock<Vec<Misfit<'a>>>,
 }
 
 impl<'a> Survey<'a> {
-    fn of(rendered: &'a Rendered) -> Self {
+    fn of(rendered: &'a Rendered, schemas: &'a Schemas) -> Self {
         let mut named: HashMap<&str, Vec<&RenderedObject>> = HashMap::with_capacity(rendered.objects.len());
         for object in &rendered.objects {
             named.entry(&object.id.name).or_default().push(object);
         }
-        Self { rendered, objects: &rendered.objects, versions: wanted(&rendered.objects), named }
+        Self {
+            rendered,
+            objects: &rendered.objects,
+            versions: wanted(&rendered.objects),
+            named,
+            schemas,
+            misfits: OnceLock::new(),
+        }
     }
 
     /// Objects of that kind and name, whatever their group and namespace.
@@ -91,6 +104,12 @@ impl<'a> Survey<'a> {
     ) -> impl Iterator<Item = &'a RenderedObject> + 's {
         let found = self.named.get(name).map(Vec::as_slice).unwrap_or_default();
         found.iter().copied().filter(move |object| object.id.kind == kind)
+    }
+
+    /// Where objects do not fit their definitions; looked for once for all rules.
+    pub(super) fn misfits(&self) -> &[Misfit<'a>] {
+        self.misfits
+            .get_or_init(|| self.objects.iter().flat_map(|object| misfits_of(object, self.schemas)).collect())
     }
 
     /// The object of that identity.

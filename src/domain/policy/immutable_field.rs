@@ -1,119 +1,59 @@
 //! `immutable-field`
 
-use serde_json::Value;
-
-use super::{About, Change, Evidence, Example, Rule, Verdict};
+use super::fitting::defined_in;
+use super::unknown_field::DEFINITION;
+use super::{About, Change, Evidence, Example, Rule, Spot, Verdict};
 use crate::finding::Severity;
 use crate::object::FieldPath;
-use crate::render::RenderedObject;
+use crate::render::{Content, Placed, RenderedObject, diff_placed};
+use crate::schema::{Allowed, Immutable, ListType, MapKey, Origin, Schema};
 
 pub(super) struct ImmutableField;
 
-pub(super) static ABOUT: About = About {
+static ABOUT: About = About {
     id: "immutable-field",
     severity: Severity::Error,
     change: Change::Free,
-    summary: "A field is changed that the API server lets nobody change.",
-    reason: "The object is refused as a whole, and whatever applies the folder stops there. A KubeadmControlPlane \
-             keeps the network, endpoint and etcd that it was made with; machines keep their cluster. A cluster that \
-             needs another value has to be made anew.",
-    source: "https://github.com/kubernetes-sigs/cluster-api/blob/main/controlplane/kubeadm/webhooks/admission/kubeadmcontrolplane.go",
+    summary: "A field is changed that its definition's validation rules keep as it is.",
+    reason: "The API server refuses every change of it, and whatever applies the folder stops there. Take the change \
+             back, or make a new object with a new name. Rules are read from the CustomResourceDefinitions in the \
+             repository (or in `.capstan/crds`) where they have one of the usual forms of `self == oldSelf`; others \
+             are passed over.",
+    source: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#transition-rules",
     bad: Example::Change {
-        before: &[("peu01/base/control-plane.yaml", SERVICES)],
-        after: &[("peu01/base/control-plane.yaml", OTHER_SERVICES)],
+        before: &[("crds/clusters.yaml", DEFINITION), ("peu01/base/cluster.yaml", EAST)],
+        after: &[("crds/clusters.yaml", DEFINITION), ("peu01/base/cluster.yaml", WEST)],
     },
     good: Example::Change {
-        before: &[("peu01/base/control-plane.yaml", SERVICES)],
-        after: &[("peu01/base/control-plane.yaml", ARGUMENTS)],
+        before: &[("crds/clusters.yaml", DEFINITION), ("peu01/base/cluster.yaml", EAST)],
+        after: &[("crds/clusters.yaml", DEFINITION), ("peu01/base/cluster.yaml", MORE_SUBNETS)],
     },
 };
 
-const SERVICES: &str = "\
-apiVersion: controlplane.cluster.x-k8s.io/v1beta1
-kind: KubeadmControlPlane
+const EAST: &str = "\
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: DockerCluster
 metadata: {name: peu01, namespace: org}
 spec:
-  kubeadmConfigSpec:
-    clusterConfiguration:
-      networking:
-        serviceSubnet: 10.96.0.0/12
+  subnets: 2
+  region: east
 ";
-const OTHER_SERVICES: &str = "\
-apiVersion: controlplane.cluster.x-k8s.io/v1beta1
-kind: KubeadmControlPlane
+const WEST: &str = "\
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: DockerCluster
 metadata: {name: peu01, namespace: org}
 spec:
-  kubeadmConfigSpec:
-    clusterConfiguration:
-      networking:
-        serviceSubnet: 10.112.0.0/12 # <--
+  subnets: 2
+  region: west # <--
 ";
-const ARGUMENTS: &str = "\
-apiVersion: controlplane.cluster.x-k8s.io/v1beta1
-kind: KubeadmControlPlane
+const MORE_SUBNETS: &str = "\
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: DockerCluster
 metadata: {name: peu01, namespace: org}
 spec:
-  kubeadmConfigSpec:
-    clusterConfiguration:
-      networking:
-        serviceSubnet: 10.96.0.0/12
-      apiServer:
-        extraArgs: {profiling: \"false\"}
+  subnets: 3
+  region: east
 ";
-
-/// What may change below `spec` of a KubeadmControlPlane, from v1beta1 to v1beta2: the webhook's list, a
-/// path standing for all below it. Fields that only one of the versions has are refused by their schema.
-const MAY_CHANGE: &[&str] = &[
-    "kubeadmConfigSpec/bootCommands",
-    "kubeadmConfigSpec/clusterConfiguration/apiServer",
-    "kubeadmConfigSpec/clusterConfiguration/certificateValidityPeriodDays",
-    "kubeadmConfigSpec/clusterConfiguration/controllerManager",
-    "kubeadmConfigSpec/clusterConfiguration/dns",
-    "kubeadmConfigSpec/clusterConfiguration/encryptionAlgorithm",
-    "kubeadmConfigSpec/clusterConfiguration/etcd",
-    "kubeadmConfigSpec/clusterConfiguration/featureGates",
-    "kubeadmConfigSpec/clusterConfiguration/imageRepository",
-    "kubeadmConfigSpec/clusterConfiguration/scheduler",
-    "kubeadmConfigSpec/diskSetup",
-    "kubeadmConfigSpec/files",
-    "kubeadmConfigSpec/format",
-    "kubeadmConfigSpec/ignition",
-    "kubeadmConfigSpec/initConfiguration/bootstrapTokens",
-    "kubeadmConfigSpec/initConfiguration/localAPIEndpoint",
-    "kubeadmConfigSpec/initConfiguration/nodeRegistration",
-    "kubeadmConfigSpec/initConfiguration/patches",
-    "kubeadmConfigSpec/initConfiguration/skipPhases",
-    "kubeadmConfigSpec/initConfiguration/timeouts",
-    "kubeadmConfigSpec/joinConfiguration/caCertPath",
-    "kubeadmConfigSpec/joinConfiguration/controlPlane",
-    "kubeadmConfigSpec/joinConfiguration/discovery",
-    "kubeadmConfigSpec/joinConfiguration/nodeRegistration",
-    "kubeadmConfigSpec/joinConfiguration/patches",
-    "kubeadmConfigSpec/joinConfiguration/skipPhases",
-    "kubeadmConfigSpec/joinConfiguration/timeouts",
-    "kubeadmConfigSpec/mounts",
-    "kubeadmConfigSpec/ntp",
-    "kubeadmConfigSpec/postKubeadmCommands",
-    "kubeadmConfigSpec/preKubeadmCommands",
-    "kubeadmConfigSpec/useExperimentalRetryJoin",
-    "kubeadmConfigSpec/users",
-    "kubeadmConfigSpec/verbosity",
-    "machineNaming",
-    "machineNamingStrategy",
-    "machineTemplate",
-    "remediation",
-    "remediationStrategy",
-    "replicas",
-    "rollout",
-    "rolloutAfter",
-    "rolloutBefore",
-    "rolloutStrategy",
-    "version",
-    // v1alpha3 has these in other places.
-    "infrastructureTemplate",
-    "nodeDrainTimeout",
-    "upgradeAfter",
-];
 
 impl Rule for ImmutableField {
     fn about(&self) -> &'static About {
@@ -121,79 +61,111 @@ impl Rule for ImmutableField {
     }
 
     fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Verdict>) {
-        for (old, new) in change.pairs().filter(|(_, new)| new.id.group.ends_with("cluster.x-k8s.io")) {
-            // Between API versions fields move; the server converts them.
-            if old.api_version != new.api_version {
-                continue;
+        for (old, new) in change.pairs() {
+            let mut definitions = change.schemas.definitions(&new.id.kind, &new.api_version);
+            let Some((first, origin)) = definitions.next() else { continue };
+            let mut broken = broken_in(first, old, new);
+            for (other, _) in definitions {
+                let there = broken_in(other, old, new);
+                broken.retain(|one| there.iter().any(|other| other.path == one.path));
             }
-            let found = match new.id.kind.as_str() {
-                "KubeadmControlPlane" => control_plane(old, new),
-                "MachineDeployment" | "MachineHealthCheck" | "MachinePool" | "MachineSet" | "Machine" => {
-                    changed(old, new, &["spec", "clusterName"])
-                }
-                "Cluster" => {
-                    let gone = |field| removed(old, new, &["spec", field]);
-                    gone("controlPlaneRef").or_else(|| gone("infrastructureRef"))
-                }
-                _ => None,
-            };
-            let Some(path) = found else { continue };
-            let message = format!(
-                "`{path}` of {} cannot be changed once the object exists: the API server refuses it. Set it back",
-                new.id
-            );
-            let place = change.nearest_place(old, new, &path);
-            verdicts.push(Verdict::new(&ABOUT, message).object(&new.id).path(&path).place(place));
+            verdicts.extend(broken.into_iter().map(|broken| broken.verdict(change, new, origin)));
         }
     }
 }
 
-fn pointer(keys: &[&str]) -> FieldPath {
-    keys.iter().fold(FieldPath::root(), |path, key| path.key(key))
+/// A rule that a change breaks.
+struct Broken<'a> {
+    rule: &'a Immutable,
+    path: FieldPath,
+    place: Spot,
 }
 
-/// Both have the field, with different values.
-fn changed(old: &RenderedObject, new: &RenderedObject, keys: &[&str]) -> Option<FieldPath> {
-    let text = |object: &RenderedObject| object.placed.text_at(keys).map(str::to_owned);
-    let (old, new) = (text(old)?, text(new)?);
-    (old != new).then(|| pointer(keys))
-}
-
-/// The field goes. A topology makes these references itself.
-fn removed(old: &RenderedObject, new: &RenderedObject, keys: &[&str]) -> Option<FieldPath> {
-    let has = |object: &RenderedObject| object.placed.at(keys).is_some_and(|value| !value.is_null());
-    let topology = new.placed.at(&["spec", "topology"]).is_some();
-    (has(old) && !has(new) && !topology).then(|| pointer(keys))
-}
-
-fn control_plane(old: &RenderedObject, new: &RenderedObject) -> Option<FieldPath> {
-    let null = Value::Null;
-    let spec = |object: &'_ RenderedObject| object.value.get("spec").cloned().unwrap_or_default();
-    let (old, new) = (spec(old), spec(new));
-    if let Some(path) = first_forbidden(&old, &new, "") {
-        return Some(path.split('/').fold(FieldPath::root().key("spec"), |path, key| path.key(key)));
+impl Broken<'_> {
+    fn verdict(self, change: &Evidence<'_>, object: &RenderedObject, origin: &Origin) -> Verdict {
+        let Self { rule, path, place } = self;
+        let said = rule.message.as_deref().map(|said| format!(", “{said}”")).unwrap_or_default();
+        let message = format!(
+            "`{path}` of {} cannot be changed once the object exists ({}{said}): take the change back, or make a new object with a new name",
+            object.id,
+            defined_in(origin),
+        );
+        let verdict = Verdict::new(&ABOUT, message).object(&object.id).path(&path).place(place);
+        change.in_words_of_the_occasion(verdict)
     }
-    let etcd = "/kubeadmConfigSpec/clusterConfiguration/etcd/external";
-    let external = |spec: &Value| !spec.pointer(etcd).unwrap_or(&null).is_null();
-    (external(&old) != external(&new)).then(|| FieldPath::parse(&format!("/spec{etcd}"))).flatten()
 }
 
-/// The first field that differs and may not.
-fn first_forbidden(old: &Value, new: &Value, at: &str) -> Option<String> {
-    if old == new || MAY_CHANGE.contains(&at) {
-        return None;
+fn broken_in<'a>(schema: &'a Schema, old: &RenderedObject, new: &RenderedObject) -> Vec<Broken<'a>> {
+    let mut walk = Walk { object: new, found: Vec::new() };
+    walk.pair(schema, &old.placed, &new.placed, &FieldPath::root());
+    walk.found
+}
+
+struct Walk<'w, 'a> {
+    object: &'w RenderedObject,
+    found: Vec<Broken<'a>>,
+}
+
+impl<'a> Walk<'_, 'a> {
+    fn pair(&mut self, schema: &'a Schema, old: &Placed, new: &Placed, path: &FieldPath) {
+        for rule in &schema.immutable {
+            self.judge(rule, old, new, path);
+        }
+        match (&old.content, &new.content) {
+            (Content::Mapping(_), Content::Mapping(fields)) => {
+                for (name, new) in fields {
+                    let status = path.is_root() && name == "status";
+                    if let (Some(below), Some(old), false) = (schema.field(name), old.field(name), status) {
+                        self.pair(below, old, new, &path.key(name));
+                    }
+                }
+            }
+            // Items of other lists have no old self: the server cannot tell which it was.
+            (Content::Sequence(old), Content::Sequence(new)) => {
+                let (Some(item), Some(ListType::Map(keys))) = (schema.item(), &schema.list) else { return };
+                for (at, new) in new.iter().enumerate() {
+                    if let Some(old) = old.iter().find(|old| key(old, keys) == key(new, keys)) {
+                        self.pair(item, old, new, &path.index(at));
+                    }
+                }
+            }
+            _ => {}
+        }
     }
-    let null = Value::Null;
-    // A mapping that comes or goes stands for the fields in it.
-    let empty = serde_json::Map::new();
-    let (old, new) = match (old, new) {
-        (Value::Object(old), Value::Object(new)) => (old, new),
-        (Value::Object(old), Value::Null) => (old, &empty),
-        (Value::Null, Value::Object(new)) => (&empty, new),
-        _ => return Some(at.to_owned()),
-    };
-    old.keys().chain(new.keys().filter(|key| !old.contains_key(*key))).find_map(|key| {
-        let path = if at.is_empty() { key.clone() } else { format!("{at}/{key}") };
-        first_forbidden(old.get(key).unwrap_or(&null), new.get(key).unwrap_or(&null), &path)
-    })
+
+    fn judge(&mut self, rule: &'a Immutable, old: &Placed, new: &Placed, path: &FieldPath) {
+        let below = |value: &'_ Placed| -> Option<Placed> {
+            rule.below.iter().try_fold(value, |value, name| value.field(name)).cloned()
+        };
+        let present = |value: Option<Placed>| value.filter(|value| !value.is_null());
+        let at = rule.below.iter().fold(path.clone(), |path, name| path.key(name));
+        let place = match (present(below(old)), present(below(new))) {
+            (Some(old), Some(new)) => {
+                let Some(first) = diff_placed(&self.object.id, &old, &new).into_iter().next() else { return };
+                let place =
+                    first.new_place.map_or_else(|| Spot::from(&new.place), |place| Spot::from(&place));
+                let path: FieldPath = at
+                    .steps()
+                    .iter()
+                    .cloned()
+                    .chain(first.path.steps().iter().cloned())
+                    .collect::<FieldPath>();
+                self.found.push(Broken { rule, path, place });
+                return;
+            }
+            (None, Some(new)) if rule.setting == Allowed::No => Spot::from(&new.place),
+            (Some(_), None) if rule.removing == Allowed::No => Spot::from(&new.place),
+            _ => return,
+        };
+        self.found.push(Broken { rule, path: at, place });
+    }
+}
+
+fn key(item: &Placed, keys: &[MapKey]) -> Vec<Option<String>> {
+    keys.iter()
+        .map(|key| {
+            let value = item.field(&key.name).map(|value| value.to_value().to_string());
+            value.or_else(|| key.default.as_ref().map(|text| format!("\"{text}\"")))
+        })
+        .collect()
 }

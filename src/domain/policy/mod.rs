@@ -17,7 +17,9 @@ mod control_plane_replicas_even;
 mod duplicate_object;
 mod edit_refused;
 mod evidence;
+mod fitting;
 mod immutable_field;
+mod invalid_definition;
 mod invalid_layout;
 mod invalid_settings;
 mod invalid_yaml;
@@ -37,6 +39,7 @@ mod overlay_loses_target;
 mod overlay_names_template;
 mod reference_mismatch;
 mod references;
+mod refused_change;
 mod release_breaks_requests;
 mod release_goes_back_in_time;
 mod release_record_differs;
@@ -59,12 +62,14 @@ mod tests;
 mod topology_switched;
 mod topology_version;
 mod unbound_variable;
+mod unknown_field;
 mod unknown_template;
 mod unmatched_fragment;
 mod unreadable_file;
 mod unsupported_substitution;
 mod validate;
 mod variable_contradiction;
+mod wrong_type;
 
 use std::collections::BTreeSet;
 
@@ -91,6 +96,7 @@ pub fn catalogue() -> &'static [&'static dyn Rule] {
         &duplicate_object::DuplicateObject,
         &edit_refused::EditRefused,
         &immutable_field::ImmutableField,
+        &invalid_definition::InvalidDefinition,
         &invalid_layout::InvalidLayout,
         &invalid_settings::InvalidSettings,
         &invalid_yaml::InvalidYaml,
@@ -108,6 +114,7 @@ pub fn catalogue() -> &'static [&'static dyn Rule] {
         &overlay_loses_target::OverlayLosesTarget,
         &overlay_names_template::OverlayNamesTemplate,
         &reference_mismatch::ReferenceMismatch,
+        &refused_change::RefusedChange,
         &release_breaks_requests::ReleaseBreaksRequests,
         &release_goes_back_in_time::ReleaseGoesBackInTime,
         &release_record_differs::ReleaseRecordDiffers,
@@ -125,11 +132,13 @@ pub fn catalogue() -> &'static [&'static dyn Rule] {
         &topology_switched::TopologySwitched,
         &topology_version::TopologyVersion,
         &unbound_variable::UnboundVariable,
+        &unknown_field::UnknownField,
         &unknown_template::UnknownTemplate,
         &unmatched_fragment::UnmatchedFragment,
         &unreadable_file::UnreadableFile,
         &unsupported_substitution::UnsupportedSubstitution,
         &variable_contradiction::VariableContradiction,
+        &wrong_type::WrongType,
     ];
     RULES
 }

@@ -7,6 +7,7 @@ use crate::finding::{Finding, Severity};
 use crate::object::{FieldPath, ObjectId};
 use crate::release::Release;
 use crate::render::{Folders, Place, Rendered};
+use crate::schema::Schemas;
 use crate::tree::RepoPath;
 use crate::upgrade::AppliedBy;
 use crate::yaml::Position;
@@ -175,6 +176,8 @@ pub struct Facts<'a> {
     pub occasion: Occasion,
     /// The releases, where the change goes from one to another.
     pub release: Option<ReleaseStep<'a>>,
+    /// What is known of objects' fields.
+    pub schemas: &'a Schemas,
     /// The day (UTC) on which it is judged.
     pub today: Date,
 }

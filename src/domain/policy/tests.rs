@@ -14,6 +14,7 @@ use crate::object::{FieldPath, ObjectId};
 use crate::release::{App, Component, Provider, Release, ReleaseId, ReleaseState};
 use crate::render::testing::Files;
 use crate::render::{Folders, Rendered, render};
+use crate::schema::Schemas;
 use crate::tree::RepoPath;
 use crate::upgrade::AppliedBy;
 use crate::version::{KubernetesVersion, LooseVersion, ReleaseVersion};
@@ -70,6 +71,7 @@ fn judged(
         applied_by,
         occasion,
         release: None,
+        schemas: Schemas::built_in(),
         today: TODAY,
     };
     super::judge(&facts, &Severities::default())

@@ -6,7 +6,7 @@ use jiff::civil::Date;
 
 use super::rule::{Facts, Occasion, Spot, Verdict};
 use super::{
-    About, Severities, duplicate_object, invalid_layout, invalid_settings, invalid_yaml,
+    About, Severities, duplicate_object, invalid_definition, invalid_layout, invalid_settings, invalid_yaml,
     release_breaks_requests, render_failed, rendered_tombstone, sort, unreadable_file,
 };
 use crate::cluster::{Cluster, ClusterError, ClusterId};
@@ -15,6 +15,7 @@ use crate::layout::{ClusterFolder, Layout, is_manifest};
 use crate::object::ObjectId;
 use crate::release::{Catalogue, ReleaseError};
 use crate::render::{Folders, RenderError, Rendered, Trouble, render};
+use crate::schema::Schemas;
 use crate::settings::{Deletion, REPOSITORY_FILE, RepositorySettings, SettingsError};
 use crate::tree::{EntryKind, RepoPath, Tree, TreeEntry};
 use crate::upgrade::AppliedBy;
@@ -27,6 +28,8 @@ pub struct Snapshot<'a> {
     pub tree: &'a dyn Tree,
     /// Its releases and clusters.
     pub layout: &'a Layout,
+    /// What its definitions say of objects' fields.
+    pub schemas: &'a Schemas,
 }
 
 /// Which clusters are judged.
@@ -51,7 +54,13 @@ pub fn validate(
     today: Date,
 ) -> Vec<Finding> {
     let severities = settings.severities();
-    let mut checked = Checked { verdicts: Vec::new(), findings: Vec::new(), seen: BTreeSet::new(), today };
+    let mut checked = Checked {
+        schemas: now.schemas,
+        verdicts: Vec::new(),
+        findings: Vec::new(),
+        seen: BTreeSet::new(),
+        today,
+    };
     if let Scope::Everything = scope {
         checked.layout(now, settings);
         checked.releases(now);
@@ -69,6 +78,9 @@ pub fn validate(
             let old = old.unwrap_or_default();
             checked.judge(gone, &old, &Rendered::default(), settings, &severities);
         }
+    }
+    if let Scope::Everything = scope {
+        checked.definitions(now);
     }
     checked.finish(&severities)
 }
@@ -109,7 +121,8 @@ fn at(
     Verdict::new(rule, message).place(Spot { file: file.clone(), position })
 }
 
-struct Checked {
+struct Checked<'a> {
+    schemas: &'a Schemas,
     verdicts: Vec<Verdict>,
     findings: Vec<Finding>,
     /// Files that have had their verdict.
@@ -117,7 +130,7 @@ struct Checked {
     today: Date,
 }
 
-impl Checked {
+impl Checked<'_> {
     /// One verdict a file: that it cannot be read is not said twice.
     fn of_file(&mut self, verdict: Verdict) {
         let Some(place) = &verdict.place else { return };
@@ -142,6 +155,14 @@ impl Checked {
         let text = text.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default();
         for error in settings.check_claims(&file, text, ids) {
             self.verdicts.push(settings_verdict(&error));
+        }
+    }
+
+    /// Definitions that cannot be used, unless the file had its verdict as a manifest.
+    fn definitions(&mut self, now: Snapshot<'_>) {
+        for problem in now.schemas.problems().iter().filter(|problem| !self.seen.contains(&problem.path)) {
+            let rule = &invalid_definition::ABOUT;
+            self.verdicts.push(at(rule, &problem.message, &problem.path, problem.line, problem.column));
         }
     }
 
@@ -293,6 +314,7 @@ impl Checked {
             applied_by,
             occasion: Occasion::Revision,
             release: None,
+            schemas: self.schemas,
             today: self.today,
         };
         self.findings.extend(super::judge(&facts, severities));

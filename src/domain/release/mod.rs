@@ -10,6 +10,7 @@
 mod catalogue;
 mod giant_swarm;
 mod kubernetes;
+mod notes;
 mod range;
 mod read;
 #[cfg(test)]
@@ -27,6 +28,7 @@ use serde::Serialize;
 
 pub use catalogue::Catalogue;
 pub(crate) use kubernetes::{infrastructure_kinds, kubernetes_version};
+pub(crate) use notes::changelogs;
 pub use range::{NoRange, VersionRange};
 pub use read::ReleaseError;
 pub use requests::{Requests, RequestsProblem, Unmet};

@@ -69,6 +69,7 @@ fn upgrade() -> Upgrade {
             certainty: Certainty::Offline,
             because: vec![FieldPath::parse("/spec/template/spec/version").unwrap()],
         }],
+        components: vec![],
         blocked: vec![],
         notes: vec![],
     }

@@ -10,6 +10,7 @@
 //! tree before and the tree with [`Planned::intended`] on it, and joins in [`Planned::finish`].
 
 mod bystanders;
+mod components;
 mod draft;
 mod findings;
 mod giantswarm;
@@ -26,6 +27,7 @@ mod rotation;
 mod variables;
 mod whole;
 
+pub use components::{ComponentChange, Part, link_changelogs};
 pub use json::{finding_to_json, to_json};
 pub use model::{Basis, Certainty, Change, Conflict, FileChange, Reason, Rollout, Side, Upgrade};
 pub use plan::plan;

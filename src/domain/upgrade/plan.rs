@@ -273,6 +273,7 @@ impl Plan<'_> {
             conflicts,
             findings,
             rollouts: Vec::new(),
+            components: Vec::new(),
             blocked,
             notes,
         };

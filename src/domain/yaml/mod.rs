@@ -21,6 +21,7 @@ mod read;
 pub mod scalar;
 mod source;
 mod splicer;
+mod touch;
 mod write;
 
 pub use edit::{DocumentEdit, Edit, EditRefused, edit};

@@ -13,7 +13,7 @@ use crate::policy::{
 use crate::release::{Catalogue, Release};
 use crate::render::testing::Files;
 use crate::render::{Edited, render};
-use crate::schema::Schemas;
+use crate::schema::discover as discover_schemas;
 use crate::settings::{RepositorySettings, RuleIds, SettingsError};
 use crate::tree::{EntryKind, Tree, TreeEntry};
 use crate::upgrade::{ClusterFolder, MergeSettings, OldSource, Request, SourceFile, plan};
@@ -96,8 +96,9 @@ fn validated(now: Texts, before: Option<Texts>) -> Result<Vec<Finding>, Settings
     let layout = discover(&now, &settings);
     let before = before.map(tree_of);
     let old_layout = before.as_ref().map(|tree| discover(tree, &settings)).unwrap_or_default();
-    let before = before.as_ref().map(|tree| Snapshot { tree, layout: &old_layout });
-    let now = Snapshot { tree: &now, layout: &layout };
+    let schemas = discover_schemas(&now, &layout);
+    let before = before.as_ref().map(|tree| Snapshot { tree, layout: &old_layout, schemas: &schemas });
+    let now = Snapshot { tree: &now, layout: &layout, schemas: &schemas };
     Ok(validate(now, before, &settings, Scope::Everything, TODAY))
 }
 
@@ -108,6 +109,7 @@ fn upgraded(files: Texts) -> Result<Vec<Finding>, SettingsError> {
     let layout = discover(&tree, &settings);
     let [folder] = layout.clusters.as_slice() else { panic!("one cluster: {files:?}") };
     let cluster = Cluster::read(&tree, folder).unwrap();
+    let schemas = discover_schemas(&tree, &layout);
     let catalogue = Catalogue::read(&tree, &layout);
     let to = catalogue.releases().last().expect("a release");
     let from = cluster.recorded.as_ref().map(|recorded| match &recorded.name {
@@ -130,8 +132,7 @@ fn upgraded(files: Texts) -> Result<Vec<Finding>, SettingsError> {
     let merge =
         MergeSettings { conflicts: settings.upgrade.conflicts, owners: settings.upgrade.fields.clone() };
     let old = old.as_ref().map_or(OldSource::Unknown, OldSource::Known);
-    let schemas = Schemas::built_in();
-    let request = Request { cluster: &facts, old, new: &new, settings: &merge, schemas };
+    let request = Request { cluster: &facts, old, new: &new, settings: &merge, schemas: &schemas };
     let planned = plan(&request).unwrap();
     let folders = folders_of(folder);
     let before = render(&tree, &folders).unwrap();
@@ -145,6 +146,7 @@ fn upgraded(files: Texts) -> Result<Vec<Finding>, SettingsError> {
         applied_by: AppliedBy::Others,
         occasion: Occasion::Upgrade,
         release: Some(ReleaseStep { from, to, place }),
+        schemas: &schemas,
         today: TODAY,
     };
     let findings = judge(&facts, &Severities::default());

@@ -132,6 +132,7 @@ impl ToyFleet {
             conflicts: vec![],
             findings: vec![],
             rollouts: vec![],
+            components: vec![],
             blocked: vec![],
             notes: vec![],
         };
