@@ -76,7 +76,7 @@ use std::collections::BTreeSet;
 pub use evidence::{Evidence, Survey};
 pub use rule::{About, Change, Example, Facts, Files, Occasion, ReleaseStep, Rule, Spot, Verdict};
 pub use severities::{Level, Severities, SeverityRefused};
-pub use validate::{Scope, Snapshot, folders_of, settings_finding, validate};
+pub use validate::{Scope, Snapshot, folders_of, render_finding, settings_finding, validate};
 
 pub use crate::upgrade::AppliedBy;
 
