@@ -11,7 +11,7 @@ use crate::app::generator::Planned;
 
 pub(super) fn run(context: &Context<'_>, command: &Upgrade) -> Result<Outcome, Failure> {
     let workspace = context.workspace()?;
-    let mut fleet = context.fleet_of(workspace.as_ref())?;
+    let mut fleet = context.fleet_with_releases(workspace.as_ref())?;
     let clusters = context.clusters(&fleet, &command.clusters)?;
     let target = context.target(&fleet, &clusters, Some(&command.to))?;
     let planned = context.plan_all(workspace.as_ref(), &mut fleet, &clusters, target.as_ref());
