@@ -120,6 +120,21 @@ pub enum Format {
     Diff,
 }
 
+/// How findings are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FindingsFormat {
+    /// For people.
+    Text,
+    /// For programs: an array.
+    Json,
+    /// For programs and people.
+    Yaml,
+    /// SARIF 2.1.0, for code scanning.
+    Sarif,
+    /// Workflow commands of GitHub Actions, which annotate a pull request.
+    Github,
+}
+
 /// `capstan plan`
 #[derive(Debug, Args)]
 pub struct Plan {
@@ -189,7 +204,7 @@ pub struct Validate {
     pub from: Option<String>,
     /// Output format
     #[arg(short, long, value_enum, default_value = "text")]
-    pub output: Format,
+    pub output: FindingsFormat,
 }
 
 /// `capstan diff`
