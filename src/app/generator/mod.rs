@@ -11,10 +11,12 @@
 
 mod adopt;
 mod bounded;
+mod classes;
 mod judge;
 mod memory;
 mod plan;
 mod plan_all;
+mod recall;
 mod releases;
 mod seen;
 mod sources;

@@ -1,6 +1,5 @@
 //! One cluster's plan: facts from the snapshot, the domain's decisions, the judgement of the result.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use capstan_domain::cluster::{Cluster, ClusterId, ReleaseName};
@@ -13,7 +12,7 @@ use capstan_domain::settings::{ClusterSettings, EffectiveSettings, WhenReleaseUn
 use capstan_domain::tree::{Tree, TreeId};
 use capstan_domain::upgrade::{self, AppliedBy, Basis, Explanation, OldSource, Request, SourceFile, Upgrade};
 
-use super::memory::Kept;
+use super::classes::classes_used;
 use super::seen::{Reads, Seen};
 use super::{Fleet, Refused, sources};
 
@@ -32,10 +31,10 @@ pub struct Summary {
 }
 
 /// A plan, with what is kept of its cluster beside it.
-struct Made {
-    upgrade: Upgrade,
-    record: Record,
-    classes_used: Vec<String>,
+pub(super) struct Made {
+    pub(super) upgrade: Upgrade,
+    pub(super) record: Record,
+    pub(super) classes_used: Vec<String>,
 }
 
 /// A cluster and what it is offered.
@@ -55,7 +54,7 @@ pub(super) struct Record {
 }
 
 impl Record {
-    fn of(settings: Option<&ClusterSettings>) -> Self {
+    pub(super) fn of(settings: Option<&ClusterSettings>) -> Self {
         settings.map_or_else(Self::default, |settings| Self {
             release: settings.release.clone(),
             tree: settings.release_tree.clone(),
@@ -64,7 +63,7 @@ impl Record {
 }
 
 /// A cluster's own settings, where they can be read.
-fn settings_of(tree: &dyn Tree, folder: &ClusterFolder) -> Option<ClusterSettings> {
+pub(super) fn settings_of(tree: &dyn Tree, folder: &ClusterFolder) -> Option<ClusterSettings> {
     let entry = folder.settings.as_ref()?;
     let bytes = tree.read(entry).ok()?;
     ClusterSettings::read(&entry.path, std::str::from_utf8(&bytes).ok()?).ok()
@@ -106,58 +105,12 @@ impl Fleet {
         self.make(&Reads::beside(self.tree.as_ref(), id.folder()), id, asked).map(|made| made.upgrade)
     }
 
-    /// The plan for the release that a cluster is offered, as it is kept where everything that it was
-    /// made from is still the same.
-    ///
-    /// # Errors
-    /// As [`Self::plan`].
-    pub fn plan_or_recall(&self, id: &ClusterId) -> Result<Arc<Upgrade>, Refused> {
-        let Some(known) = &self.known else { return self.plan(id, None).map(Arc::new) };
-        if let Some(kept) = self.kept(id)
-            && kept.seen.iter().all(|seen| self.still_sees(id, seen))
-        {
-            known.count_recalled();
-            return Ok(Arc::clone(&kept.upgrade));
-        }
-        known.count_planned();
-        let reads = Reads::beside(self.tree.as_ref(), id.folder());
-        let Made { upgrade, record, classes_used } = self.make(&reads, id, None)?;
-        let upgrade = Arc::new(upgrade);
-        if let (Some(folder), Some(seen)) = (self.tree.folder_id(id.folder()), reads.into_seen()) {
-            known.keep(Kept { folder, seen, record, classes_used, upgrade: Arc::clone(&upgrade) });
-        }
-        Ok(upgrade)
-    }
-
-    /// What is kept of a cluster whose folder has not changed.
-    fn kept(&self, id: &ClusterId) -> Option<Arc<Kept>> {
-        self.known.as_ref()?.kept(id, &self.tree.folder_id(id.folder())?)
-    }
-
-    fn still_sees(&self, id: &ClusterId, seen: &Seen) -> bool {
-        match seen {
-            Seen::File(..) | Seen::Folder(..) => seen.holds_in(self.tree.as_ref()),
-            Seen::Flux(given) => self.flux_index().post_build(id) == *given,
-            Seen::Classes { own, elsewhere } => {
-                self.used_elsewhere(id, own.iter().map(String::as_str)) == *elsewhere
-            }
-            Seen::OldTree(tree, presence) => self.find_old_tree(tree) == *presence,
-            Seen::Past(release, found) => self.look_up_past(release) == *found,
-        }
-    }
-
-    /// What a cluster records, where its settings can be read.
-    pub(super) fn record_of(&self, id: &ClusterId) -> Option<Record> {
-        match self.kept(id) {
-            Some(kept) => Some(kept.record.clone()),
-            None => {
-                let settings = settings_of(self.tree.as_ref(), self.layout.cluster(id.as_str())?)?;
-                Some(Record::of(Some(&settings)))
-            }
-        }
-    }
-
-    fn make(&self, reads: &Reads<'_>, id: &ClusterId, asked: Option<&ReleaseName>) -> Result<Made, Refused> {
+    pub(super) fn make(
+        &self,
+        reads: &Reads<'_>,
+        id: &ClusterId,
+        asked: Option<&ReleaseName>,
+    ) -> Result<Made, Refused> {
         self.require_releases()?;
         let cluster = Cluster::read(reads, self.folder(id)?)?;
         let effective = self.effective(&cluster)?;
@@ -325,7 +278,7 @@ impl Fleet {
         Some(self.shared.sources.of_tree(past.content.as_ref(), id, &past.tree))
     }
 
-    fn look_up_past(&self, release: &ReleaseId) -> Option<(TreeId, String)> {
+    pub(super) fn look_up_past(&self, release: &ReleaseId) -> Option<(TreeId, String)> {
         self.past.get(release).map(|past| (past.tree.clone(), past.found_in.clone()))
     }
 
@@ -361,7 +314,7 @@ impl Fleet {
         given
     }
 
-    fn flux_index(&self) -> &FluxIndex {
+    pub(super) fn flux_index(&self) -> &FluxIndex {
         self.flux.get_or_init(|| FluxIndex::read(self.tree.as_ref(), &self.layout))
     }
 
@@ -390,52 +343,6 @@ impl Fleet {
             applied: if effective.claimed_by.is_some() { AppliedBy::Reconciler } else { AppliedBy::Others },
             classes_used_elsewhere: self.classes_used_elsewhere(reads, cluster),
         })
-    }
-
-    /// ClusterClasses of this cluster's base that Clusters of other folders use. Only asked for where
-    /// the base has one, because it reads the whole fleet.
-    fn classes_used_elsewhere(&self, reads: &Reads<'_>, cluster: &Cluster) -> Vec<String> {
-        let own: BTreeSet<&str> = documents(cluster).filter_map(class_name).collect();
-        if own.is_empty() {
-            return Vec::new();
-        }
-        let elsewhere = self.used_elsewhere(&cluster.id, own.iter().copied());
-        let own = own.into_iter().map(ToOwned::to_owned).collect();
-        reads.note(Seen::Classes { own, elsewhere: elsewhere.clone() });
-        elsewhere
-    }
-
-    /// Those of a cluster's classes that Clusters of other folders use.
-    pub(super) fn used_elsewhere<'c>(
-        &self,
-        cluster: &ClusterId,
-        classes: impl IntoIterator<Item = &'c str>,
-    ) -> Vec<String> {
-        let users = self.class_users.get_or_init(|| self.read_class_users());
-        let elsewhere = |class: &&str| {
-            users.get(*class).is_some_and(|clusters| clusters.iter().any(|user| user != cluster))
-        };
-        classes.into_iter().filter(elsewhere).map(ToOwned::to_owned).collect()
-    }
-}
-
-impl Fleet {
-    /// Which clusters use which class. Clusters that cannot be read use none that is known.
-    fn read_class_users(&self) -> BTreeMap<String, Vec<ClusterId>> {
-        let mut users: BTreeMap<String, Vec<ClusterId>> = BTreeMap::new();
-        for folder in &self.layout.clusters {
-            let used = match self.kept(&folder.id) {
-                Some(kept) => kept.classes_used.clone(),
-                None => match Cluster::read(self.tree.as_ref(), folder) {
-                    Ok(cluster) => classes_used(&cluster),
-                    Err(_) => continue,
-                },
-            };
-            for class in used {
-                users.entry(class).or_default().push(folder.id.clone());
-            }
-        }
-        users
     }
 }
 
@@ -468,27 +375,6 @@ fn reason(offer: &Offer) -> Option<String> {
         Outcome::Nothing(reason) => Some(reason.to_string()),
         Outcome::Step(_) => None,
     }
-}
-
-fn documents(cluster: &Cluster) -> impl Iterator<Item = &capstan_domain::yaml::Node> {
-    cluster.base.iter().flat_map(|manifest| manifest.file.documents()).map(|document| &document.root)
-}
-
-fn classes_used(cluster: &Cluster) -> Vec<String> {
-    documents(cluster).filter_map(class_used).map(ToOwned::to_owned).collect()
-}
-
-/// The name of a ClusterClass.
-fn class_name(root: &capstan_domain::yaml::Node) -> Option<&str> {
-    (root.get("kind")?.as_str()? == "ClusterClass").then_some(())?;
-    root.get("metadata")?.get("name")?.as_str()
-}
-
-/// The class that a topology Cluster names, in `v1beta1` (`class`) and `v1beta2` (`classRef.name`).
-fn class_used(root: &capstan_domain::yaml::Node) -> Option<&str> {
-    (root.get("kind")?.as_str()? == "Cluster").then_some(())?;
-    let topology = root.get("spec")?.get("topology")?;
-    topology.get("class").or_else(|| topology.get("classRef")?.get("name"))?.as_str()
 }
 
 impl From<NoSuchRelease> for Refused {

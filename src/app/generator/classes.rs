@@ -1,0 +1,77 @@
+//! ClusterClasses that lie in one cluster's folder and are used from others.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use capstan_domain::cluster::{Cluster, ClusterId};
+use capstan_domain::yaml::Node;
+
+use super::Fleet;
+use super::seen::{Reads, Seen};
+
+impl Fleet {
+    /// ClusterClasses of this cluster's base that Clusters of other folders use. Only asked for where
+    /// the base has one, because it reads the whole fleet.
+    pub(super) fn classes_used_elsewhere(&self, reads: &Reads<'_>, cluster: &Cluster) -> Vec<String> {
+        let own: BTreeSet<&str> = documents(cluster).filter_map(class_name).collect();
+        if own.is_empty() {
+            return Vec::new();
+        }
+        let elsewhere = self.used_elsewhere(&cluster.id, own.iter().copied());
+        let own = own.into_iter().map(ToOwned::to_owned).collect();
+        reads.note(Seen::Classes { own, elsewhere: elsewhere.clone() });
+        elsewhere
+    }
+
+    /// Those of a cluster's classes that Clusters of other folders use.
+    pub(super) fn used_elsewhere<'c>(
+        &self,
+        cluster: &ClusterId,
+        classes: impl IntoIterator<Item = &'c str>,
+    ) -> Vec<String> {
+        let users = self.class_users.get_or_init(|| self.read_class_users());
+        let elsewhere = |class: &&str| {
+            users.get(*class).is_some_and(|clusters| clusters.iter().any(|user| user != cluster))
+        };
+        classes.into_iter().filter(elsewhere).map(ToOwned::to_owned).collect()
+    }
+
+    /// Which clusters use which class. Clusters that cannot be read use none that is known.
+    fn read_class_users(&self) -> BTreeMap<String, Vec<ClusterId>> {
+        let mut users: BTreeMap<String, Vec<ClusterId>> = BTreeMap::new();
+        for folder in &self.layout.clusters {
+            let used = match self.kept(&folder.id) {
+                Some(kept) => kept.classes_used.clone(),
+                None => match Cluster::read(self.tree.as_ref(), folder) {
+                    Ok(cluster) => classes_used(&cluster),
+                    Err(_) => continue,
+                },
+            };
+            for class in used {
+                users.entry(class).or_default().push(folder.id.clone());
+            }
+        }
+        users
+    }
+}
+
+/// The classes that a cluster's own Clusters use.
+pub(super) fn classes_used(cluster: &Cluster) -> Vec<String> {
+    documents(cluster).filter_map(class_used).map(ToOwned::to_owned).collect()
+}
+
+fn documents(cluster: &Cluster) -> impl Iterator<Item = &Node> {
+    cluster.base.iter().flat_map(|manifest| manifest.file.documents()).map(|document| &document.root)
+}
+
+/// The name of a ClusterClass.
+fn class_name(root: &Node) -> Option<&str> {
+    (root.get("kind")?.as_str()? == "ClusterClass").then_some(())?;
+    root.get("metadata")?.get("name")?.as_str()
+}
+
+/// The class that a topology Cluster names, in `v1beta1` (`class`) and `v1beta2` (`classRef.name`).
+fn class_used(root: &Node) -> Option<&str> {
+    (root.get("kind")?.as_str()? == "Cluster").then_some(())?;
+    let topology = root.get("spec")?.get("topology")?;
+    topology.get("class").or_else(|| topology.get("classRef")?.get("name"))?.as_str()
+}
