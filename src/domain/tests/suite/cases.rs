@@ -15,7 +15,7 @@ use capstan_domain::object::FieldPath;
 use capstan_domain::release::ReleaseId;
 use capstan_domain::render::{Edited, Folders, render};
 use capstan_domain::rollout::rollouts;
-use capstan_domain::schema::Schemas;
+use capstan_domain::schema::{Origin, SchemaFile, Schemas};
 use capstan_domain::settings::{ConflictPolicy, FieldOwner, FieldRule};
 use capstan_domain::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use capstan_domain::upgrade::{
@@ -130,6 +130,16 @@ impl Case {
         let files = files_in(&self.folder.join("flux"), &RepoPath::root(), &[]);
         let index = FluxIndex::read(&Snapshot::new(files.iter()), &Layout::default());
         index.post_build(&ClusterId::new(cluster.clone()))
+    }
+
+    /// The definitions in `crds/`, beside what is built in.
+    fn schemas(&self) -> Schemas {
+        let files = files_in(&self.folder.join("crds"), &path(".capstan/crds"), &[]);
+        Schemas::read(files.into_iter().map(|file| SchemaFile {
+            path: file.path.clone(),
+            origin: Origin::Capstan,
+            bytes: Ok(file.text().as_bytes().into()),
+        }))
     }
 
     fn merge_settings(&self) -> MergeSettings {
@@ -259,13 +269,13 @@ fn run(folder: &Path) -> Vec<String> {
         .collect();
     let candidates: Vec<&Source> = candidates.iter().collect();
     let settings = case.merge_settings();
+    let schemas = case.schemas();
     let old = match &old {
         Some(old) => OldSource::Known(old),
         None if !candidates.is_empty() => OldSource::Infer(&candidates),
         None => OldSource::Unknown,
     };
-    let request =
-        Request { cluster: &cluster, old, new: &new, settings: &settings, schemas: Schemas::built_in() };
+    let request = Request { cluster: &cluster, old, new: &new, settings: &settings, schemas: &schemas };
     let planned = match plan(&request) {
         Ok(planned) => planned,
         Err(refusal) => {
