@@ -152,8 +152,8 @@ impl Town {
     /// What the fleet page says of a cluster: its state, and why.
     pub(super) async fn standing(&self, cluster: &str) -> (String, String) {
         let fleet = self.bot.database.fleet().await.unwrap();
-        let clusters = fleet.repositories.into_iter().flat_map(|repository| repository.clusters);
-        let found = clusters.filter(|row| row.cluster == cluster).next_back().unwrap();
+        let mut clusters = fleet.repositories.into_iter().flat_map(|repository| repository.clusters);
+        let found = clusters.rfind(|row| row.cluster == cluster).unwrap();
         (found.state, found.reason)
     }
 
