@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "tests say what they saw")]
 
 mod cases;
+mod fuzzed;
 mod giant_swarm;
 mod manifest;
 mod objects;
