@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a panic is how a test fails")]
 
 mod catalogue;
+mod hostile;
 mod naming;
 mod paths;
 mod planning;

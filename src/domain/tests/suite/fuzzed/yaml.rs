@@ -126,7 +126,7 @@ fn check_documents(file: &YamlFile, document: usize) {
     let mut expected = others(file.documents());
     if let Ok(edited) = edit(file, &[DocumentEdit::RemoveDocument { document }]) {
         let gone = expected.remove(document);
-        let left = others(YamlFile::read(edited.text()).expect("an edited file is read").documents());
+        let left = others(YamlFile::read(edited.text()).unwrap().documents());
         let left: Vec<_> = left.into_iter().filter(|value| !value.is_null()).collect();
         let wanted: Vec<_> = expected.iter().filter(|value| !value.is_null()).cloned().collect();
         assert_eq!(left, wanted);
@@ -134,7 +134,7 @@ fn check_documents(file: &YamlFile, document: usize) {
     }
     let text = "kind: Added\n".to_owned();
     if let Ok(edited) = edit(file, &[DocumentEdit::Append { text }]) {
-        let now = others(YamlFile::read(edited.text()).expect("an edited file is read").documents());
+        let now = others(YamlFile::read(edited.text()).unwrap().documents());
         assert_eq!(now.last(), Some(&serde_json::json!({"kind": "Added"})));
         assert_eq!(now[..now.len() - 1], expected);
     }
