@@ -24,6 +24,9 @@ pub struct Arguments {
     /// Read this commit, branch or tag instead of the work tree
     #[arg(long, global = true, value_name = "REV")]
     pub at: Option<String>,
+    /// A checkout of the repository that holds the releases, where .capstan.yaml names another one
+    #[arg(long, global = true, value_name = "DIR")]
+    pub releases: Option<PathBuf>,
     /// What to do.
     #[command(subcommand)]
     pub command: AnyCommand,
@@ -69,6 +72,8 @@ pub struct Offline {
     pub repo: Option<PathBuf>,
     /// `--at`
     pub at: Option<String>,
+    /// `--releases`
+    pub releases: Option<PathBuf>,
     /// The command.
     pub command: Command,
 }
@@ -90,6 +95,8 @@ pub enum Command {
     Releases(List),
     /// List the clusters with their current and offered release
     Clusters(List),
+    /// Find the release that a cluster's base comes from, for clusters that record none
+    Adopt(Adopt),
     /// Print the JSON Schema of .capstan.yaml
     Schema(Schema),
     /// Print the rule catalogue, or one rule with its reason
@@ -113,6 +120,21 @@ pub enum Format {
     Diff,
 }
 
+/// How findings are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FindingsFormat {
+    /// For people.
+    Text,
+    /// For programs: an array.
+    Json,
+    /// For programs and people.
+    Yaml,
+    /// SARIF 2.1.0, for code scanning.
+    Sarif,
+    /// Workflow commands of GitHub Actions, which annotate a pull request.
+    Github,
+}
+
 /// `capstan plan`
 #[derive(Debug, Args)]
 pub struct Plan {
@@ -128,6 +150,9 @@ pub struct Plan {
     /// Plan for every cluster (the same as naming none)
     #[arg(long, conflicts_with = "clusters")]
     pub all: bool,
+    /// Also tell where in the release each change comes from, and how lists and values were compared
+    #[arg(long, conflicts_with = "path")]
+    pub explain: bool,
     /// Output format
     #[arg(short, long, value_enum, default_value = "text")]
     pub output: Format,
@@ -145,6 +170,9 @@ pub struct Upgrade {
     /// Change the work tree instead of printing a diff: all files or none
     #[arg(long, conflicts_with = "at")]
     pub write: bool,
+    /// Also tell where in the release each change comes from, and how lists and values were compared
+    #[arg(long)]
+    pub explain: bool,
     /// Output format
     #[arg(short, long, value_enum, default_value = "diff")]
     pub output: Format,
@@ -176,7 +204,7 @@ pub struct Validate {
     pub from: Option<String>,
     /// Output format
     #[arg(short, long, value_enum, default_value = "text")]
-    pub output: Format,
+    pub output: FindingsFormat,
 }
 
 /// `capstan diff`
@@ -199,6 +227,20 @@ pub struct Diff {
 /// `capstan releases`, `capstan clusters`
 #[derive(Debug, Args)]
 pub struct List {
+    /// Output format
+    #[arg(short, long, value_enum, default_value = "text")]
+    pub output: Format,
+}
+
+/// `capstan adopt`
+#[derive(Debug, Args)]
+pub struct Adopt {
+    /// Clusters by id [default: all of them]
+    #[arg(value_name = "CLUSTER")]
+    pub clusters: Vec<String>,
+    /// Record what was found in the clusters' capstan.yaml: all files or none
+    #[arg(long, conflicts_with = "at")]
+    pub write: bool,
     /// Output format
     #[arg(short, long, value_enum, default_value = "text")]
     pub output: Format,

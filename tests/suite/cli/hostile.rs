@@ -12,9 +12,11 @@ use super::{RECORD, release, workers};
 /// Kibibytes of address space that a run may take: far more than it needs, far less than a bomb would.
 const LIMIT: u32 = 1_500_000;
 
-/// What lies in the base of a cluster of that name, and what is said of it: line and column, and the
-/// beginning of the message.
-fn hostile() -> Vec<(&'static str, Vec<u8>, Option<(u64, u64)>, &'static str)> {
+/// A cluster's name, what lies in its base, and what is said of it: line and column, and the beginning of
+/// the message.
+type Hostile = (&'static str, Vec<u8>, Option<(u64, u64)>, &'static str);
+
+fn hostile() -> Vec<Hostile> {
     let bomb = (1..12).fold(String::from("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"), |mut text, level| {
         let row = vec![format!("*a{}", level - 1); 10].join(", ");
         let _ = writeln!(text, "a{level}: &a{level} [{row}]");

@@ -2,9 +2,12 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a panic is how a test fails")]
 
+mod adopting;
 mod catalogue;
+mod explaining;
 mod hostile;
 mod naming;
+mod old_releases;
 mod paths;
 mod planning;
 mod refusals;

@@ -3,8 +3,11 @@
 #![expect(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "tests say what they saw")]
 
 mod cases;
+mod edits;
 mod fuzzed;
+mod generated_upgrades;
 mod giant_swarm;
+mod kustomize;
 mod manifest;
 mod objects;
 mod oracle;
