@@ -13,6 +13,8 @@ use super::RepositoryName;
 pub struct Installation {
     /// GitHub's id.
     pub id: u64,
+    /// The user or organisation that installed the App; empty where GitHub does not say.
+    pub account: String,
     /// Suspended by its owner: nothing is done there.
     pub suspended: bool,
 }
