@@ -119,6 +119,7 @@ fn json(
             "a JSON patch has a `target`: say which objects it is for",
         ));
     };
+    refuse_yaml_in_brackets(builder, folder, &entry.body)?;
     let documents = documents(builder, folder, &entry.body, Dialect::Kubernetes)?;
     // Kustomize reads the first document and no other.
     let operations = match documents.first() {
@@ -129,6 +130,26 @@ fn json(
         how: How::Json { operations, former },
         target: Target { selector: Rc::clone(selector), place: place.clone() },
     }])
+}
+
+/// What begins with a bracket is JSON for kustomize, and nothing else.
+fn refuse_yaml_in_brackets(
+    builder: &Builder<'_>,
+    folder: &RepoPath,
+    body: &PatchBody,
+) -> Result<(), RenderError> {
+    let (text, place) = match body {
+        PatchBody::Inline(text) => (text.text.clone().into_bytes(), &text.place),
+        PatchBody::File(name) => (builder.bytes(folder, name)?.to_vec(), &name.place),
+    };
+    let text = text.trim_ascii();
+    if text.first() != Some(&b'[') || serde_json::from_slice::<serde_json::Value>(text).is_ok() {
+        return Ok(());
+    }
+    Err(RenderError::malformed(
+        place,
+        "a JSON patch that begins with `[` is JSON for kustomize, and this is none: quote its keys and texts, or write the operations as a list with dashes",
+    ))
 }
 
 /// Reads `patchesStrategicMerge`, whose entries are files or the patches themselves.
