@@ -318,9 +318,13 @@ fn put_back(value: &mut Placed, keys: &[&str], old: Option<Placed>) {
     let place = value.place.clone();
     let Some((last, way)) = keys.split_last() else { return };
     let Some(parent) = value.mapping_at(way, &place) else { return };
-    match old {
-        Some(old) => drop(parent.set(last, old)),
-        None => drop(parent.remove(last)),
+    match (old, parent.field_mut(last)) {
+        (Some(old), Some(field)) => {
+            // Kustomize writes the name anew, in the patch's quotes or without.
+            field.replace_scalar(Placed::open(&old.written(), &old.place));
+        }
+        (Some(old), None) => drop(parent.set(last, old)),
+        (None, _) => drop(parent.remove(last)),
     }
 }
 
