@@ -5,6 +5,7 @@ use crate::layout::discover;
 use crate::policy::{Scope, Snapshot, validate};
 use crate::render::testing::Files;
 use crate::settings::{RepositorySettings, RuleIds};
+use crate::tree::Tree;
 
 const CLUSTER: &str = "\
 apiVersion: cluster.x-k8s.io/v1beta1
@@ -148,4 +149,36 @@ fn the_whole_corpus_is_judged_without_a_panic() {
     }
     println!("{} releases, {} clusters: {counts:?}", layout.releases.len(), layout.clusters.len());
     assert!(layout.releases.len() > 200);
+}
+
+/// Every real manifest as a cluster of its own, and every folder with a kustomization as one.
+#[test]
+fn real_manifests_are_judged_and_only_what_is_wrong_with_them_is_found() {
+    let root = crate::render::testing::shared_data().join("manifests");
+    if !root.is_dir() {
+        println!("SKIPPED: {} does not exist", root.display());
+        return;
+    }
+    let corpus = Files::from_folder(&root);
+    let settings = RepositorySettings::default();
+    let mut counts = std::collections::BTreeMap::<&str, usize>::new();
+    let (mut clusters, mut told) = (0, Vec::new());
+    for entry in corpus.entries().iter().filter(|entry| crate::layout::is_manifest(&entry.path)) {
+        let bytes = corpus.read(entry).unwrap();
+        let tree = Files::from_bytes([("c/base/a.yaml".to_owned(), bytes.to_vec())]);
+        let layout = discover(&tree, &settings);
+        clusters += layout.clusters.len();
+        let now = Snapshot { tree: &tree, layout: &layout, schemas: crate::schema::Schemas::built_in() };
+        for finding in validate(now, None, &settings, Scope::Everything, TODAY) {
+            *counts.entry(finding.rule).or_default() += 1;
+            let line = finding.line.unwrap_or_default();
+            told.push(format!("{} {}:{line}: {}", finding.rule, entry.path, finding.message));
+        }
+    }
+    told.sort();
+    if std::env::var_os("SHOW_FINDINGS").is_some() {
+        println!("{}", told.join("\n"));
+    }
+    println!("{clusters} clusters: {counts:#?}");
+    assert!(clusters > 100);
 }
