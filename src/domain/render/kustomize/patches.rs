@@ -69,6 +69,10 @@ pub(super) fn load(
     let mut patches = Vec::new();
     expand_patches(&documents, &mut patches)?;
     let may_change = entry.may_change;
+    if may_change != MayChange::default() {
+        // Kustomize keeps the permission among the patch's annotations, which makes texts of all of them.
+        patches.iter_mut().for_each(settle_annotations);
+    }
     match (&entry.target, patches.len()) {
         (None, _) => Ok(patches
             .into_iter()
