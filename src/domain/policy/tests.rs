@@ -2,6 +2,7 @@
 
 mod examples;
 mod judging;
+mod real_definitions;
 mod validating;
 
 use std::collections::{BTreeMap, BTreeSet};
