@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ops::Deref;
 use std::sync::OnceLock;
 
+use super::cluster_api::{CoreVersion, of_release};
 use super::fitting::{Misfit, misfits_of};
 use super::kubernetes::{Wanted, wanted};
 use super::{Facts, Occasion, Spot, Verdict};
@@ -23,7 +24,10 @@ pub struct Evidence<'a> {
 
 impl<'a> Evidence<'a> {
     pub(super) fn of(facts: &'a Facts<'a>) -> Self {
-        let survey = |rendered| Survey::of(rendered, facts.schemas);
+        // A release that brings Cluster API itself brings it before the clusters follow.
+        let brought = facts.release.as_ref().and_then(|step| of_release(step.to));
+        let core = brought.or_else(|| facts.cluster_api.clone());
+        let survey = |rendered| Survey::of(rendered, facts.schemas, core.clone());
         let (before, after) = (survey(facts.before), survey(facts.after));
         Self { facts, before, after }
     }
@@ -77,11 +81,13 @@ pub struct Survey<'a> {
     /// Objects by name: references seldom name a namespace.
     named: HashMap<&'a str, Vec<&'a RenderedObject>>,
     pub(super) schemas: &'a Schemas,
+    /// The version of Cluster API that manages the cluster, where that is known.
+    pub(super) cluster_api: Option<CoreVersion>,
     misfits: OnceLock<Vec<Misfit<'a>>>,
 }
 
 impl<'a> Survey<'a> {
-    fn of(rendered: &'a Rendered, schemas: &'a Schemas) -> Self {
+    fn of(rendered: &'a Rendered, schemas: &'a Schemas, cluster_api: Option<CoreVersion>) -> Self {
         let mut named: HashMap<&str, Vec<&RenderedObject>> = HashMap::with_capacity(rendered.objects.len());
         for object in &rendered.objects {
             named.entry(&object.id.name).or_default().push(object);
@@ -92,6 +98,7 @@ impl<'a> Survey<'a> {
             versions: wanted(&rendered.objects),
             named,
             schemas,
+            cluster_api,
             misfits: OnceLock::new(),
         }
     }
