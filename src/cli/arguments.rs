@@ -150,6 +150,9 @@ pub struct Plan {
     /// Plan for every cluster (the same as naming none)
     #[arg(long, conflicts_with = "clusters")]
     pub all: bool,
+    /// Also tell where in the release each change comes from, and how lists and values were compared
+    #[arg(long, conflicts_with = "path")]
+    pub explain: bool,
     /// Output format
     #[arg(short, long, value_enum, default_value = "text")]
     pub output: Format,
@@ -167,6 +170,9 @@ pub struct Upgrade {
     /// Change the work tree instead of printing a diff: all files or none
     #[arg(long, conflicts_with = "at")]
     pub write: bool,
+    /// Also tell where in the release each change comes from, and how lists and values were compared
+    #[arg(long)]
+    pub explain: bool,
     /// Output format
     #[arg(short, long, value_enum, default_value = "diff")]
     pub output: Format,

@@ -12,12 +12,12 @@ use super::knowledge::Knowledge;
 use super::kustomization::{self, NotMerged};
 use super::matching::{Matched, Target, bind, match_source};
 use super::overlay::overlaid;
-use super::prepared::{remove, substitution};
+use super::prepared::{add_namespace, remove, substitution};
 use super::source::{Piece, Shape, Source, text};
 use super::step_group::version_path;
 use super::variables::{Bindings, Extent, Flux, Found, Scope, Substitution, Trouble, expressions};
 use crate::flux::PostBuild;
-use crate::object::{ObjectId, Step};
+use crate::object::{FieldPath, ObjectId, Step};
 use crate::schema::Schemas;
 use crate::settings::{FieldOwner, FieldRule};
 use crate::tree::RepoPath;
@@ -115,8 +115,8 @@ pub(crate) struct Merged<'a> {
     pub(crate) new: Matched<'a>,
 }
 
-/// Merges all objects of one cluster.
-pub(crate) fn merge_cluster<'a>(input: &MergeInput<'a>) -> Merged<'a> {
+/// Both sources, matched with the cluster, and what its variables are.
+pub(super) fn matched<'a>(input: &MergeInput<'a>) -> (Bindings, Option<Matched<'a>>, Matched<'a>) {
     let mut bindings = Bindings::new(input.variables, input.flux);
     let mut old = input.old.map(|source| match_source(source, input.base, &mut bindings));
     if let Some(matched) = &old {
@@ -130,6 +130,12 @@ pub(crate) fn merge_cluster<'a>(input: &MergeInput<'a>) -> Merged<'a> {
     if old.is_none() {
         bind(&new, input.base, &mut bindings);
     }
+    (bindings, old, new)
+}
+
+/// Merges all objects of one cluster.
+pub(crate) fn merge_cluster<'a>(input: &MergeInput<'a>) -> Merged<'a> {
+    let (bindings, old, new) = matched(input);
     let work = Work { input, bindings: &bindings, old: old.as_ref(), new: &new };
     let mut merge = work.merge();
     let (kustomizations, not_merged) =
@@ -144,11 +150,11 @@ pub(crate) fn merge_cluster<'a>(input: &MergeInput<'a>) -> Merged<'a> {
     Merged { merge, new }
 }
 
-struct Work<'w, 'a> {
-    input: &'w MergeInput<'a>,
-    bindings: &'w Bindings,
-    old: Option<&'w Matched<'a>>,
-    new: &'w Matched<'a>,
+pub(super) struct Work<'w, 'a> {
+    pub(super) input: &'w MergeInput<'a>,
+    pub(super) bindings: &'w Bindings,
+    pub(super) old: Option<&'w Matched<'a>>,
+    pub(super) new: &'w Matched<'a>,
 }
 
 impl<'a> Work<'_, 'a> {
@@ -204,11 +210,14 @@ impl<'a> Work<'_, 'a> {
         let substitution = substitution(&both, cluster);
         let partial = !new.iter().any(|piece| piece.shape == Shape::Whole);
         let side = |matched: &Matched<'a>, pieces: &[&'a Piece]| self.side(matched, pieces, id, substitution);
-        let o = self.old.and_then(|matched| side(matched, old));
+        let mut o = self.old.and_then(|matched| side(matched, old));
         let mut n = side(self.new, new);
         if n.is_none() {
             // A fragment that the release dropped: its fields are absent, the object stays.
             n = Some(Cow::Owned(Node::mapping::<String>([])));
+        }
+        if let (true, Some(o), Some(n)) = (partial, &mut o, &n) {
+            leave_identity_out(o, n);
         }
         let state = if self.input.old.is_some() { OldState::Known } else { OldState::Unknown };
         let mut fields = FieldMerge::new(&id.kind, self.input.owners, state, partial);
@@ -236,12 +245,12 @@ impl<'a> Work<'_, 'a> {
     }
 
     /// What is known of an object of which these are sides: the first kind, all their versions.
-    fn known(&self, sides: &[Option<&Node>]) -> Knowledge<'a> {
+    pub(super) fn known(&self, sides: &[Option<&Node>]) -> Knowledge<'a> {
         known_object(self.input.schemas, sides)
     }
 
     /// One release's view of an object: its pieces over one another, identity left out of fragments.
-    fn side(
+    pub(super) fn side(
         &self,
         matched: &Matched<'a>,
         pieces: &[&'a Piece],
@@ -274,7 +283,13 @@ impl<'a> Work<'_, 'a> {
         let id = &base.objects[object].id;
         let cluster = base.node(object);
         let substitution = substitution(old, cluster);
-        let o = self.old.and_then(|matched| self.side(matched, old, id, substitution));
+        let mut o = self.old.and_then(|matched| self.side(matched, old, id, substitution));
+        if let (Some(o), Some(namespace)) = (&mut o, &id.namespace)
+            && self.input.base.namespace() == Some(namespace)
+        {
+            // As it came into the cluster, see U2.
+            add_namespace(o, namespace);
+        }
         if same_value(&self.known(&[Some(cluster)]), o.as_deref(), Some(cluster)) {
             out.removed.push(object);
         } else {
@@ -363,7 +378,18 @@ fn trouble_in(scope: &Scope<'_>, known: &BTreeMap<String, Trouble>, release: &No
     }
 }
 
-fn pieces_of<'a>(matched: &Matched<'a>, object: usize) -> Vec<&'a Piece> {
+/// What makes the object itself is never removed: of a side that a fragment speaks for, what the
+/// fragment leaves out is as it was.
+fn leave_identity_out(old: &mut Cow<'_, Node>, new: &Node) {
+    for path in [&["apiVersion"][..], &["kind"], &["metadata", "name"], &["metadata", "namespace"]] {
+        let path = path.iter().map(|key| Step::Key((*key).to_owned())).collect::<FieldPath>();
+        if old.at(&path).is_some() && new.at(&path).is_none() {
+            remove(old.to_mut(), path.steps());
+        }
+    }
+}
+
+pub(super) fn pieces_of<'a>(matched: &Matched<'a>, object: usize) -> Vec<&'a Piece> {
     let hits = |target: &Target| matches!(target, Target::Objects(found) if found.contains(&object));
     let mut pieces: Vec<&Piece> = matched
         .pieces

@@ -57,7 +57,7 @@ fn every_file_that_is_wrong_is_found_and_hides_nothing_else() {
         ("gauss/peu02/base/c.yaml", CLUSTER),
         ("gauss/peu02/base/w.yaml", WORKERS),
         ("gauss/peu03/base/c.yaml", CLUSTER),
-        ("gauss/peu03/overlay/kustomization.yaml", "resources: [../base]\nreplacements: [{path: x}]\n"),
+        ("gauss/peu03/overlay/kustomization.yaml", "resources: []\nvars: [{name: x}]\n"),
         ("aws/v1.0.0/base/a.yaml", "a: {\n"),
     ];
     let found = validated("", &now, None);
@@ -70,7 +70,7 @@ fn every_file_that_is_wrong_is_found_and_hides_nothing_else() {
             "invalid-yaml Error gauss/peu01/base/worse.yaml:1:5",
             "invalid-settings Error gauss/peu01/capstan.yaml:1:1",
             "missing-reference Warning gauss/peu02/base/w.yaml:7:62",
-            "render-failed Error gauss/peu03/overlay/kustomization.yaml:2:15",
+            "render-failed Error gauss/peu03/overlay/kustomization.yaml:2:7",
         ]
     );
 }

@@ -15,12 +15,12 @@ use capstan_domain::object::FieldPath;
 use capstan_domain::release::ReleaseId;
 use capstan_domain::render::{Edited, Folders, render};
 use capstan_domain::rollout::rollouts;
-use capstan_domain::schema::Schemas;
+use capstan_domain::schema::{self, Origin, SchemaFile, Schemas};
 use capstan_domain::settings::{ConflictPolicy, FieldOwner, FieldRule};
 use capstan_domain::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use capstan_domain::upgrade::{
-    AppliedBy, ClusterFolder, FileChange, MergeSettings, OldSource, Request, SourceFile, Upgrade, plan,
-    to_json,
+    AppliedBy, ClusterFolder, Explanation, FileChange, MergeSettings, OldSource, Request, SourceFile,
+    Upgrade, explain, explanation_to_json, plan, to_json,
 };
 use capstan_domain::yaml::{Value, YamlFile};
 use serde_json::{Map, json};
@@ -44,6 +44,24 @@ fn every_case_comes_to_what_is_written_down() {
     }
     assert!(ran > 0, "no case is named `{only}`");
     assert!(failures.is_empty(), "{} of {ran} cases differ:\n{}", failures.len(), failures.join("\n\n"));
+}
+
+#[test]
+fn cases_are_many_and_each_names_its_rule() {
+    let cases = case_folders(&cases_folder());
+    let nameless: Vec<String> = cases
+        .iter()
+        .filter(|folder| {
+            let case = Case::read(folder);
+            let reason = case.text("reason", "");
+            let names_a_rule =
+                reason.split('U').skip(1).any(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+            reason.contains('\n') || !names_a_rule
+        })
+        .map(|folder| folder.display().to_string())
+        .collect();
+    assert!(nameless.is_empty(), "the reason is no line that names a rule (U1 to U16): {nameless:#?}");
+    assert!(cases.len() >= 150, "{} cases", cases.len());
 }
 
 /// The nearest `tests/cases` above the package.
@@ -112,6 +130,20 @@ impl Case {
         let files = files_in(&self.folder.join("flux"), &RepoPath::root(), &[]);
         let index = FluxIndex::read(&Snapshot::new(files.iter()), &Layout::default());
         index.post_build(&ClusterId::new(cluster.clone()))
+    }
+
+    /// The definitions in `crds` (the repository's) and `capstan-crds` (those of `.capstan/crds`).
+    fn schemas(&self) -> Schemas {
+        let read = |folder: &str, at: &str, origin: fn(RepoPath, u32) -> Origin| -> Vec<SchemaFile> {
+            files_in(&self.folder.join(folder), &path(at), &[])
+                .into_iter()
+                .map(|file| SchemaFile { origin, bytes: Ok(file.text().as_bytes().into()), path: file.path })
+                .collect()
+        };
+        let own = read("capstan-crds", schema::FOLDER, Origin::Capstan);
+        let schemas = Schemas::read(own.into_iter().chain(read("crds", "crds", Origin::Repository)));
+        assert_eq!(schemas.problems(), [], "definitions of {}", self.folder.display());
+        schemas
     }
 
     fn merge_settings(&self) -> MergeSettings {
@@ -246,8 +278,8 @@ fn run(folder: &Path) -> Vec<String> {
         None if !candidates.is_empty() => OldSource::Infer(&candidates),
         None => OldSource::Unknown,
     };
-    let request =
-        Request { cluster: &cluster, old, new: &new, settings: &settings, schemas: Schemas::built_in() };
+    let schemas = case.schemas();
+    let request = Request { cluster: &cluster, old, new: &new, settings: &settings, schemas: &schemas };
     let planned = match plan(&request) {
         Ok(planned) => planned,
         Err(refusal) => {
@@ -272,7 +304,8 @@ fn run(folder: &Path) -> Vec<String> {
     };
     let upgrade = planned.finish(Vec::new(), rolled);
     let mut troubles = compare_files(&case, &root, &upgrade);
-    troubles.extend(compare_json(&case, &upgrade));
+    let explanation = explain(&request, &upgrade).unwrap();
+    troubles.extend(compare_json(&case, &upgrade, &explanation));
     troubles.extend(twice(&request, &intended, &upgrade));
     troubles
 }
@@ -366,8 +399,8 @@ fn lines_that_differ(expected: &str, actual: &str) -> String {
 }
 
 /// Compares with `expected.json`: objects may leave out keys, lists are compared whole. Lists that are
-/// not written are expected empty, but for `files` and `rollouts`, which are not compared then.
-fn compare_json(case: &Case, upgrade: &Upgrade) -> Vec<String> {
+/// not written are expected empty, but for `files`, `rollouts` and `explain`, which are not compared then.
+fn compare_json(case: &Case, upgrade: &Upgrade, explanation: &Explanation) -> Vec<String> {
     let text =
         std::fs::read_to_string(case.folder.join("expected.json")).expect("a case has an expected.json");
     let mut expected: Map<String, Value> =
@@ -376,7 +409,8 @@ fn compare_json(case: &Case, upgrade: &Upgrade) -> Vec<String> {
         expected.entry(key).or_insert_with(|| json!([]));
     }
     let blocked = expected.remove("blocked").unwrap_or(Value::Bool(false));
-    let actual = to_json(upgrade);
+    let mut actual = to_json(upgrade);
+    actual["explain"] = explanation_to_json(explanation);
     let mut troubles = Vec::new();
     for (key, expected) in &expected {
         if !contains(expected, &actual[key]) {
