@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 use super::cluster_api::{CoreVersion, of_release};
 use super::fitting::{Misfit, misfits_of};
 use super::kubernetes::{Wanted, wanted};
+use super::references::{Named, named_by};
 use super::{Facts, Occasion, Spot, Verdict};
 use crate::object::{FieldPath, ObjectId};
 use crate::render::{Place, Rendered, RenderedObject};
@@ -84,6 +85,7 @@ pub struct Survey<'a> {
     /// The version of Cluster API that manages the cluster, where that is known.
     pub(super) cluster_api: Option<CoreVersion>,
     misfits: OnceLock<Vec<Misfit<'a>>>,
+    references: OnceLock<Vec<(&'a RenderedObject, Named<'a>)>>,
 }
 
 impl<'a> Survey<'a> {
@@ -100,6 +102,7 @@ impl<'a> Survey<'a> {
             schemas,
             cluster_api,
             misfits: OnceLock::new(),
+            references: OnceLock::new(),
         }
     }
 
@@ -117,6 +120,13 @@ impl<'a> Survey<'a> {
     pub(super) fn misfits(&self) -> &[Misfit<'a>] {
         self.misfits
             .get_or_init(|| self.objects.iter().flat_map(|object| misfits_of(object, self.schemas)).collect())
+    }
+
+    /// Who names what, object by object; looked for once for all rules.
+    pub(super) fn references(&self) -> &[(&'a RenderedObject, Named<'a>)] {
+        let objects: &'a [RenderedObject] = self.objects;
+        let of = |object: &'a RenderedObject| named_by(object).into_iter().map(move |named| (object, named));
+        self.references.get_or_init(|| objects.iter().flat_map(of).collect())
     }
 
     /// The object of that identity.

@@ -222,14 +222,15 @@ fn which_cluster_api_manages_is_read_where_exactly_one_is_installed() {
     };
     let clusterctl = "providers:\n- {name: cluster-api, type: CoreProvider, url: \"https://github.com/kubernetes-sigs/cluster-api/releases/v1.9.4/core-components.yaml\"}\n";
     let (one, other) = (core("v1.8.3"), core("v1.10.0"));
-    let cases: [(&[(&str, &str)], Option<&str>); 4] = [
+    type Files<'a> = &'a [(&'a str, &'a str)];
+    let cases: [(Files<'_>, Option<&str>); 4] = [
         (&[("mgmt/capi/core.yaml", &one)], Some("1.8.3")),
         (&[("mgmt/clusterctl.yaml", clusterctl)], Some("1.9.4")),
         (&[("a/capi/core.yaml", &one), ("b/capi/core.yaml", &other)], None),
         (&[("mgmt/README.yaml", &one)], None),
     ];
     for (files, expected) in cases {
-        let tree = Files::new(files);
+        let tree = crate::render::testing::Files::new(files);
         let found = crate::policy::core_version(&tree, &discover(&tree, &RepositorySettings::default()));
         assert_eq!(found.map(|found| found.to_string()).as_deref(), expected, "{files:?}");
     }
