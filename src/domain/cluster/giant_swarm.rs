@@ -202,7 +202,8 @@ fn chart(objects: &[(&ObjectId, &Node)], at: usize) -> Option<String> {
     chosen.map(|(_, chart)| (*chart).to_owned())
 }
 
-fn chart_of(root: &Node) -> Option<&str> {
+/// The cluster chart that an object deploys: `cluster-aws`.
+pub(crate) fn chart_of(root: &Node) -> Option<&str> {
     let spec = root.get("spec")?;
     let group = api_group(root.get("apiVersion")?.as_str()?);
     let name = match (group, root.get("kind")?.as_str()?) {

@@ -54,6 +54,11 @@ impl Draft {
         self.removed.insert(object);
     }
 
+    /// Leaves one of the base's objects in after all.
+    pub(super) fn keep_object(&mut self, object: usize) {
+        self.removed.remove(&object);
+    }
+
     /// Adds a document to the file with that path below the base, existing or not.
     pub(super) fn add_document(&mut self, base: &Base, below: &str, text: String) {
         match base.files.iter().position(|file| file.below == below) {
