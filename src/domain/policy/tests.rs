@@ -73,6 +73,7 @@ fn judged(
         occasion,
         release: None,
         schemas: Schemas::built_in(),
+        cluster_api: None,
         today: TODAY,
     };
     super::judge(&facts, &Severities::default())
