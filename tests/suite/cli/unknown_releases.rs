@@ -7,7 +7,8 @@ use super::{release, workers};
 
 /// Two releases, and a cluster that is the first, without a record.
 fn unrecorded(mode: &str) -> Sandbox {
-    let with_pause = |version: &str, replicas: u32| format!("{}  paused: false\n", release(version, replicas));
+    let with_pause =
+        |version: &str, replicas: u32| format!("{}  paused: false\n", release(version, replicas));
     Sandbox::with(&[
         (".capstan.yaml", &format!("upgrade: {{whenReleaseUnknown: {mode}}}\n")),
         ("aws/v1.0.0/base/md.yaml", &with_pause("v1.30.4", 2)),
