@@ -206,6 +206,7 @@ pub(super) fn markdown(upgrade: &Upgrade) -> String {
         upgrade,
         source: &source,
         plan: &PlanDigest::of(&upgrade.files),
+        origin: None,
         command_prefix: "/capstan",
     };
     format!("## {}\n\n{}\n", report::proposal_title(&proposal), report::visible_text(&proposal))

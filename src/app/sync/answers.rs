@@ -204,6 +204,7 @@ fn one_plan(cluster: &ClusterId, plans: &Plans, prefix: &CommandPrefix) -> Strin
             upgrade,
             source: &offer.source,
             plan: &offer.plan,
+            origin: None,
             command_prefix: prefix.as_str(),
         }),
         (Wanted::Blocked { why }, _) => {
