@@ -8,7 +8,7 @@ use capstan_domain::rollout;
 use capstan_domain::settings::EffectiveSettings;
 use capstan_domain::upgrade::{AppliedBy, Planned};
 
-use super::seen::Reads;
+use super::seen::{Reads, Seen};
 use super::{Fleet, plan};
 
 impl Fleet {
@@ -51,6 +51,8 @@ impl Fleet {
                 .as_ref()
                 .map(|record| Spot { file: record.file.clone(), position: Some(record.position) }),
         };
+        let cluster_api = self.cluster_api().cloned();
+        reads.note(Seen::ClusterApi(cluster_api.clone()));
         let facts = Facts {
             folders: &folders,
             before: &before,
@@ -59,6 +61,7 @@ impl Fleet {
             occasion: Occasion::Upgrade,
             release: Some(release),
             schemas: self.schemas(),
+            cluster_api,
             today: self.today,
         };
         let severities = self.settings.severities();

@@ -267,7 +267,7 @@ impl Fleet {
                 return Some(self.source_of(release));
             }
             if let Some(content) = self.provided.get(tree) {
-                return Some(self.shared.sources.of_tree(content.as_ref(), id, tree));
+                return Some(self.shared.sources.of_tree(content.as_ref(), id, tree, self.schemas()));
             }
         }
         if let Some(release) = self.shared.catalogue.find(id) {
@@ -275,7 +275,7 @@ impl Fleet {
         }
         reads.note(Seen::Past(id.clone(), self.look_up_past(id)));
         let past = self.past.get(id)?;
-        Some(self.shared.sources.of_tree(past.content.as_ref(), id, &past.tree))
+        Some(self.shared.sources.of_tree(past.content.as_ref(), id, &past.tree, self.schemas()))
     }
 
     pub(super) fn look_up_past(&self, release: &ReleaseId) -> Option<(TreeId, String)> {

@@ -47,6 +47,7 @@ impl Fleet {
                 self.used_elsewhere(id, own.iter().map(String::as_str)) == *elsewhere
             }
             Seen::OldTree(tree, presence) => self.find_old_tree(tree) == *presence,
+            Seen::ClusterApi(version) => self.cluster_api() == version.as_ref(),
             Seen::Past(release, found) => self.look_up_past(release) == *found,
         }
     }

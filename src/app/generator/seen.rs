@@ -4,6 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use capstan_domain::flux::PostBuild;
+use capstan_domain::policy::CoreVersion;
 use capstan_domain::release::ReleaseId;
 use capstan_domain::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 
@@ -20,6 +21,8 @@ pub(super) enum Seen {
     Classes { own: Vec<String>, elsewhere: Vec<String> },
     /// An old release's tree, and whether it was found.
     OldTree(TreeId, Presence),
+    /// The version of Cluster API that the repository installs.
+    ClusterApi(Option<CoreVersion>),
     /// A release that is in no folder: what history has of it, and where.
     Past(ReleaseId, Option<(TreeId, String)>),
 }
@@ -38,7 +41,11 @@ impl Seen {
         match self {
             Self::File(path, found) => file(tree, path) == *found,
             Self::Folder(path, found) => tree.folder_id(path) == *found,
-            Self::Flux(_) | Self::Classes { .. } | Self::OldTree(..) | Self::Past(..) => false,
+            Self::Flux(_)
+            | Self::Classes { .. }
+            | Self::OldTree(..)
+            | Self::Past(..)
+            | Self::ClusterApi(_) => false,
         }
     }
 }
