@@ -29,6 +29,16 @@ impl Draft {
         self.edits.entry((object.file, object.document)).or_default().extend(edits);
     }
 
+    /// Edits a document that is no object of the base: its kustomization, or a patch.
+    pub(super) fn edit_document(
+        &mut self,
+        file: usize,
+        document: usize,
+        edits: impl IntoIterator<Item = Edit>,
+    ) {
+        self.edits.entry((file, document)).or_default().extend(edits);
+    }
+
     /// Leaves an object as it is after all.
     pub(super) fn take_edits(&mut self, base: &Base, object: usize) {
         let object = &base.objects[object];

@@ -20,6 +20,7 @@ mod redact;
 mod refusal;
 mod removal;
 mod request;
+mod retarget;
 mod rotation;
 
 pub use json::{finding_to_json, to_json};
@@ -27,7 +28,7 @@ pub use model::{Basis, Certainty, Change, Conflict, FileChange, Reason, Rollout,
 pub use plan::plan;
 pub use redact::redact;
 pub use refusal::Refusal;
-pub use request::{AppliedBy, ClusterFolder, MergeSettings, OldSource, Request, SourceFile};
+pub use request::{AppliedBy, ClusterFolder, MergeSettings, OldSource, Request, Retarget, SourceFile};
 
 use crate::finding::Finding;
 

@@ -3,6 +3,7 @@
 use super::draft::Draft;
 use super::instance::instance;
 use super::record::record;
+use super::retarget::OverlayEdits;
 use super::rotation::Rotated;
 use super::{
     Basis, Change, Conflict, FileChange, OldSource, Planned, Reason, Refusal, Request, Side, Upgrade,
@@ -64,6 +65,7 @@ pub fn plan(request: &Request<'_>) -> Result<Planned, Refusal> {
         notes: Vec::new(),
         tombstones: Vec::new(),
         rotated: Vec::new(),
+        overlay_edits: OverlayEdits::new(),
     };
     plan.say(&merged.merge);
     plan.ahead(&group);
@@ -75,6 +77,7 @@ pub fn plan(request: &Request<'_>) -> Result<Planned, Refusal> {
     }
     // After the removals, so that what only a removed object names counts as named by nothing; before
     // the additions, whose references follow the new names.
+    plan.unknown_templates();
     plan.rotate();
     for new in &merged.merge.added {
         plan.add(&merged.new, new);
@@ -98,6 +101,7 @@ pub(super) struct Plan<'p> {
     pub(super) notes: Vec<String>,
     pub(super) tombstones: Vec<Tombstone>,
     pub(super) rotated: Vec<Rotated>,
+    pub(super) overlay_edits: OverlayEdits,
 }
 
 /// O and how it is known.
@@ -364,8 +368,7 @@ impl Plan<'_> {
         }
         let mut node = Cow::Borrowed(&new.node);
         for reference in references(&new.id.group, &new.id.kind, &new.node) {
-            let follows =
-                |rotated: &&Rotated| rotated.kind == reference.kind && rotated.old == reference.name;
+            let follows = |rotated: &&Rotated| reference.means(new.id.namespace.as_deref(), &rotated.id);
             if let Some(rotated) = self.rotated.iter().find(follows) {
                 set_text(node.to_mut(), reference.path.steps(), &rotated.new);
             }
@@ -430,6 +433,7 @@ impl Plan<'_> {
         from: Option<&crate::release::ReleaseId>,
         basis: Basis,
     ) -> Result<Planned, Refusal> {
+        let (overlay, unedited) = self.overlay_files();
         let Self {
             request,
             base,
@@ -444,7 +448,8 @@ impl Plan<'_> {
         } = self;
         let cluster = request.cluster;
         let (mut intended, refused) = draft.into_files(base, &cluster.base_folder);
-        findings.extend(refused);
+        findings.extend(refused.into_iter().chain(unedited));
+        intended.extend(overlay);
         match record(cluster, request.new, &tombstones)? {
             Ok(change) => intended.extend(change),
             Err(finding) => findings.push(finding),

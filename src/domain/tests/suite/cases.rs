@@ -17,8 +17,8 @@ use capstan_domain::schema::Schemas;
 use capstan_domain::settings::{ConflictPolicy, FieldOwner, FieldRule};
 use capstan_domain::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use capstan_domain::upgrade::{
-    AppliedBy, ClusterFolder, FileChange, MergeSettings, OldSource, Request, SourceFile, Upgrade, plan,
-    to_json,
+    AppliedBy, ClusterFolder, FileChange, MergeSettings, OldSource, Request, Retarget, SourceFile, Upgrade,
+    plan, to_json,
 };
 use capstan_domain::yaml::{Value, YamlFile};
 use serde_json::{Map, json};
@@ -236,8 +236,15 @@ fn run(folder: &Path) -> Vec<String> {
         None if !candidates.is_empty() => OldSource::Infer(&candidates),
         None => OldSource::Unknown,
     };
-    let request =
-        Request { cluster: &cluster, old, new: &new, settings: &settings, schemas: Schemas::built_in() };
+    let retarget = if case.settings["retarget"] == true { Retarget::Allowed } else { Retarget::Refused };
+    let request = Request {
+        cluster: &cluster,
+        old,
+        new: &new,
+        settings: &settings,
+        schemas: Schemas::built_in(),
+        retarget,
+    };
     let planned = match plan(&request) {
         Ok(planned) => planned,
         Err(refusal) => {
@@ -275,10 +282,13 @@ fn twice(request: &Request<'_>, intended: &[FileChange], upgrade: &Upgrade) -> V
     let mut cluster = request.cluster.clone();
     for change in intended {
         cluster.base.retain(|file| file.path != change.path);
+        cluster.overlay.retain(|file| file.path != change.path);
         if let Some(text) = &change.after {
             let file = SourceFile::new(change.path.clone(), text.as_str());
             if change.path.is_in(&cluster.base_folder) {
                 cluster.base.push(file);
+            } else if change.path.name() != "capstan.yaml" {
+                cluster.overlay.push(file);
             } else {
                 cluster.record = Some(file);
             }
@@ -484,6 +494,7 @@ fn becomes(old: &str, new: &str) -> String {
         old: OldSource::Known(&from),
         new: &to,
         settings: &settings,
+        retarget: Retarget::Refused,
         schemas: Schemas::built_in(),
     };
     let planned = plan(&request).unwrap();
