@@ -7,7 +7,7 @@ use capstan_domain::finding::{Finding, Severity};
 use capstan_domain::object::{FieldPath, ObjectId};
 use capstan_domain::proposal::{PlanDigest, SourceState};
 use capstan_domain::report;
-use capstan_domain::upgrade::{Basis, Certainty, Change, Conflict, Rollout, Side, Upgrade, redact};
+use capstan_domain::upgrade::{Basis, Certainty, Change, Conflict, Retarget, Rollout, Side, Upgrade, redact};
 use clap::builder::styling::{AnsiColor, Style};
 use serde_json::Value;
 
@@ -200,6 +200,7 @@ pub(super) fn markdown(upgrade: &Upgrade) -> String {
         source: &source,
         plan: &PlanDigest::of(&upgrade.files),
         command_prefix: "/capstan",
+        retarget: Retarget::Refused,
     };
     format!("## {}\n\n{}\n", report::proposal_title(&proposal), report::visible_text(&proposal))
 }

@@ -28,7 +28,7 @@ use capstan_domain::settings::{
 };
 use capstan_domain::templates::{self, NamedTemplate, TemplateNames};
 use capstan_domain::tree::{RepoPath, Tree, TreeId};
-use capstan_domain::upgrade::{AppliedBy, MergeSettings, Refusal, Upgrade};
+use capstan_domain::upgrade::{AppliedBy, MergeSettings, Refusal, Retarget, Upgrade};
 use jiff::civil::Date;
 
 pub use plan::{Planned, Summary};
@@ -46,6 +46,8 @@ pub struct Fleet {
     provided: BTreeMap<TreeId, Arc<dyn Tree>>,
     sources: Sources,
     merge_settings: MergeSettings,
+    /// Clusters in whose overlay names of rotated templates may be edited.
+    retarget: BTreeSet<ClusterId>,
     /// Which clusters use which ClusterClass; read when first asked for.
     class_users: OnceLock<BTreeMap<String, Vec<ClusterId>>>,
     today: Date,
@@ -102,6 +104,7 @@ impl Fleet {
             provided: BTreeMap::new(),
             sources: Sources::default(),
             merge_settings,
+            retarget: BTreeSet::new(),
             class_users: OnceLock::new(),
             today,
         }
@@ -150,6 +153,16 @@ impl Fleet {
     /// Gives the content of one of [`Self::missing_trees`]; its paths start at the release's folder.
     pub fn provide_tree(&mut self, id: TreeId, tree: Arc<dyn Tree>) {
         self.provided.insert(id, tree);
+    }
+
+    /// Lets the upgrade of a cluster edit, in its overlay, the names of templates that it rotates.
+    pub fn allow_retarget(&mut self, cluster: ClusterId) {
+        self.retarget.insert(cluster);
+    }
+
+    /// Whether that was allowed.
+    pub fn retarget(&self, cluster: &ClusterId) -> Retarget {
+        if self.retarget.contains(cluster) { Retarget::Allowed } else { Retarget::Refused }
     }
 
     /// A cluster's files, settings and current release.

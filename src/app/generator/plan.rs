@@ -11,7 +11,7 @@ use capstan_domain::release::{Release, ReleaseId};
 use capstan_domain::schema::Schemas;
 use capstan_domain::settings::{ClusterSettings, EffectiveSettings, WhenReleaseUnknown};
 use capstan_domain::tree::{Tree, TreeId};
-use capstan_domain::upgrade::{self, AppliedBy, Basis, OldSource, Request, Retarget, SourceFile, Upgrade};
+use capstan_domain::upgrade::{self, AppliedBy, Basis, OldSource, Request, SourceFile, Upgrade};
 
 use super::{Fleet, Refused, sources};
 
@@ -138,7 +138,7 @@ impl Fleet {
             },
             new: unwrap(&new)?,
             settings: &self.merge_settings,
-            retarget: Retarget::Refused,
+            retarget: self.retarget(&cluster.id),
             schemas: Schemas::built_in(),
         };
         let mut planned = upgrade::plan(&request)?;

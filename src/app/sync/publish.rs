@@ -136,6 +136,7 @@ impl Run<'_> {
             block.source == intent.offer.source
                 && block.plan == intent.offer.plan
                 && block.text == written
+                && block.retarget == text.retarget
                 && block.closed_by.is_none()
         });
         let moved = intent.branch != BranchStep::Keep;
@@ -188,6 +189,7 @@ impl Run<'_> {
                     cluster: cluster.as_str().to_owned(),
                     source,
                     plan,
+                    retarget: read.as_ref().map(|block| block.retarget).unwrap_or_default(),
                     text: read.map(|block| block.text).unwrap_or_default(),
                     closed_by: Some(ClosedBy::Capstan),
                 };
@@ -243,5 +245,6 @@ fn proposal<'a>(intent: &'a Intent<'_>) -> Proposal<'a> {
         source: &intent.offer.source,
         plan: &intent.offer.plan,
         command_prefix: intent.command_prefix,
+        retarget: intent.scope.retarget,
     }
 }

@@ -6,7 +6,7 @@ use super::markdown::{MAX_BODY, Page, code, one_line, prose};
 use super::{Block, BlockKey, count, hex, tables};
 use crate::finding::Severity;
 use crate::proposal::{PlanDigest, SourceState};
-use crate::upgrade::{Basis, Upgrade};
+use crate::upgrade::{Basis, Retarget, Upgrade};
 
 /// What a proposal's text is made from.
 #[derive(Debug, Clone, Copy)]
@@ -19,6 +19,8 @@ pub struct Proposal<'a> {
     pub plan: &'a PlanDigest,
     /// What slash-commands begin with: `/capstan`.
     pub command_prefix: &'a str,
+    /// Whether it was made under `retarget`.
+    pub retarget: Retarget,
 }
 
 /// The title, at most 256 characters.
@@ -42,6 +44,7 @@ pub fn proposal_body(proposal: &Proposal<'_>, repository: u64, key: &BlockKey) -
         source: proposal.source.clone(),
         plan: proposal.plan.clone(),
         text: text_digest(&visible),
+        retarget: proposal.retarget,
         closed_by: None,
     };
     visible + &block.render(key)

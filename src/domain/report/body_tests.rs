@@ -77,7 +77,13 @@ fn upgrade() -> Upgrade {
 fn body_of(upgrade: &Upgrade) -> String {
     let source = SourceState::new(ReleaseId::from_path("aws/v22.0.0"), upgrade.to_tree.clone());
     let plan = PlanDigest::of(&upgrade.files);
-    let proposal = Proposal { upgrade, source: &source, plan: &plan, command_prefix: "/capstan" };
+    let proposal = Proposal {
+        upgrade,
+        source: &source,
+        plan: &plan,
+        command_prefix: "/capstan",
+        retarget: Retarget::Refused,
+    };
     proposal_body(&proposal, 7, &BlockKey::derive(b"secret"))
 }
 

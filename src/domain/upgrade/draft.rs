@@ -69,6 +69,12 @@ impl Draft {
         self.removed.insert((object.file, object.document));
     }
 
+    /// Leaves an object in after all.
+    pub(super) fn restore_object(&mut self, base: &Base, object: usize) {
+        let object = &base.objects[object];
+        self.removed.remove(&(object.file, object.document));
+    }
+
     /// Adds a document to the file with that path below the base, existing or not.
     pub(super) fn add_document(&mut self, base: &Base, below: &str, text: String) {
         match base.files.iter().position(|file| file.below == below) {

@@ -168,9 +168,11 @@ impl Plan<'_> {
         let new_name = rotated_name(base_name(&id.name, &before), &after);
         self.draft.take_edits(self.base, object);
         let renamed = ObjectId { name: new_name.clone(), ..id.clone() };
-        let exists = self.base.objects.iter().any(|other| other.id == renamed);
+        let exists = self.base.objects.iter().position(|other| other.id == renamed);
         let name_path = FieldPath::root().key("metadata").key("name");
-        if !exists {
+        if let Some(earlier) = exists {
+            self.keep_after_all(earlier);
+        } else {
             let set = vec![Edit::Set { path: name_path.clone(), node: Node::string(new_name.as_str()) }];
             let Some(renamed) = apply(edited.text(), set) else { return };
             let below = self.base.file_of(object).below.clone();
@@ -192,6 +194,15 @@ impl Plan<'_> {
             self.follow(owner, &id, &new_name);
         }
         self.rotated.push(Rotated { id, new: new_name });
+    }
+
+    /// An earlier rotation's template whose spec comes back is no leftover.
+    fn keep_after_all(&mut self, object: usize) {
+        if self.draft.removes(self.base, object) {
+            self.draft.restore_object(self.base, object);
+            let id = &self.base.objects[object].id;
+            self.changes.retain(|change| !(change.object == *id && change.path.is_root()));
+        }
     }
 
     /// The owner's references follow the new name.
