@@ -6,7 +6,7 @@ use crate::finding::Finding;
 use crate::object::{FieldPath, ObjectId};
 use crate::release::ReleaseId;
 use crate::tree::{RepoPath, TreeId};
-use crate::upgrade::{Certainty, Change, Conflict, FileChange, Reason, Rollout, Side};
+use crate::upgrade::{Certainty, Change, Conflict, Course, FileChange, Reason, Rollout, Side};
 
 fn object(kind: &str) -> ObjectId {
     ObjectId {
@@ -68,6 +68,7 @@ fn upgrade() -> Upgrade {
             machines: Some(5),
             certainty: Certainty::Offline,
             because: vec![FieldPath::parse("/spec/template/spec/version").unwrap()],
+            course: Course::default(),
         }],
         blocked: vec![],
         notes: vec![],

@@ -3,7 +3,9 @@
 
 use super::draft::Draft;
 use super::record::record;
-use super::{Basis, Certainty, Change, OldSource, Planned, Reason, Refusal, Request, Rollout, Upgrade};
+use super::{
+    Basis, Certainty, Change, Course, OldSource, Planned, Reason, Refusal, Request, Rollout, Upgrade,
+};
 use crate::merge::Source;
 use crate::merge::cluster_objects::Base;
 use crate::object::FieldPath;
@@ -50,7 +52,7 @@ pub(super) fn plan(request: &Request<'_>, base: &Base) -> Result<Planned, Refusa
     let Some(named) = find(base) else {
         let sentence = "No ConfigMap of this cluster's base names a release in `global.release.version` of a YAML string, so there is nothing to set.";
         upgrade.blocked.push(sentence.to_owned());
-        return Ok(Planned { upgrade, intended: Vec::new() });
+        return Ok(Planned { upgrade, intended: Vec::new(), rotated: Vec::new() });
     };
     let mut draft = Draft::default();
     let version = version_text(new, &named.text);
@@ -80,6 +82,7 @@ pub(super) fn plan(request: &Request<'_>, base: &Base) -> Result<Planned, Refusa
                 machines: None,
                 certainty: Certainty::Unknown,
                 because: vec![path],
+                course: Course::default(),
             });
         }
     }
@@ -93,7 +96,7 @@ pub(super) fn plan(request: &Request<'_>, base: &Base) -> Result<Planned, Refusa
         let file = finding.file.as_ref().map(ToString::to_string).unwrap_or_default();
         upgrade.blocked.push(format!("{file} cannot be edited as intended."));
     }
-    Ok(Planned { upgrade, intended })
+    Ok(Planned { upgrade, intended, rotated: Vec::new() })
 }
 
 fn find(base: &Base) -> Option<Named> {

@@ -444,6 +444,7 @@ impl Plan<'_> {
             mut blocked,
             notes,
             tombstones,
+            rotated,
             ..
         } = self;
         let cluster = request.cluster;
@@ -474,7 +475,8 @@ impl Plan<'_> {
             blocked,
             notes,
         };
-        Ok(Planned { upgrade, intended })
+        let rotated = rotated.into_iter().map(|rotated| rotated.id).collect();
+        Ok(Planned { upgrade, intended, rotated })
     }
 }
 

@@ -7,6 +7,7 @@ mod deaths;
 mod kills;
 mod memory;
 mod proposals;
+mod retarget;
 mod sample;
 mod strangers;
 mod town;

@@ -17,8 +17,8 @@ use capstan_domain::schema::Schemas;
 use capstan_domain::settings::{ConflictPolicy, FieldOwner, FieldRule};
 use capstan_domain::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use capstan_domain::upgrade::{
-    AppliedBy, ClusterFolder, FileChange, MergeSettings, OldSource, Request, Retarget, SourceFile, Upgrade,
-    plan, to_json,
+    AppliedBy, ClusterFolder, FileChange, MergeSettings, OldSource, Request, Retarget, Settled, SourceFile,
+    Upgrade, plan, to_json,
 };
 use capstan_domain::yaml::{Value, YamlFile};
 use serde_json::{Map, json};
@@ -260,13 +260,19 @@ fn run(folder: &Path) -> Vec<String> {
     let before = Snapshot::new(files);
     let folders =
         Folders { cluster: root.clone(), base: base_folder, overlay: root.join("overlay").unwrap() };
-    let intended = planned.intended.clone();
-    let after = Edited::new(&before, &intended);
-    let rolled = match (render(&before, &folders), render(&after, &folders)) {
-        (Ok(before), Ok(after)) => rollouts(&before.objects, &after.objects, cluster.applied),
+    let rendered = |intended: &[FileChange]| render(&Edited::new(&before, intended), &folders);
+    let (rendered_before, mut rendered_after) = match (render(&before, &folders), rendered(&planned.intended))
+    {
+        (Ok(before), Ok(after)) => (before, after),
         (Err(error), _) => return vec![format!("the cluster does not render: {error}")],
         (_, Err(error)) => return vec![format!("the upgraded cluster does not render: {error}")],
     };
+    let mut planned = planned;
+    if planned.settle_leftovers(&rendered_before, &rendered_after) == Settled::Changed {
+        rendered_after = rendered(&planned.intended).unwrap();
+    }
+    let intended = planned.intended.clone();
+    let rolled = rollouts(&rendered_before.objects, &rendered_after.objects, cluster.applied);
     let upgrade = planned.finish(Vec::new(), rolled);
     let mut troubles = compare_files(&case, &root, &upgrade);
     troubles.extend(compare_json(&case, &upgrade));
