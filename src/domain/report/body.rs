@@ -127,10 +127,10 @@ fn summary(proposal: &Proposal<'_>) -> String {
         format!("{}, {}", count(errors, "error", "errors"), count(warnings, "warning", "warnings"))
     };
     text.push_str(&format!("| Findings | {findings} |\n"));
-    let replaced = if upgrade.rollouts.is_empty() {
-        "no machine".to_owned()
-    } else {
+    let replaced = if tables::replaces(&upgrade.rollouts) {
         tables::machines(&upgrade.rollouts)
+    } else {
+        "no machine".to_owned()
     };
     text.push_str(&format!("| Will be replaced | {replaced} |\n"));
     for note in upgrade.notes.iter().take(20) {
@@ -158,7 +158,7 @@ fn sections(page: &mut Page, proposal: &Proposal<'_>, room: usize) {
         page.section(&head, rows, budget, |left| more(what, left));
     };
     section(
-        format!("\n### Machines that will be replaced\n\n{}", tables::ROLLOUTS_HEAD),
+        format!("\n### Machines\n\n{}", tables::ROLLOUTS_HEAD),
         &tables::rollout_rows(&upgrade.rollouts),
         8_000,
         "rollouts",

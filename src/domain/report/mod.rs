@@ -22,6 +22,7 @@ pub use check::{
     check, check_without_settings, untouched,
 };
 pub use commit::commit_message;
+pub use tables::scaling;
 
 use std::fmt::Write as _;
 
