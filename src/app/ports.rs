@@ -12,10 +12,10 @@ mod records;
 mod workspace;
 
 pub use code_host::{
-    Annotation, AnnotationLevel, BranchHead, CheckConclusion, CheckRun, CodeHost, CodeHostError, Comment,
-    CommitMetadata, CreatedPullRequest, CreatedReference, Installation, MergeQueueState, MovedReference,
-    NewCheckRun, NewPullRequest, NewTreeEntry, Permission, PlacedComment, PullRequest, PullRequestEdit,
-    PullRequestState, Reaction, Repository, RepositoryName, ReviewDecision,
+    BranchHead, CheckConclusion, CheckRun, CodeHost, CodeHostError, Comment, CommitMetadata,
+    CreatedPullRequest, CreatedReference, Installation, MergeQueueState, MovedReference, NewCheckRun,
+    NewPullRequest, NewTreeEntry, Permission, PlacedComment, PullRequest, PullRequestEdit, PullRequestState,
+    Reaction, Repository, RepositoryName, ReviewDecision,
 };
 pub use fleet::{Fleet, FleetCluster, FleetJob, FleetRepository, FleetView, JobCounts, JobState};
 pub use mirror::{CommitTrailers, Mirror, MirrorError, Snapshot};

@@ -59,9 +59,9 @@ pub async fn perform(ports: &Ports, jobs: &Arc<dyn Jobs>, job: &ClaimedJob) -> R
             tracing::info!(repository = %job.name, duration_ms, "repository is up to date");
             jobs.complete(job).await?;
         }
-        Ok(Synced::Again(after)) => {
+        Ok(Synced::Again) => {
             tracing::info!(repository = %job.name, duration_ms, "repository is looked at again soon");
-            jobs.fail(job, "GitHub is still computing, or somebody wrote meanwhile", Some(after)).await?;
+            jobs.put_off(job, "GitHub is still computing, or somebody wrote meanwhile").await?;
         }
         Err(error) => {
             tracing::warn!(repository = %job.name, duration_ms, error.kind = error.kind(), error = %error, "repository could not be brought up to date");

@@ -122,6 +122,9 @@ pub struct Plan {
     /// Plan for this release instead of the offered one
     #[arg(long, value_name = "RELEASE")]
     pub to: Option<String>,
+    /// Print the whole way instead: every step to the newest release, or to the one of `--to`
+    #[arg(long)]
+    pub path: bool,
     /// Plan for every cluster (the same as naming none)
     #[arg(long, conflicts_with = "clusters")]
     pub all: bool,

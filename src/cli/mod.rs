@@ -13,6 +13,7 @@ mod context;
 mod diff;
 mod failure;
 mod output;
+mod path;
 mod plan;
 mod releases;
 mod render;

@@ -5,7 +5,7 @@ use capstan_domain::{patch, upgrade};
 use serde_json::{Value, json};
 
 use super::arguments::Plan;
-use super::{Context, Failure, Format, Outcome, output, text};
+use super::{Context, Failure, Format, Outcome, output, path, text};
 use crate::app::generator::{self, Planned, Refused};
 
 pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<Outcome, Failure> {
@@ -13,6 +13,9 @@ pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<Outcome, Fail
     let mut fleet = context.fleet_of(workspace.as_ref())?;
     let clusters = context.clusters(&fleet, &command.clusters)?;
     let target = context.target(&fleet, &clusters, command.to.as_deref())?;
+    if command.path {
+        return path::run(&fleet, &clusters, target.as_ref(), command.output);
+    }
     let planned = context.plan_all(workspace.as_ref(), &mut fleet, &clusters, target.as_ref());
     print(command.output, &clusters, &planned)?;
     Ok(outcome(&planned))
@@ -49,16 +52,22 @@ fn print(format: Format, clusters: &[ClusterId], planned: &[Planned]) -> Result<
 pub(super) fn element(cluster: &ClusterId, planned: &Planned) -> Value {
     match planned {
         Ok(upgrade) => upgrade::to_json(upgrade),
-        Err(Refused { message, file, line, column }) => json!({
-            "cluster": cluster.as_str(),
-            "error": {
-                "message": message,
-                "file": file.as_ref().map(|file| file.as_str()),
-                "line": line,
-                "column": column,
-            },
-        }),
+        Err(refused) => refusal(cluster, refused),
     }
+}
+
+/// The element of a cluster that cannot be planned.
+pub(super) fn refusal(cluster: &ClusterId, refused: &Refused) -> Value {
+    let Refused { message, file, line, column } = refused;
+    json!({
+        "cluster": cluster.as_str(),
+        "error": {
+            "message": message,
+            "file": file.as_ref().map(|file| file.as_str()),
+            "line": line,
+            "column": column,
+        },
+    })
 }
 
 /// Exit code 1 where a cluster could not be planned, else 3 where errors stand, else 0.

@@ -11,6 +11,7 @@ use capstan_domain::templates::TemplateNames;
 use serde_json::Value;
 
 use super::arguments::Render;
+use super::context::today;
 use super::{Context, Failure, Format, Outcome, output, text};
 use crate::app::generator::Fleet;
 
@@ -76,6 +77,8 @@ fn lost_patches(fleet: &Fleet, cluster: &str, rendered: &Rendered) -> Vec<Findin
         applied_by: AppliedBy::Others,
         occasion: Occasion::Revision,
         release: None,
+        schemas: fleet.schemas(),
+        today: today(),
     };
     let findings = policy::judge(&facts, &fleet.settings().severities());
     findings.into_iter().filter(|finding| finding.rule == "overlay-loses-target").collect()

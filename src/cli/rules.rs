@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use capstan_domain::finding::Severity;
-use capstan_domain::policy::{self, About, Change, Example};
+use capstan_domain::policy::{self, About, Change, Example, Files};
 use serde_json::{Value, json};
 
 use super::arguments::Rules;
@@ -59,21 +59,37 @@ fn page(rule: &About) -> String {
         rule.reason,
         rule.source
     );
-    example(&mut text, "Bad", &rule.bad);
-    example(&mut text, "Good", &rule.good);
+    text.push_str("\nThe comment `# <--` marks what the finding names.\n");
+    let mut shown = Vec::new();
+    for (word, example) in [("Bad", &rule.bad), ("Good", &rule.good)] {
+        for (when, files) in parts(example) {
+            // The good one most often starts from the same files as the bad one.
+            if files.is_empty() || shown.contains(&files) {
+                continue;
+            }
+            shown.push(files);
+            let _ = write!(text, "\n## {word}{when}\n");
+            files.iter().for_each(|file| write_file(&mut text, file));
+        }
+    }
     text.push('\n');
     text
 }
 
-fn example(text: &mut String, word: &str, example: &Example) {
-    for (when, files) in [
-        (" (before)", example.before),
-        (if example.before.is_empty() { "" } else { " (after)" }, example.after),
-    ] {
-        for (path, content) in files {
-            let _ = write!(text, "\n{word}{when}: `{path}`\n```yaml\n{}\n```\n", content.trim_end());
-        }
+fn parts(example: &Example) -> [(&'static str, Files); 2] {
+    match example {
+        Example::Tree(files) => [("", files), ("", &[])],
+        Example::Change { before, after } => [(" (before)", before), (" (after)", after)],
+        Example::Upgrade(files) => [(" (upgraded to its newest release)", files), ("", &[])],
     }
+}
+
+fn write_file(text: &mut String, (path, content): &(&str, &str)) {
+    let _ = match content.trim_end() {
+        // A symbolic link has no content of its own.
+        "" => write!(text, "\n`{path}`\n"),
+        content => write!(text, "\n`{path}`:\n\n```yaml\n{content}\n```\n"),
+    };
 }
 
 fn to_json(rule: &About) -> Value {

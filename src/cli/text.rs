@@ -22,6 +22,13 @@ pub(super) fn upgrade(upgrade: &Upgrade) -> String {
     for note in &upgrade.notes {
         let _ = writeln!(text, "  {note}");
     }
+    for component in &upgrade.components {
+        let _ = writeln!(
+            text,
+            "  {}",
+            [&[component.to_string()], component.changelogs.as_slice()].concat().join(" ")
+        );
+    }
     if !upgrade.changes.is_empty() {
         let verb = if upgrade.blocked.is_empty() { "changes" } else { "would change" };
         let _ = writeln!(text, "  {verb}");

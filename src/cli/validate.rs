@@ -63,10 +63,15 @@ fn check(now: &Arc<dyn Tree>, before: Option<&Arc<dyn Tree>>) -> Checked {
         (tree, layout)
     });
     let findings = policy::validate(
-        Snapshot { tree: now.as_ref(), layout: fleet.layout() },
-        before.as_ref().map(|(tree, layout)| Snapshot { tree: tree.as_ref(), layout }),
+        Snapshot { tree: now.as_ref(), layout: fleet.layout(), schemas: fleet.schemas() },
+        before.as_ref().map(|(tree, layout)| Snapshot {
+            tree: tree.as_ref(),
+            layout,
+            schemas: fleet.schemas(),
+        }),
         settings,
         Scope::Everything,
+        today(),
     );
     let looked_at =
         format!("{} cluster(s), {} release(s)", fleet.layout().clusters.len(), fleet.layout().releases.len());

@@ -36,7 +36,9 @@ pub(super) const ENQUEUE: &str = "
         cause = excluded.cause,
         requested = jobs.requested + CASE WHEN jobs.state = 'running' AND $6 = 0 THEN 0 ELSE 1 END,
         attempts = CASE WHEN jobs.state = 'dead' AND $6 = 1 THEN 0 ELSE jobs.attempts END,
+        put_off = CASE WHEN $6 = 1 THEN 0 ELSE jobs.put_off END,
         not_before_ms = CASE WHEN jobs.state = 'idle' OR (jobs.state = 'dead' AND $6 = 1)
+                                  OR (jobs.state = 'queued' AND jobs.put_off > 0 AND $6 = 1)
                              THEN excluded.not_before_ms ELSE jobs.not_before_ms END,
         queued_at_ms = CASE WHEN jobs.state = 'idle' OR (jobs.state = 'dead' AND $6 = 1)
                             THEN excluded.queued_at_ms ELSE jobs.queued_at_ms END,
@@ -77,7 +79,7 @@ const TAKE_HINTS: &str = "
 /// `$1` repository, `$2` lease, `$3` now.
 const COMPLETE: &str = "
     UPDATE jobs SET state = CASE WHEN requested > started THEN 'queued' ELSE 'idle' END,
-        attempts = 0, lost_leases = 0, reason = NULL, dead_since_ms = NULL, lease = NULL, worker = NULL,
+        attempts = 0, put_off = 0, lost_leases = 0, reason = NULL, dead_since_ms = NULL, lease = NULL, worker = NULL,
         lease_until_ms = NULL, finished_at_ms = $3, not_before_ms = $3, queued_at_ms = $3
     WHERE repository = $1 AND lease = $2 AND state = 'running'";
 
@@ -88,8 +90,14 @@ const USE_UP_HINTS: &str = "
 /// `$1` repository, `$2` lease, `$3` state, `$4` attempts, `$5` not before, `$6` reason, `$7` now or NULL.
 /// A claim that was answered is no lost one, so those are counted anew.
 const FAIL: &str = "
-    UPDATE jobs SET state = $3, attempts = $4, lost_leases = 0, not_before_ms = $5, reason = $6,
+    UPDATE jobs SET state = $3, attempts = $4, put_off = 0, lost_leases = 0, not_before_ms = $5, reason = $6,
         dead_since_ms = $7, lease = NULL, worker = NULL, lease_until_ms = NULL
+    WHERE repository = $1 AND lease = $2 AND state = 'running'";
+
+/// `$1` repository, `$2` lease, `$3` how often in a row, `$4` not before, `$5` reason.
+const PUT_OFF: &str = "
+    UPDATE jobs SET state = 'queued', attempts = 0, put_off = $3, lost_leases = 0, not_before_ms = $4,
+        reason = $5, dead_since_ms = NULL, lease = NULL, worker = NULL, lease_until_ms = NULL
     WHERE repository = $1 AND lease = $2 AND state = 'running'";
 
 type ClaimedRow = (i64, i64, String, i64);
@@ -163,6 +171,10 @@ impl Jobs for Database {
         retry_after: Option<Duration>,
     ) -> Result<Fate, RecordsError> {
         self.fail_row(job, reason, retry_after).await.map_err(failed("recording a failed job"))
+    }
+
+    async fn put_off(&self, job: &ClaimedJob, reason: &str) -> Result<Fate, RecordsError> {
+        self.put_off_row(job, reason).await.map_err(failed("putting a job off"))
     }
 
     async fn reclaim(&self, worker: &str) -> Result<u64, RecordsError> {
@@ -308,6 +320,39 @@ impl Database {
                     } else {
                         Fate::Dead
                     }
+                }
+            }
+        });
+        Ok(fate)
+    }
+
+    async fn put_off_row(&self, job: &ClaimedJob, reason: &str) -> Result<Fate, sqlx::Error> {
+        let now_ms = self.clock.now().as_millisecond();
+        let reason: String = reason.chars().take(REASON_CHARACTERS).collect();
+        let repository = job.repository.cast_signed();
+        let fate = transaction!(self, tx => {
+            let row: Option<(i64, i64)> = sqlx::query_as(
+                "SELECT put_off, requested - started FROM jobs
+                 WHERE repository = $1 AND lease = $2 AND state = 'running'",
+            )
+            .bind(repository)
+            .bind(&job.lease)
+            .fetch_optional(&mut *tx)
+            .await?;
+            match row {
+                None => Fate::Lost,
+                Some((before, asked_meanwhile)) => {
+                    let times = if asked_meanwhile > 0 { 1 } else { before.saturating_add(1) };
+                    let not_before_ms = now_ms.saturating_add(milliseconds(backoff(times)));
+                    sqlx::query(PUT_OFF)
+                        .bind(repository)
+                        .bind(&job.lease)
+                        .bind(times)
+                        .bind(not_before_ms)
+                        .bind(&reason)
+                        .execute(&mut *tx)
+                        .await?;
+                    Fate::Retried { not_before: timestamp(not_before_ms) }
                 }
             }
         });

@@ -16,12 +16,20 @@ use crate::app::ports::Clock;
 
 /// One row a migration: its number, its name, its SQL for SQLite and for PostgreSQL. Released ones
 /// never change: the database remembers their checksums.
-const MIGRATIONS: &[(i64, &str, &str, &str)] = &[(
-    1,
-    "records",
-    include_str!("../../migrations/sqlite/0001_records.sql"),
-    include_str!("../../migrations/postgres/0001_records.sql"),
-)];
+const MIGRATIONS: &[(i64, &str, &str, &str)] = &[
+    (
+        1,
+        "records",
+        include_str!("../../migrations/sqlite/0001_records.sql"),
+        include_str!("../../migrations/postgres/0001_records.sql"),
+    ),
+    (
+        2,
+        "put off",
+        include_str!("../../migrations/sqlite/0002_put_off.sql"),
+        include_str!("../../migrations/postgres/0002_put_off.sql"),
+    ),
+];
 
 /// Why the database cannot be opened.
 #[derive(Debug, thiserror::Error)]

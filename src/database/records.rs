@@ -3,7 +3,6 @@
 use async_trait::async_trait;
 use capstan_domain::cluster::ClusterId;
 use capstan_domain::tree::{CommitId, RepoPath};
-use jiff::Timestamp;
 use ulid::Ulid;
 
 use super::{Database, corrupt, failed, read, timestamp, transaction, write};
@@ -66,18 +65,6 @@ impl Records for Database {
             .await
             .map(drop))
         .map_err(failed("forgetting a proposal"))
-    }
-
-    async fn proposals_opened_since(&self, repository: u64, since: Timestamp) -> Result<u32, RecordsError> {
-        let sql = "SELECT COUNT(*) FROM proposals
-                   WHERE repository = $1 AND opened_at_ms >= $2 AND pull_request IS NOT NULL";
-        let (count,): (i64,) = read!(self, pool => sqlx::query_as(sql)
-            .bind(repository.cast_signed())
-            .bind(since.as_millisecond())
-            .fetch_one(pool)
-            .await)
-        .map_err(failed("counting proposals"))?;
-        Ok(u32::try_from(count).unwrap_or(u32::MAX))
     }
 
     async fn check(

@@ -20,6 +20,7 @@
 //! | [`templates`] | the template table: rotation, references, names |
 //! | [`upgrade`] | cluster + source + policy -> [`upgrade::Upgrade`] |
 //! | [`patch`] | unified diffs that `git apply` accepts |
+//! | [`flux`] | what Flux substitutes after the build, as the repository shows it |
 //! | [`path`] | the way from release to release, one Kubernetes minor at a time |
 //! | [`policy`] | rules, one a file, and their catalogue |
 //! | [`render`] | base + overlay -> objects |
@@ -34,7 +35,9 @@ pub mod campaign;
 pub mod cluster;
 pub mod command;
 pub mod finding;
+pub mod flux;
 pub mod layout;
+mod manifest;
 pub mod merge;
 pub mod object;
 pub mod patch;

@@ -1,12 +1,11 @@
 //! Check runs.
 
+use capstan_domain::report::{Annotation, AnnotationLevel};
 use capstan_domain::tree::CommitId;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::app::ports::{
-    Annotation, AnnotationLevel, CheckConclusion, CheckRun, CodeHostError, NewCheckRun, Repository,
-};
+use crate::app::ports::{CheckConclusion, CheckRun, CodeHostError, NewCheckRun, Repository};
 
 use super::answer::cut_to;
 use super::transport::{Call, GitHub, Identity};
@@ -63,7 +62,6 @@ fn annotation(annotation: &Annotation) -> Value {
         "start_line": annotation.line,
         "end_line": annotation.line,
         "annotation_level": match annotation.level {
-            AnnotationLevel::Notice => "notice",
             AnnotationLevel::Warning => "warning",
             AnnotationLevel::Failure => "failure",
         },

@@ -70,10 +70,6 @@ impl CodeHost for GitHub {
         self.read_permission(repository, login).await
     }
 
-    async fn comments(&self, repository: &Repository, number: u64) -> Outcome<Vec<Comment>> {
-        self.list_comments(repository, number).await
-    }
-
     async fn recent_comments(
         &self,
         repository: &Repository,
@@ -128,16 +124,7 @@ impl CodeHost for GitHub {
         before: &CommitId,
         after: &CommitId,
     ) -> Outcome<MovedReference> {
-        self.write_moved_branch(repository, branch, before, Some(after)).await
-    }
-
-    async fn delete_branch(
-        &self,
-        repository: &Repository,
-        branch: &str,
-        before: &CommitId,
-    ) -> Outcome<MovedReference> {
-        self.write_moved_branch(repository, branch, before, None).await
+        self.write_moved_branch(repository, branch, before, after).await
     }
 
     async fn create_pull_request(

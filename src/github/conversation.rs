@@ -48,20 +48,6 @@ struct PermissionPayload {
 }
 
 impl GitHub {
-    pub(super) async fn list_comments(
-        &self,
-        repository: &Repository,
-        number: u64,
-    ) -> Result<Vec<Comment>, CodeHostError> {
-        let doing = format!("listing comments on {number} of {}", repository.name);
-        let identity = Identity::Installation(repository.installation);
-        let call = Call::get(identity, "/repos/{owner}/{repo}/issues/{issue_number}/comments", doing)
-            .in_repository(repository, &["issues", &number.to_string(), "comments"])
-            .conditional();
-        let found = self.pages(call, |page: Vec<CommentPayload>| page).await?;
-        Ok(found.into_iter().map(CommentPayload::into_comment).collect())
-    }
-
     pub(super) async fn list_recent_comments(
         &self,
         repository: &Repository,

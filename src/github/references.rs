@@ -10,9 +10,6 @@ use crate::app::ports::{BranchHead, CodeHostError, CreatedReference, MovedRefere
 use super::answer::cut;
 use super::transport::{Call, GitHub, Identity};
 
-/// As `afterOid` it removes a reference.
-const NOTHING: &str = "0000000000000000000000000000000000000000";
-
 #[derive(Deserialize)]
 struct ReferencePayload {
     #[serde(rename = "ref")]
@@ -100,17 +97,14 @@ impl GitHub {
         repository: &Repository,
         branch: &str,
         before: &CommitId,
-        after: Option<&CommitId>,
+        after: &CommitId,
     ) -> Result<MovedReference, CodeHostError> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Data {
             update_refs: Option<serde::de::IgnoredAny>,
         }
-        let doing = match after {
-            Some(_) => format!("moving branch {branch} of {}", repository.name),
-            None => format!("removing branch {branch} of {}", repository.name),
-        };
+        let doing = format!("moving branch {branch} of {}", repository.name);
         let answer = self
             .mutate::<Data>(
                 repository.installation,
@@ -121,7 +115,7 @@ impl GitHub {
                     "refUpdates": [{
                         "name": format!("refs/heads/{branch}"),
                         "beforeOid": before.as_str(),
-                        "afterOid": after.map_or(NOTHING, CommitId::as_str),
+                        "afterOid": after.as_str(),
                         "force": true,
                     }],
                 }}),
@@ -132,7 +126,7 @@ impl GitHub {
         }
         // GitHub documents no codes for why: where the branch stands now tells it.
         let now = self.read_branch(repository, branch).await?;
-        if now.as_ref() == after {
+        if now.as_ref() == Some(after) {
             return Ok(MovedReference::Moved);
         }
         if now.as_ref() != Some(before) {

@@ -59,6 +59,8 @@ impl Fleet {
             applied_by,
             occasion: Occasion::Upgrade,
             release: Some(release),
+            schemas: self.schemas(),
+            today: self.today,
         };
         let severities = self.settings.severities();
         planned.upgrade.findings = severities.settle(std::mem::take(&mut planned.upgrade.findings));

@@ -19,10 +19,12 @@ use std::sync::{Arc, OnceLock};
 
 use capstan_domain::cluster::{Cluster, ClusterError, ClusterId};
 use capstan_domain::finding::Severity;
+use capstan_domain::flux::FluxIndex;
 use capstan_domain::layout::{self, ClusterFolder, Layout};
 use capstan_domain::policy;
 use capstan_domain::release::Catalogue;
 use capstan_domain::render::{self, RenderError, Rendered};
+use capstan_domain::schema::{self, Schemas};
 use capstan_domain::settings::{
     ClaimedTwice, EffectiveSettings, REPOSITORY_FILE, RepositorySettings, RuleIds, SettingsError,
 };
@@ -48,6 +50,10 @@ pub struct Fleet {
     merge_settings: MergeSettings,
     /// Clusters in whose overlay names of rotated templates may be edited.
     retarget: BTreeSet<ClusterId>,
+    /// What Flux substitutes where; read when a release with variables is first planned.
+    flux: OnceLock<FluxIndex>,
+    /// What the repository's definitions say of objects' fields; gathered when first asked for.
+    schemas: OnceLock<Schemas>,
     /// Which clusters use which ClusterClass; read when first asked for.
     class_users: OnceLock<BTreeMap<String, Vec<ClusterId>>>,
     today: Date,
@@ -105,6 +111,8 @@ impl Fleet {
             sources: Sources::default(),
             merge_settings,
             retarget: BTreeSet::new(),
+            flux: OnceLock::new(),
+            schemas: OnceLock::new(),
             class_users: OnceLock::new(),
             today,
         }
@@ -133,6 +141,11 @@ impl Fleet {
     /// The releases that could be read, and those that could not.
     pub const fn catalogue(&self) -> &Catalogue {
         &self.catalogue
+    }
+
+    /// What is known of objects' fields: the repository's definitions and the built-in table.
+    pub fn schemas(&self) -> &Schemas {
+        self.schemas.get_or_init(|| schema::discover(self.tree.as_ref(), &self.layout))
     }
 
     /// Ids of all clusters, ordered.

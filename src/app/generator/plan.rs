@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use capstan_domain::cluster::{Cluster, ClusterId, ReleaseName};
+use capstan_domain::flux::{FluxIndex, PostBuild};
 use capstan_domain::layout::ClusterFolder;
 use capstan_domain::merge::Source;
-use capstan_domain::path::{self, NoSuchRelease, Offer, Outcome, Standing, Step};
+use capstan_domain::path::{self, NoSuchRelease, Offer, Outcome, Standing, Step, Way};
 use capstan_domain::release::{Release, ReleaseId};
-use capstan_domain::schema::Schemas;
 use capstan_domain::settings::{ClusterSettings, EffectiveSettings, WhenReleaseUnknown};
 use capstan_domain::tree::{Tree, TreeId};
 use capstan_domain::upgrade::{self, AppliedBy, Basis, OldSource, Request, SourceFile, Upgrade};
@@ -48,6 +48,17 @@ impl Fleet {
         let mut notes: Vec<String> = reason(&offer).into_iter().collect();
         notes.extend(offer.notes.iter().cloned());
         Ok(Summary { offered: offer.step().map(|step| step.to.clone()), current: offer.from, notes })
+    }
+
+    /// The whole way of a cluster: to the newest release that it may have, or to the one asked for.
+    ///
+    /// # Errors
+    /// A file that cannot be read, a release that does not exist.
+    pub fn way(&self, id: &ClusterId, asked: Option<&ReleaseName>) -> Result<Way, Refused> {
+        let cluster = self.read_cluster(id)?;
+        let effective = self.effective(&cluster)?;
+        let standing = Standing::of(&cluster, &effective, &self.catalogue);
+        Ok(path::way(&standing, &effective, &self.catalogue, asked, self.today)?)
     }
 
     /// Plans one cluster: for the release that it is offered, or for the one asked for by name.
@@ -128,7 +139,10 @@ impl Fleet {
         let candidates: Vec<&Source> =
             candidates.iter().filter_map(|source| source.as_ref().as_ref().ok()).collect();
         let new = self.sources.of_release(self.tree.as_ref(), release);
-        let facts = self.cluster_facts(cluster, effective, offer.from.clone())?;
+        let new = unwrap(&new)?;
+        let sources = old.iter().chain(&candidates).copied().chain([new]);
+        let flux = self.post_build(cluster, sources);
+        let facts = self.cluster_facts(cluster, effective, offer.from.clone(), flux)?;
         let request = Request {
             cluster: &facts,
             old: match old {
@@ -136,16 +150,30 @@ impl Fleet {
                 None if unknown == WhenReleaseUnknown::Infer => OldSource::Infer(&candidates),
                 None => OldSource::Unknown,
             },
-            new: unwrap(&new)?,
+            new,
             settings: &self.merge_settings,
             retarget: self.retarget(&cluster.id),
-            schemas: Schemas::built_in(),
+            schemas: self.schemas(),
         };
         let mut planned = upgrade::plan(&request)?;
         planned.upgrade.notes.extend(offer.notes.iter().cloned());
         planned.upgrade.findings.extend(cluster.findings.iter().cloned());
         let from = planned.upgrade.from.as_ref().and_then(|id| self.catalogue.find(id));
+        self.link_changelogs(&mut planned.upgrade, from, release);
         self.judge(cluster, effective, planned, from, release)
+    }
+
+    /// Adds the links that the releases on the way give in their own notes, archived ones included.
+    fn link_changelogs(&self, upgrade: &mut Upgrade, from: Option<&Release>, to: &Release) {
+        let Some(from) = from.filter(|_| !upgrade.components.is_empty()) else { return };
+        let on_the_way = self.catalogue.of_provider(&to.provider);
+        for release in on_the_way.filter(|on| on.version > from.version && on.version <= to.version) {
+            // Notes are for people: what cannot be read of them gives no links, and breaks nothing.
+            let notes = release.notes.as_ref().and_then(|entry| self.tree.read(entry).ok());
+            if let Some(notes) = notes {
+                upgrade::link_changelogs(&mut upgrade.components, &String::from_utf8_lossy(&notes));
+            }
+        }
     }
 
     /// Content of the recorded release: the tree as it was taken wherever it is found, else its folder
@@ -169,11 +197,22 @@ impl Fleet {
         releases.map(|release: &Release| self.sources.of_release(self.tree.as_ref(), release)).collect()
     }
 
+    /// What Flux substitutes in a cluster. Without variables in the releases nobody asks, and the
+    /// repository is not searched for it.
+    fn post_build<'s>(&self, cluster: &Cluster, mut sources: impl Iterator<Item = &'s Source>) -> PostBuild {
+        if !sources.any(Source::has_variables) {
+            return PostBuild::default();
+        }
+        let index = self.flux.get_or_init(|| FluxIndex::read(self.tree.as_ref(), &self.layout));
+        index.post_build(&cluster.id)
+    }
+
     fn cluster_facts(
         &self,
         cluster: &Cluster,
         effective: &EffectiveSettings,
         release: Option<ReleaseId>,
+        flux: PostBuild,
     ) -> Result<upgrade::ClusterFolder, Refused> {
         let tree = self.tree.as_ref();
         let variables = cluster.settings.as_ref().map(|settings| settings.variables.clone());
@@ -188,6 +227,7 @@ impl Fleet {
             overlay: sources::files(tree, &cluster.folder.overlay_files)?,
             record: cluster.folder.settings.as_ref().map(|entry| sources::file(tree, entry)).transpose()?,
             variables: variables.unwrap_or_default(),
+            flux,
             release,
             applied: if effective.claimed_by.is_some() { AppliedBy::Reconciler } else { AppliedBy::Others },
             classes_used_elsewhere: self.classes_used_elsewhere(cluster),
@@ -236,6 +276,7 @@ fn nothing(cluster: &Cluster, offer: &Offer) -> Upgrade {
         conflicts: Vec::new(),
         findings: cluster.findings.clone(),
         rollouts: Vec::new(),
+        components: Vec::new(),
         blocked: Vec::new(),
         notes,
     }

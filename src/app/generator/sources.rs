@@ -106,6 +106,7 @@ fn standing_alone(tree: &dyn Tree, id: &ReleaseId) -> Result<ReleaseFolder, Refu
         base_files: below("base"),
         overlay_files: below("overlay"),
         manifest: at("release.yaml"),
+        notes: at("README.md"),
         settings: at(FOLDER_FILE),
     })
 }

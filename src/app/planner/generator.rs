@@ -10,6 +10,7 @@ use capstan_domain::proposal::Scope;
 use capstan_domain::render::{self, FieldDifference, Rendered};
 use capstan_domain::report::{JudgedCluster, Judgement};
 use capstan_domain::rollout;
+use capstan_domain::schema;
 use capstan_domain::settings::{RepositorySettings, SettingsError};
 use capstan_domain::tree::{Tree, TreeId};
 use capstan_domain::upgrade::{AppliedBy, Change, Reason, Retarget, Upgrade};
@@ -33,12 +34,15 @@ impl Planner for Generator {
         after: Arc<dyn Tree>,
         settings: &RepositorySettings,
         clusters: &[ClusterId],
+        today: Date,
     ) -> Vec<JudgedCluster> {
         let (old, new) =
             (layout::discover(before.as_ref(), settings), layout::discover(after.as_ref(), settings));
+        let known = |tree: &dyn Tree, layout| schema::discover(tree, layout);
+        let (old_schemas, new_schemas) = (known(before.as_ref(), &old), known(after.as_ref(), &new));
         let (old, new) = (
-            Snapshot { tree: before.as_ref(), layout: &old },
-            Snapshot { tree: after.as_ref(), layout: &new },
+            Snapshot { tree: before.as_ref(), layout: &old, schemas: &old_schemas },
+            Snapshot { tree: after.as_ref(), layout: &new, schemas: &new_schemas },
         );
         clusters
             .iter()
@@ -54,8 +58,8 @@ impl Planner for Generator {
                         .map(|difference| change(difference, cluster))
                         .collect(),
                     rollouts: rollout::rollouts(&was.objects, &is.objects, applied),
-                    before: validate(old, None, settings, scope),
-                    after: validate(new, Some(old), settings, scope),
+                    before: validate(old, None, settings, scope, today),
+                    after: validate(new, Some(old), settings, scope, today),
                 };
                 JudgedCluster { cluster: cluster.clone(), judgement }
             })

@@ -27,12 +27,14 @@ pub trait Planner: Send + Sync {
 
     /// What changes for these clusters between two snapshots, and what the rules say of both, under
     /// the given settings. A cluster that cannot be read or rendered is judged by a finding.
+    /// `today` (UTC) is the day on which it is judged.
     fn judge(
         &self,
         before: Arc<dyn Tree>,
         after: Arc<dyn Tree>,
         settings: &RepositorySettings,
         clusters: &[ClusterId],
+        today: Date,
     ) -> Vec<JudgedCluster>;
 
     /// The clusters of a snapshot under the given settings.

@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use capstan_domain::report::Annotation;
 use capstan_domain::tree::{BlobId, CommitId, RepoPath, TreeId};
 
 /// `owner/name`, checked when parsed.
@@ -342,34 +343,6 @@ pub enum CheckConclusion {
     ActionRequired,
 }
 
-/// A finding at a place in a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Annotation {
-    /// The file, as it stands in the judged commit.
-    pub path: RepoPath,
-    /// Line in that commit, from 1.
-    pub line: u32,
-    /// Column, from 1.
-    pub column: Option<u32>,
-    /// Level.
-    pub level: AnnotationLevel,
-    /// At most 255 characters.
-    pub title: String,
-    /// At most 64 KB.
-    pub message: String,
-}
-
-/// Level of an annotation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum AnnotationLevel {
-    /// A warning.
-    Warning,
-    /// An error.
-    Failure,
-    /// A remark.
-    Notice,
-}
-
 /// Why a call failed; outcomes that are expected are not here.
 #[derive(Debug, thiserror::Error)]
 pub enum CodeHostError {
@@ -456,8 +429,6 @@ pub trait CodeHost: Send + Sync {
     ) -> Result<MergeQueueState, CodeHostError>;
     /// What a person may do in the repository, read now.
     async fn permission(&self, repository: &Repository, login: &str) -> Result<Permission, CodeHostError>;
-    /// A pull request's comments, oldest first.
-    async fn comments(&self, repository: &Repository, number: u64) -> Result<Vec<Comment>, CodeHostError>;
     /// Comments on any issue or pull request of the repository since `since`, oldest first: one read
     /// (`GET /repos/{owner}/{repo}/issues/comments?since=…&sort=created&direction=asc`, paged) finds
     /// the commands whose webhooks were lost.
@@ -510,13 +481,6 @@ pub trait CodeHost: Send + Sync {
         branch: &str,
         before: &CommitId,
         after: &CommitId,
-    ) -> Result<MovedReference, CodeHostError>;
-    /// Removes a branch that is still at `before`; a no-op where it is gone.
-    async fn delete_branch(
-        &self,
-        repository: &Repository,
-        branch: &str,
-        before: &CommitId,
     ) -> Result<MovedReference, CodeHostError>;
     /// Write 4: a pull request.
     async fn create_pull_request(

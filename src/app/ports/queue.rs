@@ -151,6 +151,10 @@ pub trait Jobs: Send + Sync {
         retry_after: Option<Duration>,
     ) -> Result<Fate, RecordsError>;
 
+    /// Not failed, not finished either (GitHub still computes): the job waits, longer each time in a
+    /// row, and anything new ends the wait. Its hints are given again to the next claim.
+    async fn put_off(&self, job: &ClaimedJob, reason: &str) -> Result<Fate, RecordsError>;
+
     /// Gives back what an earlier process of that name still held, so that a restart need not wait for
     /// leases to run out. Only for a name that no living process uses.
     async fn reclaim(&self, worker: &str) -> Result<u64, RecordsError>;

@@ -73,12 +73,6 @@ pub trait Records: Send + Sync {
     async fn save_proposal(&self, record: &ProposalRecord) -> Result<(), RecordsError>;
     /// Forgets a cluster's proposal.
     async fn forget_proposal(&self, repository: u64, cluster: &ClusterId) -> Result<(), RecordsError>;
-    /// Proposals of a repository opened since `since`, for `perHour`.
-    async fn proposals_opened_since(
-        &self,
-        repository: u64,
-        since: jiff::Timestamp,
-    ) -> Result<u32, RecordsError>;
     /// The record of a check on a commit.
     async fn check(
         &self,

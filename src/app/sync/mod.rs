@@ -59,8 +59,8 @@ pub struct Ports {
 pub enum Synced {
     /// All is as it should be.
     Done,
-    /// GitHub is still computing, or somebody moved a branch meanwhile: look again after that time.
-    Again(Duration),
+    /// GitHub is still computing, or somebody moved a branch meanwhile: look again soon.
+    Again,
 }
 
 /// Why a run ended early. What it did stays; the next run goes on.
@@ -113,8 +113,8 @@ struct Run<'a> {
     /// The day in UTC: what holds are judged by.
     today: Date,
     facts: GitHubFacts,
-    /// Whether GitHub, or somebody else, needs another look soon.
-    again: Option<Duration>,
+    /// What the run ends with unless something fails.
+    end: Synced,
     /// What went wrong with one cluster or pull request alone: reported once the others are done.
     failure: Option<SyncError>,
 }
@@ -144,14 +144,14 @@ pub async fn sync_repository(
         return Ok(Synced::Done);
     }
     let today = ports.clock.now().to_zoned(jiff::tz::TimeZone::UTC).date();
-    let mut run = Run { ports, repository, hints, today, facts, again: None, failure: None };
+    let mut run = Run { ports, repository, hints, today, facts, end: Synced::Done, failure: None };
     match ports.planner.open(run.facts.base.tree.clone(), today) {
         Ok(fleet) => run.with_settings(fleet).await?,
         Err(problem) => run.without_settings(&problem).await?,
     }
     match run.failure {
         Some(error) => Err(error),
-        None => Ok(run.again.map_or(Synced::Done, Synced::Again)),
+        None => Ok(run.end),
     }
 }
 
@@ -199,7 +199,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn look_again(&mut self, after: Duration) {
-        self.again = Some(self.again.map_or(after, |before| before.min(after)));
+    fn look_again(&mut self) {
+        self.end = Synced::Again;
     }
 }

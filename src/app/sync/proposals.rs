@@ -1,7 +1,6 @@
 //! From plans to proposals: facts of each cluster, the decision, and its effects within the limits.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
 use capstan_domain::campaign::{Load, select};
 use capstan_domain::cluster::ClusterId;
@@ -338,7 +337,7 @@ impl Run<'_> {
                 return Ok(ClusterState::new("refused", why));
             }
             Published::Overtaken => {
-                self.look_again(Duration::from_secs(2));
+                self.look_again();
                 let why = "Somebody wrote the branch meanwhile: it is looked at again.".to_owned();
                 return Ok(ClusterState::new("waiting", why));
             }

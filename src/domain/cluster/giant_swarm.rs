@@ -1,24 +1,44 @@
-//! Clusters of Giant Swarm: the release is one scalar inside a ConfigMap's YAML string (DESIGN U16).
+//! Clusters of Giant Swarm: the release is one scalar, most often inside a ConfigMap's YAML string
+//! (DESIGN U16).
+//!
+//! Where a release is named:
+//!
+//! | object | scalar |
+//! |---|---|
+//! | ConfigMap | `global.release.version` in a string of `data` |
+//! | HelmRelease of a cluster chart | `spec.values.global.release.version` |
+//! | App of a chart `release-<provider>` | `spec.version`: such a chart *is* a release |
+//! | HelmRelease of one | `spec.chart.spec.version`, where it is one version and no range |
+//!
+//! The charts `release-<provider>` are made of the cluster charts by
+//! <https://github.com/giantswarm/releases/blob/master/docs/workflows-retagging-cluster-charts.md>.
+//!
+//! Several objects may name a release. Those count that the cluster's own App or HelmRelease is or
+//! names; where it names none of them, all do. What counts must agree, or nobody can say what the
+//! cluster is at.
 
+use crate::manifest::objects;
 use crate::object::{FieldPath, ObjectId, api_group};
 use crate::release::Provider;
 use crate::tree::RepoPath;
+use crate::version::ReleaseVersion;
 use crate::yaml::{Node, Position, YamlFile};
 
 use super::read::{Manifest, identity};
 
-/// Where the release stands inside the string.
+/// Where the release stands in a chart's values.
 const PLACE: [&str; 3] = ["global", "release", "version"];
 
-/// Charts of clusters, and what their releases' provider is called.
+/// What follows `cluster-` or `release-` in the name of a chart, and what its releases' provider is
+/// called.
 const CHARTS: [(&str, &str); 7] = [
-    ("cluster-aws", "capa"),
-    ("cluster-azure", "azure"),
-    ("cluster-vsphere", "vsphere"),
-    ("cluster-cloud-director", "cloud-director"),
-    ("cluster-eks", "eks"),
-    ("cluster-aks", "aks"),
-    ("cluster-proxmox", "proxmox"),
+    ("aws", "capa"),
+    ("azure", "azure"),
+    ("vsphere", "vsphere"),
+    ("cloud-director", "cloud-director"),
+    ("eks", "eks"),
+    ("aks", "aks"),
+    ("proxmox", "proxmox"),
 ];
 
 /// The scalar that names a cluster's Giant Swarm release.
@@ -28,13 +48,13 @@ pub struct GiantSwarmRecord {
     pub file: RepoPath,
     /// Which of its documents, from 0.
     pub document: usize,
-    /// The ConfigMap.
+    /// The ConfigMap, App or HelmRelease.
     pub object: ObjectId,
     /// The scalar, through the string: `/data/values/global/release/version`.
     pub path: FieldPath,
     /// What it says: `34.5.0`.
     pub version: String,
-    /// Where the string begins in the file.
+    /// Where the scalar, or the string that holds it, begins in the file.
     pub position: Position,
     /// The chart that deploys the cluster: `cluster-aws`.
     pub chart: Option<String>,
@@ -42,57 +62,143 @@ pub struct GiantSwarmRecord {
     pub provider: Option<Provider>,
 }
 
-/// Whether a document is a ConfigMap that names a Giant Swarm release.
-pub(crate) fn names_giant_swarm_release(root: &Node) -> bool {
-    release_in(root).is_some()
+/// A scalar of an object that names a release.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NamedRelease {
+    /// The scalar, or the string that holds it.
+    pub(crate) outer: FieldPath,
+    /// The document of the string, and the scalar in it; `None` where `outer` is the scalar.
+    pub(crate) inside: Option<(usize, FieldPath)>,
+    /// What it says.
+    pub(crate) text: String,
 }
 
-/// The key of the string, the string's node, and the version in it.
-fn release_in(root: &Node) -> Option<(&str, &Node, String)> {
-    if root.get("kind")?.as_str()? != "ConfigMap" || root.get("apiVersion")?.as_str()? != "v1" {
-        return None;
+impl NamedRelease {
+    /// The scalar, through the string.
+    pub(crate) fn path(&self) -> FieldPath {
+        let inside = self.inside.iter().flat_map(|(_, path)| path.steps());
+        self.outer.steps().iter().chain(inside).cloned().collect()
     }
-    root.get("data")?.as_mapping()?.iter().find_map(|entry| {
-        let text = entry.value.as_str().filter(|text| text.contains(PLACE[1]))?;
-        let inside = YamlFile::read(text).ok()?;
-        let place = |root| PLACE.iter().try_fold(root, |node: &Node, key| node.get(key));
-        let version = inside.documents().iter().find_map(|document| place(&document.root))?;
-        Some((entry.key.as_str(), &entry.value, version.as_scalar()?.text.clone()))
-    })
 }
 
-/// The record among a cluster's manifests, first file first.
-pub(super) fn find(manifests: &[Manifest]) -> Option<GiantSwarmRecord> {
-    let documents = || {
-        manifests.iter().flat_map(|manifest| {
-            let numbered = manifest.file.documents().iter().enumerate();
-            numbered.map(move |(index, document)| (manifest, index, &document.root))
-        })
+/// Whether an object names a Giant Swarm release.
+pub(crate) fn names_giant_swarm_release(root: &Node) -> bool {
+    !named_in(root).is_empty()
+}
+
+/// The scalars that count, with the index of their object: those of the cluster's own App or
+/// HelmRelease first, then in the order of the objects.
+pub(crate) fn named_releases(objects: &[(&ObjectId, &Node)]) -> Vec<(usize, NamedRelease)> {
+    let all = || {
+        let each = objects.iter().enumerate();
+        each.flat_map(|(at, (_, root))| named_in(root).into_iter().map(move |named| (at, named)))
     };
-    documents().find_map(|(manifest, document, root)| {
-        let (key, node, version) = release_in(root)?;
-        let object = identity(root)?;
-        let path = PLACE.iter().fold(FieldPath::root().key("data").key(key), |path, key| path.key(key));
-        let chart = chart(documents().map(|(_, _, root)| root), &object.name);
-        Some(GiantSwarmRecord {
-            file: manifest.entry.path.clone(),
-            document,
-            path,
-            version,
-            position: manifest.file.position(node.span.start),
-            provider: chart.as_deref().and_then(provider_of),
-            chart,
-            object,
-        })
+    let charts: Vec<usize> = (0..objects.len()).filter(|at| chart_of(objects[*at].1).is_some()).collect();
+    let owned = |at: usize| {
+        let names = |chart: &usize| {
+            objects[*chart].1.get("spec").is_some_and(|spec| mentions(spec, &objects[at].0.name))
+        };
+        objects[at].0.kind == "ConfigMap" && charts.iter().any(names)
+    };
+    let mut counting: Vec<(usize, NamedRelease)> = all().filter(|(at, _)| charts.contains(at)).collect();
+    counting.extend(all().filter(|(at, _)| owned(*at)));
+    if counting.is_empty() { all().collect() } else { counting }
+}
+
+/// The scalars of one object that name a release.
+fn named_in(root: &Node) -> Vec<NamedRelease> {
+    let text = |key: &str| root.get(key).and_then(Node::as_str);
+    if text("kind") == Some("ConfigMap") && text("apiVersion") == Some("v1") {
+        let data = root.get("data").and_then(Node::as_mapping).unwrap_or_default();
+        return data.iter().filter_map(|entry| in_string(&entry.key, &entry.value)).collect();
+    }
+    let Some(chart) = chart_of(root) else { return Vec::new() };
+    let kind = text("kind").unwrap_or_default();
+    let mut places: Vec<Vec<&str>> = Vec::new();
+    if kind == "HelmRelease" {
+        places.push([&["spec", "values"], &PLACE[..]].concat());
+    }
+    if chart.starts_with("release-") {
+        let version: &[&str] =
+            if kind == "App" { &["spec", "version"] } else { &["spec", "chart", "spec", "version"] };
+        places.push(version.to_vec());
+    }
+    let named = places.into_iter().filter_map(|keys| {
+        let scalar = keys.iter().try_fold(root, |node, key| node.get(key))?.as_scalar()?;
+        let is_chart_version = keys.last() == Some(&"version") && !keys.contains(&PLACE[0]);
+        // `>=34.0.0` leaves the choice to Flux.
+        let is_one = !is_chart_version || ReleaseVersion::parse(&scalar.text).is_some();
+        let outer = keys.iter().fold(FieldPath::root(), |path, key| path.key(key));
+        is_one.then(|| NamedRelease { outer, inside: None, text: scalar.text.clone() })
+    });
+    named.collect()
+}
+
+fn in_string(key: &str, value: &Node) -> Option<NamedRelease> {
+    let text = value.as_str().filter(|text| text.contains(PLACE[1]))?;
+    let file = YamlFile::read(text).ok()?;
+    let inside = PLACE.iter().fold(FieldPath::root(), |path, key| path.key(key));
+    let found = file
+        .documents()
+        .iter()
+        .enumerate()
+        .find_map(|(at, document)| Some((at, document.root.at(&inside)?.as_scalar()?.text.clone())));
+    let (document, text) = found?;
+    Some(NamedRelease {
+        outer: FieldPath::root().key("data").key(key),
+        inside: Some((document, inside)),
+        text,
     })
 }
 
-/// The cluster chart that an App or HelmRelease deploys; of several, the one that names the ConfigMap.
-fn chart<'a>(roots: impl Iterator<Item = &'a Node>, config_map: &str) -> Option<String> {
-    let charts: Vec<(&Node, &str)> = roots.filter_map(|root| Some((root, chart_of(root)?))).collect();
-    let names_it =
-        |(root, _): &&(&Node, &str)| root.get("spec").is_some_and(|spec| mentions(spec, config_map));
-    let chosen = charts.iter().find(names_it).or(if charts.len() == 1 { charts.first() } else { None });
+/// The record among a cluster's manifests.
+pub(super) fn find(manifests: &[Manifest]) -> Option<GiantSwarmRecord> {
+    let mut places = Vec::new();
+    let mut ids = Vec::new();
+    for manifest in manifests {
+        for (document, content) in manifest.file.documents().iter().enumerate() {
+            for (_, node) in objects(&content.root) {
+                // Most objects are none of those kinds; their identity costs.
+                if node.get("kind").and_then(Node::as_str).is_some_and(may_name_release)
+                    && let Some(id) = identity(node)
+                {
+                    places.push((manifest, document, node));
+                    ids.push(id);
+                }
+            }
+        }
+    }
+    let all: Vec<(&ObjectId, &Node)> = ids.iter().zip(places.iter().map(|(_, _, node)| *node)).collect();
+    let (at, named) = named_releases(&all).into_iter().next()?;
+    let (manifest, document, node) = places[at];
+    let chart = chart(&all, at);
+    let start = node.at(&named.outer).map_or(node.span.start, |value| value.span.start);
+    Some(GiantSwarmRecord {
+        file: manifest.entry.path.clone(),
+        document,
+        path: named.path(),
+        version: named.text,
+        position: manifest.file.position(start),
+        provider: chart.as_deref().and_then(provider_of),
+        chart,
+        object: ids.swap_remove(at),
+    })
+}
+
+fn may_name_release(kind: &str) -> bool {
+    matches!(kind, "ConfigMap" | "App" | "HelmRelease")
+}
+
+/// The cluster chart that an App or HelmRelease deploys: the one that is or names the object at `at`,
+/// else the only one.
+fn chart(objects: &[(&ObjectId, &Node)], at: usize) -> Option<String> {
+    let charts: Vec<(usize, &str)> =
+        objects.iter().enumerate().filter_map(|(at, (_, root))| Some((at, chart_of(root)?))).collect();
+    let name = &objects[at].0.name;
+    let fits = |(chart, _): &&(usize, &str)| {
+        *chart == at || objects[*chart].1.get("spec").is_some_and(|spec| mentions(spec, name))
+    };
+    let chosen = charts.iter().find(fits).or(if charts.len() == 1 { charts.first() } else { None });
     chosen.map(|(_, chart)| (*chart).to_owned())
 }
 
@@ -110,7 +216,8 @@ fn chart_of(root: &Node) -> Option<&str> {
 }
 
 fn provider_of(chart: &str) -> Option<Provider> {
-    let (_, provider) = CHARTS.iter().find(|(name, _)| *name == chart)?;
+    let name = chart.strip_prefix("cluster-").or_else(|| chart.strip_prefix("release-"))?;
+    let (_, provider) = CHARTS.iter().find(|(known, _)| *known == name)?;
     Some(Provider::new(provider))
 }
 

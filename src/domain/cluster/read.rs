@@ -6,6 +6,7 @@ use super::record::{RecordedBy, RecordedRelease, ReleaseName};
 use super::{Cluster, GiantSwarmRecord, giant_swarm};
 use crate::finding::{Finding, Severity};
 use crate::layout::{ClusterFolder, is_manifest};
+use crate::manifest::objects;
 use crate::object::{ObjectId, api_group};
 use crate::release::{infrastructure_kinds, kubernetes_version};
 use crate::settings::{ClusterSettings, OverlaySettings, SettingsError};
@@ -93,8 +94,8 @@ impl Cluster {
         for entry in folder.base_files.iter().filter(|entry| is_manifest(&entry.path)) {
             base.push(Manifest { entry: entry.clone(), file: yaml(tree, entry)? });
         }
-        let roots =
-            || base.iter().flat_map(|manifest| manifest.file.documents()).map(|document| &document.root);
+        let documents = || base.iter().flat_map(|manifest| manifest.file.documents());
+        let roots = || documents().flat_map(|document| objects(&document.root)).map(|(_, object)| object);
         let giant_swarm = giant_swarm::find(&base);
         let recorded = recorded(giant_swarm.as_ref(), settings.as_ref(), roots());
         let findings = record_differs(giant_swarm.as_ref(), settings.as_ref()).into_iter().collect();

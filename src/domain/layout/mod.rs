@@ -61,6 +61,8 @@ pub struct ReleaseFolder {
     pub overlay_files: Vec<TreeEntry>,
     /// Its `release.yaml`.
     pub manifest: Option<TreeEntry>,
+    /// Its notes, `README.md`.
+    pub notes: Option<TreeEntry>,
     /// Its own `capstan.yaml`.
     pub settings: Option<TreeEntry>,
 }

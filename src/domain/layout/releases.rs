@@ -13,6 +13,7 @@ use crate::version::ReleaseVersion;
 const BASE: &str = "base";
 const OVERLAY: &str = "overlay";
 const MANIFEST: &str = "release.yaml";
+const NOTES: &str = "README.md";
 
 /// Every release folder.
 pub(super) fn find(
@@ -108,6 +109,7 @@ fn read(
         base_files: files_in(tree, &Files::of(below(BASE)), problems),
         overlay_files: files_in(tree, &Files::of(below(OVERLAY)), problems),
         manifest: file(MANIFEST),
+        notes: file(NOTES),
         settings: file(FOLDER_FILE),
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::cluster::names_giant_swarm_release;
+use crate::manifest::objects;
 use crate::object::api_group;
 use crate::tree::{Tree, TreeEntry};
 use crate::yaml::{YamlError, YamlFile};
@@ -30,7 +31,9 @@ pub(super) fn sniff(bytes: &[u8]) -> Sniffed {
         return Sniffed::Cluster;
     }
     let mentions = |word: &str| bytes.windows(word.len()).any(|window| window == word.as_bytes());
-    let may_be = mentions(CLUSTER_API) || mentions("ConfigMap") && mentions("release");
+    let may_be = mentions(CLUSTER_API)
+        || mentions("release")
+            && ["ConfigMap", "HelmRelease", "application.giantswarm.io"].iter().any(|word| mentions(word));
     if !may_be {
         return Sniffed::Other;
     }
@@ -38,10 +41,10 @@ pub(super) fn sniff(bytes: &[u8]) -> Sniffed {
         Ok(file) => file,
         Err(error) => return Sniffed::Unreadable(error),
     };
-    let says_so = file.documents().iter().any(|document| {
-        let version = document.root.get("apiVersion").and_then(|node| node.as_str());
-        version.is_some_and(|version| is_cluster_api(api_group(version)))
-            || names_giant_swarm_release(&document.root)
+    let objects = file.documents().iter().flat_map(|document| objects(&document.root));
+    let says_so = objects.into_iter().any(|(_, object)| {
+        let version = object.get("apiVersion").and_then(|node| node.as_str());
+        version.is_some_and(|version| is_cluster_api(api_group(version))) || names_giant_swarm_release(object)
     });
     if says_so { Sniffed::Cluster } else { Sniffed::Other }
 }
@@ -94,6 +97,14 @@ mod tests {
             ("apiVersion: xcluster.x-k8s.io/v1\nkind: A\n", false),
             ("apiVersion: v1\nkind: ConfigMap\ndata:\n  a: |\n    apiVersion: cluster.x-k8s.io/v1\n", false),
             ("apiVersion: apps/v1\nkind: Deployment\n", false),
+            (
+                "apiVersion: v1\nkind: List\nitems:\n- apiVersion: cluster.x-k8s.io/v1beta1\n  kind: Cluster\n",
+                true,
+            ),
+            (
+                "apiVersion: v1\nkind: Box\nitems:\n- apiVersion: cluster.x-k8s.io/v1beta1\n  kind: Cluster\n",
+                false,
+            ),
             (
                 "apiVersion: v1\nkind: ConfigMap\ndata:\n  values: |\n    global:\n      release:\n        version: 34.5.0\n",
                 true,

@@ -1,7 +1,9 @@
 //! The cluster's base, read: its files and the objects in them.
 
+use super::kustomization;
 use super::source::{is_kustomization, text};
-use crate::object::{ObjectId, api_group};
+use crate::manifest;
+use crate::object::{FieldPath, ObjectId, api_group};
 use crate::tree::RepoPath;
 use crate::upgrade::{ClusterFolder, Refusal};
 use crate::yaml::{Node, Position, YamlFile};
@@ -22,6 +24,8 @@ pub(crate) struct BaseObject {
     pub(crate) file: usize,
     /// Index into the file's documents.
     pub(crate) document: usize,
+    /// Where it stands in the document: the root, or an item of a `List`.
+    pub(crate) path: FieldPath,
     pub(crate) id: ObjectId,
 }
 
@@ -29,9 +33,10 @@ pub(crate) struct BaseObject {
 #[derive(Debug)]
 pub(crate) struct Base {
     pub(crate) files: Vec<BaseFile>,
+    /// The cluster's objects, and after them the kustomizations of the base.
     pub(crate) objects: Vec<BaseObject>,
-    /// Index of the base's own kustomization among the files.
-    pub(crate) kustomization: Option<usize>,
+    /// Indexes of the kustomizations among the objects; the base's own comes first.
+    pub(crate) kustomizations: std::ops::Range<usize>,
     /// The files that the kustomization reaches; `None` without one, where every file counts.
     named: Option<Vec<usize>>,
 }
@@ -47,19 +52,36 @@ impl Base {
         let kustomization = files.iter().position(|file| {
             is_kustomization(&file.path) && file.path.parent().as_ref() == Some(&cluster.base_folder)
         });
-        let named = kustomization.map(|at| named_files(&files, at, &cluster.base_folder));
+        let reached = kustomization.map(|at| reached(&files, at, &cluster.base_folder));
+        let (kustomizations, named) = reached.unzip();
         let mut objects = Vec::new();
         for (file, base) in files.iter().enumerate() {
-            if is_kustomization(&base.path) || named.as_ref().is_some_and(|named| !named.contains(&file)) {
+            let passed_over = |named: &Vec<usize>| !named.contains(&file);
+            if is_kustomization(&base.path) || named.as_ref().is_some_and(passed_over) {
                 continue;
             }
             for (document, content) in base.yaml.documents().iter().enumerate() {
-                if let Some(id) = identity(&content.root) {
-                    objects.push(BaseObject { file, document, id });
+                for (path, node) in manifest::objects(&content.root) {
+                    if let Some(id) = identity(node) {
+                        objects.push(BaseObject { file, document, path, id });
+                    }
                 }
             }
         }
-        Ok(Self { files, objects, kustomization, named })
+        let first = objects.len();
+        let kustomizations = kustomizations.unwrap_or_default();
+        objects.extend(kustomizations.into_iter().filter_map(|file| {
+            let root = &files[file].yaml.documents().first()?.root;
+            let id = kustomization::identity(root, files[file].path.name());
+            Some(BaseObject { file, document: 0, path: FieldPath::root(), id })
+        }));
+        let kustomizations = first..objects.len();
+        Ok(Self { files, objects, kustomizations, named })
+    }
+
+    /// Whether the base has a kustomization.
+    pub(crate) const fn has_kustomization(&self) -> bool {
+        self.named.is_some()
     }
 
     /// Whether a file is part of the base: one that its kustomization does not reach is not.
@@ -69,7 +91,8 @@ impl Base {
 
     pub(crate) fn node(&self, object: usize) -> &Node {
         let object = &self.objects[object];
-        &self.files[object.file].yaml.documents()[object.document].root
+        let root = &self.files[object.file].yaml.documents()[object.document].root;
+        root.at(&object.path).unwrap_or(root)
     }
 
     pub(crate) fn file_of(&self, object: usize) -> &BaseFile {
@@ -95,7 +118,8 @@ impl Base {
         if let Some(cluster) = self.cluster() {
             return cluster.namespace.as_deref();
         }
-        let mut namespaces = self.objects.iter().map(|object| object.id.namespace.as_deref());
+        let own = &self.objects[..self.kustomizations.start];
+        let mut namespaces = own.iter().map(|object| object.id.namespace.as_deref());
         let first = namespaces.next()??;
         namespaces.all(|other| other == Some(first)).then_some(first)
     }
@@ -112,8 +136,9 @@ pub(crate) fn identity(root: &Node) -> Option<ObjectId> {
     })
 }
 
-/// The files that a kustomization reaches through `resources` and `components`.
-fn named_files(files: &[BaseFile], start: usize, base_folder: &RepoPath) -> Vec<usize> {
+/// The kustomizations that one reaches through `resources` and `components`, itself first, and the files
+/// that they name.
+fn reached(files: &[BaseFile], start: usize, base_folder: &RepoPath) -> (Vec<usize>, Vec<usize>) {
     let mut named = Vec::new();
     let mut open = vec![(start, base_folder.clone())];
     let mut seen = Vec::new();
@@ -139,5 +164,5 @@ fn named_files(files: &[BaseFile], start: usize, base_folder: &RepoPath) -> Vec<
             }
         }
     }
-    named
+    (seen, named)
 }

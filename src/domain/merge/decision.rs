@@ -1,5 +1,6 @@
 //! What a merge of one object comes to: decisions, each with the edits that would carry it out.
 
+use super::variables::Trouble;
 use crate::object::FieldPath;
 use crate::yaml::{Edit, Node};
 
@@ -18,8 +19,8 @@ pub(crate) struct Decision {
     pub(crate) release: Option<Node>,
     /// What it is.
     pub(crate) kind: DecisionKind,
-    /// A variable of the release's value that nothing binds.
-    pub(crate) unbound: Option<String>,
+    /// An expression in the release's value that has none.
+    pub(crate) trouble: Option<Trouble>,
     /// What takes the release's value into the cluster's document.
     pub(crate) edits: Vec<Edit>,
 }

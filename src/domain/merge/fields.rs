@@ -5,6 +5,7 @@
 
 use super::decision::{Decision, DecisionKind, UnkeyedList};
 use super::knowledge::{Field, Knowledge};
+use super::prepared::remove;
 use super::values::same_scalar;
 use crate::object::{FieldPath, Step};
 use crate::settings::{FieldOwner, FieldRule};
@@ -62,6 +63,8 @@ impl<'m> FieldMerge<'m> {
     pub(super) fn field(&mut self, path: &Field<'_>, three: Three<'_>, slot: &Slot<'_>) {
         let present = |node: Option<&'_ Node>| node.is_some_and(|node| !node.is_null());
         let removes = self.partial && three.n.is_some_and(Node::is_null);
+        // A fragment that says nothing has no opinion; one that says null has.
+        let speaks_first = removes && three.o.is_none();
         let (had_null, three) = {
             let keep = |node| if present(node) { node } else { None };
             let had_null = three.c.is_some_and(Node::is_null);
@@ -89,6 +92,26 @@ impl<'m> FieldMerge<'m> {
             }
             return;
         }
+        if three.c.is_none()
+            && let Some(rest) = three.n.and_then(|node| self.without_owned(&path.path, node))
+        {
+            let three = Three { n: Some(&rest).filter(|rest| !rest.is_empty_collection()), ..three };
+            return self.known_or_not(path, three, slot, had_null, removes);
+        }
+        if speaks_first && self.old == OldState::Known && three.c.is_some() {
+            return self.decide(path, three, slot, had_null, DecisionKind::Conflict);
+        }
+        self.known_or_not(path, three, slot, had_null, removes);
+    }
+
+    fn known_or_not(
+        &mut self,
+        path: &Field<'_>,
+        three: Three<'_>,
+        slot: &Slot<'_>,
+        had_null: bool,
+        removes: bool,
+    ) {
         match self.old {
             OldState::Known => self.known(path, three, slot, had_null),
             OldState::Unknown => self.unknown(path, three, slot, had_null, removes),
@@ -109,8 +132,8 @@ impl<'m> FieldMerge<'m> {
         match (collection(cluster), o.map(collection), n.map(collection)) {
             (Collection::Scalar, ..) | (_, None, None) => {}
             (own, old, new) if old.is_none_or(|kind| kind == own) && new.is_none_or(|kind| kind == own) => {
-                // A side that went as a whole, untouched by the cluster, goes as a whole.
-                if n.is_none() && self.same(path, o, c) {
+                // A side that went, and of which the cluster has nothing of its own, goes as a whole.
+                if n.is_none() && !self.owns_below(&path.path) && self.nothing_stays(path, o, cluster) {
                     decide(self, DecisionKind::Take);
                 } else if own == Collection::Mapping {
                     self.mapping(path, three);
@@ -160,6 +183,17 @@ impl<'m> FieldMerge<'m> {
         }
     }
 
+    /// Whether all that the cluster has is what the old release has there.
+    fn nothing_stays(&self, path: &Field<'_>, old: Option<&Node>, cluster: &Node) -> bool {
+        match (cluster.as_mapping(), old.and_then(Node::as_mapping)) {
+            (Some(own), Some(old)) => own
+                .iter()
+                .filter(|entry| !entry.value.is_null())
+                .all(|entry| self.nothing_stays(&path.key(&entry.key), find(old, &entry.key), &entry.value)),
+            _ => old.is_some() && self.same(path, old, Some(cluster)),
+        }
+    }
+
     fn mapping(&mut self, path: &Field<'_>, Three { o, c, n }: Three<'_>) {
         let (o, c, n) = (entries_of(o), entries_of(c), entries_of(n));
         for entry in c {
@@ -196,6 +230,8 @@ impl<'m> FieldMerge<'m> {
         kind: DecisionKind,
     ) {
         let path = &path.path;
+        let bare = three.n.filter(|_| self.partial).map(without_nulls);
+        let three = Three { n: bare.as_ref().or(three.n), ..three };
         let edit = match (slot, three.n) {
             (Slot::At(_), Some(node)) => Some(Edit::Set { path: path.clone(), node: node.clone() }),
             (Slot::At(_), None) if three.c.is_some() || had_null => Some(Edit::Remove { path: path.clone() }),
@@ -223,7 +259,7 @@ impl<'m> FieldMerge<'m> {
             cluster: owned(three.c),
             release: owned(three.n),
             kind,
-            unbound: None,
+            trouble: None,
             edits: edit.into_iter().collect(),
         });
     }
@@ -231,6 +267,29 @@ impl<'m> FieldMerge<'m> {
     fn owner(&self, path: &FieldPath) -> Option<FieldOwner> {
         let rule = self.owners.iter().rev().find(|rule| rule.kind == self.kind && *path == rule.path);
         rule.map(|rule| rule.owner)
+    }
+
+    /// Whether an owner rule speaks of a field below this one.
+    fn owns_below(&self, path: &FieldPath) -> bool {
+        self.owners
+            .iter()
+            .any(|rule| rule.kind == self.kind && rule.path.starts_with(path) && rule.path != *path)
+    }
+
+    /// A value that the cluster lacks, without the fields in it that are not the release's to bring.
+    fn without_owned(&self, path: &FieldPath, node: &Node) -> Option<Node> {
+        if !self.owns_below(path) || node.as_mapping().is_none() {
+            return None;
+        }
+        let depth = path.steps().len();
+        let mut rest = node.clone();
+        let owned = self.owners.iter().filter(|rule| rule.kind == self.kind && rule.path.starts_with(path));
+        for rule in
+            owned.filter(|rule| rule.path != *path && self.owner(&rule.path) != Some(FieldOwner::Release))
+        {
+            remove(&mut rest, &rule.path.steps()[depth..]);
+        }
+        (rest != *node).then_some(rest)
     }
 
     fn release_changes(&self, path: &Field<'_>, three: Three<'_>) -> bool {
@@ -269,6 +328,20 @@ pub(crate) fn same_value(known: &Knowledge<'_>, one: Option<&Node>, other: Optio
         }
         (one, other) => !present(one) && !present(other),
     }
+}
+
+/// What a fragment brings, without the fields that it says are none.
+fn without_nulls(node: &Node) -> Node {
+    let kind = match &node.kind {
+        NodeKind::Mapping(entries) => {
+            let kept = entries.iter().filter(|entry| !entry.value.is_null());
+            NodeKind::Mapping(
+                kept.map(|entry| Entry { value: without_nulls(&entry.value), ..entry.clone() }).collect(),
+            )
+        }
+        _ => return node.clone(),
+    };
+    Node { kind, ..node.clone() }
 }
 
 fn entries_of(node: Option<&Node>) -> &[Entry] {

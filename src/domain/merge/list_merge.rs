@@ -3,6 +3,7 @@
 use super::decision::{DecisionKind, UnkeyedList};
 use super::fields::{FieldMerge, OldState, Slot, Three, same_value};
 use super::knowledge::Field;
+use super::kustomization;
 use super::lists::{Keys, ListKind, kind_of};
 use super::sequence::{Hunk, HunkKind, merge_sequences};
 use crate::yaml::{Edit, Node};
@@ -11,7 +12,10 @@ impl FieldMerge<'_> {
     pub(super) fn list(&mut self, path: &Field<'_>, three: Three<'_>, slot: &Slot<'_>) {
         let Three { o, c, n } = three;
         let (old, own, new) = (items_of(o), items_of(c), items_of(n));
-        let rule = kind_of(&path.known, &[old, own, new]);
+        let rule = match kustomization::rule(path).filter(|_| self.kind == kustomization::KIND) {
+            Some(rule) => rule,
+            None => kind_of(&path.known, &[old, own, new]),
+        };
         match rule.kind {
             ListKind::Keyed(keys) => self.keyed(path, keys, (old, own, new)),
             ListKind::Set => self.set(path, (old, own, new)),
@@ -213,7 +217,7 @@ impl FieldMerge<'_> {
             cluster: array(c),
             release: array(n),
             kind,
-            unbound: None,
+            trouble: None,
             edits,
         });
     }

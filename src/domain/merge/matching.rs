@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::cluster_objects::Base;
 use super::source::{Piece, Shape, Source};
-use super::variables::{Bindings, Scope, Substitution, Token, tokens};
+use super::variables::{Bindings, Found, Scope, Substitution, Token, tokens};
+use crate::object::{FieldPath, ObjectId};
 use crate::templates::{Treatment, base_name, references, treatment};
 use crate::yaml::{Node, NodeKind};
 
@@ -36,16 +37,18 @@ pub(crate) struct Matched<'a> {
 
 /// Matches all pieces. Binds the cluster's name on the way, which names depend on.
 pub(crate) fn match_source<'a>(source: &'a Source, base: &Base, bindings: &mut Bindings) -> Matched<'a> {
-    let pieces: Vec<&Piece> = source.pieces.iter().map(|piece| in_effect(piece, base)).collect();
+    let part_of_objects = |piece: &&Piece| !piece.patch || !base.has_kustomization();
+    let pieces: Vec<&Piece> =
+        source.pieces.iter().filter(part_of_objects).map(|piece| in_effect(piece, base)).collect();
     let own_cluster = base.cluster();
     let release_cluster = pieces
         .iter()
         .find(|piece| is_cluster(piece))
         .and_then(|piece| Some((*piece, piece.name.as_deref()?)));
     if let (Some(own), Some((_, name))) = (own_cluster, release_cluster) {
-        bindings.unify(&source.variables, name, &own.name);
+        bindings.unify(&source.variables, name, name_of(base, own));
     }
-    let scope = Scope { own: &source.variables, bindings, substitution: Substitution::Full };
+    let scope = Scope { own: &source.variables, bindings, substitution: Substitution::FULL };
     let renamed = release_cluster.zip(own_cluster).and_then(|((_, name), own)| {
         let name = scope.text(name);
         (name != own.name && !name.contains("${") && !own.name.contains("${"))
@@ -77,6 +80,14 @@ pub(crate) fn match_source<'a>(source: &'a Source, base: &Base, bindings: &mut B
     Matched { source, pieces, targets, names, renamed, moved }
 }
 
+/// The name of one of the base's objects, with its place.
+fn name_of(base: &Base, id: &ObjectId) -> Found {
+    let object = base.objects.iter().position(|object| object.id == *id).unwrap_or_default();
+    let path = FieldPath::root().key("metadata").key("name");
+    let node = base.objects.get(object).and_then(|_| base.node(object).at(&path));
+    Found { value: id.name.clone(), object, path, at: node.map_or(0, |node| node.span.start) }
+}
+
 fn is_cluster(piece: &Piece) -> bool {
     piece.group.as_deref() == Some("cluster.x-k8s.io") && piece.kind.as_deref() == Some("Cluster")
 }
@@ -105,7 +116,7 @@ fn fits_tokens(parts: &[Token<'_>], text: &str) -> bool {
         [Token::Text(literal) | Token::Escaped(literal), rest @ ..] => {
             text.strip_prefix(literal).is_some_and(|after| fits_tokens(rest, after))
         }
-        [Token::Variable { .. }, rest @ ..] => {
+        [Token::Variable(_) | Token::Malformed(_), rest @ ..] => {
             text.char_indices().map(|(at, c)| at + c.len_utf8()).any(|end| fits_tokens(rest, &text[end..]))
         }
     }
@@ -121,27 +132,33 @@ struct Matcher<'m> {
 
 impl Matcher<'_> {
     fn run(&mut self) {
-        for at in 0..self.pieces.len() {
-            if !goes_by_owner(self.pieces[at]) {
-                self.targets[at] = self.by_name(at);
+        let (templates, owners): (Vec<usize>, Vec<usize>) =
+            (0..self.pieces.len()).partition(|at| goes_by_owner(self.pieces[*at]));
+        for at in &owners {
+            self.targets[*at] = self.by_name(*at);
+        }
+        // Also an owner that the release calls otherwise now leads to its templates.
+        for at in &owners {
+            if self.targets[*at].is_none() {
+                self.targets[*at] = Some(self.sole(*at));
             }
         }
         // Templates after their owners, which may themselves be templates.
         for _ in 0..3 {
-            for at in 0..self.pieces.len() {
-                if self.targets[at].is_none() {
-                    self.targets[at] = self.by_owner(at);
+            for at in &templates {
+                if self.targets[*at].is_none() {
+                    self.targets[*at] = self.by_owner(*at);
                 }
             }
         }
-        for at in 0..self.pieces.len() {
-            if self.targets[at].is_none() && goes_by_owner(self.pieces[at]) {
-                self.targets[at] = self.by_name(at);
+        for at in &templates {
+            if self.targets[*at].is_none() {
+                self.targets[*at] = self.by_name(*at);
             }
         }
-        for at in 0..self.pieces.len() {
-            if self.targets[at].is_none() {
-                self.targets[at] = Some(self.sole(at));
+        for at in &templates {
+            if self.targets[*at].is_none() {
+                self.targets[*at] = Some(self.sole(*at));
             }
         }
     }
@@ -276,13 +293,26 @@ impl Matcher<'_> {
         }
         match found.as_slice() {
             [] => None,
-            [_] => Some(Target::Objects(found)),
+            [object] => (!self.is_anothers(at, *object)).then_some(Target::Objects(found)),
             _ => {
                 let bound = self.scope.text(name);
                 let fitting: Vec<usize> = found.iter().copied().filter(|at| self.fits(&bound, *at)).collect();
                 Some(if fitting.len() == 1 { Target::Objects(fitting) } else { Target::Ambiguous(found) })
             }
         }
+    }
+
+    /// Whether an object bears the name of another piece and not this one's: a release that brings a
+    /// second template and lets the owner name it does not rename the first.
+    fn is_anothers(&self, at: usize, object: usize) -> bool {
+        let names_it = |piece: &Piece| {
+            piece.name.as_deref().is_some_and(|name| self.fits(&self.scope.text(name), object))
+        };
+        let (own, rest) = (self.pieces[at], self.pieces.iter().enumerate());
+        let rivals = rest.filter(|(other, piece)| {
+            *other != at && piece.kind == own.kind && piece.group == own.group && piece.shape == Shape::Whole
+        });
+        !names_it(own) && rivals.map(|(_, piece)| piece).any(|piece| names_it(piece))
     }
 
     /// The only piece of its kind speaks of the only object of its kind, whatever the names. Only for
@@ -343,7 +373,7 @@ pub(crate) fn bind(matched: &Matched<'_>, base: &Base, bindings: &mut Bindings) 
     for (piece, target) in matched.pieces.iter().zip(&matched.targets) {
         if let (true, Target::Objects(objects)) = (piece.templated, target) {
             for object in objects {
-                bindings.unify_nodes(own, &piece.root, base.node(*object));
+                bindings.unify_nodes(own, &piece.root, base.node(*object), *object);
             }
         }
     }

@@ -10,18 +10,26 @@
 //! | [`cluster_objects`] | the cluster's base, read |
 //! | [`matching`] | which object a piece speaks of (U2) |
 //! | [`variables`], [`prepared`] | templated scalars; a piece as one cluster sees it (U3) |
+//! | [`kinds`] | objects whose kind changes (U2) |
 //! | [`objects`] | whole objects, and all objects of a cluster (U4) |
 //! | [`fields`], [`values`] | fields, types and equality (U5, U6, U8) |
 //! | [`knowledge`] | what the own table and the schemas are asked with |
 //! | [`lists`], `list_merge`, `sequence` | how lists merge (U7) |
+//! | [`kustomization`] | a type of its own (U4) |
 //! | [`step_group`] | what moves together (U9) |
+//! | [`fit`] | how well a release fits a base of unknown release (U5, `infer`; `adopt`) |
+//! | [`api_versions`] | what an API version leaves behind (U8) |
 //!
 //! Deliberately absent: text. The cluster's bytes are touched by edits alone (`crate::yaml`).
 
+pub(crate) mod api_versions;
 pub(crate) mod cluster_objects;
 pub(crate) mod decision;
 pub(crate) mod fields;
+pub(crate) mod fit;
+pub(crate) mod kinds;
 pub(crate) mod knowledge;
+pub(crate) mod kustomization;
 mod list_merge;
 pub(crate) mod lists;
 pub(crate) mod matching;
@@ -36,4 +44,6 @@ mod tests;
 pub(crate) mod values;
 pub(crate) mod variables;
 
+pub use fit::Fit;
 pub use source::{Source, SourceFacts};
+pub use variables::substituted;

@@ -3,21 +3,25 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::api_versions;
 use super::cluster_objects::{Base, identity};
 use super::decision::{Decision, UnkeyedList};
 use super::fields::{FieldMerge, OldState, same_value};
+use super::kinds::{KindChange, kind_changes};
 use super::knowledge::Knowledge;
+use super::kustomization::{self, NotMerged};
 use super::matching::{Matched, Target, bind, match_source};
 use super::overlay::overlaid;
 use super::prepared::{remove, substitution};
 use super::source::{Piece, Shape, Source, text};
 use super::step_group::version_path;
-use super::variables::{Bindings, Substitution, names};
+use super::variables::{Bindings, Extent, Flux, Found, Scope, Substitution, Trouble, expressions};
+use crate::flux::PostBuild;
 use crate::object::{ObjectId, Step};
 use crate::schema::Schemas;
 use crate::settings::{FieldOwner, FieldRule};
 use crate::tree::RepoPath;
-use crate::yaml::{Node, NodeKind};
+use crate::yaml::Node;
 
 /// What the merge of one cluster comes to, before the step group and the settings decide conflicts.
 #[derive(Debug, Default)]
@@ -34,8 +38,12 @@ pub(crate) struct ClusterMerge {
     pub(crate) ambiguous: Vec<Ambiguity>,
     /// Fragments that speak of nothing.
     pub(crate) unmatched: Vec<(RepoPath, u32, String)>,
-    /// Variables with two values.
-    pub(crate) contradictions: Vec<(String, String, String)>,
+    /// Variables to which two places of the cluster's objects give two values.
+    pub(crate) contradictions: Vec<(String, Found, Found)>,
+    /// Objects in whose place others come.
+    pub(crate) kind_changes: Vec<KindChange>,
+    /// What the release's kustomization says and the base cannot take over.
+    pub(crate) not_merged: Vec<NotMerged>,
 }
 
 /// One object of the cluster with what the release would do to it.
@@ -47,6 +55,15 @@ pub(crate) struct MergedObject {
     pub(crate) unkeyed: Vec<UnkeyedList>,
     /// The Kubernetes versions that O and N name for the object, for the step group.
     pub(crate) versions: (Option<String>, Option<String>),
+    /// O and N, where not all of the three are of one API version.
+    pub(crate) sides: Option<Box<Sides>>,
+}
+
+/// Both releases' views of one object.
+#[derive(Debug)]
+pub(crate) struct Sides {
+    pub(crate) old: Option<Node>,
+    pub(crate) new: Node,
 }
 
 /// An object that the release brings.
@@ -57,8 +74,8 @@ pub(crate) struct NewObject {
     pub(crate) id: ObjectId,
     /// As it comes into the cluster.
     pub(crate) node: Node,
-    /// A variable that nothing binds.
-    pub(crate) unbound: Option<String>,
+    /// An expression in it that has no value.
+    pub(crate) trouble: Option<Trouble>,
 }
 
 /// A whole object that both sides changed.
@@ -87,6 +104,7 @@ pub(crate) struct MergeInput<'a> {
     pub(crate) old: Option<&'a Source>,
     pub(crate) new: &'a Source,
     pub(crate) variables: &'a BTreeMap<String, String>,
+    pub(crate) flux: &'a PostBuild,
     pub(crate) owners: &'a [FieldRule],
     pub(crate) schemas: &'a Schemas,
 }
@@ -99,7 +117,7 @@ pub(crate) struct Merged<'a> {
 
 /// Merges all objects of one cluster.
 pub(crate) fn merge_cluster<'a>(input: &MergeInput<'a>) -> Merged<'a> {
-    let mut bindings = Bindings::new(input.variables);
+    let mut bindings = Bindings::new(input.variables, input.flux);
     let mut old = input.old.map(|source| match_source(source, input.base, &mut bindings));
     if let Some(matched) = &old {
         bind(matched, input.base, &mut bindings);
@@ -114,9 +132,14 @@ pub(crate) fn merge_cluster<'a>(input: &MergeInput<'a>) -> Merged<'a> {
     }
     let work = Work { input, bindings: &bindings, old: old.as_ref(), new: &new };
     let mut merge = work.merge();
+    let (kustomizations, not_merged) =
+        kustomization::merge(input.base, old.as_ref(), &new, &bindings, input.owners);
+    merge.merged.extend(kustomizations);
+    merge.not_merged = not_merged;
+    merge.kind_changes = kind_changes(input.base, &merge);
     merge.contradictions = bindings
         .contradictions()
-        .map(|(name, one, other)| (name.to_owned(), one.to_owned(), other.to_owned()))
+        .map(|(name, one, other)| (name.to_owned(), one.clone(), other.clone()))
         .collect();
     Merged { merge, new }
 }
@@ -192,15 +215,11 @@ impl<'a> Work<'_, 'a> {
         let known = self.known(&[Some(cluster), n.as_deref()]);
         fields.object(known, o.as_deref(), cluster, n.as_deref());
         let scope = self.new.scope(self.bindings, substitution);
-        let mut unbound = BTreeSet::new();
-        new.iter().for_each(|piece| scope.unbound_below(&piece.root, &mut unbound));
-        if !unbound.is_empty() {
+        if new.iter().any(|piece| piece.templated) {
+            let troubles = troubles(&scope, new);
             for decision in &mut fields.decisions {
-                let mut named = BTreeSet::new();
-                if let Some(release) = &decision.release {
-                    names(release, &mut named);
-                }
-                decision.unbound = named.into_iter().find(|name| unbound.contains(name));
+                let release = decision.release.as_ref();
+                decision.trouble = release.and_then(|release| trouble_in(&scope, &troubles, release));
             }
         }
         let version_path = version_path(id);
@@ -210,6 +229,9 @@ impl<'a> Work<'_, 'a> {
             decisions: fields.decisions,
             unkeyed: fields.unkeyed,
             versions: (version(o.as_deref()), version(n.as_deref())),
+            sides: n
+                .filter(|n| api_versions::differ(o.as_deref(), cluster, n))
+                .map(|n| Box::new(Sides { old: o.map(Cow::into_owned), new: n.into_owned() })),
         }
     }
 
@@ -269,7 +291,7 @@ impl<'a> Work<'_, 'a> {
     /// The release has a whole object that the cluster lacks.
     fn absent(&self, at: usize, piece: &'a Piece, out: &mut ClusterMerge) {
         let instantiated = |matched: &Matched<'a>, piece: &'a Piece| {
-            let scope = matched.scope(self.bindings, self.substitution_of_new());
+            let scope = matched.scope(self.bindings, self.substitution_of_new(piece));
             matched.instantiated(piece, scope, self.input.base.namespace())
         };
         let mut node = instantiated(self.new, piece).into_owned();
@@ -279,8 +301,9 @@ impl<'a> Work<'_, 'a> {
                 remove(&mut node, rule.path.steps());
             }
         }
-        let unbound = self.unbound(piece);
-        let new = NewObject { piece: at, id: id.clone(), node, unbound };
+        let scope = self.new.scope(self.bindings, self.substitution_of_new(piece));
+        let trouble = trouble_in(&scope, &troubles(&scope, &[piece]), &node);
+        let new = NewObject { piece: at, id: id.clone(), node, trouble };
         let old = self.old.and_then(|matched| {
             let pairs = matched.pieces.iter().zip(&matched.targets);
             pairs
@@ -302,21 +325,41 @@ impl<'a> Work<'_, 'a> {
     }
 
     /// In a base that is still a template new objects are templates too.
-    fn substitution_of_new(&self) -> Substitution {
+    fn substitution_of_new(&self, piece: &Piece) -> Substitution {
         let base = self.input.base;
-        let is_template = |at: usize| substitution(&self.new.pieces, base.node(at)) == Substitution::OwnOnly;
-        if self.new.pieces.iter().any(|piece| piece.templated) && (0..base.objects.len()).any(is_template) {
-            Substitution::OwnOnly
-        } else {
-            Substitution::Full
-        }
+        let passes_over = crate::flux::passes_over(&piece.root);
+        let flux = if passes_over { Flux::PassesOver } else { Flux::Substitutes };
+        let is_template = |at: usize| substitution(&self.new.pieces, base.node(at)).extent == Extent::OwnOnly;
+        let is_one =
+            self.new.pieces.iter().any(|piece| piece.templated) && (0..base.objects.len()).any(is_template);
+        Substitution { extent: if is_one { Extent::OwnOnly } else { Extent::Full }, flux }
     }
+}
 
-    fn unbound(&self, piece: &Piece) -> Option<String> {
-        let scope = self.new.scope(self.bindings, self.substitution_of_new());
-        let mut unbound = BTreeSet::new();
-        scope.unbound_below(&piece.root, &mut unbound);
-        unbound.pop_first()
+/// The expressions of pieces that have no value, as they are written.
+fn troubles(scope: &Scope<'_>, pieces: &[&Piece]) -> BTreeMap<String, Trouble> {
+    let mut troubles = BTreeMap::new();
+    for piece in pieces.iter().filter(|piece| piece.templated) {
+        scope.troubles_below(&piece.root, &mut troubles);
+    }
+    troubles
+}
+
+/// The first expression in what is left of a release's value that has none. What stands there escaped is
+/// no expression, although it reads like one afterwards.
+fn trouble_in(scope: &Scope<'_>, known: &BTreeMap<String, Trouble>, release: &Node) -> Option<Trouble> {
+    match scope.substitution.extent {
+        Extent::Full if known.is_empty() => None,
+        Extent::Full => {
+            let mut left = BTreeSet::new();
+            expressions(release, &mut left);
+            left.iter().find_map(|raw| known.get(raw)).cloned()
+        }
+        Extent::OwnOnly => {
+            let mut left = BTreeMap::new();
+            scope.troubles_below(release, &mut left);
+            left.into_values().next()
+        }
     }
 }
 
@@ -342,72 +385,9 @@ fn describe(piece: &Piece) -> String {
     }
 }
 
-/// How many fields of a source stand in a base, and whether all of them do (U5, `infer`).
-pub(crate) fn fields_that_stand(
-    source: &Source,
-    base: &Base,
-    variables: &BTreeMap<String, String>,
-    schemas: &Schemas,
-) -> Option<usize> {
-    let mut bindings = Bindings::new(variables);
-    let first = match_source(source, base, &mut bindings);
-    bind(&first, base, &mut bindings);
-    let matched = match_source(source, base, &mut bindings);
-    let mut count = 0;
-    for (piece, target) in matched.pieces.iter().zip(&matched.targets) {
-        let Target::Objects(objects) = target else { return None };
-        for object in objects {
-            let cluster = base.node(*object);
-            let scope = matched.scope(&bindings, substitution(&[piece], cluster));
-            let mut node = matched.prepared(piece, scope, &base.objects[*object].id);
-            if piece.shape == Shape::Partial {
-                for key in ["kind", "apiVersion"] {
-                    if node.get(key).is_some() {
-                        remove(node.to_mut(), &[Step::Key(key.to_owned())]);
-                    }
-                }
-            }
-            count += standing(&known_object(schemas, &[Some(cluster)]), &node, cluster)?;
-        }
-    }
-    (count > 0).then_some(count)
-}
-
 /// What is known of an object of which these are sides: the first kind, all their versions.
-fn known_object<'s>(schemas: &'s Schemas, sides: &[Option<&Node>]) -> Knowledge<'s> {
+pub(crate) fn known_object<'s>(schemas: &'s Schemas, sides: &[Option<&Node>]) -> Knowledge<'s> {
     let sides = || sides.iter().copied().flatten();
     let kind = sides().find_map(|side| text(side, "kind")).unwrap_or_default();
     Knowledge::of(schemas.object(kind, sides().filter_map(|side| text(side, "apiVersion"))))
-}
-
-/// The number of leaves of `release`, if all of them stand in `cluster`.
-fn standing(known: &Knowledge<'_>, release: &Node, cluster: &Node) -> Option<usize> {
-    use super::lists::{ListKind, kind_of};
-    match (&release.kind, &cluster.kind) {
-        (NodeKind::Mapping(entries), NodeKind::Mapping(_)) => entries
-            .iter()
-            .filter(|entry| !entry.value.is_null())
-            .map(|entry| standing(&known.field(&entry.key), &entry.value, cluster.get(&entry.key)?))
-            .sum(),
-        (NodeKind::Sequence(items), NodeKind::Sequence(own)) => match kind_of(known, &[items, own]).kind {
-            ListKind::Keyed(keys) => items
-                .iter()
-                .map(|item| {
-                    let mine = own.iter().find(|mine| keys.of(mine) == keys.of(item))?;
-                    standing(&known.item(), item, mine)
-                })
-                .sum(),
-            ListKind::Set | ListKind::Arguments => items
-                .iter()
-                .map(|item| {
-                    let known = known.item();
-                    own.iter().any(|mine| same_value(&known, Some(mine), Some(item))).then_some(1)
-                })
-                .sum(),
-            ListKind::Sequence | ListKind::Whole => {
-                same_value(known, Some(release), Some(cluster)).then_some(1)
-            }
-        },
-        _ => same_value(known, Some(release), Some(cluster)).then_some(1),
-    }
 }

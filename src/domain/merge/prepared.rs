@@ -6,21 +6,27 @@ use std::collections::BTreeSet;
 
 use super::matching::Matched;
 use super::source::Piece;
-use super::variables::{Bindings, Scope, Substitution, names};
+use super::variables::{Bindings, Extent, Flux, Scope, Substitution, expressions};
 use crate::object::{FieldPath, ObjectId, Step};
 use crate::templates::references;
 use crate::yaml::{Node, NodeKind, Scalar};
 
-/// How far variables are substituted for an object: one that still holds the release's variables is
+/// How variables are substituted for an object: one that still holds some expression of the release's is
 /// a template itself.
 pub(crate) fn substitution(pieces: &[&Piece], cluster: &Node) -> Substitution {
-    if !pieces.iter().any(|piece| piece.templated) || !super::variables::is_templated(cluster) {
-        return Substitution::Full;
+    if !pieces.iter().any(|piece| piece.templated) {
+        return Substitution::FULL;
     }
+    let passes_over =
+        crate::flux::passes_over(cluster) || pieces.iter().any(|piece| crate::flux::passes_over(&piece.root));
+    let flux = if passes_over { Flux::PassesOver } else { Flux::Substitutes };
     let (mut theirs, mut own) = (BTreeSet::new(), BTreeSet::new());
-    pieces.iter().for_each(|piece| names(&piece.root, &mut theirs));
-    names(cluster, &mut own);
-    if theirs.is_disjoint(&own) { Substitution::Full } else { Substitution::OwnOnly }
+    if super::variables::is_templated(cluster) {
+        pieces.iter().for_each(|piece| expressions(&piece.root, &mut theirs));
+        expressions(cluster, &mut own);
+    }
+    let extent = if theirs.is_disjoint(&own) { Extent::Full } else { Extent::OwnOnly };
+    Substitution { extent, flux }
 }
 
 impl<'a> Matched<'a> {

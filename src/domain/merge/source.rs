@@ -1,9 +1,11 @@
 //! A source of change, read once: the pieces of a release and what each wraps (U1).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::kustomization;
 use super::overlay::overlay_piece;
 use super::variables::is_templated;
+use crate::manifest;
 use crate::object::api_group;
 use crate::release::ReleaseId;
 use crate::tree::{RepoPath, TreeId};
@@ -35,6 +37,10 @@ pub struct Source {
     pub(crate) variables: BTreeMap<String, String>,
     pub(crate) pieces: Vec<Piece>,
     pub(crate) release_yaml: Option<YamlFile>,
+    /// The kustomizations of its base, as pieces of their own.
+    pub(crate) kustomizations: Vec<Piece>,
+    /// Files that those name as patches and the like, by their path below the base: path and text.
+    pub(crate) patch_files: BTreeMap<String, (RepoPath, String)>,
     files: Vec<YamlFile>,
 }
 
@@ -57,6 +63,9 @@ pub(crate) struct Piece {
     /// The document itself, whose text a new object is made from: index of the file, of the document.
     /// `None` where the object was wrapped, or an overlay was merged over it.
     pub(crate) document: Option<(usize, usize)>,
+    /// A kustomization of the release names its file as a patch: where the cluster has a kustomization
+    /// too, the patch is not part of any object.
+    pub(crate) patch: bool,
     /// A ConfigMap whose one string is a whole document: that document, for clusters that have it.
     pub(crate) wraps: Option<Box<Piece>>,
 }
@@ -78,13 +87,24 @@ impl Source {
     pub fn read(id: ReleaseId, tree: Option<TreeId>, facts: &SourceFacts) -> Result<Self, Refusal> {
         let mut files = Vec::new();
         let mut pieces = read_pieces(&facts.base, &facts.base_folder, &mut files)?;
+        let (kustomizations, patch_files) = read_kustomizations(facts)?;
+        for piece in &mut pieces {
+            piece.patch = patch_files.contains_key(&piece.file);
+        }
         let overlay_folder =
             facts.base_folder.parent().unwrap_or_default().join("overlay").unwrap_or_default();
         for piece in read_pieces(&facts.overlay, &overlay_folder, &mut files)? {
             overlay_piece(&mut pieces, piece);
         }
         let release_yaml = facts.release_yaml.as_ref().map(SourceFile::read).transpose()?;
-        Ok(Self { id, tree, variables: facts.variables.clone(), pieces, release_yaml, files })
+        let variables = facts.variables.clone();
+        Ok(Self { id, tree, variables, pieces, release_yaml, kustomizations, patch_files, files })
+    }
+
+    /// Whether some document holds a variable.
+    pub fn has_variables(&self) -> bool {
+        let wraps = |piece: &Piece| piece.wraps.as_ref().is_some_and(|inner| inner.templated);
+        self.pieces.iter().any(|piece| piece.templated || wraps(piece))
     }
 
     /// The text of the document that a piece was read from.
@@ -110,22 +130,52 @@ fn read_pieces(
             continue;
         }
         let yaml = file.read()?;
-        for (index, document) in yaml.documents().iter().enumerate() {
-            let Document { root, .. } = document;
-            if root.as_mapping().is_none_or(<[Entry]>::is_empty) {
-                continue;
+        let below = below(&file.path, folder);
+        for (index, Document { root, .. }) in yaml.documents().iter().enumerate() {
+            for (path, root) in manifest::objects(root) {
+                if root.as_mapping().is_none_or(<[Entry]>::is_empty) {
+                    continue;
+                }
+                let line = yaml.position(root.span.start).line;
+                let mut piece = unwrap(root, &below, (file.path.clone(), line));
+                let own_document = piece.document.is_some() && path.is_root();
+                piece.document = own_document.then_some((read.len(), index));
+                pieces.push(piece);
             }
-            let line = yaml.position(root.span.start).line;
-            let below = file.path.below(folder).unwrap_or_else(|| file.path.name()).to_owned();
-            let mut piece = unwrap(root, &below, (file.path.clone(), line));
-            if piece.document.is_some() {
-                piece.document = Some((read.len(), index));
-            }
-            pieces.push(piece);
         }
         read.push(yaml);
     }
     Ok(pieces)
+}
+
+fn below(path: &RepoPath, folder: &RepoPath) -> String {
+    path.below(folder).unwrap_or_else(|| path.name()).to_owned()
+}
+
+type PatchFiles = BTreeMap<String, (RepoPath, String)>;
+
+/// The kustomizations of a release's base, and the files that they name besides resources.
+fn read_kustomizations(facts: &SourceFacts) -> Result<(Vec<Piece>, PatchFiles), Refusal> {
+    let folder = &facts.base_folder;
+    let (mut kustomizations, mut named) = (Vec::new(), BTreeSet::new());
+    for file in facts.base.iter().filter(|file| is_kustomization(&file.path)) {
+        let yaml = file.read()?;
+        let Some(Document { root, .. }) = yaml.documents().first() else { continue };
+        if root.as_mapping().is_some() {
+            let own_folder = file.path.parent().unwrap_or_default();
+            let paths = kustomization::files_besides(root);
+            named.extend(paths.into_iter().filter_map(|path| own_folder.join(path).ok()));
+            let line = yaml.position(root.span.start).line;
+            kustomizations.push(piece_of(
+                root.clone(),
+                &below(&file.path, folder),
+                (file.path.clone(), line),
+            ));
+        }
+    }
+    let is_named = |file: &&SourceFile| named.contains(&file.path);
+    let text = |file: &SourceFile| (below(&file.path, folder), (file.path.clone(), file.text().to_owned()));
+    Ok((kustomizations, facts.base.iter().filter(is_named).map(text).collect()))
 }
 
 /// The object or fields that a document stands for.
@@ -182,6 +232,7 @@ fn piece_of(root: Node, file: &str, place: (RepoPath, u32)) -> Piece {
         templated: is_templated(&root),
         root,
         document: Some((0, 0)),
+        patch: false,
         wraps: None,
     }
 }

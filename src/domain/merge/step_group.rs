@@ -22,6 +22,8 @@ pub(crate) struct StepGroup {
     pub(crate) ahead: Vec<Ahead>,
     /// Kubernetes versions that either release names.
     versions: Vec<String>,
+    /// Those that the new release names.
+    pub(crate) wanted: Vec<KubernetesVersion>,
 }
 
 /// An object whose version is ahead of the release's.
@@ -54,6 +56,7 @@ impl StepGroup {
             else {
                 continue;
             };
+            group.wanted.push(a.clone());
             match a.compare(&b) {
                 Some(Ordering::Greater) => newer = true,
                 Some(Ordering::Less) => {

@@ -24,7 +24,6 @@ const TABLE: &[(&[&str], &[&str], ValueKind)] = &[
         ValueKind::Quantity,
     ),
     (&["emptyDir"], &["sizeLimit"], ValueKind::Quantity),
-    (&["spec", "topology"], &["version"], ValueKind::Version),
 ];
 
 /// What the text of a field stands for, and who says so.

@@ -4,13 +4,14 @@ use jiff::civil::Date;
 
 use super::{Direction, MinorSkip, NoSuchRelease, NotOffered, Offer, Outcome, Standing, Step};
 use crate::cluster::ReleaseName;
-use crate::release::{Catalogue, Provider, Release, ReleaseId};
+use crate::release::{Catalogue, Provider, Release, ReleaseId, ReleaseState};
 use crate::settings::{EffectiveSettings, Hold, Track};
 use crate::spelling::nearest;
+use crate::tree::RepoPath;
 use crate::version::ReleaseVersion;
 
 /// How far a plan looks ahead.
-const HORIZON: usize = 100;
+pub(super) const HORIZON: usize = 100;
 
 /// What a cluster is offered on that day (UTC), or what the release asked for by name means for it.
 ///
@@ -59,6 +60,8 @@ fn by_itself(
         return nothing(NotOffered::ReleaseUnknown { track: settings.track });
     }
     notes.extend(unreadable(catalogue, provider, standing.version.as_ref()));
+    notes.extend(passed_over(standing, catalogue, provider));
+    notes.extend(requests_unreadable(catalogue, provider));
     if let Some((release, minor_skip)) = next(standing, settings.track, catalogue, provider) {
         notes.extend(minor_skip.map(|skip| why_skipped(skip, catalogue, provider)));
         return Outcome::Step(Step {
@@ -73,23 +76,31 @@ fn by_itself(
         .unwrap_or_else(|| nothing(why_nothing(standing, settings.track, catalogue, provider)))
 }
 
-fn held(hold: &Hold) -> NotOffered {
+pub(super) fn held(hold: &Hold) -> NotOffered {
     NotOffered::Held { reason: hold.reason.trim_end_matches('.').to_owned(), until: hold.until }
 }
 
 /// The newest release that the track allows; where that would skip a minor, the newest within the next
 /// one; where none lies there, the newest all the same, with the skip.
-fn next<'a>(
+pub(super) fn next<'a>(
     standing: &Standing,
     track: Track,
     catalogue: &'a Catalogue,
     provider: &Provider,
 ) -> Option<(&'a Release, Option<MinorSkip>)> {
-    let allowed = || {
-        catalogue.of_provider(provider).filter(|release| release.state.is_offered()).filter(|release| {
-            is_newer(release, standing) && within(track, standing.version.as_ref(), &release.version)
+    next_among(standing, || {
+        catalogue.of_provider(provider).filter(|release| {
+            release.is_offered() && within(track, standing.version.as_ref(), &release.version)
         })
-    };
+    })
+}
+
+/// The same among some releases, oldest first: those that are newer than the cluster's count.
+pub(super) fn next_among<'a, I: Iterator<Item = &'a Release>>(
+    standing: &Standing,
+    among: impl Fn() -> I,
+) -> Option<(&'a Release, Option<MinorSkip>)> {
+    let allowed = || among().filter(|release| is_newer(release, standing));
     let newest = allowed().last()?;
     let Some(skip) = minor_skip(standing, newest) else { return Some((newest, None)) };
     let in_next = |release: &&Release| {
@@ -102,7 +113,7 @@ fn next<'a>(
 }
 
 /// Newer than the cluster's release; where that is unknown, with no older Kubernetes than the cluster's.
-fn is_newer(release: &Release, standing: &Standing) -> bool {
+pub(super) fn is_newer(release: &Release, standing: &Standing) -> bool {
     match (&standing.version, &release.kubernetes, &standing.kubernetes) {
         (Some(version), ..) => release.version > *version,
         (None, Some(offered), Some(current)) => offered.minor() >= current.minor(),
@@ -110,7 +121,7 @@ fn is_newer(release: &Release, standing: &Standing) -> bool {
     }
 }
 
-fn within(track: Track, current: Option<&ReleaseVersion>, offered: &ReleaseVersion) -> bool {
+pub(super) fn within(track: Track, current: Option<&ReleaseVersion>, offered: &ReleaseVersion) -> bool {
     let Some(current) = current else { return track == Track::Any };
     match track {
         Track::Any => true,
@@ -120,7 +131,7 @@ fn within(track: Track, current: Option<&ReleaseVersion>, offered: &ReleaseVersi
     }
 }
 
-fn minor_skip(standing: &Standing, release: &Release) -> Option<MinorSkip> {
+pub(super) fn minor_skip(standing: &Standing, release: &Release) -> Option<MinorSkip> {
     let from = standing.kubernetes.as_ref()?.minor();
     let to = release.kubernetes.as_ref()?.minor();
     from.skips(to).then_some(MinorSkip { from, to })
@@ -140,10 +151,10 @@ fn follows(
 }
 
 /// The cluster's own release, where its content is another than when it was taken.
-fn refresh(standing: &Standing, catalogue: &Catalogue) -> Option<Outcome> {
+pub(super) fn refresh(standing: &Standing, catalogue: &Catalogue) -> Option<Outcome> {
     let release = catalogue.find(standing.release.as_ref()?)?;
     let (taken, now) = (standing.tree.as_ref()?, release.tree.as_ref()?);
-    (release.state.is_offered() && taken != now).then(|| {
+    (release.is_offered() && taken != now).then(|| {
         Outcome::Step(Step {
             to: release.id.clone(),
             tree: Some(now.clone()),
@@ -154,7 +165,12 @@ fn refresh(standing: &Standing, catalogue: &Catalogue) -> Option<Outcome> {
     })
 }
 
-fn why_nothing(standing: &Standing, track: Track, catalogue: &Catalogue, provider: &Provider) -> NotOffered {
+pub(super) fn why_nothing(
+    standing: &Standing,
+    track: Track,
+    catalogue: &Catalogue,
+    provider: &Provider,
+) -> NotOffered {
     let newest = catalogue.of_provider(provider).filter(|release| is_newer(release, standing)).last();
     let (Some(at), Some(newest)) = (&standing.release, newest) else {
         return NotOffered::Newest { at: standing.release.clone(), provider: provider.clone() };
@@ -162,11 +178,14 @@ fn why_nothing(standing: &Standing, track: Track, catalogue: &Catalogue, provide
     // The best of what the state allows says more than an archived one that is newer still.
     let active = catalogue
         .of_provider(provider)
-        .filter(|release| release.state.is_offered() && is_newer(release, standing))
+        .filter(|release| release.is_offered() && is_newer(release, standing))
         .last();
     let (newest, why) = match active {
         Some(active) => (active, format!("the cluster's track is `{track}`")),
-        None => (newest, format!("it is {}", newest.state)),
+        None => {
+            let why = newest.why_not_offered().unwrap_or_else(|| "is newer".to_owned());
+            (newest, format!("it {why}"))
+        }
     };
     NotOffered::Excluded { at: at.clone(), newest: newest.id.clone(), why }
 }
@@ -192,8 +211,8 @@ fn asked_for(
         Some(version) if release.version < *version => Direction::Back,
         _ => Direction::Forward,
     };
-    if !release.state.is_offered() {
-        notes.push(format!("{} is {} and is not offered by itself.", release.id, release.state));
+    if let Some(why) = release.why_not_offered() {
+        notes.push(format!("{} is not offered by itself, because it {why}.", release.id));
     }
     if let Some(hold) = settings.hold_on(today) {
         notes.push(held(hold).to_string());
@@ -212,7 +231,7 @@ fn asked_for(
     }))
 }
 
-fn find<'a>(
+pub(super) fn find<'a>(
     standing: &Standing,
     catalogue: &'a Catalogue,
     name: &ReleaseName,
@@ -246,21 +265,22 @@ fn find<'a>(
 }
 
 /// No release lies in the next minor, or none that is offered: then the newest of those is named.
-fn why_skipped(skip: MinorSkip, catalogue: &Catalogue, provider: &Provider) -> String {
+pub(super) fn why_skipped(skip: MinorSkip, catalogue: &Catalogue, provider: &Provider) -> String {
     let minor = skip.from.next();
     let lies_there =
         |release: &&Release| release.kubernetes.as_ref().is_some_and(|version| version.minor() == minor);
     match catalogue.of_provider(provider).filter(lies_there).last() {
         Some(release) => format!(
-            "No release that is offered brings Kubernetes {minor}; {} does, but is {}: it can be asked for by name.",
-            release.id, release.state
+            "No release that is offered brings Kubernetes {minor}; {} does, but {}: it can be asked for by name.",
+            release.id,
+            release.why_not_offered().unwrap_or_else(|| "lies outside of the cluster's track".to_owned())
         ),
         None => format!("No release brings Kubernetes {minor}."),
     }
 }
 
 /// Newer releases that nobody can take, because they cannot be read.
-fn unreadable<'a>(
+pub(super) fn unreadable<'a>(
     catalogue: &'a Catalogue,
     provider: &'a Provider,
     current: Option<&'a ReleaseVersion>,
@@ -274,6 +294,29 @@ fn unreadable<'a>(
         .iter()
         .filter(move |(id, _)| concerns(id))
         .map(|(id, error)| format!("{id} is left out, because it cannot be read: {error}."))
+}
+
+/// Newer releases that would be offered, did they have what is asked of them.
+fn passed_over<'a>(
+    standing: &'a Standing,
+    catalogue: &'a Catalogue,
+    provider: &'a Provider,
+) -> impl Iterator<Item = String> + 'a {
+    let newer = catalogue.of_provider(provider).filter(|release| is_newer(release, standing));
+    newer.filter(|release| release.state == ReleaseState::Active).filter_map(|release| {
+        let why = release.why_not_offered()?;
+        Some(format!("{} is passed over, because it {why}.", release.id))
+    })
+}
+
+/// What is asked of the provider's releases and cannot be read.
+pub(super) fn requests_unreadable<'a>(
+    catalogue: &'a Catalogue,
+    provider: &'a Provider,
+) -> impl Iterator<Item = String> + 'a {
+    let of_provider = |file: &RepoPath| file.parent().is_some_and(|at| at.as_str() == provider.as_str());
+    let problems = catalogue.requests_problems().iter();
+    problems.filter(move |problem| of_provider(&problem.file)).map(|problem| format!("{problem}."))
 }
 
 fn about(step: &Step) -> Vec<String> {

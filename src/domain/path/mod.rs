@@ -4,15 +4,22 @@
 //! Standing (where a cluster is) + EffectiveSettings + Catalogue + a day -> Offer
 //! ```
 //!
+//! [`way`] is the same, told to its end.
+//!
 //! Owns which release comes next, what follows after it, and the sentence that says why nothing does.
 //!
 //! Deliberately absent: whether the rendered result really skips a minor or goes backwards: rules
 //! judge that ([`crate::policy`]), because a cluster's own edits count there too.
 
 mod choose;
+#[cfg(test)]
+mod real_tests;
 mod standing;
 #[cfg(test)]
 mod tests;
+mod way;
+#[cfg(test)]
+mod way_tests;
 
 use std::fmt;
 
@@ -20,6 +27,7 @@ use jiff::civil::Date;
 
 pub use choose::offer;
 pub use standing::{ProviderUnknown, Standing};
+pub use way::{Leg, Way, way, way_to_json};
 
 use crate::release::{Provider, ReleaseId};
 use crate::settings::Track;

@@ -11,10 +11,10 @@ use crate::settings::{EffectiveSettings, Hold, RepositorySettings};
 use crate::tree::RepoPath;
 use crate::version::KubernetesVersion;
 
-const TODAY: Date = date(2026, 11, 21);
+pub(super) const TODAY: Date = date(2026, 11, 21);
 
 /// `aws/v3.0.0 1.32 wip`: id, Kubernetes and state.
-fn release(row: &str) -> Release {
+pub(super) fn release(row: &str) -> Release {
     let mut words = row.split(' ');
     let id = ReleaseId::from_path(words.next().unwrap());
     let kubernetes = words.next().filter(|word| *word != "-").map(|minor| format!("v{minor}.5"));
@@ -42,16 +42,18 @@ fn release(row: &str) -> Release {
         base_files: vec![],
         overlay_files: vec![],
         manifest: None,
+        notes: None,
+        unmet: vec![],
         id,
     }
 }
 
-fn catalogue(rows: &[&str]) -> Catalogue {
+pub(super) fn catalogue(rows: &[&str]) -> Catalogue {
     Catalogue::new(rows.iter().map(|row| release(row)).collect())
 }
 
 /// A cluster at that release and minor; `-` = unknown.
-fn standing(at: &str, kubernetes: &str) -> Standing {
+pub(super) fn standing(at: &str, kubernetes: &str) -> Standing {
     let id = (at != "-").then(|| ReleaseId::from_path(at));
     Standing {
         cluster: ClusterId::new(RepoPath::parse("gauss/peu01").unwrap()),
@@ -63,7 +65,7 @@ fn standing(at: &str, kubernetes: &str) -> Standing {
     }
 }
 
-fn settings(track: Track) -> EffectiveSettings {
+pub(super) fn settings(track: Track) -> EffectiveSettings {
     EffectiveSettings { track, hold: None, provider: None, claimed_by: None, notes: vec![] }
 }
 
@@ -208,7 +210,7 @@ fn by_name_every_release_may_be_taken_and_what_speaks_against_it_is_said() {
             "aws/v2.0.0",
             "aws/v4.0.0",
             Direction::Forward,
-            vec!["aws/v4.0.0 is archived and is not offered by itself."],
+            vec!["aws/v4.0.0 is not offered by itself, because it is archived."],
         ),
         (
             "aws/v1.0.0",
@@ -295,7 +297,7 @@ fn no_step_over_the_real_releases_skips_a_minor() {
             at = at.at(next);
             steps += 1;
         }
-        let newest = then.of_provider(provider).filter(|release| release.state.is_offered()).last();
+        let newest = then.of_provider(provider).filter(|release| release.is_offered()).last();
         assert_eq!(at.release.as_ref(), newest.map(|release| &release.id), "the way leads to the newest");
     }
     assert!(steps >= 30, "only {steps} steps were taken");

@@ -1,11 +1,8 @@
 //! `component-downgrade`
 
-use std::cmp::Ordering;
-
-use super::{About, Change, Example, Facts, Rule, Verdict};
+use super::{About, Change, Evidence, Example, Rule, Verdict};
 use crate::finding::Severity;
-use crate::release::Release;
-use crate::version::LooseVersion;
+use crate::release::downgrades;
 
 pub(super) struct ComponentDowngrade;
 
@@ -18,20 +15,27 @@ static ABOUT: About = About {
              older component is most often a mistake in the release. Versions that cannot be compared are \
              passed over.",
     source: "https://github.com/giantswarm/releases",
-    bad: Example { before: &[("release.yaml", CILIUM_16)], after: &[("release.yaml", CILIUM_15)] },
-    good: Example { before: &[("release.yaml", CILIUM_15)], after: &[("release.yaml", CILIUM_16)] },
+    bad: Example::Upgrade(&[
+        ("peu01/base/values.yaml", VALUES),
+        ("aws/v29.0.0/release.yaml", CILIUM_16),
+        ("aws/v29.1.0/release.yaml", CILIUM_15),
+    ]),
+    good: Example::Upgrade(&[
+        ("peu01/base/values.yaml", VALUES),
+        ("aws/v29.0.0/release.yaml", CILIUM_16),
+        ("aws/v29.1.0/release.yaml", CILIUM_17),
+    ]),
 };
 
-const CILIUM_15: &str = "\
-apiVersion: release.giantswarm.io/v1alpha1
-kind: Release
-metadata: {name: aws-29.1.0}
-spec:
-  apps:
-  - {name: cilium, version: 0.15.3}
-  components:
-  - {name: kubernetes, version: 1.29.4}
-  state: active
+const VALUES: &str = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: peu01-userconfig, namespace: org}
+data:
+  values: | # <--
+    global:
+      release:
+        version: 29.0.0
 ";
 const CILIUM_16: &str = "\
 apiVersion: release.giantswarm.io/v1alpha1
@@ -44,36 +48,43 @@ spec:
   - {name: kubernetes, version: 1.29.3}
   state: active
 ";
+const CILIUM_15: &str = "\
+apiVersion: release.giantswarm.io/v1alpha1
+kind: Release
+metadata: {name: aws-29.1.0}
+spec:
+  apps:
+  - {name: cilium, version: 0.15.3}
+  components:
+  - {name: kubernetes, version: 1.29.4}
+  state: active
+";
+const CILIUM_17: &str = "\
+apiVersion: release.giantswarm.io/v1alpha1
+kind: Release
+metadata: {name: aws-29.1.0}
+spec:
+  apps:
+  - {name: cilium, version: 0.17.0}
+  components:
+  - {name: kubernetes, version: 1.29.4}
+  state: active
+";
 
 impl Rule for ComponentDowngrade {
     fn about(&self) -> &'static About {
         &ABOUT
     }
 
-    fn judge(&self, facts: &Facts<'_>, verdicts: &mut Vec<Verdict>) {
-        let Some(step) = &facts.release else { return };
+    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Verdict>) {
+        let Some(step) = &change.release else { return };
         let Some(from) = step.from else { return };
-        let new = parts(step.to);
-        for (name, old) in parts(from) {
-            // Kubernetes has rules of its own.
-            let same = new.iter().find(|(other, _)| *other == name && name != "kubernetes");
-            let Some((_, version)) = same else { continue };
-            if version.compare(old) == Some(Ordering::Less) {
-                let message = format!(
-                    "{name} goes back from {old} in {} to {version} in {}: take a release with {old} or newer, or correct the release",
-                    from.id, step.to.id
-                );
-                let verdict = Verdict::new(&ABOUT, message);
-                verdicts.push(match &step.place {
-                    Some(place) => verdict.place(place.clone()),
-                    None => verdict,
-                });
-            }
+        for part in downgrades(from, step.to) {
+            let message = format!(
+                "{} goes back from {} in {} to {} in {}: take a release with {} or newer, or correct the release",
+                part.name, part.old, from.id, part.new, step.to.id, part.old
+            );
+            verdicts.push(Verdict::new(&ABOUT, message).maybe_place(step.place.clone()));
         }
     }
-}
-
-fn parts(release: &Release) -> Vec<(&str, &LooseVersion)> {
-    let components = release.components.iter().map(|part| (part.name.as_str(), &part.version));
-    components.chain(release.apps.iter().map(|part| (part.name.as_str(), &part.version))).collect()
 }

@@ -1,6 +1,8 @@
 //! Which Kubernetes versions a cluster's objects ask for.
 
-use super::{Facts, Occasion};
+use std::collections::HashMap;
+
+use super::{Evidence, Occasion};
 use crate::object::{FieldPath, ObjectId};
 use crate::render::{Place, Placed, RenderedObject};
 use crate::version::KubernetesVersion;
@@ -9,10 +11,17 @@ use crate::version::KubernetesVersion;
 #[derive(Debug, Clone)]
 pub(super) struct Wanted<'a> {
     pub(super) object: &'a ObjectId,
-    pub(super) path: FieldPath,
+    keys: &'static [&'static str],
     pub(super) placed: &'a Placed,
     pub(super) version: KubernetesVersion,
     pub(super) role: Role,
+}
+
+impl Wanted<'_> {
+    /// The field.
+    pub(super) fn path(&self) -> FieldPath {
+        self.keys.iter().fold(FieldPath::root(), |path, key| path.key(key))
+    }
 }
 
 /// Whose version it is.
@@ -53,30 +62,24 @@ pub(super) fn wanted(objects: &[RenderedObject]) -> Vec<Wanted<'_>> {
         for (role, keys) in fields(&object.id.group, &object.id.kind) {
             let Some(placed) = object.placed.at(keys) else { continue };
             let Some(version) = placed.as_str().and_then(KubernetesVersion::parse) else { continue };
-            let path = keys.iter().fold(FieldPath::root(), |path, key| path.key(key));
-            found.push(Wanted { object: &object.id, path, placed, version, role: *role });
+            found.push(Wanted { object: &object.id, keys, placed, version, role: *role });
         }
     }
     found
 }
 
 /// Versions of the same field before and after.
-pub(super) fn steps<'a>(
-    before: &'a [RenderedObject],
-    after: &'a [RenderedObject],
-) -> Vec<(Wanted<'a>, Wanted<'a>)> {
-    let old = wanted(before);
-    let pair = |new: Wanted<'a>| {
-        let same = old.iter().find(|old| old.object == new.object && old.path == new.path)?;
-        Some((same.clone(), new))
-    };
-    wanted(after).into_iter().filter_map(pair).collect()
+pub(super) fn steps<'a>(change: &Evidence<'a>) -> Vec<(Wanted<'a>, Wanted<'a>)> {
+    let old: HashMap<(&ObjectId, &[&str]), &Wanted<'a>> =
+        change.before.versions.iter().map(|old| ((old.object, old.keys), old)).collect();
+    let pair = |new: &Wanted<'a>| Some(((*old.get(&(new.object, new.keys))?).clone(), new.clone()));
+    change.after.versions.iter().filter_map(pair).collect()
 }
 
 /// Where a version is to be looked for: an upgrade speaks of the files before it, a pull request of
 /// those that it brings.
-pub(super) fn spot<'a>(facts: &Facts<'_>, old: &Wanted<'a>, new: &Wanted<'a>) -> &'a Place {
-    match facts.occasion {
+pub(super) fn spot<'a>(occasion: Occasion, old: &Wanted<'a>, new: &Wanted<'a>) -> &'a Place {
+    match occasion {
         Occasion::Upgrade => &old.placed.place,
         Occasion::Revision => &new.placed.place,
     }

@@ -1,7 +1,7 @@
 //! `kubernetes-downgrade`
 
-use super::kubernetes::{spot, steps, wanted};
-use super::{About, Change, Example, Facts, Rule, Verdict};
+use super::kubernetes::{spot, steps};
+use super::{About, Change, Evidence, Example, Rule, Verdict};
 use crate::finding::Severity;
 
 pub(super) struct KubernetesDowngrade;
@@ -15,13 +15,13 @@ static ABOUT: About = About {
              server accepts the older version all the same, and the control plane breaks when its first \
              machine is replaced.",
     source: "https://kubernetes.io/docs/tasks/administer-cluster/kubeadm/kubeadm-upgrade/",
-    bad: Example {
-        before: &[("base/workers.yaml", WORKERS_30)],
-        after: &[("base/workers.yaml", WORKERS_29)],
+    bad: Example::Change {
+        before: &[("peu01/base/workers.yaml", WORKERS_30)],
+        after: &[("peu01/base/workers.yaml", WORKERS_BACK)],
     },
-    good: Example {
-        before: &[("base/workers.yaml", WORKERS_29)],
-        after: &[("base/workers.yaml", WORKERS_30)],
+    good: Example::Change {
+        before: &[("peu01/base/workers.yaml", WORKERS_29)],
+        after: &[("peu01/base/workers.yaml", WORKERS_30)],
     },
 };
 
@@ -33,6 +33,15 @@ spec:
   template:
     spec:
       version: v1.29.4
+";
+const WORKERS_BACK: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: peu01-md-0, namespace: org}
+spec:
+  template:
+    spec:
+      version: v1.29.4 # <--
 ";
 const WORKERS_30: &str = "\
 apiVersion: cluster.x-k8s.io/v1beta1
@@ -49,9 +58,8 @@ impl Rule for KubernetesDowngrade {
         &ABOUT
     }
 
-    fn judge(&self, facts: &Facts<'_>, verdicts: &mut Vec<Verdict>) {
-        let (before, after) = (&facts.before.objects, &facts.after.objects);
-        for (old, new) in steps(before, after) {
+    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Verdict>) {
+        for (old, new) in steps(change) {
             if new.version.compare(&old.version).is_some_and(std::cmp::Ordering::is_lt) {
                 verdicts.push(
                     Verdict::new(
@@ -62,13 +70,13 @@ impl Rule for KubernetesDowngrade {
                         ),
                     )
                     .object(new.object)
-                    .path(&new.path)
-                    .place(spot(facts, &old, &new)),
+                    .path(&new.path())
+                    .place(spot(change.occasion, &old, &new)),
                 );
             }
         }
-        let silent = wanted(before).is_empty() && wanted(after).is_empty();
-        let Some(step) = facts.release.as_ref().filter(|_| silent) else { return };
+        let silent = change.before.versions.is_empty() && change.after.versions.is_empty();
+        let Some(step) = change.release.as_ref().filter(|_| silent) else { return };
         let old = step.from.and_then(|release| release.kubernetes.as_ref());
         if let (Some(old), Some(new)) = (old, step.to.kubernetes.as_ref())
             && new.compare(old).is_some_and(std::cmp::Ordering::is_lt)
@@ -78,10 +86,7 @@ impl Rule for KubernetesDowngrade {
                 step.to.id
             );
             let verdict = Verdict::new(&ABOUT, message);
-            verdicts.push(match &step.place {
-                Some(place) => verdict.place(place.clone()),
-                None => verdict,
-            });
+            verdicts.push(verdict.maybe_place(step.place.clone()));
         }
     }
 }

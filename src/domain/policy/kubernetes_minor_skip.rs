@@ -1,7 +1,7 @@
 //! `kubernetes-minor-skip`
 
-use super::kubernetes::{Role, spot, steps, wanted};
-use super::{About, Change, Example, Facts, Rule, Verdict};
+use super::kubernetes::{Role, spot, steps};
+use super::{About, Change, Evidence, Example, Rule, Verdict};
 use crate::finding::Severity;
 use crate::version::{KubernetesMinor, KubernetesVersion};
 
@@ -16,13 +16,13 @@ static ABOUT: About = About {
              migrated from the minor before, kubeadm refuses anything else, and the Cluster API accepts the \
              version and then hangs half-way.",
     source: "https://kubernetes.io/releases/version-skew-policy/#supported-component-upgrade-order",
-    bad: Example {
-        before: &[("base/control-plane.yaml", CONTROL_PLANE_29)],
-        after: &[("base/control-plane.yaml", CONTROL_PLANE_31)],
+    bad: Example::Change {
+        before: &[("peu01/base/control-plane.yaml", CONTROL_PLANE_29)],
+        after: &[("peu01/base/control-plane.yaml", CONTROL_PLANE_31)],
     },
-    good: Example {
-        before: &[("base/control-plane.yaml", CONTROL_PLANE_29)],
-        after: &[("base/control-plane.yaml", CONTROL_PLANE_30)],
+    good: Example::Change {
+        before: &[("peu01/base/control-plane.yaml", CONTROL_PLANE_29)],
+        after: &[("peu01/base/control-plane.yaml", CONTROL_PLANE_30)],
     },
 };
 
@@ -45,7 +45,7 @@ apiVersion: controlplane.cluster.x-k8s.io/v1beta1
 kind: KubeadmControlPlane
 metadata: {name: peu01, namespace: org}
 spec:
-  version: v1.31.0
+  version: v1.31.0 # <--
 ";
 
 impl Rule for KubernetesMinorSkip {
@@ -53,14 +53,15 @@ impl Rule for KubernetesMinorSkip {
         &ABOUT
     }
 
-    fn judge(&self, facts: &Facts<'_>, verdicts: &mut Vec<Verdict>) {
-        let (before, after) = (&facts.before.objects, &facts.after.objects);
-        let control_plane: Option<KubernetesMinor> = wanted(before)
+    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Verdict>) {
+        let control_plane: Option<KubernetesMinor> = change
+            .before
+            .versions
             .iter()
             .filter(|wanted| wanted.role == Role::ControlPlane)
             .map(|wanted| wanted.version.minor())
             .min();
-        for (old, new) in steps(before, after) {
+        for (old, new) in steps(change) {
             // Machines that lag may catch up with a control plane that is there already: they are
             // replaced, not upgraded.
             let catches_up =
@@ -68,26 +69,24 @@ impl Rule for KubernetesMinorSkip {
             if old.version.minor().skips(new.version.minor()) && !catches_up {
                 let message = format!("{} goes {}", new.object, words(&old.version, &new.version));
                 verdicts.push(
-                    Verdict::new(&ABOUT, message)
-                        .object(new.object)
-                        .path(&new.path)
-                        .place(spot(facts, &old, &new)),
+                    Verdict::new(&ABOUT, message).object(new.object).path(&new.path()).place(spot(
+                        change.occasion,
+                        &old,
+                        &new,
+                    )),
                 );
             }
         }
         // Clusters that name only a release show no version of their own.
-        let silent = wanted(before).is_empty() && wanted(after).is_empty();
-        let Some(step) = facts.release.as_ref().filter(|_| silent) else { return };
+        let silent = change.before.versions.is_empty() && change.after.versions.is_empty();
+        let Some(step) = change.release.as_ref().filter(|_| silent) else { return };
         let old = step.from.and_then(|release| release.kubernetes.as_ref());
         if let (Some(old), Some(new)) = (old, step.to.kubernetes.as_ref())
             && old.minor().skips(new.minor())
         {
             let message = format!("release {} takes Kubernetes {}", step.to.id, words(old, new));
             let verdict = Verdict::new(&ABOUT, message);
-            verdicts.push(match &step.place {
-                Some(place) => verdict.place(place.clone()),
-                None => verdict,
-            });
+            verdicts.push(verdict.maybe_place(step.place.clone()));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `missing-reference`
 
-use super::{About, Change, Example, Facts, Occasion, Rule, Verdict};
+use super::{About, Change, Example, Rule, Survey, Verdict};
 use crate::finding::Severity;
 use crate::object::{FieldPath, api_group};
 use crate::render::{Placed, RenderedObject};
@@ -16,8 +16,8 @@ static ABOUT: About = About {
     reason: "The API server accepts references to nothing, and conditions may stay green: no machine comes up, and \
              nobody hears of it. Where the object is applied from elsewhere all is well.",
     source: "https://cluster-api.sigs.k8s.io/developer/core/controllers/machine-deployment",
-    bad: Example { before: &[], after: &[("base/workers.yaml", WORKERS)] },
-    good: Example { before: &[], after: &[("base/workers.yaml", WORKERS), ("base/template.yaml", TEMPLATE)] },
+    bad: Example::Tree(&[("peu01/base/workers.yaml", WORKERS)]),
+    good: Example::Tree(&[("peu01/base/workers.yaml", WORKERS), ("peu01/base/template.yaml", TEMPLATE)]),
 };
 
 const WORKERS: &str = "\
@@ -30,7 +30,7 @@ spec:
       infrastructureRef:
         apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
         kind: DockerMachineTemplate
-        name: peu01-md-0
+        name: peu01-md-0 # <--
 ";
 const TEMPLATE: &str = "\
 apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
@@ -43,15 +43,12 @@ impl Rule for MissingReference {
         &ABOUT
     }
 
-    fn judge(&self, facts: &Facts<'_>, verdicts: &mut Vec<Verdict>) {
-        if facts.occasion == Occasion::Upgrade {
-            return;
-        }
-        for object in &facts.after.objects {
+    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Verdict>) {
+        for object in cluster.objects {
             for reference in reference_paths(&object.id.group, &object.id.kind) {
                 // Classes are shared between clusters.
                 if reference.kind != Some("ClusterClass") {
-                    judge_one(object, reference, &facts.after.objects, verdicts);
+                    judge_one(object, reference, cluster, verdicts);
                 }
             }
         }
@@ -61,7 +58,7 @@ impl Rule for MissingReference {
 fn judge_one(
     object: &RenderedObject,
     reference: &ReferencePath,
-    all: &[RenderedObject],
+    cluster: &Survey<'_>,
     verdicts: &mut Vec<Verdict>,
 ) {
     let mut found = Vec::new();
@@ -74,12 +71,8 @@ fn judge_one(
             .text_at(&["apiGroup"])
             .or_else(|| value.text_at(&["apiVersion"]).map(api_group))
             .unwrap_or(&object.id.group);
-        let there = |other: &RenderedObject| {
-            other.id.kind == kind
-                && other.id.name == text
-                && (other.id.group == group || reference.kind.is_some())
-        };
-        if !all.iter().any(there) {
+        let there = |other: &RenderedObject| other.id.group == group || reference.kind.is_some();
+        if !cluster.named(kind, text).any(there) {
             let message = format!(
                 "{} names {kind} {text}, which this folder does not render: correct the name, add the object, or see that it is applied from elsewhere",
                 object.id

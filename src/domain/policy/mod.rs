@@ -6,27 +6,56 @@
 //! Deliberately absent: loading anything, and the decision what a finding leads to (exit code,
 //! check, draft): that is for whoever asked.
 
+mod ambiguous_match;
+mod api_version_leaves_field;
 mod component_downgrade;
+mod edit_refused;
+mod evidence;
+mod fitting;
+mod immutable_field;
+mod invalid_definition;
+mod invalid_layout;
+mod invalid_settings;
+mod invalid_yaml;
+mod kind_changed;
 mod kubernetes;
 mod kubernetes_downgrade;
 mod kubernetes_minor_skip;
+mod kustomization_not_merged;
+mod list_without_key;
 mod missing_reference;
-mod of_merge;
-mod of_tree;
 mod overlay_hides_change;
 mod overlay_loses_target;
+mod overlay_names_template;
+mod release_breaks_requests;
+mod release_goes_back_in_time;
+mod release_record_differs;
+mod removes_cluster;
 mod removes_machines;
+mod render_failed;
+mod rendered_tombstone;
+mod rollout_without_change;
 mod rule;
+mod secret_variable;
 mod severities;
+mod step_group_split;
 mod template_edited_in_place;
 #[cfg(test)]
 mod tests;
+mod unbound_variable;
+mod unknown_field;
 mod unknown_template;
+mod unmatched_fragment;
+mod unreadable_file;
+mod unsupported_substitution;
 mod validate;
+mod variable_contradiction;
+mod wrong_type;
 
 use std::collections::BTreeSet;
 
-pub use rule::{About, Change, Example, Facts, Occasion, ReleaseStep, Rule, Spot, Verdict};
+pub use evidence::{Evidence, Survey};
+pub use rule::{About, Change, Example, Facts, Files, Occasion, ReleaseStep, Rule, Spot, Verdict};
 pub use severities::{Level, Severities, SeverityRefused};
 pub use validate::{Scope, Snapshot, folders_of, settings_finding, validate};
 
@@ -37,35 +66,46 @@ use crate::object::{FieldPath, ObjectId};
 
 /// Every rule, ordered by id.
 pub fn catalogue() -> &'static [&'static dyn Rule] {
-    static RULES: [&dyn Rule; 26] = [
-        &of_merge::AMBIGUOUS_MATCH,
+    static RULES: &[&dyn Rule] = &[
+        &ambiguous_match::AmbiguousMatch,
+        &api_version_leaves_field::ApiVersionLeavesField,
         &component_downgrade::ComponentDowngrade,
-        &of_merge::EDIT_REFUSED,
-        &of_tree::INVALID_LAYOUT,
-        &of_tree::INVALID_SETTINGS,
-        &of_tree::INVALID_YAML,
+        &edit_refused::EditRefused,
+        &immutable_field::ImmutableField,
+        &invalid_definition::InvalidDefinition,
+        &invalid_layout::InvalidLayout,
+        &invalid_settings::InvalidSettings,
+        &invalid_yaml::InvalidYaml,
+        &kind_changed::KindChanged,
         &kubernetes_downgrade::KubernetesDowngrade,
         &kubernetes_minor_skip::KubernetesMinorSkip,
-        &of_merge::LIST_WITHOUT_KEY,
+        &kustomization_not_merged::KustomizationNotMerged,
+        &list_without_key::ListWithoutKey,
         &missing_reference::MissingReference,
         &overlay_hides_change::OverlayHidesChange,
         &overlay_loses_target::OverlayLosesTarget,
-        &of_merge::OVERLAY_NAMES_TEMPLATE,
-        &of_merge::RELEASE_RECORD_DIFFERS,
-        &of_merge::REMOVES_CLUSTER,
+        &overlay_names_template::OverlayNamesTemplate,
+        &release_breaks_requests::ReleaseBreaksRequests,
+        &release_goes_back_in_time::ReleaseGoesBackInTime,
+        &release_record_differs::ReleaseRecordDiffers,
+        &removes_cluster::RemovesCluster,
         &removes_machines::RemovesMachines,
-        &of_tree::RENDER_FAILED,
-        &of_merge::RENDERED_TOMBSTONE,
-        &of_merge::ROLLOUT_WITHOUT_CHANGE,
-        &of_merge::STEP_GROUP_SPLIT,
+        &render_failed::RenderFailed,
+        &rendered_tombstone::RenderedTombstone,
+        &rollout_without_change::RolloutWithoutChange,
+        &secret_variable::SecretVariable,
+        &step_group_split::StepGroupSplit,
         &template_edited_in_place::TemplateEditedInPlace,
-        &of_merge::UNBOUND_VARIABLE,
+        &unbound_variable::UnboundVariable,
+        &unknown_field::UnknownField,
         &unknown_template::UnknownTemplate,
-        &of_merge::UNMATCHED_FRAGMENT,
-        &of_tree::UNREADABLE_FILE,
-        &of_merge::VARIABLE_CONTRADICTION,
+        &unmatched_fragment::UnmatchedFragment,
+        &unreadable_file::UnreadableFile,
+        &unsupported_substitution::UnsupportedSubstitution,
+        &variable_contradiction::VariableContradiction,
+        &wrong_type::WrongType,
     ];
-    &RULES
+    RULES
 }
 
 /// The rule of that id.
@@ -81,16 +121,25 @@ pub fn ids() -> impl Iterator<Item = &'static str> {
 /// What the rules say of one cluster before and after, ordered by file, line (none last) and path.
 /// Findings of the merge are not among them.
 pub fn judge(facts: &Facts<'_>, severities: &Severities) -> Vec<Finding> {
+    let evidence = Evidence::of(facts);
     let mut verdicts = Vec::new();
-    for rule in catalogue() {
-        if severities.of(rule.about().id).is_some() {
-            rule.judge(facts, &mut verdicts);
+    for rule in catalogue().iter().filter(|rule| severities.of_rule(rule.about()).is_some()) {
+        rule.compare(&evidence, &mut verdicts);
+        let mut found = Vec::new();
+        rule.inspect(&evidence.after, &mut found);
+        if facts.occasion == Occasion::Upgrade && !found.is_empty() {
+            let mut already = Vec::new();
+            rule.inspect(&evidence.before, &mut already);
+            found.retain(|new| {
+                !already.iter().any(|old| (&old.object, &old.path) == (&new.object, &new.path))
+            });
         }
+        verdicts.extend(found.into_iter().map(|verdict| evidence.in_words_of_the_occasion(verdict)));
     }
     let mut findings: Vec<Finding> = verdicts
         .into_iter()
         .filter_map(|verdict| {
-            let severity = severities.of(verdict.rule.id)?;
+            let severity = severities.of_rule(verdict.rule)?;
             Some(verdict.into_finding(severity))
         })
         .collect();

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{About, Change, Example, Facts, Rule, Spot, Verdict};
+use super::{About, Change, Evidence, Example, Facts, Rule, Spot, Verdict};
 use crate::finding::Severity;
 use crate::object::FieldPath;
 use crate::render::{Content, Place, Placed, RenderedObject, diff};
@@ -17,13 +17,13 @@ static ABOUT: About = About {
     reason: "The pull request seems to do what it does not: the cluster keeps the overlay's value. Often that is \
              meant; sometimes it holds back a fix, or a version that belongs together with an image.",
     source: "https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/patches/",
-    bad: Example {
-        before: &[("base/workers.yaml", WORKERS_2), ("overlay/workers.yaml", FIVE)],
-        after: &[("base/workers.yaml", WORKERS_3), ("overlay/workers.yaml", FIVE)],
+    bad: Example::Change {
+        before: &[("peu01/base/workers.yaml", WORKERS_2), ("peu01/overlay/workers.yaml", FIVE)],
+        after: &[("peu01/base/workers.yaml", WORKERS_3), ("peu01/overlay/workers.yaml", FIVE)],
     },
-    good: Example {
-        before: &[("base/workers.yaml", WORKERS_2), ("overlay/workers.yaml", LABEL)],
-        after: &[("base/workers.yaml", WORKERS_3), ("overlay/workers.yaml", LABEL)],
+    good: Example::Change {
+        before: &[("peu01/base/workers.yaml", WORKERS_2), ("peu01/overlay/workers.yaml", LABEL)],
+        after: &[("peu01/base/workers.yaml", WORKERS_3), ("peu01/overlay/workers.yaml", LABEL)],
     },
 };
 
@@ -43,7 +43,7 @@ const FIVE: &str = "\
 apiVersion: cluster.x-k8s.io/v1beta1
 kind: MachineDeployment
 metadata: {name: peu01-md-0, namespace: org}
-spec: {replicas: 5}
+spec: {replicas: 5} # <--
 ";
 const LABEL: &str = "\
 apiVersion: cluster.x-k8s.io/v1beta1
@@ -56,21 +56,21 @@ impl Rule for OverlayHidesChange {
         &ABOUT
     }
 
-    fn judge(&self, facts: &Facts<'_>, verdicts: &mut Vec<Verdict>) {
-        if facts.after.base.is_none() {
+    fn compare(&self, evidence: &Evidence<'_>, verdicts: &mut Vec<Verdict>) {
+        if evidence.after.rendered.base.is_none() {
             return;
         }
-        let base = facts.after.base_objects();
-        for change in diff(facts.before.base_objects(), base) {
+        let base = evidence.after.rendered.base_objects();
+        for change in diff(evidence.before.rendered.base_objects(), base) {
             if change.path.is_root() {
                 continue;
             }
             let origin = base.iter().find(|object| object.id == change.object).map(RenderedObject::origin);
             // The overlay may rename an object or move it: it is the one written at the same place.
-            let rendered = facts.after.objects.iter().find(|object| Some(object.origin()) == origin);
+            let rendered = evidence.after.objects.iter().find(|object| Some(object.origin()) == origin);
             let Some(rendered) = rendered else { continue };
             let from_base =
-                |place: &Place| place.file().is_in(&facts.folders.base) && !is_overlay(facts, place);
+                |place: &Place| place.file().is_in(&evidence.folders.base) && !is_overlay(evidence, place);
             let shown = rendered.placed.get(&change.path);
             let hidden = match (&change.new, &change.new_place) {
                 (Some(value), Some(place)) => {
@@ -80,7 +80,7 @@ impl Rule for OverlayHidesChange {
                 _ => shown.is_some_and(|shown| !from_base(&shown.place)),
             };
             if hidden {
-                let place = blame(facts, rendered, &change.path, &from_base);
+                let place = blame(evidence, rendered, &change.path, &from_base);
                 verdicts.push(
                     Verdict::new(
                         &ABOUT,

@@ -1,6 +1,6 @@
 //! `overlay-loses-target`
 
-use super::{About, Change, Example, Facts, Rule, Verdict};
+use super::{About, Change, Evidence, Example, Rule, Verdict};
 use crate::finding::Severity;
 use crate::render::PatchUse;
 
@@ -14,13 +14,13 @@ static ABOUT: About = About {
     reason: "The customer's setting silently stops holding, or kustomize refuses to build the cluster at all: \
              then nothing of it is applied any more.",
     source: "https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/patches/",
-    bad: Example {
-        before: &[("base/workers.yaml", MD_0), ("overlay/workers.yaml", PATCH_MD_0)],
-        after: &[("base/workers.yaml", MD_1), ("overlay/workers.yaml", PATCH_MD_0)],
+    bad: Example::Change {
+        before: &[("peu01/base/workers.yaml", MD_0), ("peu01/overlay/workers.yaml", PATCH_MD_0)],
+        after: &[("peu01/base/workers.yaml", MD_1), ("peu01/overlay/workers.yaml", PATCH_MD_0)],
     },
-    good: Example {
-        before: &[("base/workers.yaml", MD_0), ("overlay/workers.yaml", PATCH_MD_0)],
-        after: &[("base/workers.yaml", MD_1), ("overlay/workers.yaml", PATCH_MD_1)],
+    good: Example::Change {
+        before: &[("peu01/base/workers.yaml", MD_0), ("peu01/overlay/workers.yaml", PATCH_MD_0)],
+        after: &[("peu01/base/workers.yaml", MD_1), ("peu01/overlay/workers.yaml", PATCH_MD_1)],
     },
 };
 
@@ -37,7 +37,7 @@ metadata: {name: peu01-workers, namespace: org}
 spec: {replicas: 2}
 ";
 const PATCH_MD_0: &str = "\
-apiVersion: cluster.x-k8s.io/v1beta1
+apiVersion: cluster.x-k8s.io/v1beta1 # <--
 kind: MachineDeployment
 metadata: {name: peu01-md-0, namespace: org}
 spec: {replicas: 5}
@@ -54,11 +54,11 @@ impl Rule for OverlayLosesTarget {
         &ABOUT
     }
 
-    fn judge(&self, facts: &Facts<'_>, verdicts: &mut Vec<Verdict>) {
-        for patch in &facts.after.patches {
+    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Verdict>) {
+        for patch in &change.after.rendered.patches {
             let message = if let Some(reason) = &patch.lost {
                 format!("this patch is lost: {reason}. Correct its target, or remove it")
-            } else if patch.matched.is_empty() && found_once(&facts.before.patches, patch) {
+            } else if patch.matched.is_empty() && found_once(&change.before.rendered.patches, patch) {
                 format!(
                     "this patch was meant for {}, which it no longer finds: correct its target, or remove it",
                     patch.target
@@ -67,7 +67,7 @@ impl Rule for OverlayLosesTarget {
                 continue;
             };
             let verdict = Verdict::new(&ABOUT, message).place(&patch.place);
-            verdicts.push(match before_target(&facts.before.patches, patch) {
+            verdicts.push(match before_target(&change.before.rendered.patches, patch) {
                 Some(object) => verdict.object(object),
                 None => verdict,
             });

@@ -1,6 +1,6 @@
 //! `removes-machines`
 
-use super::{About, Change, Example, Facts, Occasion, Rule, Verdict};
+use super::{About, Change, Evidence, Example, Occasion, Rule, Verdict};
 use crate::finding::Severity;
 use crate::object::FieldPath;
 use crate::render::{Placed, RenderedObject};
@@ -14,8 +14,14 @@ static ABOUT: About = About {
     summary: "A Cluster, a control plane, or a group of machines goes.",
     reason: "Whoever applies the folder with pruning deletes the machines with everything that runs on them.",
     source: "https://cluster-api.sigs.k8s.io/developer/core/controllers/machine-deployment",
-    bad: Example { before: &[("base/workers.yaml", TWO)], after: &[("base/workers.yaml", ONE)] },
-    good: Example { before: &[("base/workers.yaml", ONE)], after: &[("base/workers.yaml", TWO)] },
+    bad: Example::Change {
+        before: &[("peu01/base/workers.yaml", TWO)],
+        after: &[("peu01/base/workers.yaml", ONE)],
+    },
+    good: Example::Change {
+        before: &[("peu01/base/workers.yaml", ONE)],
+        after: &[("peu01/base/workers.yaml", TWO)],
+    },
 };
 
 const ONE: &str = "\
@@ -28,7 +34,7 @@ apiVersion: cluster.x-k8s.io/v1beta1
 kind: MachineDeployment
 metadata: {name: peu01-md-0, namespace: org}
 ---
-apiVersion: cluster.x-k8s.io/v1beta1
+apiVersion: cluster.x-k8s.io/v1beta1 # <--
 kind: MachinePool
 metadata: {name: peu01-mp-0, namespace: org}
 ";
@@ -38,13 +44,13 @@ impl Rule for RemovesMachines {
         &ABOUT
     }
 
-    fn judge(&self, facts: &Facts<'_>, verdicts: &mut Vec<Verdict>) {
+    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Verdict>) {
         // An upgrade that would take one of these blocks, and says so as `removes-cluster`.
         let said_already = |object: &RenderedObject| {
-            facts.occasion == Occasion::Upgrade && (object.id.kind == "Cluster" || is_control_plane(object))
+            change.occasion == Occasion::Upgrade && (object.id.kind == "Cluster" || is_control_plane(object))
         };
-        for old in facts.before.objects.iter().filter(|object| has_machines(object)) {
-            let Some(new) = facts.after.object(&old.id) else {
+        for old in change.before.objects.iter().filter(|object| has_machines(object)) {
+            let Some(new) = change.after.object(&old.id) else {
                 if said_already(old) {
                     continue;
                 }

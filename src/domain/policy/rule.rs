@@ -1,24 +1,34 @@
 //! What a rule is, and what it judges.
 
+use jiff::civil::Date;
+
+use super::evidence::{Evidence, Survey};
 use crate::finding::{Finding, Severity};
 use crate::object::{FieldPath, ObjectId};
 use crate::release::Release;
 use crate::render::{Folders, Place, Rendered};
+use crate::schema::Schemas;
 use crate::tree::RepoPath;
 use crate::upgrade::AppliedBy;
 use crate::yaml::Position;
 
 /// One rule: what it stands for, and how it judges.
 ///
-/// A rule that needs more than [`Facts`] (one whose verdict falls in the middle of the merge, say)
-/// only has its entry here; whoever reaches the verdict makes the [`Finding`] with the rule's id.
+/// A rule whose verdict falls elsewhere (in the middle of the merge, say, or where files are read) only
+/// has its entry here; whoever reaches the verdict makes the [`Finding`] with the rule's id.
 pub trait Rule: Sync {
     /// What the catalogue says of it.
     fn about(&self) -> &'static About;
 
-    /// Adds what it finds in the facts. Severities are settled afterwards.
-    fn judge(&self, facts: &Facts<'_>, verdicts: &mut Vec<Verdict>) {
-        let _ = (facts, verdicts);
+    /// Adds what is wrong with a cluster as it stands. Of an upgrade only what it brings is told: what
+    /// the cluster had already is taken out again.
+    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Verdict>) {
+        let _ = (cluster, verdicts);
+    }
+
+    /// Adds what is wrong with a change.
+    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Verdict>) {
+        let _ = (change, verdicts);
     }
 }
 
@@ -52,14 +62,28 @@ pub enum Change {
     Never,
 }
 
-/// Files before and after, as path and text.
+/// A situation, told in files. The bad one has exactly one finding of its rule, and the good one none:
+/// `tests/examples.rs` runs them all as real input.
+///
+/// In `bad`, a comment `# <--` stands in the line that the finding names. The clusters of examples are
+/// below `peu01`, their releases below `aws`.
 #[derive(Debug, Clone, Copy)]
-pub struct Example {
-    /// Before; empty where one tree is enough.
-    pub before: &'static [(&'static str, &'static str)],
-    /// After.
-    pub after: &'static [(&'static str, &'static str)],
+pub enum Example {
+    /// A tree, for `validate`.
+    Tree(Files),
+    /// A pull request, or any two revisions.
+    Change {
+        /// The tree before.
+        before: Files,
+        /// The tree after.
+        after: Files,
+    },
+    /// A tree whose one cluster is upgraded to its newest release.
+    Upgrade(Files),
 }
+
+/// Paths from the repository's root, and texts. A path `a -> b` is a symbolic link.
+pub type Files = &'static [(&'static str, &'static str)];
 
 /// What a rule finds, before its severity is settled.
 #[derive(Debug, Clone)]
@@ -109,6 +133,12 @@ impl Verdict {
         Self { path: Some(path.clone()), ..self }
     }
 
+    /// There, where that is known.
+    #[must_use]
+    pub fn maybe_place(self, place: Option<Spot>) -> Self {
+        Self { place: place.or(self.place), ..self }
+    }
+
     /// There.
     #[must_use]
     pub fn place(self, place: impl Into<Spot>) -> Self {
@@ -146,6 +176,10 @@ pub struct Facts<'a> {
     pub occasion: Occasion,
     /// The releases, where the change goes from one to another.
     pub release: Option<ReleaseStep<'a>>,
+    /// What is known of objects' fields.
+    pub schemas: &'a Schemas,
+    /// The day (UTC) on which it is judged.
+    pub today: Date,
 }
 
 /// What brought a change.

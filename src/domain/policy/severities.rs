@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::rule::Change;
+use super::rule::{About, Change};
 use crate::finding::{Finding, Severity};
 
 /// What a settings file may say of a rule.
@@ -50,11 +50,20 @@ impl Severities {
 
     /// The severity of a rule's findings; `None` where they are dropped.
     pub fn of(&self, id: &str) -> Option<Severity> {
+        self.said(id, || super::rule(id).map_or(Severity::Error, |rule| rule.about().severity))
+    }
+
+    /// The same of a rule that is at hand.
+    pub(super) fn of_rule(&self, rule: &About) -> Option<Severity> {
+        self.said(rule.id, || rule.severity)
+    }
+
+    fn said(&self, id: &str, default: impl FnOnce() -> Severity) -> Option<Severity> {
         match self.0.get(id) {
             Some(Level::Error) => Some(Severity::Error),
             Some(Level::Warning) => Some(Severity::Warning),
             Some(Level::Off) => None,
-            None => Some(super::rule(id).map_or(Severity::Error, |rule| rule.about().severity)),
+            None => Some(default()),
         }
     }
 

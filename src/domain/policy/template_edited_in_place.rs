@@ -1,6 +1,6 @@
 //! `template-edited-in-place`
 
-use super::{About, Change, Example, Facts, Occasion, Rule, Verdict};
+use super::{About, Change, Evidence, Example, Occasion, Rule, Verdict};
 use crate::finding::Severity;
 use crate::object::FieldPath;
 use crate::render::{RenderedObject, diff_placed};
@@ -19,10 +19,13 @@ static ABOUT: About = About {
              machines drift apart. A changed template needs a new name, and its references the new name too. \
              In a cluster that Capstan's reconciler applies this is the normal way, since it names templates itself.",
     source: "https://cluster-api.sigs.k8s.io/tasks/updating-machine-templates",
-    bad: Example { before: &[("base/template.yaml", SMALL)], after: &[("base/template.yaml", LARGE)] },
-    good: Example {
-        before: &[("base/template.yaml", SMALL)],
-        after: &[("base/template.yaml", LARGE_RENAMED)],
+    bad: Example::Change {
+        before: &[("peu01/base/template.yaml", SMALL)],
+        after: &[("peu01/base/template.yaml", LARGE)],
+    },
+    good: Example::Change {
+        before: &[("peu01/base/template.yaml", SMALL)],
+        after: &[("peu01/base/template.yaml", LARGE_RENAMED)],
     },
 };
 
@@ -42,7 +45,7 @@ metadata: {name: peu01-md-0, namespace: org}
 spec:
   template:
     spec:
-      instanceType: m5.xlarge
+      instanceType: m5.xlarge # <--
 ";
 const LARGE_RENAMED: &str = "\
 apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
@@ -59,12 +62,12 @@ impl Rule for TemplateEditedInPlace {
         &ABOUT
     }
 
-    fn judge(&self, facts: &Facts<'_>, verdicts: &mut Vec<Verdict>) {
-        if facts.applied_by == AppliedBy::Reconciler || facts.occasion == Occasion::Upgrade {
+    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Verdict>) {
+        if change.applied_by == AppliedBy::Reconciler || change.occasion == Occasion::Upgrade {
             return;
         }
-        for new in facts.after.objects.iter().filter(|object| is_template(object, &facts.after.objects)) {
-            let Some(old) = facts.before.object(&new.id) else { continue };
+        for new in change.after.objects.iter().filter(|object| is_template(object, change.after.objects)) {
+            let Some(old) = change.before.object(&new.id) else { continue };
             let (Some(before), Some(after)) = (old.placed.field("spec"), new.placed.field("spec")) else {
                 continue;
             };

@@ -1,6 +1,6 @@
 //! `unknown-template`
 
-use super::{About, Change, Example, Facts, Occasion, Rule, Verdict};
+use super::{About, Change, Example, Rule, Survey, Verdict};
 use crate::finding::Severity;
 use crate::templates::treatment;
 
@@ -14,12 +14,12 @@ static ABOUT: About = About {
     reason: "Capstan cannot tell whether its change replaces machines, is refused, or does nothing; it is left \
              under its name.",
     source: "https://cluster-api.sigs.k8s.io/developer/providers/contracts/infra-machine",
-    bad: Example { before: &[], after: &[("base/template.yaml", UNKNOWN)] },
-    good: Example { before: &[], after: &[("base/template.yaml", KNOWN)] },
+    bad: Example::Tree(&[("peu01/base/template.yaml", UNKNOWN)]),
+    good: Example::Tree(&[("peu01/base/template.yaml", KNOWN)]),
 };
 
 const UNKNOWN: &str = "\
-apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1 # <--
 kind: AcmeMachineTemplate
 metadata: {name: peu01, namespace: org}
 ";
@@ -34,12 +34,8 @@ impl Rule for UnknownTemplate {
         &ABOUT
     }
 
-    fn judge(&self, facts: &Facts<'_>, verdicts: &mut Vec<Verdict>) {
-        // An upgrade says it of the templates that it would change.
-        if facts.occasion == Occasion::Upgrade {
-            return;
-        }
-        for object in &facts.after.objects {
+    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Verdict>) {
+        for object in cluster.objects {
             let id = &object.id;
             let of_cluster_api = id.group.ends_with(".cluster.x-k8s.io");
             if of_cluster_api && id.kind.ends_with("Template") && treatment(&id.kind).is_none() {

@@ -2,14 +2,20 @@
 
 use std::collections::BTreeSet;
 
+use jiff::civil::Date;
+
 use super::rule::{Facts, Occasion, Spot, Verdict};
-use super::{About, Severities, of_merge, of_tree, sort};
+use super::{
+    About, Severities, invalid_definition, invalid_layout, invalid_settings, invalid_yaml,
+    release_breaks_requests, render_failed, rendered_tombstone, sort, unreadable_file,
+};
 use crate::cluster::{Cluster, ClusterError, ClusterId};
 use crate::finding::Finding;
 use crate::layout::{ClusterFolder, Layout, is_manifest};
 use crate::object::ObjectId;
 use crate::release::{Catalogue, ReleaseError};
 use crate::render::{Folders, RenderError, Rendered, Trouble, render};
+use crate::schema::Schemas;
 use crate::settings::{Deletion, REPOSITORY_FILE, RepositorySettings, SettingsError};
 use crate::tree::{EntryKind, RepoPath, Tree, TreeEntry};
 use crate::upgrade::AppliedBy;
@@ -22,6 +28,8 @@ pub struct Snapshot<'a> {
     pub tree: &'a dyn Tree,
     /// Its releases and clusters.
     pub layout: &'a Layout,
+    /// What its definitions say of objects' fields.
+    pub schemas: &'a Schemas,
 }
 
 /// Which clusters are judged.
@@ -43,9 +51,16 @@ pub fn validate(
     before: Option<Snapshot<'_>>,
     settings: &RepositorySettings,
     scope: Scope<'_>,
+    today: Date,
 ) -> Vec<Finding> {
     let severities = settings.severities();
-    let mut checked = Checked { verdicts: Vec::new(), findings: Vec::new(), seen: BTreeSet::new() };
+    let mut checked = Checked {
+        schemas: now.schemas,
+        verdicts: Vec::new(),
+        findings: Vec::new(),
+        seen: BTreeSet::new(),
+        today,
+    };
     if let Scope::Everything = scope {
         checked.layout(now, settings);
         checked.releases(now);
@@ -64,7 +79,15 @@ pub fn validate(
             checked.judge(gone, &old, &Rendered::default(), settings, &severities);
         }
     }
+    if let Scope::Everything = scope {
+        checked.definitions(now);
+    }
     checked.finish(&severities)
+}
+
+/// Whether an entry has content of its own.
+const fn is_file(entry: &TreeEntry) -> bool {
+    matches!(entry.kind, EntryKind::File | EntryKind::Executable)
 }
 
 /// A settings file that cannot be used, as a finding.
@@ -84,7 +107,7 @@ pub fn folders_of(folder: &ClusterFolder) -> Folders {
 }
 
 fn settings_verdict(error: &SettingsError) -> Verdict {
-    at(of_tree::INVALID_SETTINGS.0, &error.message, &error.file, error.line, error.column)
+    at(&invalid_settings::ABOUT, &error.message, &error.file, error.line, error.column)
 }
 
 fn at(
@@ -98,14 +121,16 @@ fn at(
     Verdict::new(rule, message).place(Spot { file: file.clone(), position })
 }
 
-struct Checked {
+struct Checked<'a> {
+    schemas: &'a Schemas,
     verdicts: Vec<Verdict>,
     findings: Vec<Finding>,
     /// Files that have had their verdict.
     seen: BTreeSet<RepoPath>,
+    today: Date,
 }
 
-impl Checked {
+impl Checked<'_> {
     /// One verdict a file: that it cannot be read is not said twice.
     fn of_file(&mut self, verdict: Verdict) {
         let Some(place) = &verdict.place else { return };
@@ -116,7 +141,12 @@ impl Checked {
 
     fn layout(&mut self, now: Snapshot<'_>, settings: &RepositorySettings) {
         for problem in &now.layout.problems {
-            let rule = of_tree::INVALID_LAYOUT.0;
+            let foreign = now.tree.entry(&problem.path).is_some_and(|entry| !is_file(entry));
+            if foreign {
+                self.of_file(at(&unreadable_file::ABOUT, &problem.message, &problem.path, None, None));
+                continue;
+            }
+            let rule = &invalid_layout::ABOUT;
             self.verdicts.push(at(rule, &problem.message, &problem.path, problem.line, problem.column));
         }
         let Ok(file) = RepoPath::parse(REPOSITORY_FILE) else { return };
@@ -128,18 +158,35 @@ impl Checked {
         }
     }
 
+    /// Definitions that cannot be used, unless the file had its verdict as a manifest.
+    fn definitions(&mut self, now: Snapshot<'_>) {
+        for problem in now.schemas.problems().iter().filter(|problem| !self.seen.contains(&problem.path)) {
+            let rule = &invalid_definition::ABOUT;
+            self.verdicts.push(at(rule, &problem.message, &problem.path, problem.line, problem.column));
+        }
+    }
+
     fn releases(&mut self, now: Snapshot<'_>) {
         for release in &now.layout.releases {
             self.files(now.tree, release.base_files.iter().chain(&release.overlay_files));
         }
-        for (_, error) in Catalogue::read(now.tree, now.layout).unreadable() {
+        let catalogue = Catalogue::read(now.tree, now.layout);
+        for release in catalogue.releases() {
+            let unmet = release.unmet.iter();
+            self.verdicts.extend(unmet.map(|unmet| release_breaks_requests::verdict(release, unmet)));
+        }
+        for problem in catalogue.requests_problems() {
+            let place = Spot { file: problem.file.clone(), position: problem.position };
+            self.verdicts.push(Verdict::new(&invalid_settings::ABOUT, &problem.message).place(place));
+        }
+        for (_, error) in catalogue.unreadable() {
             let (line, column) =
                 error.place().map_or((None, None), |(line, column)| (Some(line), Some(column)));
             let (rule, message) = match error {
-                ReleaseError::Unreadable(error) => (of_tree::UNREADABLE_FILE.0, error.reason.clone()),
-                ReleaseError::Yaml { source, .. } => (of_tree::INVALID_YAML.0, source.message.clone()),
-                ReleaseError::Settings(error) => (of_tree::INVALID_SETTINGS.0, error.message.clone()),
-                ReleaseError::Manifest { message, .. } => (of_tree::INVALID_YAML.0, message.clone()),
+                ReleaseError::Unreadable(error) => (&unreadable_file::ABOUT, error.reason.clone()),
+                ReleaseError::Yaml { source, .. } => (&invalid_yaml::ABOUT, source.message.clone()),
+                ReleaseError::Settings(error) => (&invalid_settings::ABOUT, error.message.clone()),
+                ReleaseError::Manifest { message, .. } => (&invalid_yaml::ABOUT, message.clone()),
             };
             self.of_file(at(rule, &message, error.file(), line, column));
         }
@@ -148,18 +195,13 @@ impl Checked {
     /// Every manifest that cannot be read, each for itself.
     fn files<'a>(&mut self, tree: &dyn Tree, entries: impl Iterator<Item = &'a TreeEntry>) {
         for entry in entries.filter(|entry| is_manifest(&entry.path)) {
-            if !matches!(entry.kind, EntryKind::File | EntryKind::Executable) {
-                let message = "this is no file but a symbolic link or a submodule, which Capstan never follows: put the file itself here";
-                self.of_file(at(of_tree::UNREADABLE_FILE.0, message, &entry.path, None, None));
-                continue;
-            }
             match tree.read(entry).map(|bytes| YamlFile::read_bytes(&bytes)) {
                 Err(error) => {
-                    self.of_file(at(of_tree::UNREADABLE_FILE.0, &error.reason, &entry.path, None, None));
+                    self.of_file(at(&unreadable_file::ABOUT, &error.reason, &entry.path, None, None));
                 }
                 Ok(Err(error)) => {
                     let (line, column) = (Some(error.position.line), Some(error.position.column));
-                    self.of_file(at(of_tree::INVALID_YAML.0, &error.message, &entry.path, line, column));
+                    self.of_file(at(&invalid_yaml::ABOUT, &error.message, &entry.path, line, column));
                 }
                 Ok(Ok(_)) => {}
             }
@@ -174,6 +216,12 @@ impl Checked {
         settings: &RepositorySettings,
         severities: &Severities,
     ) {
+        for entry in [&folder.base, &folder.overlay].into_iter().flat_map(|part| now.tree.entries_in(part)) {
+            if !is_file(entry) {
+                let message = "this is no file but a symbolic link or a submodule, which Capstan never follows: put the file itself here";
+                self.of_file(at(&unreadable_file::ABOUT, message, &entry.path, None, None));
+            }
+        }
         self.files(now.tree, folder.base_files.iter().chain(&folder.overlay_files));
         let deletion = match Cluster::read(now.tree, folder) {
             Ok(cluster) => {
@@ -182,9 +230,9 @@ impl Checked {
             }
             Err(error) => {
                 let rule = match &error {
-                    ClusterError::Unreadable(_) => of_tree::UNREADABLE_FILE.0,
-                    ClusterError::Yaml { .. } => of_tree::INVALID_YAML.0,
-                    ClusterError::Settings(_) => of_tree::INVALID_SETTINGS.0,
+                    ClusterError::Unreadable(_) => &unreadable_file::ABOUT,
+                    ClusterError::Yaml { .. } => &invalid_yaml::ABOUT,
+                    ClusterError::Settings(_) => &invalid_settings::ABOUT,
                 };
                 self.of_file(at(rule, error.message(), error.file(), error.line(), error.column()));
                 None
@@ -211,8 +259,8 @@ impl Checked {
 
     fn failed(&mut self, error: &RenderError) {
         let rule = match error {
-            RenderError::Unreadable(_) => of_tree::UNREADABLE_FILE.0,
-            _ => of_tree::RENDER_FAILED.0,
+            RenderError::Unreadable(_) => &unreadable_file::ABOUT,
+            _ => &render_failed::ABOUT,
         };
         let verdict = at(rule, &error.to_string(), error.file(), error.line(), error.column());
         let said = error.trouble() == Trouble::Malformed && self.seen.contains(error.file());
@@ -240,9 +288,8 @@ impl Checked {
                     object.origin().file()
                 );
                 let place = Spot { file: folder.settings_path(), position: None };
-                self.verdicts.push(
-                    Verdict::new(of_merge::RENDERED_TOMBSTONE.0, message).object(&object.id).place(place),
-                );
+                self.verdicts
+                    .push(Verdict::new(&rendered_tombstone::ABOUT, message).object(&object.id).place(place));
             }
         }
     }
@@ -266,6 +313,8 @@ impl Checked {
             applied_by,
             occasion: Occasion::Revision,
             release: None,
+            schemas: self.schemas,
+            today: self.today,
         };
         self.findings.extend(super::judge(&facts, severities));
     }
@@ -273,7 +322,7 @@ impl Checked {
     fn finish(self, severities: &Severities) -> Vec<Finding> {
         let mut findings = severities.settle(self.findings);
         findings.extend(self.verdicts.into_iter().filter_map(|verdict| {
-            let severity = severities.of(verdict.rule.id)?;
+            let severity = severities.of_rule(verdict.rule)?;
             Some(verdict.into_finding(severity))
         }));
         sort(&mut findings);

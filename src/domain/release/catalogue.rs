@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::requests::{self, Requests, RequestsProblem};
 use super::{Provider, Release, ReleaseError, ReleaseId};
 use crate::layout::Layout;
-use crate::tree::{Tree, TreeId};
+use crate::tree::{RepoPath, Tree, TreeId};
 use crate::version::ReleaseVersion;
+use crate::yaml::YamlFile;
 
 /// Every release of a repository that can be read.
 #[derive(Debug, Default)]
@@ -14,6 +16,8 @@ pub struct Catalogue {
     releases: Vec<Release>,
     /// Those that cannot be read, with the reason.
     unreadable: Vec<(ReleaseId, ReleaseError)>,
+    /// What is wrong in the providers' `requests.yaml`.
+    requests_problems: Vec<RequestsProblem>,
 }
 
 impl Catalogue {
@@ -26,7 +30,48 @@ impl Catalogue {
                 Err(error) => catalogue.unreadable.push((folder.id.clone(), error)),
             }
         }
+        let with_manifest = catalogue.releases.iter().filter(|release| release.manifest.is_some());
+        let providers: BTreeSet<Provider> = with_manifest.map(|release| release.provider.clone()).collect();
+        for provider in providers {
+            let Some((file, requests)) = catalogue.read_requests(tree, &provider) else { continue };
+            catalogue.ask(&provider, &file, &requests);
+        }
         catalogue
+    }
+
+    /// A provider's `requests.yaml`, where it has one that can be read.
+    fn read_requests(&mut self, tree: &dyn Tree, provider: &Provider) -> Option<(RepoPath, Requests)> {
+        let file = RepoPath::parse(provider.as_str()).ok()?.join(requests::FILE).ok()?;
+        let entry = tree.entry(&file)?;
+        let unusable = |position, message: &str| RequestsProblem {
+            file: file.clone(),
+            position,
+            message: format!("{message}; until then nothing is asked of {provider}'s releases"),
+        };
+        let read = match tree.read(entry) {
+            Ok(bytes) => {
+                YamlFile::read_bytes(&bytes).map_err(|error| unusable(Some(error.position), &error.message))
+            }
+            Err(error) => Err(unusable(None, &error.reason)),
+        };
+        match read {
+            Ok(yaml) => {
+                let (requests, problems) = Requests::read(&file, &yaml);
+                self.requests_problems.extend(problems);
+                Some((file, requests))
+            }
+            Err(problem) => {
+                self.requests_problems.push(problem);
+                None
+            }
+        }
+    }
+
+    /// Asks a provider's releases for what `requests` want of them; `file` is where that stands.
+    pub fn ask(&mut self, provider: &Provider, file: &RepoPath, requests: &Requests) {
+        for release in self.releases.iter_mut().filter(|release| release.provider == *provider) {
+            release.unmet = requests.unmet(release, file);
+        }
     }
 
     /// A catalogue of these releases.
@@ -36,7 +81,7 @@ impl Catalogue {
                 |release: &Release| (release.provider.clone(), release.version.clone(), release.state);
             order(a).cmp(&order(b))
         });
-        Self { releases, unreadable: Vec::new() }
+        Self { releases, ..Self::default() }
     }
 
     /// All of them: by provider, oldest first.
@@ -47,6 +92,11 @@ impl Catalogue {
     /// Those that cannot be read.
     pub fn unreadable(&self) -> &[(ReleaseId, ReleaseError)] {
         &self.unreadable
+    }
+
+    /// What is wrong in the providers' `requests.yaml`, ordered by file and line.
+    pub fn requests_problems(&self) -> &[RequestsProblem] {
+        &self.requests_problems
     }
 
     /// The providers that have releases.

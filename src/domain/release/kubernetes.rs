@@ -35,7 +35,8 @@ pub(crate) fn kubernetes_version<'a>(
     for root in documents {
         for document in unwrapped(root) {
             for (weight, text) in versions(&document) {
-                let Some(version) = KubernetesVersion::parse(&substituted(&text, variables)) else {
+                let Some(version) = KubernetesVersion::parse(&crate::merge::substituted(&text, variables))
+                else {
                     continue;
                 };
                 let is_better = best.as_ref().is_none_or(|(best_weight, best_version)| {
@@ -98,25 +99,4 @@ fn versions(document: &Node) -> Vec<(Weight, String)> {
         found.extend(text.map(|text| (*weight, text)));
     }
     found
-}
-
-/// `${V}`, `${V:=default}` and `${V:-default}`, where the whole scalar is one variable or holds some.
-fn substituted(text: &str, variables: &BTreeMap<String, String>) -> String {
-    let mut result = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("${") {
-        let Some((inside, after)) = after.split_once('}') else { break };
-        let (name, default) = match inside.split_once(":=").or_else(|| inside.split_once(":-")) {
-            Some((name, default)) => (name, Some(default)),
-            None => (inside, None),
-        };
-        result.push_str(before);
-        match variables.get(name).map(String::as_str).or(default) {
-            Some(value) => result.push_str(value),
-            None => result.extend(["${", inside, "}"]),
-        }
-        rest = after;
-    }
-    result.push_str(rest);
-    result
 }

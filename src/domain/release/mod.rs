@@ -2,7 +2,7 @@
 //!
 //! Two shapes give the same [`Release`]: a folder with `base/` (and `overlay/`), and one with a Giant
 //! Swarm `release.yaml`. [`Catalogue`] holds those of a repository and finds them by what people
-//! write.
+//! write. [`Requests`] is what a provider's `requests.yaml` asks of them.
 //!
 //! Deliberately absent: the merge of a release's objects ([`crate::merge`]), and which release a
 //! cluster is offered ([`crate::path`]).
@@ -10,9 +10,13 @@
 mod catalogue;
 mod giant_swarm;
 mod kubernetes;
+mod notes;
+mod range;
 mod read;
 #[cfg(test)]
 pub(crate) mod real_tests;
+mod requests;
+mod step;
 #[cfg(test)]
 mod tests;
 
@@ -24,7 +28,11 @@ use serde::Serialize;
 
 pub use catalogue::Catalogue;
 pub(crate) use kubernetes::{infrastructure_kinds, kubernetes_version};
+pub(crate) use notes::changelogs;
+pub use range::{NoRange, VersionRange};
 pub use read::ReleaseError;
+pub use requests::{Requests, RequestsProblem, Unmet};
+pub use step::{Downgrade, downgrades, goes_back_in_time};
 
 use crate::tree::{RepoPath, TreeEntry, TreeId};
 use crate::version::{KubernetesVersion, LooseVersion, ReleaseVersion};
@@ -126,6 +134,28 @@ pub struct Release {
     pub overlay_files: Vec<TreeEntry>,
     /// Its `release.yaml`.
     pub manifest: Option<TreeEntry>,
+    /// Its notes: `README.md`, beside a `release.yaml`.
+    pub notes: Option<TreeEntry>,
+    /// What its provider's `requests.yaml` asks for and it does not have.
+    pub unmet: Vec<Unmet>,
+}
+
+impl Release {
+    /// Whether it is offered without being asked for by name.
+    pub fn is_offered(&self) -> bool {
+        self.state == ReleaseState::Active && self.unmet.is_empty()
+    }
+
+    /// Why it is not offered, to be read after its name; `None` where it is.
+    pub fn why_not_offered(&self) -> Option<String> {
+        match (self.state, self.unmet.first()) {
+            (ReleaseState::Active, None) => None,
+            (ReleaseState::Active, Some(unmet)) => {
+                Some(format!("does not have what its provider's requests ask for: {unmet}"))
+            }
+            (state, _) => Some(format!("is {state}")),
+        }
+    }
 }
 
 /// Whether a release is meant to be used.
@@ -144,13 +174,6 @@ pub enum ReleaseState {
     Deprecated,
     /// It lies below a folder `archived`.
     Archived,
-}
-
-impl ReleaseState {
-    /// Whether it is offered without being asked for by name.
-    pub const fn is_offered(self) -> bool {
-        matches!(self, Self::Active)
-    }
 }
 
 impl fmt::Display for ReleaseState {

@@ -107,6 +107,8 @@ impl Release {
             base_files: folder.base_files.clone(),
             overlay_files: folder.overlay_files.clone(),
             manifest: folder.manifest.clone(),
+            notes: folder.notes.clone(),
+            unmet: Vec::new(),
         })
     }
 

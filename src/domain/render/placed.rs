@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::object::{FieldPath, Step};
 use crate::tree::RepoPath;
-use crate::yaml::{Position, YamlFile};
+use crate::yaml::{Node, NodeKind, Position, YamlFile};
 
 /// A file that objects are rendered from.
 #[derive(Debug)]
@@ -61,6 +61,32 @@ impl Place {
     /// Line and column.
     pub fn position(&self) -> Position {
         self.source.position(self.offset)
+    }
+
+    /// Line and column of the key of that name whose value was written here; where there is none
+    /// (the value was made of something else), of the value.
+    pub(crate) fn position_of_key(&self, name: &str) -> Position {
+        let roots = self.source.file.documents().iter().map(|document| &document.root);
+        let key = roots
+            .filter(|root| root.span.contains(&self.offset))
+            .find_map(|root| key_before(root, name, self.offset));
+        self.source.position(key.unwrap_or(self.offset))
+    }
+}
+
+/// The byte of the key of that name whose value begins at a byte.
+fn key_before(node: &Node, name: &str, value: usize) -> Option<usize> {
+    match &node.kind {
+        NodeKind::Scalar(_) => None,
+        NodeKind::Sequence(items) => items
+            .iter()
+            .filter(|item| item.span.contains(&value))
+            .find_map(|item| key_before(item, name, value)),
+        NodeKind::Mapping(entries) => entries.iter().find_map(|entry| {
+            let here = entry.value.span.start == value && entry.key == name;
+            let below = || entry.value.span.contains(&value).then(|| key_before(&entry.value, name, value));
+            if here { Some(entry.key_span.start) } else { below().flatten() }
+        }),
     }
 }
 

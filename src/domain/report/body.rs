@@ -172,6 +172,12 @@ fn sections(page: &mut Page, proposal: &Proposal<'_>, room: usize) {
         12_000,
         "conflicts",
     );
+    section(
+        format!("\n### Components and apps\n\n{}", tables::COMPONENTS_HEAD),
+        &tables::component_rows(&upgrade.components),
+        16_000,
+        "components and apps",
+    );
     section("\n### Findings\n\n".to_owned(), &tables::finding_rows(&upgrade.findings), 10_000, "findings");
     section(
         format!("\n### What changes\n\n{}", tables::CHANGES_HEAD),

@@ -70,6 +70,7 @@ fn upgrade() -> Upgrade {
             because: vec![FieldPath::parse("/spec/template/spec/version").unwrap()],
             course: Course::default(),
         }],
+        components: vec![],
         blocked: vec![],
         notes: vec![],
     }

@@ -3,13 +3,14 @@
 use super::markdown::{code, code_cell, one_line, prose_cell};
 use crate::finding::{Finding, Severity};
 use crate::object::{FieldPath, ObjectId};
-use crate::upgrade::{Certainty, Change, Conflict, Reason, Rollout, Side, redact};
+use crate::upgrade::{Certainty, Change, ComponentChange, Conflict, Part, Reason, Rollout, Side, redact};
 use crate::yaml::Value;
 
 pub(super) const CHANGES_HEAD: &str = "| Object | Field | Old | New | Why |\n|---|---|---|---|---|\n";
 pub(super) const CONFLICTS_HEAD: &str =
     "| Object | Field | Old release | Cluster | New release | Settled |\n|---|---|---|---|---|---|\n";
 pub(super) const ROLLOUTS_HEAD: &str = "| Object | Machines | Because of | Certainty |\n|---|---|---|---|\n";
+pub(super) const COMPONENTS_HEAD: &str = "| | Name | Old | New | Changelog |\n|---|---|---|---|---|\n";
 
 const VALUE: usize = 160;
 const NAME: usize = 120;
@@ -74,6 +75,37 @@ pub(super) fn conflict_rows(conflicts: &[Conflict]) -> Vec<String> {
                 value(&conflict.base),
                 value(&conflict.cluster),
                 value(&conflict.release),
+            )
+        })
+        .collect()
+}
+
+pub(super) fn component_rows(changes: &[ComponentChange]) -> Vec<String> {
+    changes
+        .iter()
+        .map(|change| {
+            let part = match change.part {
+                Part::Component => "component",
+                Part::App => "app",
+            };
+            let version = |version: &Option<String>| {
+                version.as_ref().map_or_else(|| "absent".to_owned(), |version| code_cell(version, VALUE))
+            };
+            // The links were looked at when they were read: nothing in them ends them early.
+            let links: Vec<String> = match change.changelogs.as_slice() {
+                [only] => vec![format!("[changelog](<{only}>)")],
+                several => several
+                    .iter()
+                    .enumerate()
+                    .map(|(at, link)| format!("[changelog {}](<{link}>)", at + 1))
+                    .collect(),
+            };
+            format!(
+                "| {part} | {} | {} | {} | {} |\n",
+                code_cell(&change.name, NAME),
+                version(&change.old),
+                version(&change.new),
+                links.join(", ")
             )
         })
         .collect()

@@ -15,9 +15,9 @@ pub enum Origin {
     BuiltIn,
 }
 
-/// How many schemas may speak of one object: that of its version, that of the version it goes to, and
-/// the built-in table.
-const LAYERS: usize = 3;
+/// How many schemas may speak of one object: a definition and the built-in table, of the version that
+/// it has and of the one that it goes to.
+const LAYERS: usize = 4;
 
 /// A place in an object, with what each schema says of it. The first that says something decides.
 /// Copied as it moves: no path is built, and no schema cloned.
@@ -27,12 +27,8 @@ pub struct Cursor<'s> {
 }
 
 impl<'s> Cursor<'s> {
-    /// The root of an object of which these schemas speak; more than there is room for are left out.
-    pub(super) fn new(schemas: impl IntoIterator<Item = (&'s Schema, &'s Origin)>) -> Self {
-        let mut layers = [None; LAYERS];
-        for (layer, schema) in layers.iter_mut().zip(schemas) {
-            *layer = Some(schema);
-        }
+    /// The root of an object of which these schemas speak, in this order.
+    pub(super) const fn new(layers: [Option<(&'s Schema, &'s Origin)>; LAYERS]) -> Self {
         Self { layers }
     }
 

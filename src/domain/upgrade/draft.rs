@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::FileChange;
 use crate::finding::{Finding, Severity};
-use crate::merge::cluster_objects::Base;
+use crate::manifest;
+use crate::merge::cluster_objects::{Base, BaseObject};
 use crate::object::{FieldPath, Step};
 use crate::tree::RepoPath;
 use crate::yaml::{DocumentEdit, Edit, EditRefused, Node, Position, edit};
@@ -12,10 +13,12 @@ use crate::yaml::{DocumentEdit, Edit, EditRefused, Node, Position, edit};
 /// Edits that were decided on, by file.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
-    /// Edits inside of documents: (file, document) -> edits.
-    edits: BTreeMap<(usize, usize), Vec<Edit>>,
-    /// Documents that go: (file, document).
-    removed: BTreeSet<(usize, usize)>,
+    /// Edits inside of objects, by their index in the base; paths start at the object.
+    edits: BTreeMap<usize, Vec<Edit>>,
+    /// Edits of patches that the base's kustomizations name, by file.
+    patches: BTreeMap<usize, Vec<DocumentEdit>>,
+    /// Objects that go.
+    removed: BTreeSet<usize>,
     /// Documents that come into files of the base.
     appended: BTreeMap<usize, Vec<String>>,
     /// Documents of files that do not exist yet, by path below the base.
@@ -24,55 +27,43 @@ pub(super) struct Draft {
 
 impl Draft {
     /// Edits one of the base's objects.
-    pub(super) fn edit_object(&mut self, base: &Base, object: usize, edits: impl IntoIterator<Item = Edit>) {
-        let object = &base.objects[object];
-        self.edits.entry((object.file, object.document)).or_default().extend(edits);
+    pub(super) fn edit_object(&mut self, object: usize, edits: impl IntoIterator<Item = Edit>) {
+        self.edits.entry(object).or_default().extend(edits);
     }
 
-    /// Edits a document that is no object of the base: its kustomization, or a patch.
-    pub(super) fn edit_document(
-        &mut self,
-        file: usize,
-        document: usize,
-        edits: impl IntoIterator<Item = Edit>,
-    ) {
-        self.edits.entry((file, document)).or_default().extend(edits);
+    /// Edits a document that is no object of the base: a patch of its kustomization.
+    pub(super) fn edit_document(&mut self, file: usize, document: usize, edit: Edit) {
+        self.patches.entry(file).or_default().push(DocumentEdit::Edit { document, edit });
     }
 
     /// Leaves an object as it is after all.
-    pub(super) fn take_edits(&mut self, base: &Base, object: usize) {
-        let object = &base.objects[object];
-        self.edits.remove(&(object.file, object.document));
+    pub(super) fn take_edits(&mut self, object: usize) {
+        self.edits.remove(&object);
     }
 
     /// Whether an object is edited.
-    pub(super) fn has_edits(&self, base: &Base, object: usize) -> bool {
-        let object = &base.objects[object];
-        self.edits.contains_key(&(object.file, object.document))
+    pub(super) fn has_edits(&self, object: usize) -> bool {
+        self.edits.contains_key(&object)
     }
 
     /// The edits of an object so far.
-    pub(super) fn edits_of(&self, base: &Base, object: usize) -> &[Edit] {
-        let object = &base.objects[object];
-        self.edits.get(&(object.file, object.document)).map(Vec::as_slice).unwrap_or_default()
+    pub(super) fn edits_of(&self, object: usize) -> &[Edit] {
+        self.edits.get(&object).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// Whether an object goes.
-    pub(super) fn removes(&self, base: &Base, object: usize) -> bool {
-        let object = &base.objects[object];
-        self.removed.contains(&(object.file, object.document))
+    pub(super) fn removes(&self, object: usize) -> bool {
+        self.removed.contains(&object)
     }
 
     /// Takes one of the base's objects out.
-    pub(super) fn remove_object(&mut self, base: &Base, object: usize) {
-        let object = &base.objects[object];
-        self.removed.insert((object.file, object.document));
+    pub(super) fn remove_object(&mut self, object: usize) {
+        self.removed.insert(object);
     }
 
     /// Leaves an object in after all.
-    pub(super) fn restore_object(&mut self, base: &Base, object: usize) {
-        let object = &base.objects[object];
-        self.removed.remove(&(object.file, object.document));
+    pub(super) fn restore_object(&mut self, object: usize) {
+        self.removed.remove(&object);
     }
 
     /// Adds a document to the file with that path below the base, existing or not.
@@ -90,16 +81,26 @@ impl Draft {
         base: &Base,
         base_folder: &RepoPath,
     ) -> (Vec<FileChange>, Vec<Finding>) {
-        let gone: Vec<usize> = (0..base.files.len()).filter(|file| self.empties(base, *file)).collect();
-        self.edit_kustomization(base, &gone);
-        let mut edits: BTreeMap<usize, Vec<DocumentEdit>> = BTreeMap::new();
-        for ((file, document), list) in self.edits {
-            if !self.removed.contains(&(file, document)) {
-                let list = list.into_iter().map(|edit| DocumentEdit::Edit { document, edit });
-                edits.entry(file).or_default().extend(list);
+        let whole = self.documents_that_go(base);
+        let gone: Vec<usize> =
+            (0..base.files.len()).filter(|file| self.empties(base, *file, &whole)).collect();
+        self.edit_kustomizations(base, &gone);
+        let mut edits: BTreeMap<usize, Vec<DocumentEdit>> = std::mem::take(&mut self.patches);
+        for (object, list) in &self.edits {
+            let BaseObject { file, document, path, .. } = &base.objects[*object];
+            if !self.removed.contains(object) {
+                let edit = |edit: &Edit| DocumentEdit::Edit { document: *document, edit: below(path, edit) };
+                edits.entry(*file).or_default().extend(list.iter().map(edit));
             }
         }
-        for (file, document) in self.removed {
+        for object in &self.removed {
+            let BaseObject { file, document, path, .. } = &base.objects[*object];
+            if !whole.contains(&(*file, *document)) {
+                let edit = Edit::Remove { path: path.clone() };
+                edits.entry(*file).or_default().push(DocumentEdit::Edit { document: *document, edit });
+            }
+        }
+        for (file, document) in whole {
             edits.entry(file).or_default().push(DocumentEdit::RemoveDocument { document });
         }
         for file in self.appended.keys() {
@@ -143,56 +144,106 @@ impl Draft {
         (files, findings)
     }
 
+    /// The documents all of whose objects go: (file, document).
+    fn documents_that_go(&self, base: &Base) -> BTreeSet<(usize, usize)> {
+        let mut going: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+        for object in &self.removed {
+            let BaseObject { file, document, .. } = base.objects[*object];
+            *going.entry((file, document)).or_default() += 1;
+        }
+        let all = |(file, document): (usize, usize), count: usize| {
+            manifest::objects(&base.files[file].yaml.documents()[document].root).len() == count
+        };
+        going.into_iter().filter(|(place, count)| all(*place, *count)).map(|(place, _)| place).collect()
+    }
+
     /// Whether every object of a file goes and none comes.
-    fn empties(&self, base: &Base, file: usize) -> bool {
+    fn empties(&self, base: &Base, file: usize, going: &BTreeSet<(usize, usize)>) -> bool {
         let documents = base.files[file].yaml.documents();
         let stays = |(at, document): (usize, &crate::yaml::Document)| {
-            !self.removed.contains(&(file, at)) && !document.root.is_null()
+            !going.contains(&(file, at)) && !document.root.is_null()
         };
-        self.removed.iter().any(|(removed, _)| *removed == file)
+        going.iter().any(|(removed, _)| *removed == file)
             && !self.appended.contains_key(&file)
             && !documents.iter().enumerate().any(stays)
     }
 
-    /// Where the base has a kustomization, its `resources` follow the files.
-    fn edit_kustomization(&mut self, base: &Base, gone: &[usize]) {
-        let Some(file) = base.kustomization else { return };
-        let Some(root) = base.files[file].yaml.documents().first().map(|document| &document.root) else {
-            return;
+    /// Where the base has kustomizations, their `resources` follow the files: each new file goes into
+    /// the nearest one above it.
+    fn edit_kustomizations(&mut self, base: &Base, gone: &[usize]) {
+        let depth = |folder: &str| folder.matches('/').count() + usize::from(!folder.is_empty());
+        let nearest = |below: &str| {
+            let above = |object: &usize| is_in(below, folder_of(base, *object));
+            base.kustomizations.clone().filter(above).max_by_key(|object| depth(folder_of(base, *object)))
         };
-        let resources = FieldPath::root().key("resources");
-        let list = root.get("resources").and_then(Node::as_sequence);
-        let items = list.unwrap_or_default();
-        let is = |item: &Node, below: &str| {
-            item.as_str().is_some_and(|text| text.strip_prefix("./").unwrap_or(text) == below)
-        };
-        let mut edits = Vec::new();
-        for file in gone {
-            let below = &base.files[*file].below;
-            if let Some(at) = items.iter().position(|item| is(item, below)) {
-                edits.push(Edit::Remove { path: resources.join(Step::Index(at)) });
+        for object in base.kustomizations.clone() {
+            let folder = folder_of(base, object);
+            let within = |below: &'_ str| {
+                below.strip_prefix(folder).map(|rest| rest.trim_start_matches('/').to_owned())
+            };
+            let gone = gone.iter().filter_map(|file| within(&base.files[*file].below)).collect();
+            let new = self.new_files.keys().filter(|below| nearest(below) == Some(object));
+            let new = new.filter_map(|below| within(below)).collect();
+            let edits = resource_edits(base.node(object), gone, new);
+            if !edits.is_empty() {
+                self.edits.entry(object).or_default().extend(edits);
             }
         }
-        let new: Vec<&String> =
-            self.new_files.keys().filter(|below| !items.iter().any(|item| is(item, below))).collect();
-        if list.is_some() {
-            edits.extend(new.iter().map(|below| Edit::InsertItem {
-                list: resources.clone(),
-                index: items.len(),
-                node: Node::string(below.as_str()),
-            }));
-        } else if !new.is_empty() {
-            edits.push(Edit::Insert {
-                parent: FieldPath::root(),
-                key: "resources".to_owned(),
-                node: Node::sequence(new.iter().map(|below| Node::string(below.as_str()))),
-                after: None,
-            });
-        }
-        if !edits.is_empty() {
-            self.edits.entry((file, 0)).or_default().extend(edits);
-        }
     }
+}
+
+/// The folder of a kustomization below the base; empty for the base's own.
+fn folder_of(base: &Base, object: usize) -> &str {
+    base.file_of(object).below.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+fn is_in(below: &str, folder: &str) -> bool {
+    folder.is_empty() || below.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// The edits of one kustomization's `resources`, with paths as it would write them.
+fn resource_edits(root: &Node, gone: Vec<String>, new: Vec<String>) -> Vec<Edit> {
+    let resources = FieldPath::root().key("resources");
+    let list = root.get("resources").and_then(Node::as_sequence);
+    let items = list.unwrap_or_default();
+    let is = |item: &Node, path: &str| {
+        item.as_str().is_some_and(|text| text.strip_prefix("./").unwrap_or(text) == path)
+    };
+    let place = |path: &String| items.iter().position(|item| is(item, path));
+    let mut edits: Vec<Edit> = gone
+        .iter()
+        .filter_map(place)
+        .map(|at| Edit::Remove { path: resources.join(Step::Index(at)) })
+        .collect();
+    let new: Vec<Node> = new.iter().filter(|path| place(path).is_none()).map(Node::string).collect();
+    if list.is_some() {
+        let index = items.len();
+        edits.extend(new.into_iter().map(|node| Edit::InsertItem { list: resources.clone(), index, node }));
+    } else if !new.is_empty() {
+        let (parent, node) = (FieldPath::root(), Node::sequence(new));
+        edits.push(match root.entry("resources") {
+            Some(_) => Edit::Set { path: resources, node },
+            None => Edit::Insert { parent, key: "resources".to_owned(), node, after: None },
+        });
+    }
+    edits
+}
+
+/// An edit of an object, as one of the document that the object stands in.
+fn below(place: &FieldPath, edit: &Edit) -> Edit {
+    if place.is_root() {
+        return edit.clone();
+    }
+    let under = |path: &FieldPath| place.steps().iter().chain(path.steps()).cloned().collect();
+    let mut edit = edit.clone();
+    match &mut edit {
+        Edit::Set { path, .. }
+        | Edit::Insert { parent: path, .. }
+        | Edit::InsertItem { list: path, .. }
+        | Edit::Remove { path }
+        | Edit::Within { path, .. } => *path = under(path),
+    }
+    edit
 }
 
 /// What a file that the kustomization does not name takes in is never applied.

@@ -1,32 +1,26 @@
-//! Giant Swarm releases (U16): the cluster names its release in one scalar inside the YAML string of a
-//! ConfigMap, and that scalar is what changes.
+//! Giant Swarm releases (U16): the cluster names its release in one scalar, most often inside the YAML
+//! string of a ConfigMap, and that scalar is what changes.
+//!
+//! Everything else of the string stays byte by byte, whatever its style; a string that cannot be edited
+//! so (one that a tool encrypted, say) is refused. Where several scalars count
+//! ([`named_releases`]), all of them change; where they disagree the upgrade blocks.
 
+use super::components::{self, ComponentChange, Part};
 use super::draft::Draft;
 use super::record::record;
 use super::{
     Basis, Certainty, Change, Course, OldSource, Planned, Reason, Refusal, Request, Rollout, Upgrade,
 };
+use crate::cluster::{NamedRelease, named_releases};
+use crate::finding::{Finding, Severity};
 use crate::merge::Source;
 use crate::merge::cluster_objects::Base;
-use crate::object::FieldPath;
+use crate::object::ObjectId;
+use crate::version::ReleaseVersion;
 use crate::yaml::{Edit, Node, ScalarStyle, Value, YamlFile};
-
-/// Where the release stands inside the string.
-const PLACE: [&str; 3] = ["global", "release", "version"];
 
 /// Components whose change replaces machines: they are the machines' image.
 const IMAGE: [&str; 3] = ["flatcar", "kubernetes", "os-tooling"];
-
-/// The scalar that names the release.
-struct Named {
-    object: usize,
-    /// `/data/values`
-    string: FieldPath,
-    document: usize,
-    inside: FieldPath,
-    text: String,
-    line: u32,
-}
 
 pub(super) fn plan(request: &Request<'_>, base: &Base) -> Result<Planned, Refusal> {
     let cluster = request.cluster;
@@ -46,42 +40,44 @@ pub(super) fn plan(request: &Request<'_>, base: &Base) -> Result<Planned, Refusa
         conflicts: Vec::new(),
         findings: Vec::new(),
         rollouts: Vec::new(),
+        components: Vec::new(),
         blocked: Vec::new(),
         notes: Vec::new(),
     };
-    let Some(named) = find(base) else {
-        let sentence = "No ConfigMap of this cluster's base names a release in `global.release.version` of a YAML string, so there is nothing to set.";
-        upgrade.blocked.push(sentence.to_owned());
-        return Ok(Planned { upgrade, intended: Vec::new(), rotated: Vec::new() });
+    let named = match decide(base) {
+        Ok(named) => named,
+        Err(obstacle) => {
+            upgrade.blocked.push(obstacle.sentence);
+            upgrade.findings.extend(obstacle.finding.map(|finding| *finding));
+            return Ok(Planned { upgrade, intended: Vec::new(), rotated: Vec::new() });
+        }
     };
     let mut draft = Draft::default();
-    let version = version_text(new, &named.text);
-    let id = base.objects[named.object].id.clone();
-    let path: FieldPath = named.string.steps().iter().chain(named.inside.steps()).cloned().collect();
-    if version != named.text {
+    for (object, named) in &named {
+        let version = version_text(new, &named.text);
+        if version == named.text {
+            continue;
+        }
         upgrade.changes.push(Change {
-            object: id.clone(),
-            file: base.file_of(named.object).path.clone(),
-            line: Some(named.line),
-            path: path.clone(),
+            object: base.objects[*object].id.clone(),
+            file: base.file_of(*object).path.clone(),
+            line: Some(line(base, *object, named)),
+            path: named.path(),
             old: Some(Value::from(named.text.as_str())),
             new: Some(Value::from(version.as_str())),
             reason: Reason::Release,
         });
-        let set = Edit::Set { path: named.inside, node: Node::string(version) };
-        draft.edit_object(
-            base,
-            named.object,
-            [Edit::Within { path: named.string, document: named.document, edits: vec![set] }],
-        );
-        let (sentences, rolls) = differences(old, new);
-        upgrade.notes = sentences;
-        if rolls {
+        draft.edit_object(*object, [set(named, version)]);
+    }
+    if let Some(first) = upgrade.changes.first() {
+        upgrade.components = old.map(|old| components::differences(old, new)).unwrap_or_default();
+        // What is unknown may replace machines.
+        if old.is_none() || upgrade.components.iter().any(replaces_machines) {
             upgrade.rollouts.push(Rollout {
-                object: id,
+                object: first.object.clone(),
                 machines: None,
                 certainty: Certainty::Unknown,
-                because: vec![path],
+                because: vec![first.path.clone()],
                 course: Course::default(),
             });
         }
@@ -99,35 +95,98 @@ pub(super) fn plan(request: &Request<'_>, base: &Base) -> Result<Planned, Refusa
     Ok(Planned { upgrade, intended, rotated: Vec::new() })
 }
 
-fn find(base: &Base) -> Option<Named> {
-    (0..base.objects.len()).find_map(|object| {
-        let id = &base.objects[object].id;
-        if !id.group.is_empty() || id.kind != "ConfigMap" {
-            return None;
-        }
-        let data = base.node(object).get("data")?.as_mapping()?;
-        data.iter().find_map(|entry| {
-            let file = YamlFile::read(entry.value.as_str()?).ok()?;
-            let inside: FieldPath = PLACE.iter().fold(FieldPath::root(), |path, key| path.key(key));
-            let (document, node) = file
-                .documents()
-                .iter()
-                .enumerate()
-                .find_map(|(at, document)| Some((at, document.root.at(&inside)?)))?;
-            let start = base.position(object, entry.value.span.start).line;
-            let block = matches!(entry.value.as_scalar()?.style, ScalarStyle::Literal | ScalarStyle::Folded);
+/// Why the release's name cannot be set.
+struct Obstacle {
+    sentence: String,
+    finding: Option<Box<Finding>>,
+}
+
+/// The scalars to set, with their objects.
+fn decide(base: &Base) -> Result<Vec<(usize, NamedRelease)>, Obstacle> {
+    let objects: Vec<(&ObjectId, &Node)> =
+        (0..base.objects.len()).map(|at| (&base.objects[at].id, base.node(at))).collect();
+    let named = named_releases(&objects);
+    let place = |(object, named): &(usize, NamedRelease)| {
+        format!("{}:{}", base.file_of(*object).path, line(base, *object, named))
+    };
+    let Some(first) = named.first() else {
+        let sentence = "Nothing in this cluster's base names a release, so there is nothing to set: give its chart \
+                        `global.release.version`, in a string of a ConfigMap or in the HelmRelease's values.";
+        return Err(Obstacle { sentence: sentence.to_owned(), finding: None });
+    };
+    if let Some(variable) = named.iter().find(|(_, named)| named.text.contains("${")) {
+        let sentence = format!(
+            "{} names the release by a variable, `{}`: change its value where that is set (the `postBuild` of a Flux \
+             Kustomization, say).",
+            place(variable),
+            variable.1.text
+        );
+        return Err(Obstacle { sentence, finding: None });
+    }
+    let version = |named: &NamedRelease| ReleaseVersion::parse(&named.text);
+    let differs = |(_, other): &&(usize, NamedRelease)| {
+        other.text != first.1.text && (version(other) != version(&first.1) || version(other).is_none())
+    };
+    let Some(other) = named.iter().find(differs) else { return Ok(named) };
+    let sentence = format!(
+        "{} says release {}, but {} says {}: nobody can tell which one the cluster is at. Make them agree, or take \
+         one of them out.",
+        place(first),
+        first.1.text,
+        place(other),
+        other.1.text
+    );
+    let finding = Finding {
+        rule: "ambiguous-match",
+        severity: Severity::Error,
+        message: sentence.clone(),
+        file: Some(base.file_of(other.0).path.clone()),
+        line: Some(line(base, other.0, &other.1)),
+        column: None,
+        object: Some(base.objects[other.0].id.clone()),
+        path: Some(other.1.path()),
+    };
+    Err(Obstacle { sentence, finding: Some(Box::new(finding)) })
+}
+
+fn set(named: &NamedRelease, version: String) -> Edit {
+    let node = Node::string(version);
+    match &named.inside {
+        None => Edit::Set { path: named.outer.clone(), node },
+        Some((document, inside)) => Edit::Within {
+            path: named.outer.clone(),
+            document: *document,
+            edits: vec![Edit::Set { path: inside.clone(), node }],
+        },
+    }
+}
+
+/// The line of the scalar, also in a string.
+fn line(base: &Base, object: usize, named: &NamedRelease) -> u32 {
+    let node = base.node(object);
+    let value = node.at(&named.outer).unwrap_or(node);
+    let start = base.position(object, value.span.start).line;
+    let Some((document, inside)) = &named.inside else { return start };
+    let told = || {
+        let file = YamlFile::read(value.as_str()?).ok()?;
+        let scalar = file.documents().get(*document)?.root.at(inside)?;
+        let line = file.position(scalar.span.start).line;
+        if value.as_scalar()?.style == ScalarStyle::Literal {
             // The first line of a block scalar is the one below its header.
-            let line = if block { start + file.position(node.span.start).line } else { start };
-            Some(Named {
-                object,
-                string: FieldPath::root().key("data").key(&entry.key),
-                document,
-                text: node.as_scalar()?.text.clone(),
-                inside: inside.clone(),
-                line,
-            })
-        })
-    })
+            return Some(start + line);
+        }
+        // Folding joins lines, so the one that reads the same is looked for, or holds the same.
+        let index = usize::try_from(line).ok()?.checked_sub(1)?;
+        let wanted = file.text().lines().nth(index)?.trim();
+        let source = base.file_of(object).yaml.text().get(value.span.clone())?;
+        let only = |fits: &dyn Fn(&str) -> bool| {
+            let mut found =
+                source.lines().zip(0..).filter(|(line, _)| fits(line)).map(|(_, below)| start + below);
+            found.next().filter(|_| found.next().is_none())
+        };
+        only(&|line| line.trim() == wanted).or_else(|| only(&|line| line.contains(&named.text)))
+    };
+    told().unwrap_or(start)
 }
 
 /// The release's version as the cluster writes versions: with or without `v`.
@@ -137,36 +196,6 @@ fn version_text(new: &Source, written: &str) -> String {
     if written.starts_with('v') { format!("v{bare}") } else { bare.to_owned() }
 }
 
-/// Components and apps that change, a sentence each, and whether machines' images are among them.
-fn differences(old: Option<&Source>, new: &Source) -> (Vec<String>, bool) {
-    let mut sentences = Vec::new();
-    // What is unknown may replace machines.
-    let mut rolls = old.is_none();
-    for (list, word) in [("components", "Component"), ("apps", "App")] {
-        let (before, after) =
-            (old.map(|source| versions(source, list)).unwrap_or_default(), versions(new, list));
-        for (name, version) in &after {
-            match before.iter().find(|(known, _)| known == name) {
-                Some((_, known)) if known == version => continue,
-                Some((_, known)) => sentences.push(format!("{word} {name}: {known} -> {version}.")),
-                None if old.is_some() => sentences.push(format!("{word} {name} {version} comes.")),
-                None => {}
-            }
-            rolls |= list == "components" && IMAGE.contains(&name.as_str());
-        }
-        for (name, version) in before.iter().filter(|(name, _)| !after.iter().any(|(other, _)| other == name))
-        {
-            sentences.push(format!("{word} {name} {version} goes."));
-        }
-    }
-    (sentences, rolls)
-}
-
-fn versions(source: &Source, list: &str) -> Vec<(String, String)> {
-    let Some(file) = &source.release_yaml else { return Vec::new() };
-    let roots = file.documents().iter().map(|document| &document.root);
-    let items = roots.filter_map(|root| root.get("spec")?.get(list)?.as_sequence()).flatten();
-    let text =
-        |item: &Node, key: &str| item.get(key).and_then(Node::as_scalar).map(|scalar| scalar.text.clone());
-    items.filter_map(|item| Some((text(item, "name")?, text(item, "version")?))).collect()
+fn replaces_machines(change: &ComponentChange) -> bool {
+    change.part == Part::Component && change.new.is_some() && IMAGE.contains(&change.name.as_str())
 }

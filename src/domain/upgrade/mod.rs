@@ -9,7 +9,10 @@
 //! the overlay's findings, U11; skew) is computed by [`crate::rollout`] and [`crate::policy`] from the
 //! tree before and the tree with [`Planned::intended`] on it, and joins in [`Planned::finish`].
 
+mod bystanders;
+mod components;
 mod draft;
+mod findings;
 mod giantswarm;
 mod instance;
 mod json;
@@ -23,7 +26,10 @@ mod removal;
 mod request;
 mod retarget;
 mod rotation;
+mod variables;
+mod whole;
 
+pub use components::{ComponentChange, Part, link_changelogs};
 pub use json::{finding_to_json, to_json};
 pub use leftover::Settled;
 pub use model::{

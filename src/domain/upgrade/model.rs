@@ -1,5 +1,6 @@
 //! The words of an upgrade: changes, conflicts, rollouts, and the upgrade that holds them.
 
+use super::ComponentChange;
 use crate::cluster::ClusterId;
 use crate::finding::Finding;
 use crate::object::{FieldPath, ObjectId};
@@ -30,6 +31,8 @@ pub struct Upgrade {
     pub findings: Vec<Finding>,
     /// Machines that will be replaced.
     pub rollouts: Vec<Rollout>,
+    /// Components and apps that differ between the two releases, where they list any.
+    pub components: Vec<ComponentChange>,
     /// Why nothing may be written, in words, one sentence each; empty where the upgrade may go ahead.
     pub blocked: Vec<String>,
     /// What a person should know besides (why nothing is offered, what follows on the path).

@@ -1,7 +1,6 @@
 //! The plan of one cluster: the merge's decisions, settled and turned into changes and edits.
 
 use super::draft::Draft;
-use super::instance::instance;
 use super::record::record;
 use super::retarget::OverlayEdits;
 use super::rotation::Rotated;
@@ -9,21 +8,16 @@ use super::{
     Basis, Change, Conflict, FileChange, OldSource, Planned, Reason, Refusal, Request, Side, Upgrade,
     giantswarm,
 };
-use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use crate::finding::{Finding, Severity};
 use crate::merge::Source;
 use crate::merge::cluster_objects::Base;
 use crate::merge::decision::{Decision, DecisionKind};
-use crate::merge::matching::Matched;
-use crate::merge::objects::{
-    MergeInput, MergedObject, NewObject, ObjectConflict, fields_that_stand, merge_cluster,
-};
-use crate::merge::prepared::set_text;
+use crate::merge::fit::fit;
+use crate::merge::objects::{MergeInput, MergedObject, merge_cluster};
 use crate::merge::step_group::StepGroup;
-use crate::object::{FieldPath, ObjectId};
 use crate::settings::{ConflictPolicy, Tombstone};
-use crate::templates::references;
 use crate::yaml::YamlFile;
 
 /// Plans one upgrade.
@@ -48,6 +42,7 @@ pub fn plan(request: &Request<'_>) -> Result<Planned, Refusal> {
         old,
         new: request.new,
         variables: &cluster.variables,
+        flux: &cluster.flux,
         owners: &request.settings.owners,
         schemas: request.schemas,
     };
@@ -66,12 +61,15 @@ pub fn plan(request: &Request<'_>) -> Result<Planned, Refusal> {
         tombstones: Vec::new(),
         rotated: Vec::new(),
         overlay_edits: OverlayEdits::new(),
+        moved: BTreeSet::new(),
     };
     plan.say(&merged.merge);
     plan.ahead(&group);
     for object in &merged.merge.merged {
         plan.settle(object, &group);
+        plan.foreign_fields(object);
     }
+    plan.bystanders(&merged.merge, &group);
     for object in &merged.merge.removed {
         plan.remove(*object);
     }
@@ -83,7 +81,7 @@ pub fn plan(request: &Request<'_>) -> Result<Planned, Refusal> {
         plan.add(&merged.new, new);
     }
     for conflict in &merged.merge.conflicts {
-        plan.object_conflict(&merged.new, conflict);
+        plan.object_conflict(&merged.new, &merged.merge.kind_changes, conflict);
     }
     plan.finish(old.map(|source| &source.id), basis)
 }
@@ -102,6 +100,8 @@ pub(super) struct Plan<'p> {
     pub(super) tombstones: Vec<Tombstone>,
     pub(super) rotated: Vec<Rotated>,
     pub(super) overlay_edits: OverlayEdits,
+    /// Objects in which fields of the step group move.
+    pub(super) moved: BTreeSet<usize>,
 }
 
 /// O and how it is known.
@@ -110,9 +110,10 @@ pub(super) fn old_source<'a>(request: &Request<'a>, base: &Base) -> (Option<&'a 
         OldSource::Known(source) => (Some(source), Basis::Known),
         OldSource::Unknown => (None, Basis::Unknown),
         OldSource::Infer(candidates) => {
-            let variables = &request.cluster.variables;
+            let (variables, flux) = (&request.cluster.variables, &request.cluster.flux);
             let standing = |source: &&'a Source| {
-                Some((fields_that_stand(source, base, variables, request.schemas)?, *source))
+                let fit = fit(source, base, variables, flux, request.schemas);
+                fit.is_whole().then_some((fit.equal, *source))
             };
             let mut found: Vec<(usize, &Source)> = candidates.iter().filter_map(standing).collect();
             found.sort_by_key(|(fields, _)| std::cmp::Reverse(*fields));
@@ -126,111 +127,6 @@ pub(super) fn old_source<'a>(request: &Request<'a>, base: &Base) -> (Option<&'a 
 }
 
 impl Plan<'_> {
-    /// What the merge could not match or bind.
-    fn say(&mut self, merge: &crate::merge::objects::ClusterMerge) {
-        for ambiguity in &merge.ambiguous {
-            let message = format!(
-                "{} could be {}: nothing is changed for it. Give the release's document the name that the cluster's object has after the cluster's name, or split the file.",
-                ambiguity.piece,
-                ambiguity.candidates.join(" or "),
-            );
-            let (file, line) = &ambiguity.place;
-            self.finding("ambiguous-match", Severity::Error, message, (file.clone(), *line, 1), None, None);
-        }
-        for (file, line, piece) in &merge.unmatched {
-            let message = format!(
-                "The release's fragment ({piece}) speaks of no object of this cluster, so it changes nothing here. Put it into a file of the same name as the cluster's, or give it a kind."
-            );
-            self.finding(
-                "unmatched-fragment",
-                Severity::Warning,
-                message,
-                (file.clone(), *line, 1),
-                None,
-                None,
-            );
-        }
-        for (name, one, other) in &merge.contradictions {
-            self.findings.push(Finding {
-                rule: "variable-contradiction",
-                severity: Severity::Warning,
-                message: format!(
-                    "The cluster's objects give ${{{name}}} two values, `{one}` and `{other}`, so it is bound by neither. Say which in `variables:` of the cluster's capstan.yaml."
-                ),
-                file: None,
-                line: None,
-                column: None,
-                object: None,
-                path: None,
-            });
-        }
-    }
-
-    pub(super) fn finding(
-        &mut self,
-        rule: &'static str,
-        severity: Severity,
-        message: String,
-        (file, line, column): (crate::tree::RepoPath, u32, u32),
-        object: Option<ObjectId>,
-        path: Option<FieldPath>,
-    ) {
-        self.findings.push(Finding {
-            rule,
-            severity,
-            message,
-            file: Some(file),
-            line: Some(line),
-            column: Some(column),
-            object,
-            path,
-        });
-    }
-
-    /// A finding about a byte of one of the base's objects.
-    fn finding_at(
-        &mut self,
-        rule: &'static str,
-        severity: Severity,
-        message: String,
-        object: usize,
-        at: usize,
-        path: &FieldPath,
-    ) {
-        let position = self.base.position(object, at);
-        let place = (self.base.file_of(object).path.clone(), position.line, position.column);
-        self.finding(
-            rule,
-            severity,
-            message,
-            place,
-            Some(self.base.objects[object].id.clone()),
-            Some(path.clone()),
-        );
-    }
-
-    /// The cluster is ahead of the release: no Kubernetes version ever goes back.
-    fn ahead(&mut self, group: &StepGroup) {
-        for ahead in &group.ahead {
-            let id = self.base.objects[ahead.object].id.to_string();
-            let (cluster, release) = (&ahead.cluster, &ahead.release);
-            self.blocked.push(format!(
-                "{id} runs Kubernetes {cluster}, which is newer than the release's {release}."
-            ));
-            let message = format!(
-                "{id} is at Kubernetes {cluster}, the release at {release}. Kubernetes cannot go back: choose a release of {cluster} or newer."
-            );
-            self.finding_at(
-                "kubernetes-downgrade",
-                Severity::Error,
-                message,
-                ahead.object,
-                ahead.at,
-                &ahead.path,
-            );
-        }
-    }
-
     /// Settles what was decided of one object.
     fn settle(&mut self, merged: &MergedObject, group: &StepGroup) {
         let id = &self.base.objects[merged.object].id;
@@ -255,7 +151,10 @@ impl Plan<'_> {
                 group.ahead.iter().any(|ahead| ahead.object == merged.object && ahead.path == decision.path)
             };
             match decision.kind {
-                DecisionKind::Take => self.take(merged, decision),
+                DecisionKind::Take => {
+                    self.note_move(merged, in_group);
+                    self.take(merged, decision);
+                }
                 DecisionKind::Held => {
                     if in_group {
                         self.split(merged, decision, "an owner rule of the settings");
@@ -269,11 +168,13 @@ impl Plan<'_> {
                     ));
                 }
                 DecisionKind::Conflict if in_group && group.release_wins => {
+                    self.note_move(merged, in_group);
                     self.conflict(merged, decision, Side::Release, false);
                     self.take(merged, decision);
                 }
                 DecisionKind::Conflict => match policy {
                     ConflictPolicy::Take if !is_ahead() => {
+                        self.note_move(merged, in_group);
                         self.conflict(merged, decision, Side::Release, false);
                         self.take(merged, decision);
                     }
@@ -294,12 +195,19 @@ impl Plan<'_> {
         }
     }
 
+    fn note_move(&mut self, merged: &MergedObject, in_group: bool) {
+        if in_group {
+            self.moved.insert(merged.object);
+        }
+    }
+
     /// The release's value goes in.
     fn take(&mut self, merged: &MergedObject, decision: &Decision) {
         let object = merged.object;
-        if let Some(variable) = &decision.unbound {
+        if let Some(trouble) = &decision.trouble {
             let at = decision.at.unwrap_or(self.base.node(object).span.start);
-            self.unbound(variable, object, at, &decision.path);
+            let (rule, severity, message) = self.trouble(trouble);
+            self.finding_at(rule, severity, message, object, at, &decision.path);
         }
         self.changes.push(Change {
             object: self.base.objects[object].id.clone(),
@@ -310,13 +218,7 @@ impl Plan<'_> {
             new: decision.release.as_ref().map(crate::yaml::Node::value),
             reason: Reason::Release,
         });
-        self.draft.edit_object(self.base, object, decision.edits.iter().cloned());
-    }
-
-    fn unbound(&mut self, variable: &str, object: usize, at: usize, path: &FieldPath) {
-        let message = unbound_message(variable);
-        self.blocked.push(format!("Nothing says what ${{{variable}}} of the release is in this cluster."));
-        self.finding_at("unbound-variable", Severity::Error, message, object, at, path);
+        self.draft.edit_object(object, decision.edits.iter().cloned());
     }
 
     fn conflict(&mut self, merged: &MergedObject, decision: &Decision, kept: Side, blocks: bool) {
@@ -332,100 +234,6 @@ impl Plan<'_> {
             kept,
             blocks,
         });
-    }
-
-    /// A field of the step group stays while others move.
-    fn split(&mut self, merged: &MergedObject, decision: &Decision, holder: &str) {
-        let id = self.base.objects[merged.object].id.to_string();
-        self.blocked.push(format!(
-            "{id} {} is held by {holder}, and versions and images move together.",
-            decision.path
-        ));
-        let message = format!(
-            "{} of {id} is held by {holder}, while the release moves Kubernetes versions and images, which move together or not at all. Take the release's value, or hold back the whole upgrade.",
-            decision.path
-        );
-        let at = decision.at.unwrap_or(self.base.node(merged.object).span.start);
-        self.finding_at("step-group-split", Severity::Error, message, merged.object, at, &decision.path);
-    }
-
-    /// A whole object comes.
-    fn add(&mut self, matched: &Matched<'_>, new: &NewObject) {
-        let piece = matched.pieces[new.piece];
-        let Ok(file) = self.file_of_new(&piece.file) else { return };
-        if let Some(variable) = &new.unbound {
-            self.blocked
-                .push(format!("Nothing says what ${{{variable}}} of the release is in this cluster."));
-            let place = (piece.place.0.clone(), piece.place.1, 1);
-            self.finding(
-                "unbound-variable",
-                Severity::Error,
-                unbound_message(variable),
-                place,
-                Some(new.id.clone()),
-                Some(FieldPath::root()),
-            );
-        }
-        let mut node = Cow::Borrowed(&new.node);
-        for reference in references(&new.id.group, &new.id.kind, &new.node) {
-            let follows = |rotated: &&Rotated| reference.means(new.id.namespace.as_deref(), &rotated.id);
-            if let Some(rotated) = self.rotated.iter().find(follows) {
-                set_text(node.to_mut(), reference.path.steps(), &rotated.new);
-            }
-        }
-        self.changes.push(Change {
-            object: new.id.clone(),
-            file,
-            line: None,
-            path: FieldPath::root(),
-            old: None,
-            new: Some(node.value()),
-            reason: Reason::Object,
-        });
-        let text = instance(self.request.new, piece, &node);
-        self.draft.add_document(self.base, &piece.file, text);
-    }
-
-    fn file_of_new(&self, below: &str) -> Result<crate::tree::RepoPath, crate::tree::InvalidPath> {
-        self.request.cluster.base_folder.join(below)
-    }
-
-    fn object_conflict(&mut self, matched: &Matched<'_>, conflict: &ObjectConflict) {
-        let policy = self.request.settings.conflicts;
-        let kept = if policy == ConflictPolicy::Take { Side::Release } else { Side::Cluster };
-        let blocks = policy == ConflictPolicy::Block;
-        let (file, line) = match (conflict.object, &conflict.new) {
-            (Some(object), _) => {
-                let at = self.base.node(object).span.start;
-                (self.base.file_of(object).path.clone(), Some(self.base.position(object, at).line))
-            }
-            (None, Some(new)) => match self.file_of_new(&matched.pieces[new.piece].file) {
-                Ok(file) => (file, None),
-                Err(_) => return,
-            },
-            (None, None) => return,
-        };
-        self.conflicts.push(Conflict {
-            object: conflict.id.clone(),
-            file,
-            line,
-            path: FieldPath::root(),
-            base: conflict.base.as_ref().map(crate::yaml::Node::value),
-            cluster: conflict.object.map(|object| self.base.node(object).value()),
-            release: conflict.release.as_ref().map(crate::yaml::Node::value),
-            kept,
-            blocks,
-        });
-        if blocks {
-            self.blocked.push(format!("{}: the cluster and the release changed it.", conflict.id));
-        }
-        if kept == Side::Release {
-            match (conflict.object, &conflict.new) {
-                (Some(object), _) => self.remove(object),
-                (None, Some(new)) => self.add(matched, new),
-                (None, None) => {}
-            }
-        }
     }
 
     pub(super) fn finish(
@@ -472,16 +280,11 @@ impl Plan<'_> {
             conflicts,
             findings,
             rollouts: Vec::new(),
+            components: Vec::new(),
             blocked,
             notes,
         };
         let rotated = rotated.into_iter().map(|rotated| rotated.id).collect();
         Ok(Planned { upgrade, intended, rotated })
     }
-}
-
-fn unbound_message(variable: &str) -> String {
-    format!(
-        "The release's ${{{variable}}} is bound by nothing here. Give it a value in `variables:` of the cluster's capstan.yaml."
-    )
 }

@@ -88,7 +88,7 @@ impl Plan<'_> {
             Removal::Prunable => {}
             Removal::Tombstone => self.tombstones.push(self.tombstone(&id)),
         }
-        self.draft.remove_object(self.base, object);
+        self.draft.remove_object(object);
     }
 
     fn tombstone(&self, id: &ObjectId) -> Tombstone {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::Refusal;
 use crate::cluster::ClusterId;
+use crate::flux::PostBuild;
 use crate::merge::Source;
 use crate::release::ReleaseId;
 use crate::schema::Schemas;
@@ -79,8 +80,10 @@ pub struct ClusterFolder {
     pub overlay: Vec<SourceFile>,
     /// The cluster's `capstan.yaml`, where it has one.
     pub record: Option<SourceFile>,
-    /// Variables that bind in the cluster: its own `variables:`, then Flux post-build settings.
+    /// Variables that bind in the cluster: its own `variables:`.
     pub variables: BTreeMap<String, String>,
+    /// What Flux substitutes in its objects, which binds after those.
+    pub flux: PostBuild,
     /// The release that the folder is recorded to be at, whether or not its content was found.
     pub release: Option<ReleaseId>,
     /// Who applies the cluster.

@@ -51,16 +51,21 @@ impl Plan<'_> {
     }
 
     fn base_patches_follow(&mut self, id: &ObjectId, new: &str) {
+        for object in self.base.kustomizations.clone() {
+            let edits =
+                mentions(self.base.node(object), id, new).into_iter().filter_map(|mention| mention.edit(new));
+            let edits: Vec<Edit> = edits.collect();
+            if !edits.is_empty() {
+                self.draft.edit_object(object, edits);
+            }
+        }
         for (file, base) in self.base.files.iter().enumerate() {
-            if self.base.kustomization.is_none() || (self.base.counts(file) && !is_kustomization(&base.path))
-            {
+            if !self.base.has_kustomization() || self.base.counts(file) || is_kustomization(&base.path) {
                 continue;
             }
             for (document, content) in base.yaml.documents().iter().enumerate() {
-                for mention in mentions(&content.root, id, new) {
-                    if let Some(edit) = mention.edit(new) {
-                        self.draft.edit_document(file, document, [edit]);
-                    }
+                for edit in mentions(&content.root, id, new).iter().filter_map(|mention| mention.edit(new)) {
+                    self.draft.edit_document(file, document, edit);
                 }
             }
         }

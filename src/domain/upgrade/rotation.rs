@@ -11,7 +11,7 @@ use crate::object::{FieldPath, ObjectId};
 use crate::templates::{
     Role, Treatment, base_name, references, rotated_name, spec_hash, treatment, treatment_in_role,
 };
-use crate::yaml::{DocumentEdit, Edit, Node, Value, YamlFile, edit};
+use crate::yaml::{DocumentEdit, Edit, Node, Value, YamlFile, edit, write};
 
 /// Templates name templates: what is named rotates before what names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -86,8 +86,7 @@ impl Plan<'_> {
         self.remove_stale(&owners);
         for wanted in [Level::Data, Level::Template, Level::Class] {
             for object in 0..self.base.objects.len() {
-                if self.draft.has_edits(self.base, object) && owners.level(self.base, object) == Some(wanted)
-                {
+                if self.draft.has_edits(object) && owners.level(self.base, object) == Some(wanted) {
                     self.rotate_one(&owners, object, wanted);
                 }
             }
@@ -98,7 +97,7 @@ impl Plan<'_> {
     pub(super) fn unknown_templates(&mut self) {
         let owners = Owners::of(self.base);
         for object in 0..self.base.objects.len() {
-            if self.draft.has_edits(self.base, object) {
+            if self.draft.has_edits(object) {
                 self.unknown_template(object, owners.level(self.base, object));
             }
         }
@@ -151,7 +150,7 @@ impl Plan<'_> {
         if !applies {
             return;
         }
-        let edits = self.draft.edits_of(self.base, object).to_vec();
+        let edits = self.draft.edits_of(object).to_vec();
         let Some(document) = self.document_text(object) else { return };
         let Some(edited) = apply(&document, edits) else { return };
         let spec = |root: &Node| root.get("spec").map_or(Value::Null, Node::value);
@@ -166,7 +165,7 @@ impl Plan<'_> {
             return;
         }
         let new_name = rotated_name(base_name(&id.name, &before), &after);
-        self.draft.take_edits(self.base, object);
+        self.draft.take_edits(object);
         let renamed = ObjectId { name: new_name.clone(), ..id.clone() };
         let exists = self.base.objects.iter().position(|other| other.id == renamed);
         let name_path = FieldPath::root().key("metadata").key("name");
@@ -198,8 +197,8 @@ impl Plan<'_> {
 
     /// An earlier rotation's template whose spec comes back is no leftover.
     fn keep_after_all(&mut self, object: usize) {
-        if self.draft.removes(self.base, object) {
-            self.draft.restore_object(self.base, object);
+        if self.draft.removes(object) {
+            self.draft.restore_object(object);
             let id = &self.base.objects[object].id;
             self.changes.retain(|change| !(change.object == *id && change.path.is_root()));
         }
@@ -224,7 +223,7 @@ impl Plan<'_> {
                 reason: Reason::Reference,
             });
             let edit = Edit::Set { path: reference.path, node: Node::string(new) };
-            self.draft.edit_object(self.base, owner, [edit]);
+            self.draft.edit_object(owner, [edit]);
         }
     }
 
@@ -232,7 +231,7 @@ impl Plan<'_> {
     fn named_by(&self, owners: &Owners, object: usize) -> Vec<usize> {
         let mut named_by: Vec<usize> = owners.of_object[object].iter().map(|(owner, _)| *owner).collect();
         named_by.dedup();
-        named_by.retain(|owner| !self.draft.removes(self.base, *owner));
+        named_by.retain(|owner| !self.draft.removes(*owner));
         named_by
     }
 
@@ -247,7 +246,7 @@ impl Plan<'_> {
             };
             let of_level: Vec<usize> = (0..self.base.objects.len())
                 .filter(|at| may_be_of(wanted, &self.base.objects[*at].id))
-                .filter(|at| !self.draft.removes(self.base, *at))
+                .filter(|at| !self.draft.removes(*at))
                 .collect();
             let named: BTreeSet<usize> =
                 of_level.iter().copied().filter(|at| !self.named_by(owners, *at).is_empty()).collect();
@@ -289,6 +288,9 @@ impl Plan<'_> {
 
     /// One object's own text, without the comments around it.
     fn document_text(&self, object: usize) -> Option<String> {
+        if !self.base.objects[object].path.is_root() {
+            return Some(write(self.base.node(object)));
+        }
         let span = &self.base.node(object).span;
         let text = self.base.file_of(object).yaml.text();
         let rest = text.get(span.end..)?;

@@ -59,9 +59,9 @@ impl<'a> Batch<'a> {
         let Some(document) = self.file.documents().get(index) else {
             return Err(Refusal::new(format!("there is no document {index}"), &root, self.file.text().len()));
         };
-        if let Some((key, _)) = &document.duplicate_key {
-            let reason = format!("the key `{key}` stands twice in one mapping of this document");
-            return Err(Refusal::new(reason, &root, document.root.span.start));
+        if let Some(twice) = &document.duplicate_key {
+            let reason = format!("the key `{}` stands twice in one mapping of this document", twice.key);
+            return Err(Refusal::new(reason, &root, twice.offset));
         }
         Ok(&document.root)
     }

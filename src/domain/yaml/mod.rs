@@ -21,12 +21,13 @@ mod read;
 pub mod scalar;
 mod source;
 mod splicer;
+mod touch;
 mod write;
 
 pub use edit::{DocumentEdit, Edit, EditRefused, edit};
 pub use file::{YamlError, YamlFile};
 pub use meaning::same_meaning;
-pub use node::{Document, Entry, Node, NodeKind, Position, Scalar, ScalarStyle, Span};
+pub use node::{Document, DuplicateKey, Entry, Node, NodeKind, Position, Scalar, ScalarStyle, Span};
 
 pub use write::write;
 

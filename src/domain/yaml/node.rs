@@ -32,7 +32,16 @@ pub struct Document {
     pub marker: Span,
     /// The first key that stands twice in one mapping, if any: such a document is read (the last
     /// value counts, as for Kubernetes' own readers) but never edited.
-    pub duplicate_key: Option<(String, Position)>,
+    pub duplicate_key: Option<DuplicateKey>,
+}
+
+/// A key that stands twice in one mapping.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DuplicateKey {
+    /// The key.
+    pub key: String,
+    /// Byte offset of the second one.
+    pub offset: usize,
 }
 
 /// A value and the bytes it came from.

@@ -12,7 +12,7 @@ use granit_parser::{
 
 use super::file::{YamlError, position_in};
 use super::limits;
-use super::node::{Document, Entry, Node, NodeKind, Scalar, ScalarStyle, Span};
+use super::node::{Document, DuplicateKey, Entry, Node, NodeKind, Scalar, ScalarStyle, Span};
 use super::scalar;
 
 /// From how many keys on a mapping's keys are hashed to find one that stands twice.
@@ -79,7 +79,7 @@ struct Builder<'a> {
     cursor: usize,
     marker: Span,
     root: Option<Node>,
-    duplicate: Option<(String, usize)>,
+    duplicate: Option<DuplicateKey>,
 }
 
 type Step<T = ()> = Result<T, YamlError>;
@@ -170,7 +170,7 @@ impl<'a> Builder<'a> {
             root: self.root.take().unwrap_or_else(|| Node::scalar(Scalar::plain(""))),
             span: start..self.text.len(),
             marker: std::mem::replace(&mut self.marker, 0..0),
-            duplicate_key: duplicate_key.map(|(key, offset)| (key, position_in(self.text, offset))),
+            duplicate_key,
         });
     }
 
@@ -388,7 +388,7 @@ impl<'a> Builder<'a> {
                     let offset = key.span.start;
                     let entry = Entry { key: key.text, key_span: key.span, value: node };
                     if let Some(twice) = add(text, entries, seen, entry) {
-                        self.duplicate.get_or_insert((twice, offset));
+                        self.duplicate.get_or_insert(DuplicateKey { key: twice, offset });
                     }
                 }
             },

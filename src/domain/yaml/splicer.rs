@@ -12,6 +12,7 @@ use super::node::{Entry, Node, NodeKind, Scalar, ScalarStyle};
 use super::read::skip_blank;
 use super::scalar::Reading;
 use super::source::{Source, Splice};
+use super::touch::touch;
 use super::write::{
     Layout, Place, Writer, holds_literal, holds_plain, pad, string_style, write_inline, write_key,
 };
@@ -253,6 +254,12 @@ impl<'a> Splicer<'a> {
     /// Puts a value in the place of another.
     fn replace(&mut self, old: &Node, new: &Node, slot: Slot, path: &FieldPath) -> Done {
         if let Slot::Flow { head } = slot {
+            if let (NodeKind::Scalar(scalar), NodeKind::Scalar(new)) = (&old.kind, &new.kind)
+                && let Some(splice) = touch(self.source, old, scalar, &restyle(scalar, new, Place::Flow))
+            {
+                self.splices.push(splice);
+                return Ok(());
+            }
             let text = flow::write(self.source, new, old);
             let text = match head {
                 None if old.span.is_empty() && !matches!(slot, Slot::Root) => format!(": {text}"),
@@ -265,6 +272,10 @@ impl<'a> Splicer<'a> {
         let mut layout = layout::near(self.source, old, self.root);
         if let (NodeKind::Scalar(scalar), NodeKind::Scalar(new)) = (&old.kind, &new.kind) {
             let new = restyle(scalar, new, Place::Block);
+            if let Some(splice) = touch(self.source, old, scalar, &new) {
+                self.splices.push(splice);
+                return Ok(());
+            }
             if let Some(splices) = literal::rewrite(self.source, old, scalar, &new, slot, layout) {
                 self.splices.extend(splices);
                 return Ok(());

@@ -35,7 +35,9 @@ pub(super) async fn run(options: &Demo) -> Result<(), Failure> {
     forge.deliver_to(&format!("http://{}/github/webhook", running.address));
 
     let watch = Watch { forge: &forge, fleet: running.fleet() };
-    let story = Story { watch, fleet_page: format!("http://{}/", running.address) };
+    let credentials = folder.path().join("git-credentials");
+    let story =
+        Story { watch, fleet_page: format!("http://{}/", running.address), credentials: &credentials };
     let serve = async {
         story.tell().await?;
         if !options.once {

@@ -19,6 +19,8 @@ use super::watch::Watch;
 pub(super) struct Story<'a> {
     pub(super) watch: Watch<'a>,
     pub(super) fleet_page: String,
+    /// A file for git, with the token of the one who pushes.
+    pub(super) credentials: &'a std::path::Path,
 }
 
 impl Story<'_> {
@@ -227,13 +229,16 @@ impl Story<'_> {
         let forge = self.watch.forge;
         let token = forge.token_for(PLATFORM).map_err(failed)?;
         let address = forge.url().trim_start_matches("http://");
+        // In a file that only its owner reads: a token in an address would stand in shell histories.
+        std::fs::write(self.credentials, format!("http://{PLATFORM}:{token}@{address}\n")).map_err(failed)?;
         heading("9", "Now you: all of this goes on until Ctrl-C")?;
         say(&format!(
             "   Look at pull requests, merge one, comment /capstan plan:\n      {}\n   \
              The fleet as Capstan sees it:\n      {}\n   \
-             Push something of your own:\n      git clone http://{PLATFORM}:{token}@{address}/{REPOSITORY}.git\n",
+             Push something of your own:\n      git clone -c credential.helper='store --file {}' http://{PLATFORM}@{address}/{REPOSITORY}.git\n",
             self.page(),
-            self.fleet_page
+            self.fleet_page,
+            self.credentials.display()
         ))
     }
 

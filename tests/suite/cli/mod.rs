@@ -4,6 +4,7 @@
 
 mod catalogue;
 mod naming;
+mod paths;
 mod planning;
 mod refusals;
 pub(crate) mod sandbox;

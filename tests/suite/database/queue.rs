@@ -184,6 +184,39 @@ async fn a_rate_limit_is_waited_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_job_that_is_put_off_waits_longer_each_time_and_never_dies_and_anything_new_ends_the_wait() {
+    each_engine(async |bench| {
+        let jobs = &bench.database;
+        jobs.enqueue(&request(1, Cause::Event)).await.unwrap();
+        for (least, most) in [(2.5, 5.0), (5.0, 10.0), (10.0, 20.0), (20.0, 40.0)] {
+            let job = claim(jobs).await.unwrap();
+            assert_eq!(job.attempt, 1, "it did not fail");
+            let fate = jobs.put_off(&job, "GitHub is still computing").await.unwrap();
+            let Fate::Retried { not_before } = fate else { panic!("it is tried again: {fate:?}") };
+            let wait = not_before.duration_since(bench.clock.now()).as_secs_f64();
+            assert!((least..=most).contains(&wait), "{wait}");
+            jobs.enqueue(&request(1, Cause::Resync)).await.unwrap();
+            assert_eq!(claim(jobs).await, None, "a resync does not hurry it");
+            bench.clock.advance(seconds(40));
+        }
+        for _ in 0..20 {
+            let job = claim(jobs).await.unwrap();
+            let fate = jobs.put_off(&job, "GitHub is still computing").await.unwrap();
+            assert!(matches!(fate, Fate::Retried { .. }), "{fate:?}");
+            bench.clock.advance(seconds(1800));
+        }
+        let job = claim(jobs).await.unwrap();
+        jobs.put_off(&job, "GitHub is still computing").await.unwrap();
+        jobs.enqueue(&request(1, Cause::Event)).await.unwrap();
+        let job = claim(jobs).await.expect("something new is looked at now");
+        let Fate::Retried { not_before } = jobs.put_off(&job, "again").await.unwrap() else { panic!("kept") };
+        let wait = not_before.duration_since(bench.clock.now()).as_secs_f64();
+        assert!((2.5..=5.0).contains(&wait), "the waits begin anew: {wait}");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_job_that_keeps_failing_is_dead_until_something_happens() {
     each_engine(async |bench| {
         let jobs = &bench.database;

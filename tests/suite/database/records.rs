@@ -57,20 +57,6 @@ async fn a_proposal_is_read_back_as_saved_and_replaced_and_forgotten() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn proposals_of_the_last_hour_are_counted() {
-    each_engine(async |bench| {
-        let now = bench.clock.now();
-        let records = &bench.database;
-        records.save_proposal(&proposal("a/1", now - Duration::from_secs(3601))).await.unwrap();
-        records.save_proposal(&proposal("a/2", now - Duration::from_secs(3600))).await.unwrap();
-        records.save_proposal(&proposal("a/3", now)).await.unwrap();
-        let since = now - Duration::from_secs(3600);
-        assert_eq!(records.proposals_opened_since(REPOSITORY, since).await.unwrap(), 2);
-    })
-    .await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn a_check_is_known_by_commit_and_name() {
     each_engine(async |bench| {
         let records = &bench.database;

@@ -1,11 +1,12 @@
 //! Every call of the port, with its expected outcomes.
 
 use capstan::app::ports::{
-    Annotation, AnnotationLevel, BranchHead, CheckConclusion, CodeHost, CodeHostError, CommitMetadata,
-    CreatedPullRequest, CreatedReference, MovedReference, NewCheckRun, NewPullRequest, NewTreeEntry,
-    Permission, PullRequest, PullRequestEdit, PullRequestState, Reaction, RepositoryName, ReviewDecision,
+    BranchHead, CheckConclusion, CodeHost, CodeHostError, CommitMetadata, CreatedPullRequest,
+    CreatedReference, MovedReference, NewCheckRun, NewPullRequest, NewTreeEntry, Permission, PullRequest,
+    PullRequestEdit, PullRequestState, Reaction, RepositoryName, ReviewDecision,
 };
 use capstan::forge::{Edit, MergeMethod, ReviewState};
+use capstan_domain::report::{Annotation, AnnotationLevel};
 use capstan_domain::tree::{BlobId, CommitId, RepoPath, TreeId};
 
 use super::fleet::{Fleet, NAME};
@@ -105,7 +106,6 @@ async fn a_branch_moves_only_from_where_it_was() {
         MovedReference::Elsewhere
     );
     assert_eq!(github.branch(repository, BRANCH).await.unwrap(), Some(second.clone()));
-    assert_eq!(github.delete_branch(repository, BRANCH, &first).await.unwrap(), MovedReference::Elsewhere);
 
     fleet.forge.protect(NAME, "refs/heads/capstan/upgrade/gauss/peu01", "signed commits only").unwrap();
     let refused = github.move_branch(repository, BRANCH, &second, &third).await.unwrap();
@@ -122,13 +122,6 @@ async fn a_branch_moves_only_from_where_it_was() {
             BranchHead { branch: "capstan/upgrade/gauss/peu02".to_owned(), commit: other },
         ]
     );
-    assert_eq!(github.delete_branch(repository, BRANCH, &second).await.unwrap(), MovedReference::Moved);
-    assert_eq!(
-        github.delete_branch(repository, BRANCH, &second).await.unwrap(),
-        MovedReference::Moved,
-        "gone is gone"
-    );
-    assert_eq!(github.branch(repository, BRANCH).await.unwrap(), None);
 }
 
 #[tokio::test]
@@ -287,10 +280,13 @@ async fn people_are_heard_and_answered() {
     github.react(repository, asked, Reaction::Eyes).await.unwrap();
     let answered = github.create_comment(repository, pull.number, "Here it is.").await.unwrap();
     assert!(answered.by_bot);
-    let comments = github.comments(repository, pull.number).await.unwrap();
-    let said: Vec<_> = comments.iter().map(|c| (c.author.as_str(), c.by_bot, c.body.as_str())).collect();
+    let since = answered.created_at - jiff::SignedDuration::from_mins(1);
+    let recent = github.recent_comments(repository, since).await.unwrap();
+    let said: Vec<_> = recent
+        .iter()
+        .map(|c| (c.comment.author.as_str(), c.comment.by_bot, c.comment.body.as_str()))
+        .collect();
     assert_eq!(said, [("alice", false, "/capstan plan"), ("capstan[bot]", true, "Here it is.")]);
-    let recent = github.recent_comments(repository, comments[0].created_at).await.unwrap();
     let placed: Vec<_> = recent.iter().map(|c| (c.number, c.on_pull_request, c.comment.id)).collect();
     assert_eq!(placed, [(pull.number, true, asked), (pull.number, true, answered.id)]);
     let seen = fleet.forge.comments(NAME, pull.number).unwrap();

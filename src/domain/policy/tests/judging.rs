@@ -1,9 +1,10 @@
 //! Cases beyond the catalogue's examples.
 
 use super::{
-    AppliedBy, Facts, Occasion, ReleaseStep, Severities, folders, judged, lines, release, render_files,
+    AppliedBy, Facts, Occasion, ReleaseStep, Severities, TODAY, folders, judged, lines, release, render_files,
 };
 use crate::policy::judge;
+use crate::schema::Schemas;
 
 fn upgraded(before: &[(&str, &str)], after: &[(&str, &str)]) -> Vec<String> {
     lines(&judged(before, after, Occasion::Upgrade, AppliedBy::Others))
@@ -105,6 +106,8 @@ fn releases_judge_clusters_that_show_no_version() {
             applied_by: AppliedBy::Others,
             occasion: Occasion::Upgrade,
             release: Some(ReleaseStep { from: Some(&from), to: &to, place: None }),
+            schemas: Schemas::built_in(),
+            today: TODAY,
         };
         let findings = judge(&facts, &Severities::default());
         findings.into_iter().map(|finding| finding.message).collect::<Vec<_>>()

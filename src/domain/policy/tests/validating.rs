@@ -1,6 +1,6 @@
 //! Whole trees.
 
-use super::{lines, path};
+use super::{TODAY, lines, path};
 use crate::layout::discover;
 use crate::policy::{Scope, Snapshot, validate};
 use crate::render::testing::Files;
@@ -26,10 +26,17 @@ fn validated(settings: &str, now: &[(&str, &str)], before: Option<&[(&str, &str)
         RepositorySettings::read(&path(".capstan.yaml"), settings, &RuleIds::of_catalogue()).unwrap();
     let tree = Files::new(now);
     let layout = discover(&tree, &settings);
+    let schemas = crate::schema::discover(&tree, &layout);
     let old = before.map(Files::new);
     let old_layout = old.as_ref().map(|tree| discover(tree, &settings)).unwrap_or_default();
-    let before = old.as_ref().map(|tree| Snapshot { tree, layout: &old_layout });
-    lines(&validate(Snapshot { tree: &tree, layout: &layout }, before, &settings, Scope::Everything))
+    let before = old.as_ref().map(|tree| Snapshot { tree, layout: &old_layout, schemas: &schemas });
+    lines(&validate(
+        Snapshot { tree: &tree, layout: &layout, schemas: &schemas },
+        before,
+        &settings,
+        Scope::Everything,
+        TODAY,
+    ))
 }
 
 #[test]
@@ -132,9 +139,10 @@ fn the_whole_corpus_is_judged_without_a_panic() {
     let tree = Files::from_folder(&root);
     let settings = RepositorySettings::default();
     let layout = discover(&tree, &settings);
-    let now = Snapshot { tree: &tree, layout: &layout };
+    let schemas = crate::schema::discover(&tree, &layout);
+    let now = Snapshot { tree: &tree, layout: &layout, schemas: &schemas };
     let mut counts = std::collections::BTreeMap::<&str, usize>::new();
-    for finding in validate(now, Some(now), &settings, Scope::Everything) {
+    for finding in validate(now, Some(now), &settings, Scope::Everything, TODAY) {
         assert!(!finding.message.is_empty() && finding.file.is_some(), "{finding:?}");
         *counts.entry(finding.rule).or_default() += 1;
     }

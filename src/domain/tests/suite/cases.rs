@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use capstan_domain::cluster::ClusterId;
+use capstan_domain::flux::{FluxIndex, PostBuild};
+use capstan_domain::layout::Layout;
 use capstan_domain::merge::{Source, SourceFacts};
 use capstan_domain::object::FieldPath;
 use capstan_domain::release::ReleaseId;
@@ -103,6 +105,13 @@ impl Case {
         };
         let tree = TreeId::parse(&tree.to_string().repeat(40)).unwrap();
         Source::read(ReleaseId::from_path(id), Some(tree), &facts).unwrap()
+    }
+
+    /// What Flux substitutes, from the files of `flux/`, whose paths are those of the repository.
+    fn flux(&self, cluster: &RepoPath) -> PostBuild {
+        let files = files_in(&self.folder.join("flux"), &RepoPath::root(), &[]);
+        let index = FluxIndex::read(&Snapshot::new(files.iter()), &Layout::default());
+        index.post_build(&ClusterId::new(cluster.clone()))
     }
 
     fn merge_settings(&self) -> MergeSettings {
@@ -206,6 +215,7 @@ fn run(folder: &Path) -> Vec<String> {
             .ok()
             .map(|text| SourceFile::new(root.join("capstan.yaml").unwrap(), text)),
         variables: case.variables("variables"),
+        flux: case.flux(&root),
         release: None,
         applied: match case.text("applied", "reconciler").as_str() {
             "others" => AppliedBy::Others,
@@ -408,142 +418,5 @@ fn contains(expected: &Value, actual: &Value) -> bool {
             expected.len() == actual.len() && expected.iter().zip(actual).all(|(a, b)| contains(a, b))
         }
         (expected, actual) => expected == actual,
-    }
-}
-
-/// The real manifests of several versions: a cluster that is exactly one version of a file becomes the
-/// other one, without a conflict; and from a version to itself nothing changes.
-#[test]
-fn an_untouched_real_cluster_becomes_the_next_version() {
-    let Some(data) = shared_data() else {
-        println!(
-            "SKIPPED: no ../shared/data beside the checkout (nor CAPSTAN_SHARED_DATA), so no real manifests"
-        );
-        return;
-    };
-    let mut versions: BTreeMap<(String, String), Vec<(String, String)>> = BTreeMap::new();
-    let manifests = data.join("manifests");
-    let root = RepoPath::root();
-    for file in files_in(&manifests, &root, &[]) {
-        let mut parts = file.path.as_str().splitn(3, '/');
-        if let (Some(upstream), Some(version), Some(below)) = (parts.next(), parts.next(), parts.next())
-            && YamlFile::read(file.text()).is_ok_and(|yaml| is_plain(&yaml))
-        {
-            let key = (upstream.to_owned(), below.to_owned());
-            versions.entry(key).or_default().push((version.to_owned(), file.text().to_owned()));
-        }
-    }
-    let (mut pairs, mut troubles) = (0, Vec::new());
-    for ((upstream, below), versions) in &versions {
-        for (one, old) in versions {
-            for (other, new) in versions {
-                pairs += 1;
-                let trouble = becomes(old, new);
-                if !trouble.is_empty() {
-                    troubles.push(format!("{upstream} {below}: {one} -> {other}: {trouble}"));
-                }
-            }
-        }
-    }
-    println!("{pairs} pairs of versions");
-    assert!(troubles.is_empty(), "{} of {pairs} differ:\n{}", troubles.len(), troubles.join("\n"));
-}
-
-fn shared_data() -> Option<PathBuf> {
-    let beside = || {
-        let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-        package.ancestors().map(|folder| folder.join("../shared/data")).find(|folder| folder.is_dir())
-    };
-    std::env::var_os("CAPSTAN_SHARED_DATA")
-        .map(PathBuf::from)
-        .or_else(beside)
-        .filter(|folder| folder.is_dir())
-}
-
-/// Whole objects alone, each identity once, none of them a kustomization.
-fn is_plain(yaml: &YamlFile) -> bool {
-    let mut seen = Vec::new();
-    yaml.documents().iter().all(|document| {
-        let value = document.root.value();
-        let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
-        let id = (text("/apiVersion"), text("/kind"), text("/metadata/name"));
-        let whole = id.0.is_some() && id.1.is_some() && id.2.is_some() && !seen.contains(&id);
-        seen.push(id);
-        whole
-    })
-}
-
-/// What is wrong with the upgrade of a cluster that is `old` from `old` to `new`; empty where all is well.
-fn becomes(old: &str, new: &str) -> String {
-    let source = |id: &str, text: &str| {
-        let base_folder = path(&format!("{id}/base"));
-        let file = SourceFile::new(base_folder.join("all.yaml").unwrap(), text);
-        let facts = SourceFacts { base_folder, base: vec![file], ..SourceFacts::default() };
-        Source::read(ReleaseId::from_path(id), None, &facts).unwrap()
-    };
-    let base_folder = path("a/b/base");
-    let cluster = ClusterFolder {
-        id: ClusterId::new(path("a/b")),
-        base: vec![SourceFile::new(base_folder.join("all.yaml").unwrap(), old)],
-        base_folder,
-        overlay: Vec::new(),
-        record: None,
-        variables: BTreeMap::new(),
-        release: None,
-        applied: AppliedBy::Reconciler,
-        classes_used_elsewhere: Vec::new(),
-    };
-    let (from, to) = (source("x/v1.0.0", old), source("x/v2.0.0", new));
-    let settings = MergeSettings::default();
-    let request = Request {
-        cluster: &cluster,
-        old: OldSource::Known(&from),
-        new: &to,
-        settings: &settings,
-        retarget: Retarget::Refused,
-        schemas: Schemas::built_in(),
-    };
-    let planned = plan(&request).unwrap();
-    let upgrade = &planned.upgrade;
-    let downgrade_or_removal = |rule: &str| {
-        matches!(rule, "kubernetes-downgrade" | "removes-cluster" | "ambiguous-match" | "unbound-variable")
-    };
-    if upgrade.findings.iter().any(|finding| downgrade_or_removal(finding.rule)) {
-        return String::new();
-    }
-    if !upgrade.conflicts.is_empty() || !upgrade.blocked.is_empty() {
-        return format!(
-            "conflicts {:?}, blocked {:?}, findings {:?}",
-            upgrade.conflicts, upgrade.blocked, upgrade.findings
-        );
-    }
-    let after = planned.intended.iter().find(|file| file.path.name() == "all.yaml");
-    if old == new {
-        return after.map(|_| "changes although nothing changed".to_owned()).unwrap_or_default();
-    }
-    let objects = |text: &str| -> BTreeMap<String, Value> {
-        let yaml = YamlFile::read(text).unwrap();
-        let values = yaml.documents().iter().map(|document| document.root.value());
-        values
-            .map(|value| (format!("{} {}", value["kind"], value["metadata"]["name"]), without_nulls(&value)))
-            .collect()
-    };
-    // Names and namespaces are the cluster's own: what the release calls otherwise cannot be compared.
-    if objects(old).keys().any(|id| !objects(new).contains_key(id)) {
-        return String::new();
-    }
-    let result = objects(after.and_then(|file| file.after.as_deref()).unwrap_or(old));
-    let wanted = objects(new);
-    if result == wanted { String::new() } else { format!("became\n{result:#?}\nnot\n{wanted:#?}") }
-}
-
-fn without_nulls(value: &Value) -> Value {
-    match value {
-        Value::Object(map) => {
-            let kept = map.iter().filter(|(key, value)| !value.is_null() && *key != "namespace");
-            kept.map(|(key, value)| (key.clone(), without_nulls(value))).collect()
-        }
-        Value::Array(items) => items.iter().map(without_nulls).collect(),
-        scalar => scalar.clone(),
     }
 }

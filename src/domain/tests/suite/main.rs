@@ -3,8 +3,11 @@
 #![expect(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "tests say what they saw")]
 
 mod cases;
+mod giant_swarm;
 mod manifest;
+mod objects;
 mod oracle;
 mod random;
+mod real_upgrades;
 mod shared_data;
 mod yaml_edits;

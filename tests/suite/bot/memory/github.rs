@@ -58,10 +58,6 @@ impl CodeHost for World {
     async fn permission(&self, _: &Repository, login: &str) -> Result<Permission, CodeHostError> {
         Ok(self.state().permissions.get(login).copied().unwrap_or(Permission::Read))
     }
-    async fn comments(&self, _: &Repository, number: u64) -> Result<Vec<Comment>, CodeHostError> {
-        let state = self.state();
-        Ok(state.comments.iter().filter(|c| c.number == number).map(|c| c.comment.clone()).collect())
-    }
     async fn recent_comments(
         &self,
         _: &Repository,
@@ -144,17 +140,6 @@ impl CodeHost for World {
                 return MovedReference::Elsewhere;
             }
             state.branches.insert(branch.to_owned(), after.clone());
-            MovedReference::Moved
-        })
-    }
-    async fn delete_branch(
-        &self,
-        _: &Repository,
-        branch: &str,
-        _: &CommitId,
-    ) -> Result<MovedReference, CodeHostError> {
-        self.write("reference", || {
-            self.state().branches.remove(branch);
             MovedReference::Moved
         })
     }

@@ -413,9 +413,6 @@ impl Records for World {
         self.state().proposals.remove(cluster.as_str());
         Ok(())
     }
-    async fn proposals_opened_since(&self, _: u64, _: jiff::Timestamp) -> Result<u32, RecordsError> {
-        Ok(0)
-    }
     async fn check(&self, _: u64, head: &CommitId, _: &str) -> Result<Option<CheckRecord>, RecordsError> {
         Ok(self.state().check_records.get(head.as_str()).cloned())
     }

@@ -56,6 +56,7 @@ impl Planner for Toy {
         after: Arc<dyn Tree>,
         _: &RepositorySettings,
         clusters: &[ClusterId],
+        _: Date,
     ) -> Vec<JudgedCluster> {
         let findings = |tree: &dyn Tree, cluster: &ClusterId| {
             let path = format!("{cluster}/base/v");
@@ -137,6 +138,7 @@ impl ToyFleet {
             conflicts: vec![],
             findings: vec![],
             rollouts: vec![],
+            components: vec![],
             blocked: vec![],
             notes: vec![],
         };

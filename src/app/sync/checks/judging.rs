@@ -1,0 +1,211 @@
+//! What one head changes, and what is to be said of it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use capstan_domain::cluster::ClusterId;
+use capstan_domain::finding::Finding;
+use capstan_domain::policy::settings_finding;
+use capstan_domain::proposal::Scope;
+use capstan_domain::report::{CheckReport, Judged, JudgedCluster, MergeBasis, check, untouched};
+use capstan_domain::settings::{REPOSITORY_FILE, RepositorySettings};
+use capstan_domain::tree::{CommitId, Tree};
+
+use super::super::answers::touched;
+use super::super::proposals::Remarks;
+use super::super::trees::differences;
+use super::super::{Run, SyncError};
+use super::subjects::Subject;
+use crate::app::ports::{MirrorError, Snapshot};
+
+/// How often GitHub is asked for a test merge before the job is put off.
+const POLLS: u32 = 4;
+const POLL_EVERY: Duration = Duration::from_millis(300);
+/// What a pull request is judged by.
+pub(super) struct Comparison {
+    pub(super) before: Arc<dyn Tree>,
+    pub(super) after: Arc<dyn Tree>,
+    pub(super) basis: MergeBasis,
+}
+
+impl Run<'_> {
+    /// Judges a head; `None` while GitHub computes its test merge.
+    pub(super) async fn judge(
+        &self,
+        pull: &Subject,
+        settings: &RepositorySettings,
+        scopes: &BTreeMap<ClusterId, Scope>,
+        remarks: &Remarks,
+    ) -> Result<Option<CheckReport>, SyncError> {
+        let base = self.base_of(pull).await?;
+        let head = self.required_snapshot(&pull.head).await?;
+        let settings_file = |tree: &dyn Tree| {
+            tree.entries().iter().find(|e| e.path.as_str() == REPOSITORY_FILE).map(|e| e.blob.clone())
+        };
+        // What the head changes against the tip is more than what a merge would change, never less.
+        let there = self.scopes_with(scopes, &head, settings);
+        let same_settings = settings_file(&*base.tree) == settings_file(&*head.tree);
+        if same_settings
+            && remarks.notes.is_empty()
+            && remarks.blocked.is_empty()
+            && touched(&*base.tree, &*head.tree, there.keys()).is_empty()
+        {
+            return Ok(Some(untouched()));
+        }
+        let Some(comparison) = self.comparison(pull).await? else { return Ok(None) };
+        Ok(Some(self.judge_comparison(comparison, settings, &there, remarks).await?))
+    }
+
+    pub(super) async fn judge_comparison(
+        &self,
+        comparison: Comparison,
+        settings: &RepositorySettings,
+        scopes: &BTreeMap<ClusterId, Scope>,
+        remarks: &Remarks,
+    ) -> Result<CheckReport, SyncError> {
+        let clusters = touched(&*comparison.before, &*comparison.after, scopes.keys());
+        let mut judged = Judged {
+            basis: comparison.basis,
+            notes: remarks.notes.clone(),
+            blocked: remarks.blocked.clone(),
+            ..Judged::default()
+        };
+        let changes_settings = differences(&*comparison.before, &*comparison.after)
+            .iter()
+            .any(|difference| difference.path.as_str() == REPOSITORY_FILE);
+        let mut both = vec![settings.clone()];
+        if changes_settings {
+            match self.ports.planner.open(comparison.after.clone(), self.today) {
+                Ok(fleet) => {
+                    if fleet.settings() != settings {
+                        both.push(fleet.settings().clone());
+                    }
+                    judged.notes.push(
+                        "This pull request changes the settings: it was checked under those of the base branch and under its own.".to_owned(),
+                    );
+                }
+                Err(problem) => judged.findings.push(settings_finding(&problem)),
+            }
+        }
+        if clusters.is_empty() && !changes_settings && judged.notes.is_empty() && judged.blocked.is_empty() {
+            return Ok(untouched());
+        }
+        let planner = self.ports.planner.clone();
+        let today = self.today;
+        let mut by_settings: Vec<Vec<JudgedCluster>> = tokio::task::spawn_blocking(move || {
+            let one = |settings: &RepositorySettings| {
+                planner.judge(comparison.before.clone(), comparison.after.clone(), settings, &clusters, today)
+            };
+            both.iter().map(one).collect()
+        })
+        .await?;
+        judged.clusters = by_settings.remove(0);
+        for more in by_settings {
+            add_findings(&mut judged.clusters, more);
+        }
+        if let [only] = judged.clusters.as_mut_slice() {
+            for finding in &remarks.findings {
+                add_finding(&mut only.judgement.after, finding.clone());
+            }
+        }
+        Ok(check(&judged))
+    }
+
+    /// What a merge would change: the head itself where it stands on the tip of its base, else GitHub's
+    /// own test merge; in a conflict the head alone. `None` while GitHub computes.
+    pub(super) async fn comparison(&self, pull: &Subject) -> Result<Option<Comparison>, SyncError> {
+        let base = self.base_of(pull).await?;
+        let head = self.required_snapshot(&pull.head).await?;
+        let Some(number) = pull.pull.filter(|_| !head.parents.contains(&base.commit)) else {
+            return Ok(Some(Comparison { before: base.tree, after: head.tree, basis: MergeBasis::Merge }));
+        };
+        for poll in 0..POLLS {
+            if poll > 0 {
+                tokio::time::sleep(POLL_EVERY).await;
+            }
+            let now = self.ports.host.pull_request(self.repository, number).await?;
+            // Another head's merge must never be taken for this one's.
+            if now.head != pull.head {
+                return Ok(None);
+            }
+            match (now.mergeable, &now.merge_commit) {
+                (Some(true), Some(merge)) => {
+                    let merged = self.required_snapshot(merge).await?;
+                    if !merged.parents.contains(&pull.head) {
+                        continue;
+                    }
+                    // A test merge is of the base as it was: each is compared with its own.
+                    let before = match merged.parents.first() {
+                        Some(parent) if *parent != base.commit => self.required_snapshot(parent).await?.tree,
+                        _ => base.tree,
+                    };
+                    return Ok(Some(Comparison { before, after: merged.tree, basis: MergeBasis::Merge }));
+                }
+                (Some(false), _) => {
+                    let before = match self.snapshot(&pull.seen_base).await? {
+                        Some(seen) => seen.tree,
+                        None => base.tree,
+                    };
+                    return Ok(Some(Comparison { before, after: head.tree, basis: MergeBasis::HeadAlone }));
+                }
+                _ => {}
+            }
+        }
+        Ok(None)
+    }
+
+    /// The tip of the branch that a pull request aims at.
+    async fn base_of(&self, pull: &Subject) -> Result<Snapshot, SyncError> {
+        if pull.base_branch == self.repository.default_branch {
+            return Ok(self.facts.base.clone());
+        }
+        let tip = self.ports.host.branch(self.repository, &pull.base_branch).await?;
+        self.required_snapshot(tip.as_ref().unwrap_or(&pull.seen_base)).await
+    }
+
+    async fn required_snapshot(&self, commit: &CommitId) -> Result<Snapshot, SyncError> {
+        self.snapshot(commit).await?.ok_or_else(|| {
+            SyncError::Mirror(MirrorError::NoSuchCommit {
+                url: self.repository.clone_url.clone(),
+                commit: commit.clone(),
+            })
+        })
+    }
+
+    /// The clusters of the base branch, and those that a head adds.
+    fn scopes_with(
+        &self,
+        scopes: &BTreeMap<ClusterId, Scope>,
+        head: &Snapshot,
+        settings: &RepositorySettings,
+    ) -> BTreeMap<ClusterId, Scope> {
+        let mut all = by_cluster(self.ports.planner.scopes(head.tree.clone(), settings));
+        all.extend(scopes.iter().map(|(cluster, scope)| (cluster.clone(), scope.clone())));
+        all
+    }
+}
+
+pub(super) fn by_cluster(scopes: Vec<Scope>) -> BTreeMap<ClusterId, Scope> {
+    scopes.into_iter().map(|scope| (scope.cluster.clone(), scope)).collect()
+}
+
+fn add_findings(clusters: &mut [JudgedCluster], more: Vec<JudgedCluster>) {
+    for other in more {
+        let Some(cluster) = clusters.iter_mut().find(|cluster| cluster.cluster == other.cluster) else {
+            continue;
+        };
+        for finding in other.judgement.after {
+            add_finding(&mut cluster.judgement.after, finding);
+        }
+    }
+}
+
+fn add_finding(findings: &mut Vec<Finding>, more: Finding) {
+    let same = |finding: &Finding| {
+        finding.rule == more.rule && finding.object == more.object && finding.path == more.path
+    };
+    if !findings.iter().any(same) {
+        findings.push(more);
+    }
+}

@@ -1,0 +1,244 @@
+//! The check `capstan` on every open pull request, whoever opened it, and on what a merge queue tries.
+//!
+//! A report is keyed twice: by what it was made from (base tip, head, remarks), so that nothing is
+//! computed again where nothing moved, and by what it says (its `external_id`), so that nothing is sent
+//! again where nothing new is to be said, also when the database was lost.
+
+mod judging;
+mod subjects;
+
+use std::collections::BTreeMap;
+
+use capstan_domain::cluster::ClusterId;
+use capstan_domain::proposal::Scope;
+use capstan_domain::report::{CheckReport, Conclusion, Judged, check, check_without_settings, digest};
+use capstan_domain::settings::{RepositorySettings, SettingsError};
+use capstan_domain::tree::CommitId;
+
+use self::judging::by_cluster;
+use self::subjects::Subject;
+use super::proposals::{Outcome, Remarks};
+use super::{Run, SyncError};
+use crate::app::ports::{CheckConclusion, CheckRecord, CodeHostError, MirrorError, NewCheckRun};
+
+const NAME: &str = "capstan";
+/// Changes with what reports say, so that a newer Capstan reports again.
+const EDITION: &str = "1";
+/// Ends the `external_id` of a run with annotations: GitHub adds to them and never takes one away, so
+/// such a run is not updated; a new one of the same name takes its place.
+const ANNOTATED: &str = "-annotated";
+
+impl Run<'_> {
+    pub(super) async fn report_checks(
+        &mut self,
+        settings: &RepositorySettings,
+        scopes: &BTreeMap<ClusterId, Scope>,
+        outcome: &Outcome,
+    ) -> Result<(), SyncError> {
+        for subjects in self.subjects().await? {
+            let result = self.check_head(&subjects, settings, scopes, outcome).await;
+            self.alone(result)?;
+        }
+        Ok(())
+    }
+
+    pub(super) async fn report_checks_without_settings(
+        &mut self,
+        problem: &SettingsError,
+    ) -> Result<(), SyncError> {
+        for subjects in self.subjects().await? {
+            for subject in subjects.iter().take(1) {
+                let result = self.check_without_settings(subject, problem).await;
+                self.alone(result)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What goes wrong with one head alone is not its neighbours' trouble, nor that of commands: the run
+    /// goes on, and fails at its end.
+    fn alone(&mut self, result: Result<(), SyncError>) -> Result<(), SyncError> {
+        match result {
+            Err(
+                error @ (SyncError::Host(CodeHostError::Unexpected { .. } | CodeHostError::NotFound { .. })
+                | SyncError::Mirror(MirrorError::Fetch { .. })),
+            ) => {
+                tracing::warn!(repository = %self.repository.name, error = %error, "a head could not be checked");
+                self.failure.get_or_insert(error);
+                Ok(())
+            }
+            result => result,
+        }
+    }
+
+    /// Reports on one commit the gravest of what is to be said of it: a second pull request of the same
+    /// head, to a branch where it changes nothing, must not take a failure back.
+    async fn check_head(
+        &mut self,
+        subjects: &[Subject],
+        settings: &RepositorySettings,
+        scopes: &BTreeMap<ClusterId, Scope>,
+        outcome: &Outcome,
+    ) -> Result<(), SyncError> {
+        let Some(first) = subjects.first() else { return Ok(()) };
+        let nothing = Remarks::default();
+        let remarks = |subject: &Subject| {
+            subject.pull.and_then(|number| outcome.remarks.get(&number)).unwrap_or(&nothing)
+        };
+        let base = &self.facts.base.commit;
+        let keys: Vec<String> = subjects.iter().map(|one| inputs(base, one, remarks(one))).collect();
+        let inputs = match keys.as_slice() {
+            [only] => only.clone(),
+            several => digest(&several.iter().map(String::as_str).collect::<Vec<_>>()),
+        };
+        if self.is_reported(first, &inputs).await? {
+            return Ok(());
+        }
+        let mut gravest: Option<CheckReport> = None;
+        for subject in subjects {
+            let report = match self.judge(subject, settings, scopes, remarks(subject)).await {
+                Ok(Some(report)) => report,
+                Ok(None) => {
+                    self.look_again();
+                    return Ok(());
+                }
+                Err(
+                    error @ (SyncError::Planning(_) | SyncError::Mirror(MirrorError::NoSuchCommit { .. })),
+                ) => self.own_failure(subject, &error),
+                Err(error) => return Err(error),
+            };
+            let graver = |so_far: &CheckReport| gravity(report.conclusion) > gravity(so_far.conclusion);
+            if gravest.as_ref().is_none_or(graver) {
+                gravest = Some(report);
+            }
+        }
+        match gravest {
+            Some(report) => self.report(first, &inputs, &report).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn check_without_settings(
+        &mut self,
+        subject: &Subject,
+        problem: &SettingsError,
+    ) -> Result<(), SyncError> {
+        let problems = [problem.to_string()];
+        let remarks = Remarks { notes: problems.to_vec(), ..Remarks::default() };
+        let inputs = inputs(&self.facts.base.commit, subject, &remarks);
+        if self.is_reported(subject, &inputs).await? {
+            return Ok(());
+        }
+        let Some(comparison) = self.comparison(subject).await? else {
+            self.look_again();
+            return Ok(());
+        };
+        let report = match self.ports.planner.open(comparison.after.clone(), self.today) {
+            Err(_) => check_without_settings(&problems),
+            Ok(fleet) => {
+                let settings = fleet.settings().clone();
+                let scopes = by_cluster(fleet.scopes());
+                let note = format!(
+                    "The settings on the base branch cannot be read ({problem}): this pull request was checked under its own."
+                );
+                let remarks = Remarks { notes: vec![note], ..Remarks::default() };
+                self.judge_comparison(comparison, &settings, &scopes, &remarks).await?
+            }
+        };
+        self.report(subject, &inputs, &report).await
+    }
+
+    async fn is_reported(&self, pull: &Subject, inputs: &str) -> Result<bool, SyncError> {
+        if self.hints.heads.iter().any(|head| head == pull.head.as_str()) {
+            return Ok(false);
+        }
+        let record = self.ports.records.check(self.repository.id, &pull.head, NAME).await?;
+        Ok(record.is_some_and(|record| record.content.split(':').next() == Some(inputs)))
+    }
+
+    async fn report(&self, pull: &Subject, inputs: &str, report: &CheckReport) -> Result<(), SyncError> {
+        let (host, records) = (&self.ports.host, &self.ports.records);
+        let mut output = digest(&[
+            EDITION,
+            &format!("{:?}", report.conclusion),
+            &report.title,
+            &report.summary,
+            &format!("{:?}", report.annotations),
+        ]);
+        if !report.annotations.is_empty() {
+            output.push_str(ANNOTATED);
+        }
+        let new = NewCheckRun {
+            name: NAME.to_owned(),
+            head: pull.head.clone(),
+            conclusion: Some(conclusion(report.conclusion)),
+            title: report.title.clone(),
+            summary: report.summary.clone(),
+            annotations: report.annotations.clone(),
+            external_id: output.clone(),
+        };
+        let known = records.check(self.repository.id, &pull.head, NAME).await?;
+        let said_already =
+            known.as_ref().is_some_and(|record| record.content.ends_with(&format!(":{output}")));
+        let asked_again = self.hints.heads.iter().any(|head| head == pull.head.as_str());
+        let id = match known {
+            Some(record) if said_already && !asked_again => record.check_run,
+            Some(record) if !record.content.ends_with(ANNOTATED) => {
+                host.update_check_run(self.repository, record.check_run, &new).await?.id
+            }
+            Some(_) => host.create_check_run(self.repository, &new).await?.id,
+            None => {
+                let runs = host.check_runs(self.repository, &pull.head, NAME).await?;
+                match runs.into_iter().max_by_key(|run| run.id) {
+                    Some(run) if run.external_id == output && !asked_again => run.id,
+                    Some(run) if !run.external_id.ends_with(ANNOTATED) => {
+                        host.update_check_run(self.repository, run.id, &new).await?.id
+                    }
+                    _ => host.create_check_run(self.repository, &new).await?.id,
+                }
+            }
+        };
+        let record = CheckRecord {
+            repository: self.repository.id,
+            head: pull.head.clone(),
+            name: NAME.to_owned(),
+            check_run: id,
+            content: format!("{inputs}:{output}"),
+        };
+        Ok(records.save_check(&record).await?)
+    }
+
+    fn own_failure(&self, pull: &Subject, error: &SyncError) -> CheckReport {
+        let id = ulid::Ulid::generate().to_string();
+        tracing::error!(repository = %self.repository.name, head = %pull.head, incident = %id, error = %error, "the pull request could not be judged");
+        check(&Judged {
+            failed: Some(format!(
+                "Capstan could not judge this pull request; its log knows why under `{id}`."
+            )),
+            ..Judged::default()
+        })
+    }
+}
+
+/// What a report is made from, in a few letters.
+fn inputs(base: &CommitId, pull: &Subject, remarks: &Remarks) -> String {
+    let findings = format!("{:?}", remarks.findings);
+    let notes = [remarks.notes.join("\n"), remarks.blocked.join("\n"), findings].join("\u{0}");
+    digest(&[EDITION, base.as_str(), pull.head.as_str(), &pull.base_branch, &notes])
+}
+
+const fn gravity(conclusion: Conclusion) -> u8 {
+    match conclusion {
+        Conclusion::Success => 0,
+        Conclusion::ActionRequired => 1,
+        Conclusion::Failure => 2,
+    }
+}
+
+const fn conclusion(conclusion: Conclusion) -> CheckConclusion {
+    match conclusion {
+        Conclusion::Success => CheckConclusion::Success,
+        Conclusion::Failure => CheckConclusion::Failure,
+        Conclusion::ActionRequired => CheckConclusion::ActionRequired,
+    }
+}

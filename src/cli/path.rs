@@ -1,0 +1,144 @@
+//! `capstan plan --path`: every step of a cluster's way, with its reason.
+
+use std::fmt::Write as _;
+
+use capstan_domain::cluster::{ClusterId, ReleaseName};
+use capstan_domain::path::{Leg, Way, way_to_json};
+use capstan_domain::release::ReleaseId;
+use capstan_domain::report::markdown::{code, prose, prose_cell};
+use clap::builder::styling::{AnsiColor, Style};
+use serde_json::Value;
+
+use super::plan::refusal;
+use super::{Failure, Format, Outcome, output, text};
+use crate::app::generator::{Fleet, Refused};
+
+const BOLD: Style = Style::new().bold();
+
+type Told = Result<Way, Refused>;
+
+pub(super) fn run(
+    fleet: &Fleet,
+    clusters: &[ClusterId],
+    target: Option<&ReleaseName>,
+    format: Format,
+) -> Result<Outcome, Failure> {
+    if format == Format::Diff {
+        return Err(Failure::Usage(
+            "a way is no diff: `plan --path` prints text, json, yaml or markdown".to_owned(),
+        ));
+    }
+    let ways: Vec<(&ClusterId, Told)> =
+        clusters.iter().map(|cluster| (cluster, fleet.way(cluster, target))).collect();
+    let each = |say: &dyn Fn(&ClusterId, &Told) -> String| {
+        ways.iter().try_for_each(|(cluster, told)| output::print(&say(cluster, told)))
+    };
+    match format {
+        Format::Json => output::print_json(&elements(&ways))?,
+        Format::Yaml => output::print_yaml(&elements(&ways))?,
+        Format::Markdown => each(&|cluster, told| match told {
+            Ok(way) => markdown(way),
+            Err(refused) => format!("## {cluster}\n\nCannot be planned: {refused}\n\n"),
+        })?,
+        Format::Text | Format::Diff => each(&|cluster, told| match told {
+            Ok(way) => in_words(way),
+            Err(refused) => text::refused(cluster, refused),
+        })?,
+    }
+    let is_whole = ways.iter().all(|(_, told)| told.is_ok());
+    Ok(if is_whole { Outcome::Done } else { Outcome::PartlyFailed })
+}
+
+fn elements(ways: &[(&ClusterId, Told)]) -> Value {
+    let element = |(cluster, told): &(&ClusterId, Told)| match told {
+        Ok(way) => way_to_json(way),
+        Err(refused) => refusal(cluster, refused),
+    };
+    ways.iter().map(element).collect()
+}
+
+fn in_words(way: &Way) -> String {
+    let mut text = String::new();
+    let kubernetes = way.kubernetes.as_ref().map(|version| format!("Kubernetes {version}"));
+    let facts: Vec<String> = kubernetes.into_iter().chain(way.date.map(|date| date.to_string())).collect();
+    let facts = if facts.is_empty() { String::new() } else { format!(" ({})", facts.join(", ")) };
+    let _ = writeln!(text, "{BOLD}{}{BOLD:#}  {}{facts}", way.cluster, name(way.from.as_ref()));
+    for note in &way.notes {
+        let _ = writeln!(text, "  {note}");
+    }
+    let yellow = AnsiColor::Yellow.on_default().bold();
+    if let Some(held) = &way.held {
+        let _ = writeln!(text, "  {yellow}held{yellow:#}: {held}");
+    }
+    for (index, leg) in way.steps.iter().enumerate() {
+        let from = name(leg.from.as_ref());
+        let _ = writeln!(text, "  {}. {from} -> {}{}", index + 1, leg.to, between(leg));
+        let _ = writeln!(text, "     {}", leg.why);
+        for warning in &leg.warnings {
+            let _ = writeln!(text, "     {yellow}warning{yellow:#}: {warning}");
+        }
+    }
+    let _ = writeln!(text, "  {}", way.end);
+    text
+}
+
+/// `, Kubernetes 1.33.6 -> 1.34.3, 2026-06-02 -> 2026-01-23`
+fn between(leg: &Leg) -> String {
+    let mut text = String::new();
+    for (word, change) in [("Kubernetes ", kubernetes(leg)), ("", dates(leg))] {
+        if let Some(change) = change {
+            let _ = write!(text, ", {word}{change}");
+        }
+    }
+    text
+}
+
+fn kubernetes(leg: &Leg) -> Option<String> {
+    change(leg.kubernetes.0.as_ref().map(|version| version.as_str()), leg.kubernetes.1.as_ref()?.as_str())
+}
+
+fn dates(leg: &Leg) -> Option<String> {
+    change(leg.dates.0.map(|date| date.to_string()).as_deref(), &leg.dates.1?.to_string())
+}
+
+fn change(old: Option<&str>, new: &str) -> Option<String> {
+    Some(match old {
+        Some(old) if old == new => new.to_owned(),
+        Some(old) => format!("{old} -> {new}"),
+        None => format!("? -> {new}"),
+    })
+}
+
+fn name(release: Option<&ReleaseId>) -> String {
+    release.map_or_else(|| "(unknown release)".to_owned(), ToString::to_string)
+}
+
+fn markdown(way: &Way) -> String {
+    let mut text = format!("## The way of {}\n\n", code(way.cluster.as_str(), 200));
+    if let Some(held) = &way.held {
+        let _ = writeln!(text, "> {}\n", prose(held, 600));
+    }
+    for note in &way.notes {
+        let _ = writeln!(text, "> {}\n", prose(note, 600));
+    }
+    if !way.steps.is_empty() {
+        text.push_str("| | From | To | Kubernetes | Published | Why, and what is wrong with it |\n|---|---|---|---|---|---|\n");
+    }
+    for (index, leg) in way.steps.iter().enumerate() {
+        let mut reasons = vec![prose_cell(&leg.why, 600)];
+        reasons
+            .extend(leg.warnings.iter().map(|warning| format!("**Warning**: {}", prose_cell(warning, 600))));
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} | {} | {} |",
+            index + 1,
+            prose_cell(&name(leg.from.as_ref()), 200),
+            prose_cell(leg.to.as_str(), 200),
+            prose_cell(&kubernetes(leg).unwrap_or_default(), 100),
+            dates(leg).unwrap_or_default(),
+            reasons.join("<br>"),
+        );
+    }
+    let _ = writeln!(text, "\n{}\n", prose(&way.end, 600));
+    text
+}

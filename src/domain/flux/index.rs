@@ -1,0 +1,204 @@
+//! The Flux Kustomizations of a repository, found by the folders that they apply.
+
+use std::collections::BTreeMap;
+
+use super::applied::{Applied, Extent, From, FromKind, Need, reached, read};
+use super::{Disagreement, Given, Knowledge, PostBuild};
+use crate::cluster::ClusterId;
+use crate::layout::{Layout, is_manifest};
+use crate::tree::{RepoPath, Tree, TreeEntry};
+use crate::yaml::{Node, YamlFile};
+
+/// The Flux Kustomizations of a snapshot that substitute, and what they take values from.
+///
+/// Looked for in every manifest outside of releases and of clusters' bases; reading it costs a look at
+/// each of these files, so whoever plans makes it once, and only where a release has variables.
+#[derive(Debug, Default)]
+pub struct FluxIndex {
+    applied: Vec<Applied>,
+    /// What is applied by which of them.
+    folders: BTreeMap<RepoPath, Vec<(Extent, usize)>>,
+    sources: Vec<ValueSource>,
+}
+
+/// A ConfigMap or Secret that some Kustomization names.
+#[derive(Debug)]
+struct ValueSource {
+    kind: FromKind,
+    name: String,
+    namespace: Option<String>,
+    file: RepoPath,
+    values: Vec<(String, Given)>,
+}
+
+impl FluxIndex {
+    /// Reads a snapshot. Files that are no YAML are passed over: judging the tree says so.
+    pub fn read(tree: &dyn Tree, layout: &Layout) -> Self {
+        let mut index = Self::default();
+        let mut holders = Vec::new();
+        for entry in candidates(tree, layout) {
+            let Ok(bytes) = tree.read(entry) else { continue };
+            let Ok(text) = std::str::from_utf8(&bytes) else { continue };
+            if text.contains("kustomize.toolkit.fluxcd.io") && text.contains("postBuild") {
+                let Ok(file) = YamlFile::read(text) else { continue };
+                let roots = file.documents().iter().map(|document| &document.root);
+                index.applied.extend(roots.filter_map(|root| read(&entry.path, &file, root)));
+            }
+            if text.contains("ConfigMap") || text.contains("Secret") {
+                holders.push(entry);
+            }
+        }
+        for (at, applied) in index.applied.iter().enumerate() {
+            for (folder, extent) in reached(tree, &applied.path) {
+                index.folders.entry(folder).or_default().push((extent, at));
+            }
+        }
+        let wanted: Vec<&From> = index.applied.iter().flat_map(|applied| &applied.from).collect();
+        if !wanted.is_empty() {
+            index.sources = holders.iter().flat_map(|entry| sources(tree, entry, &wanted)).collect();
+        }
+        index
+    }
+
+    /// What Flux substitutes in a cluster's objects: of the Kustomizations that apply the cluster's own
+    /// folders, else of those nearest above it.
+    pub fn post_build(&self, cluster: &ClusterId) -> PostBuild {
+        let mut result = PostBuild::default();
+        for at in self.applying(cluster.folder()) {
+            if let Some(applied) = self.applied.get(at) {
+                self.add(applied, &mut result);
+            }
+        }
+        result
+    }
+
+    fn applying(&self, folder: &RepoPath) -> Vec<usize> {
+        let own = self.folders.range(folder.clone()..).take_while(|(path, _)| {
+            // Siblings such as `peu01-old` sort between a folder and what is below it.
+            path.as_str().starts_with(folder.as_str())
+        });
+        let own = own.filter(|(path, _)| *path == folder || path.is_in(folder));
+        let mut found: Vec<usize> = own.flat_map(|(_, list)| list.iter().map(|(_, at)| *at)).collect();
+        let mut above = folder.parent();
+        while let (true, Some(ancestor)) = (found.is_empty(), above) {
+            let list = self.folders.get(&ancestor).map(Vec::as_slice).unwrap_or_default();
+            let below = list.iter().filter(|(extent, at)| {
+                *extent == Extent::Below && self.applied.get(*at).is_some_and(|applied| applied.from_git)
+            });
+            found.extend(below.map(|(_, at)| *at));
+            above = ancestor.parent();
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// Adds what one Kustomization gives.
+    fn add(&self, applied: &Applied, result: &mut PostBuild) {
+        let mut values: BTreeMap<String, Given> = BTreeMap::new();
+        let mut knowledge = Knowledge::Everything;
+        for from in &applied.from {
+            match self.source(applied, from) {
+                Some(source) => values.extend(source.values.iter().cloned()),
+                None if from.need == Need::Optional => {}
+                None => knowledge = Knowledge::Partly,
+            }
+        }
+        values.extend(applied.inline.iter().cloned());
+        for (name, given) in values {
+            if result.disagreements.iter().any(|known| known.name == name) {
+                continue;
+            }
+            match result.values.get(&name) {
+                Some(known) if known.text != given.text => {
+                    let one = known.clone();
+                    result.values.remove(&name);
+                    result.disagreements.push(Disagreement { name, one, other: given });
+                }
+                Some(_) => {}
+                None => {
+                    result.values.insert(name, given);
+                }
+            }
+        }
+        let is_certain = knowledge == Knowledge::Everything && result.knowledge != Knowledge::Partly;
+        result.knowledge = if is_certain { Knowledge::Everything } else { Knowledge::Partly };
+    }
+
+    /// The ConfigMap or Secret that is meant: of the same namespace, where both say one; of several (one
+    /// for each management cluster, say) the one that lies nearest to the Kustomization, if one does.
+    fn source(&self, applied: &Applied, from: &From) -> Option<&ValueSource> {
+        let fits = |source: &&ValueSource| {
+            let namespaces = (source.namespace.as_deref(), applied.namespace.as_deref());
+            source.kind == from.kind
+                && source.name == from.name
+                && !matches!(namespaces, (Some(one), Some(other)) if one != other)
+        };
+        let near = |source: &ValueSource| {
+            let (one, other) = (source.file.parts(), applied.file.parts());
+            one.zip(other).take_while(|(one, other)| one == other).count()
+        };
+        let nearest = self.sources.iter().filter(fits).map(near).max()?;
+        let mut found = self.sources.iter().filter(fits).filter(|source| near(source) == nearest);
+        let first = found.next();
+        first.filter(|_| found.next().is_none())
+    }
+}
+
+/// Manifests outside of releases and of clusters' bases.
+fn candidates<'t>(tree: &'t dyn Tree, layout: &Layout) -> impl Iterator<Item = &'t TreeEntry> {
+    let mut excluded: Vec<RepoPath> = layout.releases.iter().map(|release| release.folder.clone()).collect();
+    // With `base: "."` the base is the whole folder of the cluster, Flux's own files included.
+    let bases = layout.clusters.iter().filter(|cluster| cluster.base != *cluster.id.folder());
+    excluded.extend(bases.map(|cluster| cluster.base.clone()));
+    excluded.sort();
+    tree.entries().iter().filter(move |entry| {
+        let is_excluded = || {
+            std::iter::successors(entry.path.parent(), RepoPath::parent)
+                .any(|folder| excluded.binary_search(&folder).is_ok())
+        };
+        is_manifest(&entry.path) && !is_excluded()
+    })
+}
+
+/// The ConfigMaps and Secrets of a file that somebody takes values from.
+fn sources(tree: &dyn Tree, entry: &TreeEntry, wanted: &[&From]) -> Vec<ValueSource> {
+    let Ok(bytes) = tree.read(entry) else { return Vec::new() };
+    let Ok(text) = std::str::from_utf8(&bytes) else { return Vec::new() };
+    if !wanted.iter().any(|from| text.contains(&from.name)) {
+        return Vec::new();
+    }
+    let Ok(file) = YamlFile::read(text) else { return Vec::new() };
+    let documents = file.documents().iter().map(|document| &document.root);
+    documents.filter_map(|root| source(&entry.path, &file, root, wanted)).collect()
+}
+
+fn source(path: &RepoPath, file: &YamlFile, root: &Node, wanted: &[&From]) -> Option<ValueSource> {
+    let text = |node: &Node, key: &str| node.get(key).and_then(Node::as_str).map(str::to_owned);
+    let kind = FromKind::parse(root.get("kind")?.as_str()?)
+        .filter(|_| text(root, "apiVersion").as_deref() == Some("v1"))?;
+    let metadata = root.get("metadata")?;
+    let name = text(metadata, "name")?;
+    if !wanted.iter().any(|from| from.kind == kind && from.name == name) {
+        return None;
+    }
+    let is_encrypted = root.get("sops").is_some();
+    let mut values = Vec::new();
+    for key in ["data", "stringData"] {
+        for entry in root.get(key).and_then(Node::as_mapping).unwrap_or_default() {
+            let text = entry.value.as_scalar().map(|scalar| scalar.text.replace('\n', ""));
+            let is_secret =
+                |text: &String| kind == FromKind::Secret || is_encrypted && text.starts_with("ENC[");
+            let position = file.position(entry.key_span.start);
+            let given = Given {
+                text: text.filter(|text| !is_secret(text)),
+                file: path.clone(),
+                line: position.line,
+                column: position.column,
+                by: format!("{} {name}", kind.as_str()),
+            };
+            values.push((entry.key.clone(), given));
+        }
+    }
+    Some(ValueSource { kind, name, namespace: text(metadata, "namespace"), file: path.clone(), values })
+}

@@ -1,0 +1,151 @@
+//! `kustomization.yaml`, a type of its own (U4): its fields merge like those of an object, and its
+//! `resources` follow the files that come and go (`crate::upgrade`).
+//!
+//! Deliberately absent: what the files mean that it names besides (patches, configurations). Which of
+//! them a release changes is said, and a person takes them over.
+
+use super::cluster_objects::Base;
+use super::fields::{FieldMerge, OldState, same_value};
+use super::knowledge::{Field, Knowledge};
+use super::lists::{DecidedBy, ListKind, ListRule};
+use super::matching::Matched;
+use super::objects::MergedObject;
+use super::prepared::remove;
+use super::source::Piece;
+use super::variables::{Bindings, Substitution};
+use crate::object::{ObjectId, Step};
+use crate::settings::FieldRule;
+use crate::tree::RepoPath;
+use crate::yaml::{Entry, Node};
+
+/// The kind, with which it stands in changes.
+pub(crate) const KIND: &str = "Kustomization";
+
+/// Fields that say which files are read; they follow the files.
+const FOLLOW_FILES: [&str; 2] = ["resources", "bases"];
+
+/// Lists whose items stand for themselves: paths, and patches with their targets.
+const SETS: [&str; 10] = [
+    "components",
+    "configurations",
+    "crds",
+    "generators",
+    "patches",
+    "patchesJson6902",
+    "patchesStrategicMerge",
+    "replacements",
+    "transformers",
+    "validators",
+];
+
+/// A kustomization has no name of its own: its file's stands for one.
+pub(super) fn identity(root: &Node, file: &str) -> ObjectId {
+    let metadata = root.get("metadata").and_then(|metadata| super::source::text(metadata, "name"));
+    ObjectId {
+        group: "kustomize.config.k8s.io".to_owned(),
+        kind: KIND.to_owned(),
+        namespace: None,
+        name: metadata.unwrap_or(file).to_owned(),
+    }
+}
+
+/// How a list of a kustomization merges, where its own table says.
+pub(super) fn rule(list: &Field<'_>) -> Option<ListRule<'static>> {
+    let listed = list.path.steps().len() == 1 && SETS.contains(&list.known.key);
+    let rule = ListRule { kind: ListKind::Set, decided_by: DecidedBy::OwnTable, broken_key: None };
+    listed.then_some(rule)
+}
+
+/// The files that a kustomization names besides resources: patches, configurations and the like.
+pub(super) fn files_besides(root: &Node) -> Vec<&str> {
+    let entries = root.as_mapping().unwrap_or_default();
+    let items =
+        entries.iter().filter(|entry| SETS.contains(&entry.key.as_str()) && entry.key != "components");
+    items
+        .flat_map(|entry| entry.value.as_sequence().unwrap_or_default())
+        .filter_map(|item| item.as_str().or_else(|| item.get("path")?.as_str()))
+        .filter(|text| !text.contains('\n'))
+        .collect()
+}
+
+/// Something that a release's kustomization says and that the cluster's base cannot take over.
+#[derive(Debug)]
+pub(crate) struct NotMerged {
+    /// Of the release: the file, and the line in it.
+    pub(crate) place: (RepoPath, u32),
+    /// A field, or a file that one names.
+    pub(crate) what: String,
+}
+
+/// The kustomizations of one cluster, merged.
+pub(super) fn merge(
+    base: &Base,
+    old: Option<&Matched<'_>>,
+    new: &Matched<'_>,
+    bindings: &Bindings,
+    owners: &[FieldRule],
+) -> (Vec<MergedObject>, Vec<NotMerged>) {
+    let side = |matched: &Matched<'_>, below: &str| -> Option<Node> {
+        let piece = matched.source.kustomizations.iter().find(|piece| piece.file == below)?;
+        let mut node = matched.scope(bindings, Substitution::FULL).node(&piece.root);
+        for key in FOLLOW_FILES {
+            remove(&mut node, &[Step::Key(key.to_owned())]);
+        }
+        Some(node)
+    };
+    let mut merged = Vec::new();
+    for object in base.kustomizations.clone() {
+        let below = &base.file_of(object).below;
+        let o = old.and_then(|matched| side(matched, below));
+        let Some(n) = side(new, below).or_else(|| o.is_some().then(|| Node::mapping::<String>([]))) else {
+            continue;
+        };
+        let state = if old.is_some() { OldState::Known } else { OldState::Unknown };
+        let mut fields = FieldMerge::new(KIND, owners, state, false);
+        fields.object(Knowledge::default(), o.as_ref(), base.node(object), Some(&n));
+        if !fields.decisions.is_empty() {
+            let FieldMerge { decisions, unkeyed, .. } = fields;
+            merged.push(MergedObject { object, decisions, unkeyed, versions: (None, None), sides: None });
+        }
+    }
+    (merged, not_merged(base, old, new))
+}
+
+/// Fields that a base without a kustomization cannot hold, and files besides the manifests that the
+/// release changed.
+fn not_merged(base: &Base, old: Option<&Matched<'_>>, new: &Matched<'_>) -> Vec<NotMerged> {
+    let before = |piece: &Piece| {
+        let pieces = old.map(|matched| matched.source.kustomizations.as_slice()).unwrap_or_default();
+        pieces.iter().find(|other| other.file == piece.file)
+    };
+    let mut out = Vec::new();
+    for piece in &new.source.kustomizations {
+        let has = base.kustomizations.clone().any(|object| base.file_of(object).below == piece.file);
+        if has {
+            continue;
+        }
+        for Entry { key, value, .. } in piece.root.as_mapping().unwrap_or_default() {
+            let plain = FOLLOW_FILES.contains(&key.as_str())
+                || matches!(key.as_str(), "apiVersion" | "kind" | "metadata");
+            let known = before(piece).and_then(|before| before.root.get(key));
+            // A patch of the release is merged over its objects where the cluster has no kustomization.
+            let merged = key.starts_with("patches") && base.kustomizations.is_empty();
+            if !plain && !merged && !same_value(&Knowledge::default(), known, Some(value)) {
+                out.push(NotMerged {
+                    place: piece.place.clone(),
+                    what: format!("`{key}` of {}", piece.file),
+                });
+            }
+        }
+    }
+    if base.has_kustomization() {
+        for (file, (path, text)) in &new.source.patch_files {
+            let known = old.and_then(|matched| matched.source.patch_files.get(file));
+            let own = base.files.iter().find(|own| own.below == *file);
+            if known.is_none_or(|known| known.1 != *text) && own.is_none_or(|own| own.yaml.text() != *text) {
+                out.push(NotMerged { place: (path.clone(), 1), what: format!("the file {file}") });
+            }
+        }
+    }
+    out
+}

@@ -1,0 +1,58 @@
+//! `api-version-leaves-field`, found while the fields of an object are merged.
+
+use super::{About, Change, Example, Rule};
+use crate::finding::Severity;
+
+pub(super) struct ApiVersionLeavesField;
+
+pub(super) static ABOUT: About = About {
+    id: "api-version-leaves-field",
+    severity: Severity::Warning,
+    change: Change::Free,
+    summary: "An object gets another API version, and a field that only this cluster has stays as it is.",
+    reason: "Fields move and change between API versions. The releases show where their own went; of a field that only \
+             the cluster has nobody knows whether the new version has it, and the server drops unknown fields \
+             silently.",
+    source: "https://kubernetes.io/docs/reference/using-api/deprecation-policy/",
+    bad: Example::Upgrade(&[
+        ("peu01/capstan.yaml", "release: aws/v21.0.0\n"),
+        ("peu01/base/c.yaml", TAGGED),
+        ("aws/v21.0.0/base/c.yaml", ALPHA),
+        ("aws/v22.0.0/base/c.yaml", BETA),
+    ]),
+    good: Example::Upgrade(&[
+        ("peu01/capstan.yaml", "release: aws/v21.0.0\n"),
+        ("peu01/base/c.yaml", ALPHA),
+        ("aws/v21.0.0/base/c.yaml", ALPHA),
+        ("aws/v22.0.0/base/c.yaml", BETA),
+    ]),
+};
+
+const TAGGED: &str = "\
+apiVersion: infrastructure.cluster.x-k8s.io/v1alpha7
+kind: OpenStackCluster
+metadata: {name: peu01, namespace: org}
+spec:
+  cloudName: prod
+  ourOwnField: x # <--
+";
+const ALPHA: &str = "\
+apiVersion: infrastructure.cluster.x-k8s.io/v1alpha7
+kind: OpenStackCluster
+metadata: {name: peu01, namespace: org}
+spec:
+  cloudName: prod
+";
+const BETA: &str = "\
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: OpenStackCluster
+metadata: {name: peu01, namespace: org}
+spec:
+  identityRef: {cloudName: prod}
+";
+
+impl Rule for ApiVersionLeavesField {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+}

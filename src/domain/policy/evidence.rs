@@ -1,0 +1,107 @@
+//! What several rules ask of a cluster, found out once.
+
+use std::collections::HashMap;
+use std::ops::Deref;
+use std::sync::OnceLock;
+
+use super::fitting::{Misfit, misfits_of};
+use super::kubernetes::{Wanted, wanted};
+use super::{Facts, Occasion, Spot, Verdict};
+use crate::object::ObjectId;
+use crate::render::{Rendered, RenderedObject};
+use crate::schema::Schemas;
+
+/// A cluster before and after a change; the facts themselves are at hand too.
+#[derive(Debug)]
+pub struct Evidence<'a> {
+    facts: &'a Facts<'a>,
+    /// The cluster as it is.
+    pub(super) before: Survey<'a>,
+    /// The cluster as it would be.
+    pub(super) after: Survey<'a>,
+}
+
+impl<'a> Evidence<'a> {
+    pub(super) fn of(facts: &'a Facts<'a>) -> Self {
+        let survey = |rendered| Survey::of(rendered, facts.schemas);
+        let (before, after) = (survey(facts.before), survey(facts.after));
+        Self { facts, before, after }
+    }
+
+    /// Objects that are there before and after.
+    pub(super) fn pairs(&self) -> impl Iterator<Item = (&'a RenderedObject, &'a RenderedObject)> + '_ {
+        let objects: &'a [RenderedObject] = self.after.objects;
+        objects.iter().filter_map(|new| Some((self.before.object(&new.id)?, new)))
+    }
+
+    /// A verdict on the cluster after an upgrade speaks of lines before it; of what is new, of no line.
+    pub(super) fn in_words_of_the_occasion(&self, verdict: Verdict) -> Verdict {
+        if self.facts.occasion == Occasion::Revision {
+            return verdict;
+        }
+        let old = verdict.object.as_ref().and_then(|id| self.before.object(id));
+        let path = verdict.path.clone().unwrap_or_default();
+        let known = old.and_then(|old| old.place_of(&path)).map(Spot::from);
+        let nowhere = verdict.place.clone().map(|spot| Spot { position: None, ..spot });
+        Verdict { place: known.or(nowhere), ..verdict }
+    }
+}
+
+impl<'a> Deref for Evidence<'a> {
+    type Target = Facts<'a>;
+
+    fn deref(&self) -> &Facts<'a> {
+        self.facts
+    }
+}
+
+/// One state of a cluster.
+#[derive(Debug)]
+pub struct Survey<'a> {
+    pub(super) rendered: &'a Rendered,
+    pub(super) objects: &'a [RenderedObject],
+    /// The Kubernetes versions that are asked for.
+    pub(super) versions: Vec<Wanted<'a>>,
+    /// Objects by name: references seldom name a namespace.
+    named: HashMap<&'a str, Vec<&'a RenderedObject>>,
+    pub(super) schemas: &'a Schemas,
+    misfits: OnceLock<Vec<Misfit<'a>>>,
+}
+
+impl<'a> Survey<'a> {
+    fn of(rendered: &'a Rendered, schemas: &'a Schemas) -> Self {
+        let mut named: HashMap<&str, Vec<&RenderedObject>> = HashMap::with_capacity(rendered.objects.len());
+        for object in &rendered.objects {
+            named.entry(&object.id.name).or_default().push(object);
+        }
+        Self {
+            rendered,
+            objects: &rendered.objects,
+            versions: wanted(&rendered.objects),
+            named,
+            schemas,
+            misfits: OnceLock::new(),
+        }
+    }
+
+    /// Objects of that kind and name, whatever their group and namespace.
+    pub(super) fn named<'s>(
+        &'s self,
+        kind: &'s str,
+        name: &str,
+    ) -> impl Iterator<Item = &'a RenderedObject> + 's {
+        let found = self.named.get(name).map(Vec::as_slice).unwrap_or_default();
+        found.iter().copied().filter(move |object| object.id.kind == kind)
+    }
+
+    /// Where objects do not fit their definitions; looked for once for all rules.
+    pub(super) fn misfits(&self) -> &[Misfit<'a>] {
+        self.misfits
+            .get_or_init(|| self.objects.iter().flat_map(|object| misfits_of(object, self.schemas)).collect())
+    }
+
+    /// The object of that identity.
+    pub(super) fn object(&self, id: &ObjectId) -> Option<&'a RenderedObject> {
+        self.named(&id.kind, &id.name).find(|object| object.id == *id)
+    }
+}

@@ -1,0 +1,189 @@
+//! How objects fit their definitions: fields that these do not know, and values of another type.
+//!
+//! Where several files define the same version of a kind, only what fits none of them is a misfit:
+//! nobody here knows which of them is installed where.
+
+use crate::object::FieldPath;
+use crate::render::{Content, Place, Placed, RenderedObject};
+use crate::schema::{Origin, Schema, Schemas, Type, Unlisted};
+use crate::spelling::nearest;
+use crate::yaml::Value;
+
+/// How many misfits of one object are told.
+const MOST: usize = 50;
+
+/// Something in an object that does not fit.
+#[derive(Debug)]
+pub(super) struct Misfit<'a> {
+    pub(super) object: &'a RenderedObject,
+    pub(super) path: FieldPath,
+    pub(super) place: &'a Place,
+    pub(super) kind: MisfitKind<'a>,
+    /// The definition.
+    pub(super) origin: &'a Origin,
+}
+
+/// What does not fit.
+#[derive(Debug)]
+pub(super) enum MisfitKind<'a> {
+    /// A field that the definition does not list, and the one that was most likely meant.
+    UnknownField(Option<FieldPath>),
+    /// A value of another type.
+    Type { wanted: Type, found: &'a Placed },
+    /// A value that is none of those allowed.
+    Choice { allowed: &'a [Value], found: &'a Value },
+}
+
+/// What does not fit in one object; nothing where no definition is known.
+pub(super) fn misfits_of<'a>(object: &'a RenderedObject, schemas: &'a Schemas) -> Vec<Misfit<'a>> {
+    let mut found: Option<Vec<Misfit<'_>>> = None;
+    for (schema, origin) in schemas.definitions(&object.id.kind, &object.api_version) {
+        let mut walk = Walk { object, root: schema, origin, found: Vec::new() };
+        walk.value(schema, &object.placed, &FieldPath::root());
+        found = Some(match found {
+            None => walk.found,
+            Some(mut known) => {
+                let same = |a: &Misfit<'_>, b: &Misfit<'_>| {
+                    a.path == b.path && std::mem::discriminant(&a.kind) == std::mem::discriminant(&b.kind)
+                };
+                known.retain(|one| walk.found.iter().any(|other| same(one, other)));
+                known
+            }
+        });
+    }
+    found.unwrap_or_default()
+}
+
+struct Walk<'a> {
+    object: &'a RenderedObject,
+    root: &'a Schema,
+    origin: &'a Origin,
+    found: Vec<Misfit<'a>>,
+}
+
+impl<'a> Walk<'a> {
+    fn value(&mut self, schema: &'a Schema, value: &'a Placed, path: &FieldPath) {
+        if self.found.len() >= MOST {
+            return;
+        }
+        match (&value.content, schema.kind) {
+            (Content::Mapping(entries), Type::Object | Type::Any) => {
+                for (name, below) in entries {
+                    self.field(schema, name, below, path);
+                }
+            }
+            (Content::Sequence(items), Type::Array | Type::Any) => {
+                for (at, item) in items.iter().enumerate() {
+                    if let Some(schema) = schema.item() {
+                        self.value(schema, item, &path.index(at));
+                    }
+                }
+            }
+            (Content::Scalar(scalar), wanted) => self.scalar(schema, wanted, scalar, value, path),
+            (_, wanted) => self.tell(path, value, MisfitKind::Type { wanted, found: value }),
+        }
+    }
+
+    fn field(&mut self, schema: &'a Schema, name: &str, value: &'a Placed, path: &FieldPath) {
+        // What an object reports of itself is nobody's to write.
+        if path.is_root() && name == "status" {
+            return;
+        }
+        let path = path.key(name);
+        match schema.field(name) {
+            Some(below) => self.value(below, value, &path),
+            None if schema.unlisted == Unlisted::Pruned => {
+                let meant = self.meant(schema, name, &path);
+                self.tell(&path, value, MisfitKind::UnknownField(meant));
+            }
+            None => {}
+        }
+    }
+
+    fn scalar(
+        &mut self,
+        schema: &'a Schema,
+        wanted: Type,
+        scalar: &'a Value,
+        value: &'a Placed,
+        path: &FieldPath,
+    ) {
+        // Null is absent, and a variable may become anything.
+        if scalar.is_null() || scalar.as_str().is_some_and(|text| text.contains("${")) {
+            return;
+        }
+        if !fits(wanted, scalar) {
+            self.tell(path, value, MisfitKind::Type { wanted, found: value });
+        } else if !schema.choices.is_empty() && !schema.choices.contains(scalar) {
+            self.tell(path, value, MisfitKind::Choice { allowed: &schema.choices, found: scalar });
+        }
+    }
+
+    fn tell(&mut self, path: &FieldPath, value: &'a Placed, kind: MisfitKind<'a>) {
+        if self.found.len() < MOST {
+            let (object, origin) = (self.object, self.origin);
+            self.found.push(Misfit { object, path: path.clone(), place: &value.place, kind, origin });
+        }
+    }
+
+    /// The field that was most likely meant: a neighbour of nearly that name, else the nearest one of
+    /// exactly that name anywhere in the object (the field stands one level off, or was moved).
+    fn meant(&self, schema: &'a Schema, name: &str, path: &FieldPath) -> Option<FieldPath> {
+        let parent = path.parent()?;
+        if let Some(neighbour) = nearest(name, schema.listed_fields().map(|(name, _)| name)) {
+            return Some(parent.key(neighbour));
+        }
+        let mut best: Option<(usize, FieldPath)> = None;
+        elsewhere(self.root, name, &FieldPath::root(), &mut |found: FieldPath| {
+            let shared =
+                found.steps().iter().zip(path.steps()).take_while(|(one, other)| one == other).count();
+            let way = (found.steps().len() - shared) + (path.steps().len() - shared);
+            if best.as_ref().is_none_or(|(least, _)| way < *least) {
+                best = Some((way, found));
+            }
+        });
+        best.map(|(_, path)| path)
+    }
+}
+
+/// Calls with the path of every field of that name, lists' items as new ones. What merely reports is
+/// left out.
+fn elsewhere(schema: &Schema, name: &str, path: &FieldPath, found: &mut dyn FnMut(FieldPath)) {
+    for (field, below) in schema.listed_fields() {
+        let reports = path.is_root() && matches!(field, "status" | "metadata" | "apiVersion" | "kind");
+        if reports {
+            continue;
+        }
+        let path = path.key(field);
+        elsewhere(below, name, &path, found);
+        if field == name {
+            found(path);
+        }
+    }
+    if let Some(item) = schema.item() {
+        elsewhere(item, name, &path.join(crate::object::Step::New), found);
+    }
+}
+
+fn fits(wanted: Type, value: &Value) -> bool {
+    let whole = |value: &Value| {
+        value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|number| number.fract() == 0.0)
+    };
+    match wanted {
+        Type::Any => true,
+        Type::Object | Type::Array => false,
+        Type::String => value.is_string(),
+        Type::Integer => value.is_number() && whole(value),
+        Type::Number => value.is_number(),
+        Type::Boolean => value.is_boolean(),
+        Type::IntOrString => value.is_string() || (value.is_number() && whole(value)),
+    }
+}
+
+/// ` (defined in crds/a.yaml)`
+pub(super) fn defined_in(origin: &Origin) -> String {
+    match origin {
+        Origin::Repository(file, _) | Origin::Capstan(file, _) => format!("defined in {file}"),
+        Origin::BuiltIn => "by Capstan's own table".to_owned(),
+    }
+}

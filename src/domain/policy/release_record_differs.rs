@@ -1,0 +1,50 @@
+//! `release-record-differs`, found while a cluster is read.
+
+use super::{About, Change, Example, Rule};
+use crate::finding::Severity;
+
+pub(super) struct ReleaseRecordDiffers;
+
+pub(super) static ABOUT: About = About {
+    id: "release-record-differs",
+    severity: Severity::Warning,
+    change: Change::Free,
+    summary: "A cluster's capstan.yaml and its own objects name different releases.",
+    reason: "The objects count, since they are what is applied; the record is out of date and misleads.",
+    source: "https://github.com/giantswarm/releases",
+    bad: Example::Tree(&[
+        ("peu01/capstan.yaml", "release: capa/v29.0.0\n"),
+        ("peu01/base/values.yaml", VALUES),
+    ]),
+    good: Example::Tree(&[
+        ("peu01/capstan.yaml", "release: capa/v29.1.0\n"),
+        ("peu01/base/values.yaml", SAME),
+    ]),
+};
+
+const VALUES: &str = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: peu01-userconfig, namespace: org}
+data:
+  values: | # <--
+    global:
+      release:
+        version: 29.1.0
+";
+const SAME: &str = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: peu01-userconfig, namespace: org}
+data:
+  values: |
+    global:
+      release:
+        version: 29.1.0
+";
+
+impl Rule for ReleaseRecordDiffers {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+}

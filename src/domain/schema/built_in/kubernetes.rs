@@ -1,0 +1,338 @@
+//! Kubernetes' own kinds, from the list types, merge keys and quantities of its API:
+//! <https://github.com/kubernetes/kubernetes/blob/master/api/openapi-spec/swagger.json>.
+
+use super::Entry;
+use super::Row::{self, Atomic, Keyed, Part, Set, Value};
+use super::cluster_api::SELECTOR;
+use crate::schema::ValueKind::Quantity;
+
+const NAME: &[&str] = &["name"];
+
+/// What every object has.
+pub(super) const OBJECT: &[Row] = &[
+    Keyed("metadata.ownerReferences", &["uid"]),
+    Set("metadata.finalizers"),
+    Atomic(&["metadata.managedFields"]),
+];
+
+/// An environment variable.
+pub(super) const ENV: &[Row] = &[Value("valueFrom.resourceFieldRef.divisor", Quantity)];
+
+const AMOUNTS: &[Row] = &[Value("limits.*", Quantity), Value("requests.*", Quantity), Keyed("claims", NAME)];
+
+const CLAIM: &[Row] = &[Atomic(&["accessModes"]), Part("resources", AMOUNTS), Part("selector", SELECTOR)];
+
+const CONTAINER: &[Row] = &[
+    Atomic(&[
+        "args",
+        "command",
+        "envFrom",
+        "lifecycle.postStart.exec.command",
+        "lifecycle.postStart.httpGet.httpHeaders",
+        "lifecycle.preStop.exec.command",
+        "lifecycle.preStop.httpGet.httpHeaders",
+        "livenessProbe.exec.command",
+        "livenessProbe.httpGet.httpHeaders",
+        "readinessProbe.exec.command",
+        "readinessProbe.httpGet.httpHeaders",
+        "startupProbe.exec.command",
+        "startupProbe.httpGet.httpHeaders",
+        "resizePolicy",
+        "securityContext.capabilities.add",
+        "securityContext.capabilities.drop",
+    ]),
+    Keyed("env", NAME),
+    Part("env[]", ENV),
+    Keyed("ports", &["containerPort", "protocol=TCP"]),
+    Part("resources", AMOUNTS),
+    Keyed("volumeDevices", &["devicePath"]),
+    Keyed("volumeMounts", &["mountPath"]),
+];
+
+const NODE_TERM: &[Row] =
+    &[Atomic(&["matchExpressions", "matchExpressions[].values", "matchFields", "matchFields[].values"])];
+
+const POD_TERM: &[Row] = &[
+    Atomic(&["namespaces", "matchLabelKeys", "mismatchLabelKeys"]),
+    Part("labelSelector", SELECTOR),
+    Part("namespaceSelector", SELECTOR),
+];
+
+const POD_AFFINITY: &[Row] = &[
+    Atomic(&[
+        "preferredDuringSchedulingIgnoredDuringExecution",
+        "requiredDuringSchedulingIgnoredDuringExecution",
+    ]),
+    Part("preferredDuringSchedulingIgnoredDuringExecution[].podAffinityTerm", POD_TERM),
+    Part("requiredDuringSchedulingIgnoredDuringExecution[]", POD_TERM),
+];
+
+const VOLUME: &[Row] = &[
+    Value("emptyDir.sizeLimit", Quantity),
+    Part("ephemeral.volumeClaimTemplate.spec", CLAIM),
+    Atomic(&[
+        "cephfs.monitors",
+        "configMap.items",
+        "downwardAPI.items",
+        "projected.sources",
+        "projected.sources[].configMap.items",
+        "projected.sources[].downwardAPI.items",
+        "projected.sources[].secret.items",
+        "rbd.monitors",
+        "secret.items",
+    ]),
+    Value("downwardAPI.items[].resourceFieldRef.divisor", Quantity),
+    Value("projected.sources[].downwardAPI.items[].resourceFieldRef.divisor", Quantity),
+];
+
+const POD: &[Row] = &[
+    Part("affinity.podAffinity", POD_AFFINITY),
+    Part("affinity.podAntiAffinity", POD_AFFINITY),
+    Atomic(&[
+        "affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution",
+        "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms",
+        "dnsConfig.nameservers",
+        "dnsConfig.options",
+        "dnsConfig.searches",
+        "readinessGates",
+        "securityContext.supplementalGroups",
+        "securityContext.sysctls",
+        "tolerations",
+    ]),
+    Part("affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[].preference", NODE_TERM),
+    Part(
+        "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[]",
+        NODE_TERM,
+    ),
+    Keyed("containers", NAME),
+    Part("containers[]", CONTAINER),
+    Keyed("initContainers", NAME),
+    Part("initContainers[]", CONTAINER),
+    Keyed("ephemeralContainers", NAME),
+    Part("ephemeralContainers[]", CONTAINER),
+    Keyed("hostAliases", &["ip"]),
+    Atomic(&["hostAliases[].hostnames"]),
+    Keyed("imagePullSecrets", NAME),
+    Value("overhead.*", Quantity),
+    Keyed("resourceClaims", NAME),
+    Part("resources", AMOUNTS),
+    Keyed("schedulingGates", NAME),
+    Keyed("topologySpreadConstraints", &["topologyKey", "whenUnsatisfiable"]),
+    Part("topologySpreadConstraints[].labelSelector", SELECTOR),
+    Atomic(&["topologySpreadConstraints[].matchLabelKeys"]),
+    Keyed("volumes", NAME),
+    Part("volumes[]", VOLUME),
+];
+
+const POD_TEMPLATE: &[Row] = &[Part("spec", POD)];
+
+const JOB: &[Row] = &[Part("selector", SELECTOR), Part("template", POD_TEMPLATE)];
+
+const WEBHOOK: &[Row] = &[
+    Atomic(&[
+        "admissionReviewVersions",
+        "rules",
+        "rules[].apiGroups",
+        "rules[].apiVersions",
+        "rules[].operations",
+        "rules[].resources",
+    ]),
+    Part("namespaceSelector", SELECTOR),
+    Part("objectSelector", SELECTOR),
+    Keyed("matchConditions", NAME),
+];
+
+const PEER: &[Row] =
+    &[Atomic(&["ipBlock.except"]), Part("namespaceSelector", SELECTOR), Part("podSelector", SELECTOR)];
+
+const ANY_VERSION: &[&str] = &[];
+
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry { group: "", kinds: &["Pod"], versions: ANY_VERSION, rows: &[Part("spec", POD)] },
+    Entry {
+        group: "",
+        kinds: &["PodTemplate"],
+        versions: ANY_VERSION,
+        rows: &[Part("template", POD_TEMPLATE)],
+    },
+    Entry {
+        group: "",
+        kinds: &["ReplicationController"],
+        versions: ANY_VERSION,
+        rows: &[Part("spec.template", POD_TEMPLATE)],
+    },
+    Entry {
+        group: "apps",
+        kinds: &["DaemonSet", "Deployment", "ReplicaSet"],
+        versions: ANY_VERSION,
+        rows: &[Part("spec.selector", SELECTOR), Part("spec.template", POD_TEMPLATE)],
+    },
+    Entry {
+        group: "apps",
+        kinds: &["StatefulSet"],
+        versions: ANY_VERSION,
+        rows: &[
+            Part("spec.selector", SELECTOR),
+            Part("spec.template", POD_TEMPLATE),
+            Atomic(&["spec.volumeClaimTemplates"]),
+            Part("spec.volumeClaimTemplates[].spec", CLAIM),
+        ],
+    },
+    Entry { group: "batch", kinds: &["Job"], versions: ANY_VERSION, rows: &[Part("spec", JOB)] },
+    Entry {
+        group: "batch",
+        kinds: &["CronJob"],
+        versions: ANY_VERSION,
+        rows: &[Part("spec.jobTemplate.spec", JOB)],
+    },
+    Entry {
+        group: "",
+        kinds: &["Service"],
+        versions: ANY_VERSION,
+        rows: &[
+            Keyed("spec.ports", &["port", "protocol=TCP"]),
+            Atomic(&[
+                "spec.clusterIPs",
+                "spec.externalIPs",
+                "spec.ipFamilies",
+                "spec.loadBalancerSourceRanges",
+            ]),
+        ],
+    },
+    Entry {
+        group: "",
+        kinds: &["ServiceAccount"],
+        versions: ANY_VERSION,
+        rows: &[Keyed("secrets", NAME), Atomic(&["imagePullSecrets"])],
+    },
+    Entry { group: "", kinds: &["ConfigMap", "Secret"], versions: ANY_VERSION, rows: &[] },
+    Entry { group: "", kinds: &["Namespace"], versions: ANY_VERSION, rows: &[Atomic(&["spec.finalizers"])] },
+    Entry {
+        group: "",
+        kinds: &["Node"],
+        versions: ANY_VERSION,
+        rows: &[Set("spec.podCIDRs"), Atomic(&["spec.taints"])],
+    },
+    Entry {
+        group: "",
+        kinds: &["LimitRange"],
+        versions: ANY_VERSION,
+        rows: &[
+            Atomic(&["spec.limits"]),
+            Value("spec.limits[].default.*", Quantity),
+            Value("spec.limits[].defaultRequest.*", Quantity),
+            Value("spec.limits[].max.*", Quantity),
+            Value("spec.limits[].maxLimitRequestRatio.*", Quantity),
+            Value("spec.limits[].min.*", Quantity),
+        ],
+    },
+    Entry {
+        group: "",
+        kinds: &["ResourceQuota"],
+        versions: ANY_VERSION,
+        rows: &[
+            Value("spec.hard.*", Quantity),
+            Atomic(&["spec.scopes", "spec.scopeSelector.matchExpressions"]),
+        ],
+    },
+    Entry {
+        group: "",
+        kinds: &["PersistentVolumeClaim"],
+        versions: ANY_VERSION,
+        rows: &[Part("spec", CLAIM)],
+    },
+    Entry {
+        group: "",
+        kinds: &["PersistentVolume"],
+        versions: ANY_VERSION,
+        rows: &[
+            Value("spec.capacity.*", Quantity),
+            Atomic(&["spec.accessModes", "spec.mountOptions"]),
+            Atomic(&["spec.nodeAffinity.required.nodeSelectorTerms"]),
+        ],
+    },
+    Entry {
+        group: "storage.k8s.io",
+        kinds: &["StorageClass"],
+        versions: ANY_VERSION,
+        rows: &[Atomic(&["allowedTopologies", "mountOptions"])],
+    },
+    Entry {
+        group: "networking.k8s.io",
+        kinds: &["Ingress"],
+        versions: ANY_VERSION,
+        rows: &[Atomic(&["spec.rules", "spec.rules[].http.paths", "spec.tls", "spec.tls[].hosts"])],
+    },
+    Entry {
+        group: "networking.k8s.io",
+        kinds: &["NetworkPolicy"],
+        versions: ANY_VERSION,
+        rows: &[
+            Part("spec.podSelector", SELECTOR),
+            Atomic(&[
+                "spec.egress",
+                "spec.egress[].ports",
+                "spec.egress[].to",
+                "spec.ingress",
+                "spec.ingress[].from",
+                "spec.ingress[].ports",
+                "spec.policyTypes",
+            ]),
+            Part("spec.egress[].to[]", PEER),
+            Part("spec.ingress[].from[]", PEER),
+        ],
+    },
+    Entry {
+        group: "rbac.authorization.k8s.io",
+        kinds: &["ClusterRole", "Role"],
+        versions: ANY_VERSION,
+        rows: &[Atomic(&[
+            "aggregationRule.clusterRoleSelectors",
+            "rules",
+            "rules[].apiGroups",
+            "rules[].nonResourceURLs",
+            "rules[].resourceNames",
+            "rules[].resources",
+            "rules[].verbs",
+        ])],
+    },
+    Entry {
+        group: "rbac.authorization.k8s.io",
+        kinds: &["ClusterRoleBinding", "RoleBinding"],
+        versions: ANY_VERSION,
+        rows: &[Atomic(&["subjects"])],
+    },
+    Entry {
+        group: "policy",
+        kinds: &["PodDisruptionBudget"],
+        versions: ANY_VERSION,
+        rows: &[Part("spec.selector", SELECTOR)],
+    },
+    Entry {
+        group: "autoscaling",
+        kinds: &["HorizontalPodAutoscaler"],
+        versions: ANY_VERSION,
+        rows: &[Atomic(&[
+            "spec.behavior.scaleDown.policies",
+            "spec.behavior.scaleUp.policies",
+            "spec.metrics",
+        ])],
+    },
+    Entry {
+        group: "admissionregistration.k8s.io",
+        kinds: &["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"],
+        versions: ANY_VERSION,
+        rows: &[Keyed("webhooks", NAME), Part("webhooks[]", WEBHOOK)],
+    },
+    Entry {
+        group: "apiextensions.k8s.io",
+        kinds: &["CustomResourceDefinition"],
+        versions: ANY_VERSION,
+        rows: &[Atomic(&[
+            "spec.conversion.webhook.conversionReviewVersions",
+            "spec.names.categories",
+            "spec.names.shortNames",
+            "spec.versions",
+        ])],
+    },
+];

@@ -1,0 +1,146 @@
+//! The table that Capstan brings along: how lists of well-known kinds merge, and which of their fields
+//! are quantities, durations and versions.
+//!
+//! Written by hand, from the sources that each part names, as paths. It knows nothing of types and of
+//! fields that do not exist: for that a definition must be in the repository. A test compares it with
+//! the real definitions.
+
+mod cluster_api;
+mod kubeadm;
+mod kubernetes;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::LazyLock;
+
+use super::cursor::Origin;
+use super::node::{ListType, MapKey, Schema};
+use super::value::ValueKind;
+
+/// One line of the table: a path and what is known there. `.` separates fields, `[]` is a list's
+/// items, `*` any field of a map.
+#[derive(Debug)]
+enum Row {
+    /// A list whose items these fields tell apart; `protocol=TCP` has a default.
+    Keyed(&'static str, &'static [&'static str]),
+    /// Lists that are one value.
+    Atomic(&'static [&'static str]),
+    /// A list that is a set.
+    Set(&'static str),
+    /// A text that stands for a value.
+    Value(&'static str, ValueKind),
+    /// Below the path another part of the table holds.
+    Part(&'static str, &'static [Row]),
+}
+
+/// What the table knows of some kinds.
+struct Entry {
+    group: &'static str,
+    /// Their names; `*` is any other of the group.
+    kinds: &'static [&'static str],
+    /// The versions; empty where every version is the same.
+    versions: &'static [&'static str],
+    rows: &'static [Row],
+}
+
+/// A kind in a version, and what is known of it.
+type Known = (&'static Entry, Schema);
+
+static TABLE: LazyLock<HashMap<&'static str, Vec<Known>>> = LazyLock::new(|| {
+    let mut table: HashMap<&'static str, Vec<Known>> = HashMap::new();
+    for entry in cluster_api::ENTRIES.iter().chain(kubeadm::ENTRIES).chain(kubernetes::ENTRIES) {
+        let schema = compile(&[entry.rows, kubernetes::OBJECT]);
+        for kind in entry.kinds {
+            table.entry(kind).or_default().push((entry, schema.clone()));
+        }
+    }
+    table
+});
+
+/// What every object has, of which the table knows no more.
+static ANY: LazyLock<Schema> = LazyLock::new(|| compile(&[kubernetes::OBJECT]));
+
+/// What the table knows of a kind in an API version (`group/version`).
+pub(super) fn schema(kind: &str, api_version: &str) -> (&'static Schema, &'static Origin) {
+    static ORIGIN: Origin = Origin::BuiltIn;
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    // What was alpha became v1beta1 with hardly a change to lists.
+    let version = if version.starts_with("v1alpha") { "v1beta1" } else { version };
+    let fits = |(entry, _): &&Known| {
+        entry.group == group && (entry.versions.is_empty() || entry.versions.contains(&version))
+    };
+    let of = |kind: &str| TABLE.get(kind).and_then(|known| known.iter().find(fits));
+    (of(kind).or_else(|| of("*")).map_or(&*ANY, |(_, schema)| schema), &ORIGIN)
+}
+
+/// A schema in the making.
+#[derive(Debug, Default)]
+struct Draft {
+    fields: BTreeMap<&'static str, Self>,
+    values: Option<Box<Self>>,
+    items: Option<Box<Self>>,
+    list: Option<ListType>,
+    value: Option<ValueKind>,
+}
+
+fn compile(parts: &[&'static [Row]]) -> Schema {
+    let mut draft = Draft::default();
+    parts.iter().for_each(|rows| draft.add_all(rows));
+    draft.finish()
+}
+
+impl Draft {
+    fn add_all(&mut self, rows: &'static [Row]) {
+        for row in rows {
+            match row {
+                Row::Keyed(path, keys) => {
+                    self.at(path).list = Some(ListType::Map(keys.iter().map(key).collect()))
+                }
+                Row::Set(path) => self.at(path).list = Some(ListType::Set),
+                Row::Atomic(paths) => {
+                    for path in *paths {
+                        self.at(path).list = Some(ListType::Atomic);
+                    }
+                }
+                Row::Value(path, kind) => self.at(path).value = Some(*kind),
+                Row::Part(path, rows) => self.at(path).add_all(rows),
+            }
+        }
+    }
+
+    fn at(&mut self, path: &'static str) -> &mut Self {
+        let mut draft = self;
+        for part in path.split('.') {
+            let field = part.trim_end_matches("[]");
+            draft = match field {
+                "*" => draft.values.get_or_insert_default(),
+                field => draft.fields.entry(field).or_default(),
+            };
+            for _ in 0..(part.len() - field.len()) / 2 {
+                draft = draft.items.get_or_insert_default();
+            }
+        }
+        draft
+    }
+
+    fn finish(self) -> Schema {
+        let finish = |draft: Option<Box<Self>>| draft.map(|draft| Box::new(draft.finish()));
+        Schema {
+            fields: self.fields.into_iter().map(|(name, draft)| (name.into(), draft.finish())).collect(),
+            values: finish(self.values),
+            items: finish(self.items),
+            list: self.list,
+            value: self.value,
+            ..Schema::default()
+        }
+    }
+}
+
+fn key(text: &&'static str) -> MapKey {
+    let (name, default) = text.split_once('=').map_or((*text, None), |(name, value)| (name, Some(value)));
+    MapKey { name: name.into(), default: default.map(Into::into) }
+}
+
+#[cfg(test)]
+mod real_tests;
+#[cfg(test)]
+mod tests;

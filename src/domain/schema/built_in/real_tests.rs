@@ -1,0 +1,115 @@
+//! The table against the real definitions, where the shared data is.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use super::{TABLE, schema};
+use crate::schema::{Origin, Schema, SchemaFile, Schemas};
+use crate::tree::RepoPath;
+
+/// Every definition of the shared data; `None`, said aloud, where there is none.
+fn real() -> Option<Schemas> {
+    let beside = || {
+        let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+        package.ancestors().map(|folder| folder.join("../shared/data")).find(|folder| folder.is_dir())
+    };
+    let folder = std::env::var_os("CAPSTAN_SHARED_DATA").map(PathBuf::from).or_else(beside);
+    let Some(folder) = folder.filter(|folder| folder.is_dir()) else {
+        println!(
+            "SKIPPED: no ../shared/data beside the checkout (nor CAPSTAN_SHARED_DATA), so no definitions"
+        );
+        return None;
+    };
+    let mut files = Vec::new();
+    let mut open = vec![folder.join("crds"), folder.join("providers/operator-configmaps")];
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+            } else if path.extension().is_some_and(|end| end == "yaml") {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    let read = |path: PathBuf| SchemaFile {
+        path: RepoPath::parse(&path.to_string_lossy().replace('\\', "/")[1..]).unwrap(),
+        origin: Origin::Repository,
+        bytes: Ok(std::fs::read(&path).unwrap().into()),
+    };
+    Some(Schemas::read(files.into_iter().map(read)))
+}
+
+/// Where the table says otherwise than a definition, or nothing although that says something; and what
+/// the table knows that the definition does not have.
+#[derive(Default)]
+struct Compared {
+    differs: BTreeSet<String>,
+    unknown: BTreeSet<String>,
+}
+
+impl Compared {
+    fn walk(&mut self, path: &str, real: &Schema, table: Option<&Schema>) {
+        if path == ".status" {
+            return;
+        }
+        let (list, value) =
+            (table.and_then(|table| table.list.as_ref()), table.and_then(|table| table.value));
+        if real.list.is_some() && real.list.as_ref() != list {
+            self.differs.insert(format!("{path} is {:?}, in the table {list:?}", real.list));
+        }
+        if real.value.is_some() && real.value != value {
+            self.differs.insert(format!("{path} is a {:?}, in the table {value:?}", real.value));
+        }
+        for (name, below) in real.listed_fields() {
+            self.walk(&format!("{path}.{name}"), below, table.and_then(|table| table.field(name)));
+        }
+        if let Some(item) = real.item() {
+            self.walk(&format!("{path}[]"), item, table.and_then(Schema::item));
+        }
+        let Some(table) = table else { return };
+        for (name, _) in table.listed_fields() {
+            if real.listed(name).is_none() {
+                self.unknown.insert(format!("{path}.{name}"));
+            }
+        }
+        if table.item().is_some() && real.item().is_none() {
+            self.unknown.insert(format!("{path}[]"));
+        }
+    }
+}
+
+#[test]
+fn the_table_says_what_the_real_definitions_say() {
+    let Some(real) = real() else { return };
+    assert_eq!(real.problems(), [], "every real definition can be read");
+    let mut troubles = Vec::new();
+    let (mut compared, mut kinds) = (0, BTreeSet::new());
+    for (kind, known) in &real.kinds {
+        // What each file of one version lacks; a field may come or go between two of them.
+        let mut unknown: BTreeMap<String, Vec<BTreeSet<String>>> = BTreeMap::new();
+        for known in known {
+            let version = format!("{}/{}", known.group, known.version);
+            let listed = TABLE
+                .get(kind.as_ref())
+                .is_some_and(|entries| entries.iter().any(|(entry, _)| entry.group == known.group.as_ref()));
+            if !listed {
+                continue;
+            }
+            let mut result = Compared::default();
+            result.walk("", &known.schema, Some(schema(kind, &version).0));
+            troubles.extend(result.differs.into_iter().map(|text| format!("{version} {kind} {text}")));
+            unknown.entry(version).or_default().push(result.unknown);
+            kinds.insert(kind.clone());
+            compared += 1;
+        }
+        for (version, files) in unknown.into_iter().filter(|(version, _)| version.contains("beta")) {
+            let everywhere = files.into_iter().reduce(|one, other| &one & &other).unwrap_or_default();
+            troubles.extend(everywhere.into_iter().map(|path| format!("{version} {kind} has no {path}")));
+        }
+    }
+    println!("{compared} definitions of {} kinds compared", kinds.len());
+    assert!(compared >= 60, "only {compared} compared");
+    assert!(troubles.is_empty(), "{}", troubles.join("\n"));
+}
