@@ -7,7 +7,7 @@
 
 use super::components::{self, ComponentChange, Part};
 use super::draft::Draft;
-use super::record::record;
+use super::record::{Graves, record};
 use super::{
     Basis, Certainty, Change, Course, OldSource, Planned, Reason, Refusal, Request, Rollout, Upgrade,
 };
@@ -84,7 +84,7 @@ pub(super) fn plan(request: &Request<'_>, base: &Base) -> Result<Planned, Refusa
     }
     let (mut intended, refused) = draft.into_files(base, &cluster.base_folder);
     upgrade.findings.extend(refused);
-    match record(cluster, new, &[])? {
+    match record(cluster, new, &Graves::default())? {
         Ok(change) => intended.extend(change),
         Err(finding) => upgrade.findings.push(finding),
     }

@@ -1,7 +1,7 @@
 //! The plan of one cluster: the merge's decisions, settled and turned into changes and edits.
 
 use super::draft::Draft;
-use super::record::record;
+use super::record::{Graves, record};
 use super::retarget::OverlayEdits;
 use super::rotation::Rotated;
 use super::{
@@ -59,6 +59,7 @@ pub fn plan(request: &Request<'_>) -> Result<Planned, Refusal> {
         blocked: Vec::new(),
         notes: Vec::new(),
         tombstones: Vec::new(),
+        brought: Vec::new(),
         rotated: Vec::new(),
         overlay_edits: OverlayEdits::new(),
         moved: BTreeSet::new(),
@@ -98,6 +99,8 @@ pub(super) struct Plan<'p> {
     pub(super) blocked: Vec<String>,
     pub(super) notes: Vec<String>,
     pub(super) tombstones: Vec<Tombstone>,
+    /// Whole objects that come: a tombstone of one of them goes.
+    pub(super) brought: Vec<crate::object::ObjectId>,
     pub(super) rotated: Vec<Rotated>,
     pub(super) overlay_edits: OverlayEdits,
     /// Objects in which fields of the step group move.
@@ -252,6 +255,7 @@ impl Plan<'_> {
             mut blocked,
             notes,
             tombstones,
+            brought,
             rotated,
             ..
         } = self;
@@ -259,7 +263,7 @@ impl Plan<'_> {
         let (mut intended, refused) = draft.into_files(base, &cluster.base_folder);
         findings.extend(refused.into_iter().chain(unedited));
         intended.extend(overlay);
-        match record(cluster, request.new, &tombstones)? {
+        match record(cluster, request.new, &Graves { new: &tombstones, brought: &brought })? {
             Ok(change) => intended.extend(change),
             Err(finding) => findings.push(finding),
         }

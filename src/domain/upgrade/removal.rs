@@ -7,7 +7,7 @@ use crate::merge::source::text;
 use crate::object::{FieldPath, ObjectId};
 use crate::settings::Tombstone;
 use crate::templates::{Treatment, treatment};
-use crate::yaml::Node;
+use crate::yaml::{Node, NodeKind};
 
 /// What becomes of an object that the release drops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +28,7 @@ fn removal(id: &ObjectId, node: &Node) -> Removal {
         ("cluster.x-k8s.io", "MachineHealthCheck") | ("addons.cluster.x-k8s.io", "ClusterResourceSet") => {
             true
         }
-        ("", "ConfigMap") | (_, "KubeadmConfig") => true,
+        (_, "KubeadmConfig") => true,
         (_, kind) => matches!(treatment(kind), Some(Treatment::Rotate)) || kind.ends_with("Template"),
     };
     if prunable { Removal::Prunable } else { Removal::Tombstone }
@@ -36,7 +36,7 @@ fn removal(id: &ObjectId, node: &Node) -> Removal {
 
 /// A `Cluster`, a control plane, or the App or HelmRelease that deploys one.
 fn is_lifeline(id: &ObjectId, node: &Node) -> bool {
-    let deploys_cluster = |name: Option<&str>| name.is_some_and(|name| name.starts_with("cluster-"));
+    let deploys_cluster = |name: Option<&str>| name.is_some_and(is_cluster_chart);
     match (id.group.as_str(), id.kind.as_str()) {
         ("cluster.x-k8s.io", "Cluster") => true,
         ("controlplane.cluster.x-k8s.io", kind) => !kind.ends_with("Template"),
@@ -44,12 +44,34 @@ fn is_lifeline(id: &ObjectId, node: &Node) -> bool {
             deploys_cluster(node.get("spec").and_then(|spec| text(spec, "name")))
         }
         ("helm.toolkit.fluxcd.io", "HelmRelease") => {
-            let spec =
-                node.get("spec").and_then(|spec| spec.get("chart")).and_then(|chart| chart.get("spec"));
-            deploys_cluster(spec.and_then(|spec| text(spec, "chart")))
+            let spec = node.get("spec");
+            let chart = spec.and_then(|spec| spec.get("chart")).and_then(|chart| chart.get("spec"));
+            let source = spec.and_then(|spec| spec.get("chartRef"));
+            deploys_cluster(chart.and_then(|chart| text(chart, "chart")))
+                || deploys_cluster(source.and_then(|source| text(source, "name")))
         }
         _ => false,
     }
+}
+
+/// Charts whose name begins like a cluster's and that deploy something into one.
+const NOT_CLUSTERS: &[&str] = &[
+    "cluster-api",
+    "cluster-apps",
+    "cluster-autoscaler",
+    "cluster-issuer",
+    "cluster-overprovisioner",
+    "cluster-proportional-autoscaler",
+    "cluster-role",
+    "cluster-secret",
+];
+
+/// A chart that deploys a cluster: `cluster-<provider>`, or `release-<provider>`, which is made of one.
+fn is_cluster_chart(name: &str) -> bool {
+    let other = NOT_CLUSTERS
+        .iter()
+        .any(|other| name.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('-')));
+    (name.starts_with("cluster-") && !other) || name.starts_with("release-")
 }
 
 impl Plan<'_> {
@@ -68,7 +90,12 @@ impl Plan<'_> {
             new: None,
             reason: Reason::Object,
         });
-        match removal(&id, node) {
+        let removal = match (id.group.as_str(), id.kind.as_str()) {
+            ("", "ConfigMap") if self.is_named_by_others(object) => Removal::Tombstone,
+            ("", "ConfigMap") => Removal::Prunable,
+            _ => removal(&id, node),
+        };
+        match removal {
             Removal::Forbidden => {
                 self.blocked.push(format!("The release drops {id}, which an upgrade never removes."));
                 self.findings.push(Finding {
@@ -91,6 +118,23 @@ impl Plan<'_> {
         self.draft.remove_object(object);
     }
 
+    /// Takes out what a rotation left behind: its live object goes by itself, whatever its kind.
+    pub(super) fn remove_leftover(&mut self, object: usize) {
+        let tombstones = self.tombstones.len();
+        self.remove(object);
+        self.tombstones.truncate(tombstones);
+    }
+
+    /// Whether anything that stays names a ConfigMap: as what it deploys, or where it takes values from.
+    fn is_named_by_others(&self, object: usize) -> bool {
+        let name = &self.base.objects[object].id.name;
+        let in_base = (0..self.base.kustomizations.start)
+            .filter(|other| *other != object && !self.draft.removes(*other))
+            .any(|other| names_config_map(self.base.node(other), name));
+        let overlay = || self.overlay.iter().flat_map(crate::yaml::YamlFile::documents);
+        in_base || overlay().any(|document| names_config_map(&document.root, name))
+    }
+
     fn tombstone(&self, id: &ObjectId) -> Tombstone {
         let own_namespace = self.base.namespace();
         Tombstone {
@@ -99,5 +143,21 @@ impl Plan<'_> {
             namespace: id.namespace.clone().filter(|namespace| own_namespace != Some(namespace)),
             name: id.name.clone(),
         }
+    }
+}
+
+/// Whether a reference to a ConfigMap of that name stands anywhere: `{kind: ConfigMap, name}`, or a name
+/// below a key such as `configMapRef`, `configMapKeyRef` or `configMap`.
+fn names_config_map(node: &Node, name: &str) -> bool {
+    match &node.kind {
+        NodeKind::Mapping(entries) => {
+            (text(node, "kind") == Some("ConfigMap") && text(node, "name") == Some(name))
+                || entries.iter().any(|entry| {
+                    (entry.key.starts_with("configMap") && text(&entry.value, "name") == Some(name))
+                        || names_config_map(&entry.value, name)
+                })
+        }
+        NodeKind::Sequence(items) => items.iter().any(|item| names_config_map(item, name)),
+        NodeKind::Scalar(_) => false,
     }
 }

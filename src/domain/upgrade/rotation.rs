@@ -267,7 +267,7 @@ impl Plan<'_> {
                 }
             }
             for at in stale {
-                self.remove(at);
+                self.remove_leftover(at);
             }
         }
     }

@@ -40,6 +40,7 @@ impl Plan<'_> {
             new: Some(node.value()),
             reason: Reason::Object,
         });
+        self.brought.push(new.id.clone());
         let text = instance(self.request.new, piece, &node);
         self.draft.add_document(self.base, &piece.file, text);
     }
