@@ -8,9 +8,11 @@ use capstan::cli::{self, AnyCommand, Arguments, Offline};
 use clap::Parser;
 
 fn main() -> ExitCode {
-    let Arguments { repo, at, command } = Arguments::parse();
+    let Arguments { repo, at, releases, command } = Arguments::parse();
     match command {
-        AnyCommand::Offline(command) => cli::run(&Offline { repo, at, command }, &wiring::open_checkout),
+        AnyCommand::Offline(command) => {
+            cli::run(&Offline { repo, at, releases, command }, &wiring::open_checkout)
+        }
         AnyCommand::Service(service) => wiring::run(&service),
     }
 }

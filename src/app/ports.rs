@@ -21,7 +21,7 @@ pub use fleet::{Fleet, FleetCluster, FleetJob, FleetRepository, FleetView, JobCo
 pub use mirror::{CommitTrailers, Mirror, MirrorError, Snapshot};
 pub use queue::{Cause, ClaimedJob, CommentHint, DeadJob, Fate, Hints, JobRequest, Jobs, Lease};
 pub use records::{AuditEntry, CheckRecord, ProposalRecord, Records, RecordsError};
-pub use workspace::{Workspace, WorkspaceError};
+pub use workspace::{PastFolder, Workspace, WorkspaceError};
 
 /// What time it is. A port, so that decisions about limits and holds can be tested.
 pub trait Clock: Send + Sync {

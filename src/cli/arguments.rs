@@ -24,6 +24,9 @@ pub struct Arguments {
     /// Read this commit, branch or tag instead of the work tree
     #[arg(long, global = true, value_name = "REV")]
     pub at: Option<String>,
+    /// A checkout of the repository that holds the releases, where .capstan.yaml names another one
+    #[arg(long, global = true, value_name = "DIR")]
+    pub releases: Option<PathBuf>,
     /// What to do.
     #[command(subcommand)]
     pub command: AnyCommand,
@@ -69,6 +72,8 @@ pub struct Offline {
     pub repo: Option<PathBuf>,
     /// `--at`
     pub at: Option<String>,
+    /// `--releases`
+    pub releases: Option<PathBuf>,
     /// The command.
     pub command: Command,
 }
@@ -90,6 +95,8 @@ pub enum Command {
     Releases(List),
     /// List the clusters with their current and offered release
     Clusters(List),
+    /// Find the release that a cluster's base comes from, for clusters that record none
+    Adopt(Adopt),
     /// Print the JSON Schema of .capstan.yaml
     Schema(Schema),
     /// Print the rule catalogue, or one rule with its reason
@@ -202,6 +209,20 @@ pub struct Diff {
 /// `capstan releases`, `capstan clusters`
 #[derive(Debug, Args)]
 pub struct List {
+    /// Output format
+    #[arg(short, long, value_enum, default_value = "text")]
+    pub output: Format,
+}
+
+/// `capstan adopt`
+#[derive(Debug, Args)]
+pub struct Adopt {
+    /// Clusters by id [default: all of them]
+    #[arg(value_name = "CLUSTER")]
+    pub clusters: Vec<String>,
+    /// Record what was found in the clusters' capstan.yaml: all files or none
+    #[arg(long, conflicts_with = "at")]
+    pub write: bool,
     /// Output format
     #[arg(short, long, value_enum, default_value = "text")]
     pub output: Format,

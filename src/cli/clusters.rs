@@ -7,7 +7,7 @@ use super::{Context, Failure, Format, Outcome, output, text};
 use crate::app::generator::{Refused, Summary};
 
 pub(super) fn run(context: &Context<'_>, command: &List) -> Result<Outcome, Failure> {
-    let fleet = context.fleet()?;
+    let fleet = context.fleet_with_releases(context.workspace()?.as_ref())?;
     let ids = context.clusters(&fleet, &[])?;
     let summaries: Vec<(String, Result<Summary, Refused>)> =
         ids.iter().map(|id| (id.to_string(), fleet.summary(id))).collect();

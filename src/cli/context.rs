@@ -12,7 +12,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
 use super::{Failure, Offline, Open};
-use crate::app::generator::{Fleet, Planned};
+use crate::app::generator::{Fleet, PastRelease, Planned};
 use crate::app::ports::{Clock, SystemClock, Workspace};
 
 /// The day in UTC: what holds are judged against.
@@ -51,7 +51,18 @@ impl Context<'_> {
         revision: Option<&str>,
     ) -> Result<Fleet, Failure> {
         let tree = self.tree(workspace, revision)?;
-        Fleet::open(tree, today()).map_err(|error| Failure::Failed(error.to_string()))
+        let mut fleet = Fleet::open(tree, today()).map_err(|error| Failure::Failed(error.to_string()))?;
+        if let Some(directory) = &self.arguments.releases {
+            fleet.provide_releases((self.open)(Some(directory))?.work_tree()?);
+        }
+        Ok(fleet)
+    }
+
+    /// The same, for commands that are about releases.
+    pub(super) fn fleet_with_releases(&self, workspace: &dyn Workspace) -> Result<Fleet, Failure> {
+        let fleet = self.fleet_of(workspace)?;
+        fleet.require_releases().map_err(|error| Failure::Failed(error.to_string()))?;
+        Ok(fleet)
     }
 
     /// The files of a revision; `None` = the work tree.
@@ -139,6 +150,32 @@ impl Context<'_> {
         Ok(Some(name))
     }
 
+    /// Gives the fleet the old releases of these clusters that lie in no folder any more: by the id of
+    /// their content, else as history last had them.
+    pub(super) fn find_old_releases(
+        &self,
+        workspace: &dyn Workspace,
+        fleet: &mut Fleet,
+        clusters: &[ClusterId],
+    ) {
+        let elsewhere = self.arguments.releases.as_ref().and_then(|path| (self.open)(Some(path)).ok());
+        let places = || elsewhere.as_deref().into_iter().chain([workspace]);
+        for id in fleet.missing_trees(clusters) {
+            if let Some(tree) = places().find_map(|place| place.folder(&id)) {
+                fleet.provide_tree(id, tree);
+            }
+        }
+        for id in fleet.missing_releases(clusters) {
+            if let Some(past) = places().find_map(|place| place.past_folder(&id.possible_folders())) {
+                let found_in = format!("commit {}", past.commit.as_str().get(..8).unwrap_or_default());
+                fleet.provide_past_release(
+                    id,
+                    PastRelease { content: past.content, tree: past.tree, found_in },
+                );
+            }
+        }
+    }
+
     /// Plans the clusters with a progress bar on a terminal.
     pub(super) fn plan_all(
         &self,
@@ -147,11 +184,7 @@ impl Context<'_> {
         clusters: &[ClusterId],
         target: Option<&ReleaseName>,
     ) -> Vec<Planned> {
-        for id in fleet.missing_trees(clusters) {
-            if let Some(tree) = workspace.folder(&id) {
-                fleet.provide_tree(id, tree);
-            }
-        }
+        self.find_old_releases(workspace, fleet, clusters);
         let bar = if clusters.len() > 20 {
             // Draws nothing where standard error is no terminal.
             let bar = ProgressBar::new(u64::try_from(clusters.len()).unwrap_or(u64::MAX));

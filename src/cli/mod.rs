@@ -6,6 +6,7 @@
 //!
 //! Deliberately absent: decisions, and opening repositories (`main` passes a way to open one).
 
+mod adopt;
 mod arguments;
 mod clusters;
 mod completions;
@@ -56,6 +57,7 @@ fn dispatch(arguments: &Offline, open: Open<'_>) -> Result<Outcome, Failure> {
         Command::Diff(command) => diff::run(&context, command),
         Command::Releases(command) => releases::run(&context, command),
         Command::Clusters(command) => clusters::run(&context, command),
+        Command::Adopt(command) => adopt::run(&context, command),
         Command::Schema(command) => schema::run(command),
         Command::Rules(command) => rules::run(command),
         Command::Completions(command) => completions::run(command),

@@ -10,7 +10,7 @@ use crate::app::generator::{self, Planned, Refused};
 
 pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<Outcome, Failure> {
     let workspace = context.workspace()?;
-    let mut fleet = context.fleet_of(workspace.as_ref())?;
+    let mut fleet = context.fleet_with_releases(workspace.as_ref())?;
     let clusters = context.clusters(&fleet, &command.clusters)?;
     let target = context.target(&fleet, &clusters, command.to.as_deref())?;
     if command.path {

@@ -7,7 +7,7 @@ use super::arguments::List;
 use super::{Context, Failure, Format, Outcome, output, text};
 
 pub(super) fn run(context: &Context<'_>, command: &List) -> Result<Outcome, Failure> {
-    let fleet = context.fleet()?;
+    let fleet = context.fleet_with_releases(context.workspace()?.as_ref())?;
     let releases = fleet.catalogue().releases();
     match command.output {
         Format::Text => {

@@ -11,7 +11,7 @@ use crate::app::generator::Planned;
 
 pub(super) fn run(context: &Context<'_>, command: &Upgrade) -> Result<Outcome, Failure> {
     let workspace = context.workspace()?;
-    let mut fleet = context.fleet_of(workspace.as_ref())?;
+    let mut fleet = context.fleet_with_releases(workspace.as_ref())?;
     let clusters = context.clusters(&fleet, &command.clusters)?;
     if command.retarget {
         clusters.iter().cloned().for_each(|cluster| fleet.allow_retarget(cluster));

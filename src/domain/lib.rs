@@ -19,6 +19,7 @@
 //! | [`merge`] | three-way merge of objects, fields, lists and templated scalars |
 //! | [`templates`] | the template table: rotation, references, names |
 //! | [`upgrade`] | cluster + source + policy -> [`upgrade::Upgrade`] |
+//! | [`adopt`] | which release a base comes from that records none |
 //! | [`patch`] | unified diffs that `git apply` accepts |
 //! | [`flux`] | what Flux substitutes after the build, as the repository shows it |
 //! | [`path`] | the way from release to release, one Kubernetes minor at a time |
@@ -31,6 +32,7 @@
 //! | [`spelling`] | the nearest right word for a wrong one |
 //! | [`report`] | pull-request bodies, check summaries, comments; redaction |
 
+pub mod adopt;
 pub mod campaign;
 pub mod cluster;
 pub mod command;

@@ -103,7 +103,7 @@ impl CheckoutError {
 
 /// A repository on disk. Reading blocks; in async code call it from a blocking task.
 pub struct Checkout {
-    objects: Arc<Objects>,
+    pub(super) objects: Arc<Objects>,
     root: Option<PathBuf>,
     git_dir: PathBuf,
 }

@@ -10,6 +10,7 @@ mod commit_tree;
 mod fetch;
 mod file_writer;
 mod folder_ids;
+mod history;
 mod mirror;
 mod objects;
 mod trailers;

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use capstan_domain::tree::{Tree, TreeId};
+use capstan_domain::tree::{RepoPath, Tree, TreeId};
 use capstan_domain::upgrade::FileChange;
 
 use super::{Checkout, CheckoutError, write_all_or_nothing};
-use crate::app::ports::{Workspace, WorkspaceError};
+use crate::app::ports::{PastFolder, Workspace, WorkspaceError};
 
 impl Workspace for Checkout {
     fn work_tree(&self) -> Result<Arc<dyn Tree>, WorkspaceError> {
@@ -19,6 +19,10 @@ impl Workspace for Checkout {
 
     fn folder(&self, tree: &TreeId) -> Option<Arc<dyn Tree>> {
         self.folder_by_tree(tree)
+    }
+
+    fn past_folder(&self, folders: &[RepoPath]) -> Option<PastFolder> {
+        self.last_with_folder(folders)
     }
 
     fn write(&self, changes: &[FileChange]) -> Result<(), WorkspaceError> {

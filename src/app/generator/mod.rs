@@ -9,9 +9,11 @@
 //! Deliberately absent: I/O (everything comes through [`Tree`]), clocks (the day is passed in), and
 //! every decision that the domain can take.
 
+mod adopt;
 mod judge;
 mod plan;
 mod plan_all;
+mod releases;
 mod sources;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,7 +24,7 @@ use capstan_domain::finding::Severity;
 use capstan_domain::flux::FluxIndex;
 use capstan_domain::layout::{self, ClusterFolder, Layout};
 use capstan_domain::policy;
-use capstan_domain::release::Catalogue;
+use capstan_domain::release::{Catalogue, ReleaseId};
 use capstan_domain::render::{self, RenderError, Rendered};
 use capstan_domain::schema::{self, Schemas};
 use capstan_domain::settings::{
@@ -33,8 +35,11 @@ use capstan_domain::tree::{RepoPath, Tree, TreeId};
 use capstan_domain::upgrade::{AppliedBy, MergeSettings, Refusal, Retarget, Upgrade};
 use jiff::civil::Date;
 
+pub use adopt::Adopted;
 pub use plan::{Planned, Summary};
+pub use releases::{PastRelease, consents};
 
+use releases::Home;
 use sources::Sources;
 
 /// A repository at one commit, ready to plan.
@@ -46,6 +51,9 @@ pub struct Fleet {
     catalogue: Catalogue,
     /// Content of old releases that the snapshot itself does not hold.
     provided: BTreeMap<TreeId, Arc<dyn Tree>>,
+    /// Releases that are in no folder any more, from history.
+    past: BTreeMap<ReleaseId, PastRelease>,
+    releases: Home,
     sources: Sources,
     merge_settings: MergeSettings,
     /// Clusters in whose overlay names of rotated templates may be edited.
@@ -99,10 +107,16 @@ impl Fleet {
         today: Date,
     ) -> Self {
         let layout = layout::discover(tree.as_ref(), &settings);
-        let catalogue = Catalogue::read(tree.as_ref(), &layout);
+        let releases = Home::of(&settings);
+        let catalogue = match releases {
+            Home::Here => Catalogue::read(tree.as_ref(), &layout),
+            Home::Elsewhere(_) | Home::Missing(_) => Catalogue::default(),
+        };
         let merge_settings = merge_settings(&settings);
         Self {
             tree,
+            past: BTreeMap::new(),
+            releases,
             settings,
             has_settings_file,
             layout,
@@ -161,6 +175,25 @@ impl Fleet {
             .filter_map(|id| plan::recorded_tree(self.tree.as_ref(), self.layout.cluster(id.as_str())?))
             .filter(|tree| self.catalogue.find_tree(tree).is_none() && !self.provided.contains_key(tree))
             .collect()
+    }
+
+    /// Releases that these clusters record and that are in no folder, for clusters whose record does not
+    /// lead to their content by its id either: their history may still have them.
+    pub fn missing_releases<'a>(
+        &self,
+        clusters: impl IntoIterator<Item = &'a ClusterId>,
+    ) -> BTreeSet<ReleaseId> {
+        let recorded = clusters.into_iter().filter_map(|id| {
+            let folder = self.layout.cluster(id.as_str())?;
+            let settings = plan::settings_of(self.tree.as_ref(), folder)?;
+            let tree = settings.release_tree.as_ref();
+            let is_known = tree.is_some_and(|tree| {
+                self.provided.contains_key(tree) || self.catalogue.find_tree(tree).is_some()
+            });
+            settings.release.filter(|_| !is_known)
+        });
+        let unreadable = |id: &ReleaseId| self.catalogue.unreadable().iter().any(|(other, _)| other == id);
+        recorded.filter(|id| self.catalogue.find(id).is_none() && !unreadable(id)).collect()
     }
 
     /// Gives the content of one of [`Self::missing_trees`]; its paths start at the release's folder.

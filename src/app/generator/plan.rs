@@ -29,12 +29,16 @@ pub struct Summary {
     pub notes: Vec<String>,
 }
 
-/// The tree that a cluster records as its old release, where its settings can be read.
-pub(super) fn recorded_tree(tree: &dyn Tree, folder: &ClusterFolder) -> Option<TreeId> {
+/// A cluster's own settings, where they can be read.
+pub(super) fn settings_of(tree: &dyn Tree, folder: &ClusterFolder) -> Option<ClusterSettings> {
     let entry = folder.settings.as_ref()?;
     let bytes = tree.read(entry).ok()?;
-    let settings = ClusterSettings::read(&entry.path, std::str::from_utf8(&bytes).ok()?).ok()?;
-    settings.release_tree
+    ClusterSettings::read(&entry.path, std::str::from_utf8(&bytes).ok()?).ok()
+}
+
+/// The tree that a cluster records as its old release, where its settings can be read.
+pub(super) fn recorded_tree(tree: &dyn Tree, folder: &ClusterFolder) -> Option<TreeId> {
+    settings_of(tree, folder)?.release_tree
 }
 
 impl Fleet {
@@ -43,6 +47,7 @@ impl Fleet {
     /// # Errors
     /// A file of it that cannot be read.
     pub fn summary(&self, id: &ClusterId) -> Result<Summary, Refused> {
+        self.require_releases()?;
         let cluster = self.read_cluster(id)?;
         let (_, offer) = self.offer(&cluster, &self.effective(&cluster)?, None)?;
         let mut notes: Vec<String> = reason(&offer).into_iter().collect();
@@ -55,6 +60,7 @@ impl Fleet {
     /// # Errors
     /// A file that cannot be read, a release that does not exist.
     pub fn way(&self, id: &ClusterId, asked: Option<&ReleaseName>) -> Result<Way, Refused> {
+        self.require_releases()?;
         let cluster = self.read_cluster(id)?;
         let effective = self.effective(&cluster)?;
         let standing = Standing::of(&cluster, &effective, &self.catalogue);
@@ -68,6 +74,7 @@ impl Fleet {
     /// An upgrade that must not go ahead is no error: it says so in
     /// [`Upgrade::blocked`](capstan_domain::upgrade::Upgrade).
     pub fn plan(&self, id: &ClusterId, asked: Option<&ReleaseName>) -> Planned {
+        self.require_releases()?;
         let cluster = self.read_cluster(id)?;
         let effective = self.effective(&cluster)?;
         let (standing, offer) = self.offer(&cluster, &effective, asked)?;
@@ -86,6 +93,7 @@ impl Fleet {
         id: &ClusterId,
         asked: &ReleaseName,
     ) -> Result<Result<(), NoSuchRelease>, Refused> {
+        self.require_releases()?;
         let cluster = self.read_cluster(id)?;
         let effective = self.effective(&cluster)?;
         let standing = Standing::of(&cluster, &effective, &self.catalogue);
@@ -138,7 +146,7 @@ impl Fleet {
         let old = old.as_deref().map(unwrap).transpose()?;
         let candidates: Vec<&Source> =
             candidates.iter().filter_map(|source| source.as_ref().as_ref().ok()).collect();
-        let new = self.sources.of_release(self.tree.as_ref(), release);
+        let new = self.source_of(release);
         let new = unwrap(&new)?;
         let sources = old.iter().chain(&candidates).copied().chain([new]);
         let flux = self.post_build(cluster, sources);
@@ -157,6 +165,7 @@ impl Fleet {
         };
         let mut planned = upgrade::plan(&request)?;
         planned.upgrade.notes.extend(offer.notes.iter().cloned());
+        planned.upgrade.notes.extend(self.note_of_past(standing));
         planned.upgrade.findings.extend(cluster.findings.iter().cloned());
         let from = planned.upgrade.from.as_ref().and_then(|id| self.catalogue.find(id));
         self.link_changelogs(&mut planned.upgrade, from, release);
@@ -177,29 +186,47 @@ impl Fleet {
     }
 
     /// Content of the recorded release: the tree as it was taken wherever it is found, else its folder
-    /// as it is now.
+    /// as it is now, else as history last had it.
     fn old_content(&self, standing: &Standing) -> Option<Arc<Result<Source, Refused>>> {
         let id = standing.release.as_ref()?;
         if let Some(tree) = &standing.tree {
             if let Some(release) = self.catalogue.find_tree(tree) {
-                return Some(self.sources.of_release(self.tree.as_ref(), release));
+                return Some(self.source_of(release));
             }
             if let Some(content) = self.provided.get(tree) {
                 return Some(self.sources.of_tree(content.as_ref(), id, tree));
             }
         }
-        Some(self.sources.of_release(self.tree.as_ref(), self.catalogue.find(id)?))
+        if let Some(release) = self.catalogue.find(id) {
+            return Some(self.source_of(release));
+        }
+        let past = self.past.get(id)?;
+        Some(self.sources.of_tree(past.content.as_ref(), id, &past.tree))
+    }
+
+    /// Where the old release was found, if that is not where one would look.
+    fn note_of_past(&self, standing: &Standing) -> Option<String> {
+        let id = standing.release.as_ref()?;
+        let past = self.past.get(id)?;
+        Some(format!(
+            "{id} is in no folder any more; its content is that of {}, the last that had it.",
+            past.found_in
+        ))
     }
 
     /// Releases that a cluster of unknown release may have come from.
     fn candidates(&self, provider: &capstan_domain::release::Provider) -> Vec<Arc<Result<Source, Refused>>> {
         let releases = self.catalogue.of_provider(provider);
-        releases.map(|release: &Release| self.sources.of_release(self.tree.as_ref(), release)).collect()
+        releases.map(|release: &Release| self.source_of(release)).collect()
     }
 
     /// What Flux substitutes in a cluster. Without variables in the releases nobody asks, and the
     /// repository is not searched for it.
-    fn post_build<'s>(&self, cluster: &Cluster, mut sources: impl Iterator<Item = &'s Source>) -> PostBuild {
+    pub(super) fn post_build<'s>(
+        &self,
+        cluster: &Cluster,
+        mut sources: impl Iterator<Item = &'s Source>,
+    ) -> PostBuild {
         if !sources.any(Source::has_variables) {
             return PostBuild::default();
         }
@@ -207,7 +234,7 @@ impl Fleet {
         index.post_build(&cluster.id)
     }
 
-    fn cluster_facts(
+    pub(super) fn cluster_facts(
         &self,
         cluster: &Cluster,
         effective: &EffectiveSettings,

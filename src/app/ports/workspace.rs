@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use capstan_domain::tree::{Tree, TreeId};
+use capstan_domain::tree::{CommitId, RepoPath, Tree, TreeId};
 use capstan_domain::upgrade::FileChange;
 
 /// Why a checkout cannot be read or written, as a sentence that says what to do.
@@ -16,6 +16,17 @@ pub enum WorkspaceError {
     Failed(String),
 }
 
+/// A folder that is gone, as history last had it.
+#[derive(Clone)]
+pub struct PastFolder {
+    /// Its content; paths start at the folder.
+    pub content: Arc<dyn Tree>,
+    /// Its content's id.
+    pub tree: TreeId,
+    /// The last commit that had it.
+    pub commit: CommitId,
+}
+
 /// A checkout: its work tree, its commits, and a way to write to it.
 pub trait Workspace {
     /// What `git add -A` would take.
@@ -24,6 +35,9 @@ pub trait Workspace {
     fn commit(&self, revision: &str) -> Result<Arc<dyn Tree>, WorkspaceError>;
     /// A folder's content by its tree id, from whatever commit left it; its paths start at that folder.
     fn folder(&self, tree: &TreeId) -> Option<Arc<dyn Tree>>;
+    /// The newest of the commits before this one that had one of these folders, with what it held then;
+    /// the search is bounded. `None` where none of them had.
+    fn past_folder(&self, folders: &[RepoPath]) -> Option<PastFolder>;
     /// Writes all changes or none.
     fn write(&self, changes: &[FileChange]) -> Result<(), WorkspaceError>;
 }

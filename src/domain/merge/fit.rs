@@ -38,6 +38,12 @@ impl Fit {
         (self.equal * 100).checked_div(self.fields()).unwrap_or_default()
     }
 
+    /// What decides between two releases: equal ranks are equally good.
+    pub(crate) fn rank(self) -> (bool, i64) {
+        let count = |fields: usize| i64::try_from(fields).unwrap_or(i64::MAX);
+        (self.is_whole(), count(self.equal) - count(self.differing) - count(self.missing))
+    }
+
     /// Whether the base has every field of the release.
     pub const fn is_whole(self) -> bool {
         self.equal > 0 && self.differing == 0 && self.missing == 0
@@ -50,9 +56,24 @@ impl Fit {
     }
 }
 
+/// Releases with their fits, best first: those that the base has whole, then those of which it has most and
+/// lacks least.
+pub(crate) fn rank<'a>(
+    candidates: &[&'a Source],
+    base: &Base,
+    variables: &BTreeMap<String, String>,
+    flux: &PostBuild,
+    schemas: &Schemas,
+) -> Vec<(Fit, &'a Source)> {
+    let fitted = |source: &&'a Source| (fit(source, base, variables, flux, schemas), *source);
+    let mut ranked: Vec<(Fit, &Source)> = candidates.iter().map(fitted).collect();
+    ranked.sort_by_key(|(fit, _)| std::cmp::Reverse(fit.rank()));
+    ranked
+}
+
 /// Lays a release over a base. Variables are bound as in a merge, so that a value of the cluster's own is
 /// no difference; a document that fits several objects counts as missing.
-pub(crate) fn fit(
+fn fit(
     source: &Source,
     base: &Base,
     variables: &BTreeMap<String, String>,

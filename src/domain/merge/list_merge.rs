@@ -95,7 +95,10 @@ impl FieldMerge<'_> {
             if doubled || dropped_by_cluster || find(own, item).is_some() {
                 continue;
             }
-            let index = place_of_new(new, at, own.len(), |item| find(own, item));
+            // What comes instead of something goes where that was.
+            let instead = own.iter().rposition(|item| find(old, item).is_some());
+            let end = instead.map_or(own.len(), |at| at + 1);
+            let index = place_of_new(new, at, end, |item| find(own, item));
             let three = Three { o: None, c: None, n: Some(item) };
             let slot = Slot::Item { list: &path.path, index };
             self.decide(&path.new_item(), three, &slot, false, DecisionKind::Take);
@@ -237,8 +240,8 @@ fn unit_of<'n>(items: &'n [Node], name: &str) -> Vec<(usize, &'n Node)> {
 
 /// Before which of the cluster's items a new one goes: after the nearest one before it in the release
 /// that the cluster has, else before the nearest one after it, else at the end.
-fn place_of_new(new: &[Node], at: usize, own_len: usize, find: impl Fn(&Node) -> Option<usize>) -> usize {
+fn place_of_new(new: &[Node], at: usize, end: usize, find: impl Fn(&Node) -> Option<usize>) -> usize {
     let before = new[..at].iter().rev().find_map(&find).map(|index| index + 1);
     let after = || new[at + 1..].iter().find_map(&find);
-    before.or_else(after).unwrap_or(own_len)
+    before.or_else(after).unwrap_or(end)
 }

@@ -40,6 +40,8 @@ mod sequence;
 pub(crate) mod source;
 pub(crate) mod step_group;
 #[cfg(test)]
+mod tables;
+#[cfg(test)]
 mod tests;
 pub(crate) mod values;
 pub(crate) mod variables;

@@ -12,12 +12,12 @@ use super::knowledge::Knowledge;
 use super::kustomization::{self, NotMerged};
 use super::matching::{Matched, Target, bind, match_source};
 use super::overlay::overlaid;
-use super::prepared::{remove, substitution};
+use super::prepared::{add_namespace, remove, substitution};
 use super::source::{Piece, Shape, Source, text};
 use super::step_group::version_path;
 use super::variables::{Bindings, Extent, Flux, Found, Scope, Substitution, Trouble, expressions};
 use crate::flux::PostBuild;
-use crate::object::{ObjectId, Step};
+use crate::object::{FieldPath, ObjectId, Step};
 use crate::schema::Schemas;
 use crate::settings::{FieldOwner, FieldRule};
 use crate::tree::RepoPath;
@@ -204,11 +204,14 @@ impl<'a> Work<'_, 'a> {
         let substitution = substitution(&both, cluster);
         let partial = !new.iter().any(|piece| piece.shape == Shape::Whole);
         let side = |matched: &Matched<'a>, pieces: &[&'a Piece]| self.side(matched, pieces, id, substitution);
-        let o = self.old.and_then(|matched| side(matched, old));
+        let mut o = self.old.and_then(|matched| side(matched, old));
         let mut n = side(self.new, new);
         if n.is_none() {
             // A fragment that the release dropped: its fields are absent, the object stays.
             n = Some(Cow::Owned(Node::mapping::<String>([])));
+        }
+        if let (true, Some(o), Some(n)) = (partial, &mut o, &n) {
+            leave_identity_out(o, n);
         }
         let state = if self.input.old.is_some() { OldState::Known } else { OldState::Unknown };
         let mut fields = FieldMerge::new(&id.kind, self.input.owners, state, partial);
@@ -274,7 +277,13 @@ impl<'a> Work<'_, 'a> {
         let id = &base.objects[object].id;
         let cluster = base.node(object);
         let substitution = substitution(old, cluster);
-        let o = self.old.and_then(|matched| self.side(matched, old, id, substitution));
+        let mut o = self.old.and_then(|matched| self.side(matched, old, id, substitution));
+        if let (Some(o), Some(namespace)) = (&mut o, &id.namespace)
+            && self.input.base.namespace() == Some(namespace)
+        {
+            // As it came into the cluster, see U2.
+            add_namespace(o, namespace);
+        }
         if same_value(&self.known(&[Some(cluster)]), o.as_deref(), Some(cluster)) {
             out.removed.push(object);
         } else {
@@ -359,6 +368,17 @@ fn trouble_in(scope: &Scope<'_>, known: &BTreeMap<String, Trouble>, release: &No
             let mut left = BTreeMap::new();
             scope.troubles_below(release, &mut left);
             left.into_values().next()
+        }
+    }
+}
+
+/// What makes the object itself is never removed: of a side that a fragment speaks for, what the
+/// fragment leaves out is as it was.
+fn leave_identity_out(old: &mut Cow<'_, Node>, new: &Node) {
+    for path in [&["apiVersion"][..], &["kind"], &["metadata", "name"], &["metadata", "namespace"]] {
+        let path = path.iter().map(|key| Step::Key((*key).to_owned())).collect::<FieldPath>();
+        if old.at(&path).is_some() && new.at(&path).is_none() {
+            remove(old.to_mut(), path.steps());
         }
     }
 }

@@ -78,7 +78,7 @@ impl<'a> Matched<'a> {
             }
             None => {
                 if let Some(namespace) = namespace {
-                    add_namespace(node.to_mut(), namespace);
+                    add_namespace(&mut node, namespace);
                 }
             }
         }
@@ -172,8 +172,13 @@ pub(crate) fn remove(node: &mut Node, steps: &[Step]) {
     }
 }
 
-fn add_namespace(node: &mut Node, namespace: &str) {
+/// Gives an object a namespace that has none.
+pub(crate) fn add_namespace(node: &mut Cow<'_, Node>, namespace: &str) {
     let steps = [Step::Key("metadata".to_owned())];
+    if node.at(&FieldPath::root().key("metadata").key("namespace")).is_some() {
+        return;
+    }
+    let node = node.to_mut();
     if let Some(Node { kind: NodeKind::Mapping(entries), .. }) = node_mut(node, &steps) {
         let at = entries.iter().position(|entry| entry.key == "name").map_or(entries.len(), |at| at + 1);
         let value = Node::string(namespace);

@@ -91,13 +91,23 @@ impl StepGroup {
 
     fn names_a_version(&self, node: &Node) -> bool {
         match &node.kind {
-            NodeKind::Scalar(scalar) => {
-                self.versions.iter().any(|version| scalar.text.contains(version.trim_start_matches('v')))
-            }
+            NodeKind::Scalar(scalar) => self
+                .versions
+                .iter()
+                .any(|version| names_version(&scalar.text, version.trim_start_matches('v'))),
             NodeKind::Mapping(entries) => entries.iter().any(|entry| self.names_a_version(&entry.value)),
             NodeKind::Sequence(items) => items.iter().any(|item| self.names_a_version(item)),
         }
     }
+}
+
+/// Whether a text names a version: `ubuntu-1.29.0` names 1.29.0, the network `10.1.29.0/24` does not.
+fn names_version(text: &str, version: &str) -> bool {
+    text.match_indices(version).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + version.len()..].chars().next();
+        !before.is_some_and(|c| c.is_ascii_digit() || c == '.') && !after.is_some_and(|c| c.is_ascii_digit())
+    })
 }
 
 /// Where an object's Kubernetes version stands.

@@ -1,4 +1,4 @@
-//! Tables and properties of the field merge.
+//! Properties of the field merge, and some of its outcomes one by one; the tables are in `tables`.
 
 use proptest::prelude::*;
 
@@ -7,16 +7,35 @@ use super::fields::{FieldMerge, OldState, same_value};
 use super::knowledge::Knowledge;
 use crate::yaml::{DocumentEdit, Node, Value, YamlFile, edit};
 
+/// How the releases speak.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Said {
+    /// In whole objects.
+    Whole,
+    /// In some fields of one.
+    Fragment,
+}
+
 /// Merges one document; the text after taking what the release alone changed, and the conflicts' paths.
 fn merged(old: Option<&str>, cluster: &str, new: &str) -> (String, Vec<String>) {
+    let state = if old.is_some() { OldState::Known } else { OldState::Unknown };
+    merged_as(Said::Whole, state, old.unwrap_or_default(), cluster, new)
+}
+
+pub(super) fn merged_as(
+    said: Said,
+    state: OldState,
+    old: &str,
+    cluster: &str,
+    new: &str,
+) -> (String, Vec<String>) {
     let read = |text: &str| YamlFile::read(text).unwrap();
     let (file, new) = (read(cluster), read(new));
-    let old_file = old.map(read);
+    let old = Some(read(old)).filter(|_| state == OldState::Known);
     let root = |file: &YamlFile| file.documents()[0].root.clone();
-    let state = if old.is_some() { OldState::Known } else { OldState::Unknown };
-    let mut fields = FieldMerge::new("MachineDeployment", &[], state, false);
+    let mut fields = FieldMerge::new("MachineDeployment", &[], state, said == Said::Fragment);
     let known = Knowledge::default();
-    fields.object(known, old_file.as_ref().map(root).as_ref(), &file.documents()[0].root, Some(&root(&new)));
+    fields.object(known, old.as_ref().map(root).as_ref(), &file.documents()[0].root, Some(&root(&new)));
     let mut edits = Vec::new();
     let mut conflicts = Vec::new();
     for decision in fields.decisions {
@@ -30,95 +49,6 @@ fn merged(old: Option<&str>, cluster: &str, new: &str) -> (String, Vec<String>) 
         }
     }
     (edit(&file, &edits).unwrap().text().to_owned(), conflicts)
-}
-
-/// What comes out of one cell of the table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Cell {
-    /// The cluster's value stays, nobody is told.
-    Keeps,
-    /// The release's value comes.
-    Takes,
-    /// The cluster's value stays, and it is shown.
-    Conflict,
-    /// The same, and it blocks.
-    Blocks,
-}
-use Cell::{Blocks, Conflict, Keeps, Takes};
-
-/// Every combination of what O, C and N may hold: absent, null, one value, another, another type.
-/// Rows are O, columns C, and in a row's group the letters are N: - (absent), ~ (null), 1, 2, {} (a map).
-/// Written by hand from U5, U6 and U8.
-#[test]
-fn every_combination_of_three_scalars() {
-    let values = [None, Some("null"), Some("1"), Some("2"), Some("{m: 1}")];
-    // Absent and null are one value in a whole object, so their rows, columns and cells are alike.
-    #[rustfmt::skip]
-    let table: [[[Cell; 5]; 5]; 5] = {
-        let absent_old = [
-            [Keeps, Keeps, Takes, Takes, Takes],
-            [Keeps, Keeps, Takes, Takes, Takes],
-            [Keeps, Keeps, Keeps, Conflict, Blocks],
-            [Keeps, Keeps, Conflict, Keeps, Blocks],
-            [Keeps, Keeps, Blocks, Blocks, Keeps],
-        ];
-        [
-            absent_old,
-            absent_old,
-            // O = 1
-            [
-                [Keeps, Keeps, Keeps, Conflict, Conflict],
-                [Keeps, Keeps, Keeps, Conflict, Conflict],
-                [Takes, Takes, Keeps, Takes, Takes],
-                [Conflict, Conflict, Keeps, Keeps, Blocks],
-                [Blocks, Blocks, Keeps, Blocks, Keeps],
-            ],
-            // O = 2
-            [
-                [Keeps, Keeps, Conflict, Keeps, Conflict],
-                [Keeps, Keeps, Conflict, Keeps, Conflict],
-                [Conflict, Conflict, Keeps, Keeps, Blocks],
-                [Takes, Takes, Takes, Keeps, Takes],
-                [Blocks, Blocks, Blocks, Keeps, Keeps],
-            ],
-            // O = {m: 1}
-            [
-                [Keeps, Keeps, Conflict, Conflict, Keeps],
-                [Keeps, Keeps, Conflict, Conflict, Keeps],
-                [Blocks, Blocks, Keeps, Blocks, Keeps],
-                [Blocks, Blocks, Blocks, Keeps, Keeps],
-                [Takes, Takes, Takes, Takes, Keeps],
-            ],
-        ]
-    };
-    let document = |value: Option<&str>| match value {
-        None => "a: 0\n".to_owned(),
-        Some(value) => format!("a: 0\nf: {value}\n"),
-    };
-    for (o, rows) in values.iter().zip(table) {
-        for (c, cells) in values.iter().zip(rows) {
-            for (n, cell) in values.iter().zip(cells) {
-                let (text, conflicts) = merged(Some(&document(*o)), &document(*c), &document(*n));
-                let present = |value: Option<&str>| value.filter(|value| *value != "null").map(str::to_owned);
-                let file = YamlFile::read(&text).unwrap();
-                let after = file.documents()[0].root.get("f").filter(|node| !node.is_null()).map(Node::value);
-                let parsed = |value: Option<String>| {
-                    value.map(|text| YamlFile::read(&text).unwrap().documents()[0].root.value())
-                };
-                let expected: (Option<Value>, Vec<&str>) = match cell {
-                    Keeps => (parsed(present(*c)), vec![]),
-                    Takes => (parsed(present(*n)), vec![]),
-                    Conflict => (parsed(present(*c)), vec!["/f"]),
-                    Blocks => (parsed(present(*c)), vec!["type /f"]),
-                };
-                assert_eq!(
-                    (after, conflicts.iter().map(String::as_str).collect()),
-                    expected,
-                    "O {o:?}, C {c:?}, N {n:?}"
-                );
-            }
-        }
-    }
 }
 
 /// Maps, lists by key, sets and plain lists: (O, C, N) -> what stands after, conflicts.

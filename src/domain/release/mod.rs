@@ -55,6 +55,17 @@ impl ReleaseId {
         &self.0
     }
 
+    /// The folders that have this id: the path itself, and the same with a part `archived` in any place.
+    pub fn possible_folders(&self) -> Vec<RepoPath> {
+        let parts: Vec<&str> = self.0.split('/').collect();
+        let archived = (0..parts.len()).map(|at| {
+            let (before, after) = parts.split_at(at);
+            [before, &["archived"], after].concat().join("/")
+        });
+        let paths = [self.0.to_string()].into_iter().chain(archived);
+        paths.filter_map(|path| RepoPath::parse(&path).ok()).collect()
+    }
+
     /// The path before the version: `aws`.
     pub fn provider(&self) -> Provider {
         Provider::new(self.0.rsplit_once('/').map_or("", |(provider, _)| provider))

@@ -14,7 +14,7 @@ use crate::finding::{Finding, Severity};
 use crate::merge::Source;
 use crate::merge::cluster_objects::Base;
 use crate::merge::decision::{Decision, DecisionKind};
-use crate::merge::fit::fit;
+use crate::merge::fit::rank;
 use crate::merge::objects::{MergeInput, MergedObject, merge_cluster};
 use crate::merge::step_group::StepGroup;
 use crate::settings::{ConflictPolicy, Tombstone};
@@ -114,16 +114,10 @@ pub(super) fn old_source<'a>(request: &Request<'a>, base: &Base) -> (Option<&'a 
         OldSource::Unknown => (None, Basis::Unknown),
         OldSource::Infer(candidates) => {
             let (variables, flux) = (&request.cluster.variables, &request.cluster.flux);
-            let standing = |source: &&'a Source| {
-                let fit = fit(source, base, variables, flux, request.schemas);
-                fit.is_whole().then_some((fit.equal, *source))
-            };
-            let mut found: Vec<(usize, &Source)> = candidates.iter().filter_map(standing).collect();
-            found.sort_by_key(|(fields, _)| std::cmp::Reverse(*fields));
-            match found.as_slice() {
-                [(first, _), (second, _), ..] if first == second => (None, Basis::Unknown),
-                [(_, source), ..] => (Some(source), Basis::Inferred),
-                [] => (None, Basis::Unknown),
+            match rank(candidates, base, variables, flux, request.schemas).as_slice() {
+                [(first, _), (second, _), ..] if first.rank() == second.rank() => (None, Basis::Unknown),
+                [(fit, source), ..] if fit.is_whole() => (Some(source), Basis::Inferred),
+                _ => (None, Basis::Unknown),
             }
         }
     }

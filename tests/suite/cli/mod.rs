@@ -2,8 +2,10 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a panic is how a test fails")]
 
+mod adopting;
 mod catalogue;
 mod naming;
+mod old_releases;
 mod paths;
 mod planning;
 mod refusals;

@@ -46,6 +46,24 @@ fn every_case_comes_to_what_is_written_down() {
     assert!(failures.is_empty(), "{} of {ran} cases differ:\n{}", failures.len(), failures.join("\n\n"));
 }
 
+#[test]
+fn cases_are_many_and_each_names_its_rule() {
+    let cases = case_folders(&cases_folder());
+    let nameless: Vec<String> = cases
+        .iter()
+        .filter(|folder| {
+            let case = Case::read(folder);
+            let reason = case.text("reason", "");
+            let names_a_rule =
+                reason.split('U').skip(1).any(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+            reason.contains('\n') || !names_a_rule
+        })
+        .map(|folder| folder.display().to_string())
+        .collect();
+    assert!(nameless.is_empty(), "the reason is no line that names a rule (U1 to U16): {nameless:#?}");
+    assert!(cases.len() >= 150, "{} cases", cases.len());
+}
+
 /// The nearest `tests/cases` above the package.
 fn cases_folder() -> PathBuf {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));

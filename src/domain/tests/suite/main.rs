@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "tests say what they saw")]
 
 mod cases;
+mod edits;
+mod generated_upgrades;
 mod giant_swarm;
 mod manifest;
 mod objects;

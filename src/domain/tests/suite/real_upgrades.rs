@@ -15,9 +15,10 @@ use capstan_domain::upgrade::{
     AppliedBy, ClusterFolder, Conflict, MergeSettings, OldSource, Planned, Request, Retarget, SourceFile,
     plan,
 };
-use capstan_domain::yaml::{Node, Value, YamlFile, write};
+use capstan_domain::yaml::{Value, YamlFile};
 
-use crate::objects::{fields, id, objects, shape, without_nulls};
+use crate::edits::edited;
+use crate::objects::{fields, id, objects, shape};
 use crate::random::{Random, seed};
 use crate::shared_data;
 
@@ -81,7 +82,7 @@ fn source(id: &str, text: &str) -> Source {
 }
 
 /// Plans the upgrade of a cluster whose base is one file.
-fn upgrade(old: &str, cluster: &str, new: &str) -> Planned {
+pub(crate) fn upgrade(old: &str, cluster: &str, new: &str) -> Planned {
     let base_folder = path("a/b/base");
     let cluster = ClusterFolder {
         id: ClusterId::new(path("a/b")),
@@ -236,7 +237,7 @@ fn every_edit_of_a_real_cluster_is_kept_or_told_and_no_object_is_a_mixture() {
 }
 
 /// What is wrong with the upgrade of an edited cluster.
-fn wrongs(old: &str, cluster: &str, new: &str, planned: &Planned) -> Vec<String> {
+pub(crate) fn wrongs(old: &str, cluster: &str, new: &str, planned: &Planned) -> Vec<String> {
     let result = after(planned, cluster);
     let (o, c, n, r) = (objects(old), objects(cluster), objects(new), objects(&result));
     let mut out = Vec::new();
@@ -307,53 +308,4 @@ fn wrong_fields([old, cluster, new, result]: [&Value; 4], conflicts: &[&Conflict
         }
     }
     out
-}
-
-/// A text with edits as people make them: values changed, fields added and taken out.
-fn edited(text: &str, random: &mut Random) -> String {
-    let yaml = YamlFile::read(text).unwrap();
-    let mut values: Vec<Value> =
-        yaml.documents().iter().map(|document| without_nulls(&document.root.value())).collect();
-    for _ in 0..1 + random.below(4) {
-        let at = random.below(values.len());
-        let spec = values[at].pointer_mut("/spec");
-        if let Some(spec) = spec {
-            edit(spec, random, 0);
-        }
-    }
-    values.iter().map(|value| write(&Node::from_value(value))).collect::<Vec<_>>().join("---\n")
-}
-
-fn edit(value: &mut Value, random: &mut Random, depth: usize) {
-    match value {
-        Value::Object(map) => {
-            let keys: Vec<String> = map.keys().cloned().collect();
-            let action = random.below(100);
-            if keys.is_empty() || (depth > 0 && action < 10) {
-                map.insert("ourOwnField".to_owned(), Value::from("ours"));
-            } else {
-                let key = random.pick(&keys);
-                // Whoever changes what a reference names has other troubles than a merge.
-                if matches!(
-                    key.as_str(),
-                    "kind" | "apiVersion" | "name" | "version" | "infrastructureRef" | "configRef"
-                ) {
-                    return;
-                }
-                if depth > 0 && action < 20 {
-                    map.remove(key);
-                } else if let Some(below) = map.get_mut(key) {
-                    edit(below, random, depth + 1);
-                }
-            }
-        }
-        Value::Array(items) => match items.len() {
-            0 => items.push(Value::from("ours")),
-            length => edit(&mut items[random.below(length)], random, depth + 1),
-        },
-        Value::String(text) => *value = Value::from(format!("{text}-ours")),
-        Value::Number(number) => *value = Value::from(number.as_i64().unwrap_or(0) + 7),
-        Value::Bool(truth) => *value = Value::Bool(!*truth),
-        Value::Null => {}
-    }
 }

@@ -1,0 +1,99 @@
+//! Which release a cluster without a record comes from, and the record that says so.
+
+use std::sync::Arc;
+
+use capstan_domain::adopt::{self, Adoption, Candidate, Verdict};
+use capstan_domain::cluster::{Cluster, ClusterId, ReleaseName};
+use capstan_domain::merge::Source;
+use capstan_domain::path::{ProviderUnknown, Standing};
+use capstan_domain::release::Provider;
+use capstan_domain::settings::record_release;
+use capstan_domain::upgrade::FileChange;
+
+use super::{Fleet, Refused, sources};
+
+/// What came of one cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Adopted {
+    /// Its release is recorded already, as it is written there.
+    Recorded(String),
+    /// One release fits; writing this records it.
+    Fits {
+        /// How well releases fit, this one first.
+        adoption: Adoption,
+        /// Its `capstan.yaml`.
+        change: FileChange,
+    },
+    /// No release is taken.
+    Undecided(Adoption),
+}
+
+impl Adopted {
+    /// Releases and their fits, best first.
+    pub fn candidates(&self) -> &[Candidate] {
+        match self {
+            Self::Recorded(_) => &[],
+            Self::Fits { adoption, .. } | Self::Undecided(adoption) => &adoption.candidates,
+        }
+    }
+}
+
+impl Fleet {
+    /// Looks for the release that a cluster's base comes from.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or releases that are elsewhere.
+    pub fn adopt(&self, id: &ClusterId) -> Result<Adopted, Refused> {
+        self.require_releases()?;
+        let cluster = self.read_cluster(id)?;
+        if let Some(recorded) = &cluster.recorded {
+            return Ok(Adopted::Recorded(match &recorded.name {
+                ReleaseName::Id(id) => id.to_string(),
+                ReleaseName::Version(version) => version.to_string(),
+            }));
+        }
+        let effective = self.effective(&cluster)?;
+        let standing = Standing::of(&cluster, &effective, &self.catalogue);
+        let providers = match standing.provider {
+            Ok(provider) => vec![provider],
+            Err(ProviderUnknown::Several { providers }) => providers,
+            Err(ProviderUnknown::NoReleases | ProviderUnknown::Named { .. }) => Vec::new(),
+        };
+        let candidates = self.sources_of(&providers);
+        let candidates: Vec<&Source> =
+            candidates.iter().filter_map(|source| source.as_ref().as_ref().ok()).collect();
+        let flux = self.post_build(&cluster, candidates.iter().copied());
+        let facts = self.cluster_facts(&cluster, &effective, None, flux)?;
+        let adoption = adopt::adopt(&facts, &candidates, self.schemas())?;
+        Ok(match (adoption.verdict, adoption.candidates.first()) {
+            (Verdict::Fits, Some(best)) => {
+                let change = self.record(&cluster, best)?;
+                Adopted::Fits { adoption, change }
+            }
+            _ => Adopted::Undecided(adoption),
+        })
+    }
+
+    fn sources_of(&self, providers: &[Provider]) -> Vec<Arc<Result<Source, Refused>>> {
+        let releases = providers.iter().flat_map(|provider| self.catalogue.of_provider(provider));
+        releases.map(|release| self.source_of(release)).collect()
+    }
+
+    /// The cluster's `capstan.yaml` with that release in it.
+    fn record(&self, cluster: &Cluster, best: &Candidate) -> Result<FileChange, Refused> {
+        let path = cluster.folder.settings_path();
+        let before = match &cluster.folder.settings {
+            Some(entry) => Some(sources::file(self.tree.as_ref(), entry)?.text().to_owned()),
+            None => None,
+        };
+        let name = cluster.id.folder().name();
+        let after = record_release(&path, before.as_deref(), name, &best.release, best.tree.as_ref());
+        let after = after.map_err(|error| Refused {
+            message: format!("the release cannot be recorded: {error}"),
+            file: Some(path.clone()),
+            line: None,
+            column: None,
+        })?;
+        Ok(FileChange { path, before, after: Some(after) })
+    }
+}

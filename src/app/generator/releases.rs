@@ -1,0 +1,132 @@
+//! Where a fleet's releases are: in the snapshot itself, in another repository, or nowhere yet.
+//!
+//! A repository whose settings name `releases.repository` takes all of its releases from there. That
+//! repository has to agree: its own `.capstan.yaml`, on its default branch, lists this one under
+//! `consumers`. Until somebody gives the releases, nothing is planned, and every plan says why.
+
+use std::sync::Arc;
+
+use capstan_domain::layout;
+use capstan_domain::release::{Catalogue, Release, ReleaseId};
+use capstan_domain::settings::{REPOSITORY_FILE, RepositorySettings};
+use capstan_domain::tree::{RepoPath, Tree, TreeId};
+
+use super::sources::Sources;
+use super::{Fleet, Refused, read_settings};
+
+/// Where the releases are.
+#[derive(Clone)]
+pub(super) enum Home {
+    /// In the fleet's own snapshot.
+    Here,
+    /// In this one.
+    Elsewhere(Arc<dyn Tree>),
+    /// In a repository that was not given, for this reason.
+    Missing(String),
+}
+
+/// The content of a release that is no longer in any folder, found in the history of its path.
+pub struct PastRelease {
+    /// Its content; paths start at the release's folder.
+    pub content: Arc<dyn Tree>,
+    /// That content's id.
+    pub tree: TreeId,
+    /// The last commit that had it, in a few words for people: `commit 1a2b3c4d`.
+    pub found_in: String,
+}
+
+impl Home {
+    /// What the settings say, before anybody gives anything.
+    pub(super) fn of(settings: &RepositorySettings) -> Self {
+        match &settings.releases.repository {
+            None => Self::Here,
+            Some(repository) => Self::Missing(format!(
+                "the releases are in the repository {}, which was not given: name a checkout of it with --releases DIR",
+                repository.as_str()
+            )),
+        }
+    }
+}
+
+impl Fleet {
+    /// The repository that holds the releases, where the settings name another one.
+    pub fn releases_repository(&self) -> Option<&str> {
+        self.settings.releases.repository.as_ref().map(|name| name.as_str())
+    }
+
+    /// Gives the content of the repository that holds the releases. Patterns in `releases.paths` are
+    /// this repository's, else that one's own.
+    pub fn provide_releases(&mut self, tree: Arc<dyn Tree>) {
+        let mut settings = self.settings.clone();
+        if settings.releases.paths.is_none()
+            && let Ok((own, _)) = read_settings(tree.as_ref())
+        {
+            settings.releases.paths = own.releases.paths;
+        }
+        let layout = layout::discover(tree.as_ref(), &settings);
+        self.catalogue = Catalogue::read(tree.as_ref(), &layout);
+        self.sources = Sources::default();
+        self.releases = Home::Elsewhere(tree);
+    }
+
+    /// Says why the repository that holds the releases cannot be had: a sentence without a full stop.
+    pub fn refuse_releases(&mut self, why: String) {
+        self.releases = Home::Missing(why);
+    }
+
+    /// The snapshot that holds the releases.
+    pub(super) fn releases_tree(&self) -> &dyn Tree {
+        match &self.releases {
+            Home::Elsewhere(tree) => tree.as_ref(),
+            Home::Here | Home::Missing(_) => self.tree.as_ref(),
+        }
+    }
+
+    /// Whether the releases are there to plan with.
+    ///
+    /// # Errors
+    /// They are in a repository that was not given, or does not agree.
+    pub fn require_releases(&self) -> Result<(), Refused> {
+        match &self.releases {
+            Home::Here | Home::Elsewhere(_) => Ok(()),
+            Home::Missing(why) => Err(Refused {
+                message: why.clone(),
+                file: RepoPath::parse(REPOSITORY_FILE).ok(),
+                line: None,
+                column: None,
+            }),
+        }
+    }
+
+    /// A release of the catalogue as a source.
+    pub(super) fn source_of(&self, release: &Release) -> Arc<Result<capstan_domain::merge::Source, Refused>> {
+        self.sources.of_release(self.releases_tree(), release)
+    }
+
+    /// Gives the content of one of [`Self::missing_releases`].
+    pub fn provide_past_release(&mut self, id: ReleaseId, past: PastRelease) {
+        self.past.insert(id, past);
+    }
+}
+
+/// Whether a repository lets `consumer` use its releases.
+///
+/// # Errors
+/// Why not, as a sentence without a full stop.
+pub fn consents(tree: &dyn Tree, releases: &str, consumer: &str) -> Result<(), String> {
+    let (settings, exists) = read_settings(tree).map_err(|error| {
+        format!("{releases} cannot be asked for its releases, its settings are wrong: {error}")
+    })?;
+    let listed = settings.consumers.iter().any(|name| name.as_str().eq_ignore_ascii_case(consumer));
+    match (exists, listed) {
+        (_, true) => Ok(()),
+        (true, false) => Err(format!(
+            "{releases} does not let {consumer} use its releases: its .capstan.yaml would have to list it under \
+             `consumers`, on its default branch"
+        )),
+        (false, _) => Err(format!(
+            "{releases} has no .capstan.yaml on its default branch, so it lets nobody use its releases: it would have \
+             to list {consumer} under `consumers` there"
+        )),
+    }
+}

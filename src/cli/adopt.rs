@@ -1,0 +1,163 @@
+//! `capstan adopt [CLUSTER…] [--write]`
+
+use capstan_domain::adopt::{Adoption, Candidate, SENSIBLE_PERCENT, Verdict};
+use capstan_domain::cluster::ClusterId;
+use capstan_domain::merge::Fit;
+use capstan_domain::upgrade::FileChange;
+use serde_json::{Value, json};
+
+use super::arguments::Adopt;
+use super::{Context, Failure, Format, Outcome, output};
+use crate::app::generator::{Adopted, Refused};
+
+/// Releases that are shown of one cluster.
+const SHOWN: usize = 5;
+
+type Answer = Result<Adopted, Refused>;
+
+pub(super) fn run(context: &Context<'_>, command: &Adopt) -> Result<Outcome, Failure> {
+    if !matches!(command.output, Format::Text | Format::Json | Format::Yaml) {
+        return Err(output::unsupported("adopt", command.output, "text, json or yaml"));
+    }
+    let workspace = context.workspace()?;
+    let fleet = context.fleet_with_releases(workspace.as_ref())?;
+    let clusters = context.clusters(&fleet, &command.clusters)?;
+    let results: Vec<(ClusterId, Answer)> =
+        clusters.into_iter().map(|cluster| (cluster.clone(), fleet.adopt(&cluster))).collect();
+    if command.write {
+        workspace.write(&results.iter().filter_map(change).cloned().collect::<Vec<FileChange>>())?;
+    }
+    let elements = || results.iter().map(|(cluster, result)| element(cluster, result)).collect();
+    match command.output {
+        Format::Json => output::print_json(&elements())?,
+        Format::Yaml => output::print_yaml(&elements())?,
+        _ => {
+            for (cluster, result) in &results {
+                output::print(&text(cluster, result, command.write))?;
+            }
+        }
+    }
+    let is_open = |result: &Answer| matches!(result, Ok(Adopted::Undecided(_)));
+    Ok(if results.iter().any(|(_, result)| result.is_err()) {
+        Outcome::PartlyFailed
+    } else if results.iter().any(|(_, result)| is_open(result)) {
+        Outcome::ErrorsStand
+    } else {
+        Outcome::Done
+    })
+}
+
+const fn change((_, result): &(ClusterId, Answer)) -> Option<&FileChange> {
+    match result {
+        Ok(Adopted::Fits { change, .. }) => Some(change),
+        _ => None,
+    }
+}
+
+fn element(cluster: &ClusterId, result: &Answer) -> Value {
+    let adopted = match result {
+        Ok(adopted) => adopted,
+        Err(Refused { message, file, line, column }) => {
+            return json!({
+                "cluster": cluster,
+                "error": {"message": message, "file": file, "line": line, "column": column},
+            });
+        }
+    };
+    let chosen = match adopted {
+        Adopted::Fits { adoption, .. } => adoption.candidates.first(),
+        _ => None,
+    };
+    let candidates: Vec<Value> = adopted.candidates().iter().take(SHOWN).map(candidate).collect();
+    json!({
+        "cluster": cluster,
+        "outcome": word(adopted),
+        "recorded": if let Adopted::Recorded(release) = adopted { Some(release) } else { None },
+        "release": chosen.map(|candidate| &candidate.release),
+        "releaseTree": chosen.and_then(|candidate| candidate.tree.as_ref()),
+        "fit": chosen.map(|candidate| fit(candidate.fit)),
+        "file": if let Adopted::Fits { change, .. } = adopted { Some(&change.path) } else { None },
+        "reason": reason(adopted),
+        "candidates": candidates,
+    })
+}
+
+fn candidate(candidate: &Candidate) -> Value {
+    json!({"release": candidate.release, "releaseTree": candidate.tree, "fit": fit(candidate.fit)})
+}
+
+fn fit(fit: Fit) -> Value {
+    json!({
+        "equal": fit.equal, "differing": fit.differing, "missing": fit.missing, "percent": fit.percent(),
+    })
+}
+
+const fn word(adopted: &Adopted) -> &'static str {
+    match adopted {
+        Adopted::Recorded(_) => "recorded",
+        Adopted::Fits { .. } => "fits",
+        Adopted::Undecided(Adoption { verdict: Verdict::Equals(_), .. }) => "equals",
+        Adopted::Undecided(Adoption { verdict: Verdict::NoCandidate, .. }) => "no-candidate",
+        Adopted::Undecided(_) => "poor",
+    }
+}
+
+/// Why no release is recorded, in a sentence; `None` where one is.
+fn reason(adopted: &Adopted) -> Option<String> {
+    match adopted {
+        Adopted::Fits { .. } => None,
+        Adopted::Recorded(release) => Some(format!("Its release is recorded already: {release}.")),
+        Adopted::Undecided(adoption) => Some(match (adoption.verdict, adoption.candidates.first()) {
+            (Verdict::Equals(count), Some(first)) => {
+                let equals = adoption.candidates.iter().take(count);
+                let names: Vec<&str> = equals.map(|candidate| candidate.release.as_str()).collect();
+                format!(
+                    "{} fit equally well ({}), so none is taken: record `release` in its capstan.yaml.",
+                    names.join(" and "),
+                    in_words(first.fit),
+                )
+            }
+            (_, Some(best)) => format!(
+                "Even {} has only {}. Below {SENSIBLE_PERCENT}% the base is another release's, and what differs \
+                 would be kept for ever as the cluster's own edits: record `release` in its capstan.yaml if you know it.",
+                best.release,
+                in_words(best.fit),
+            ),
+            (_, None) => {
+                "There is no release that it could come from: none of a provider whose releases hold \
+                          its infrastructure kinds."
+                    .to_owned()
+            }
+        }),
+    }
+}
+
+/// `95% of its fields: 38 equal, 1 differing, 1 missing`
+fn in_words(fit: Fit) -> String {
+    format!(
+        "{}% of its fields: {} equal, {} differing, {} missing",
+        fit.percent(),
+        fit.equal,
+        fit.differing,
+        fit.missing
+    )
+}
+
+fn text(cluster: &ClusterId, result: &Answer, written: bool) -> String {
+    let adopted = match result {
+        Ok(adopted) => adopted,
+        Err(refused) => return format!("{cluster}  cannot be read: {refused}\n"),
+    };
+    let Adopted::Fits { adoption, change } = adopted else {
+        return format!("{cluster}  {}\n", reason(adopted).unwrap_or_default());
+    };
+    let mut lines = adoption.candidates.iter();
+    let best = lines.next().map_or_else(String::new, |best| {
+        format!("{cluster}  {}  has {}\n", best.release, in_words(best.fit))
+    });
+    let next = lines.next().map_or_else(String::new, |next| {
+        format!("    next best: {}, {}\n", next.release, in_words(next.fit))
+    });
+    let file = if written { format!("    recorded in {}\n", change.path) } else { String::new() };
+    format!("{best}{next}{file}")
+}
