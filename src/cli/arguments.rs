@@ -120,6 +120,21 @@ pub enum Format {
     Diff,
 }
 
+/// How findings are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FindingsFormat {
+    /// For people.
+    Text,
+    /// For programs: an array.
+    Json,
+    /// For programs and people.
+    Yaml,
+    /// SARIF 2.1.0, for code scanning.
+    Sarif,
+    /// Workflow commands of GitHub Actions, which annotate a pull request.
+    Github,
+}
+
 /// `capstan plan`
 #[derive(Debug, Args)]
 pub struct Plan {
@@ -135,6 +150,9 @@ pub struct Plan {
     /// Plan for every cluster (the same as naming none)
     #[arg(long, conflicts_with = "clusters")]
     pub all: bool,
+    /// Also tell where in the release each change comes from, and how lists and values were compared
+    #[arg(long, conflicts_with = "path")]
+    pub explain: bool,
     /// Output format
     #[arg(short, long, value_enum, default_value = "text")]
     pub output: Format,
@@ -155,6 +173,9 @@ pub struct Upgrade {
     /// Change the work tree instead of printing a diff: all files or none
     #[arg(long, conflicts_with = "at")]
     pub write: bool,
+    /// Also tell where in the release each change comes from, and how lists and values were compared
+    #[arg(long)]
+    pub explain: bool,
     /// Output format
     #[arg(short, long, value_enum, default_value = "diff")]
     pub output: Format,
@@ -186,7 +207,7 @@ pub struct Validate {
     pub from: Option<String>,
     /// Output format
     #[arg(short, long, value_enum, default_value = "text")]
-    pub output: Format,
+    pub output: FindingsFormat,
 }
 
 /// `capstan diff`

@@ -12,6 +12,7 @@ mod clusters;
 mod completions;
 mod context;
 mod diff;
+mod explain;
 mod failure;
 mod output;
 mod path;

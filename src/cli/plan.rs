@@ -1,11 +1,12 @@
 //! `capstan plan [CLUSTER…]`
 
 use capstan_domain::cluster::ClusterId;
-use capstan_domain::{patch, upgrade};
+use capstan_domain::patch;
+use capstan_domain::upgrade::{self, Explanation};
 use serde_json::{Value, json};
 
 use super::arguments::Plan;
-use super::{Context, Failure, Format, Outcome, output, path, text};
+use super::{Context, Failure, Format, Outcome, explain, output, path, text};
 use crate::app::generator::{self, Planned, Refused};
 
 pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<Outcome, Failure> {
@@ -17,22 +18,33 @@ pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<Outcome, Fail
         return path::run(&fleet, &clusters, target.as_ref(), command.output);
     }
     let planned = context.plan_all(workspace.as_ref(), &mut fleet, &clusters, target.as_ref());
-    print(command.output, &clusters, &planned)?;
+    let explained =
+        if command.explain { explain::all(&fleet, target.as_ref(), &planned)? } else { Vec::new() };
+    print(command.output, &clusters, &planned, &explained)?;
     Ok(outcome(&planned))
 }
 
-fn print(format: Format, clusters: &[ClusterId], planned: &[Planned]) -> Result<(), Failure> {
+/// `explained` is empty where nobody asked.
+fn print(
+    format: Format,
+    clusters: &[ClusterId],
+    planned: &[Planned],
+    explained: &[Option<Explanation>],
+) -> Result<(), Failure> {
     let both = || clusters.iter().zip(planned);
     match format {
-        Format::Json => {
-            output::print_json(&both().map(|(cluster, planned)| element(cluster, planned)).collect())
-        }
-        Format::Yaml => {
-            output::print_yaml(&both().map(|(cluster, planned)| element(cluster, planned)).collect())
-        }
-        Format::Text => both().try_for_each(|(cluster, planned)| match planned {
-            Ok(upgrade) => output::print(&text::upgrade(upgrade)),
-            Err(refused) => output::print(&text::refused(cluster, refused)),
+        Format::Json => output::print_json(&elements(clusters, planned, explained)),
+        Format::Yaml => output::print_yaml(&elements(clusters, planned, explained)),
+        Format::Text => both().enumerate().try_for_each(|(at, (cluster, planned))| {
+            let explanation = explained.get(at).and_then(Option::as_ref);
+            match planned {
+                Ok(upgrade) => output::print(&format!(
+                    "{}{}",
+                    text::upgrade(upgrade),
+                    explanation.map(explain::text).unwrap_or_default()
+                )),
+                Err(refused) => output::print(&text::refused(cluster, refused)),
+            }
         }),
         Format::Markdown => both().try_for_each(|(cluster, planned)| match planned {
             Ok(upgrade) => output::print(&text::markdown(upgrade)),
@@ -48,8 +60,24 @@ fn print(format: Format, clusters: &[ClusterId], planned: &[Planned]) -> Result<
     }
 }
 
+/// The array that the contract describes; with explanations, each element has one under `explain`.
+pub(super) fn elements(
+    clusters: &[ClusterId],
+    planned: &[Planned],
+    explained: &[Option<Explanation>],
+) -> Value {
+    let mut elements: Vec<Value> =
+        clusters.iter().zip(planned).map(|(cluster, planned)| element(cluster, planned)).collect();
+    for (element, explanation) in elements.iter_mut().zip(explained) {
+        if let (Value::Object(fields), Some(explanation)) = (element, explanation) {
+            fields.insert("explain".to_owned(), upgrade::explanation_to_json(explanation));
+        }
+    }
+    Value::Array(elements)
+}
+
 /// One element of the array that the contract describes.
-pub(super) fn element(cluster: &ClusterId, planned: &Planned) -> Value {
+fn element(cluster: &ClusterId, planned: &Planned) -> Value {
     match planned {
         Ok(upgrade) => upgrade::to_json(upgrade),
         Err(refused) => refusal(cluster, refused),

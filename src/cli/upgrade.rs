@@ -3,10 +3,9 @@
 use capstan_domain::cluster::ClusterId;
 use capstan_domain::patch;
 use capstan_domain::upgrade::FileChange;
-use serde_json::Value;
 
 use super::arguments::Upgrade;
-use super::{Context, Failure, Format, Outcome, output, plan, text};
+use super::{Context, Failure, Format, Outcome, explain, output, plan, text};
 use crate::app::generator::Planned;
 
 pub(super) fn run(context: &Context<'_>, command: &Upgrade) -> Result<Outcome, Failure> {
@@ -23,11 +22,14 @@ pub(super) fn run(context: &Context<'_>, command: &Upgrade) -> Result<Outcome, F
     if command.write {
         workspace.write(&changes)?;
     }
+    let explained =
+        if command.explain { explain::all(&fleet, target.as_ref(), &planned)? } else { Vec::new() };
+    let elements = || plan::elements(&clusters, &planned, &explained);
     match command.output {
         Format::Diff if command.write => {}
         Format::Diff => output::print(&patch::unified(&changes))?,
-        Format::Json => output::print_json(&elements(&clusters, &planned))?,
-        Format::Yaml => output::print_yaml(&elements(&clusters, &planned))?,
+        Format::Json => output::print_json(&elements())?,
+        Format::Yaml => output::print_yaml(&elements())?,
         Format::Text => {
             planned.iter().flatten().try_for_each(|upgrade| output::print(&text::upgrade(upgrade)))?;
         }
@@ -36,11 +38,14 @@ pub(super) fn run(context: &Context<'_>, command: &Upgrade) -> Result<Outcome, F
         }
     }
     say(&clusters, &planned, command.write);
+    // Where the explanation is not part of the output it goes to standard error too.
+    if matches!(command.output, Format::Diff | Format::Text) {
+        explained
+            .iter()
+            .flatten()
+            .for_each(|explanation| anstream::eprint!("{}", explain::text(explanation)));
+    }
     Ok(plan::outcome(&planned))
-}
-
-fn elements(clusters: &[ClusterId], planned: &[Planned]) -> Value {
-    clusters.iter().zip(planned).map(|(cluster, planned)| plan::element(cluster, planned)).collect()
 }
 
 /// What a person needs to know besides the diff goes to standard error, so that the diff can be piped.

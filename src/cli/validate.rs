@@ -5,19 +5,17 @@ use std::sync::Arc;
 use capstan_domain::finding::{Finding, Severity};
 use capstan_domain::layout;
 use capstan_domain::policy::{self, Scope, Snapshot};
+use capstan_domain::report::{sarif, workflow_command};
 use capstan_domain::tree::{RepoPath, Tree};
 use capstan_domain::upgrade;
 use serde_json::Value;
 
-use super::arguments::Validate;
+use super::arguments::{FindingsFormat, Validate};
 use super::context::today;
-use super::{Context, Failure, Format, Outcome, output, text};
+use super::{Context, Failure, Outcome, output, text};
 use crate::app::generator::Fleet;
 
 pub(super) fn run(context: &Context<'_>, command: &Validate) -> Result<Outcome, Failure> {
-    if !matches!(command.output, Format::Text | Format::Json | Format::Yaml) {
-        return Err(output::unsupported("validate", command.output, "text, json or yaml"));
-    }
     let workspace = context.workspace()?;
     let now = context.tree(workspace.as_ref(), context.arguments.at.as_deref())?;
     let before = match &command.from {
@@ -101,18 +99,28 @@ fn concerns(finding: &Finding, asked: &[RepoPath]) -> bool {
             .is_some_and(|file| asked.iter().any(|path| path.is_root() || file == path || file.is_in(path)))
 }
 
-fn print(format: Format, findings: &[&Finding], looked_at: &str) -> Result<(), Failure> {
+fn print(format: FindingsFormat, findings: &[&Finding], looked_at: &str) -> Result<(), Failure> {
     let value = || -> Value { findings.iter().map(|finding| upgrade::finding_to_json(finding)).collect() };
+    let errors = findings.iter().filter(|finding| finding.severity == Severity::Error).count();
+    let warnings = findings.len() - errors;
+    let summary = format!("{errors} error(s), {warnings} warning(s); looked at {looked_at}");
     match format {
-        Format::Json => output::print_json(&value()),
-        Format::Yaml => output::print_yaml(&value()),
-        _ => {
+        FindingsFormat::Json => output::print_json(&value()),
+        FindingsFormat::Yaml => output::print_yaml(&value()),
+        FindingsFormat::Sarif => output::print_json(&sarif(findings, env!("CARGO_PKG_VERSION"))),
+        FindingsFormat::Github => {
+            for finding in findings {
+                output::print(&format!("{}\n", workflow_command(finding)))?;
+            }
+            // Standard output holds commands alone.
+            anstream::eprintln!("{summary}");
+            Ok(())
+        }
+        FindingsFormat::Text => {
             for finding in findings {
                 output::print(&format!("{}\n", text::finding(finding)))?;
             }
-            let errors = findings.iter().filter(|finding| finding.severity == Severity::Error).count();
-            let warnings = findings.len() - errors;
-            output::print(&format!("{errors} error(s), {warnings} warning(s); looked at {looked_at}\n"))
+            output::print(&format!("{summary}\n"))
         }
     }
 }

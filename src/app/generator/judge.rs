@@ -3,7 +3,7 @@
 use capstan_domain::cluster::Cluster;
 use capstan_domain::policy::{self, Facts, Occasion, ReleaseStep, Spot};
 use capstan_domain::release::Release;
-use capstan_domain::render::{self, Edited, ParsedFiles, Rendered};
+use capstan_domain::render::{self, Edited, ParsedFiles};
 use capstan_domain::rollout;
 use capstan_domain::settings::EffectiveSettings;
 use capstan_domain::upgrade::{AppliedBy, Planned, Settled};
@@ -39,7 +39,11 @@ impl Fleet {
             Ok(after) => after,
             Err(error) => {
                 planned.upgrade.blocked.push(format!("The upgraded cluster cannot be rendered: {error}."));
-                Rendered::default()
+                planned.upgrade.findings.push(policy::render_finding(&error));
+                let findings = std::mem::take(&mut planned.upgrade.findings);
+                planned.upgrade.findings = self.settings.severities().settle(findings);
+                // What cannot be rendered cannot be judged; above all, its machines are not lost.
+                return Ok(planned.finish(Vec::new(), Vec::new()));
             }
         };
         let applied_by =

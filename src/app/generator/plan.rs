@@ -11,7 +11,7 @@ use capstan_domain::path::{self, NoSuchRelease, Offer, Outcome, Standing, Step, 
 use capstan_domain::release::{Release, ReleaseId};
 use capstan_domain::settings::{ClusterSettings, EffectiveSettings, WhenReleaseUnknown};
 use capstan_domain::tree::{Tree, TreeId};
-use capstan_domain::upgrade::{self, AppliedBy, Basis, OldSource, Request, SourceFile, Upgrade};
+use capstan_domain::upgrade::{self, AppliedBy, Basis, Explanation, OldSource, Request, SourceFile, Upgrade};
 
 use super::{Fleet, Refused, sources};
 
@@ -84,6 +84,19 @@ impl Fleet {
         }
     }
 
+    /// Why an upgrade that [`Self::plan`] gave for the same cluster and release is what it is.
+    ///
+    /// # Errors
+    /// As [`Self::plan`].
+    pub fn explain(&self, upgrade: &Upgrade, asked: Option<&ReleaseName>) -> Result<Explanation, Refused> {
+        let cluster = self.read_cluster(&upgrade.cluster)?;
+        let effective = self.effective(&cluster)?;
+        let (standing, offer) = self.offer(&cluster, &effective, asked)?;
+        let Some(step) = offer.step() else { return Ok(Explanation::default()) };
+        let explain = |request: &Request<'_>| Ok(upgrade::explain(request, upgrade)?);
+        self.with_request(&cluster, &effective, &standing, &offer, step, explain)
+    }
+
     /// Whether a release that somebody named exists for a cluster.
     ///
     /// # Errors
@@ -119,15 +132,9 @@ impl Fleet {
         offer: &Offer,
         step: &Step,
     ) -> Planned {
-        let release = self.catalogue.find(&step.to).ok_or_else(|| Refused {
-            message: format!("the release {} cannot be read", step.to),
-            file: None,
-            line: None,
-            column: None,
-        })?;
-        let old = self.old_content(standing);
+        let release = self.release_of(step)?;
         let unknown = self.settings.upgrade.when_release_unknown;
-        if old.is_none() && unknown == WhenReleaseUnknown::Block {
+        if unknown == WhenReleaseUnknown::Block && self.old_content(standing).is_none() {
             return Ok(Upgrade {
                 to: Some(step.to.clone()),
                 to_tree: step.tree.clone(),
@@ -139,6 +146,38 @@ impl Fleet {
                 ..nothing(cluster, offer)
             });
         }
+        let plan = |request: &Request<'_>| Ok(upgrade::plan(request)?);
+        let mut planned = self.with_request(cluster, effective, standing, offer, step, plan)?;
+        planned.upgrade.notes.extend(offer.notes.iter().cloned());
+        planned.upgrade.notes.extend(self.note_of_past(standing));
+        planned.upgrade.findings.extend(cluster.findings.iter().cloned());
+        let from = planned.upgrade.from.as_ref().and_then(|id| self.catalogue.find(id));
+        self.link_changelogs(&mut planned.upgrade, from, release);
+        self.judge(cluster, effective, planned, from, release)
+    }
+
+    fn release_of(&self, step: &Step) -> Result<&Release, Refused> {
+        self.catalogue.find(&step.to).ok_or_else(|| Refused {
+            message: format!("the release {} cannot be read", step.to),
+            file: None,
+            line: None,
+            column: None,
+        })
+    }
+
+    /// Gathers the facts of one step and asks something of them.
+    fn with_request<T>(
+        &self,
+        cluster: &Cluster,
+        effective: &EffectiveSettings,
+        standing: &Standing,
+        offer: &Offer,
+        step: &Step,
+        ask: impl FnOnce(&Request<'_>) -> Result<T, Refused>,
+    ) -> Result<T, Refused> {
+        let release = self.release_of(step)?;
+        let old = self.old_content(standing);
+        let unknown = self.settings.upgrade.when_release_unknown;
         let candidates = match (&old, unknown) {
             (None, WhenReleaseUnknown::Infer) => self.candidates(&release.provider.clone()),
             _ => Vec::new(),
@@ -163,13 +202,7 @@ impl Fleet {
             retarget: self.retarget(&cluster.id),
             schemas: self.schemas(),
         };
-        let mut planned = upgrade::plan(&request)?;
-        planned.upgrade.notes.extend(offer.notes.iter().cloned());
-        planned.upgrade.notes.extend(self.note_of_past(standing));
-        planned.upgrade.findings.extend(cluster.findings.iter().cloned());
-        let from = planned.upgrade.from.as_ref().and_then(|id| self.catalogue.find(id));
-        self.link_changelogs(&mut planned.upgrade, from, release);
-        self.judge(cluster, effective, planned, from, release)
+        ask(&request)
     }
 
     /// Adds the links that the releases on the way give in their own notes, archived ones included.

@@ -344,7 +344,7 @@ fn without_nulls(node: &Node) -> Node {
     Node { kind, ..node.clone() }
 }
 
-fn entries_of(node: Option<&Node>) -> &[Entry] {
+pub(super) fn entries_of(node: Option<&Node>) -> &[Entry] {
     node.and_then(Node::as_mapping).unwrap_or_default()
 }
 

@@ -13,6 +13,7 @@
 //! | [`kinds`] | objects whose kind changes (U2) |
 //! | [`objects`] | whole objects, and all objects of a cluster (U4) |
 //! | [`fields`], [`values`] | fields, types and equality (U5, U6, U8) |
+//! | [`explain`] | why it came out as it did |
 //! | [`knowledge`] | what the own table and the schemas are asked with |
 //! | [`lists`], `list_merge`, `sequence` | how lists merge (U7) |
 //! | [`kustomization`] | a type of its own (U4) |
@@ -25,6 +26,7 @@
 pub(crate) mod api_versions;
 pub(crate) mod cluster_objects;
 pub(crate) mod decision;
+pub(crate) mod explain;
 pub(crate) mod fields;
 pub(crate) mod fit;
 pub(crate) mod kinds;

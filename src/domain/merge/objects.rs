@@ -115,8 +115,8 @@ pub(crate) struct Merged<'a> {
     pub(crate) new: Matched<'a>,
 }
 
-/// Merges all objects of one cluster.
-pub(crate) fn merge_cluster<'a>(input: &MergeInput<'a>) -> Merged<'a> {
+/// Both sources, matched with the cluster, and what its variables are.
+pub(super) fn matched<'a>(input: &MergeInput<'a>) -> (Bindings, Option<Matched<'a>>, Matched<'a>) {
     let mut bindings = Bindings::new(input.variables, input.flux);
     let mut old = input.old.map(|source| match_source(source, input.base, &mut bindings));
     if let Some(matched) = &old {
@@ -130,6 +130,12 @@ pub(crate) fn merge_cluster<'a>(input: &MergeInput<'a>) -> Merged<'a> {
     if old.is_none() {
         bind(&new, input.base, &mut bindings);
     }
+    (bindings, old, new)
+}
+
+/// Merges all objects of one cluster.
+pub(crate) fn merge_cluster<'a>(input: &MergeInput<'a>) -> Merged<'a> {
+    let (bindings, old, new) = matched(input);
     let work = Work { input, bindings: &bindings, old: old.as_ref(), new: &new };
     let mut merge = work.merge();
     let (kustomizations, not_merged) =
@@ -144,11 +150,11 @@ pub(crate) fn merge_cluster<'a>(input: &MergeInput<'a>) -> Merged<'a> {
     Merged { merge, new }
 }
 
-struct Work<'w, 'a> {
-    input: &'w MergeInput<'a>,
-    bindings: &'w Bindings,
-    old: Option<&'w Matched<'a>>,
-    new: &'w Matched<'a>,
+pub(super) struct Work<'w, 'a> {
+    pub(super) input: &'w MergeInput<'a>,
+    pub(super) bindings: &'w Bindings,
+    pub(super) old: Option<&'w Matched<'a>>,
+    pub(super) new: &'w Matched<'a>,
 }
 
 impl<'a> Work<'_, 'a> {
@@ -239,12 +245,12 @@ impl<'a> Work<'_, 'a> {
     }
 
     /// What is known of an object of which these are sides: the first kind, all their versions.
-    fn known(&self, sides: &[Option<&Node>]) -> Knowledge<'a> {
+    pub(super) fn known(&self, sides: &[Option<&Node>]) -> Knowledge<'a> {
         known_object(self.input.schemas, sides)
     }
 
     /// One release's view of an object: its pieces over one another, identity left out of fragments.
-    fn side(
+    pub(super) fn side(
         &self,
         matched: &Matched<'a>,
         pieces: &[&'a Piece],
@@ -383,7 +389,7 @@ fn leave_identity_out(old: &mut Cow<'_, Node>, new: &Node) {
     }
 }
 
-fn pieces_of<'a>(matched: &Matched<'a>, object: usize) -> Vec<&'a Piece> {
+pub(super) fn pieces_of<'a>(matched: &Matched<'a>, object: usize) -> Vec<&'a Piece> {
     let hits = |target: &Target| matches!(target, Target::Objects(found) if found.contains(&object));
     let mut pieces: Vec<&Piece> = matched
         .pieces

@@ -37,6 +37,8 @@ pub struct Source {
     pub(crate) variables: BTreeMap<String, String>,
     pub(crate) pieces: Vec<Piece>,
     pub(crate) release_yaml: Option<YamlFile>,
+    /// Where that stands.
+    pub(crate) release_file: Option<RepoPath>,
     /// The kustomizations of its base, as pieces of their own.
     pub(crate) kustomizations: Vec<Piece>,
     /// Files that those name as patches and the like, by their path below the base: path and text.
@@ -97,8 +99,19 @@ impl Source {
             overlay_piece(&mut pieces, piece);
         }
         let release_yaml = facts.release_yaml.as_ref().map(SourceFile::read).transpose()?;
+        let release_file = facts.release_yaml.as_ref().map(|file| file.path.clone());
         let variables = facts.variables.clone();
-        Ok(Self { id, tree, variables, pieces, release_yaml, kustomizations, patch_files, files })
+        Ok(Self {
+            id,
+            tree,
+            variables,
+            pieces,
+            release_yaml,
+            release_file,
+            kustomizations,
+            patch_files,
+            files,
+        })
     }
 
     /// Whether some document holds a variable.

@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 use super::fitting::{Misfit, misfits_of};
 use super::kubernetes::{Wanted, wanted};
 use super::{Facts, Occasion, Spot, Verdict};
-use crate::object::ObjectId;
-use crate::render::{Rendered, RenderedObject};
+use crate::object::{FieldPath, ObjectId};
+use crate::render::{Place, Rendered, RenderedObject};
 use crate::schema::Schemas;
 
 /// A cluster before and after a change; the facts themselves are at hand too.
@@ -32,6 +32,18 @@ impl<'a> Evidence<'a> {
     pub(super) fn pairs(&self) -> impl Iterator<Item = (&'a RenderedObject, &'a RenderedObject)> + '_ {
         let objects: &'a [RenderedObject] = self.after.objects;
         objects.iter().filter_map(|new| Some((self.before.object(&new.id)?, new)))
+    }
+
+    /// Where a field is to be looked for, or what stands nearest above it: an upgrade speaks of the files
+    /// before it, a pull request of those that it brings.
+    pub(super) fn nearest_place(
+        &self,
+        old: &'a RenderedObject,
+        new: &'a RenderedObject,
+        path: &FieldPath,
+    ) -> &'a Place {
+        let object = if self.facts.occasion == Occasion::Upgrade { old } else { new };
+        &object.placed.nearest(path).place
     }
 
     /// A verdict on the cluster after an upgrade speaks of lines before it; of what is new, of no line.

@@ -79,7 +79,7 @@ impl<'a> Walk<'a> {
                     }
                 }
             }
-            (Content::Scalar(scalar), wanted) => self.scalar(schema, wanted, scalar, value, path),
+            (Content::Scalar(scalar), wanted) => self.scalar(schema, wanted, scalar.value(), value, path),
             (_, wanted) => self.tell(path, value, MisfitKind::Type { wanted, found: value }),
         }
     }

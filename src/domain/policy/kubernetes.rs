@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Evidence, Occasion};
+use super::{Evidence, Occasion, Survey};
 use crate::object::{FieldPath, ObjectId};
 use crate::render::{Place, Placed, RenderedObject};
 use crate::version::KubernetesVersion;
@@ -83,4 +83,31 @@ pub(super) fn spot<'a>(occasion: Occasion, old: &Wanted<'a>, new: &Wanted<'a>) -
         Occasion::Upgrade => &old.placed.place,
         Occasion::Revision => &new.placed.place,
     }
+}
+
+/// The control plane whose API servers a worker's kubelets talk to: that of the Cluster which the
+/// worker names, else the only one there is.
+pub(super) fn control_plane_of<'s, 'a>(
+    cluster: &'s Survey<'a>,
+    worker: &Wanted<'a>,
+) -> Option<&'s Wanted<'a>> {
+    let planes = || cluster.versions.iter().filter(|wanted| wanted.role == Role::ControlPlane);
+    let named =
+        cluster.object(worker.object).and_then(|object| object.placed.text_at(&["spec", "clusterName"]));
+    let owner = named
+        .and_then(|name| cluster.named("Cluster", name).find(|object| object.id.group == "cluster.x-k8s.io"));
+    if let Some(owner) = owner {
+        let reference = owner.placed.at(&["spec", "controlPlaneRef"]);
+        let text = |key| reference.and_then(|reference| reference.text_at(&[key]));
+        let found = planes().find(|plane| {
+            *plane.object == owner.id
+                || text("kind") == Some(plane.object.kind.as_str())
+                    && text("name") == Some(plane.object.name.as_str())
+        });
+        if found.is_some() {
+            return found;
+        }
+    }
+    let mut all = planes();
+    all.next().filter(|_| all.next().is_none())
 }

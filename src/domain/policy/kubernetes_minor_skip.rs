@@ -1,7 +1,8 @@
 //! `kubernetes-minor-skip`
 
-use super::kubernetes::{Role, spot, steps};
-use super::{About, Change, Evidence, Example, Rule, Verdict};
+use super::kubernetes::{Role, Wanted, spot, steps};
+use super::topology_version::offered;
+use super::{About, Change, Evidence, Example, Rule, Survey, Verdict};
 use crate::finding::Severity;
 use crate::version::{KubernetesMinor, KubernetesVersion};
 
@@ -66,7 +67,9 @@ impl Rule for KubernetesMinorSkip {
             // replaced, not upgraded.
             let catches_up =
                 new.role == Role::Workers && control_plane.is_some_and(|at| new.version.minor() <= at);
-            if old.version.minor().skips(new.version.minor()) && !catches_up {
+            // A class that lists its versions lets Cluster API go through those between by itself.
+            let goes_through = new.role == Role::ControlPlane && chained(&change.after, &new);
+            if old.version.minor().skips(new.version.minor()) && !catches_up && !goes_through {
                 let message = format!("{} goes {}", new.object, words(&old.version, &new.version));
                 verdicts.push(
                     Verdict::new(&ABOUT, message).object(new.object).path(&new.path()).place(spot(
@@ -89,6 +92,12 @@ impl Rule for KubernetesMinorSkip {
             verdicts.push(verdict.maybe_place(step.place.clone()));
         }
     }
+}
+
+/// Whether a topology's class, rendered here, lists the version.
+fn chained(cluster: &Survey<'_>, wanted: &Wanted<'_>) -> bool {
+    let topology = cluster.object(wanted.object).and_then(|object| object.placed.at(&["spec", "topology"]));
+    topology.is_some_and(|topology| offered(cluster, topology).contains(&wanted.version.as_str()))
 }
 
 fn words(old: &KubernetesVersion, new: &KubernetesVersion) -> String {

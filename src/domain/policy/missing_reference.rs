@@ -1,10 +1,9 @@
 //! `missing-reference`
 
+use super::references::named_by;
 use super::{About, Change, Example, Rule, Survey, Verdict};
 use crate::finding::Severity;
-use crate::object::{FieldPath, api_group};
-use crate::render::{Placed, RenderedObject};
-use crate::templates::{ReferencePath, reference_paths};
+use crate::render::RenderedObject;
 
 pub(super) struct MissingReference;
 
@@ -45,56 +44,20 @@ impl Rule for MissingReference {
 
     fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Verdict>) {
         for object in cluster.objects {
-            for reference in reference_paths(&object.id.group, &object.id.kind) {
-                // Classes are shared between clusters.
-                if reference.kind != Some("ClusterClass") {
-                    judge_one(object, reference, cluster, verdicts);
+            // Classes are shared between clusters.
+            for named in named_by(object).into_iter().filter(|named| named.kind != "ClusterClass") {
+                let there = |other: &RenderedObject| named.implied || other.id.group == named.group;
+                if cluster.named(named.kind, named.name).any(there) {
+                    continue;
                 }
-            }
-        }
-    }
-}
-
-fn judge_one(
-    object: &RenderedObject,
-    reference: &ReferencePath,
-    cluster: &Survey<'_>,
-    verdicts: &mut Vec<Verdict>,
-) {
-    let mut found = Vec::new();
-    follow(&object.placed, reference.steps, FieldPath::root(), &mut found);
-    for (path, value) in found {
-        let kind = value.text_at(&["kind"]).or(reference.kind);
-        let (Some(kind), Some(name)) = (kind, value.field("name")) else { continue };
-        let Some(text) = name.as_str() else { continue };
-        let group = value
-            .text_at(&["apiGroup"])
-            .or_else(|| value.text_at(&["apiVersion"]).map(api_group))
-            .unwrap_or(&object.id.group);
-        let there = |other: &RenderedObject| other.id.group == group || reference.kind.is_some();
-        if !cluster.named(kind, text).any(there) {
-            let message = format!(
-                "{} names {kind} {text}, which this folder does not render: correct the name, add the object, or see that it is applied from elsewhere",
-                object.id
-            );
-            verdicts.push(
-                Verdict::new(&ABOUT, message).object(&object.id).path(&path.key("name")).place(&name.place),
-            );
-        }
-    }
-}
-
-fn follow<'a>(value: &'a Placed, steps: &[&str], path: FieldPath, found: &mut Vec<(FieldPath, &'a Placed)>) {
-    match steps.split_first() {
-        None => found.push((path, value)),
-        Some((&"*", rest)) => {
-            for (index, item) in value.items().iter().enumerate() {
-                follow(item, rest, path.index(index), found);
-            }
-        }
-        Some((key, rest)) => {
-            if let Some(next) = value.field(key) {
-                follow(next, rest, path.key(key), found);
+                let message = format!(
+                    "{} names {} {}, which this folder does not render: correct the name, add the object, or see that it is applied from elsewhere",
+                    object.id, named.kind, named.name
+                );
+                let path = named.path.key("name");
+                verdicts.push(
+                    Verdict::new(&ABOUT, message).object(&object.id).path(&path).place(&named.at.place),
+                );
             }
         }
     }

@@ -8,7 +8,13 @@
 
 mod ambiguous_match;
 mod api_version_leaves_field;
+mod api_version_not_served;
+mod autoscaler_owns_replicas;
+mod clear_text;
 mod component_downgrade;
+mod contract_mismatch;
+mod control_plane_replicas_even;
+mod duplicate_object;
 mod edit_refused;
 mod evidence;
 mod fitting;
@@ -19,29 +25,42 @@ mod invalid_settings;
 mod invalid_yaml;
 mod kind_changed;
 mod kubernetes;
+mod kubernetes_api_removed;
 mod kubernetes_downgrade;
 mod kubernetes_minor_skip;
+mod kubernetes_version_without_v;
+mod kubernetes_workers_ahead;
+mod kubernetes_workers_behind;
 mod kustomization_not_merged;
 mod list_without_key;
 mod missing_reference;
 mod overlay_hides_change;
 mod overlay_loses_target;
 mod overlay_names_template;
+mod reference_mismatch;
+mod references;
+mod refused_change;
 mod release_breaks_requests;
 mod release_goes_back_in_time;
 mod release_record_differs;
+mod removed_apis;
 mod removes_cluster;
 mod removes_machines;
 mod render_failed;
 mod rendered_tombstone;
+mod rollout_after_past;
 mod rollout_without_change;
 mod rule;
+mod secret_in_clear_text;
 mod secret_variable;
 mod severities;
+mod split_rollout;
 mod step_group_split;
 mod template_edited_in_place;
 #[cfg(test)]
 mod tests;
+mod topology_switched;
+mod topology_version;
 mod unbound_variable;
 mod unknown_field;
 mod unknown_template;
@@ -57,7 +76,7 @@ use std::collections::BTreeSet;
 pub use evidence::{Evidence, Survey};
 pub use rule::{About, Change, Example, Facts, Files, Occasion, ReleaseStep, Rule, Spot, Verdict};
 pub use severities::{Level, Severities, SeverityRefused};
-pub use validate::{Scope, Snapshot, folders_of, settings_finding, validate};
+pub use validate::{Scope, Snapshot, folders_of, render_finding, settings_finding, validate};
 
 pub use crate::upgrade::AppliedBy;
 
@@ -69,7 +88,12 @@ pub fn catalogue() -> &'static [&'static dyn Rule] {
     static RULES: &[&dyn Rule] = &[
         &ambiguous_match::AmbiguousMatch,
         &api_version_leaves_field::ApiVersionLeavesField,
+        &api_version_not_served::ApiVersionNotServed,
+        &autoscaler_owns_replicas::AutoscalerOwnsReplicas,
         &component_downgrade::ComponentDowngrade,
+        &contract_mismatch::ContractMismatch,
+        &control_plane_replicas_even::ControlPlaneReplicasEven,
+        &duplicate_object::DuplicateObject,
         &edit_refused::EditRefused,
         &immutable_field::ImmutableField,
         &invalid_definition::InvalidDefinition,
@@ -77,14 +101,20 @@ pub fn catalogue() -> &'static [&'static dyn Rule] {
         &invalid_settings::InvalidSettings,
         &invalid_yaml::InvalidYaml,
         &kind_changed::KindChanged,
+        &kubernetes_api_removed::KubernetesApiRemoved,
         &kubernetes_downgrade::KubernetesDowngrade,
         &kubernetes_minor_skip::KubernetesMinorSkip,
+        &kubernetes_version_without_v::KubernetesVersionWithoutV,
+        &kubernetes_workers_ahead::KubernetesWorkersAhead,
+        &kubernetes_workers_behind::KubernetesWorkersBehind,
         &kustomization_not_merged::KustomizationNotMerged,
         &list_without_key::ListWithoutKey,
         &missing_reference::MissingReference,
         &overlay_hides_change::OverlayHidesChange,
         &overlay_loses_target::OverlayLosesTarget,
         &overlay_names_template::OverlayNamesTemplate,
+        &reference_mismatch::ReferenceMismatch,
+        &refused_change::RefusedChange,
         &release_breaks_requests::ReleaseBreaksRequests,
         &release_goes_back_in_time::ReleaseGoesBackInTime,
         &release_record_differs::ReleaseRecordDiffers,
@@ -92,10 +122,15 @@ pub fn catalogue() -> &'static [&'static dyn Rule] {
         &removes_machines::RemovesMachines,
         &render_failed::RenderFailed,
         &rendered_tombstone::RenderedTombstone,
+        &rollout_after_past::RolloutAfterPast,
         &rollout_without_change::RolloutWithoutChange,
+        &secret_in_clear_text::SecretInClearText,
         &secret_variable::SecretVariable,
+        &split_rollout::SplitRollout,
         &step_group_split::StepGroupSplit,
         &template_edited_in_place::TemplateEditedInPlace,
+        &topology_switched::TopologySwitched,
+        &topology_version::TopologyVersion,
         &unbound_variable::UnboundVariable,
         &unknown_field::UnknownField,
         &unknown_template::UnknownTemplate,

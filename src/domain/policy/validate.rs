@@ -6,7 +6,7 @@ use jiff::civil::Date;
 
 use super::rule::{Facts, Occasion, Spot, Verdict};
 use super::{
-    About, Severities, invalid_definition, invalid_layout, invalid_settings, invalid_yaml,
+    About, Severities, duplicate_object, invalid_definition, invalid_layout, invalid_settings, invalid_yaml,
     release_breaks_requests, render_failed, rendered_tombstone, sort, unreadable_file,
 };
 use crate::cluster::{Cluster, ClusterError, ClusterId};
@@ -104,6 +104,22 @@ pub fn folders_of(folder: &ClusterFolder) -> Folders {
         base: folder.base.clone(),
         overlay: folder.overlay.clone(),
     }
+}
+
+/// A folder that cannot be rendered, as a finding.
+pub fn render_finding(error: &RenderError) -> Finding {
+    let verdict = render_verdict(error);
+    let severity = verdict.rule.severity;
+    verdict.into_finding(severity)
+}
+
+fn render_verdict(error: &RenderError) -> Verdict {
+    let rule = match error {
+        RenderError::Unreadable(_) => &unreadable_file::ABOUT,
+        _ if error.trouble() == Trouble::Duplicate => &duplicate_object::ABOUT,
+        _ => &render_failed::ABOUT,
+    };
+    at(rule, &error.to_string(), error.file(), error.line(), error.column())
 }
 
 fn settings_verdict(error: &SettingsError) -> Verdict {
@@ -258,14 +274,9 @@ impl Checked<'_> {
     }
 
     fn failed(&mut self, error: &RenderError) {
-        let rule = match error {
-            RenderError::Unreadable(_) => &unreadable_file::ABOUT,
-            _ => &render_failed::ABOUT,
-        };
-        let verdict = at(rule, &error.to_string(), error.file(), error.line(), error.column());
         let said = error.trouble() == Trouble::Malformed && self.seen.contains(error.file());
         if !said {
-            self.verdicts.push(verdict);
+            self.verdicts.push(render_verdict(error));
         }
     }
 

@@ -77,7 +77,9 @@ impl Rule for WrongType {
 
 fn misfit_scalar<'a>(kind: &MisfitKind<'a>) -> Option<&'a Value> {
     match kind {
-        MisfitKind::Type { found: Placed { content: Content::Scalar(value), .. }, .. } => Some(value),
+        MisfitKind::Type { found: Placed { content: Content::Scalar(scalar), .. }, .. } => {
+            Some(scalar.value())
+        }
         _ => None,
     }
 }
@@ -86,9 +88,11 @@ fn noun(value: &Placed, said: &dyn Fn(&Value) -> String) -> String {
     match &value.content {
         Content::Mapping(_) => "a mapping".to_owned(),
         Content::Sequence(_) => "a list".to_owned(),
-        Content::Scalar(Value::Bool(truth)) => truth.to_string(),
-        Content::Scalar(value) if value.is_number() => format!("the number {}", said(value)),
-        Content::Scalar(value) => format!("the string {}", said(value)),
+        Content::Scalar(scalar) => match scalar.value() {
+            Value::Bool(truth) => truth.to_string(),
+            value if value.is_number() => format!("the number {}", said(value)),
+            value => format!("the string {}", said(value)),
+        },
     }
 }
 

@@ -1,12 +1,13 @@
 //! A cluster folder as a whole: what its base gives, and what its overlay makes of it.
 
-use super::build::{Builder, Reached};
 use super::error::RenderError;
-use super::kustomization::Flavour;
+use super::kustomize::{Accumulated, Builder, Built, Reached};
 use super::load::{KUSTOMIZATION_NAMES, Loader, ParsedFiles};
+use super::placed::Placed;
 use super::resource::{Identity, Resource, refuse_twins};
-use super::strategic::{self, MayChange, Outcome};
-use super::{Folders, PatchUse, Rendered, RenderedObject};
+use super::schema::Schemas;
+use super::strategic::{self, Misfit, Outcome};
+use super::{Folders, PatchUse, Rendered, RenderedObject, losses};
 use crate::layout::is_manifest;
 use crate::tree::{RepoPath, Tree, TreeEntry};
 
@@ -27,13 +28,14 @@ pub(super) fn render(
     let whole =
         if folders.base == folders.cluster { None } else { loader.kustomization(&folders.cluster)? };
     if !has_overlay && whole.is_none() {
-        return cluster.finish(base, None);
+        return cluster.finish(base.finish()?, None);
     }
-    let base_objects = finish_all(base.clone())?;
+    let finished = base.finished()?;
+    let base_objects = finish_all(finished.clone())?;
     let objects = match (loader.kustomization(&folders.overlay)?, whole) {
         (Some(entry), _) => cluster.kustomized(&folders.overlay, entry, base)?,
         (None, Some(entry)) => cluster.kustomized(&folders.cluster, entry, base)?,
-        (None, None) => cluster.patched(base)?,
+        (None, None) => cluster.patched(finished)?,
     };
     cluster.finish(objects, Some(base_objects))
 }
@@ -41,6 +43,37 @@ pub(super) fn render(
 struct Cluster<'a> {
     folders: &'a Folders,
     builder: Builder<'a>,
+}
+
+/// What a base gives.
+enum Base {
+    /// Objects of files.
+    Plain(Vec<Resource>),
+    /// Objects of a kustomization, whose names are not final where another goes on with them.
+    Kustomized(Box<Built>),
+}
+
+impl Base {
+    fn finish(self) -> Result<Vec<Resource>, RenderError> {
+        match self {
+            Self::Plain(resources) => Ok(resources),
+            Self::Kustomized(built) => (*built).finish(),
+        }
+    }
+
+    fn finished(&self) -> Result<Vec<Resource>, RenderError> {
+        match self {
+            Self::Plain(resources) => Ok(resources.clone()),
+            Self::Kustomized(built) => built.finished(),
+        }
+    }
+
+    fn accumulated(self) -> Accumulated {
+        match self {
+            Self::Plain(resources) => Accumulated::plain(resources),
+            Self::Kustomized(built) => built.accumulated,
+        }
+    }
 }
 
 fn finish_all(resources: Vec<Resource>) -> Result<Vec<RenderedObject>, RenderError> {
@@ -59,10 +92,14 @@ impl<'a> Cluster<'a> {
         Ok(Rendered { objects: finish_all(objects)?, base, patches: self.builder.patches, notes })
     }
 
-    fn base(&mut self) -> Result<Vec<Resource>, RenderError> {
+    fn base(&mut self) -> Result<Base, RenderError> {
         let base = &self.folders.base;
         if let Some(entry) = self.builder.loader.kustomization(base)? {
-            return self.builder.build(base, entry, Flavour::Kustomization, Vec::new());
+            return self
+                .builder
+                .build_top(base, entry, Accumulated::default())
+                .map(Box::new)
+                .map(Base::Kustomized);
         }
         let tree = self.builder.loader.tree;
         if tree.entries_in(base).is_empty() {
@@ -75,7 +112,7 @@ impl<'a> Cluster<'a> {
         }
         let resources = self.documents(base)?;
         refuse_twins(&resources)?;
-        Ok(resources)
+        Ok(Base::Plain(resources))
     }
 
     /// The overlay's kustomization (or the cluster's own). Where it includes nothing of the base, the
@@ -84,21 +121,22 @@ impl<'a> Cluster<'a> {
         &mut self,
         folder: &RepoPath,
         entry: &TreeEntry,
-        base: Vec<Resource>,
+        base: Base,
     ) -> Result<Vec<Resource>, RenderError> {
         let reached = self.builder.reaches(folder, entry, &self.folders.base, &mut Vec::new())?;
         let first = match reached {
-            Reached::No => base,
+            Reached::No => base.accumulated(),
             Reached::Yes => {
                 self.builder.patches.clear();
-                Vec::new()
+                Accumulated::default()
             }
         };
-        self.builder.build(folder, entry, Flavour::Kustomization, first)
+        self.builder.build_top(folder, entry, first)?.finish()
     }
 
     /// An overlay without a kustomization: each document patches the object that it names, or joins.
     fn patched(&mut self, base: Vec<Resource>) -> Result<Vec<Resource>, RenderError> {
+        let schemas = Schemas::default();
         let mut objects = base;
         for document in self.documents(&self.folders.overlay)? {
             let identity = document.identity()?;
@@ -109,11 +147,11 @@ impl<'a> Cluster<'a> {
                 lost: None,
             };
             match target_of(&identity, &objects)? {
-                Some(index) => patch(&mut objects, index, &document, &mut used)?,
+                Some(index) => patch(&mut objects, index, &document, &mut used, &schemas)?,
                 None if strategic::deletes(&document.value) => {
                     used.lost = Some(format!("there is no {} to be deleted", used.target));
                 }
-                None => match strategic::as_object(&document.value) {
+                None => match joining(&document.value, &schemas) {
                     Ok(value) => objects.push(Resource::new(value)?),
                     Err(misfit) => {
                         used.lost = Some(misfit.message);
@@ -148,7 +186,7 @@ impl<'a> Cluster<'a> {
             }
         }
         for (inner, entry) in topmost {
-            resources.extend(self.builder.build(inner, entry, Flavour::Kustomization, Vec::new())?);
+            resources.extend(self.builder.build_top(inner, entry, Accumulated::default())?.finish()?);
         }
         Ok(resources)
     }
@@ -186,28 +224,50 @@ fn target_of(identity: &Identity, objects: &[Resource]) -> Result<Option<usize>,
     })
 }
 
+/// A document that finds no object and becomes one.
+fn joining(document: &Placed, schemas: &Schemas) -> Result<Placed, Misfit> {
+    losses::refuse(None, document, schemas)?;
+    strategic::as_object(document, schemas)
+}
+
 fn patch(
     objects: &mut Vec<Resource>,
     index: usize,
     document: &Resource,
     used: &mut PatchUse,
+    schemas: &Schemas,
 ) -> Result<(), RenderError> {
     let Some(object) = objects.get_mut(index) else { return Ok(()) };
-    let identity = object.identity()?;
+    let id = object.identity()?.object_id();
     let mut value = object.value.clone();
-    match strategic::apply(&mut value, &document.value, &identity, MayChange::default()) {
+    let patch = without_identity(&document.value);
+    let merged = losses::refuse(Some(&object.value), &patch, schemas)
+        .and_then(|()| strategic::apply(&mut value, &patch, schemas));
+    match merged {
         Ok(Outcome::Kept) => {
             object.value = value;
-            used.matched.push(identity.object_id());
+            used.matched.push(id);
         }
         Ok(Outcome::Deleted) => {
             objects.remove(index);
-            used.matched.push(identity.object_id());
+            used.matched.push(id);
         }
         Err(misfit) => {
-            used.lost = Some(format!("it does not fit {}: {}", identity.object_id(), misfit.message));
+            used.lost = Some(format!("it does not fit {id}: {}", misfit.message));
             used.place = misfit.place;
         }
     }
     Ok(())
+}
+
+/// A patch keeps its hands off what makes the object the same object.
+fn without_identity(patch: &Placed) -> Placed {
+    let mut patch = patch.clone();
+    patch.remove("apiVersion");
+    patch.remove("kind");
+    if let Some(metadata) = patch.field_mut("metadata") {
+        metadata.remove("name");
+        metadata.remove("namespace");
+    }
+    patch
 }

@@ -4,8 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use serde_json::Value;
-
+use super::dialect::Dialect;
 use super::error::{RenderError, Trouble};
 use super::placed::{Content, Place, Placed, Source};
 use super::resource::Resource;
@@ -18,6 +17,9 @@ const LOCAL_CONFIG: &str = "config.kubernetes.io/local-config";
 /// The names under which kustomize looks for its file, in its order.
 pub(super) const KUSTOMIZATION_NAMES: [&str; 3] =
     ["kustomization.yaml", "kustomization.yml", "Kustomization"];
+
+/// The files of a snapshot, read once each way.
+type Known = BTreeMap<(RepoPath, Dialect), Arc<Loaded>>;
 
 /// A file's documents, the empty ones left out.
 pub(super) struct Loaded {
@@ -45,7 +47,7 @@ impl ParsedFiles {
 pub(super) struct Loader<'a> {
     pub(super) tree: &'a dyn Tree,
     parsed: &'a ParsedFiles,
-    files: RefCell<BTreeMap<RepoPath, Arc<Loaded>>>,
+    files: RefCell<Known>,
 }
 
 impl<'a> Loader<'a> {
@@ -54,8 +56,9 @@ impl<'a> Loader<'a> {
     }
 
     /// The documents of a file that the snapshot has.
-    pub(super) fn read(&self, entry: &TreeEntry) -> Result<Arc<Loaded>, RenderError> {
-        if let Some(loaded) = self.files.borrow().get(&entry.path) {
+    pub(super) fn read(&self, entry: &TreeEntry, dialect: Dialect) -> Result<Arc<Loaded>, RenderError> {
+        let known = (entry.path.clone(), dialect);
+        if let Some(loaded) = self.files.borrow().get(&known) {
             return Ok(Arc::clone(loaded));
         }
         let file = match self.parsed.known(&entry.blob) {
@@ -70,11 +73,11 @@ impl<'a> Loader<'a> {
         let documents = file
             .documents()
             .iter()
-            .map(|document| place_node(&document.root, &source))
+            .map(|document| place_node(&document.root, &source, dialect))
             .filter(|document| !document.is_null())
             .collect();
         let loaded = Arc::new(Loaded { start: Place::new(source, 0), documents });
-        self.files.borrow_mut().insert(entry.path.clone(), Arc::clone(&loaded));
+        self.files.borrow_mut().insert(known, Arc::clone(&loaded));
         Ok(loaded)
     }
 
@@ -92,13 +95,19 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// The objects of a file: lists taken apart, local configuration left out.
+    /// The objects of a file as `kubectl apply` would take them: lists taken apart, local configuration
+    /// left out.
     pub(super) fn objects(&self, entry: &TreeEntry) -> Result<Vec<Resource>, RenderError> {
         let mut objects = Vec::new();
-        for document in &self.read(entry)?.documents {
-            expand(document, &mut objects)?;
+        for document in &self.read(entry, Dialect::Kubernetes)?.documents {
+            expand_applied(document, &mut objects)?;
         }
         Ok(objects)
+    }
+
+    /// The objects of a file as kustomize takes them.
+    pub(super) fn kustomize_objects(&self, entry: &TreeEntry) -> Result<Vec<Resource>, RenderError> {
+        expand(&self.read(entry, Dialect::Kustomize)?.documents)
     }
 
     /// The kustomization of a folder; `None` where it has none.
@@ -136,47 +145,82 @@ fn parse(bytes: &[u8], entry: &TreeEntry) -> Result<YamlFile, RenderError> {
     })
 }
 
-/// The documents of YAML that stands inside a file as a string: every part of them is placed where
-/// the string is.
-pub(super) fn read_inline(text: &str, place: &Place) -> Result<Vec<Placed>, RenderError> {
+/// The documents of YAML that stands inside a file as a string.
+pub(super) fn read_inline(text: &str, place: &Place, dialect: Dialect) -> Result<Vec<Placed>, RenderError> {
     let file = YamlFile::read(text)
         .map_err(|error| RenderError::malformed(place, format!("the text here is no YAML: {error}")))?;
-    let documents = file.documents().iter().map(|document| document.root.value());
-    Ok(documents.filter(|value| !value.is_null()).map(|value| Placed::from_value(&value, place)).collect())
+    let source = Arc::new(Source::inside(place, file.clone()));
+    let documents = file.documents().iter().map(|document| place_node(&document.root, &source, dialect));
+    Ok(documents.filter(|value| !value.is_null()).collect())
 }
 
-fn place_node(node: &Node, source: &Arc<Source>) -> Placed {
+fn place_node(node: &Node, source: &Arc<Source>, dialect: Dialect) -> Placed {
     let content = match &node.kind {
-        NodeKind::Scalar(scalar) => Content::Scalar(scalar.value()),
+        NodeKind::Scalar(scalar) => Content::Scalar(dialect.read(scalar)),
         NodeKind::Mapping(entries) => Content::Mapping(
-            entries.iter().map(|entry| (entry.key.clone(), place_node(&entry.value, source))).collect(),
+            entries
+                .iter()
+                .map(|entry| (entry.key.clone(), place_node(&entry.value, source, dialect)))
+                .collect(),
         ),
         NodeKind::Sequence(items) => {
-            Content::Sequence(items.iter().map(|item| place_node(item, source)).collect())
+            Content::Sequence(items.iter().map(|item| place_node(item, source, dialect)).collect())
         }
     };
     Placed { place: Place::new(Arc::clone(source), node.span.start), content }
 }
 
 /// Takes lists apart (`kind: List`, `ConfigMapList`), passes over local configuration.
-fn expand(document: &Placed, objects: &mut Vec<Resource>) -> Result<(), RenderError> {
-    let is_list = document.text_at(&["kind"]).is_some_and(|kind| kind.ends_with("List"));
-    match document.field("items") {
-        Some(items) if is_list && matches!(items.content, Content::Sequence(_)) => {
-            items.items().iter().try_for_each(|item| expand(item, objects))
-        }
-        _ if is_local(document) => Ok(()),
-        _ => {
+fn expand_applied(document: &Placed, objects: &mut Vec<Resource>) -> Result<(), RenderError> {
+    match items_of(document) {
+        Some(items) => items.iter().try_for_each(|item| expand_applied(item, objects)),
+        None if is_local(document) => Ok(()),
+        None => {
             objects.push(Resource::new(document.clone())?);
             Ok(())
         }
     }
 }
 
-fn is_local(document: &Placed) -> bool {
-    match document.at(&["metadata", "annotations", LOCAL_CONFIG]).map(|value| &value.content) {
-        None | Some(Content::Scalar(Value::Bool(false))) => false,
-        Some(Content::Scalar(Value::String(text))) => text != "false",
-        Some(_) => true,
+/// The items of a list of objects.
+fn items_of(document: &Placed) -> Option<&[Placed]> {
+    let is_list = document.at(&["kind"]).is_some_and(|kind| kind.written().ends_with("List"));
+    match &document.field("items").filter(|_| is_list)?.content {
+        Content::Sequence(items) => Some(items),
+        Content::Scalar(scalar) if scalar.value().is_null() => Some(&[]),
+        _ => None,
     }
+}
+
+/// Objects as kustomize takes them from documents: it wants a kind and a name, and puts the items of lists
+/// behind everything else.
+pub(super) fn expand(documents: &[Placed]) -> Result<Vec<Resource>, RenderError> {
+    let mut waiting: std::collections::VecDeque<Placed> = documents.iter().cloned().collect();
+    let mut objects = Vec::new();
+    while let Some(document) = waiting.pop_front() {
+        if document.is_empty() {
+            continue;
+        }
+        if let Some(items) = items_of(&document) {
+            waiting.extend(items.iter().cloned().map(|mut item| {
+                item.settle();
+                item
+            }));
+            continue;
+        }
+        let missing = [&["kind"][..], &["metadata", "name"]]
+            .into_iter()
+            .find(|keys| document.at(keys).is_none_or(|value| value.is_null() || value.written().is_empty()));
+        match missing {
+            None => objects.push(Resource::unnamed(document)),
+            // The words of the strict reading.
+            Some(_) => drop(Resource::new(document.clone())?),
+        }
+    }
+    Ok(objects)
+}
+
+/// Whether an object says that it is for tools alone.
+pub(super) fn is_local(document: &Placed) -> bool {
+    document.at(&["metadata", "annotations", LOCAL_CONFIG]).is_some_and(|value| value.written() != "false")
 }

@@ -4,8 +4,9 @@
 //! without a kustomization, and where each field of the result was written. What kustomize can do
 //! and this cannot is refused with the field's name, file and line; nothing is left out silently.
 //!
-//! Deliberately absent: network (remote bases are refused), plugins, Helm, substitution of
-//! variables (Flux does that when it applies), and the names of rotated templates.
+//! Deliberately absent: network (what is remote is read only where the repository vendors it), Helm,
+//! plugins that are programs, substitution of variables (Flux does that when it applies), and the names
+//! of rotated templates.
 //!
 //! ```text
 //! base/ without a kustomization        every document of every file, subfolders included
@@ -16,18 +17,22 @@
 //!                                      base's objects are its first resources
 //! ```
 
-mod build;
+mod associative;
+mod custom_schema;
+mod dialect;
 mod diff;
 mod edited;
 mod error;
 mod folder;
-mod generate;
 mod json_patch;
-mod kustomization;
+mod kustomize;
 pub(crate) mod lists;
 mod load;
+mod losses;
+mod place;
 mod placed;
 mod resource;
+mod scalar;
 mod schema;
 mod selector;
 mod strategic;
@@ -35,7 +40,6 @@ mod strategic;
 pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
-mod transform;
 
 use serde_json::Value;
 
@@ -44,7 +48,7 @@ pub use diff::{FieldDifference, diff};
 pub use edited::Edited;
 pub use error::{RenderError, Trouble};
 pub use load::ParsedFiles;
-pub use placed::{Content, Place, Placed, Source};
+pub use placed::{Content, Place, Placed, Scalar, Source};
 
 use crate::object::ObjectId;
 use crate::tree::{RepoPath, Tree};

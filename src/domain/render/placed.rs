@@ -4,100 +4,13 @@
 //! sequence and scalar in it, the file and the byte it came from, so that a rule can point at the
 //! overlay line that set a field. Positions are computed only when somebody asks.
 
-use std::sync::Arc;
+use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
+pub use super::place::{Place, Source};
+pub use super::scalar::Scalar;
 use crate::object::{FieldPath, Step};
-use crate::tree::RepoPath;
-use crate::yaml::{Node, NodeKind, Position, YamlFile};
-
-/// A file that objects are rendered from.
-#[derive(Debug)]
-pub struct Source {
-    path: RepoPath,
-    file: YamlFile,
-}
-
-impl Source {
-    pub(super) const fn new(path: RepoPath, file: YamlFile) -> Self {
-        Self { path, file }
-    }
-
-    /// The file.
-    pub const fn path(&self) -> &RepoPath {
-        &self.path
-    }
-
-    /// Line and column of a byte of the file's text.
-    pub fn position(&self, offset: usize) -> Position {
-        self.file.position(offset)
-    }
-}
-
-/// Where something was written.
-#[derive(Debug, Clone)]
-pub struct Place {
-    source: Arc<Source>,
-    offset: usize,
-}
-
-impl Place {
-    /// A byte of a file.
-    pub const fn new(source: Arc<Source>, offset: usize) -> Self {
-        Self { source, offset }
-    }
-
-    /// The file.
-    pub fn file(&self) -> &RepoPath {
-        self.source.path()
-    }
-
-    /// The byte of the file's text.
-    pub(crate) const fn offset(&self) -> usize {
-        self.offset
-    }
-
-    /// Line and column.
-    pub fn position(&self) -> Position {
-        self.source.position(self.offset)
-    }
-
-    /// Line and column of the key of that name whose value was written here; where there is none
-    /// (the value was made of something else), of the value.
-    pub(crate) fn position_of_key(&self, name: &str) -> Position {
-        let roots = self.source.file.documents().iter().map(|document| &document.root);
-        let key = roots
-            .filter(|root| root.span.contains(&self.offset))
-            .find_map(|root| key_before(root, name, self.offset));
-        self.source.position(key.unwrap_or(self.offset))
-    }
-}
-
-/// The byte of the key of that name whose value begins at a byte.
-fn key_before(node: &Node, name: &str, value: usize) -> Option<usize> {
-    match &node.kind {
-        NodeKind::Scalar(_) => None,
-        NodeKind::Sequence(items) => items
-            .iter()
-            .filter(|item| item.span.contains(&value))
-            .find_map(|item| key_before(item, name, value)),
-        NodeKind::Mapping(entries) => entries.iter().find_map(|entry| {
-            let here = entry.value.span.start == value && entry.key == name;
-            let below = || entry.value.span.contains(&value).then(|| key_before(&entry.value, name, value));
-            if here { Some(entry.key_span.start) } else { below().flatten() }
-        }),
-    }
-}
-
-/// Two places are one if they name the same byte of the same file.
-impl PartialEq for Place {
-    fn eq(&self, other: &Self) -> bool {
-        self.offset == other.offset && self.source.path == other.source.path
-    }
-}
-
-impl Eq for Place {}
 
 /// A value and where it was written.
 #[derive(Debug, Clone)]
@@ -112,7 +25,7 @@ pub struct Placed {
 #[derive(Debug, Clone)]
 pub enum Content {
     /// Null, a boolean, a number or a string.
-    Scalar(Value),
+    Scalar(Scalar),
     /// A mapping, in the order in which it is rendered.
     Mapping(Vec<(String, Placed)>),
     /// A sequence.
@@ -129,7 +42,7 @@ impl Placed {
             Value::Array(items) => {
                 Content::Sequence(items.iter().map(|item| Self::from_value(item, place)).collect())
             }
-            scalar => Content::Scalar(scalar.clone()),
+            scalar => Content::Scalar(scalar.clone().into()),
         };
         Self { place: place.clone(), content }
     }
@@ -137,7 +50,7 @@ impl Placed {
     /// The plain value.
     pub fn to_value(&self) -> Value {
         match &self.content {
-            Content::Scalar(value) => value.clone(),
+            Content::Scalar(scalar) => scalar.value().clone(),
             Content::Mapping(entries) => Value::Object(
                 entries.iter().map(|(key, value)| (key.clone(), value.to_value())).collect::<Map<_, _>>(),
             ),
@@ -192,14 +105,31 @@ impl Placed {
     /// The text of a string.
     pub fn as_str(&self) -> Option<&str> {
         match &self.content {
-            Content::Scalar(Value::String(text)) => Some(text),
-            _ => None,
+            Content::Scalar(scalar) => scalar.value().as_str(),
+            Content::Mapping(_) | Content::Sequence(_) => None,
+        }
+    }
+
+    /// The text of any scalar as it was written, without quotes; nothing for a mapping or sequence.
+    pub(super) fn written(&self) -> Cow<'_, str> {
+        match &self.content {
+            Content::Scalar(scalar) => scalar.text(),
+            Content::Mapping(_) | Content::Sequence(_) => Cow::Borrowed(""),
         }
     }
 
     /// Whether this is null.
-    pub const fn is_null(&self) -> bool {
-        matches!(self.content, Content::Scalar(Value::Null))
+    pub fn is_null(&self) -> bool {
+        matches!(&self.content, Content::Scalar(scalar) if scalar.value().is_null())
+    }
+
+    /// Whether nothing stands here: null, or a mapping or sequence without items.
+    pub(super) fn is_empty(&self) -> bool {
+        match &self.content {
+            Content::Scalar(scalar) => scalar.value().is_null(),
+            Content::Mapping(entries) => entries.is_empty(),
+            Content::Sequence(items) => items.is_empty(),
+        }
     }
 
     /// Whether this is a mapping.
@@ -272,8 +202,7 @@ impl Placed {
         let mut value = self;
         for key in keys {
             if value.field(key).is_none_or(Self::is_null) {
-                let empty = Self { place: place.clone(), content: Content::Mapping(Vec::new()) };
-                value.set(key, empty);
+                value.set(key, Self::empty(place));
             }
             value = value.field_mut(key)?;
         }
@@ -282,6 +211,40 @@ impl Placed {
 
     /// A string at a place.
     pub(super) fn text(text: &str, place: &Place) -> Self {
-        Self { place: place.clone(), content: Content::Scalar(Value::String(text.to_owned())) }
+        let scalar = Scalar::from(Value::String(text.to_owned())).set_anew();
+        Self { place: place.clone(), content: Content::Scalar(scalar) }
+    }
+
+    /// Puts a value in the place of this one; a scalar in the style of the one that was there.
+    pub(super) fn replace_scalar(&mut self, new: Self) {
+        let content = match (&self.content, &new.content) {
+            (Content::Scalar(old), Content::Scalar(scalar)) => Content::Scalar(old.replaced_by(scalar)),
+            _ => new.content,
+        };
+        *self = Self { place: new.place, content };
+    }
+
+    /// This value as kustomize sets it where nothing was.
+    pub(super) fn set_anew(self) -> Self {
+        match self.content {
+            Content::Scalar(scalar) => {
+                Self { place: self.place, content: Content::Scalar(scalar.set_anew()) }
+            }
+            _ => self,
+        }
+    }
+
+    /// Forgets how scalars were written, as kustomize does where it makes JSON of an object.
+    pub(super) fn settle(&mut self) {
+        match &mut self.content {
+            Content::Scalar(scalar) => scalar.settle(),
+            Content::Mapping(entries) => entries.iter_mut().for_each(|(_, value)| value.settle()),
+            Content::Sequence(items) => items.iter_mut().for_each(Self::settle),
+        }
+    }
+
+    /// An empty mapping at a place.
+    pub(super) fn empty(place: &Place) -> Self {
+        Self { place: place.clone(), content: Content::Mapping(Vec::new()) }
     }
 }

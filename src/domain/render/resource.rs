@@ -1,4 +1,4 @@
-//! An object on its way through a render: its value, and the identities it has had.
+//! An object on its way through a render: its value, and what kustomize remembers about it.
 
 use super::RenderedObject;
 use super::error::RenderError;
@@ -9,11 +9,33 @@ use crate::object::{ObjectId, api_group};
 #[derive(Debug, Clone)]
 pub(super) struct Resource {
     pub(super) value: Placed,
-    /// Identities before transformers changed them: patches may still name those.
-    pub(super) former: Vec<Identity>,
+    /// What it was called before, oldest first: patches and references may still say that.
+    pub(super) former: Vec<Former>,
+    /// Prefixes and suffixes that were put to its name, in that order: of several objects that a
+    /// reference could mean, it means the one of its own folder.
+    pub(super) prefixes: Vec<String>,
+    pub(super) suffixes: Vec<String>,
+    /// Whether its name ends in the hash of its content.
+    pub(super) hashed: Hashed,
 }
 
-/// An identity as kustomize compares it: with the API version.
+/// A name that an object had.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Former {
+    pub(super) kind: String,
+    /// The namespace that counted: `default` where none was written.
+    pub(super) namespace: String,
+    pub(super) name: String,
+}
+
+/// Whether a generated object gets a hash to its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hashed {
+    Yes,
+    No,
+}
+
+/// The identity of a Kubernetes object, with its API version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Identity {
     pub(super) api_version: String,
@@ -59,30 +81,9 @@ impl Identity {
         })
     }
 
-    pub(super) fn group(&self) -> &str {
-        api_group(&self.api_version)
-    }
-
-    pub(super) fn version(&self) -> &str {
-        self.api_version.rsplit('/').next().unwrap_or_default()
-    }
-
-    /// No namespace is the namespace `default`, for kustomize.
-    fn effective_namespace(&self) -> &str {
-        self.namespace.as_deref().unwrap_or("default")
-    }
-
-    /// The same object for kustomize, which looks at the API version too.
-    pub(super) fn is(&self, other: &Self) -> bool {
-        self.api_version == other.api_version
-            && self.kind == other.kind
-            && self.name == other.name
-            && self.effective_namespace() == other.effective_namespace()
-    }
-
     pub(super) fn object_id(&self) -> ObjectId {
         ObjectId {
-            group: self.group().to_owned(),
+            group: api_group(&self.api_version).to_owned(),
             kind: self.kind.clone(),
             namespace: self.namespace.clone(),
             name: self.name.clone(),
@@ -93,27 +94,16 @@ impl Identity {
 impl Resource {
     pub(super) fn new(value: Placed) -> Result<Self, RenderError> {
         Identity::of(&value)?;
-        Ok(Self { value, former: Vec::new() })
+        Ok(Self::unnamed(value))
+    }
+
+    /// One whose identity somebody else looked at.
+    pub(super) const fn unnamed(value: Placed) -> Self {
+        Self { value, former: Vec::new(), prefixes: Vec::new(), suffixes: Vec::new(), hashed: Hashed::No }
     }
 
     pub(super) fn identity(&self) -> Result<Identity, RenderError> {
         Identity::of(&self.value)
-    }
-
-    /// The present identity and the former ones.
-    pub(super) fn identities(&self) -> Result<Vec<Identity>, RenderError> {
-        let mut all = vec![self.identity()?];
-        all.extend(self.former.iter().cloned());
-        Ok(all)
-    }
-
-    /// Keeps the present identity among the former ones, before it is changed.
-    pub(super) fn remember_identity(&mut self) -> Result<(), RenderError> {
-        let identity = self.identity()?;
-        if !self.former.contains(&identity) {
-            self.former.push(identity);
-        }
-        Ok(())
     }
 
     pub(super) fn finish(self) -> Result<RenderedObject, RenderError> {

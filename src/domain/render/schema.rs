@@ -1,168 +1,335 @@
-//! What Kubernetes' own types say about merging lists.
+//! What Kubernetes' own types say to kustomize: which lists merge by which keys, and which kinds have no
+//! namespace.
 //!
-//! Kustomize reads this from the OpenAPI description that is built into it (`x-kubernetes-patch-merge-key`
-//! and `x-kubernetes-patch-strategy`,
-//! <https://github.com/kubernetes-sigs/kustomize/tree/master/kyaml/openapi>). It has no schema for
-//! custom resources: their lists are replaced.
+//! Kustomize has the OpenAPI description of Kubernetes 1.21 built in (`x-kubernetes-patch-merge-key` and
+//! `x-kubernetes-patch-strategy`, <https://github.com/kubernetes-sigs/kustomize/tree/master/kyaml/openapi>).
+//! Kinds and versions that are not in it have no keys, custom resources above all: their lists are
+//! replaced. This is therefore no list of Kubernetes' types but of those that kustomize knows; what
+//! Kubernetes itself says about a list is told by `domain::schema`.
 
-/// How a patch's list meets the object's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+use super::custom_schema::{CustomSchema, Definition};
+
+/// By what the items of a list are told apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ListMerge {
-    /// The patch's list stands.
-    Replace,
-    /// Items are merged by these fields; one that both lack is equal.
-    ByKey(&'static [&'static str]),
-    /// Both lists' items, each once.
+    /// By these fields.
+    ByKey(Vec<String>),
+    /// By the items themselves.
     Union,
 }
 
-/// API groups whose types kustomize knows.
-const BUILT_IN: [&str; 19] = [
-    "",
-    "admissionregistration.k8s.io",
-    "apiextensions.k8s.io",
-    "apiregistration.k8s.io",
-    "apps",
-    "authentication.k8s.io",
-    "authorization.k8s.io",
-    "autoscaling",
-    "batch",
-    "certificates.k8s.io",
-    "coordination.k8s.io",
-    "discovery.k8s.io",
-    "events.k8s.io",
-    "flowcontrol.apiserver.k8s.io",
-    "networking.k8s.io",
-    "node.k8s.io",
-    "policy",
-    "rbac.authorization.k8s.io",
-    "storage.k8s.io",
+/// What is known about a value's type.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Type<'a> {
+    /// One of kustomize's own.
+    BuiltIn(BuiltIn),
+    /// One of a file that `openapi` names.
+    Custom(&'a CustomSchema, Definition<'a>),
+}
+
+/// The built-in types that have lists with keys somewhere below.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum BuiltIn {
+    /// An object whose fields at `below` hold the type.
+    Object(Root),
+    Metadata,
+    /// `spec` of a workload and everything on the way to the template of its pods.
+    Way(&'static [&'static str], Leaf),
+    PodTemplate,
+    PodSpec,
+    Container,
+    EphemeralContainer,
+    ServiceSpec,
+    NodeSpec,
+    CsiNodeSpec,
+    Status,
+    /// A known type without such lists.
+    Plain,
+}
+
+/// What a built-in object holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Root {
+    way: &'static [&'static str],
+    leaf: Leaf,
+    list: Option<(&'static str, &'static str)>,
+}
+
+/// What stands at the end of a way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Leaf {
+    PodTemplate,
+    Pod,
+    Service,
+    Node,
+    CsiNode,
+    Nothing,
+}
+
+impl Leaf {
+    const fn of(self) -> BuiltIn {
+        match self {
+            Self::PodTemplate => BuiltIn::PodTemplate,
+            Self::Pod => BuiltIn::PodSpec,
+            Self::Service => BuiltIn::ServiceSpec,
+            Self::Node => BuiltIn::NodeSpec,
+            Self::CsiNode => BuiltIn::CsiNodeSpec,
+            Self::Nothing => BuiltIn::Plain,
+        }
+    }
+}
+
+/// Which schema is in use: kustomize's own, or the one of a file.
+#[derive(Debug, Default)]
+pub(super) struct Schemas {
+    custom: Option<CustomSchema>,
+}
+
+impl Schemas {
+    /// A kustomization's `openapi: {path: …}` replaces what is built in. Only the first counts.
+    pub(super) fn replace(&mut self, custom: CustomSchema) {
+        self.custom.get_or_insert(custom);
+    }
+
+    pub(super) const fn is_replaced(&self) -> bool {
+        self.custom.is_some()
+    }
+
+    /// The type of an object, as far as it is known.
+    pub(super) fn of(&self, api_version: &str, kind: &str) -> Option<Type<'_>> {
+        match &self.custom {
+            Some(custom) => custom.of(api_version, kind).map(|definition| Type::Custom(custom, definition)),
+            None => built_in(api_version, kind).map(|root| Type::BuiltIn(BuiltIn::Object(root))),
+        }
+    }
+}
+
+impl<'a> Type<'a> {
+    /// The type of a field, and how its list is merged.
+    pub(super) fn field(self, name: &str) -> (Option<Self>, Option<ListMerge>) {
+        match self {
+            Self::BuiltIn(built_in) => {
+                let (inner, merge) = built_in.field(name);
+                (inner.map(Self::BuiltIn), merge)
+            }
+            Self::Custom(schema, definition) => {
+                let (inner, merge) = schema.field(definition, name);
+                (inner.map(|inner| Self::Custom(schema, inner)), merge)
+            }
+        }
+    }
+}
+
+fn keys(names: &[&str]) -> Option<ListMerge> {
+    Some(ListMerge::ByKey(names.iter().map(|name| (*name).to_owned()).collect()))
+}
+
+impl BuiltIn {
+    /// Of a list it is the type of the items.
+    fn field(self, name: &str) -> (Option<Self>, Option<ListMerge>) {
+        match (self, name) {
+            (Self::Object(_) | Self::PodTemplate, "metadata") => (Some(Self::Metadata), None),
+            (Self::Object(root), "status") if root.list.is_none() => (Some(Self::Status), None),
+            (Self::Object(root), _) => match (root.way.split_first(), root.list) {
+                (_, Some((field, key))) if field == name => (Some(Self::Plain), keys(&[key])),
+                (Some((first, rest)), _) if *first == name => (Some(on_the_way(rest, root.leaf)), None),
+                _ => (None, None),
+            },
+            (Self::Way(way, leaf), _) => match way.split_first() {
+                Some((first, rest)) if *first == name => (Some(on_the_way(rest, leaf)), None),
+                _ if name == "metadata" => (Some(Self::Metadata), None),
+                _ => (None, None),
+            },
+            (Self::Metadata, "ownerReferences") => (Some(Self::Plain), keys(&["uid"])),
+            (Self::Metadata, "finalizers") | (Self::NodeSpec, "podCIDRs") => (None, Some(ListMerge::Union)),
+            (Self::PodTemplate, "spec") => (Some(Self::PodSpec), None),
+            (Self::PodSpec, "containers" | "initContainers") => (Some(Self::Container), keys(&["name"])),
+            (Self::PodSpec, "ephemeralContainers") => (Some(Self::EphemeralContainer), keys(&["name"])),
+            (Self::PodSpec, "volumes" | "imagePullSecrets") | (Self::CsiNodeSpec, "drivers") => {
+                (Some(Self::Plain), keys(&["name"]))
+            }
+            (Self::PodSpec, "hostAliases") => (Some(Self::Plain), keys(&["ip"])),
+            (Self::PodSpec, "topologySpreadConstraints") => {
+                (Some(Self::Plain), keys(&["topologyKey", "whenUnsatisfiable"]))
+            }
+            (Self::Container, "ports") => (Some(Self::Plain), keys(&["containerPort", "protocol"])),
+            (Self::Container | Self::EphemeralContainer, "env") => (Some(Self::Plain), keys(&["name"])),
+            (Self::Container | Self::EphemeralContainer, "volumeMounts") => {
+                (Some(Self::Plain), keys(&["mountPath"]))
+            }
+            (Self::Container | Self::EphemeralContainer, "volumeDevices") => {
+                (Some(Self::Plain), keys(&["devicePath"]))
+            }
+            (Self::ServiceSpec, "ports") => (Some(Self::Plain), keys(&["port", "protocol"])),
+            (Self::Status, "conditions") => (Some(Self::Plain), keys(&["type"])),
+            // A claim inside a volume or a StatefulSet has metadata of its own.
+            (Self::Plain, "metadata") => (Some(Self::Metadata), None),
+            (Self::Plain, "ephemeral" | "volumeClaimTemplate") => (Some(Self::Plain), None),
+            _ => (None, None),
+        }
+    }
+}
+
+const fn on_the_way(rest: &'static [&'static str], leaf: Leaf) -> BuiltIn {
+    if rest.is_empty() { leaf.of() } else { BuiltIn::Way(rest, leaf) }
+}
+
+/// Kinds whose lists have keys beyond those of `metadata`; `None` for kinds that kustomize does not know.
+fn built_in(api_version: &str, kind: &str) -> Option<Root> {
+    let root = |way, leaf| Some(Root { way, leaf, list: None });
+    match (api_version, kind) {
+        ("apps/v1", "DaemonSet" | "Deployment" | "ReplicaSet" | "StatefulSet")
+        | ("batch/v1", "Job")
+        | ("v1", "ReplicationController") => root(&["spec", "template"], Leaf::PodTemplate),
+        ("batch/v1" | "batch/v1beta1", "CronJob") => {
+            root(&["spec", "jobTemplate", "spec", "template"], Leaf::PodTemplate)
+        }
+        ("v1", "PodTemplate") => root(&["template"], Leaf::PodTemplate),
+        ("v1", "Pod") => root(&["spec"], Leaf::Pod),
+        ("v1", "Service") => root(&["spec"], Leaf::Service),
+        ("v1", "Node") => root(&["spec"], Leaf::Node),
+        ("storage.k8s.io/v1" | "storage.k8s.io/v1beta1", "CSINode") => root(&["spec"], Leaf::CsiNode),
+        ("v1", "ServiceAccount") => {
+            Some(Root { way: &[], leaf: Leaf::Nothing, list: Some(("secrets", "name")) })
+        }
+        (
+            "admissionregistration.k8s.io/v1" | "admissionregistration.k8s.io/v1beta1",
+            "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration",
+        ) => Some(Root { way: &[], leaf: Leaf::Nothing, list: Some(("webhooks", "name")) }),
+        _ => SCOPES
+            .iter()
+            .any(|(known, namespaced, global)| {
+                *known == api_version && (namespaced.contains(&kind) || global.contains(&kind))
+            })
+            .then_some(Root { way: &[], leaf: Leaf::Nothing, list: None }),
+    }
+}
+
+/// By API version: kinds with a namespace, and kinds without.
+type Scope = (&'static str, &'static [&'static str], &'static [&'static str]);
+
+const WEBHOOKS: &[&str] = &["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
+const RBAC: (&[&str], &[&str]) = (&["Role", "RoleBinding"], &["ClusterRole", "ClusterRoleBinding"]);
+const FLOW: &[&str] = &["FlowSchema", "PriorityLevelConfiguration"];
+const HPA: &[&str] = &["HorizontalPodAutoscaler"];
+const STORAGE: &[&str] = &["CSIDriver", "CSINode", "StorageClass", "VolumeAttachment"];
+
+/// Kustomize's own list (`precomputedIsNamespaceScoped` in kyaml's openapi.go); what is not in it counts
+/// as having a namespace.
+const SCOPES: [Scope; 36] = [
+    ("admissionregistration.k8s.io/v1", &[], WEBHOOKS),
+    ("admissionregistration.k8s.io/v1beta1", &[], WEBHOOKS),
+    ("apiextensions.k8s.io/v1", &[], &["CustomResourceDefinition"]),
+    ("apiextensions.k8s.io/v1beta1", &[], &["CustomResourceDefinition"]),
+    ("apiregistration.k8s.io/v1", &[], &["APIService"]),
+    ("apiregistration.k8s.io/v1beta1", &[], &["APIService"]),
+    ("apps/v1", &["ControllerRevision", "DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"], &[]),
+    ("autoscaling/v1", HPA, &[]),
+    ("autoscaling/v2beta1", HPA, &[]),
+    ("autoscaling/v2beta2", HPA, &[]),
+    ("batch/v1", &["CronJob", "Job"], &[]),
+    ("batch/v1beta1", &["CronJob"], &[]),
+    ("certificates.k8s.io/v1", &[], &["CertificateSigningRequest"]),
+    ("certificates.k8s.io/v1beta1", &[], &["CertificateSigningRequest"]),
+    ("coordination.k8s.io/v1", &["Lease"], &[]),
+    ("coordination.k8s.io/v1beta1", &["Lease"], &[]),
+    ("discovery.k8s.io/v1", &["EndpointSlice"], &[]),
+    ("discovery.k8s.io/v1beta1", &["EndpointSlice"], &[]),
+    ("events.k8s.io/v1", &["Event"], &[]),
+    ("events.k8s.io/v1beta1", &["Event"], &[]),
+    ("extensions/v1beta1", &["Ingress"], &[]),
+    ("flowcontrol.apiserver.k8s.io/v1beta1", &[], FLOW),
+    ("networking.k8s.io/v1", &["Ingress", "NetworkPolicy"], &["IngressClass"]),
+    ("networking.k8s.io/v1beta1", &["Ingress"], &["IngressClass"]),
+    ("node.k8s.io/v1", &[], &["RuntimeClass"]),
+    ("node.k8s.io/v1beta1", &[], &["RuntimeClass"]),
+    ("policy/v1", &["PodDisruptionBudget"], &[]),
+    ("policy/v1beta1", &["PodDisruptionBudget"], &["PodSecurityPolicy"]),
+    ("rbac.authorization.k8s.io/v1", RBAC.0, RBAC.1),
+    ("rbac.authorization.k8s.io/v1beta1", RBAC.0, RBAC.1),
+    ("scheduling.k8s.io/v1", &[], &["PriorityClass"]),
+    ("scheduling.k8s.io/v1beta1", &[], &["PriorityClass"]),
+    ("storage.k8s.io/v1", &[], STORAGE),
+    ("storage.k8s.io/v1beta1", &["CSIStorageCapacity"], STORAGE),
+    ("v1", CORE, &["ComponentStatus", "Namespace", "Node", "PersistentVolume"]),
+    ("policy/v1beta1", &["Eviction"], &[]),
 ];
 
-/// Kinds of those groups that have no namespace.
-const CLUSTER_SCOPED: [&str; 18] = [
-    "APIService",
-    "CSIDriver",
-    "CSINode",
-    "CertificateSigningRequest",
-    "ClusterRole",
-    "ClusterRoleBinding",
-    "CustomResourceDefinition",
-    "FlowSchema",
-    "IngressClass",
-    "MutatingWebhookConfiguration",
-    "Namespace",
-    "Node",
-    "PersistentVolume",
-    "PriorityClass",
-    "PriorityLevelConfiguration",
-    "RuntimeClass",
-    "StorageClass",
-    "ValidatingWebhookConfiguration",
+const CORE: &[&str] = &[
+    "ConfigMap",
+    "Endpoints",
+    "Event",
+    "LimitRange",
+    "PersistentVolumeClaim",
+    "Pod",
+    "PodTemplate",
+    "ReplicationController",
+    "ResourceQuota",
+    "Secret",
+    "Service",
+    "ServiceAccount",
 ];
 
-/// Whether kustomize has a schema for the group's kinds.
-pub(super) fn is_built_in(group: &str) -> bool {
-    BUILT_IN.contains(&group) || group == "scheduling.k8s.io"
-}
-
-/// Whether a kind is known to have no namespace; kinds that are not known are taken to have one.
-pub(super) fn is_cluster_scoped(group: &str, kind: &str) -> bool {
-    is_built_in(group) && (CLUSTER_SCOPED.contains(&kind) || kind.starts_with("ValidatingAdmissionPolicy"))
-}
-
-/// Where a kind keeps the template of its pods.
-pub(super) fn pod_template(group: &str, kind: &str) -> Option<&'static [&'static str]> {
-    match (group, kind) {
-        ("apps", "DaemonSet" | "Deployment" | "ReplicaSet" | "StatefulSet")
-        | ("batch", "Job")
-        | ("", "ReplicationController") => Some(&["spec", "template"]),
-        ("batch", "CronJob") => Some(&["spec", "jobTemplate", "spec", "template"]),
-        ("", "PodTemplate") => Some(&["template"]),
-        _ => None,
-    }
-}
-
-/// How the list at `path` of a kind is merged. The path's items are keys; list items have none.
-pub(super) fn list_merge(group: &str, kind: &str, path: &[&str]) -> ListMerge {
-    if !is_built_in(group) {
-        return ListMerge::Replace;
-    }
-    if let Some(merge) = of_metadata(path.strip_prefix(&["metadata"]).unwrap_or_default()) {
-        return merge;
-    }
-    if let Some(template) = pod_template(group, kind).and_then(|keys| path.strip_prefix(keys)) {
-        if let Some(merge) = of_metadata(template.strip_prefix(&["metadata"]).unwrap_or_default()) {
-            return merge;
-        }
-        return template.strip_prefix(&["spec"]).map_or(ListMerge::Replace, of_pod);
-    }
-    match (kind, path) {
-        ("Pod", ["spec", rest @ ..]) => of_pod(rest),
-        ("Service", ["spec", "ports"]) => ListMerge::ByKey(&["port", "protocol"]),
-        ("ServiceAccount", ["secrets" | "imagePullSecrets"])
-        | ("MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration", ["webhooks"]) => {
-            ListMerge::ByKey(&["name"])
-        }
-        ("Node", ["spec", "podCIDRs"]) | ("PersistentVolumeClaim", ["spec", "finalizers"]) => {
-            ListMerge::Union
-        }
-        (_, ["status", "conditions"]) => ListMerge::ByKey(&["type"]),
-        _ => ListMerge::Replace,
-    }
-}
-
-const fn of_metadata(path: &[&str]) -> Option<ListMerge> {
-    match path {
-        [field] => match field.as_bytes() {
-            b"ownerReferences" => Some(ListMerge::ByKey(&["uid"])),
-            b"finalizers" => Some(ListMerge::Union),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-fn of_pod(path: &[&str]) -> ListMerge {
-    match path {
-        ["containers" | "initContainers" | "ephemeralContainers"]
-        | ["volumes" | "imagePullSecrets" | "resourceClaims" | "schedulingGates"] => {
-            ListMerge::ByKey(&["name"])
-        }
-        ["hostAliases"] => ListMerge::ByKey(&["ip"]),
-        ["topologySpreadConstraints"] => ListMerge::ByKey(&["topologyKey", "whenUnsatisfiable"]),
-        ["containers" | "initContainers" | "ephemeralContainers", field] => match *field {
-            "env" => ListMerge::ByKey(&["name"]),
-            "ports" => ListMerge::ByKey(&["containerPort", "protocol"]),
-            "volumeMounts" => ListMerge::ByKey(&["mountPath"]),
-            "volumeDevices" => ListMerge::ByKey(&["devicePath"]),
-            _ => ListMerge::Replace,
-        },
-        _ => ListMerge::Replace,
-    }
+/// Whether kustomize knows that a kind has no namespace.
+pub(super) fn is_cluster_scoped(group: &str, version: &str, kind: &str) -> bool {
+    SCOPES.iter().any(|(api_version, _, global)| {
+        let (known_group, known_version) = api_version.split_once('/').unwrap_or(("", api_version));
+        known_group == group && known_version == version && global.contains(&kind)
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn lists_of_built_in_kinds_merge_by_their_schema_and_all_others_are_replaced() {
-        let name = ListMerge::ByKey(&["name"]);
-        let cases: [(&str, &str, &[&str], ListMerge); 10] = [
-            ("apps", "Deployment", &["spec", "template", "spec", "containers"], name),
-            ("apps", "Deployment", &["spec", "template", "spec", "containers", "env"], name),
-            ("apps", "Deployment", &["spec", "template", "spec", "containers", "args"], ListMerge::Replace),
-            ("apps", "Deployment", &["spec", "template", "spec", "tolerations"], ListMerge::Replace),
-            ("batch", "CronJob", &["spec", "jobTemplate", "spec", "template", "spec", "volumes"], name),
-            ("", "Pod", &["spec", "containers"], name),
-            ("", "Service", &["spec", "ports"], ListMerge::ByKey(&["port", "protocol"])),
-            ("", "ConfigMap", &["metadata", "finalizers"], ListMerge::Union),
-            ("cluster.x-k8s.io", "Cluster", &["metadata", "finalizers"], ListMerge::Replace),
-            ("cluster.x-k8s.io", "Cluster", &["spec", "topology", "variables"], ListMerge::Replace),
-        ];
-        for (group, kind, path, expected) in cases {
-            assert_eq!(list_merge(group, kind, path), expected, "{kind} {path:?}");
+    fn merge(api_version: &str, kind: &str, path: &[&str]) -> Option<ListMerge> {
+        let schemas = Schemas::default();
+        let mut known = schemas.of(api_version, kind);
+        let mut merge = None;
+        for step in path {
+            (known, merge) = known?.field(step);
         }
+        merge
+    }
+
+    #[test]
+    fn lists_of_the_kinds_that_kustomize_knows_merge_by_their_keys_and_all_others_are_replaced() {
+        let template = ["spec", "template", "spec"];
+        let deep = ["spec", "jobTemplate", "spec", "template", "spec", "volumes"];
+        let cases: [(&str, &str, Vec<&str>, Option<ListMerge>); 16] = [
+            ("apps/v1", "Deployment", [&template[..], &["containers"]].concat(), keys(&["name"])),
+            ("apps/v1", "Deployment", [&template[..], &["containers", "env"]].concat(), keys(&["name"])),
+            ("apps/v1", "Deployment", [&template[..], &["containers", "args"]].concat(), None),
+            ("apps/v1", "Deployment", [&template[..], &["tolerations"]].concat(), None),
+            (
+                "apps/v1",
+                "Deployment",
+                vec!["spec", "template", "metadata", "finalizers"],
+                Some(ListMerge::Union),
+            ),
+            ("apps/v1", "Deployment", vec!["status", "conditions"], keys(&["type"])),
+            ("apps/v2", "Deployment", [&template[..], &["containers"]].concat(), None),
+            ("batch/v1", "CronJob", deep.to_vec(), keys(&["name"])),
+            ("v1", "Pod", vec!["spec", "containers"], keys(&["name"])),
+            ("v1", "Service", vec!["spec", "ports"], keys(&["port", "protocol"])),
+            ("v1", "ServiceAccount", vec!["secrets"], keys(&["name"])),
+            ("v1", "ServiceAccount", vec!["imagePullSecrets"], None),
+            ("v1", "ConfigMap", vec!["metadata", "finalizers"], Some(ListMerge::Union)),
+            ("autoscaling/v2", "HorizontalPodAutoscaler", vec!["metadata", "finalizers"], None),
+            ("cluster.x-k8s.io/v1beta1", "Cluster", vec!["metadata", "finalizers"], None),
+            ("cluster.x-k8s.io/v1beta1", "Cluster", vec!["spec", "topology", "variables"], None),
+        ];
+        for (api_version, kind, path, expected) in cases {
+            assert_eq!(merge(api_version, kind, &path), expected, "{kind} {path:?}");
+        }
+    }
+
+    #[test]
+    fn kinds_of_versions_that_kustomize_does_not_know_count_as_having_a_namespace() {
+        assert!(is_cluster_scoped("", "v1", "Namespace"));
+        assert!(is_cluster_scoped("rbac.authorization.k8s.io", "v1", "ClusterRole"));
+        assert!(!is_cluster_scoped("rbac.authorization.k8s.io", "v2", "ClusterRole"));
+        assert!(!is_cluster_scoped("admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicy"));
+        assert!(!is_cluster_scoped("apps", "v1", "Deployment"));
     }
 }

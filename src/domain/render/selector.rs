@@ -5,6 +5,7 @@ use std::fmt;
 use regex::Regex;
 
 use super::error::RenderError;
+use super::kustomize::{Gvk, Id};
 use super::placed::Placed;
 use super::resource::Resource;
 
@@ -56,7 +57,7 @@ impl Pattern {
 
 /// Go reads a brace that begins no repetition as itself (`\${cluster_name}`); this regex engine
 /// wants it escaped.
-fn go_spelling(text: &str) -> String {
+pub(super) fn go_spelling(text: &str) -> String {
     let mut spelled = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(['{', '\\']) {
@@ -131,20 +132,50 @@ impl Selector {
         })
     }
 
-    /// Whether an object is meant, under its present identity or a former one.
-    pub(super) fn selects(&self, resource: &Resource) -> Result<bool, RenderError> {
-        let fits = resource.identities()?.iter().any(|identity| {
-            self.group.fits(identity.group())
-                && self.version.fits(identity.version())
-                && self.kind.fits(&identity.kind)
-                && self.name.fits(&identity.name)
-                && self.namespace.fits(identity.namespace.as_deref().unwrap_or("default"))
-        });
+    /// Whether a patch with this target means an object: by its present kind, and the name and namespace
+    /// that it has or was loaded with.
+    pub(super) fn selects(&self, resource: &Resource) -> bool {
+        let (now, first) = (resource.id(), resource.original_id());
+        let either = |pattern: &Pattern, one: &str, other: &str| pattern.fits(one) || pattern.fits(other);
+        self.fits_gvk(&now.gvk)
+            && either(&self.name, &first.name, &now.name)
+            && either(&self.namespace, first.effective_namespace(), now.effective_namespace())
+            && self.fits_marks(resource)
+    }
+
+    fn fits_gvk(&self, gvk: &Gvk) -> bool {
+        self.group.fits(&gvk.group) && self.version.fits(&gvk.version) && self.kind.fits(&gvk.kind)
+    }
+
+    /// Whether one identity is meant; a namespace counts as it is written.
+    pub(super) fn fits_id(&self, id: &Id) -> bool {
+        self.fits_gvk(&id.gvk) && self.name.fits(&id.name) && self.namespace.fits(&id.namespace)
+    }
+
+    /// Whether an object's labels and annotations fit.
+    pub(super) fn fits_marks(&self, resource: &Resource) -> bool {
         let meets = |field: &str, requirements: &[Requirement]| {
             let values = resource.value.at(&["metadata", field]);
             requirements.iter().all(|requirement| requirement.is_met(values))
         };
-        Ok(fits && meets("labels", &self.labels) && meets("annotations", &self.annotations))
+        meets("labels", &self.labels) && meets("annotations", &self.annotations)
+    }
+
+    /// Whether it asks for labels or annotations.
+    pub(super) const fn has_marks(&self) -> bool {
+        !self.labels.is_empty() || !self.annotations.is_empty()
+    }
+
+    /// Whether it asks for a name.
+    pub(super) const fn names_something(&self) -> bool {
+        self.name.regex.is_some()
+    }
+
+    /// Whether it asks for anything else.
+    pub(super) fn has_names(&self) -> bool {
+        [&self.group, &self.version, &self.kind, &self.name, &self.namespace]
+            .iter()
+            .any(|pattern| pattern.regex.is_some())
     }
 }
 
@@ -174,14 +205,14 @@ impl fmt::Display for Selector {
 
 impl Requirement {
     fn is_met(&self, values: Option<&Placed>) -> bool {
-        let value = |key: &str| values.and_then(|values| values.text_at(&[key]));
+        let value = |key: &str| values?.field(key).map(Placed::written);
         match self {
             Self::Exists(key) => value(key).is_some(),
             Self::Absent(key) => value(key).is_none(),
-            Self::In(key, wanted) => value(key).is_some_and(|value| wanted.iter().any(|want| want == value)),
+            Self::In(key, wanted) => value(key).is_some_and(|value| wanted.iter().any(|want| *want == value)),
             // Kubernetes: what lacks the label meets `!=` and `notin`.
             Self::NotIn(key, unwanted) => {
-                value(key).is_none_or(|value| unwanted.iter().all(|other| other != value))
+                value(key).is_none_or(|value| unwanted.iter().all(|other| *other != value))
             }
         }
     }

@@ -12,7 +12,9 @@ mod body;
 mod check;
 mod commit;
 pub mod markdown;
+mod sarif;
 mod tables;
+mod workflow_command;
 
 pub use answer::{about, answer, answered_comment, plan_answer, refusal};
 pub use block::{Block, BlockKey, ClosedBy};
@@ -22,7 +24,9 @@ pub use check::{
     check, check_without_settings, untouched,
 };
 pub use commit::commit_message;
+pub use sarif::sarif;
 pub use tables::scaling;
+pub use workflow_command::workflow_command;
 
 use std::fmt::Write as _;
 

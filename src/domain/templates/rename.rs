@@ -163,6 +163,6 @@ fn set_text(object: &mut RenderedObject, path: &FieldPath, text: &str) {
         *value = Value::from(text);
     }
     if let Some(placed) = object.placed.get_mut(path) {
-        placed.content = Content::Scalar(Value::from(text));
+        placed.content = Content::Scalar(Value::from(text).into());
     }
 }

@@ -12,6 +12,8 @@
 mod bystanders;
 mod components;
 mod draft;
+mod explain;
+mod explain_json;
 mod findings;
 mod giantswarm;
 mod instance;
@@ -30,6 +32,10 @@ mod variables;
 mod whole;
 
 pub use components::{ComponentChange, Part, link_changelogs};
+pub use explain::{
+    ChangeOrigin, Decider, Explanation, HowMerged, ListMerged, ReleasePlace, ValueCompared, explain,
+};
+pub use explain_json::explanation_to_json;
 pub use json::{finding_to_json, to_json};
 pub use leftover::Settled;
 pub use model::{

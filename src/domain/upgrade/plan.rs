@@ -37,15 +37,7 @@ pub fn plan(request: &Request<'_>) -> Result<Planned, Refusal> {
         return giantswarm::plan(request, &base);
     }
     let (old, basis) = old_source(request, &base);
-    let input = MergeInput {
-        base: &base,
-        old,
-        new: request.new,
-        variables: &cluster.variables,
-        flux: &cluster.flux,
-        owners: &request.settings.owners,
-        schemas: request.schemas,
-    };
+    let input = merge_input(request, &base, old);
     let merged = merge_cluster(&input);
     let group = StepGroup::of(&base, &merged.merge);
     let mut plan = Plan {
@@ -85,6 +77,24 @@ pub fn plan(request: &Request<'_>) -> Result<Planned, Refusal> {
         plan.object_conflict(&merged.new, &merged.merge.kind_changes, conflict);
     }
     plan.finish(old.map(|source| &source.id), basis)
+}
+
+/// The facts of the merge.
+pub(super) fn merge_input<'a>(
+    request: &Request<'a>,
+    base: &'a Base,
+    old: Option<&'a Source>,
+) -> MergeInput<'a> {
+    let cluster = request.cluster;
+    MergeInput {
+        base,
+        old,
+        new: request.new,
+        variables: &cluster.variables,
+        flux: &cluster.flux,
+        owners: &request.settings.owners,
+        schemas: request.schemas,
+    }
 }
 
 /// A plan in the making.

@@ -91,9 +91,17 @@ releaseTree: {}
     assert_eq!(sandbox.read("acme/b/capstan.yaml"), before["acme/b/capstan.yaml"]);
     let plan = sandbox.capstan(&["plan", "acme/a", "-o", "json"]).json(0);
     assert_eq!(plan[0]["basis"], "known");
-    let paths: Vec<&str> =
-        plan[0]["changes"].as_array().unwrap().iter().map(|change| change["path"].as_str().unwrap()).collect();
-    assert_eq!(paths, ["/spec/template/spec/version", "/spec/minReadySeconds"], "replicas are the cluster's own");
+    let paths: Vec<&str> = plan[0]["changes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|change| change["path"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        paths,
+        ["/spec/template/spec/version", "/spec/minReadySeconds"],
+        "replicas are the cluster's own"
+    );
     let again = sandbox.capstan(&["adopt", "acme/a", "-o", "json"]).json(0);
     assert_eq!(again[0]["outcome"], "recorded");
 }
@@ -105,7 +113,10 @@ fn a_file_that_exists_is_edited_where_the_record_goes_and_nowhere_else() {
     sandbox.capstan(&["adopt", "acme/a", "--write"]).ended(0);
     let text = sandbox.read("acme/a/capstan.yaml");
     assert!(text.contains("# ours\n") && text.contains("track:   patch # slowly\n"), "{text}");
-    assert!(text.contains("variables: {CLUSTER_NAME: a}\n") && text.contains("release: aws/v1.1.0\n"), "{text}");
+    assert!(
+        text.contains("variables: {CLUSTER_NAME: a}\n") && text.contains("release: aws/v1.1.0\n"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -134,7 +145,9 @@ fn a_base_that_resembles_no_release_is_left_alone_and_the_figure_is_said() {
     said.ended(3);
     let line = said.out.lines().last().unwrap();
     assert!(
-        line.starts_with("acme/c  Even aws/v1.0.0 has only 16% of its fields: 1 equal, 2 differing, 3 missing."),
+        line.starts_with(
+            "acme/c  Even aws/v1.0.0 has only 16% of its fields: 1 equal, 2 differing, 3 missing."
+        ),
         "{}",
         said.out
     );
@@ -146,7 +159,8 @@ fn a_base_that_resembles_no_release_is_left_alone_and_the_figure_is_said() {
 fn a_cluster_that_cannot_be_read_is_told_and_the_others_are_done() {
     let sandbox = town();
     sandbox.write("acme/a/base/broken.yaml", "a: [\n");
-    sandbox.write("acme/d/base/md.yaml", &sandbox.read("acme/a/base/md.yaml").replace("name: a-", "name: d-"));
+    sandbox
+        .write("acme/d/base/md.yaml", &sandbox.read("acme/a/base/md.yaml").replace("name: a-", "name: d-"));
     let answer = sandbox.capstan(&["adopt", "-o", "json"]).json(1);
     assert_eq!(answer[0]["error"]["file"], "acme/a/base/broken.yaml");
     assert_eq!(answer[2]["release"], "aws/v1.1.0");

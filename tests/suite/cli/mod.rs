@@ -4,6 +4,7 @@
 
 mod adopting;
 mod catalogue;
+mod explaining;
 mod naming;
 mod old_releases;
 mod paths;

@@ -140,9 +140,13 @@ fn an_old_release_is_found_in_the_history_of_its_own_repository() {
 #[test]
 fn without_a_checkout_of_the_releases_every_command_about_them_says_so() {
     let (gitops, _) = apart();
-    for arguments in
-        [&["plan"][..], &["upgrade", "acme/a", "--to", "aws/v1.1.0"], &["releases"], &["clusters"], &["adopt"]]
-    {
+    for arguments in [
+        &["plan"][..],
+        &["upgrade", "acme/a", "--to", "aws/v1.1.0"],
+        &["releases"],
+        &["clusters"],
+        &["adopt"],
+    ] {
         gitops.capstan(arguments).refused(
             1,
             "error: .capstan.yaml: the releases are in the repository acme/releases, which was not given: name a \

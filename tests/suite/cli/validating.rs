@@ -93,3 +93,79 @@ fn against_a_commit_the_comparing_rules_speak_too() {
     let said = sandbox.capstan(&["validate", "acme/a", "--from", "HEAD"]);
     assert!(said.ended(3).out.contains("error[removes-machines] acme/a/base/md.yaml"), "{}", said.out);
 }
+
+/// A cluster with one error and one warning, in a file whose name needs care.
+fn with_findings() -> super::Sandbox {
+    let sandbox = fleet();
+    let control_plane = "apiVersion: controlplane.cluster.x-k8s.io/v1beta1\nkind: KubeadmControlPlane\n\
+                         metadata: {name: a, namespace: acme}\nspec:\n  replicas: 2\n  version: 1.30.4\n";
+    sandbox.write("acme/a/base/control plane,1.yaml", control_plane);
+    sandbox
+}
+
+#[test]
+fn sarif_is_what_code_scanning_reads() {
+    let sandbox = with_findings();
+    let log = sandbox.capstan(&["validate", "-o", "sarif"]).json(3);
+    assert_eq!(log["version"], "2.1.0");
+    let run = &log["runs"][0];
+    let driver = &run["tool"]["driver"];
+    assert_eq!(driver["name"], "capstan");
+    for rule in driver["rules"].as_array().unwrap() {
+        for text in [&rule["id"], &rule["shortDescription"]["text"], &rule["help"]["text"], &rule["helpUri"]]
+        {
+            assert!(text.as_str().is_some_and(|text| !text.is_empty()), "{rule}");
+        }
+    }
+    let results = run["results"].as_array().unwrap();
+    let told: Vec<_> = results
+        .iter()
+        .map(|result| {
+            let index = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
+            assert_eq!(driver["rules"][index]["id"], result["ruleId"]);
+            assert!(result["partialFingerprints"]["primaryLocationLineHash"].is_string());
+            let place = &result["locations"][0]["physicalLocation"];
+            json!([result["ruleId"], result["level"], place["artifactLocation"]["uri"], place["region"]])
+        })
+        .collect();
+    let uri = "acme/a/base/control%20plane%2C1.yaml";
+    assert_eq!(
+        told,
+        [
+            json!(["control-plane-replicas-even", "error", uri, {"startLine": 5, "startColumn": 13}]),
+            json!(["kubernetes-version-without-v", "warning", uri, {"startLine": 6, "startColumn": 12}]),
+        ]
+    );
+    // Nothing found is a log too: it closes what was found before.
+    let log = fleet().capstan(&["validate", "-o", "sarif"]).json(0);
+    assert_eq!(log["runs"][0]["results"], json!([]));
+}
+
+#[test]
+fn workflow_commands_annotate_the_offending_scalars() {
+    let said = with_findings().capstan(&["validate", "-o", "github"]);
+    let lines: Vec<&str> = said.ended(3).out.lines().collect();
+    let [error, warning] = lines.as_slice() else { panic!("{}", said.out) };
+    let file = "file=acme/a/base/control plane%2C1.yaml";
+    assert!(
+        error.starts_with(&format!("::error {file},line=5,col=13,title=control-plane-replicas-even::")),
+        "{error}"
+    );
+    assert!(
+        warning.starts_with(&format!("::warning {file},line=6,col=12,title=kubernetes-version-without-v::")),
+        "{warning}"
+    );
+    assert_eq!(said.err, "1 error(s), 1 warning(s); looked at 2 cluster(s), 2 release(s)\n");
+    with_findings().capstan(&["plan", "-o", "sarif"]).ended(2);
+}
+
+#[test]
+fn a_rule_that_does_not_exist_is_refused_with_the_nearest_one() {
+    let sandbox = fleet();
+    sandbox.write(".capstan.yaml", "policy: {split-rolout: off}\n");
+    let said = sandbox.capstan(&["validate"]);
+    assert!(said.ended(3).out.contains("`split-rollout`"), "{}", said.out);
+    sandbox.write(".capstan.yaml", "policy: {removes-cluster: off}\n");
+    let said = sandbox.capstan(&["validate"]);
+    assert!(said.ended(3).out.starts_with("error[invalid-settings] .capstan.yaml:1:"), "{}", said.out);
+}

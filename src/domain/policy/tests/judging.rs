@@ -72,7 +72,13 @@ fn workers_may_catch_up_with_their_control_plane() {
     let caught_up = LAGGING.replace("v1.28.3", "v1.30.2");
     assert_eq!(upgraded(&[("base/a.yaml", LAGGING)], &[("base/a.yaml", &caught_up)]), [""; 0]);
     let ahead = LAGGING.replace("v1.28.3", "v1.31.0");
-    assert_eq!(upgraded(&[("base/a.yaml", LAGGING)], &[("base/a.yaml", &ahead)]).len(), 1);
+    assert_eq!(
+        upgraded(&[("base/a.yaml", LAGGING)], &[("base/a.yaml", &ahead)]),
+        [
+            "kubernetes-minor-skip Error c/base/a.yaml:3:120 MachineDeployment b /spec/template/spec/version",
+            "kubernetes-workers-ahead Error c/base/a.yaml:3:120 MachineDeployment b /spec/template/spec/version",
+        ]
+    );
 }
 
 #[test]
@@ -230,7 +236,7 @@ fn templates_may_change_in_claimed_clusters_and_only_their_spec_counts() {
 fn workers_that_leave_a_topology_take_their_machines_along() {
     let topology = |workers: &str| {
         format!(
-            "{{apiVersion: cluster.x-k8s.io/v1beta1, kind: Cluster, metadata: {{name: a}}, spec: {{topology: {{workers: {{machineDeployments: [{workers}]}}}}}}}}\n"
+            "{{apiVersion: cluster.x-k8s.io/v1beta1, kind: Cluster, metadata: {{name: a}}, spec: {{topology: {{version: v1.30.2, workers: {{machineDeployments: [{workers}]}}}}}}}}\n"
         )
     };
     let (two, one) = (topology("{class: w, name: x}, {class: w, name: y}"), topology("{class: w, name: y}"));
@@ -238,7 +244,7 @@ fn workers_that_leave_a_topology_take_their_machines_along() {
         judged(&[("base/a.yaml", &two)], &[("base/a.yaml", &one)], Occasion::Revision, AppliedBy::Others);
     assert_eq!(
         lines(&found),
-        ["removes-machines Error c/base/a.yaml:1:125 Cluster a /spec/topology/workers/machineDeployments/0"]
+        ["removes-machines Error c/base/a.yaml:1:143 Cluster a /spec/topology/workers/machineDeployments/0"]
     );
 }
 

@@ -5,6 +5,7 @@ use crate::layout::discover;
 use crate::policy::{Scope, Snapshot, validate};
 use crate::render::testing::Files;
 use crate::settings::{RepositorySettings, RuleIds};
+use crate::tree::Tree;
 
 const CLUSTER: &str = "\
 apiVersion: cluster.x-k8s.io/v1beta1
@@ -54,7 +55,7 @@ fn every_file_that_is_wrong_is_found_and_hides_nothing_else() {
         ("gauss/peu02/base/c.yaml", CLUSTER),
         ("gauss/peu02/base/w.yaml", WORKERS),
         ("gauss/peu03/base/c.yaml", CLUSTER),
-        ("gauss/peu03/overlay/kustomization.yaml", "resources: [../base]\nreplacements: [{path: x}]\n"),
+        ("gauss/peu03/overlay/kustomization.yaml", "resources: []\nvars: [{name: x}]\n"),
         ("aws/v1.0.0/base/a.yaml", "a: {\n"),
     ];
     let found = validated("", &now, None);
@@ -67,7 +68,7 @@ fn every_file_that_is_wrong_is_found_and_hides_nothing_else() {
             "invalid-yaml Error gauss/peu01/base/worse.yaml:1:5",
             "invalid-settings Error gauss/peu01/capstan.yaml:1:1",
             "missing-reference Warning gauss/peu02/base/w.yaml:7:62",
-            "render-failed Error gauss/peu03/overlay/kustomization.yaml:2:15",
+            "render-failed Error gauss/peu03/overlay/kustomization.yaml:2:7",
         ]
     );
 }
@@ -148,4 +149,36 @@ fn the_whole_corpus_is_judged_without_a_panic() {
     }
     println!("{} releases, {} clusters: {counts:?}", layout.releases.len(), layout.clusters.len());
     assert!(layout.releases.len() > 200);
+}
+
+/// Every real manifest as a cluster of its own, and every folder with a kustomization as one.
+#[test]
+fn real_manifests_are_judged_and_only_what_is_wrong_with_them_is_found() {
+    let root = crate::render::testing::shared_data().join("manifests");
+    if !root.is_dir() {
+        println!("SKIPPED: {} does not exist", root.display());
+        return;
+    }
+    let corpus = Files::from_folder(&root);
+    let settings = RepositorySettings::default();
+    let mut counts = std::collections::BTreeMap::<&str, usize>::new();
+    let (mut clusters, mut told) = (0, Vec::new());
+    for entry in corpus.entries().iter().filter(|entry| crate::layout::is_manifest(&entry.path)) {
+        let bytes = corpus.read(entry).unwrap();
+        let tree = Files::from_bytes([("c/base/a.yaml".to_owned(), bytes.to_vec())]);
+        let layout = discover(&tree, &settings);
+        clusters += layout.clusters.len();
+        let now = Snapshot { tree: &tree, layout: &layout, schemas: crate::schema::Schemas::built_in() };
+        for finding in validate(now, None, &settings, Scope::Everything, TODAY) {
+            *counts.entry(finding.rule).or_default() += 1;
+            let line = finding.line.unwrap_or_default();
+            told.push(format!("{} {}:{line}: {}", finding.rule, entry.path, finding.message));
+        }
+    }
+    told.sort();
+    if std::env::var_os("SHOW_FINDINGS").is_some() {
+        println!("{}", told.join("\n"));
+    }
+    println!("{clusters} clusters: {counts:#?}");
+    assert!(clusters > 100);
 }

@@ -64,6 +64,10 @@ commonAnnotations: {note: all}
     expect(
         &rendered,
         "\
+{apiVersion: v1, kind: Namespace, metadata: {name: other, annotations: {note: all}}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: cm, namespace: other, annotations: {note: all}}}
+---
 apiVersion: cluster.x-k8s.io/v1beta1
 kind: MachineDeployment
 metadata:
@@ -77,10 +81,6 @@ spec:
     spec:
       version: v1.29.9
   list: [1, 2, 3, 4]
----
-{apiVersion: v1, kind: Namespace, metadata: {name: other, annotations: {note: all}}}
----
-{apiVersion: v1, kind: ConfigMap, metadata: {name: cm, namespace: other, annotations: {note: all}}}
 ",
     );
     assert_eq!(rendered.base_objects().len(), 1);
@@ -136,8 +136,8 @@ patches:
     assert_eq!(
         lost(&rendered),
         [
-            "c/overlay/kustomization.yaml:3:10: there is no MachineDeployment md-9 to be patched",
-            "c/overlay/kustomization.yaml:5:10: it names MachineDeployment org/md-0 in API version cluster.x-k8s.io/v1beta2, and the object has cluster.x-k8s.io/v1beta1",
+            "c/overlay/kustomization.yaml:4:5: there is no MachineDeployment md-9 to be patched",
+            "c/overlay/kustomization.yaml:6:5: it names MachineDeployment org/md-0 in API version cluster.x-k8s.io/v1beta2, and the object has cluster.x-k8s.io/v1beta1",
             "c/overlay/kustomization.yaml:8:10: it does not fit MachineDeployment org/md-0: the object has nothing at `/spec/nothing/here`",
         ]
     );
@@ -219,8 +219,12 @@ fn what_is_not_rendered_is_refused_by_name_file_and_line() {
     let k = "c/overlay/kustomization.yaml";
     let cases = [
         (
+            "resources: [../base]\nvars:\n- name: X\n",
+            "3:1: Capstan does not render `vars` of a kustomization: write what it does as patches, replacements or plain files",
+        ),
+        (
             "resources: [../base]\nreplacements:\n- path: r.yaml\n",
-            "3:1: Capstan does not render `replacements` of a kustomization yet: write what it does as patches or plain files",
+            "3:9: there is no file c/overlay/r.yaml: correct the path or add it",
         ),
         (
             "resources: [../base]\npatchs: [a]\n",
@@ -228,11 +232,11 @@ fn what_is_not_rendered_is_refused_by_name_file_and_line() {
         ),
         (
             "resources:\n- https://example.com/x.yaml\n",
-            "2:3: `https://example.com/x.yaml` lies outside the repository, and Capstan renders nothing remote: copy it here",
+            "2:3: `https://example.com/x.yaml` lies outside the repository, and Capstan fetches nothing: copy it to .capstan/vendor/example.com/x.yaml, where it is looked for, or list a copy of your own",
         ),
         (
             "resources:\n- github.com/acme/x?ref=v1\n",
-            "2:3: `github.com/acme/x?ref=v1` lies outside the repository, and Capstan renders nothing remote: copy it here",
+            "2:3: `github.com/acme/x?ref=v1` lies outside the repository, and Capstan fetches nothing: copy it to .capstan/vendor/github.com/acme/x@v1, where it is looked for, or list a copy of your own",
         ),
         (
             "resources:\n- ../../../x\n",
@@ -247,8 +251,8 @@ fn what_is_not_rendered_is_refused_by_name_file_and_line() {
             "3:3: there is no file or folder c/overlay/gone.yaml: correct `gone.yaml` or add it",
         ),
         (
-            "resources: [../base]\nconfigMapGenerator:\n- name: x\n",
-            "3:3: Capstan does not render `configMapGenerator` with a hash in the name: set `generatorOptions: {disableNameSuffixHash: true}`",
+            "resources: [../base]\ntransformers:\n- |-\n  {apiVersion: acme.io/v1, kind: Tool, metadata: {name: t}}\n",
+            "4:3: Capstan does not render `transformers` that are programs, as Tool is: kustomize has some built in (`apiVersion: builtin`), use those or patches",
         ),
         (
             "resources: [../base]\npatches:\n- patch: '[{op: remove, path: /spec}]'\n",

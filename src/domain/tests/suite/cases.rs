@@ -15,12 +15,12 @@ use capstan_domain::object::FieldPath;
 use capstan_domain::release::ReleaseId;
 use capstan_domain::render::{Edited, Folders, render};
 use capstan_domain::rollout::rollouts;
-use capstan_domain::schema::Schemas;
+use capstan_domain::schema::{self, Origin, SchemaFile, Schemas};
 use capstan_domain::settings::{ConflictPolicy, FieldOwner, FieldRule};
 use capstan_domain::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use capstan_domain::upgrade::{
-    AppliedBy, ClusterFolder, FileChange, MergeSettings, OldSource, Request, Retarget, Settled, SourceFile,
-    Upgrade, plan, to_json,
+    AppliedBy, ClusterFolder, Explanation, FileChange, MergeSettings, OldSource, Request, Retarget, Settled,
+    SourceFile, Upgrade, explain, explanation_to_json, plan, to_json,
 };
 use capstan_domain::yaml::{Value, YamlFile};
 use serde_json::{Map, json};
@@ -130,6 +130,20 @@ impl Case {
         let files = files_in(&self.folder.join("flux"), &RepoPath::root(), &[]);
         let index = FluxIndex::read(&Snapshot::new(files.iter()), &Layout::default());
         index.post_build(&ClusterId::new(cluster.clone()))
+    }
+
+    /// The definitions in `crds` (the repository's) and `capstan-crds` (those of `.capstan/crds`).
+    fn schemas(&self) -> Schemas {
+        let read = |folder: &str, at: &str, origin: fn(RepoPath, u32) -> Origin| -> Vec<SchemaFile> {
+            files_in(&self.folder.join(folder), &path(at), &[])
+                .into_iter()
+                .map(|file| SchemaFile { origin, bytes: Ok(file.text().as_bytes().into()), path: file.path })
+                .collect()
+        };
+        let own = read("capstan-crds", schema::FOLDER, Origin::Capstan);
+        let schemas = Schemas::read(own.into_iter().chain(read("crds", "crds", Origin::Repository)));
+        assert_eq!(schemas.problems(), [], "definitions of {}", self.folder.display());
+        schemas
     }
 
     fn merge_settings(&self) -> MergeSettings {
@@ -264,15 +278,10 @@ fn run(folder: &Path) -> Vec<String> {
         None if !candidates.is_empty() => OldSource::Infer(&candidates),
         None => OldSource::Unknown,
     };
+    let schemas = case.schemas();
     let retarget = if case.settings["retarget"] == true { Retarget::Allowed } else { Retarget::Refused };
-    let request = Request {
-        cluster: &cluster,
-        old,
-        new: &new,
-        settings: &settings,
-        schemas: Schemas::built_in(),
-        retarget,
-    };
+    let request =
+        Request { cluster: &cluster, old, new: &new, settings: &settings, schemas: &schemas, retarget };
     let planned = match plan(&request) {
         Ok(planned) => planned,
         Err(refusal) => {
@@ -303,7 +312,8 @@ fn run(folder: &Path) -> Vec<String> {
     let rolled = rollouts(&rendered_before.objects, &rendered_after.objects, cluster.applied);
     let upgrade = planned.finish(Vec::new(), rolled);
     let mut troubles = compare_files(&case, &root, &upgrade);
-    troubles.extend(compare_json(&case, &upgrade));
+    let explanation = explain(&request, &upgrade).unwrap();
+    troubles.extend(compare_json(&case, &upgrade, &explanation));
     troubles.extend(twice(&request, &intended, &upgrade));
     troubles
 }
@@ -400,8 +410,8 @@ fn lines_that_differ(expected: &str, actual: &str) -> String {
 }
 
 /// Compares with `expected.json`: objects may leave out keys, lists are compared whole. Lists that are
-/// not written are expected empty, but for `files` and `rollouts`, which are not compared then.
-fn compare_json(case: &Case, upgrade: &Upgrade) -> Vec<String> {
+/// not written are expected empty, but for `files`, `rollouts` and `explain`, which are not compared then.
+fn compare_json(case: &Case, upgrade: &Upgrade, explanation: &Explanation) -> Vec<String> {
     let text =
         std::fs::read_to_string(case.folder.join("expected.json")).expect("a case has an expected.json");
     let mut expected: Map<String, Value> =
@@ -410,7 +420,8 @@ fn compare_json(case: &Case, upgrade: &Upgrade) -> Vec<String> {
         expected.entry(key).or_insert_with(|| json!([]));
     }
     let blocked = expected.remove("blocked").unwrap_or(Value::Bool(false));
-    let actual = to_json(upgrade);
+    let mut actual = to_json(upgrade);
+    actual["explain"] = explanation_to_json(explanation);
     let mut troubles = Vec::new();
     for (key, expected) in &expected {
         if !contains(expected, &actual[key]) {

@@ -6,6 +6,7 @@ mod cases;
 mod edits;
 mod generated_upgrades;
 mod giant_swarm;
+mod kustomize;
 mod manifest;
 mod objects;
 mod oracle;

@@ -1,0 +1,111 @@
+//! `--explain`: why an upgrade is what it is, in words.
+
+use std::fmt::Write;
+
+use capstan_domain::cluster::ReleaseName;
+use capstan_domain::object::ObjectId;
+use capstan_domain::schema::Origin;
+use capstan_domain::upgrade::{
+    ChangeOrigin, Decider, Explanation, HowMerged, ListMerged, ReleasePlace, ValueCompared,
+};
+
+use super::Failure;
+use crate::app::generator::{Fleet, Planned};
+
+/// Explains every upgrade there is; `None` for a cluster that could not be planned.
+pub(super) fn all(
+    fleet: &Fleet,
+    asked: Option<&ReleaseName>,
+    planned: &[Planned],
+) -> Result<Vec<Option<Explanation>>, Failure> {
+    let explain = |planned: &Planned| {
+        let Ok(upgrade) = planned else { return Ok(None) };
+        fleet.explain(upgrade, asked).map(Some).map_err(|refused| Failure::Failed(refused.to_string()))
+    };
+    planned.iter().map(explain).collect()
+}
+
+/// The explanation of one upgrade.
+pub(super) fn text(explanation: &Explanation) -> String {
+    let mut text = String::new();
+    let Explanation { changes, lists, values } = explanation;
+    if !changes.is_empty() {
+        let _ = writeln!(text, "  why each change");
+        changes.iter().for_each(|item| change(&mut text, item));
+    }
+    if !lists.is_empty() {
+        let _ = writeln!(text, "  how lists were merged");
+        lists.iter().for_each(|item| list(&mut text, item));
+    }
+    if !values.is_empty() {
+        let _ = writeln!(text, "  texts that are one value");
+        values.iter().for_each(|item| value(&mut text, item));
+    }
+    text
+}
+
+fn change(text: &mut String, change: &ChangeOrigin) {
+    let path = if change.path.is_root() { "(whole object)".to_owned() } else { change.path.to_string() };
+    let _ = writeln!(text, "    {}  {path}", change.object);
+    let place = |place: &ReleasePlace| format!("{}:{}", place.file, place.line);
+    let places = match (&change.old, &change.new) {
+        (Some(old), Some(new)) => format!(": {} -> {}", place(old), place(new)),
+        (None, Some(new)) => format!(": {}", place(new)),
+        (Some(old), None) => format!(": it was at {}", place(old)),
+        (None, None) => String::new(),
+    };
+    let _ = writeln!(text, "      {}{places}", change.because);
+}
+
+fn list(text: &mut String, list: &ListMerged) {
+    let how = match &list.how {
+        HowMerged::ByKey(key) => format!("item by item, told apart by {}", key.join(" and ")),
+        HowMerged::ByArgument => "argument by argument, told apart by name".to_owned(),
+        HowMerged::AsSet => "as a set".to_owned(),
+        HowMerged::AsSequence => "as a sequence, stretch by stretch".to_owned(),
+        HowMerged::AsOneValue => "as one value".to_owned(),
+        HowMerged::WithoutKey(key) => {
+            format!("as one value, because {} is missing or doubled", key.join(" and "))
+        }
+    };
+    place(text, &list.file, list.line, &list.object, &list.path.to_string());
+    let _ = writeln!(text, "      {how}: {}", decider(&list.decided_by));
+}
+
+fn value(text: &mut String, value: &ValueCompared) {
+    place(text, &value.file, value.line, &value.object, &value.path.to_string());
+    let shown =
+        |text: &Option<String>| text.as_ref().map_or("(absent)".to_owned(), |text| format!("`{text}`"));
+    let _ = writeln!(
+        text,
+        "      compared as a {}: was {}, the cluster has {}, the release has {}: {}",
+        value.kind.as_str(),
+        shown(&value.base),
+        shown(&value.cluster),
+        shown(&value.release),
+        decider(&value.decided_by),
+    );
+}
+
+fn place(
+    text: &mut String,
+    file: &capstan_domain::tree::RepoPath,
+    line: Option<u32>,
+    object: &ObjectId,
+    path: &str,
+) {
+    let line = line.map(|line| format!(":{line}")).unwrap_or_default();
+    let _ = writeln!(text, "    {file}{line}  {object}  {path}");
+}
+
+fn decider(decider: &Decider) -> String {
+    match decider {
+        Decider::OwnTable => "Capstan's own table".to_owned(),
+        Decider::Schema(Origin::BuiltIn) => "the built-in table of well-known kinds".to_owned(),
+        Decider::Schema(Origin::Repository(file, line) | Origin::Capstan(file, line)) => {
+            format!("the definition in {file}:{line}")
+        }
+        Decider::Name => "nothing says so, but every item has a name of its own".to_owned(),
+        Decider::Nobody => "nothing says otherwise".to_owned(),
+    }
+}

@@ -1,0 +1,59 @@
+//! `api-version-not-served`
+
+use super::{About, Change, Example, Rule, Survey, Verdict};
+use crate::finding::Severity;
+use crate::object::FieldPath;
+
+pub(super) struct ApiVersionNotServed;
+
+static ABOUT: About = About {
+    id: "api-version-not-served",
+    severity: Severity::Warning,
+    change: Change::Free,
+    summary: "An object is written in a version of Cluster API's own API that is no longer served.",
+    reason: "Cluster API 1.5 stopped serving v1alpha3 and 1.6 v1alpha4; no release that is still maintained has \
+             either. The API server refuses such an object, so that neither it nor a change of it is ever applied.",
+    source: "https://cluster-api.sigs.k8s.io/reference/versions#cluster-api-release-vs-api-versions",
+    bad: Example::Tree(&[("peu01/base/workers.yaml", OLD)]),
+    good: Example::Tree(&[("peu01/base/workers.yaml", SERVED)]),
+};
+
+const OLD: &str = "\
+apiVersion: cluster.x-k8s.io/v1alpha4 # <--
+kind: MachineDeployment
+metadata: {name: peu01-md-0, namespace: org}
+";
+const SERVED: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: peu01-md-0, namespace: org}
+";
+
+/// The groups of Cluster API itself and of its kubeadm providers.
+const GROUPS: [&str; 2] = ["cluster.x-k8s.io", "addons.cluster.x-k8s.io"];
+const KUBEADM: [&str; 4] =
+    ["KubeadmConfig", "KubeadmConfigTemplate", "KubeadmControlPlane", "KubeadmControlPlaneTemplate"];
+/// Which minor of Cluster API 1 stopped serving what; 0: none ever did.
+const GONE: [(&str, u64); 3] = [("v1alpha2", 0), ("v1alpha3", 5), ("v1alpha4", 6)];
+
+impl Rule for ApiVersionNotServed {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Verdict>) {
+        for object in cluster.objects {
+            let id = &object.id;
+            let own = GROUPS.contains(&id.group.as_str()) || KUBEADM.contains(&id.kind.as_str());
+            let Some((_, version)) = object.api_version.rsplit_once('/').filter(|_| own) else { continue };
+            let Some((_, since)) = GONE.iter().find(|(gone, _)| *gone == version) else { continue };
+            let message = format!(
+                "{id} is written in `{}`, which Cluster API 1.{since} and newer do not serve: write it in `{}/v1beta1` or newer",
+                object.api_version, id.group
+            );
+            let path = FieldPath::root().key("apiVersion");
+            let place = object.placed.field("apiVersion").unwrap_or(&object.placed);
+            verdicts.push(Verdict::new(&ABOUT, message).object(id).path(&path).place(&place.place));
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! What gives a secret away: texts that are nothing else, and texts that only stand for one.
+
+use std::fmt;
+
+/// What a text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    PrivateKey,
+    AwsKey,
+    GitHubToken,
+    ClientKey,
+    Password,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::PrivateKey => "a private key",
+            Self::AwsKey => "an AWS secret key",
+            Self::GitHubToken => "a GitHub token",
+            Self::ClientKey => "the key of a kubeconfig",
+            Self::Password => "a password's hash",
+        })
+    }
+}
+
+/// The secret that a text holds, where it cannot be anything else. Also looked for inside base64.
+pub(super) fn give_away(text: &str) -> Option<Kind> {
+    if text.len() < 20 {
+        return None;
+    }
+    let plain = in_plain(text);
+    if plain.is_some() || text.contains([' ', '\n', '-', '.', ':', '$', '{']) {
+        return plain;
+    }
+    in_plain(&String::from_utf8(decode(text)?).ok()?)
+}
+
+fn in_plain(text: &str) -> Option<Kind> {
+    if let Some(start) = text.find("PRIVATE KEY-----")
+        && text[..start].ends_with([' ', '-'])
+        && text[..start].contains("-----BEGIN")
+        // An example most often has dots or a variable where the key would be.
+        && body(&text[start + "PRIVATE KEY-----".len()..])
+    {
+        return Some(Kind::PrivateKey);
+    }
+    let after = |mark: &str| {
+        let at = text.find(mark)? + mark.len();
+        Some(text[at..].trim_start_matches([' ', '"', '\'', '=', ':']))
+    };
+    let word = |text: &str, allowed: fn(char) -> bool| text.chars().take_while(|c| allowed(*c)).count();
+    if let Some(key) = after("aws_secret_access_key").or_else(|| after("AWS_SECRET_ACCESS_KEY"))
+        && word(key, |c| c.is_ascii_alphanumeric() || c == '/' || c == '+') == 40
+    {
+        return Some(Kind::AwsKey);
+    }
+    for mark in ["ghp_", "gho_", "ghs_"] {
+        if after(mark).is_some_and(|token| word(token, |c| c.is_ascii_alphanumeric()) >= 36) {
+            return Some(Kind::GitHubToken);
+        }
+    }
+    let key = after("client-key-data:");
+    key.is_some_and(|key| word(key, |c| c.is_ascii_alphanumeric() || c == '/' || c == '+') >= 100)
+        .then_some(Kind::ClientKey)
+}
+
+/// Whether what follows the first line of a key is a key.
+fn body(rest: &str) -> bool {
+    let line: String = rest.chars().filter(|c| !c.is_whitespace()).take(64).collect();
+    line.len() == 64 && line.chars().all(|c| c.is_ascii_alphanumeric() || "+/=:,-".contains(c))
+}
+
+/// Whether a value only stands for one: nothing, a variable, an encrypted text, a word for "put it here".
+pub(super) fn is_placeholder(text: &str, base64: bool) -> bool {
+    let decoded =
+        if base64 { decode(text.trim()).and_then(|bytes| String::from_utf8(bytes).ok()) } else { None };
+    stands_for(text) || decoded.is_some_and(|text| stands_for(&text))
+}
+
+/// Whether a value is a certificate and nothing else: those are public.
+pub(super) fn is_certificate(text: &str, base64: bool) -> bool {
+    let decoded =
+        if base64 { decode(text.trim()).and_then(|bytes| String::from_utf8(bytes).ok()) } else { None };
+    let text = decoded.as_deref().unwrap_or(text);
+    text.trim_start().starts_with("-----BEGIN CERTIFICATE-----") && !text.contains("PRIVATE KEY")
+}
+
+fn stands_for(text: &str) -> bool {
+    let text = text.trim();
+    let lower = text.to_ascii_lowercase();
+    const STARTS: [&str; 7] = ["enc[", "ref+", "vault:", "<", "$(", "avp:", "op://"];
+    const WORDS: [&str; 8] =
+        ["changeme", "change-me", "change_me", "replace", "placeholder", "redacted", "dummy", "your-"];
+    text.is_empty()
+        || text.contains("${")
+        || text.contains("{{")
+        || STARTS.iter().any(|start| lower.starts_with(start))
+        || WORDS.iter().any(|word| lower.contains(word)) && text.len() < 80
+        || text.chars().all(|c| c == 'x' || c == 'X' || c == '*' || c == '.')
+}
+
+/// The bytes of a base64 text; `None` where it is none.
+fn decode(text: &str) -> Option<Vec<u8>> {
+    let digit = |byte: u8| match byte {
+        b'A'..=b'Z' => Some(byte - b'A'),
+        b'a'..=b'z' => Some(byte - b'a' + 26),
+        b'0'..=b'9' => Some(byte - b'0' + 52),
+        b'+' | b'-' => Some(62),
+        b'/' | b'_' => Some(63),
+        _ => None,
+    };
+    let digits = text.trim_end_matches('=').bytes().filter(|byte| !byte.is_ascii_whitespace());
+    let (mut out, mut buffer, mut bits) = (Vec::with_capacity(text.len() * 3 / 4), 0_u32, 0);
+    for byte in digits {
+        buffer = (buffer << 6) | u32::from(digit(byte)?);
+        bits += 6;
+        if bits >= 8 {
+            bits -= 8;
+            out.push(u8::try_from((buffer >> bits) & 0xff).ok()?);
+        }
+    }
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: &str = "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn/ygWyF8PbnGy0AHB7MhgwMbRvI0MBZhpI\nabc\n";
+
+    #[test]
+    fn keys_are_known_by_what_they_are_and_examples_are_not() {
+        let hidden = "LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0tCk1JSUVwQUlCQUFLQ0FRRUEwWjNWUzVKSmNkczN4Zm4veWdXeUY4UGJuR3kwQUhCN01oZ3dNYlJ2STBNQlpocEkK";
+        let cases = [
+            (KEY, Some(Kind::PrivateKey)),
+            (hidden, Some(Kind::PrivateKey)),
+            ("-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----\n", None),
+            ("-----BEGIN PRIVATE KEY-----\n${KEY}\n-----END PRIVATE KEY-----\n", None),
+            (
+                "-----BEGIN CERTIFICATE-----\nMIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn/ygWyF8PbnGy0AHB7MhgwMbRvI0MBZhpI",
+                None,
+            ),
+            (
+                "[default]\naws_secret_access_key = abcdefghijABCDEFGHIJ0123456789abcdefghij\n",
+                Some(Kind::AwsKey),
+            ),
+            ("aws_secret_access_key = ${AWS_SECRET_ACCESS_KEY}\n", None),
+            ("token: ghp_abcdefghijABCDEFGHIJ0123456789abcdef", Some(Kind::GitHubToken)),
+            ("a plain sentence that says nothing", None),
+        ];
+        for (text, kind) in cases {
+            assert_eq!(give_away(text), kind, "{text}");
+        }
+    }
+
+    #[test]
+    fn placeholders_stand_for_secrets() {
+        for (text, base64, expected) in [
+            ("", false, true),
+            ("${TOKEN}", false, true),
+            ("JHtUT0tFTn0=", true, true),
+            ("ENC[AES256_GCM,data:x]", false, true),
+            ("<your token>", false, true),
+            ("changeme", false, true),
+            ("hunter2", false, false),
+            ("aHVudGVyMg==", true, false),
+        ] {
+            assert_eq!(is_placeholder(text, base64), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! `reference-mismatch`
+
+use super::references::{Named, named_by};
+use super::{About, Change, Example, Rule, Survey, Verdict};
+use crate::finding::Severity;
+use crate::object::FieldPath;
+use crate::render::{Placed, RenderedObject};
+
+pub(super) struct ReferenceMismatch;
+
+static ABOUT: About = About {
+    id: "reference-mismatch",
+    severity: Severity::Error,
+    change: Change::Free,
+    summary: "An object and what it names disagree on the cluster's name or the namespace.",
+    reason: "Cluster API looks for a reference in the owner's own namespace and for machines by the cluster's name. \
+             The API server refuses what contradicts itself; the rest is accepted and never becomes a machine.",
+    source: "https://cluster-api.sigs.k8s.io/developer/core/controllers/machine-deployment",
+    bad: Example::Tree(&[("peu01/base/cluster.yaml", CLUSTER), ("peu01/base/workers.yaml", OTHERS)]),
+    good: Example::Tree(&[("peu01/base/cluster.yaml", CLUSTER), ("peu01/base/workers.yaml", OWN)]),
+};
+
+const CLUSTER: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: Cluster
+metadata: {name: peu01, namespace: org}
+";
+const OTHERS: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: peu01-md-0, namespace: org}
+spec:
+  clusterName: peu02 # <--
+";
+const OWN: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: peu01-md-0, namespace: org}
+spec:
+  clusterName: peu01
+";
+
+const CLUSTER_API: &str = "cluster.x-k8s.io";
+const OF_A_CLUSTER: [&str; 5] =
+    ["Machine", "MachineDeployment", "MachineHealthCheck", "MachinePool", "MachineSet"];
+
+impl Rule for ReferenceMismatch {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Verdict>) {
+        let clusters: Vec<&RenderedObject> = cluster
+            .objects
+            .iter()
+            .filter(|object| object.id.kind == "Cluster" && object.id.group == CLUSTER_API)
+            .collect();
+        for object in cluster.objects {
+            let id = &object.id;
+            if OF_A_CLUSTER.contains(&id.kind.as_str()) && id.group.ends_with(CLUSTER_API) {
+                cluster_name(object, &clusters, verdicts);
+            }
+            for named in named_by(object) {
+                namespace(object, &named, cluster, verdicts);
+            }
+        }
+    }
+}
+
+/// The cluster that machines name is one of the folder, and both places name the same.
+fn cluster_name(object: &RenderedObject, clusters: &[&RenderedObject], verdicts: &mut Vec<Verdict>) {
+    let path = FieldPath::root().key("spec").key("clusterName");
+    let Some(field) = object.placed.at(&["spec", "clusterName"]) else { return };
+    let Some(name) = field.as_str().filter(|name| is_bound(name)) else { return };
+    let all_bound = clusters.iter().all(|cluster| is_bound(&cluster.id.name));
+    if let [first, ..] = clusters
+        && all_bound
+        && !clusters.iter().any(|cluster| cluster.id.name == name)
+    {
+        let message = format!(
+            "{} belongs to the cluster `{name}`, but this folder has {}: correct the one or the other",
+            object.id, first.id
+        );
+        verdicts.push(Verdict::new(&ABOUT, message).object(&object.id).path(&path).place(&field.place));
+        return;
+    }
+    let keys = ["spec", "template", "spec", "clusterName"];
+    if let Some(inner) = object.placed.at(&keys)
+        && let Some(other) = inner.as_str().filter(|other| is_bound(other) && *other != name)
+    {
+        let message = format!(
+            "{} belongs to the cluster `{name}`, its machines to `{other}`: the API server refuses that, write the same name",
+            object.id
+        );
+        let path = keys.iter().fold(FieldPath::root(), |path, key| path.key(key));
+        verdicts.push(Verdict::new(&ABOUT, message).object(&object.id).path(&path).place(&inner.place));
+    }
+}
+
+/// References stay in their owner's namespace.
+fn namespace(owner: &RenderedObject, named: &Named<'_>, cluster: &Survey<'_>, verdicts: &mut Vec<Verdict>) {
+    let Some(own) = owner.id.namespace.as_deref().filter(|own| is_bound(own)) else { return };
+    // Classes are shared across namespaces.
+    if named.kind == "ClusterClass" {
+        return;
+    }
+    let verdict = |message: String, path: FieldPath, at: &Placed| {
+        Verdict::new(&ABOUT, message).object(&owner.id).path(&path).place(&at.place)
+    };
+    if let Some(field) = named.value.field("namespace") {
+        let written = field.as_str().filter(|other| is_bound(other) && *other != own);
+        if let Some(other) = written {
+            let message = format!(
+                "{} names {} {} in the namespace `{other}`, but stands in `{own}` itself: references stay in their owner's namespace",
+                owner.id, named.kind, named.name
+            );
+            verdicts.push(verdict(message, named.path.key("namespace"), field));
+            return;
+        }
+    }
+    let mut found =
+        cluster.named(named.kind, named.name).filter(|other| other.id.group == named.group).peekable();
+    if found.peek().is_none() {
+        return;
+    }
+    let elsewhere: Option<Vec<&str>> = found
+        .map(|other| other.id.namespace.as_deref().filter(|other| is_bound(other) && *other != own))
+        .collect();
+    if let Some(elsewhere) = elsewhere {
+        let message = format!(
+            "{} names {} {}, which this folder has only in the namespace `{}`: put both into one",
+            owner.id,
+            named.kind,
+            named.name,
+            elsewhere.join("`, `")
+        );
+        verdicts.push(verdict(message, named.path.key("name"), named.at));
+    }
+}
+
+/// Whether a text is what it will be: not one that variables are still to be put into.
+fn is_bound(text: &str) -> bool {
+    !text.contains("${")
+}

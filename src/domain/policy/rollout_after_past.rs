@@ -1,0 +1,96 @@
+//! `rollout-after-past`
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use super::{About, Change, Evidence, Example, Occasion, Rule, Verdict};
+use crate::finding::Severity;
+use crate::object::FieldPath;
+
+pub(super) struct RolloutAfterPast;
+
+static ABOUT: About = About {
+    id: "rollout-after-past",
+    severity: Severity::Warning,
+    change: Change::Free,
+    summary: "A rollout is scheduled for a time that is over.",
+    reason: "Every machine that was made before that time is replaced as soon as the change is applied, not in the \
+             window that was meant. A time that has long been in Git is passed over: its rollout is done.",
+    source: "https://cluster-api.sigs.k8s.io/tasks/upgrading-clusters#how-to-schedule-a-machine-rollout",
+    bad: Example::Change {
+        before: &[("peu01/base/workers.yaml", UNSCHEDULED)],
+        after: &[("peu01/base/workers.yaml", LAST_YEAR)],
+    },
+    good: Example::Change {
+        before: &[("peu01/base/workers.yaml", UNSCHEDULED)],
+        after: &[("peu01/base/workers.yaml", FAR_AHEAD)],
+    },
+};
+
+const UNSCHEDULED: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: MachineDeployment
+metadata: {name: peu01-md-0, namespace: org}
+spec: {replicas: 3}
+";
+const LAST_YEAR: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: MachineDeployment
+metadata: {name: peu01-md-0, namespace: org}
+spec:
+  replicas: 3
+  rollout:
+    after: \"2024-05-09T02:00:00Z\" # <--
+";
+const FAR_AHEAD: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: MachineDeployment
+metadata: {name: peu01-md-0, namespace: org}
+spec:
+  replicas: 3
+  rollout:
+    after: \"2094-05-09T02:00:00Z\"
+";
+
+/// `rolloutAfter` until v1beta1, `rollout.after` since v1beta2, `upgradeAfter` in v1alpha3.
+const FIELDS: [&[&str]; 5] = [
+    &["spec", "rollout", "after"],
+    &["spec", "rolloutAfter"],
+    &["spec", "upgradeAfter"],
+    &["spec", "topology", "rolloutAfter"],
+    &["spec", "topology", "controlPlane", "rollout", "after"],
+];
+
+impl Rule for RolloutAfterPast {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Verdict>) {
+        let Ok(midnight) = change.today.to_zoned(TimeZone::UTC) else { return };
+        let midnight = midnight.timestamp();
+        for (old, new) in change.pairs().filter(|(_, new)| new.id.group.ends_with("cluster.x-k8s.io")) {
+            for keys in FIELDS {
+                let Some(written) = new.placed.at(keys) else { continue };
+                let Some(text) = written.as_str() else { continue };
+                let Ok(after) = text.parse::<Timestamp>() else { continue };
+                // The day is known, not the hour: what lies on it may be ahead.
+                let is_past = after < midnight;
+                let before = old.placed.at(keys);
+                if !is_past || before.and_then(|before| before.as_str()) == Some(text) {
+                    continue;
+                }
+                let message = format!(
+                    "the machines of {} are to be replaced after {text}, which is over: they are replaced at once. Name a time to come, or leave it out",
+                    new.id
+                );
+                let path = keys.iter().fold(FieldPath::root(), |path, key| path.key(key));
+                let place = match change.occasion {
+                    Occasion::Upgrade => before.map_or_else(|| old.origin(), |before| &before.place),
+                    Occasion::Revision => &written.place,
+                };
+                verdicts.push(Verdict::new(&ABOUT, message).object(&new.id).path(&path).place(place));
+            }
+        }
+    }
+}

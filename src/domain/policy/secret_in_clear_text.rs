@@ -1,0 +1,138 @@
+//! `secret-in-clear-text`
+
+use super::clear_text::{Kind, give_away, is_certificate, is_placeholder};
+use super::{About, Change, Example, Rule, Survey, Verdict};
+use crate::finding::Severity;
+use crate::object::FieldPath;
+use crate::render::{Content, Placed, RenderedObject};
+
+pub(super) struct SecretInClearText;
+
+static ABOUT: About = About {
+    id: "secret-in-clear-text",
+    severity: Severity::Error,
+    change: Change::Free,
+    summary: "A secret stands in clear text in Git.",
+    reason: "Whoever can read the repository, now or from any old clone of it, has the secret; base64 hides \
+             nothing. Change the secret first, since it is known now, then encrypt it (SOPS, Sealed Secrets) or let \
+             an ExternalSecret fetch it. Placeholders and variables are passed over.",
+    source: "https://kubernetes.io/docs/concepts/security/secrets-good-practices/",
+    bad: Example::Tree(&[("peu01/base/cluster.yaml", CLUSTER), ("peu01/base/secret.yaml", CLEAR)]),
+    good: Example::Tree(&[("peu01/base/cluster.yaml", CLUSTER), ("peu01/base/secret.yaml", EXTERNAL)]),
+};
+
+const CLUSTER: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: Cluster
+metadata: {name: peu01, namespace: org}
+";
+const CLEAR: &str = "\
+apiVersion: v1
+kind: Secret
+metadata: {name: peu01-cloud, namespace: org}
+stringData:
+  password: correct horse battery # <--
+";
+const EXTERNAL: &str = "\
+apiVersion: external-secrets.io/v1
+kind: ExternalSecret
+metadata: {name: peu01-cloud, namespace: org}
+spec:
+  secretStoreRef: {kind: ClusterSecretStore, name: vault}
+  data:
+  - secretKey: password
+    remoteRef: {key: peu01, property: password}
+";
+
+/// Secrets of these types hold manifests, or come from the server.
+const NO_SECRETS: [&str; 2] = ["addons.cluster.x-k8s.io/resource-set", "kubernetes.io/service-account-token"];
+
+impl Rule for SecretInClearText {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Verdict>) {
+        for object in cluster.objects {
+            // An encrypted file says so beside its fields.
+            if object.placed.field("sops").is_some() {
+                continue;
+            }
+            let is_secret = object.id.kind == "Secret" && object.id.group.is_empty();
+            let own_type = object.placed.text_at(&["type"]).unwrap_or_default();
+            if is_secret && !NO_SECRETS.contains(&own_type) {
+                secret(object, verdicts);
+            } else if !is_secret {
+                let mut found = Vec::new();
+                walk(&object.placed, None, &FieldPath::root(), &mut found);
+                for (path, at, kind) in found {
+                    let message = format!(
+                        "`{path}` of {} holds {kind} in clear text: change it, since it is known now, and let it come from a Secret that is encrypted or fetched",
+                        object.id
+                    );
+                    verdicts
+                        .push(Verdict::new(&ABOUT, message).object(&object.id).path(&path).place(&at.place));
+                }
+            }
+        }
+    }
+}
+
+/// One finding a Secret, at its first value.
+fn secret(object: &RenderedObject, verdicts: &mut Vec<Verdict>) {
+    for field in ["stringData", "data"] {
+        let entries = object.placed.field(field).map(Placed::entries).unwrap_or_default();
+        let clear = entries.iter().find(|(_, value)| match value.as_str() {
+            Some(text) => !is_placeholder(text, field == "data") && !is_certificate(text, field == "data"),
+            None => false,
+        });
+        let Some((key, value)) = clear else { continue };
+        let message = format!(
+            "{} holds `{key}` in clear text: change the secret, since it is known now, and encrypt it or let an ExternalSecret fetch it",
+            object.id
+        );
+        let path = FieldPath::root().key(field).key(key);
+        verdicts.push(Verdict::new(&ABOUT, message).object(&object.id).path(&path).place(&value.place));
+        return;
+    }
+}
+
+/// Strings that are secrets by what they are, or by where they stand.
+fn walk<'a>(
+    value: &'a Placed,
+    key: Option<&str>,
+    path: &FieldPath,
+    found: &mut Vec<(FieldPath, &'a Placed, Kind)>,
+) {
+    match &value.content {
+        Content::Scalar(_) => {
+            let Some(text) = value.as_str() else { return };
+            let kind = match key {
+                Some("passwd") if !is_placeholder(text, false) => Some(Kind::Password),
+                _ => give_away(text),
+            };
+            found.extend(kind.map(|kind| (path.clone(), value, kind)));
+        }
+        Content::Mapping(entries) => {
+            for (key, value) in entries {
+                // Paths are only written where something is found below.
+                let before = found.len();
+                walk(value, Some(key), &FieldPath::root(), found);
+                prepend(found, before, &path.key(key));
+            }
+        }
+        Content::Sequence(items) => {
+            for (at, value) in items.iter().enumerate() {
+                let before = found.len();
+                walk(value, None, &FieldPath::root(), found);
+                prepend(found, before, &path.index(at));
+            }
+        }
+    }
+}
+
+fn prepend(found: &mut [(FieldPath, &Placed, Kind)], from: usize, path: &FieldPath) {
+    for (below, ..) in &mut found[from..] {
+        *below = path.steps().iter().chain(below.steps()).cloned().collect();
+    }
+}

@@ -1,0 +1,286 @@
+//! Lists that a strategic merge patch merges item by item.
+//!
+//! Kustomize's own algorithm, step for step
+//! (<https://github.com/kubernetes-sigs/kustomize/blob/master/kyaml/yaml/walk/associative_sequence.go>):
+//! what it does with items that lack a key, or have it twice, follows from the steps and from nothing else.
+
+use super::placed::{Content, Placed};
+use super::schema::{ListMerge, Type};
+use super::strategic::{DIRECTIVE, Directive, Known, Merge, Misfit, Walked};
+
+/// Texts of an item, one for each key; empty where it has none.
+type Texts = Vec<String>;
+
+pub(super) fn walk<'a>(
+    merge: &mut Merge<'a>,
+    object: Option<&mut Placed>,
+    patch: Option<&Placed>,
+    how: &ListMerge,
+    of: Option<Type<'a>>,
+) -> Result<Walked, Misfit> {
+    let Some(object) = object.filter(|value| !value.is_null()) else {
+        return patch.map_or(Ok(Walked::Gone), |patch| on_its_own(merge, patch, how, of));
+    };
+    let Some(patch) = patch else {
+        merge_items(merge, object, None, how, of)?;
+        return Ok(Walked::Same);
+    };
+    if patch.is_null() {
+        return Ok(Walked::Gone);
+    }
+    match Directive::of_list(patch.items())? {
+        Some(Directive::Delete) => Ok(Walked::Gone),
+        Some(Directive::Replace) => on_its_own(merge, &without_directive(patch), how, of),
+        Some(Directive::Merge) => {
+            merge_items(merge, object, Some(without_directive(patch).items()), how, of)?;
+            Ok(Walked::Same)
+        }
+        None => {
+            merge_items(merge, object, Some(patch.items()), how, of)?;
+            Ok(Walked::Same)
+        }
+    }
+}
+
+fn without_directive(list: &Placed) -> Placed {
+    let items = list.items().iter().filter(|item| item.field(DIRECTIVE).is_none()).cloned().collect();
+    Placed { place: list.place.clone(), content: Content::Sequence(items) }
+}
+
+/// A list that is new is merged with itself.
+fn on_its_own<'a>(
+    merge: &mut Merge<'a>,
+    patch: &Placed,
+    how: &ListMerge,
+    of: Option<Type<'a>>,
+) -> Result<Walked, Misfit> {
+    let mut list = patch.clone();
+    merge_items(merge, &mut list, Some(patch.items()), how, of)?;
+    Ok(Walked::Other(list))
+}
+
+fn merge_items<'a>(
+    merge: &mut Merge<'a>,
+    object: &mut Placed,
+    patch: Option<&[Placed]>,
+    how: &ListMerge,
+    of: Option<Type<'a>>,
+) -> Result<(), Misfit> {
+    let Content::Sequence(items) = &mut object.content else { return Ok(()) };
+    let keys = match how {
+        ListMerge::ByKey(keys) => keys.clone(),
+        ListMerge::Union => vec![String::new()],
+    };
+    let mut all = texts_of(patch.unwrap_or_default(), items, &keys);
+    if keys.len() > 1 {
+        unify(&mut all);
+    }
+    let mut merged: Vec<Placed> = Vec::new();
+    let mut used = keys.clone();
+    for texts in &all {
+        let (valid, wanted) = valid_keys(&all, texts, &keys);
+        let (some, some_texts) = valid_keys(std::slice::from_ref(&wanted), &wanted, &valid);
+        let there = find(items, &some, &some_texts);
+        let new = patch.and_then(|patch| patch.get(find(patch, &some, &some_texts)?));
+        let walked = merge.walk(there.and_then(|at| items.get_mut(at)), new, Known { of, list: None })?;
+        used.clone_from(&valid);
+        let value = match walked {
+            Walked::Gone => None,
+            Walked::Same => {
+                there.and_then(|at| items.get_mut(at)).map(|item| with_keys(item, &valid, &wanted).clone())
+            }
+            Walked::Other(mut value) => Some(with_keys(&mut value, &valid, &wanted).clone()),
+        };
+        match value.filter(|value| !is_missing(value)) {
+            Some(value) => set(&mut merged, Some(&value), &valid, &wanted)?,
+            None => set(items, None, &valid, &wanted)?,
+        }
+    }
+    if !all.is_empty() {
+        append(&mut merged, items, &used)?;
+        *items = merged;
+    }
+    Ok(())
+}
+
+/// The texts by which the items of both lists are told apart, each once, the patch's first.
+fn texts_of(patch: &[Placed], object: &[Placed], keys: &[String]) -> Vec<Texts> {
+    let mut all: Vec<Texts> = Vec::new();
+    for item in patch.iter().chain(object) {
+        let text = |key: &String| match key.as_str() {
+            "" => item.written().into_owned(),
+            key => item
+                .field(key)
+                .filter(|value| !value.is_empty())
+                .map_or_else(String::new, |value| value.written().into_owned()),
+        };
+        let texts: Texts = keys.iter().map(text).collect();
+        if !all.contains(&texts) {
+            all.push(texts);
+        }
+    }
+    all
+}
+
+/// Two that agree in one key, and in the others as far as both have them, are one.
+fn unify(all: &mut [Texts]) {
+    for one in 0..all.len() {
+        let Some(first) = all.get(one).cloned() else { continue };
+        for other in 0..all.len() {
+            let Some(second) = all.get(other) else { continue };
+            if let Some(both) = united(&first, second) {
+                for at in [one, other] {
+                    if let Some(texts) = all.get_mut(at) {
+                        texts.clone_from(&both);
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn united(one: &Texts, other: &Texts) -> Option<Texts> {
+    let mut both = Texts::with_capacity(one.len());
+    let mut common = false;
+    for (a, b) in one.iter().zip(other) {
+        if a == b {
+            common = true;
+        } else if !a.is_empty() && !b.is_empty() {
+            return None;
+        }
+        both.push(if a.is_empty() { b.clone() } else { a.clone() });
+    }
+    common.then_some(both)
+}
+
+/// The keys that some item has, and this item's texts for them; all keys where no item has any.
+fn valid_keys(all: &[Texts], texts: &Texts, keys: &[String]) -> (Vec<String>, Texts) {
+    let is_valid = |at: usize| all.iter().any(|texts| texts.get(at).is_some_and(|text| !text.is_empty()));
+    if !(0..keys.len()).any(is_valid) {
+        return (keys.to_vec(), texts.clone());
+    }
+    let chosen: Vec<usize> = (0..keys.len()).filter(|at| is_valid(*at)).collect();
+    let pick = |from: &[String]| chosen.iter().filter_map(|at| from.get(*at).cloned()).collect();
+    (pick(keys), pick(texts))
+}
+
+/// The first item that has these texts.
+fn find(items: &[Placed], keys: &[String], texts: &Texts) -> Option<usize> {
+    let first = keys.first().map_or("", String::as_str);
+    items.iter().position(|item| {
+        if first.is_empty() {
+            return texts.first().is_some_and(|text| item.written() == text.as_str());
+        }
+        item.is_mapping()
+            && keys
+                .iter()
+                .zip(texts)
+                .all(|(key, text)| item.field(key).is_some_and(|value| value.written() == text.as_str()))
+    })
+}
+
+/// The item with its keys written out.
+fn with_keys<'i>(item: &'i mut Placed, keys: &[String], texts: &Texts) -> &'i mut Placed {
+    if item.is_mapping() && !is_missing(item) {
+        let place = item.place.clone();
+        for (key, text) in keys.iter().zip(texts) {
+            if item.field(key).is_none() && !text.is_empty() {
+                let content = Content::Scalar(super::dialect::resolve(text));
+                item.set(key, Placed { place: place.clone(), content });
+            }
+        }
+    }
+    item
+}
+
+fn is_missing(item: &Placed) -> bool {
+    item.is_null() || (item.is_mapping() && item.entries().is_empty())
+}
+
+/// Puts an item in the place of those that have these texts, or at the end; without an item those are
+/// taken out.
+fn set(
+    list: &mut Vec<Placed>,
+    new: Option<&Placed>,
+    keys: &[String],
+    texts: &[String],
+) -> Result<(), Misfit> {
+    let of_mappings =
+        keys.first().is_some_and(|key| !key.is_empty()) && texts.first().is_some_and(|text| !text.is_empty());
+    let mut kept = Vec::with_capacity(list.len() + 1);
+    let mut found = false;
+    for item in list.drain(..) {
+        if is_missing(&item) {
+            continue;
+        }
+        if !item.is_mapping() && of_mappings {
+            kept.push(item);
+            continue;
+        }
+        if matches(&item, keys, texts)? {
+            found = true;
+            kept.extend(new.cloned());
+        } else if !texts.is_empty() {
+            kept.push(item);
+        }
+    }
+    if let Some(new) = new.filter(|_| !found) {
+        kept.push(new.clone());
+    }
+    *list = kept;
+    Ok(())
+}
+
+fn matches(item: &Placed, keys: &[String], texts: &[String]) -> Result<bool, Misfit> {
+    let mut last = false;
+    for (at, key) in keys.iter().enumerate() {
+        if let Some(text) = texts.get(at) {
+            last = if key.is_empty() {
+                if !matches!(item.content, Content::Scalar(_)) {
+                    return Err(Misfit::new(
+                        &item.place,
+                        "this list holds single values, and this is none: make them agree",
+                    ));
+                }
+                item.written() == text.as_str()
+            } else {
+                if !item.is_mapping() {
+                    return Err(Misfit::new(
+                        &item.place,
+                        "the items of this list are mappings, and this is none",
+                    ));
+                }
+                item.field(key).is_some_and(|value| text.is_empty() || value.written() == text.as_str())
+            };
+        }
+        if !last {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Puts the object's items behind the merged ones, or in their place where they have the same texts.
+fn append(merged: &mut Vec<Placed>, items: &[Placed], keys: &[String]) -> Result<(), Misfit> {
+    for item in items {
+        if keys.first().is_some_and(String::is_empty) {
+            set(merged, Some(item), keys, &[item.written().into_owned()])?;
+            continue;
+        }
+        if !item.is_null() && !item.is_mapping() {
+            return Err(Misfit::new(&item.place, "the items of this list are mappings, and this is none"));
+        }
+        let mut texts = Texts::new();
+        for key in keys {
+            match item.field(key) {
+                Some(value) => texts.push(value.written().into_owned()),
+                None => merged.push(item.clone()),
+            }
+        }
+        if keys.len() > 1 {
+            set(merged, None, keys, &texts)?;
+        }
+        set(merged, Some(item), keys, &texts)?;
+    }
+    Ok(())
+}

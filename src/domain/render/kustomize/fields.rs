@@ -1,0 +1,188 @@
+//! Fields that a transformer reaches: which kinds, which path, and whether it is made where it is missing.
+
+use super::id::Gvk;
+use crate::render::error::RenderError;
+use crate::render::placed::{Content, Place, Placed};
+
+/// One such field, as kustomize's configuration writes it: `spec/template/metadata/labels`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::render) struct FieldSpec {
+    pub(super) gvk: Gvk,
+    pub(super) path: String,
+    pub(super) create: Create,
+}
+
+/// Whether a missing field is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Create {
+    Yes,
+    No,
+}
+
+/// What a transformer makes of a field that is missing or null.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Blank {
+    /// It makes none.
+    Nothing,
+    Mapping,
+    Text,
+}
+
+/// What is done with a field that was found.
+pub(super) type Set<'f> = dyn FnMut(&mut Placed) -> Result<(), RenderError> + 'f;
+
+/// Two specifications of one field that disagree.
+pub(super) struct Conflict;
+
+impl FieldSpec {
+    pub(super) fn new(gvk: Gvk, path: &str, create: Create) -> Self {
+        Self { gvk, path: path.to_owned(), create }
+    }
+
+    /// Calls `set` with every field of the object that this means.
+    pub(super) fn visit(
+        &self,
+        object: &mut Placed,
+        blank: Blank,
+        place: &Place,
+        set: &mut Set<'_>,
+    ) -> Result<(), RenderError> {
+        if !Gvk::of(object).fits(&self.gvk) {
+            return Ok(());
+        }
+        let steps = split_path(&self.path, '/');
+        Walk { create: self.create, blank, place }.walk(object, &steps, set)
+    }
+
+    /// Adds one to others, unless they have it.
+    pub(super) fn merge_one(all: &mut Vec<Self>, new: &Self) -> Result<(), Conflict> {
+        match all.iter().find(|known| known.gvk.fits(&new.gvk) && known.path == new.path) {
+            Some(known) if known.create != new.create => Err(Conflict),
+            Some(_) => Ok(()),
+            None => {
+                all.push(new.clone());
+                Ok(())
+            }
+        }
+    }
+
+    pub(super) fn merge_all(all: &mut Vec<Self>, new: &[Self]) -> Result<(), Conflict> {
+        new.iter().try_for_each(|one| Self::merge_one(all, one))
+    }
+}
+
+struct Walk<'a> {
+    create: Create,
+    blank: Blank,
+    place: &'a Place,
+}
+
+impl Walk<'_> {
+    fn walk(&self, value: &mut Placed, steps: &[String], set: &mut Set<'_>) -> Result<(), RenderError> {
+        let Some((step, rest)) = steps.split_first() else { return set(value) };
+        match &mut value.content {
+            Content::Scalar(scalar) if scalar.value().is_null() => Ok(()),
+            Content::Scalar(_) => Err(RenderError::malformed(
+                &value.place,
+                format!(
+                    "a mapping or a list is wanted here, with a field `{step}` below: correct the object"
+                ),
+            )),
+            Content::Sequence(items) => items.iter_mut().try_for_each(|item| self.walk(item, steps, set)),
+            Content::Mapping(_) => self.walk_mapping(value, step, rest, set),
+        }
+    }
+
+    fn walk_mapping(
+        &self,
+        value: &mut Placed,
+        step: &str,
+        rest: &[String],
+        set: &mut Set<'_>,
+    ) -> Result<(), RenderError> {
+        let (name, is_list) = step.strip_suffix("[]").map_or((step, false), |name| (name, true));
+        let creates = self.create == Create::Yes && self.blank != Blank::Nothing && !is_list;
+        let blank = match (is_list, rest.is_empty(), self.blank) {
+            (true, ..) => Some(Content::Sequence(Vec::new())),
+            _ if !creates => None,
+            (false, true, Blank::Text) => Some(Content::Scalar(serde_json::Value::from("").into())),
+            _ => Some(Content::Mapping(Vec::new())),
+        };
+        if creates
+            && value.field(name).is_none()
+            && let Some(content) = &blank
+        {
+            value.set(name, Placed { place: self.place.clone(), content: content.clone() });
+        }
+        let Some(field) = value.field_mut(name) else { return Ok(()) };
+        if field.is_null()
+            && let Some(content) = blank
+        {
+            field.content = content;
+        }
+        self.walk(field, rest, set)
+    }
+}
+
+/// The parts of a path; a delimiter after a backslash is none.
+pub(super) fn split_path(path: &str, delimiter: char) -> Vec<String> {
+    let path = path.strip_prefix(delimiter).unwrap_or(path);
+    let mut parts: Vec<String> = Vec::new();
+    for part in path.split(delimiter) {
+        match parts.last_mut() {
+            Some(last) if last.ends_with('\\') => {
+                last.pop();
+                last.push(delimiter);
+                last.push_str(part);
+            }
+            _ => parts.push(part.to_owned()),
+        }
+    }
+    parts
+}
+
+/// Puts a scalar in the place of one; kustomize sets nothing else there.
+pub(super) fn put_scalar(field: &mut Placed, new: Placed) -> Result<(), RenderError> {
+    match field.content {
+        Content::Scalar(_) => {
+            field.replace_scalar(new);
+            Ok(())
+        }
+        Content::Mapping(_) | Content::Sequence(_) => Err(RenderError::malformed(
+            &field.place,
+            "a single value is wanted here: correct the object or the field's path",
+        )),
+    }
+}
+
+/// Sets an entry of a mapping; null gets none, as in kustomize.
+pub(super) fn put_entry(field: &mut Placed, key: &str, new: &Placed) -> Result<(), RenderError> {
+    if field.is_null() {
+        return Ok(());
+    }
+    if field.set(key, new.clone()) {
+        return Ok(());
+    }
+    Err(RenderError::malformed(
+        &field.place,
+        format!("a mapping is wanted here, to hold `{key}`: correct the object"),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_split_at_delimiters_that_no_backslash_escapes() {
+        let cases = [
+            ("a/b", vec!["a", "b"]),
+            ("/a/b", vec!["a", "b"]),
+            (r"metadata/annotations/x.io\/y", vec!["metadata", "annotations", "x.io/y"]),
+            ("a[]/b", vec!["a[]", "b"]),
+        ];
+        for (path, parts) in cases {
+            assert_eq!(split_path(path, '/'), parts, "{path}");
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! What kustomize does once, at the very end: hashes, references, order, and its own marks.
+
+use super::accumulate::Accumulated;
+use super::config::Config;
+use super::file::Kustomization;
+use super::origin::{ORIGIN, TRANSFORMATIONS};
+use super::{names, references};
+use crate::render::error::{RenderError, Trouble};
+use crate::render::load::is_local;
+use crate::render::placed::{Content, Placed};
+use crate::render::resource::Resource;
+
+/// What `managedByLabel` says, in the version of kustomize that is imitated.
+const MANAGED_BY: &str = "kustomize-v5.8.1";
+
+pub(super) fn finish(
+    accumulated: Accumulated,
+    kustomization: &Kustomization,
+) -> Result<Vec<Resource>, RenderError> {
+    let Accumulated { mut resources, config } = accumulated;
+    names::add_hashes(&mut resources);
+    references::fix(&mut resources, &config.unwrap_or_else(Config::built_in))?;
+    resources.retain(|resource| !is_local(&resource.value));
+    refuse_twins(&resources)?;
+    kustomization.order.apply(&mut resources);
+    for resource in &mut resources {
+        mark(resource, kustomization);
+        settle_annotations(&mut resource.value);
+    }
+    Ok(resources)
+}
+
+fn refuse_twins(resources: &[Resource]) -> Result<(), RenderError> {
+    for (at, resource) in resources.iter().enumerate() {
+        let id = resource.id();
+        if let Some(first) = resources.iter().take(at).find(|other| other.id().is(&id)) {
+            return Err(RenderError::at(
+                &resource.value.place,
+                Trouble::Duplicate,
+                format!(
+                    "{} stands here and in {} line {} too, once names are final: rename one",
+                    id.object_id(),
+                    first.value.place.file(),
+                    first.value.place.position().line
+                ),
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn mark(resource: &mut Resource, kustomization: &Kustomization) {
+    let value = &mut resource.value;
+    if kustomization.adds("managedByLabel")
+        && let Some(place) = kustomization.build_metadata.first().map(|option| option.place.clone())
+        && let Some(labels) = value.mapping_at(&["metadata", "labels"], &place)
+    {
+        labels.set("app.kubernetes.io/managed-by", Placed::text(MANAGED_BY, &place));
+    }
+    // Kustomize takes its marks away where they are not asked for, whoever wrote them.
+    let marks = [(ORIGIN, "originAnnotations"), (TRANSFORMATIONS, "transformerAnnotations")];
+    let annotations = value.field_mut("metadata").and_then(|metadata| metadata.field_mut("annotations"));
+    if let Some(annotations) = annotations {
+        for (mark, _) in marks.iter().filter(|(_, option)| !kustomization.adds(option)) {
+            annotations.remove(mark);
+        }
+    }
+}
+
+/// Kustomize writes all annotations anew, as strings, and none where there are none.
+pub(super) fn settle_annotations(value: &mut Placed) {
+    let Some(metadata) = value.field_mut("metadata") else { return };
+    let Some(annotations) = metadata.field_mut("annotations") else { return };
+    match &mut annotations.content {
+        Content::Mapping(entries) if !entries.is_empty() => {
+            for (_, value) in entries {
+                *value = Placed::text(&value.written(), &value.place);
+            }
+        }
+        _ => drop(metadata.remove("annotations")),
+    }
+}

@@ -1,0 +1,268 @@
+//! `configMapGenerator` and `secretGenerator`.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+
+use super::origin::ORIGIN;
+use super::sources::{Pair, ReadFile, pairs};
+use crate::render::error::{RenderError, Trouble};
+use crate::render::placed::{Content, Place, Placed};
+use crate::render::resource::{Hashed, Resource};
+
+/// What is generated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    ConfigMap,
+    Secret,
+}
+
+impl Kind {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::ConfigMap => "ConfigMap",
+            Self::Secret => "Secret",
+        }
+    }
+
+    pub(super) const fn generator(self) -> &'static str {
+        match self {
+            Self::ConfigMap => "ConfigMapGenerator",
+            Self::Secret => "SecretGenerator",
+        }
+    }
+}
+
+/// What a generated object does to one that is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Behavior {
+    Create,
+    Replace,
+    Merge,
+}
+
+const FIELDS: [&str; 9] =
+    ["name", "namespace", "behavior", "files", "literals", "envs", "env", "options", "type"];
+const OPTIONS: [&str; 4] = ["disableNameSuffixHash", "labels", "annotations", "immutable"];
+
+/// Generates one object and puts it among the others.
+pub(super) fn generate(
+    kind: Kind,
+    entry: &Placed,
+    global: Option<&Placed>,
+    mark: &dyn Fn(&mut Placed),
+    read: &ReadFile<'_>,
+    resources: &mut Vec<Resource>,
+) -> Result<(), RenderError> {
+    check(kind, entry, global)?;
+    let options: Vec<&Placed> = [global, entry.field("options")].into_iter().flatten().collect();
+    let mut value = object(kind, entry, &options, pairs(entry, read)?)?;
+    mark(&mut value);
+    let mut resource = Resource::unnamed(value);
+    let is_set = |field: &str| {
+        options.iter().any(|option| option.field(field).map(Placed::to_value) == Some(Value::Bool(true)))
+    };
+    resource.hashed = if is_set("disableNameSuffixHash") { Hashed::No } else { Hashed::Yes };
+    absorb(resource, behavior(entry)?, resources)
+}
+
+fn check(kind: Kind, entry: &Placed, global: Option<&Placed>) -> Result<(), RenderError> {
+    let field = match kind {
+        Kind::ConfigMap => "configMapGenerator",
+        Kind::Secret => "secretGenerator",
+    };
+    let known = |key: &str| FIELDS.contains(&key) && (key != "type" || kind == Kind::Secret);
+    if let Some((key, value)) = entry.entries().iter().find(|(key, _)| !known(key)) {
+        return Err(RenderError::malformed(
+            &value.place,
+            format!("an entry of `{field}` has no field `{key}`: it has {}", FIELDS[..8].join(", ")),
+        ));
+    }
+    for option in [global, entry.field("options")].into_iter().flatten() {
+        if let Some((key, value)) = option.entries().iter().find(|(key, _)| !OPTIONS.contains(&key.as_str()))
+        {
+            return Err(RenderError::malformed(
+                &value.place,
+                format!("generator options have no field `{key}`: they have {}", OPTIONS.join(", ")),
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn behavior(entry: &Placed) -> Result<Behavior, RenderError> {
+    match entry.field("behavior") {
+        None => Ok(Behavior::Create),
+        Some(value) => match value.as_str() {
+            Some("" | "unspecified" | "create") => Ok(Behavior::Create),
+            Some("replace") => Ok(Behavior::Replace),
+            Some("merge") => Ok(Behavior::Merge),
+            _ => Err(RenderError::malformed(
+                &value.place,
+                "`behavior` is one of `create`, `replace` and `merge`: write one of them",
+            )),
+        },
+    }
+}
+
+fn object(kind: Kind, entry: &Placed, options: &[&Placed], pairs: Vec<Pair>) -> Result<Placed, RenderError> {
+    let place = &entry.place;
+    let name =
+        entry.field("name").filter(|name| name.as_str().is_some_and(|text| !text.is_empty())).ok_or_else(
+            || RenderError::malformed(place, format!("this generated {} has no `name`: add it", kind.name())),
+        )?;
+    let mut value = Placed::empty(place);
+    value.set("apiVersion", Placed::text("v1", place));
+    value.set("kind", Placed::text(kind.name(), place));
+    let mut metadata = Placed::empty(place);
+    metadata.set("name", name.clone());
+    if let Some(namespace) = entry.field("namespace").filter(|namespace| !namespace.written().is_empty()) {
+        metadata.set("namespace", namespace.clone());
+    }
+    for field in ["labels", "annotations"] {
+        // A generator's own win over those of `generatorOptions`.
+        let mut merged = Placed::empty(place);
+        for (key, pair) in options.iter().filter_map(|option| option.field(field)).flat_map(Placed::entries) {
+            if pair.as_str().is_none() {
+                return Err(RenderError::malformed(&pair.place, format!("`{key}` is not a text: quote it")));
+            }
+            merged.set(key, pair.clone());
+        }
+        if !merged.entries().is_empty() {
+            metadata.set(field, merged);
+        }
+    }
+    value.set("metadata", metadata);
+    if kind == Kind::Secret {
+        let of = entry.field("type").filter(|of| !of.written().is_empty());
+        value.set("type", of.cloned().unwrap_or_else(|| Placed::text("Opaque", place)));
+        value.set("data", Placed::empty(place));
+    }
+    for Pair { key, value: bytes, place: source } in pairs {
+        let (field, text) = match (kind, String::from_utf8(bytes)) {
+            (Kind::Secret, text) => {
+                ("data", base64_lines(&text.map_or_else(|error| error.into_bytes(), String::into_bytes)))
+            }
+            (Kind::ConfigMap, Ok(text)) => ("data", text),
+            (Kind::ConfigMap, Err(error)) => ("binaryData", base64_lines(error.as_bytes())),
+        };
+        if let Some(data) = value.mapping_at(&[field], place) {
+            data.set(&key, Placed::text(&text, &source));
+        }
+    }
+    let immutable =
+        |option: &&Placed| option.field("immutable").map(Placed::to_value) == Some(Value::Bool(true));
+    if options.iter().any(immutable) {
+        value.set(
+            "immutable",
+            Placed { place: place.clone(), content: Content::Scalar(Value::Bool(true).into()) },
+        );
+    }
+    Ok(value)
+}
+
+/// Base64 in lines of 70 characters, as kustomize writes it.
+fn base64_lines(bytes: &[u8]) -> String {
+    const LINE: usize = 70;
+    let encoded = STANDARD.encode(bytes);
+    if encoded.len() < LINE {
+        return encoded;
+    }
+    let mut text = String::with_capacity(encoded.len() + encoded.len() / LINE + 1);
+    let mut rest = encoded.as_str();
+    while !rest.is_empty() {
+        let (line, more) = rest.split_at(rest.len().min(LINE));
+        text.push_str(line);
+        text.push('\n');
+        rest = more;
+    }
+    text
+}
+
+fn absorb(new: Resource, behavior: Behavior, resources: &mut Vec<Resource>) -> Result<(), RenderError> {
+    let id = new.id();
+    let mut there = resources.iter_mut().filter(|resource| resource.ids().iter().any(|known| known.is(&id)));
+    let (first, second) = (there.next(), there.next().is_some());
+    let place = new.value.place.clone();
+    match (first, second, behavior) {
+        (_, true, _) => Err(RenderError::at(
+            &place,
+            Trouble::Duplicate,
+            format!("several objects are or were {}: give them names of their own", id.object_id()),
+        )),
+        (None, false, Behavior::Create) => {
+            resources.push(new);
+            Ok(())
+        }
+        (None, false, _) => Err(RenderError::reference(
+            &place,
+            format!(
+                "there is no {} whose data could be replaced or merged: correct the name, or generate it with `behavior: create`",
+                id.object_id()
+            ),
+        )),
+        (Some(old), false, Behavior::Create) => Err(RenderError::at(
+            &place,
+            Trouble::Duplicate,
+            format!(
+                "{} stands here and in {} line {} too: an object may be given only once, remove or rename one, or write `behavior: merge` or `replace`",
+                id.object_id(),
+                old.value.place.file(),
+                old.value.place.position().line
+            ),
+        )),
+        (Some(old), false, behavior) => {
+            take_over(old, new, behavior, &place);
+            Ok(())
+        }
+    }
+}
+
+/// The new object in the old one's place, under its name, with its labels and annotations besides, and
+/// with its data where they are merged.
+fn take_over(old: &mut Resource, new: Resource, behavior: Behavior, place: &Place) {
+    let mut value = new.value;
+    let texts = |entries: &[(String, Placed)]| -> Vec<(String, Placed)> {
+        let text = |(key, pair): &(String, Placed)| (key.clone(), Placed::text(&pair.written(), &pair.place));
+        entries.iter().map(text).collect()
+    };
+    let merged = |value: &mut Placed, keys: &[&str]| {
+        let mut all = Placed::empty(place);
+        for source in [&old.value, &*value] {
+            for (key, pair) in texts(source.at(keys).map(Placed::entries).unwrap_or_default()) {
+                all.set(&key, pair);
+            }
+        }
+        let Some((last, way)) = keys.split_last() else { return };
+        let Some(parent) = value.mapping_at(way, place) else { return };
+        parent.remove(last);
+        if !all.entries().is_empty() {
+            parent.set(last, all);
+        }
+    };
+    merged(&mut value, &["metadata", "labels"]);
+    merged(&mut value, &["metadata", "annotations"]);
+    // What is merged stays what it was.
+    if behavior == Behavior::Merge
+        && let Some(origin) = old.value.at(&["metadata", "annotations", ORIGIN])
+        && let Some(annotations) = value.mapping_at(&["metadata", "annotations"], place)
+    {
+        annotations.set(ORIGIN, origin.clone());
+    }
+    if behavior == Behavior::Merge {
+        merged(&mut value, &["data"]);
+        merged(&mut value, &["binaryData"]);
+    }
+    if let Some(metadata) = value.field_mut("metadata") {
+        for field in ["name", "namespace"] {
+            match old.value.at(&["metadata", field]) {
+                Some(there) => drop(metadata.set(field, there.clone())),
+                None => drop(metadata.remove(field)),
+            }
+        }
+    }
+    old.value = value;
+    if new.hashed == Hashed::No {
+        old.hashed = Hashed::No;
+    }
+}

@@ -1,0 +1,181 @@
+//! `images`: names, tags and digests of container images.
+
+use regex::Regex;
+
+use super::fields::{Blank, FieldSpec};
+use super::id::Gvk;
+use crate::render::error::RenderError;
+use crate::render::placed::{Content, Place, Placed};
+use crate::render::resource::Resource;
+use crate::render::selector::go_spelling;
+
+/// An entry of `images`.
+#[derive(Debug, Clone)]
+pub(super) struct Image {
+    pub(super) place: Place,
+    name: Regex,
+    new_name: String,
+    new_tag: String,
+    tag_suffix: String,
+    digest: String,
+}
+
+const FIELDS: [&str; 5] = ["name", "newName", "newTag", "tagSuffix", "digest"];
+
+impl Image {
+    pub(super) fn read(entry: &Placed) -> Result<Self, RenderError> {
+        if let Some((key, value)) = entry.entries().iter().find(|(key, _)| !FIELDS.contains(&key.as_str())) {
+            return Err(RenderError::malformed(
+                &value.place,
+                format!("an entry of `images` has no field `{key}`: it has {}", FIELDS.join(", ")),
+            ));
+        }
+        let text = |key: &str| match entry.field(key).filter(|value| !value.is_null()) {
+            None => Ok(String::new()),
+            Some(value) => value.as_str().map(str::to_owned).ok_or_else(|| {
+                RenderError::malformed(&value.place, format!("`{key}` of an image is a text: quote it"))
+            }),
+        };
+        let name = text("name")?;
+        // The name is a regular expression for kustomize, dots and all.
+        let pattern =
+            format!("^{}(:[a-zA-Z0-9_.{{}}-]*)?(@sha256:[a-zA-Z0-9_.{{}}-]*)?$", go_spelling(&name));
+        let name = Regex::new(&pattern).map_err(|_| {
+            RenderError::malformed(
+                entry.field("name").map_or(&entry.place, |name| &name.place),
+                format!("`{name}` is no name of an image: correct it"),
+            )
+        })?;
+        Ok(Self {
+            place: entry.place.clone(),
+            name,
+            new_name: text("newName")?,
+            new_tag: text("newTag")?,
+            tag_suffix: text("tagSuffix")?,
+            digest: text("digest")?,
+        })
+    }
+
+    fn update(&self, field: &mut Placed) -> Result<(), RenderError> {
+        if field.is_null() {
+            return Ok(());
+        }
+        if !matches!(field.content, Content::Scalar(_)) {
+            return Err(RenderError::malformed(
+                &field.place,
+                "the name of an image is wanted here, for `images` to change: correct the object",
+            ));
+        }
+        let text = field.written().into_owned();
+        if self.name.is_match(&text) {
+            *field = Placed::text(&self.renamed(&text), &self.place);
+        }
+        Ok(())
+    }
+
+    fn renamed(&self, image: &str) -> String {
+        let (name, tag, digest) = split(image);
+        let name = if self.new_name.is_empty() { name } else { &self.new_name };
+        let (tag, digest) = match (self.new_tag.as_str(), self.digest.as_str()) {
+            ("", "") if self.tag_suffix.is_empty() => (tag.to_owned(), digest),
+            ("", "") => (format!("{tag}{}", self.tag_suffix), ""),
+            (new_tag, new_digest) => (new_tag.to_owned(), new_digest),
+        };
+        let mut image = name.to_owned();
+        if !tag.is_empty() {
+            image = format!("{image}:{tag}");
+        }
+        if !digest.is_empty() {
+            image = format!("{image}@{digest}");
+        }
+        image
+    }
+}
+
+/// Name, tag and digest; a port of the registry is part of the name.
+fn split(image: &str) -> (&str, &str, &str) {
+    let after_host = image.find('/').filter(|at| *at > 0).unwrap_or_default();
+    let rest = &image[after_host..];
+    let (at, colon) = (rest.find('@'), rest.find(':'));
+    let cut = |position: usize| (&image[..after_host + position], &image[after_host + position + 1..]);
+    match (at, colon) {
+        (None, None) => (image, "", ""),
+        (Some(at), colon) if colon.is_none_or(|colon| at < colon) => {
+            let (name, digest) = cut(at);
+            (name, "", digest)
+        }
+        (_, Some(colon)) => {
+            let (name, more) = cut(colon);
+            match more.split_once('@') {
+                Some((tag, digest)) => (name, tag, digest),
+                None => (name, more, ""),
+            }
+        }
+        (Some(_), None) => (image, "", ""),
+    }
+}
+
+/// Changes one image wherever it is used.
+pub(super) fn set(
+    resources: &mut [Resource],
+    image: &Image,
+    fields: &[FieldSpec],
+) -> Result<(), RenderError> {
+    for resource in resources {
+        if Gvk::of(&resource.value).kind == "CustomResourceDefinition" {
+            continue;
+        }
+        anywhere(&mut resource.value, image)?;
+        for field in fields {
+            field
+                .visit(&mut resource.value, Blank::Nothing, &image.place, &mut |found| image.update(found))?;
+        }
+    }
+    Ok(())
+}
+
+/// The images of every list `containers` or `initContainers`, wherever it stands.
+fn anywhere(value: &mut Placed, image: &Image) -> Result<(), RenderError> {
+    match &mut value.content {
+        Content::Scalar(_) => Ok(()),
+        Content::Sequence(items) => items.iter_mut().try_for_each(|item| anywhere(item, image)),
+        Content::Mapping(entries) => entries.iter_mut().try_for_each(|(key, field)| {
+            anywhere(field, image)?;
+            let Content::Sequence(items) = &mut field.content else { return Ok(()) };
+            if key != "containers" && key != "initContainers" {
+                return Ok(());
+            }
+            for item in items.iter_mut().filter(|item| !item.is_null()) {
+                if !item.is_mapping() {
+                    return Err(RenderError::malformed(
+                        &item.place,
+                        "a container is a mapping, and this is none",
+                    ));
+                }
+                if let Some(field) = item.field_mut("image") {
+                    image.update(field)?;
+                }
+            }
+            Ok(())
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn images_come_apart_into_name_tag_and_digest() {
+        let cases = [
+            ("nginx", ("nginx", "", "")),
+            ("nginx:1", ("nginx", "1", "")),
+            ("localhost:5000/nginx", ("localhost:5000/nginx", "", "")),
+            ("localhost:5000/nginx:1@sha256:ab", ("localhost:5000/nginx", "1", "sha256:ab")),
+            ("a/b@sha256:ab", ("a/b", "", "sha256:ab")),
+        ];
+        for (image, parts) in cases {
+            assert_eq!(split(image), parts, "{image}");
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Kustomize's meaning of a folder: what `kubectl kustomize` prints for it.
+//!
+//! Owns every field of a kustomization that Capstan renders, in kustomize's own order: resources,
+//! generators, components, transformers; and at the very end, for the whole tree at once, the hashes in
+//! generated names, the references that follow renamed objects, and the order of the output. Where
+//! kustomize's behaviour surprises, it is imitated: people apply what `kubectl` prints. A differential test
+//! holds this room against the real thing (`tests/suite/kustomize`).
+//!
+//! Deliberately absent: variables (`vars`), Helm charts, validators, plugins that are programs. They are
+//! refused by name. Remote bases are read only where the repository vendors them (see [`remote`]).
+
+mod accumulate;
+mod config;
+mod defaults;
+mod field_path;
+mod fields;
+mod file;
+mod finish;
+mod generate;
+mod hash;
+mod id;
+mod images;
+mod include;
+mod labels;
+mod names;
+mod namespace;
+mod order;
+mod origin;
+mod patches;
+mod plugins;
+mod references;
+mod remote;
+mod replacements;
+mod replicas;
+mod sources;
+mod structured;
+mod transformer;
+
+pub(super) use accumulate::{Accumulated, Builder, Built};
+pub(super) use id::{Gvk, Id};
+pub(super) use include::Reached;

@@ -1,0 +1,68 @@
+//! `namePrefix`, `nameSuffix`, and the hash at the end of generated names.
+
+use super::fields::{Blank, FieldSpec, put_scalar};
+use super::file::Named;
+use super::hash;
+use super::id::{Gvk, Id};
+use crate::render::error::RenderError;
+use crate::render::placed::Placed;
+use crate::render::resource::{Hashed, Resource};
+
+/// What is put to a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    Prefix,
+    Suffix,
+}
+
+/// Names that are fixed by what the objects are.
+fn keeps_its_name(id: &Id) -> bool {
+    ["CustomResourceDefinition", "Namespace"].contains(&id.gvk.kind.as_str())
+        || id.gvk.fits(&Gvk::new("apiregistration.k8s.io", "", "APIService"))
+}
+
+/// Puts a prefix or suffix to every one of these fields, `metadata/name` above all.
+pub(super) fn add(
+    resources: &mut [Resource],
+    end: End,
+    text: &Named,
+    fields: &[FieldSpec],
+) -> Result<(), RenderError> {
+    for resource in resources {
+        let id = resource.original_id();
+        if keeps_its_name(&id) {
+            continue;
+        }
+        for field in fields.iter().filter(|field| id.gvk.fits(&field.gvk)) {
+            if field.path == "metadata/name" && !text.text.is_empty() {
+                match end {
+                    End::Prefix => resource.prefixes.push(text.text.clone()),
+                    End::Suffix => resource.suffixes.push(text.text.clone()),
+                }
+                resource.remember();
+            }
+            field.visit(&mut resource.value, Blank::Text, &text.place, &mut |found| {
+                let old = found.written().into_owned();
+                let new = match end {
+                    End::Prefix => format!("{}{old}", text.text),
+                    End::Suffix => format!("{old}{}", text.text),
+                };
+                put_scalar(found, Placed::text(&new, &text.place))
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// Puts the hash of their content to the names of generated objects.
+pub(super) fn add_hashes(resources: &mut [Resource]) {
+    for resource in resources.iter_mut().filter(|resource| resource.hashed == Hashed::Yes) {
+        let hash = hash::of(&resource.value);
+        resource.remember();
+        if let Some(name) =
+            resource.value.field_mut("metadata").and_then(|metadata| metadata.field_mut("name"))
+        {
+            *name = Placed::text(&format!("{}-{hash}", name.written()), &name.place);
+        }
+    }
+}

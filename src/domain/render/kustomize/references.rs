@@ -1,0 +1,241 @@
+//! References by name follow the objects that were renamed.
+//!
+//! Kustomize's rules (<https://github.com/kubernetes-sigs/kustomize/blob/master/api/filters/nameref/nameref.go>):
+//! among the objects that once had the name, one of the wanted kind that the referrer can see; of several,
+//! the one that got the same prefixes and suffixes.
+
+use super::config::{Config, NameReference};
+use super::fields::{Blank, FieldSpec};
+use super::id::{Gvk, Id, text_at};
+use crate::render::error::RenderError;
+use crate::render::placed::{Content, Placed};
+use crate::render::resource::Resource;
+
+/// What is known of an object that may be referred to.
+struct Candidate {
+    id: Id,
+    former: Vec<Id>,
+    prefixes: Vec<String>,
+    suffixes: Vec<String>,
+}
+
+impl Candidate {
+    fn original(&self) -> &Id {
+        self.former.first().unwrap_or(&self.id)
+    }
+
+    /// Whether both got the same names put to theirs, as far as both got any.
+    fn same_ends(&self, other: &Self, empty: Empty) -> bool {
+        let same = |one: &[String], other: &[String]| {
+            (empty == Empty::FitsAll && (one.is_empty() || other.is_empty())) || same_end(one, other)
+        };
+        same(&self.prefixes, &other.prefixes) && same(&self.suffixes, &other.suffixes)
+    }
+}
+
+/// What an object without prefixes fits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Empty {
+    FitsAll,
+    FitsEmpty,
+}
+
+fn same_end(one: &[String], other: &[String]) -> bool {
+    let (short, long) = if one.len() > other.len() { (other, one) } else { (one, other) };
+    if short.is_empty() { long.is_empty() } else { long.ends_with(short) }
+}
+
+/// Rewrites every reference.
+pub(super) fn fix(resources: &mut [Resource], config: &Config) -> Result<(), RenderError> {
+    if resources.iter().all(|resource| resource.former.is_empty()) {
+        return Ok(());
+    }
+    let candidates: Vec<Candidate> = resources
+        .iter()
+        .map(|resource| Candidate {
+            id: resource.id(),
+            former: resource.former_ids(),
+            prefixes: resource.prefixes.clone(),
+            suffixes: resource.suffixes.clone(),
+        })
+        .collect();
+    for (resource, own) in resources.iter_mut().zip(&candidates) {
+        let mut visible: Option<Vec<&Candidate>> = None;
+        let original = own.original().gvk.clone();
+        for reference in &config.references {
+            for field in reference.fields.iter().filter(|field| original.fits(&field.gvk)) {
+                let seen = visible.get_or_insert_with(|| seen_by(&resource.value, own, &candidates));
+                let referrer =
+                    Referrer { own, seen, reference, field, role: role_of(&resource.value, field) };
+                // The object's kind may have changed since.
+                let field = FieldSpec::new(Gvk::default(), &field.path, field.create);
+                let place = resource.value.place.clone();
+                field.visit(&mut resource.value, Blank::Nothing, &place, &mut |found| {
+                    referrer.update(found)
+                })?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The objects that an object may refer to: those of its namespace and those without; an object without
+/// namespace may refer to all, and a role binding to those in the namespaces of its subjects.
+fn seen_by<'a>(value: &Placed, own: &Candidate, candidates: &'a [Candidate]) -> Vec<&'a Candidate> {
+    if own.id.is_cluster_scoped() {
+        return candidates.iter().collect();
+    }
+    let subjects = value.field("subjects").map(Placed::items).unwrap_or_default();
+    let bound: Vec<String> = subjects
+        .iter()
+        .filter(|_| own.id.gvk.kind == "RoleBinding")
+        .filter(|subject| text_at(subject, &["kind"]) == "ServiceAccount")
+        .filter(|subject| subject.field("namespace").is_some())
+        .map(|subject| text_at(subject, &["namespace"]))
+        .collect();
+    candidates
+        .iter()
+        .filter(|other| {
+            other.id.is_cluster_scoped()
+                || other.id.same_namespace(&own.id)
+                || bound.contains(&other.id.namespace)
+        })
+        .collect()
+}
+
+/// The kind that a role binding's `roleRef` names.
+fn role_of(value: &Placed, field: &FieldSpec) -> Option<Gvk> {
+    if !field.path.ends_with("roleRef/name") {
+        return None;
+    }
+    let role = value.field("roleRef")?;
+    let (group, kind) = (role.field("apiGroup")?, role.field("kind")?);
+    Some(Gvk::new(&group.written(), "", &kind.written()))
+}
+
+struct Referrer<'a> {
+    own: &'a Candidate,
+    seen: &'a [&'a Candidate],
+    reference: &'a NameReference,
+    field: &'a FieldSpec,
+    role: Option<Gvk>,
+}
+
+/// What of two objects must be the same for either to do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Same {
+    Name,
+    NameAndNamespace,
+}
+
+impl Referrer<'_> {
+    fn update(&self, found: &mut Placed) -> Result<(), RenderError> {
+        match &mut found.content {
+            Content::Scalar(_) => self.update_name(found),
+            Content::Mapping(_) => self.update_mapping(found),
+            Content::Sequence(items) => items.iter_mut().try_for_each(|item| match item.content {
+                Content::Scalar(_) => self.update_name(item),
+                Content::Mapping(_) => self.update_mapping(item),
+                Content::Sequence(_) => Err(RenderError::malformed(
+                    &item.place,
+                    "a name is wanted here, or a mapping that has one: correct the object",
+                )),
+            }),
+        }
+    }
+
+    fn update_name(&self, found: &mut Placed) -> Result<(), RenderError> {
+        if found.is_null() {
+            return Ok(());
+        }
+        let old = found.written().into_owned();
+        if let Some(target) = self.select(&old, self.seen, Same::Name, found)?
+            && target.id.name != old
+        {
+            *found = Placed::text(&target.id.name, &found.place);
+        }
+        Ok(())
+    }
+
+    fn update_mapping(&self, found: &mut Placed) -> Result<(), RenderError> {
+        let Some(name) = found.field("name") else {
+            return Err(RenderError::malformed(
+                &found.place,
+                format!(
+                    "this mapping has no `name`, which the path `{}` of a name reference needs",
+                    self.field.path
+                ),
+            ));
+        };
+        let (old, place) = (name.written().into_owned(), name.place.clone());
+        let target = match found.field("namespace") {
+            None => self.select(&old, self.seen, Same::NameAndNamespace, found)?,
+            Some(namespace) => {
+                let namespace = namespace.written();
+                let of = |id: &dyn Fn(&Candidate) -> Id| -> Vec<&Candidate> {
+                    let fits = |candidate: &&&Candidate| {
+                        let id = id(candidate);
+                        !id.is_cluster_scoped() && id.effective_namespace() == namespace
+                    };
+                    self.seen.iter().filter(fits).copied().collect()
+                };
+                let mut candidates = of(&|candidate| candidate.original().clone());
+                if candidates.is_empty() {
+                    candidates = of(&|candidate| candidate.id.clone());
+                }
+                self.select(&old, &candidates, Same::NameAndNamespace, found)?
+            }
+        };
+        let Some(target) = target else { return Ok(()) };
+        if target.id.name == old && target.id.namespace.is_empty() {
+            return Ok(());
+        }
+        found.set("name", Placed::text(&target.id.name, &place));
+        if !target.id.namespace.is_empty() {
+            let place = found.field("namespace").map_or(place, |namespace| namespace.place.clone());
+            found.set("namespace", Placed::text(&target.id.namespace, &place));
+        }
+        Ok(())
+    }
+
+    fn select<'c>(
+        &self,
+        name: &str,
+        candidates: &[&'c Candidate],
+        same: Same,
+        found: &Placed,
+    ) -> Result<Option<&'c Candidate>, RenderError> {
+        let fits = |candidate: &&&'c Candidate| {
+            candidate.former.iter().any(|id| id.name == name)
+                && candidate.former.iter().any(|id| id.gvk.fits(&self.reference.target))
+                && self.role.as_ref().is_none_or(|role| candidate.former.iter().any(|id| id.gvk.fits(role)))
+                && self.is_near(candidate)
+        };
+        let mut left: Vec<&'c Candidate> = candidates.iter().filter(fits).copied().collect();
+        if left.len() > 1 {
+            left.retain(|candidate| candidate.same_ends(self.own, Empty::FitsAll));
+        }
+        if left.len() > 1 {
+            left.retain(|candidate| candidate.same_ends(self.own, Empty::FitsEmpty));
+        }
+        let Some((first, others)) = left.split_first() else { return Ok(None) };
+        let alike = |other: &&Candidate| {
+            other.id.name == first.id.name && (same == Same::Name || other.id.namespace == first.id.namespace)
+        };
+        if others.iter().all(alike) {
+            return Ok(Some(first));
+        }
+        let names: Vec<String> = left.iter().map(|candidate| candidate.id.object_id().to_string()).collect();
+        Err(RenderError::reference(
+            &found.place,
+            format!("`{name}` could mean each of {}: give them names of their own", names.join(", ")),
+        ))
+    }
+
+    fn is_near(&self, candidate: &Candidate) -> bool {
+        self.own.id.is_cluster_scoped()
+            || candidate.id.is_cluster_scoped()
+            || candidate.id.gvk.kind == "ServiceAccount"
+            || candidate.id.same_namespace(&self.own.id)
+    }
+}

@@ -1,0 +1,315 @@
+//! `replacements`: a value of one object copied to fields of others
+//! (<https://github.com/kubernetes-sigs/kustomize/blob/master/api/filters/replacement/replacement.go>).
+
+use serde_json::Value;
+
+use super::field_path::{Missing, change, look_up, split};
+use super::id::{Gvk, Id};
+use super::structured;
+use crate::render::dialect::resolve;
+use crate::render::error::RenderError;
+use crate::render::placed::{Content, Place, Placed, Scalar};
+use crate::render::resource::Resource;
+use crate::render::selector::Selector;
+
+/// One replacement.
+pub(super) struct Replacement {
+    place: Place,
+    from: From,
+    targets: Vec<Target>,
+}
+
+enum From {
+    /// A text.
+    Text(Placed),
+    /// A field of an object.
+    Field { place: Place, wanted: Id, path: String, part: Option<Part> },
+}
+
+/// A part of a text that has delimiters.
+struct Part {
+    delimiter: String,
+    index: i64,
+}
+
+struct Target {
+    place: Place,
+    select: Selector,
+    reject: Vec<Selector>,
+    paths: Vec<(String, Place)>,
+    part: Option<Part>,
+    creates: Creates,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Creates {
+    Yes,
+    No,
+}
+
+const NAME: &str = "metadata.name";
+
+fn known(entry: &Placed, what: &str, fields: &[&str]) -> Result<(), RenderError> {
+    if !entry.is_mapping() {
+        return Err(RenderError::malformed(&entry.place, format!("{what} is a mapping of fields")));
+    }
+    match entry.entries().iter().find(|(key, _)| !fields.contains(&key.as_str())) {
+        Some((key, value)) => Err(RenderError::malformed(
+            &value.place,
+            format!("{what} has no field `{key}`: it has {}", fields.join(", ")),
+        )),
+        None => Ok(()),
+    }
+}
+
+fn text(entry: &Placed, key: &str) -> Result<Option<String>, RenderError> {
+    match entry.field(key).filter(|value| !value.is_null()) {
+        None => Ok(None),
+        Some(value) => value
+            .as_str()
+            .map(|text| Some(text.to_owned()))
+            .ok_or_else(|| RenderError::malformed(&value.place, format!("`{key}` is a text: quote it"))),
+    }
+}
+
+fn options(entry: &Placed) -> Result<(Option<Part>, Creates), RenderError> {
+    let Some(options) = entry.field("options").filter(|options| !options.is_null()) else {
+        return Ok((None, Creates::No));
+    };
+    known(options, "`options` of a replacement", &["delimiter", "index", "encoding", "create"])?;
+    let index = match options.field("index").map(|value| (value, value.to_value())) {
+        None | Some((_, Value::Null)) => 0,
+        Some((value, number)) => number
+            .as_i64()
+            .ok_or_else(|| RenderError::malformed(&value.place, "`index` is a whole number"))?,
+    };
+    let delimiter = text(options, "delimiter")?.filter(|delimiter| !delimiter.is_empty());
+    let creates = match options.field("create").map(Placed::to_value) {
+        Some(Value::Bool(true)) => Creates::Yes,
+        _ => Creates::No,
+    };
+    Ok((delimiter.map(|delimiter| Part { delimiter, index }), creates))
+}
+
+impl Replacement {
+    pub(super) fn read(entry: &Placed) -> Result<Self, RenderError> {
+        known(entry, "a replacement", &["source", "sourceValue", "targets", "path"])?;
+        let source = entry.field("source").filter(|source| !source.is_null());
+        let value = entry.field("sourceValue").filter(|value| !value.is_null());
+        let from = match (source, value) {
+            (Some(source), None) => From::read(source)?,
+            (None, Some(value)) => {
+                let text = value.as_str().ok_or_else(|| {
+                    RenderError::malformed(&value.place, "`sourceValue` is a text: quote it")
+                })?;
+                From::Text(Placed { place: value.place.clone(), content: Content::Scalar(resolve(text)) })
+            }
+            _ => {
+                return Err(RenderError::malformed(
+                    &entry.place,
+                    "a replacement has either a `source` or a `sourceValue`: give one of them",
+                ));
+            }
+        };
+        let targets = entry.field("targets").filter(|targets| !targets.is_null()).ok_or_else(|| {
+            RenderError::malformed(&entry.place, "a replacement has `targets`: say which fields it is for")
+        })?;
+        let targets = targets.items().iter().map(Target::read).collect::<Result<_, RenderError>>()?;
+        Ok(Self { place: entry.place.clone(), from, targets })
+    }
+
+    /// Copies the value.
+    pub(super) fn apply(&self, resources: &mut [Resource]) -> Result<(), RenderError> {
+        let value = match &self.from {
+            From::Text(value) => value.clone(),
+            From::Field { place, wanted, path, part } => {
+                source(resources, place, wanted, path, part.as_ref())?
+            }
+        };
+        for target in &self.targets {
+            for resource in resources.iter_mut() {
+                if target.means(resource) {
+                    target.put(&mut resource.value, &value, &self.place)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl From {
+    fn read(source: &Placed) -> Result<Self, RenderError> {
+        let fields = ["group", "version", "kind", "name", "namespace", "fieldPath", "options"];
+        known(source, "`source` of a replacement", &fields)?;
+        let get = |key: &str| text(source, key).map(Option::unwrap_or_default);
+        let gvk = Gvk { group: get("group")?, version: get("version")?, kind: get("kind")? };
+        let wanted = Id { gvk, namespace: get("namespace")?, name: get("name")? };
+        let path = get("fieldPath")?;
+        let path = if path.is_empty() { NAME.to_owned() } else { path };
+        Ok(Self::Field { place: source.place.clone(), wanted, path, part: options(source)?.0 })
+    }
+}
+
+/// The one object that a source names, under any of its names.
+fn source(
+    resources: &[Resource],
+    place: &Place,
+    wanted: &Id,
+    path: &str,
+    part: Option<&Part>,
+) -> Result<Placed, RenderError> {
+    let namespace = |text: &str| if text.is_empty() { "default".to_owned() } else { text.to_owned() };
+    let fits = |id: &Id| {
+        (wanted.name.is_empty() || wanted.name == id.name)
+            && (wanted.namespace.is_empty() || namespace(&wanted.namespace) == namespace(&id.namespace))
+            && id.gvk.fits(&wanted.gvk)
+    };
+    let mut found = resources.iter().filter(|resource| resource.ids().iter().any(fits));
+    let named = || {
+        let words = [wanted.gvk.kind.as_str(), wanted.namespace.as_str(), wanted.name.as_str()];
+        words.iter().filter(|word| !word.is_empty()).copied().collect::<Vec<_>>().join(" ")
+    };
+    let object = match (found.next(), found.next()) {
+        (Some(object), None) => object,
+        (None, _) => {
+            return Err(RenderError::reference(
+                place,
+                format!("there is no object {} to take a value from: correct the source", named()),
+            ));
+        }
+        (Some(_), Some(_)) => {
+            return Err(RenderError::reference(
+                place,
+                format!("several objects are {}: say which one to take a value from", named()),
+            ));
+        }
+    };
+    let missing = |why: &str| {
+        RenderError::reference(
+            place,
+            format!("{} has no value at `{path}`{why}: correct the path", object.id().object_id()),
+        )
+    };
+    let value = look_up(&object.value, &split(path))
+        .map_err(|why| missing(&format!(", {why}")))?
+        .filter(|value| !value.is_empty())
+        .ok_or_else(|| missing(""))?;
+    let Some(part) = part else { return Ok(value.clone()) };
+    let Content::Scalar(scalar) = &value.content else {
+        return Err(missing(" that a delimiter could split"));
+    };
+    let text = scalar.text();
+    let piece = usize::try_from(part.index).ok().and_then(|index| text.split(&part.delimiter).nth(index));
+    let piece = piece.ok_or_else(|| missing(&format!(" with a part {}", part.index)))?;
+    let content = Content::Scalar(if value.as_str().is_some() {
+        Scalar::from(Value::String(piece.to_owned()))
+    } else {
+        resolve(piece)
+    });
+    Ok(Placed { place: value.place.clone(), content })
+}
+
+impl Target {
+    fn read(entry: &Placed) -> Result<Self, RenderError> {
+        known(entry, "a target of a replacement", &["select", "reject", "fieldPaths", "options"])?;
+        let select = entry.field("select").filter(|select| !select.is_null()).ok_or_else(|| {
+            RenderError::malformed(
+                &entry.place,
+                "a target of a replacement has no `select`: say which objects it means",
+            )
+        })?;
+        let reject = entry.field("reject").map(Placed::items).unwrap_or_default();
+        let path = |item: &Placed| {
+            let text = item
+                .as_str()
+                .ok_or_else(|| RenderError::malformed(&item.place, "a field path is a text: quote it"))?;
+            Ok((text.to_owned(), item.place.clone()))
+        };
+        let paths = entry.field("fieldPaths").map(Placed::items).unwrap_or_default();
+        let mut paths = paths.iter().map(path).collect::<Result<Vec<_>, RenderError>>()?;
+        if paths.is_empty() {
+            paths.push((NAME.to_owned(), entry.place.clone()));
+        }
+        let (part, creates) = options(entry)?;
+        Ok(Self {
+            place: entry.place.clone(),
+            select: Selector::read(select)?,
+            reject: reject.iter().map(Selector::read).collect::<Result<_, RenderError>>()?,
+            paths,
+            part,
+            creates,
+        })
+    }
+
+    fn means(&self, resource: &Resource) -> bool {
+        let ids = resource.ids();
+        self.select.fits_marks(resource)
+            && !self.reject.iter().any(|reject| {
+                (reject.has_marks() && reject.fits_marks(resource))
+                    || (reject.has_names() && ids.iter().any(|id| reject.fits_id(id)))
+            })
+            && ids.iter().any(|id| self.select.fits_id(id))
+    }
+
+    fn put(&self, object: &mut Placed, value: &Placed, whole: &Place) -> Result<(), RenderError> {
+        let missing = match (self.creates, &value.content) {
+            (Creates::No, _) => Missing::Stays,
+            (Creates::Yes, Content::Scalar(_)) => Missing::Made(Content::Scalar(Scalar::created())),
+            (Creates::Yes, Content::Mapping(_)) => Missing::Made(Content::Mapping(Vec::new())),
+            (Creates::Yes, Content::Sequence(_)) => Missing::Made(Content::Sequence(Vec::new())),
+        };
+        for (path, place) in &self.paths {
+            let parts = split(path);
+            if structured::put(object, &parts, value, &missing, place)? {
+                continue;
+            }
+            let of = Id::of(object).object_id();
+            let changed = change(object, &parts, &missing, &value.place, &mut |field| self.set(field, value));
+            let wrong = |why: &str| {
+                RenderError::reference(
+                    place,
+                    format!("{of} has no field `{path}`{why}: correct the path of this target"),
+                )
+            };
+            match changed {
+                Ok(0) => return Err(wrong("")),
+                Ok(_) => {}
+                Err(why) => return Err(wrong(&format!(" that could be set, {why}"))),
+            }
+        }
+        let _ = (whole, &self.place);
+        Ok(())
+    }
+
+    fn set(&self, field: &mut Placed, value: &Placed) -> Result<(), String> {
+        let text = match &self.part {
+            None => value.written().into_owned(),
+            Some(part) => {
+                if !matches!(field.content, Content::Scalar(_)) {
+                    return Err("a delimiter is for single values, and this is none".to_owned());
+                }
+                joined(&field.written(), part, &value.written())
+            }
+        };
+        match &field.content {
+            Content::Scalar(old) => {
+                field.content = Content::Scalar(old.with_text(&text)?);
+                field.place = value.place.clone();
+            }
+            Content::Mapping(_) | Content::Sequence(_) => *field = value.clone(),
+        }
+        Ok(())
+    }
+}
+
+fn joined(old: &str, part: &Part, new: &str) -> String {
+    let mut pieces: Vec<&str> = old.split(&part.delimiter).collect();
+    match usize::try_from(part.index) {
+        Err(_) => pieces.insert(0, new),
+        Ok(index) => match pieces.get_mut(index) {
+            Some(piece) => *piece = new,
+            None => pieces.push(new),
+        },
+    }
+    pieces.join(&part.delimiter)
+}

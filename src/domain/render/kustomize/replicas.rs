@@ -1,0 +1,70 @@
+//! `replicas`: how many of a workload there are, by its name.
+
+use serde_json::Value;
+
+use super::fields::{Blank, FieldSpec, put_scalar};
+use crate::render::error::RenderError;
+use crate::render::placed::{Content, Place, Placed};
+use crate::render::resource::Resource;
+
+/// An entry of `replicas`.
+#[derive(Debug, Clone)]
+pub(super) struct Replicas {
+    place: Place,
+    name: String,
+    count: Placed,
+}
+
+impl Replicas {
+    pub(super) fn read(entry: &Placed) -> Result<Self, RenderError> {
+        if let Some((key, value)) =
+            entry.entries().iter().find(|(key, _)| !["name", "count"].contains(&key.as_str()))
+        {
+            return Err(RenderError::malformed(
+                &value.place,
+                format!("an entry of `replicas` has no field `{key}`: it has name and count"),
+            ));
+        }
+        let count = match entry.field("count").filter(|count| !count.is_null()) {
+            None => Placed { place: entry.place.clone(), content: Content::Scalar(Value::from(0).into()) },
+            Some(count) if count.to_value().as_i64().is_some() => {
+                Placed::from_value(&count.to_value(), &count.place)
+            }
+            Some(count) => {
+                return Err(RenderError::malformed(&count.place, "`count` of `replicas` is a whole number"));
+            }
+        };
+        let name = entry.text_at(&["name"]).unwrap_or_default().to_owned();
+        Ok(Self { place: entry.place.clone(), name, count })
+    }
+}
+
+/// Sets the count. A name that nothing has is an error, as in kustomize.
+pub(super) fn set(
+    resources: &mut [Resource],
+    replicas: &Replicas,
+    fields: &[FieldSpec],
+) -> Result<(), RenderError> {
+    let mut found = false;
+    for field in fields {
+        for resource in resources.iter_mut() {
+            if !resource.ids().iter().any(|id| id.name == replicas.name && id.gvk.fits(&field.gvk)) {
+                continue;
+            }
+            found = true;
+            field.visit(&mut resource.value, Blank::Text, &replicas.place, &mut |value| {
+                put_scalar(value, replicas.count.clone())
+            })?;
+        }
+    }
+    if found {
+        return Ok(());
+    }
+    Err(RenderError::reference(
+        &replicas.place,
+        format!(
+            "there is no workload `{}` whose `replicas` could be set: correct the name, or list its kind under `replicas` of a configuration",
+            replicas.name
+        ),
+    ))
+}

@@ -1,0 +1,136 @@
+//! Where the data of generated ConfigMaps and Secrets comes from: env files, literals, files.
+
+use crate::render::error::RenderError;
+use crate::render::placed::{Place, Placed};
+
+use super::file::Named;
+
+/// One key and its value.
+pub(super) struct Pair {
+    pub(super) key: String,
+    pub(super) value: Vec<u8>,
+    pub(super) place: Place,
+}
+
+/// Reads a file that a kustomization names.
+pub(super) type ReadFile<'a> = dyn Fn(&Named) -> Result<std::sync::Arc<[u8]>, RenderError> + 'a;
+
+/// The pairs of one generator, in kustomize's order.
+pub(super) fn pairs(entry: &Placed, read: &ReadFile<'_>) -> Result<Vec<Pair>, RenderError> {
+    let mut all = Vec::new();
+    let mut files = names(entry, "envs")?;
+    files.extend(single(entry, "env")?);
+    for file in &files {
+        env_file(&read(file)?, file, &mut all)?;
+    }
+    for literal in names(entry, "literals")? {
+        all.push(literal_pair(&literal)?);
+    }
+    for file in names(entry, "files")? {
+        let (key, path) = file_source(&file)?;
+        all.push(Pair { key, value: read(&path)?.to_vec(), place: file.place });
+    }
+    for (at, pair) in all.iter().enumerate() {
+        if all.iter().take(at).any(|other| other.key == pair.key) {
+            return Err(RenderError::malformed(
+                &pair.place,
+                format!("the key `{}` comes from two sources: remove one", pair.key),
+            ));
+        }
+    }
+    Ok(all)
+}
+
+fn names(entry: &Placed, field: &str) -> Result<Vec<Named>, RenderError> {
+    let items = entry.field(field).map(Placed::items).unwrap_or_default();
+    items.iter().map(named).collect()
+}
+
+fn single(entry: &Placed, field: &str) -> Result<Option<Named>, RenderError> {
+    let value = entry.field(field).filter(|value| !value.is_null() && !value.written().is_empty());
+    value.map(named).transpose()
+}
+
+fn named(item: &Placed) -> Result<Named, RenderError> {
+    match item.as_str() {
+        Some(text) => Ok(Named { text: text.to_owned(), place: item.place.clone() }),
+        None => Err(RenderError::malformed(&item.place, "this is not a text: quote it")),
+    }
+}
+
+/// `KEY=value`, a line each; `KEY` alone is empty, `#` begins a comment.
+fn env_file(bytes: &[u8], file: &Named, all: &mut Vec<Pair>) -> Result<(), RenderError> {
+    let text = std::str::from_utf8(bytes).map_err(|_| {
+        RenderError::malformed(&file.place, format!("{} is not UTF-8: save it as UTF-8", file.text))
+    })?;
+    for line in text.strip_prefix('\u{feff}').unwrap_or(text).split('\n') {
+        let line = line.strip_suffix('\r').unwrap_or(line).trim_start();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let (key, value) = line.split_once('=').unwrap_or((line, ""));
+        if !key.is_empty() {
+            all.push(Pair {
+                key: key.to_owned(),
+                value: value.as_bytes().to_vec(),
+                place: file.place.clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn literal_pair(literal: &Named) -> Result<Pair, RenderError> {
+    match literal.text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok(Pair {
+            key: key.to_owned(),
+            value: unquoted(value).as_bytes().to_vec(),
+            place: literal.place.clone(),
+        }),
+        _ => Err(RenderError::malformed(&literal.place, "a literal is written `key=value`: add the `=`")),
+    }
+}
+
+/// Kustomize takes one pair of quotes off a literal.
+fn unquoted(value: &str) -> &str {
+    ['"', '\'']
+        .into_iter()
+        .filter(|_| value.len() >= 2)
+        .find_map(|quote| value.strip_prefix(quote)?.strip_suffix(quote))
+        .unwrap_or(value)
+}
+
+/// `path`, whose last part is the key, or `key=path`.
+fn file_source(file: &Named) -> Result<(String, Named), RenderError> {
+    let wrong = || {
+        RenderError::malformed(
+            &file.place,
+            format!("`{}` is neither a path nor `key=path`: write one of them", file.text),
+        )
+    };
+    let path = |text: &str| Named { text: text.to_owned(), place: file.place.clone() };
+    match file.text.split_once('=') {
+        None => {
+            let name = file.text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+            Ok((name.to_owned(), path(&file.text)))
+        }
+        Some((key, rest)) if !key.is_empty() && !rest.is_empty() && !rest.contains('=') => {
+            Ok((key.to_owned(), path(rest)))
+        }
+        Some(_) => Err(wrong()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn literals_lose_one_pair_of_quotes() {
+        let cases =
+            [("\"a\"", "a"), ("'a b'", "a b"), ("\"a'", "\"a'"), ("\"", "\""), ("''", ""), ("a", "a")];
+        for (written, value) in cases {
+            assert_eq!(unquoted(written), value, "{written}");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! JSON that stands in a string, as the target of a replacement.
+
+use super::field_path::{Missing, change, look_up};
+use super::hash::{write_go_json, write_go_text};
+use crate::render::dialect::Dialect;
+use crate::render::error::RenderError;
+use crate::render::load::read_inline;
+use crate::render::placed::{Content, Place, Placed};
+
+/// Sets a value inside a string that holds JSON; `false` where the path leads through no such string.
+pub(super) fn put(
+    object: &mut Placed,
+    path: &[String],
+    value: &Placed,
+    missing: &Missing,
+    place: &Place,
+) -> Result<bool, RenderError> {
+    let is_text = |end: &usize| {
+        let found = path.get(..*end).and_then(|path| look_up(object, path).ok().flatten());
+        found.is_some_and(|found| matches!(found.content, Content::Scalar(_)))
+    };
+    let Some(end) = (1..path.len()).find(is_text) else { return Ok(false) };
+    let (outside, inside) = path.split_at(end);
+    let Ok(Some(text)) = look_up(object, outside) else { return Ok(false) };
+    let text = text.written().into_owned();
+    let Ok(documents) = read_inline(&text, place, Dialect::Kustomize) else { return Ok(false) };
+    let Some(mut document) = documents.into_iter().next() else { return Ok(false) };
+    let mut misfits = false;
+    let set = &mut |field: &mut Placed| {
+        match &field.content {
+            Content::Scalar(old) => match old.with_text(&value.written()) {
+                Ok(new) => field.content = Content::Scalar(new),
+                Err(_) => misfits = true,
+            },
+            Content::Mapping(_) | Content::Sequence(_) => *field = value.clone(),
+        }
+        Ok(())
+    };
+    match change(&mut document, inside, missing, place, set) {
+        // Kustomize then changes a copy and leaves the string as it is.
+        Ok(found) if found > 0 && misfits => return Ok(true),
+        Ok(found) if found > 0 => {}
+        _ => return Ok(false),
+    }
+    if !text.trim_start().starts_with(['{', '[']) {
+        return Err(RenderError::unsupported(
+            place,
+            format!(
+                "Capstan does not render `replacements` into YAML inside a string (`{}`): kustomize writes that YAML anew, make it JSON or give the value a field of its own",
+                outside.join(".")
+            ),
+        ));
+    }
+    let mut json = String::new();
+    if text.contains('\n') && text.contains("  ") {
+        write_indented(&document.to_value(), 0, &mut json);
+    } else {
+        write_go_json(&document.to_value(), &mut json);
+    }
+    let new = Placed::text(&json, &value.place);
+    let set = &mut |field: &mut Placed| {
+        *field = new.clone();
+        Ok(())
+    };
+    change(object, outside, &Missing::Stays, place, set)
+        .map_err(|why| RenderError::malformed(place, format!("the string cannot be set: {why}")))?;
+    Ok(true)
+}
+
+/// As Go's `MarshalIndent` with two blanks.
+fn write_indented(value: &serde_json::Value, depth: usize, out: &mut String) {
+    use serde_json::Value;
+    let line = |depth: usize, out: &mut String| {
+        out.push('\n');
+        out.push_str(&"  ".repeat(depth));
+    };
+    match value {
+        Value::Object(fields) if !fields.is_empty() => {
+            let mut sorted: Vec<(&String, &Value)> = fields.iter().collect();
+            sorted.sort_by(|a, b| a.0.cmp(b.0));
+            out.push('{');
+            for (at, (key, field)) in sorted.into_iter().enumerate() {
+                if at > 0 {
+                    out.push(',');
+                }
+                line(depth + 1, out);
+                write_go_text(key, out);
+                out.push_str(": ");
+                write_indented(field, depth + 1, out);
+            }
+            line(depth, out);
+            out.push('}');
+        }
+        Value::Array(items) if !items.is_empty() => {
+            out.push('[');
+            for (at, item) in items.iter().enumerate() {
+                if at > 0 {
+                    out.push(',');
+                }
+                line(depth + 1, out);
+                write_indented(item, depth + 1, out);
+            }
+            line(depth, out);
+            out.push(']');
+        }
+        other => write_go_json(other, out),
+    }
+}

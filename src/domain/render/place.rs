@@ -1,0 +1,116 @@
+//! Where something was written: a byte of a file, or of YAML that stands inside one as a string.
+
+use std::sync::Arc;
+
+use crate::tree::RepoPath;
+use crate::yaml::{Node, NodeKind, Position, YamlFile};
+
+/// A file that objects are rendered from, or YAML that stands inside one as a string.
+#[derive(Debug)]
+pub struct Source {
+    path: RepoPath,
+    file: YamlFile,
+    /// Where the string stands.
+    outer: Option<Place>,
+}
+
+impl Source {
+    pub(super) const fn new(path: RepoPath, file: YamlFile) -> Self {
+        Self { path, file, outer: None }
+    }
+
+    /// YAML inside a string, which stands at `outer`.
+    pub(super) fn inside(outer: &Place, file: YamlFile) -> Self {
+        Self { path: outer.file().clone(), file, outer: Some(outer.clone()) }
+    }
+
+    /// The file.
+    pub const fn path(&self) -> &RepoPath {
+        &self.path
+    }
+
+    /// Line and column of a byte of the text. In a literal block they are those of the file, in any
+    /// other string they are the string's.
+    pub fn position(&self, offset: usize) -> Position {
+        let Some(outer) = &self.outer else { return self.file.position(offset) };
+        let start = outer.position();
+        match outer.source.literal_indent(outer.offset) {
+            Some(indent) => {
+                let inner = self.file.position(offset);
+                Position { line: start.line + inner.line, column: inner.column + indent }
+            }
+            None => start,
+        }
+    }
+
+    /// How far the lines of a literal block at that byte are indented.
+    fn literal_indent(&self, offset: usize) -> Option<u32> {
+        let block = self.file.text().get(offset..)?.strip_prefix('|')?;
+        let line = block.lines().skip(1).find(|line| !line.trim().is_empty())?;
+        u32::try_from(line.len() - line.trim_start_matches(' ').len()).ok()
+    }
+}
+
+/// Where something was written.
+#[derive(Debug, Clone)]
+pub struct Place {
+    source: Arc<Source>,
+    offset: usize,
+}
+
+impl Place {
+    /// A byte of a file.
+    pub const fn new(source: Arc<Source>, offset: usize) -> Self {
+        Self { source, offset }
+    }
+
+    /// The file.
+    pub fn file(&self) -> &RepoPath {
+        self.source.path()
+    }
+
+    /// The byte of the file's text; inside a string, one of the string's bytes.
+    pub(crate) fn offset(&self) -> usize {
+        self.offset + self.source.outer.as_ref().map_or(0, Self::offset)
+    }
+
+    /// Line and column.
+    pub fn position(&self) -> Position {
+        self.source.position(self.offset)
+    }
+
+    /// Line and column of the key of that name whose value was written here; where there is none
+    /// (the value was made of something else), of the value.
+    pub(crate) fn position_of_key(&self, name: &str) -> Position {
+        let roots = self.source.file.documents().iter().map(|document| &document.root);
+        let key = roots
+            .filter(|root| root.span.contains(&self.offset))
+            .find_map(|root| key_before(root, name, self.offset));
+        self.source.position(key.unwrap_or(self.offset))
+    }
+}
+
+/// The byte of the key of that name whose value begins at a byte.
+fn key_before(node: &Node, name: &str, value: usize) -> Option<usize> {
+    match &node.kind {
+        NodeKind::Scalar(_) => None,
+        NodeKind::Sequence(items) => items
+            .iter()
+            .filter(|item| item.span.contains(&value))
+            .find_map(|item| key_before(item, name, value)),
+        NodeKind::Mapping(entries) => entries.iter().find_map(|entry| {
+            let here = entry.value.span.start == value && entry.key == name;
+            let below = || entry.value.span.contains(&value).then(|| key_before(&entry.value, name, value));
+            if here { Some(entry.key_span.start) } else { below().flatten() }
+        }),
+    }
+}
+
+/// Two places are one if they name the same byte of the same file.
+impl PartialEq for Place {
+    fn eq(&self, other: &Self) -> bool {
+        self.offset() == other.offset() && self.source.path == other.source.path
+    }
+}
+
+impl Eq for Place {}
