@@ -1,6 +1,5 @@
 //! `control-plane-replicas-even`
 
-use serde_json::Value;
 
 use super::{About, Change, Example, Rule, Survey, Verdict};
 use crate::finding::Severity;
@@ -61,8 +60,8 @@ impl Rule for ControlPlaneReplicasEven {
                 continue;
             }
             let Some(replicas) = object.placed.at(keys) else { continue };
-            let Content::Scalar(Value::Number(number)) = &replicas.content else { continue };
-            let Some(count) = number.as_u64().filter(|count| count.is_multiple_of(2)) else { continue };
+            let Content::Scalar(scalar) = &replicas.content else { continue };
+            let Some(count) = scalar.value().as_u64().filter(|count| count.is_multiple_of(2)) else { continue };
             let message = format!(
                 "{} has {count} replicas, an even number, and keeps etcd on the same machines: take {} or {}",
                 object.id,

@@ -7,7 +7,7 @@ use super::removed_apis::removed;
 use super::{About, Change, Example, Rule, Survey, Verdict};
 use crate::finding::Severity;
 use crate::object::FieldPath;
-use crate::render::{Content, Placed, RenderedObject};
+use crate::render::{Placed, RenderedObject};
 use crate::version::KubernetesMinor;
 use crate::yaml::YamlFile;
 
@@ -145,7 +145,7 @@ fn inside(
     path: &FieldPath,
     verdicts: &mut Vec<Verdict>,
 ) {
-    let Content::Scalar(serde_json::Value::String(text)) = &value.content else { return };
+    let Some(text) = value.as_str() else { return };
     let may_be_old = text.contains("apiVersion") && (text.contains("beta") || text.contains("alpha"));
     if !may_be_old {
         return;
