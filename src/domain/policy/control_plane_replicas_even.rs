@@ -1,6 +1,5 @@
 //! `control-plane-replicas-even`
 
-
 use super::{About, Change, Example, Rule, Survey, Verdict};
 use crate::finding::Severity;
 use crate::object::FieldPath;
@@ -61,7 +60,9 @@ impl Rule for ControlPlaneReplicasEven {
             }
             let Some(replicas) = object.placed.at(keys) else { continue };
             let Content::Scalar(scalar) = &replicas.content else { continue };
-            let Some(count) = scalar.value().as_u64().filter(|count| count.is_multiple_of(2)) else { continue };
+            let Some(count) = scalar.value().as_u64().filter(|count| count.is_multiple_of(2)) else {
+                continue;
+            };
             let message = format!(
                 "{} has {count} replicas, an even number, and keeps etcd on the same machines: take {} or {}",
                 object.id,
