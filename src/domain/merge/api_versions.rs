@@ -6,13 +6,14 @@
 //! path without indexes. Where a release has that shape in the one version and none has it in the other,
 //! the field moved, and nobody but a person can say where the cluster's own value belongs now.
 //!
-//! Deliberately absent: knowledge of the APIs themselves.
+//! Where definitions of the result's version are known (`crate::schema`), they decide instead.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::objects::Sides;
 use super::source::text;
 use crate::object::{FieldPath, Step};
+use crate::schema::{self, Schema, Schemas, Unlisted};
 use crate::yaml::{Edit, Node, NodeKind, Value};
 
 /// A field in an object of an API version that none of the inputs has in that place and type.
@@ -30,7 +31,8 @@ pub(crate) struct Foreign {
 /// Where a foreign field comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// A release has it in another version, in the object's none: it moved, or is no more.
+    /// A release has it in another version, in the object's none, or the object's version does not know
+    /// it: it moved, or is no more.
     OtherVersion,
     /// The cluster alone has it: it may be in both versions.
     ClusterAlone,
@@ -56,15 +58,19 @@ pub(crate) fn version_after<'n>(cluster: &'n Node, edits: &'n [Edit]) -> Option<
 }
 
 /// The foreign fields of the object that `edits` make of the cluster's.
-pub(crate) fn foreign(sides: &Sides, cluster: &Node, edits: &[Edit]) -> Vec<Foreign> {
+pub(crate) fn foreign(sides: &Sides, schemas: &Schemas, cluster: &Node, edits: &[Edit]) -> Vec<Foreign> {
     let after = version_after(cluster, edits);
+    let kind = text(cluster, "kind").unwrap_or_default();
+    let definitions =
+        schemas.definitions(kind, after.unwrap_or_default()).map(|(schema, _)| schema).collect();
     let is_native = |node: &Node| version(node) == after;
     let releases = || sides.old.iter().chain([&sides.new]);
     let (mut native, mut other) = (Shape::default(), Shape::default());
     for node in releases() {
         if is_native(node) { native.learn(node) } else { other.learn(node) }
     }
-    let mut search = Search { native, other, edits, known_old: sides.old.is_some(), found: Vec::new() };
+    let known_old = sides.old.is_some();
+    let mut search = Search { definitions, native, other, edits, known_old, found: Vec::new() };
     if is_native(cluster) {
         search.native.learn(cluster);
     } else {
@@ -144,7 +150,49 @@ fn is_metadata(path: &FieldPath) -> bool {
     matches!(path.steps().last(), Some(Step::Key(key)) if matches!(key.as_str(), "metadata" | "apiVersion" | "kind"))
 }
 
+/// What a definition says of a place and a value there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    /// It may stand there.
+    Known,
+    /// The server drops or refuses it.
+    Refused,
+    /// Nothing.
+    Nothing,
+}
+
+fn told(mut schema: &Schema, path: &FieldPath, node: &Node) -> Told {
+    for step in path.steps() {
+        let below = match step {
+            Step::Key(key) => schema.field(key),
+            Step::Index(_) | Step::New => schema.item(),
+        };
+        schema = match (below, schema.unlisted) {
+            (Some(below), _) => below,
+            (None, Unlisted::Pruned) if matches!(step, Step::Key(_)) => return Told::Refused,
+            (None, Unlisted::Kept) => return Told::Known,
+            (None, _) => return Told::Nothing,
+        };
+    }
+    let is_template = node.as_scalar().is_some_and(|scalar| scalar.text.contains("${"));
+    let fits = match (schema.kind, type_of(node)) {
+        (schema::Type::Any, _) => return Told::Nothing,
+        (_, None) => true,
+        (schema::Type::Object, Some(own)) => own == Type::Mapping,
+        (schema::Type::Array, Some(own)) => own == Type::Sequence,
+        (_, Some(Type::Mapping | Type::Sequence)) => false,
+        _ if is_template => true,
+        (schema::Type::String, Some(own)) => own == Type::String,
+        (schema::Type::Integer | schema::Type::Number, Some(own)) => own == Type::Number,
+        (schema::Type::Boolean, Some(own)) => own == Type::Boolean,
+        (schema::Type::IntOrString, Some(own)) => matches!(own, Type::String | Type::Number),
+    };
+    if fits { Told::Known } else { Told::Refused }
+}
+
 struct Search<'s> {
+    /// Definitions of the result's version.
+    definitions: Vec<&'s Schema>,
     /// What the result's version looks like.
     native: Shape,
     /// What the releases look like in other versions.
@@ -230,6 +278,16 @@ impl Search<'_> {
 
     fn fit(&self, path: &FieldPath, node: &Node) -> Fit {
         let Some(own) = type_of(node) else { return Fit::Fits };
+        let mut definitions = self.definitions.iter().map(|schema| told(schema, path, node));
+        if let Some(first) = definitions.next()
+            && definitions.all(|other| other == first)
+        {
+            match first {
+                Told::Known => return Fit::Fits,
+                Told::Refused => return Fit::Foreign(Origin::OtherVersion),
+                Told::Nothing => {}
+            }
+        }
         let at = erased(path);
         let elsewhere = || self.other.types(&at).is_some_and(|types| types.contains(&own));
         match self.native.types(&at) {

@@ -61,8 +61,8 @@ impl Draft {
         self.removed.insert(object);
     }
 
-    /// Leaves an object in after all.
-    pub(super) fn restore_object(&mut self, object: usize) {
+    /// Leaves one of the base's objects in after all.
+    pub(super) fn keep_object(&mut self, object: usize) {
         self.removed.remove(&object);
     }
 

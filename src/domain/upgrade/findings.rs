@@ -165,7 +165,7 @@ impl Plan<'_> {
         let edits = self.draft.edits_of(object);
         let after = api_versions::version_after(cluster, edits).unwrap_or_default().to_owned();
         let id = self.base.objects[object].id.clone();
-        for foreign in api_versions::foreign(sides, cluster, edits) {
+        for foreign in api_versions::foreign(sides, self.request.schemas, cluster, edits) {
             let path = foreign.path;
             if foreign.origin == Origin::ClusterAlone {
                 let message = format!(

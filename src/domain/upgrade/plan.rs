@@ -63,6 +63,10 @@ pub fn plan(request: &Request<'_>) -> Result<Planned, Refusal> {
         plan.foreign_fields(object);
     }
     plan.bystanders(&merged.merge, &group);
+    // All that goes names nothing any more, whatever its place among them.
+    for object in &merged.merge.removed {
+        plan.draft.remove_object(*object);
+    }
     for object in &merged.merge.removed {
         plan.remove(*object);
     }

@@ -2,12 +2,13 @@
 
 use super::plan::Plan;
 use super::{Change, Reason};
+use crate::cluster::chart_name;
 use crate::finding::{Finding, Severity};
 use crate::merge::source::text;
 use crate::object::{FieldPath, ObjectId};
 use crate::settings::Tombstone;
 use crate::templates::{Treatment, treatment};
-use crate::yaml::{Node, NodeKind};
+use crate::yaml::{Node, NodeKind, YamlFile};
 
 /// What becomes of an object that the release drops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,14 +21,13 @@ enum Removal {
     Tombstone,
 }
 
-fn removal(id: &ObjectId, node: &Node) -> Removal {
-    if is_lifeline(id, node) {
-        return Removal::Forbidden;
-    }
+/// What becomes of an object that nothing forbids to remove.
+fn removal(id: &ObjectId, is_named: bool) -> Removal {
     let prunable = match (id.group.as_str(), id.kind.as_str()) {
         ("cluster.x-k8s.io", "MachineHealthCheck") | ("addons.cluster.x-k8s.io", "ClusterResourceSet") => {
             true
         }
+        ("", "ConfigMap") => !is_named,
         (_, "KubeadmConfig") => true,
         (_, kind) => matches!(treatment(kind), Some(Treatment::Rotate)) || kind.ends_with("Template"),
     };
@@ -36,21 +36,26 @@ fn removal(id: &ObjectId, node: &Node) -> Removal {
 
 /// A `Cluster`, a control plane, or the App or HelmRelease that deploys one.
 fn is_lifeline(id: &ObjectId, node: &Node) -> bool {
-    let deploys_cluster = |name: Option<&str>| name.is_some_and(is_cluster_chart);
     match (id.group.as_str(), id.kind.as_str()) {
         ("cluster.x-k8s.io", "Cluster") => true,
         ("controlplane.cluster.x-k8s.io", kind) => !kind.ends_with("Template"),
-        ("application.giantswarm.io", "App") => {
-            deploys_cluster(node.get("spec").and_then(|spec| text(spec, "name")))
+        // Managed control planes stand among the infrastructure: AzureManagedControlPlane.
+        ("infrastructure.cluster.x-k8s.io", kind) => kind.ends_with("ControlPlane"),
+        _ => chart_name(node).is_some_and(is_cluster_chart),
+    }
+}
+
+/// Whether a ConfigMap is named below: by a reference that says its kind, or by a field that is called
+/// after it (`configMap`, `configMapRef`).
+fn names_config_map(node: &Node, field: &str, name: &str) -> bool {
+    match &node.kind {
+        NodeKind::Mapping(entries) => {
+            let is_reference = field.starts_with("configMap") || text(node, "kind") == Some("ConfigMap");
+            is_reference && text(node, "name") == Some(name)
+                || entries.iter().any(|entry| names_config_map(&entry.value, &entry.key, name))
         }
-        ("helm.toolkit.fluxcd.io", "HelmRelease") => {
-            let spec = node.get("spec");
-            let chart = spec.and_then(|spec| spec.get("chart")).and_then(|chart| chart.get("spec"));
-            let source = spec.and_then(|spec| spec.get("chartRef"));
-            deploys_cluster(chart.and_then(|chart| text(chart, "chart")))
-                || deploys_cluster(source.and_then(|source| text(source, "name")))
-        }
-        _ => false,
+        NodeKind::Sequence(items) => items.iter().any(|item| names_config_map(item, field, name)),
+        NodeKind::Scalar(_) => false,
     }
 }
 
@@ -66,7 +71,8 @@ const NOT_CLUSTERS: &[&str] = &[
     "cluster-secret",
 ];
 
-/// A chart that deploys a cluster: `cluster-<provider>`, or `release-<provider>`, which is made of one.
+/// A chart that deploys a cluster: `cluster-<provider>`, or `release-<provider>`, which is made of one. A
+/// provider that is not known counts too: a cluster is not lost for want of a name in a table.
 fn is_cluster_chart(name: &str) -> bool {
     let other = NOT_CLUSTERS
         .iter()
@@ -90,13 +96,11 @@ impl Plan<'_> {
             new: None,
             reason: Reason::Object,
         });
-        let removal = match (id.group.as_str(), id.kind.as_str()) {
-            ("", "ConfigMap") if self.is_named_by_others(object) => Removal::Tombstone,
-            ("", "ConfigMap") => Removal::Prunable,
-            _ => removal(&id, node),
-        };
+        let removal =
+            if is_lifeline(&id, node) { Removal::Forbidden } else { removal(&id, self.is_named(&id)) };
         match removal {
             Removal::Forbidden => {
+                self.draft.keep_object(object);
                 self.blocked.push(format!("The release drops {id}, which an upgrade never removes."));
                 self.findings.push(Finding {
                     rule: "removes-cluster",
@@ -125,14 +129,25 @@ impl Plan<'_> {
         self.tombstones.truncate(tombstones);
     }
 
-    /// Whether anything that stays names a ConfigMap: as what it deploys, or where it takes values from.
-    fn is_named_by_others(&self, object: usize) -> bool {
-        let name = &self.base.objects[object].id.name;
-        let in_base = (0..self.base.kustomizations.start)
-            .filter(|other| *other != object && !self.draft.removes(*other))
-            .any(|other| names_config_map(self.base.node(other), name));
-        let overlay = || self.overlay.iter().flat_map(crate::yaml::YamlFile::documents);
-        in_base || overlay().any(|document| names_config_map(&document.root, name))
+    /// Whether something that stays, in base or overlay, names a ConfigMap.
+    fn is_named(&self, id: &ObjectId) -> bool {
+        let stays = |at: &usize| !self.draft.removes(*at) && self.base.objects[*at].id != *id;
+        let base = (0..self.base.objects.len()).filter(stays).map(|at| self.base.node(at));
+        let overlay = self.overlay.iter().flat_map(YamlFile::documents).map(|document| &document.root);
+        id.kind == "ConfigMap" && base.chain(overlay).any(|node| names_config_map(node, "", &id.name))
+    }
+
+    /// The release changes the kind of a `Cluster` or a control plane that the cluster edited.
+    pub(super) fn forbid_kind_change(&mut self, object: usize) {
+        let id = self.base.objects[object].id.clone();
+        let node = self.base.node(object);
+        if is_lifeline(&id, node) {
+            let message = format!(
+                "The release changes the kind of {id}. Another control plane is another cluster, so the upgrade blocks."
+            );
+            let at = node.span.start;
+            self.finding_at("removes-cluster", Severity::Error, message, object, at, &FieldPath::root());
+        }
     }
 
     fn tombstone(&self, id: &ObjectId) -> Tombstone {
@@ -143,21 +158,5 @@ impl Plan<'_> {
             namespace: id.namespace.clone().filter(|namespace| own_namespace != Some(namespace)),
             name: id.name.clone(),
         }
-    }
-}
-
-/// Whether a reference to a ConfigMap of that name stands anywhere: `{kind: ConfigMap, name}`, or a name
-/// below a key such as `configMapRef`, `configMapKeyRef` or `configMap`.
-fn names_config_map(node: &Node, name: &str) -> bool {
-    match &node.kind {
-        NodeKind::Mapping(entries) => {
-            (text(node, "kind") == Some("ConfigMap") && text(node, "name") == Some(name))
-                || entries.iter().any(|entry| {
-                    (entry.key.starts_with("configMap") && text(&entry.value, "name") == Some(name))
-                        || names_config_map(&entry.value, name)
-                })
-        }
-        NodeKind::Sequence(items) => items.iter().any(|item| names_config_map(item, name)),
-        NodeKind::Scalar(_) => false,
     }
 }

@@ -198,7 +198,7 @@ impl Plan<'_> {
     /// An earlier rotation's template whose spec comes back is no leftover.
     fn keep_after_all(&mut self, object: usize) {
         if self.draft.removes(object) {
-            self.draft.restore_object(object);
+            self.draft.keep_object(object);
             let id = &self.base.objects[object].id;
             self.changes.retain(|change| !(change.object == *id && change.path.is_root()));
         }

@@ -83,6 +83,9 @@ impl Plan<'_> {
             blocks,
         });
         if blocks {
+            if let (Some(object), Some(_)) = (conflict.object, heir) {
+                self.forbid_kind_change(object);
+            }
             self.blocked.push(match heir {
                 Some(heir) => format!(
                     "{}: the cluster changed it, and the release puts {} in its place.",
