@@ -3,7 +3,7 @@
 //! Where several files define the same version of a kind, only what fits none of them is a misfit:
 //! nobody here knows which of them is installed where.
 
-use crate::object::FieldPath;
+use crate::object::{FieldPath, Step};
 use crate::render::{Content, Place, Placed, RenderedObject};
 use crate::schema::{Origin, Schema, Schemas, Type, Unlisted};
 use crate::spelling::nearest;
@@ -39,7 +39,7 @@ pub(super) fn misfits_of<'a>(object: &'a RenderedObject, schemas: &'a Schemas) -
     let mut found: Option<Vec<Misfit<'_>>> = None;
     for (schema, origin) in schemas.definitions(&object.id.kind, &object.api_version) {
         let mut walk = Walk { object, root: schema, origin, found: Vec::new() };
-        walk.value(schema, &object.placed, &FieldPath::root());
+        walk.value(schema, &object.placed, &Trail::Root);
         found = Some(match found {
             None => walk.found,
             Some(mut known) => {
@@ -54,6 +54,35 @@ pub(super) fn misfits_of<'a>(object: &'a RenderedObject, schemas: &'a Schemas) -
     found.unwrap_or_default()
 }
 
+/// The way to a value while an object is walked: a path is made of it only where there is something to say.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Trail<'t> {
+    Root,
+    Key(&'t Self, &'t str),
+    Index(&'t Self, usize),
+}
+
+impl Trail<'_> {
+    pub(super) fn path(&self) -> FieldPath {
+        let mut steps = Vec::new();
+        let mut here = self;
+        loop {
+            here = match here {
+                Self::Root => break,
+                Self::Key(above, key) => {
+                    steps.push(Step::Key((*key).to_owned()));
+                    above
+                }
+                Self::Index(above, index) => {
+                    steps.push(Step::Index(*index));
+                    above
+                }
+            };
+        }
+        steps.into_iter().rev().collect()
+    }
+}
+
 struct Walk<'a> {
     object: &'a RenderedObject,
     root: &'a Schema,
@@ -62,7 +91,7 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn value(&mut self, schema: &'a Schema, value: &'a Placed, path: &FieldPath) {
+    fn value(&mut self, schema: &'a Schema, value: &'a Placed, path: &Trail<'_>) {
         if self.found.len() >= MOST {
             return;
         }
@@ -75,7 +104,7 @@ impl<'a> Walk<'a> {
             (Content::Sequence(items), Type::Array | Type::Any) => {
                 for (at, item) in items.iter().enumerate() {
                     if let Some(schema) = schema.item() {
-                        self.value(schema, item, &path.index(at));
+                        self.value(schema, item, &Trail::Index(path, at));
                     }
                 }
             }
@@ -84,16 +113,16 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn field(&mut self, schema: &'a Schema, name: &str, value: &'a Placed, path: &FieldPath) {
+    fn field(&mut self, schema: &'a Schema, name: &str, value: &'a Placed, path: &Trail<'_>) {
         // What an object reports of itself is nobody's to write.
-        if path.is_root() && name == "status" {
+        if matches!(path, Trail::Root) && name == "status" {
             return;
         }
-        let path = path.key(name);
+        let path = Trail::Key(path, name);
         match schema.field(name) {
             Some(below) => self.value(below, value, &path),
             None if schema.unlisted == Unlisted::Pruned => {
-                let meant = self.meant(schema, name, &path);
+                let meant = self.meant(schema, name, &path.path());
                 self.tell(&path, value, MisfitKind::UnknownField(meant));
             }
             None => {}
@@ -106,7 +135,7 @@ impl<'a> Walk<'a> {
         wanted: Type,
         scalar: &'a Value,
         value: &'a Placed,
-        path: &FieldPath,
+        path: &Trail<'_>,
     ) {
         // Null is absent, and a variable may become anything.
         if scalar.is_null() || scalar.as_str().is_some_and(|text| text.contains("${")) {
@@ -119,10 +148,10 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn tell(&mut self, path: &FieldPath, value: &'a Placed, kind: MisfitKind<'a>) {
+    fn tell(&mut self, path: &Trail<'_>, value: &'a Placed, kind: MisfitKind<'a>) {
         if self.found.len() < MOST {
             let (object, origin) = (self.object, self.origin);
-            self.found.push(Misfit { object, path: path.clone(), place: &value.place, kind, origin });
+            self.found.push(Misfit { object, path: path.path(), place: &value.place, kind, origin });
         }
     }
 
@@ -161,7 +190,7 @@ fn elsewhere(schema: &Schema, name: &str, path: &FieldPath, found: &mut dyn FnMu
         }
     }
     if let Some(item) = schema.item() {
-        elsewhere(item, name, &path.join(crate::object::Step::New), found);
+        elsewhere(item, name, &path.join(Step::New), found);
     }
 }
 

@@ -1,6 +1,6 @@
 //! `immutable-field`
 
-use super::fitting::defined_in;
+use super::fitting::{Trail, defined_in};
 use super::unknown_field::DEFINITION;
 use super::{About, Change, Evidence, Example, Rule, Spot, Verdict};
 use crate::finding::Severity;
@@ -97,7 +97,7 @@ impl Broken<'_> {
 
 fn broken_in<'a>(schema: &'a Schema, old: &RenderedObject, new: &RenderedObject) -> Vec<Broken<'a>> {
     let mut walk = Walk { object: new, found: Vec::new() };
-    walk.pair(schema, &old.placed, &new.placed, &FieldPath::root());
+    walk.pair(schema, &old.placed, &new.placed, &Trail::Root);
     walk.found
 }
 
@@ -107,16 +107,19 @@ struct Walk<'w, 'a> {
 }
 
 impl<'a> Walk<'_, 'a> {
-    fn pair(&mut self, schema: &'a Schema, old: &Placed, new: &Placed, path: &FieldPath) {
+    fn pair(&mut self, schema: &'a Schema, old: &Placed, new: &Placed, path: &Trail<'_>) {
+        if !schema.guards {
+            return;
+        }
         for rule in &schema.immutable {
-            self.judge(rule, old, new, path);
+            self.judge(rule, old, new, &path.path());
         }
         match (&old.content, &new.content) {
             (Content::Mapping(_), Content::Mapping(fields)) => {
                 for (name, new) in fields {
-                    let status = path.is_root() && name == "status";
+                    let status = matches!(path, Trail::Root) && name == "status";
                     if let (Some(below), Some(old), false) = (schema.field(name), old.field(name), status) {
-                        self.pair(below, old, new, &path.key(name));
+                        self.pair(below, old, new, &Trail::Key(path, name));
                     }
                 }
             }
@@ -125,7 +128,7 @@ impl<'a> Walk<'_, 'a> {
                 let (Some(item), Some(ListType::Map(keys))) = (schema.item(), &schema.list) else { return };
                 for (at, new) in new.iter().enumerate() {
                     if let Some(old) = old.iter().find(|old| key(old, keys) == key(new, keys)) {
-                        self.pair(item, old, new, &path.index(at));
+                        self.pair(item, old, new, &Trail::Index(path, at));
                     }
                 }
             }

@@ -28,8 +28,10 @@ pub struct Flaw {
 }
 
 /// What a file defines, and what is wrong in it. One flaw hides nothing else.
-pub(super) fn read_file(file: &YamlFile, budget: &mut Budget) -> (Vec<Definition>, Vec<Flaw>) {
-    let mut reader = Reader { file, within: None, budget, definitions: Vec::new(), flaws: Vec::new() };
+pub(super) fn read_file(file: &YamlFile) -> (Vec<Definition>, Vec<Flaw>) {
+    let mut budget = Budget::default();
+    let mut reader =
+        Reader { file, within: None, budget: &mut budget, definitions: Vec::new(), flaws: Vec::new() };
     for document in file.documents() {
         reader.document(&document.root);
     }

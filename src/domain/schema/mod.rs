@@ -32,7 +32,7 @@ mod tests;
 mod value;
 
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 pub use cursor::{Cursor, Origin};
 pub use definition::Flaw;
@@ -41,26 +41,54 @@ pub use immutable::{Allowed, Immutable};
 pub use node::{ListType, MapKey, Schema, Type, Unlisted};
 pub use value::ValueKind;
 
+use definition::Definition;
+
 use crate::layout::Problem;
 use crate::tree::RepoPath;
 use crate::yaml::YamlFile;
 
 /// Every schema that is known. Asked once for an object, then walked along with it.
+///
+/// A file is parsed when somebody asks for a kind that its text names: a repository may hold megabytes
+/// of definitions, and its clusters are of a dozen kinds.
 #[derive(Debug, Default)]
 pub struct Schemas {
-    /// By kind, then in the order in which they decide.
-    kinds: HashMap<Box<str>, Vec<Known>>,
+    /// Ordered by path.
+    files: Vec<LazyFile>,
+    kinds: HashMap<Box<str>, LazyKind>,
+}
+
+#[derive(Debug)]
+struct LazyFile {
+    file: SchemaFile,
+    read: OnceLock<FileRead>,
+}
+
+/// What a file defines, and what is wrong in it.
+#[derive(Debug, Default)]
+struct FileRead {
+    definitions: Vec<(Definition, Origin)>,
     problems: Vec<Problem>,
 }
 
-/// One version of a kind as one file defines it.
-#[derive(Debug)]
-struct Known {
-    group: Box<str>,
-    version: Box<str>,
-    schema: Schema,
-    origin: Origin,
+/// A kind that some files name.
+#[derive(Debug, Default)]
+struct LazyKind {
+    files: Vec<usize>,
+    /// In the order in which they decide.
+    known: OnceLock<Vec<Known>>,
 }
+
+/// One version of a kind as one file defines it: indexes of file, definition, version.
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    file: usize,
+    definition: usize,
+    version: usize,
+}
+
+/// How many files may define one kind.
+const FILES_OF_A_KIND: usize = 100;
 
 /// A file that may define kinds.
 #[derive(Debug, Clone)]
@@ -87,71 +115,29 @@ impl Schemas {
         &BUILT_IN
     }
 
-    /// Reads files, ordered by path. One that is broken is a problem of its own and hides nothing else.
+    /// Takes files, ordered by path. One that is broken is a problem of its own and hides nothing else.
     pub fn read(files: impl IntoIterator<Item = SchemaFile>) -> Self {
         let mut schemas = Self::default();
-        let mut budget = read::Budget::default();
         for file in files {
-            schemas.add(file, &mut budget);
+            let at = schemas.files.len();
+            let text = file.bytes.as_ref().ok().and_then(|bytes| std::str::from_utf8(bytes).ok());
+            for kind in text.map(sniff::kinds).into_iter().flatten() {
+                let known: &mut LazyKind = schemas.kinds.entry(kind.into()).or_default();
+                if known.files.last() != Some(&at) && known.files.len() < FILES_OF_A_KIND {
+                    known.files.push(at);
+                }
+            }
+            schemas.files.push(LazyFile { file, read: OnceLock::new() });
         }
-        for known in schemas.kinds.values_mut() {
-            order(known);
-        }
-        schemas.problems.sort();
         schemas
     }
 
-    fn add(&mut self, file: SchemaFile, budget: &mut read::Budget) {
-        let problem = |line: Option<u32>, column: Option<u32>, message: String| Problem {
-            path: file.path.clone(),
-            line,
-            column,
-            message,
-        };
-        let bytes = match &file.bytes {
-            Ok(bytes) => bytes,
-            Err(reason) => {
-                self.problems.push(problem(None, None, format!("this file cannot be read: {reason}")));
-                return;
-            }
-        };
-        let yaml = match YamlFile::read_bytes(bytes) {
-            Ok(yaml) => yaml,
-            Err(error) => {
-                let (line, column) = (Some(error.position.line), Some(error.position.column));
-                self.problems.push(problem(line, column, error.message));
-                return;
-            }
-        };
-        let (definitions, flaws) = definition::read_file(&yaml, budget);
-        let is_own = matches!((file.origin)(file.path.clone(), 1), Origin::Capstan(..));
-        if is_own && definitions.is_empty() && flaws.is_empty() {
-            let message = format!("no CustomResourceDefinition stands here: {FOLDER} holds nothing else");
-            self.problems.push(problem(None, None, message));
-        }
-        for flaw in flaws {
-            let (line, column) = (Some(flaw.position.line), Some(flaw.position.column));
-            self.problems.push(problem(line, column, flaw.message));
-        }
-        for definition in definitions {
-            let known = self.kinds.entry(definition.kind).or_default();
-            known.extend(definition.versions.into_iter().map(|(version, schema)| Known {
-                group: definition.group.clone(),
-                version,
-                schema,
-                origin: (file.origin)(file.path.clone(), definition.line),
-            }));
-        }
-    }
-
-    /// What is wrong in the files, ordered by path and line.
-    pub fn problems(&self) -> &[Problem] {
-        &self.problems
-    }
-
-    /// Whether no definition was found, so that only the built-in table speaks.
-    pub fn is_empty(&self) -> bool {
-        self.kinds.is_empty()
+    /// What is wrong in the files, ordered by path and line. Reads them all.
+    pub fn problems(&self) -> Vec<Problem> {
+        let mut problems: Vec<Problem> =
+            self.files.iter().flat_map(|file| file.read().problems.iter().cloned()).collect();
+        problems.sort();
+        problems
     }
 
     /// The root of an object of this kind. `versions` are the API versions (`group/version`) that it
@@ -180,33 +166,104 @@ impl Schemas {
     /// All definitions of a kind in an API version (`group/version`), in the order in which they decide.
     pub fn definitions(&self, kind: &str, api_version: &str) -> impl Iterator<Item = (&Schema, &Origin)> {
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-        let of_kind = self.kinds.get(kind).map(Vec::as_slice).unwrap_or_default();
-        of_kind
-            .iter()
-            .filter(move |known| *known.group == *group && *known.version == *version)
-            .map(|known| (&known.schema, &known.origin))
+        self.of_kind(kind)
+            .filter(move |(definition, name, _)| *definition.group == *group && ***name == *version)
+            .filter_map(|(definition, name, origin)| {
+                let (_, schema) = definition.versions.iter().find(|(version, _)| version == name)?;
+                Some((schema, origin))
+            })
+    }
+
+    /// Every version of a kind that a file defines.
+    fn of_kind(&self, kind: &str) -> impl Iterator<Item = (&Definition, &Box<str>, &Origin)> {
+        let known = self.kinds.get(kind).map(|lazy| lazy.known.get_or_init(|| self.order(kind, lazy)));
+        known.into_iter().flatten().filter_map(|known| {
+            let (definition, origin) =
+                self.files.get(known.file)?.read().definitions.get(known.definition)?;
+            Some((definition, &definition.versions.get(known.version)?.0, origin))
+        })
+    }
+
+    /// The repository's before `.capstan/crds`, unless the repository's disagree.
+    fn order(&self, kind: &str, lazy: &LazyKind) -> Vec<Known> {
+        struct Candidate<'s> {
+            known: Known,
+            group: &'s str,
+            version: &'s str,
+            schema: &'s Schema,
+            is_own: bool,
+        }
+        let mut found: Vec<Candidate<'_>> = Vec::new();
+        for file in &lazy.files {
+            let Some(read) = self.files.get(*file).map(LazyFile::read) else { continue };
+            for (definition, (defined, origin)) in read.definitions.iter().enumerate() {
+                if *defined.kind != *kind {
+                    continue;
+                }
+                let is_own = matches!(origin, Origin::Capstan(..));
+                found.extend(defined.versions.iter().enumerate().map(|(version, (name, schema))| {
+                    Candidate {
+                        known: Known { file: *file, definition, version },
+                        group: &defined.group,
+                        version: name,
+                        schema,
+                        is_own,
+                    }
+                }));
+            }
+        }
+        let of_one = |a: &Candidate<'_>, b: &Candidate<'_>| a.group == b.group && a.version == b.version;
+        let disagrees = |one: &Candidate<'_>| {
+            let mut others = found.iter().filter(|other| of_one(one, other) && !other.is_own);
+            let first = others.next();
+            first.is_some_and(|first| others.any(|other| other.schema != first.schema))
+        };
+        let later: Vec<bool> = found.iter().map(|one| one.is_own != disagrees(one)).collect();
+        let mut order: Vec<(bool, Known)> =
+            later.into_iter().zip(&found).map(|(later, candidate)| (later, candidate.known)).collect();
+        order.sort_by_key(|(later, _)| *later);
+        order.into_iter().map(|(_, known)| known).collect()
     }
 }
 
-/// The repository's before `.capstan/crds`, unless the repository's disagree.
-fn order(known: &mut [Known]) {
-    let is_own = |known: &Known| matches!(known.origin, Origin::Capstan(..));
-    let disagree: Vec<(Box<str>, Box<str>)> = known
-        .iter()
-        .filter(|one| {
-            known.iter().any(|other| {
-                !is_own(one)
-                    && !is_own(other)
-                    && one.group == other.group
-                    && one.version == other.version
-                    && one.schema != other.schema
-            })
-        })
-        .map(|known| (known.group.clone(), known.version.clone()))
-        .collect();
-    known.sort_by_key(|known| {
-        let settles =
-            disagree.iter().any(|(group, version)| *group == known.group && *version == known.version);
-        is_own(known) != settles
-    });
+impl LazyFile {
+    fn read(&self) -> &FileRead {
+        self.read.get_or_init(|| read_file(&self.file))
+    }
+}
+
+fn read_file(file: &SchemaFile) -> FileRead {
+    let problem = |line: Option<u32>, column: Option<u32>, message: String| Problem {
+        path: file.path.clone(),
+        line,
+        column,
+        message,
+    };
+    let broken = |problem: Problem| FileRead { definitions: Vec::new(), problems: vec![problem] };
+    let bytes = match &file.bytes {
+        Ok(bytes) => bytes,
+        Err(reason) => return broken(problem(None, None, format!("this file cannot be read: {reason}"))),
+    };
+    let yaml = match YamlFile::read_bytes(bytes) {
+        Ok(yaml) => yaml,
+        Err(error) => {
+            let (line, column) = (Some(error.position.line), Some(error.position.column));
+            return broken(problem(line, column, error.message));
+        }
+    };
+    let (definitions, flaws) = definition::read_file(&yaml);
+    let is_own = matches!((file.origin)(file.path.clone(), 1), Origin::Capstan(..));
+    if is_own && definitions.is_empty() && flaws.is_empty() {
+        let message = format!("no CustomResourceDefinition stands here: {FOLDER} holds nothing else");
+        return broken(problem(None, None, message));
+    }
+    let flaw = |flaw: Flaw| problem(Some(flaw.position.line), Some(flaw.position.column), flaw.message);
+    let placed = |definition: Definition| {
+        let origin = (file.origin)(file.path.clone(), definition.line);
+        (definition, origin)
+    };
+    FileRead {
+        definitions: definitions.into_iter().map(placed).collect(),
+        problems: flaws.into_iter().map(flaw).collect(),
+    }
 }

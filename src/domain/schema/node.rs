@@ -31,6 +31,8 @@ pub struct Schema {
     pub default: Option<Box<str>>,
     /// The rules that forbid changing it or fields below it.
     pub immutable: Box<[super::immutable::Immutable]>,
+    /// Whether it or a schema below has such a rule.
+    pub guards: bool,
 }
 
 /// Types of fields.

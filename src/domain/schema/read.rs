@@ -6,8 +6,8 @@ use super::node::{ListType, MapKey, Schema, Type, Unlisted};
 use super::value::ValueKind;
 use crate::yaml::{Entry, Node, Value};
 
-/// How many schemas one repository may have in all.
-const SCHEMAS: usize = 1_500_000;
+/// How many schemas one file may have in all. The largest known (Cluster API's components) has 25,000.
+const SCHEMAS: usize = 400_000;
 
 /// How many schemas one version of a kind may have. The largest known (ClusterClass) has about 2,000.
 const SCHEMAS_OF_A_VERSION: usize = 100_000;
@@ -119,6 +119,10 @@ impl<'n> Reader<'_, 'n> {
         schema.items = node.get("items").map(|node| Box::new(self.schema(node, "", depth + 1)));
         schema.list = self.list(node, schema.items.as_deref());
         schema.value = value_kind(schema.kind, node, name, pattern);
+        let mut below = schema.fields.iter().map(|(_, below)| below);
+        schema.guards = !schema.immutable.is_empty()
+            || below.any(|below| below.guards)
+            || [&schema.values, &schema.items].into_iter().flatten().any(|below| below.guards);
         schema
     }
 

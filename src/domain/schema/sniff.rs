@@ -17,9 +17,25 @@ pub(super) fn may_define(text: &str) -> bool {
     false
 }
 
+/// The words that stand after `kind:` in a text, and so all kinds that it can define.
+pub(super) fn kinds(text: &str) -> impl Iterator<Item = &str> {
+    text.match_indices("kind").filter_map(|(at, word)| {
+        let rest = text[at + word.len()..].trim_start_matches(['"', '\'', '\\', ' ']);
+        let value = rest.strip_prefix(':')?.trim_start_matches(['"', '\'', '\\', ' ']);
+        let end = value.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(value.len());
+        (end > 0).then(|| &value[..end])
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::may_define;
+    use super::{kinds, may_define};
+
+    #[test]
+    fn kinds_are_found_however_they_are_quoted() {
+        let text = "kind: Rack\nnames: {kind: 'Shelf', listKind: RackList}\n{\"kind\": \"Door\"}\n\"a\\n  kind: Lamp\\n\"\nkinds: x\nkind:\n";
+        assert_eq!(kinds(text).collect::<Vec<_>>(), ["Rack", "Shelf", "Door", "Lamp"]);
+    }
 
     #[test]
     fn a_kind_counts_and_a_mention_does_not() {

@@ -142,7 +142,7 @@ impl Case {
         };
         let own = read("capstan-crds", schema::FOLDER, Origin::Capstan);
         let schemas = Schemas::read(own.into_iter().chain(read("crds", "crds", Origin::Repository)));
-        assert_eq!(schemas.problems(), [], "definitions of {}", self.folder.display());
+        assert_eq!(schemas.problems(), Vec::new(), "definitions of {}", self.folder.display());
         schemas
     }
 
