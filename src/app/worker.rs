@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::ports::{Cause, ClaimedJob, CodeHostError, JobRequest, Jobs, Lease, RecordsError};
-use super::sync::{Ports, SyncError, Synced, sync_repository};
+use super::sync::{Ports, SyncError, Synced, sync_and_hear, tell_consumers};
 
 /// How long a claim lasts without a heartbeat.
 const LEASE: Duration = Duration::from_secs(60);
@@ -47,7 +47,7 @@ pub async fn work(ports: &Ports, jobs: &Arc<dyn Jobs>, worker: &str, stop: &Canc
 pub async fn perform(ports: &Ports, jobs: &Arc<dyn Jobs>, job: &ClaimedJob) -> Result<(), RecordsError> {
     let started = std::time::Instant::now();
     let result = tokio::select! {
-        result = run(ports, job) => result,
+        result = run(ports, jobs, job) => result,
         () = keep_alive(jobs, job) => {
             tracing::warn!(repository = %job.name, "the claim was lost: somebody else has the job");
             return Ok(());
@@ -71,7 +71,7 @@ pub async fn perform(ports: &Ports, jobs: &Arc<dyn Jobs>, job: &ClaimedJob) -> R
     Ok(())
 }
 
-async fn run(ports: &Ports, job: &ClaimedJob) -> Result<Synced, SyncError> {
+async fn run(ports: &Ports, jobs: &Arc<dyn Jobs>, job: &ClaimedJob) -> Result<Synced, SyncError> {
     match ports.host.repository(job.installation, &job.name).await {
         // Its name was given to another repository, which has a job of its own: this one is found again
         // under its new name by the next event or resync.
@@ -79,7 +79,13 @@ async fn run(ports: &Ports, job: &ClaimedJob) -> Result<Synced, SyncError> {
             tracing::warn!(repository = %job.name, id = job.repository, "the name belongs to another repository now");
             Ok(Synced::Done)
         }
-        Ok(repository) => sync_repository(ports, &repository, &job.hints).await,
+        Ok(repository) => {
+            let (synced, consumers) = sync_and_hear(ports, &repository, &job.hints).await?;
+            if let Some(consumers) = consumers {
+                tell_consumers(ports, jobs, repository.id, &consumers).await?;
+            }
+            Ok(synced)
+        }
         // Removed from the installation, or deleted: nothing is left to do.
         Err(CodeHostError::NotFound { .. }) => Ok(Synced::Done),
         Err(error) => Err(error.into()),

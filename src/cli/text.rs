@@ -237,6 +237,7 @@ pub(super) fn markdown(upgrade: &Upgrade) -> String {
         upgrade,
         source: &source,
         plan: &PlanDigest::of(&upgrade.files),
+        origin: None,
         command_prefix: "/capstan",
         retarget: Retarget::Refused,
     };

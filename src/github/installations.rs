@@ -14,7 +14,14 @@ struct AppPayload {
 #[derive(Deserialize)]
 struct InstallationPayload {
     id: u64,
+    account: Option<AccountPayload>,
     suspended_at: Option<String>,
+}
+
+/// An enterprise has a slug and no login.
+#[derive(Deserialize)]
+struct AccountPayload {
+    login: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -73,7 +80,11 @@ impl GitHub {
         let found = self.pages(call, |page: Vec<InstallationPayload>| page).await?;
         Ok(found
             .into_iter()
-            .map(|found| Installation { id: found.id, suspended: found.suspended_at.is_some() })
+            .map(|found| Installation {
+                id: found.id,
+                account: found.account.and_then(|account| account.login).unwrap_or_default(),
+                suspended: found.suspended_at.is_some(),
+            })
             .collect())
     }
 

@@ -17,7 +17,7 @@ use capstan_domain::upgrade::{AppliedBy, Change, Reason, Retarget, Upgrade};
 use jiff::civil::Date;
 
 use super::{OpenFleet, Planner};
-use crate::app::generator::Fleet;
+use crate::app::generator::{Fleet, consents};
 
 /// The generator as the bot's planner.
 #[derive(Debug, Clone, Copy, Default)]
@@ -108,6 +108,21 @@ impl OpenFleet for Fleet {
 
     fn scopes(&self) -> Vec<Scope> {
         scopes_of(self.layout(), |cluster| self.retarget(cluster))
+    }
+
+    fn releases_repository(&self) -> Option<String> {
+        Self::releases_repository(self).map(str::to_owned)
+    }
+
+    fn provide_releases(&mut self, releases: Arc<dyn Tree>, consumer: &str) -> Result<(), String> {
+        let named = Self::releases_repository(self).unwrap_or_default();
+        consents(releases.as_ref(), named, consumer)?;
+        Self::provide_releases(self, releases);
+        Ok(())
+    }
+
+    fn refuse_releases(&mut self, why: String) {
+        Self::refuse_releases(self, why);
     }
 
     fn missing_trees(&self) -> Vec<TreeId> {

@@ -47,6 +47,22 @@ pub trait OpenFleet: Send + Sync {
     fn settings(&self) -> &RepositorySettings;
     /// Its clusters and where each may be written, ordered by cluster.
     fn scopes(&self) -> Vec<Scope>;
+    /// The repository that holds the releases, where the settings name another one.
+    fn releases_repository(&self) -> Option<String> {
+        None
+    }
+    /// Gives that repository's content, to be used by this one.
+    ///
+    /// # Errors
+    /// It does not let `consumer` use its releases; why, as a sentence without a full stop.
+    fn provide_releases(&mut self, releases: Arc<dyn Tree>, consumer: &str) -> Result<(), String> {
+        let _nothing_is_elsewhere = (releases, consumer);
+        Ok(())
+    }
+    /// Says why that repository's content cannot be had: no cluster is planned then.
+    fn refuse_releases(&mut self, why: String) {
+        drop(why);
+    }
     /// Old releases that clusters record and the snapshot does not hold.
     fn missing_trees(&self) -> Vec<TreeId>;
     /// Gives one of them; its paths start at the release's folder.

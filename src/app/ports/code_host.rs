@@ -49,6 +49,8 @@ impl fmt::Display for RepositoryName {
 pub struct Installation {
     /// GitHub's id.
     pub id: u64,
+    /// The user or organisation that installed the App; empty where GitHub does not say.
+    pub account: String,
     /// Suspended by its owner: nothing is done there.
     pub suspended: bool,
 }

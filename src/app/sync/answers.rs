@@ -256,6 +256,7 @@ fn one_plan(
             upgrade,
             source: &offer.source,
             plan: &offer.plan,
+            origin: None,
             command_prefix: prefix.as_str(),
             retarget: scopes.get(cluster).map(|scope| scope.retarget).unwrap_or_default(),
         }),

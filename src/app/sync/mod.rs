@@ -13,6 +13,7 @@
 
 mod answers;
 mod checks;
+mod elsewhere;
 mod facts;
 mod heads;
 mod proposals;
@@ -24,12 +25,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use capstan_domain::cluster::ClusterId;
-use capstan_domain::proposal::{OutsideCluster, Scope};
+use capstan_domain::proposal::{OutsideCluster, ReleasesOrigin, Scope};
 use capstan_domain::report::BlockKey;
 use capstan_domain::settings::{REPOSITORY_FILE, SettingsError};
 use capstan_domain::upgrade::Upgrade;
 use jiff::civil::Date;
 
+use self::elsewhere::Elsewhere;
+pub use self::elsewhere::{Consumers, tell_consumers};
 use self::facts::{GitHubFacts, load};
 use self::proposals::{Outcome, Wrote};
 use super::planner::{OpenFleet, Planner};
@@ -113,6 +116,12 @@ struct Run<'a> {
     /// The day in UTC: what holds are judged by.
     today: Date,
     facts: GitHubFacts,
+    /// The repository that holds the releases, where that is another one.
+    elsewhere: Option<Elsewhere>,
+    /// The same in the words of proposals.
+    origin: Option<ReleasesOrigin>,
+    /// Who has to be told of the new releases here.
+    consumers: Option<Consumers>,
     /// What the run ends with unless something fails.
     end: Synced,
     /// What went wrong with one cluster or pull request alone: reported once the others are done.
@@ -135,23 +144,47 @@ pub async fn sync_repository(
     repository: &Repository,
     hints: &Hints,
 ) -> Result<Synced, SyncError> {
+    Ok(sync_and_hear(ports, repository, hints).await?.0)
+}
+
+/// The same, with who uses this repository's releases and has not heard of its newest commit.
+///
+/// # Errors
+/// GitHub, Git or the database did not do their part; the run may be repeated at any time.
+pub async fn sync_and_hear(
+    ports: &Ports,
+    repository: &Repository,
+    hints: &Hints,
+) -> Result<(Synced, Option<Consumers>), SyncError> {
+    const NOTHING: (Synced, Option<Consumers>) = (Synced::Done, None);
     if repository.archived {
-        return Ok(Synced::Done);
+        return Ok(NOTHING);
     }
-    let Some(facts) = load(ports, repository).await? else { return Ok(Synced::Done) };
+    let Some(facts) = load(ports, repository).await? else { return Ok(NOTHING) };
     if facts.base.tree.entries().iter().all(|entry| entry.path.as_str() != REPOSITORY_FILE) {
         tracing::debug!(repository = %repository.name, "no .capstan.yaml on the default branch: nothing is written");
-        return Ok(Synced::Done);
+        return Ok(NOTHING);
     }
     let today = ports.clock.now().to_zoned(jiff::tz::TimeZone::UTC).date();
-    let mut run = Run { ports, repository, hints, today, facts, end: Synced::Done, failure: None };
+    let mut run = Run {
+        ports,
+        repository,
+        hints,
+        today,
+        facts,
+        elsewhere: None,
+        origin: None,
+        consumers: None,
+        end: Synced::Done,
+        failure: None,
+    };
     match ports.planner.open(run.facts.base.tree.clone(), today) {
         Ok(fleet) => run.with_settings(fleet).await?,
         Err(problem) => run.without_settings(&problem).await?,
     }
     match run.failure {
         Some(error) => Err(error),
-        None => Ok(run.end),
+        None => Ok((run.end, run.consumers)),
     }
 }
 
@@ -159,6 +192,8 @@ impl Run<'_> {
     async fn with_settings(&mut self, mut fleet: Box<dyn OpenFleet>) -> Result<(), SyncError> {
         let settings = fleet.settings().clone();
         let commands = self.unanswered_commands(&settings.commands.prefix).await?;
+        self.consumers = self.consumers_to_tell(&settings).await?;
+        self.bring_releases(fleet.as_mut()).await?;
         for id in fleet.missing_trees() {
             if let Some(tree) = self.old_release(&id).await? {
                 fleet.provide_tree(id, tree);

@@ -101,13 +101,14 @@ impl Run<'_> {
             })
             .collect();
         let tree = self.ports.host.create_tree(self.repository, &base.root, &entries).await?;
-        let message = commit_message(intent.upgrade, &intent.offer.source, &intent.offer.plan);
+        let message =
+            commit_message(intent.upgrade, &intent.offer.source, &intent.offer.plan, self.origin.as_ref());
         let commit = CommitMetadata { message, tree, parents: vec![base.commit.clone()] };
         Ok(self.ports.host.create_commit(self.repository, &commit).await?)
     }
 
     async fn open(&self, intent: &Intent<'_>, branch: String) -> Result<Published, SyncError> {
-        let text = proposal(intent);
+        let text = self.proposal(intent);
         let new = NewPullRequest {
             title: proposal_title(&text),
             body: proposal_body(&text, self.repository.id, &self.ports.key),
@@ -128,7 +129,7 @@ impl Run<'_> {
 
     /// Rewrites the text only where Capstan has something new to say: what people added stays till then.
     async fn update_text(&self, intent: &Intent<'_>, pull: &PullRequest) -> Result<Published, SyncError> {
-        let text = proposal(intent);
+        let text = self.proposal(intent);
         let cluster = intent.scope.cluster.as_str();
         let block = Block::read(&pull.body, &self.ports.key, self.repository.id, cluster);
         let written = text_digest(&visible_text(&text));
@@ -239,12 +240,15 @@ impl Run<'_> {
     }
 }
 
-fn proposal<'a>(intent: &'a Intent<'_>) -> Proposal<'a> {
-    Proposal {
-        upgrade: intent.upgrade,
-        source: &intent.offer.source,
-        plan: &intent.offer.plan,
-        command_prefix: intent.command_prefix,
-        retarget: intent.scope.retarget,
+impl Run<'_> {
+    fn proposal<'a>(&'a self, intent: &'a Intent<'_>) -> Proposal<'a> {
+        Proposal {
+            upgrade: intent.upgrade,
+            source: &intent.offer.source,
+            plan: &intent.offer.plan,
+            origin: self.origin.as_ref(),
+            command_prefix: intent.command_prefix,
+            retarget: intent.scope.retarget,
+        }
     }
 }

@@ -7,6 +7,7 @@ use capstan_domain::proposal::PlanDigest;
 use capstan_domain::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 
 use super::{Run, SyncError};
+use crate::app::ports::Repository;
 
 /// A file that differs between two snapshots.
 pub(super) struct Difference<'a> {
@@ -61,15 +62,29 @@ pub(super) fn digest_of_changes(before: &dyn Tree, after: &dyn Tree) -> Option<P
 }
 
 impl Run<'_> {
-    /// A release's folder as it was, by its tree id: from the mirror, else from GitHub.
+    /// A release's folder as it was, by its tree id: from the mirror, else from GitHub; where the releases
+    /// are in another repository, from there first.
     pub(super) async fn old_release(&self, id: &TreeId) -> Result<Option<Arc<dyn Tree>>, SyncError> {
-        if let Some(tree) = self.ports.mirror.folder(self.repository, id).await? {
+        for home in self.homes() {
+            if let Some(tree) = self.old_release_in(home, id).await? {
+                return Ok(Some(tree));
+            }
+        }
+        Ok(None)
+    }
+
+    async fn old_release_in(
+        &self,
+        home: &Repository,
+        id: &TreeId,
+    ) -> Result<Option<Arc<dyn Tree>>, SyncError> {
+        if let Some(tree) = self.ports.mirror.folder(home, id).await? {
             return Ok(Some(tree));
         }
-        let Some(files) = self.ports.host.tree(self.repository, id).await? else { return Ok(None) };
+        let Some(files) = self.ports.host.tree(home, id).await? else { return Ok(None) };
         let mut tree = Fetched { id: id.clone(), entries: Vec::new(), contents: BTreeMap::new() };
         for (path, blob) in files {
-            let content = self.ports.host.blob(self.repository, &blob).await?;
+            let content = self.ports.host.blob(home, &blob).await?;
             tree.contents.insert(blob.clone(), content.into());
             tree.entries.push(TreeEntry { path, kind: EntryKind::File, blob });
         }

@@ -17,7 +17,9 @@ pub use decide::{
     Action, Branch, BranchStep, Closer, Command, Draft, Facts, Mergeable, Offer, Pull, PullState, Reviewed,
     Standing, Wanted, decide,
 };
-pub use source::{PlanDigest, SourceState, TRAILER_PLAN, TRAILER_SOURCE, trailer_value};
+pub use source::{
+    PlanDigest, ReleasesOrigin, SourceState, TRAILER_PLAN, TRAILER_RELEASES, TRAILER_SOURCE, trailer_value,
+};
 pub use wanted::wanted;
 pub use write_guard::{OutsideCluster, Scope, guard};
 

@@ -6,11 +6,14 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use crate::release::ReleaseId;
-use crate::tree::TreeId;
+use crate::tree::{CommitId, TreeId};
 use crate::upgrade::FileChange;
 
 /// Trailer of Capstan's commits: the release offered and its tree.
 pub const TRAILER_SOURCE: &str = "Capstan-Source";
+/// Trailer of Capstan's commits: the repository and commit that the release comes from, where that is
+/// another repository.
+pub const TRAILER_RELEASES: &str = "Capstan-Releases";
 /// Trailer of Capstan's commits: digest of what was written.
 pub const TRAILER_PLAN: &str = "Capstan-Plan";
 
@@ -87,6 +90,21 @@ pub(super) fn decode(text: &str) -> Option<String> {
         }
     }
     String::from_utf8(bytes).ok()
+}
+
+/// Another repository that releases come from: `acme/releases@1a2b…`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReleasesOrigin {
+    /// `owner/name`
+    pub repository: String,
+    /// The tip of its default branch when the upgrade was planned.
+    pub commit: CommitId,
+}
+
+impl fmt::Display for ReleasesOrigin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}", self.repository, self.commit)
+    }
 }
 
 /// Digest of the files that a proposal writes: their paths and whole new contents. It says nothing of

@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 use super::markdown::{MAX_BODY, Page, code, one_line, prose};
 use super::{Block, BlockKey, count, hex, tables};
 use crate::finding::Severity;
-use crate::proposal::{PlanDigest, SourceState};
+use crate::proposal::{PlanDigest, ReleasesOrigin, SourceState};
 use crate::upgrade::{Basis, Retarget, Upgrade};
 
 /// What a proposal's text is made from.
@@ -17,6 +17,8 @@ pub struct Proposal<'a> {
     pub source: &'a SourceState,
     /// What was written.
     pub plan: &'a PlanDigest,
+    /// Where the release comes from, where that is another repository.
+    pub origin: Option<&'a ReleasesOrigin>,
     /// What slash-commands begin with: `/capstan`.
     pub command_prefix: &'a str,
     /// Whether it was made under `retarget`.
@@ -47,7 +49,16 @@ pub fn proposal_body(proposal: &Proposal<'_>, repository: u64, key: &BlockKey) -
         retarget: proposal.retarget,
         closed_by: None,
     };
-    visible + &block.render(key)
+    visible + &origin(proposal) + &block.render(key)
+}
+
+/// Where the release comes from. It is no part of the text that decides whether a body is up to date: the
+/// other repository moves without the release changing.
+fn origin(proposal: &Proposal<'_>) -> String {
+    proposal.origin.map_or_else(String::new, |origin| {
+        let commit = origin.commit.as_str();
+        format!("\n> The release comes from {} at {}.\n", code(&origin.repository, 200), code(commit, 64))
+    })
 }
 
 /// Identifies a visible text in a block.

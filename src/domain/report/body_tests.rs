@@ -83,6 +83,7 @@ fn body_of(upgrade: &Upgrade) -> String {
         upgrade,
         source: &source,
         plan: &plan,
+        origin: None,
         command_prefix: "/capstan",
         retarget: Retarget::Refused,
     };

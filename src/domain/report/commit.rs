@@ -2,11 +2,18 @@
 
 use super::markdown::one_line;
 use super::{count, tables};
-use crate::proposal::{PlanDigest, SourceState, TRAILER_PLAN, TRAILER_SOURCE};
+use crate::proposal::{
+    PlanDigest, ReleasesOrigin, SourceState, TRAILER_PLAN, TRAILER_RELEASES, TRAILER_SOURCE,
+};
 use crate::upgrade::Upgrade;
 
 /// The message: what, from where, how much, and the trailers by which the commit is found again.
-pub fn commit_message(upgrade: &Upgrade, source: &SourceState, plan: &PlanDigest) -> String {
+pub fn commit_message(
+    upgrade: &Upgrade,
+    source: &SourceState,
+    plan: &PlanDigest,
+    origin: Option<&ReleasesOrigin>,
+) -> String {
     let cluster = one_line(upgrade.cluster.as_str(), 120);
     let to = one_line(source.release().as_str(), 120);
     let from = match &upgrade.from {
@@ -28,6 +35,10 @@ pub fn commit_message(upgrade: &Upgrade, source: &SourceState, plan: &PlanDigest
     if tables::replaces(&upgrade.rollouts) {
         message.push_str(&format!("It replaces {}.\n", tables::machines(&upgrade.rollouts)));
     }
-    message.push_str(&format!("\n{TRAILER_SOURCE}: {source}\n{TRAILER_PLAN}: {plan}\n"));
+    message.push_str(&format!("\n{TRAILER_SOURCE}: {source}\n"));
+    if let Some(origin) = origin {
+        message.push_str(&format!("{TRAILER_RELEASES}: {origin}\n"));
+    }
+    message.push_str(&format!("{TRAILER_PLAN}: {plan}\n"));
     message
 }

@@ -4,6 +4,7 @@
 
 mod conversations;
 mod deaths;
+mod elsewhere;
 mod kills;
 mod memory;
 mod proposals;

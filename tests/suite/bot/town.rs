@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use capstan::app::planner::Generator;
-use capstan::app::ports::{Cause, Clock, Jobs, SystemClock};
+use capstan::app::ports::{Cause, Clock, FleetView as _, Jobs, SystemClock};
 use capstan::app::sync::Ports;
 use capstan::app::worker::{perform, resync};
 use capstan::database::Database;
@@ -42,6 +42,7 @@ pub(super) fn forge() -> Forge {
 /// The bot in this process.
 struct Bot {
     ports: Ports,
+    database: Database,
     jobs: Arc<dyn Jobs>,
     serving: JoinHandle<()>,
 }
@@ -86,7 +87,7 @@ impl Bot {
         let serving = tokio::spawn(async move {
             server::serve(listener, parts, std::future::pending()).await.unwrap();
         });
-        Self { ports, jobs: Arc::new(database), serving }
+        Self { ports, database: database.clone(), jobs: Arc::new(database), serving }
     }
 }
 
@@ -140,6 +141,20 @@ impl Town {
         self.bot = Bot::start(&self.forge, self.folder.path(), self.lives).await;
         resync(&self.bot.ports, &self.bot.jobs, Cause::Start).await.unwrap();
         self.settle().await;
+    }
+
+    /// A new process on a new disk: neither database nor mirrors.
+    pub(super) async fn restart_with_nothing(&mut self) {
+        self.folder = tempfile::tempdir().unwrap();
+        self.restart_without_database().await;
+    }
+
+    /// What the fleet page says of a cluster: its state, and why.
+    pub(super) async fn standing(&self, cluster: &str) -> (String, String) {
+        let fleet = self.bot.database.fleet().await.unwrap();
+        let mut clusters = fleet.repositories.into_iter().flat_map(|repository| repository.clusters);
+        let found = clusters.rfind(|row| row.cluster == cluster).unwrap();
+        (found.state, found.reason)
     }
 
     pub(super) fn pulls(&self) -> Vec<PullView> {

@@ -12,7 +12,7 @@ impl CodeHost for World {
         Ok("capstan[bot]".to_owned())
     }
     async fn installations(&self) -> Result<Vec<Installation>, CodeHostError> {
-        Ok(vec![Installation { id: 1, suspended: false }])
+        Ok(vec![Installation { id: 1, account: "acme".to_owned(), suspended: false }])
     }
     async fn repositories(&self, _: u64) -> Result<Vec<Repository>, CodeHostError> {
         Ok(vec![repository()])
