@@ -274,7 +274,9 @@ impl Checked<'_> {
     }
 
     fn failed(&mut self, error: &RenderError) {
-        let said = error.trouble() == Trouble::Malformed && self.seen.contains(error.file());
+        // Of a file that cannot be had at all, one verdict is enough too.
+        let whole_file = error.trouble() == Trouble::Malformed || error.line().is_none();
+        let said = whole_file && self.seen.contains(error.file());
         if !said {
             self.verdicts.push(render_verdict(error));
         }

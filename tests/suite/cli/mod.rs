@@ -5,6 +5,7 @@
 mod adopting;
 mod catalogue;
 mod explaining;
+mod hostile;
 mod naming;
 mod old_releases;
 mod paths;
