@@ -113,6 +113,7 @@ fn releases_judge_clusters_that_show_no_version() {
             occasion: Occasion::Upgrade,
             release: Some(ReleaseStep { from: Some(&from), to: &to, place: None }),
             schemas: Schemas::built_in(),
+            cluster_api: None,
             today: TODAY,
         };
         let findings = judge(&facts, &Severities::default());
