@@ -32,7 +32,7 @@ use capstan_domain::settings::{
 };
 use capstan_domain::templates::{self, NamedTemplate, TemplateNames};
 use capstan_domain::tree::{RepoPath, Tree, TreeId};
-use capstan_domain::upgrade::{AppliedBy, MergeSettings, Refusal, Upgrade};
+use capstan_domain::upgrade::{AppliedBy, MergeSettings, Refusal, Retarget, Upgrade};
 use jiff::civil::Date;
 
 pub use adopt::Adopted;
@@ -56,6 +56,8 @@ pub struct Fleet {
     releases: Home,
     sources: Sources,
     merge_settings: MergeSettings,
+    /// Clusters in whose overlay names of rotated templates may be edited.
+    retarget: BTreeSet<ClusterId>,
     /// What Flux substitutes where; read when a release with variables is first planned.
     flux: OnceLock<FluxIndex>,
     /// What the repository's definitions say of objects' fields; gathered when first asked for.
@@ -124,6 +126,7 @@ impl Fleet {
             provided: BTreeMap::new(),
             sources: Sources::default(),
             merge_settings,
+            retarget: BTreeSet::new(),
             flux: OnceLock::new(),
             schemas: OnceLock::new(),
             cluster_api: OnceLock::new(),
@@ -199,6 +202,16 @@ impl Fleet {
     /// Gives the content of one of [`Self::missing_trees`]; its paths start at the release's folder.
     pub fn provide_tree(&mut self, id: TreeId, tree: Arc<dyn Tree>) {
         self.provided.insert(id, tree);
+    }
+
+    /// Lets the upgrade of a cluster edit, in its overlay, the names of templates that it rotates.
+    pub fn allow_retarget(&mut self, cluster: ClusterId) {
+        self.retarget.insert(cluster);
+    }
+
+    /// Whether that was allowed.
+    pub fn retarget(&self, cluster: &ClusterId) -> Retarget {
+        if self.retarget.contains(cluster) { Retarget::Allowed } else { Retarget::Refused }
     }
 
     /// A cluster's files, settings and current release.

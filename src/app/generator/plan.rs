@@ -199,6 +199,7 @@ impl Fleet {
             },
             new,
             settings: &self.merge_settings,
+            retarget: self.retarget(&cluster.id),
             schemas: self.schemas(),
         };
         ask(&request)

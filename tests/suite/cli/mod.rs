@@ -12,6 +12,7 @@ mod paths;
 mod planning;
 mod refusals;
 pub(crate) mod sandbox;
+mod unknown_releases;
 mod validating;
 mod writing;
 
