@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench prepare-build prepare-test conformance-descriptions
+.PHONY: help demo test check bench fuzz prepare-build prepare-test conformance-descriptions kubectl
 
 CARGO ?= cargo
 
@@ -12,7 +12,7 @@ help: ## list the commands
 demo: prepare-build ## the whole bot on an embedded forge with sample data, and a page to look at it
 	$(CARGO) run --locked -- demo
 
-test: prepare-test conformance-descriptions ## everything that CI runs: format, lints, docs, audit, all tests
+test: prepare-test conformance-descriptions kubectl ## everything that CI runs: format, lints, docs, audit, all tests
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
@@ -24,14 +24,29 @@ check: ## the quick inner loop: format, lints, unit tests
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(CARGO) test --workspace --locked --lib
 
-bench: prepare-build ## figures, measured side by side and printed as tables
-	$(CARGO) bench --locked --bench plan --bench intake --bench push
+bench: prepare-build kubectl ## figures, measured side by side and printed as tables
+	$(CARGO) bench --locked --bench plan --bench intake --bench push --bench render
+
+FUZZ_TARGETS ?= commands variables payloads yaml merge
+FUZZ_SECONDS ?= 60
+FUZZ_RUNS ?= -1
+fuzz: ## each fuzz target for FUZZ_SECONDS (60) or FUZZ_RUNS executions; FUZZ_TARGETS names some
+	@command -v cargo-fuzz >/dev/null || { echo "make fuzz needs cargo-fuzz: cargo install cargo-fuzz" >&2; exit 1; }
+	fuzz/seeds
+	for target in $(FUZZ_TARGETS); do \
+	  (cd fuzz && $(CARGO) +nightly fuzz run "$$target" "corpus/$$target" "regressions/$$target" -- -timeout=10 -max_len=4096 \
+	    -rss_limit_mb=2048 -max_total_time=$(FUZZ_SECONDS) -runs=$(FUZZ_RUNS) -print_final_stats=1); \
+	done
 
 # What the build and the tests need from the system; installs it where it may.
 prepare-build:
 	@tests/prepare build
 prepare-test:
 	@tests/prepare test
+
+# The real kubectl, beside which `capstan render` is tested and measured.
+kubectl:
+	@tests/kubectl/build
 
 # GitHub's own descriptions of its APIs, against which the tests check every exchange.
 conformance-descriptions:

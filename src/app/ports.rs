@@ -9,18 +9,20 @@ mod fleet;
 mod mirror;
 mod queue;
 mod records;
+mod repository_name;
 mod workspace;
 
 pub use code_host::{
     BranchHead, CheckConclusion, CheckRun, CodeHost, CodeHostError, Comment, CommitMetadata,
     CreatedPullRequest, CreatedReference, Installation, MergeQueueState, MovedReference, NewCheckRun,
     NewPullRequest, NewTreeEntry, Permission, PlacedComment, PullRequest, PullRequestEdit, PullRequestState,
-    Reaction, Repository, RepositoryName, ReviewDecision,
+    Reaction, Repository, ReviewDecision,
 };
 pub use fleet::{Fleet, FleetCluster, FleetJob, FleetRepository, FleetView, JobCounts, JobState};
 pub use mirror::{CommitTrailers, Mirror, MirrorError, Snapshot};
 pub use queue::{Cause, ClaimedJob, CommentHint, DeadJob, Fate, Hints, JobRequest, Jobs, Lease};
 pub use records::{AuditEntry, CheckRecord, ProposalRecord, Records, RecordsError};
+pub use repository_name::RepositoryName;
 pub use workspace::{PastFolder, Workspace, WorkspaceError};
 
 /// What time it is. A port, so that decisions about limits and holds can be tested.

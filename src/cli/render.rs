@@ -78,6 +78,7 @@ fn lost_patches(fleet: &Fleet, cluster: &str, rendered: &Rendered) -> Vec<Findin
         occasion: Occasion::Revision,
         release: None,
         schemas: fleet.schemas(),
+        cluster_api: None,
         today: today(),
     };
     let findings = policy::judge(&facts, &fleet.settings().severities());

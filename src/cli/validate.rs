@@ -61,11 +61,17 @@ fn check(now: &Arc<dyn Tree>, before: Option<&Arc<dyn Tree>>) -> Checked {
         (tree, layout)
     });
     let findings = policy::validate(
-        Snapshot { tree: now.as_ref(), layout: fleet.layout(), schemas: fleet.schemas() },
+        Snapshot {
+            tree: now.as_ref(),
+            layout: fleet.layout(),
+            schemas: fleet.schemas(),
+            cluster_api: fleet.cluster_api(),
+        },
         before.as_ref().map(|(tree, layout)| Snapshot {
             tree: tree.as_ref(),
             layout,
             schemas: fleet.schemas(),
+            cluster_api: fleet.cluster_api(),
         }),
         settings,
         Scope::Everything,

@@ -30,6 +30,11 @@ impl ReleaseVersion {
         self.0.minor
     }
 
+    /// The third number.
+    pub const fn patch(&self) -> u64 {
+        self.0.patch
+    }
+
     /// Whether semver calls it a pre-release: `15.0.0-beta1`.
     pub fn is_prerelease(&self) -> bool {
         !self.0.pre.is_empty()

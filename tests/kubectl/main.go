@@ -2,11 +2,12 @@
 package main
 
 import (
+	"os"
+
 	"k8s.io/component-base/cli"
 	"k8s.io/component-base/logs"
 	"k8s.io/kubectl/pkg/cmd"
 	"k8s.io/kubectl/pkg/cmd/util"
-	"os"
 
 	_ "k8s.io/client-go/plugin/pkg/client/auth"
 )

@@ -57,6 +57,7 @@ impl Fleet {
             occasion: Occasion::Upgrade,
             release: Some(release),
             schemas: self.schemas(),
+            cluster_api: self.cluster_api().cloned(),
             today: self.today,
         };
         let severities = self.settings.severities();

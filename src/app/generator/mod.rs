@@ -23,7 +23,7 @@ use capstan_domain::cluster::{Cluster, ClusterError, ClusterId};
 use capstan_domain::finding::Severity;
 use capstan_domain::flux::FluxIndex;
 use capstan_domain::layout::{self, ClusterFolder, Layout};
-use capstan_domain::policy;
+use capstan_domain::policy::{self, CoreVersion};
 use capstan_domain::release::{Catalogue, ReleaseId};
 use capstan_domain::render::{self, RenderError, Rendered};
 use capstan_domain::schema::{self, Schemas};
@@ -60,6 +60,8 @@ pub struct Fleet {
     flux: OnceLock<FluxIndex>,
     /// What the repository's definitions say of objects' fields; gathered when first asked for.
     schemas: OnceLock<Schemas>,
+    /// The version of Cluster API that the repository installs; read when first asked for.
+    cluster_api: OnceLock<Option<CoreVersion>>,
     /// Which clusters use which ClusterClass; read when first asked for.
     class_users: OnceLock<BTreeMap<String, Vec<ClusterId>>>,
     today: Date,
@@ -124,6 +126,7 @@ impl Fleet {
             merge_settings,
             flux: OnceLock::new(),
             schemas: OnceLock::new(),
+            cluster_api: OnceLock::new(),
             class_users: OnceLock::new(),
             today,
         }
@@ -261,6 +264,12 @@ impl Fleet {
             self.used_elsewhere(id, classes.iter().map(String::as_str))
         };
         Ok(templates::name_templates(&mut rendered.objects, names, &shared))
+    }
+
+    /// The version of Cluster API that the repository installs, where it says so.
+    pub fn cluster_api(&self) -> Option<&CoreVersion> {
+        let read = || policy::core_version(self.tree.as_ref(), &self.layout);
+        self.cluster_api.get_or_init(read).as_ref()
     }
 
     fn folder(&self, id: &ClusterId) -> Result<&ClusterFolder, Refused> {

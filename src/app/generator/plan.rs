@@ -226,14 +226,14 @@ impl Fleet {
                 return Some(self.source_of(release));
             }
             if let Some(content) = self.provided.get(tree) {
-                return Some(self.sources.of_tree(content.as_ref(), id, tree));
+                return Some(self.sources.of_tree(content.as_ref(), id, tree, self.schemas()));
             }
         }
         if let Some(release) = self.catalogue.find(id) {
             return Some(self.source_of(release));
         }
         let past = self.past.get(id)?;
-        Some(self.sources.of_tree(past.content.as_ref(), id, &past.tree))
+        Some(self.sources.of_tree(past.content.as_ref(), id, &past.tree, self.schemas()))
     }
 
     /// Where the old release was found, if that is not where one would look.

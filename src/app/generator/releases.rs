@@ -100,7 +100,7 @@ impl Fleet {
 
     /// A release of the catalogue as a source.
     pub(super) fn source_of(&self, release: &Release) -> Arc<Result<capstan_domain::merge::Source, Refused>> {
-        self.sources.of_release(self.releases_tree(), release)
+        self.sources.of_release(self.releases_tree(), release, self.schemas())
     }
 
     /// Gives the content of one of [`Self::missing_releases`].

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use capstan_domain::layout::{ReleaseFolder, Shelf, is_manifest};
 use capstan_domain::merge::{Source, SourceFacts};
 use capstan_domain::release::{Release, ReleaseError, ReleaseId};
+use capstan_domain::schema::Schemas;
 use capstan_domain::settings::FOLDER_FILE;
 use capstan_domain::tree::{RepoPath, Tree, TreeEntry, TreeId};
 use capstan_domain::upgrade::SourceFile;
@@ -26,8 +27,13 @@ enum Key {
 
 impl Sources {
     /// A release of the snapshot as a source.
-    pub(super) fn of_release(&self, tree: &dyn Tree, release: &Release) -> Arc<Result<Source, Refused>> {
-        self.cached(Key::Folder(release.folder.clone()), || read(tree, release))
+    pub(super) fn of_release(
+        &self,
+        tree: &dyn Tree,
+        release: &Release,
+        schemas: &Schemas,
+    ) -> Arc<Result<Source, Refused>> {
+        self.cached(Key::Folder(release.folder.clone()), || read(tree, release, schemas))
     }
 
     /// A release from a tree of its own, whose paths start at the release's folder.
@@ -36,11 +42,12 @@ impl Sources {
         tree: &dyn Tree,
         release: &ReleaseId,
         id: &TreeId,
+        schemas: &Schemas,
     ) -> Arc<Result<Source, Refused>> {
         self.cached(Key::Tree(id.clone()), || {
             let mut read_release = Release::read(tree, &standing_alone(tree, release)?)?;
             read_release.tree = Some(id.clone());
-            read(tree, &read_release)
+            read(tree, &read_release, schemas)
         })
     }
 
@@ -54,7 +61,7 @@ impl Sources {
     }
 }
 
-fn read(tree: &dyn Tree, release: &Release) -> Result<Source, Refused> {
+fn read(tree: &dyn Tree, release: &Release, schemas: &Schemas) -> Result<Source, Refused> {
     let facts = SourceFacts {
         base_folder: release.folder.join("base").unwrap_or_default(),
         base: files(tree, &release.base_files)?,
@@ -62,7 +69,7 @@ fn read(tree: &dyn Tree, release: &Release) -> Result<Source, Refused> {
         variables: release.variables.clone(),
         release_yaml: release.manifest.as_ref().map(|entry| file(tree, entry)).transpose()?,
     };
-    Ok(Source::read(release.id.clone(), release.tree.clone(), &facts)?)
+    Ok(Source::read_with(release.id.clone(), release.tree.clone(), &facts, schemas)?)
 }
 
 /// The manifests among these entries, with their texts.

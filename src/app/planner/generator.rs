@@ -40,9 +40,21 @@ impl Planner for Generator {
             (layout::discover(before.as_ref(), settings), layout::discover(after.as_ref(), settings));
         let known = |tree: &dyn Tree, layout| schema::discover(tree, layout);
         let (old_schemas, new_schemas) = (known(before.as_ref(), &old), known(after.as_ref(), &new));
+        let core = |tree: &dyn Tree, layout: &Layout| policy::core_version(tree, layout);
+        let (old_core, new_core) = (core(before.as_ref(), &old), core(after.as_ref(), &new));
         let (old, new) = (
-            Snapshot { tree: before.as_ref(), layout: &old, schemas: &old_schemas },
-            Snapshot { tree: after.as_ref(), layout: &new, schemas: &new_schemas },
+            Snapshot {
+                tree: before.as_ref(),
+                layout: &old,
+                schemas: &old_schemas,
+                cluster_api: old_core.as_ref(),
+            },
+            Snapshot {
+                tree: after.as_ref(),
+                layout: &new,
+                schemas: &new_schemas,
+                cluster_api: new_core.as_ref(),
+            },
         );
         clusters
             .iter()

@@ -8,7 +8,7 @@ use crate::schema::Schemas;
 use crate::yaml::{Entry, Node, NodeKind, same_meaning};
 
 /// Merges a piece over the pieces it speaks of; where there is none it is a piece of its own.
-pub(crate) fn overlay_piece(pieces: &mut Vec<Piece>, over: Piece) {
+pub(crate) fn overlay_piece(pieces: &mut Vec<Piece>, over: Piece, schemas: &Schemas) {
     let same_identity = |piece: &Piece| {
         piece.kind == over.kind
             && piece.name == over.name
@@ -25,7 +25,7 @@ pub(crate) fn overlay_piece(pieces: &mut Vec<Piece>, over: Piece) {
         found => {
             for at in found {
                 let piece = &mut pieces[*at];
-                let known = known_of(&piece.root, &over.root);
+                let known = known_of(schemas, &piece.root, &over.root);
                 piece.root = overlaid(&Knowledge::of(known), &piece.root, &over.root);
                 piece.templated = is_templated(&piece.root);
                 piece.document = None;
@@ -38,9 +38,9 @@ pub(crate) fn overlay_piece(pieces: &mut Vec<Piece>, over: Piece) {
 }
 
 /// What is known of an object of which two parts may say the kind.
-fn known_of(base: &Node, over: &Node) -> crate::schema::Cursor<'static> {
+fn known_of<'s>(schemas: &'s Schemas, base: &Node, over: &Node) -> crate::schema::Cursor<'s> {
     let text = |key| text(over, key).or_else(|| text(base, key));
-    Schemas::built_in().object(text("kind").unwrap_or_default(), text("apiVersion"))
+    schemas.object(text("kind").unwrap_or_default(), text("apiVersion"))
 }
 
 /// `over` merged over `base`: fields replace, `null` removes, lists go by the table.

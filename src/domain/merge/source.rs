@@ -8,6 +8,7 @@ use super::variables::is_templated;
 use crate::manifest;
 use crate::object::api_group;
 use crate::release::ReleaseId;
+use crate::schema::Schemas;
 use crate::tree::{RepoPath, TreeId};
 use crate::upgrade::{Refusal, SourceFile};
 use crate::yaml::{Document, Entry, Node, NodeKind, YamlFile};
@@ -82,11 +83,24 @@ pub(crate) enum Shape {
 }
 
 impl Source {
-    /// Reads a release.
+    /// Reads a release, with what is known of well-known kinds.
     ///
     /// # Errors
     /// A file that is no YAML, with its place.
     pub fn read(id: ReleaseId, tree: Option<TreeId>, facts: &SourceFacts) -> Result<Self, Refusal> {
+        Self::read_with(id, tree, facts, Schemas::built_in())
+    }
+
+    /// Reads a release. Its overlay's lists are merged over those of its base as the schemas say.
+    ///
+    /// # Errors
+    /// A file that is no YAML, with its place.
+    pub fn read_with(
+        id: ReleaseId,
+        tree: Option<TreeId>,
+        facts: &SourceFacts,
+        schemas: &Schemas,
+    ) -> Result<Self, Refusal> {
         let mut files = Vec::new();
         let mut pieces = read_pieces(&facts.base, &facts.base_folder, &mut files)?;
         let (kustomizations, patch_files) = read_kustomizations(facts)?;
@@ -96,7 +110,7 @@ impl Source {
         let overlay_folder =
             facts.base_folder.parent().unwrap_or_default().join("overlay").unwrap_or_default();
         for piece in read_pieces(&facts.overlay, &overlay_folder, &mut files)? {
-            overlay_piece(&mut pieces, piece);
+            overlay_piece(&mut pieces, piece, schemas);
         }
         let release_yaml = facts.release_yaml.as_ref().map(SourceFile::read).transpose()?;
         let release_file = facts.release_yaml.as_ref().map(|file| file.path.clone());

@@ -43,6 +43,7 @@ fn findings(from: &Release, to: &Release) -> Vec<Finding> {
         occasion: Occasion::Upgrade,
         release: Some(ReleaseStep { from: Some(from), to, place: None }),
         schemas: crate::schema::Schemas::built_in(),
+        cluster_api: None,
         today: TODAY,
     };
     policy::judge(&facts, &Severities::default())

@@ -10,7 +10,8 @@ pub(super) static ABOUT: About = About {
     severity: Severity::Error,
     change: Change::Free,
     summary: "A document of the release fits several objects of the cluster.",
-    reason: "Capstan changes nothing rather than guess which of them is meant. Name the object in the release, or \
+    reason: "Capstan changes nothing rather than guess which of them is meant, and the upgrade blocks, so that what \
+             was left out is offered again. Name the object in the release, or \
              put the fragment into a file of the same name as the object's.",
     source: "https://github.com/giantswarm/rfc/tree/main/capi-release-structure",
     bad: Example::Upgrade(&[("peu01/base/pools.yaml", POOLS), ("aws/v22.0.0/base/pool.yaml", ANY_POOL)]),

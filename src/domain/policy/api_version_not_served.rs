@@ -1,5 +1,6 @@
 //! `api-version-not-served`
 
+use super::cluster_api::CoreVersion;
 use super::{About, Change, Example, Rule, Survey, Verdict};
 use crate::finding::Severity;
 use crate::object::FieldPath;
@@ -47,6 +48,11 @@ impl Rule for ApiVersionNotServed {
             let own = GROUPS.contains(&id.group.as_str()) || KUBEADM.contains(&id.kind.as_str());
             let Some((_, version)) = object.api_version.rsplit_once('/').filter(|_| own) else { continue };
             let Some((_, since)) = GONE.iter().find(|(gone, _)| *gone == version) else { continue };
+            // An old Cluster API may still serve it, where the repository says that it is in use.
+            let serves = |core: &CoreVersion| core.major() == 1 && core.minor() < *since;
+            if cluster.cluster_api.as_ref().is_some_and(serves) {
+                continue;
+            }
             let message = format!(
                 "{id} is written in `{}`, which Cluster API 1.{since} and newer do not serve: write it in `{}/v1beta1` or newer",
                 object.api_version, id.group

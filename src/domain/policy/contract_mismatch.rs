@@ -1,6 +1,6 @@
 //! `contract-mismatch`
 
-use super::references::{Named, named_by};
+use super::references::Named;
 use super::{About, Change, Example, Rule, Survey, Verdict};
 use crate::finding::Severity;
 use crate::object::FieldPath;
@@ -87,15 +87,11 @@ impl Rule for ContractMismatch {
     }
 
     fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Verdict>) {
-        for object in cluster.objects {
+        for (object, named) in cluster.references() {
             let is_core = object.id.group == "cluster.x-k8s.io" || object.id.kind == "KubeadmControlPlane";
-            let Some(own) = version(&object.api_version).filter(|_| is_core) else { continue };
-            let Some(wanted) = contract("", own) else { continue };
-            for named in named_by(object) {
-                if let Some(verdict) = judge(object, wanted, &named, cluster) {
-                    verdicts.push(verdict);
-                }
-            }
+            let own = version(&object.api_version).filter(|_| is_core);
+            let wanted = own.and_then(|own| contract("", own));
+            verdicts.extend(wanted.and_then(|wanted| judge(object, wanted, named, cluster)));
         }
     }
 }

@@ -4,8 +4,10 @@ use std::collections::HashMap;
 use std::ops::Deref;
 use std::sync::OnceLock;
 
+use super::cluster_api::{CoreVersion, of_release};
 use super::fitting::{Misfit, misfits_of};
 use super::kubernetes::{Wanted, wanted};
+use super::references::{Named, named_by};
 use super::{Facts, Occasion, Spot, Verdict};
 use crate::object::{FieldPath, ObjectId};
 use crate::render::{Place, Rendered, RenderedObject};
@@ -23,7 +25,10 @@ pub struct Evidence<'a> {
 
 impl<'a> Evidence<'a> {
     pub(super) fn of(facts: &'a Facts<'a>) -> Self {
-        let survey = |rendered| Survey::of(rendered, facts.schemas);
+        // A release that brings Cluster API itself brings it before the clusters follow.
+        let brought = facts.release.as_ref().and_then(|step| of_release(step.to));
+        let core = brought.or_else(|| facts.cluster_api.clone());
+        let survey = |rendered| Survey::of(rendered, facts.schemas, core.clone());
         let (before, after) = (survey(facts.before), survey(facts.after));
         Self { facts, before, after }
     }
@@ -77,11 +82,14 @@ pub struct Survey<'a> {
     /// Objects by name: references seldom name a namespace.
     named: HashMap<&'a str, Vec<&'a RenderedObject>>,
     pub(super) schemas: &'a Schemas,
+    /// The version of Cluster API that manages the cluster, where that is known.
+    pub(super) cluster_api: Option<CoreVersion>,
     misfits: OnceLock<Vec<Misfit<'a>>>,
+    references: OnceLock<Vec<(&'a RenderedObject, Named<'a>)>>,
 }
 
 impl<'a> Survey<'a> {
-    fn of(rendered: &'a Rendered, schemas: &'a Schemas) -> Self {
+    fn of(rendered: &'a Rendered, schemas: &'a Schemas, cluster_api: Option<CoreVersion>) -> Self {
         let mut named: HashMap<&str, Vec<&RenderedObject>> = HashMap::with_capacity(rendered.objects.len());
         for object in &rendered.objects {
             named.entry(&object.id.name).or_default().push(object);
@@ -92,7 +100,9 @@ impl<'a> Survey<'a> {
             versions: wanted(&rendered.objects),
             named,
             schemas,
+            cluster_api,
             misfits: OnceLock::new(),
+            references: OnceLock::new(),
         }
     }
 
@@ -110,6 +120,13 @@ impl<'a> Survey<'a> {
     pub(super) fn misfits(&self) -> &[Misfit<'a>] {
         self.misfits
             .get_or_init(|| self.objects.iter().flat_map(|object| misfits_of(object, self.schemas)).collect())
+    }
+
+    /// Who names what, object by object; looked for once for all rules.
+    pub(super) fn references(&self) -> &[(&'a RenderedObject, Named<'a>)] {
+        let objects: &'a [RenderedObject] = self.objects;
+        let of = |object: &'a RenderedObject| named_by(object).into_iter().map(move |named| (object, named));
+        self.references.get_or_init(|| objects.iter().flat_map(of).collect())
     }
 
     /// The object of that identity.

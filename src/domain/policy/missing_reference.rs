@@ -1,6 +1,5 @@
 //! `missing-reference`
 
-use super::references::named_by;
 use super::{About, Change, Example, Rule, Survey, Verdict};
 use crate::finding::Severity;
 use crate::render::RenderedObject;
@@ -43,22 +42,19 @@ impl Rule for MissingReference {
     }
 
     fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Verdict>) {
-        for object in cluster.objects {
-            // Classes are shared between clusters.
-            for named in named_by(object).into_iter().filter(|named| named.kind != "ClusterClass") {
-                let there = |other: &RenderedObject| named.implied || other.id.group == named.group;
-                if cluster.named(named.kind, named.name).any(there) {
-                    continue;
-                }
-                let message = format!(
-                    "{} names {} {}, which this folder does not render: correct the name, add the object, or see that it is applied from elsewhere",
-                    object.id, named.kind, named.name
-                );
-                let path = named.path.key("name");
-                verdicts.push(
-                    Verdict::new(&ABOUT, message).object(&object.id).path(&path).place(&named.at.place),
-                );
+        // Classes are shared between clusters.
+        for (object, named) in cluster.references().iter().filter(|(_, named)| named.kind != "ClusterClass") {
+            let there = |other: &RenderedObject| named.implied || other.id.group == named.group;
+            if cluster.named(named.kind, named.name).any(there) {
+                continue;
             }
+            let message = format!(
+                "{} names {} {}, which this folder does not render: correct the name, add the object, or see that it is applied from elsewhere",
+                object.id, named.kind, named.name
+            );
+            let path = named.path.key("name");
+            verdicts
+                .push(Verdict::new(&ABOUT, message).object(&object.id).path(&path).place(&named.at.place));
         }
     }
 }

@@ -11,12 +11,14 @@ mod api_version_leaves_field;
 mod api_version_not_served;
 mod autoscaler_owns_replicas;
 mod clear_text;
+mod cluster_api;
 mod component_downgrade;
 mod contract_mismatch;
 mod control_plane_replicas_even;
 mod duplicate_object;
 mod edit_refused;
 mod evidence;
+mod file_not_listed;
 mod fitting;
 mod immutable_field;
 mod invalid_definition;
@@ -28,6 +30,7 @@ mod kubernetes;
 mod kubernetes_api_removed;
 mod kubernetes_downgrade;
 mod kubernetes_minor_skip;
+mod kubernetes_version_unsupported;
 mod kubernetes_version_without_v;
 mod kubernetes_workers_ahead;
 mod kubernetes_workers_behind;
@@ -41,8 +44,10 @@ mod reference_mismatch;
 mod references;
 mod refused_change;
 mod release_breaks_requests;
+mod release_deprecated;
 mod release_goes_back_in_time;
 mod release_record_differs;
+mod release_without_predecessor;
 mod removed_apis;
 mod removes_cluster;
 mod removes_machines;
@@ -73,6 +78,7 @@ mod wrong_type;
 
 use std::collections::BTreeSet;
 
+pub use cluster_api::{CoreVersion, core_version};
 pub use evidence::{Evidence, Survey};
 pub use rule::{About, Change, Example, Facts, Files, Occasion, ReleaseStep, Rule, Spot, Verdict};
 pub use severities::{Level, Severities, SeverityRefused};
@@ -95,6 +101,7 @@ pub fn catalogue() -> &'static [&'static dyn Rule] {
         &control_plane_replicas_even::ControlPlaneReplicasEven,
         &duplicate_object::DuplicateObject,
         &edit_refused::EditRefused,
+        &file_not_listed::FileNotListed,
         &immutable_field::ImmutableField,
         &invalid_definition::InvalidDefinition,
         &invalid_layout::InvalidLayout,
@@ -104,6 +111,7 @@ pub fn catalogue() -> &'static [&'static dyn Rule] {
         &kubernetes_api_removed::KubernetesApiRemoved,
         &kubernetes_downgrade::KubernetesDowngrade,
         &kubernetes_minor_skip::KubernetesMinorSkip,
+        &kubernetes_version_unsupported::KubernetesVersionUnsupported,
         &kubernetes_version_without_v::KubernetesVersionWithoutV,
         &kubernetes_workers_ahead::KubernetesWorkersAhead,
         &kubernetes_workers_behind::KubernetesWorkersBehind,
@@ -116,8 +124,10 @@ pub fn catalogue() -> &'static [&'static dyn Rule] {
         &reference_mismatch::ReferenceMismatch,
         &refused_change::RefusedChange,
         &release_breaks_requests::ReleaseBreaksRequests,
+        &release_deprecated::ReleaseDeprecated,
         &release_goes_back_in_time::ReleaseGoesBackInTime,
         &release_record_differs::ReleaseRecordDiffers,
+        &release_without_predecessor::ReleaseWithoutPredecessor,
         &removes_cluster::RemovesCluster,
         &removes_machines::RemovesMachines,
         &render_failed::RenderFailed,

@@ -49,12 +49,12 @@ spec: {template: {spec: {instanceType: m5.xlarge}}}
 const BY_NAME: &str = "\
 patches:
 - target: {kind: AWSMachineTemplate, name: peu01-md-0} # <--
-  patch: '[{op: add, path: /spec/template/spec/sshKeyName, value: blue}]'
+  patch: '[{\"op\": \"add\", \"path\": \"/spec/template/spec/sshKeyName\", \"value\": \"blue\"}]'
 ";
 const BY_KIND: &str = "\
 patches:
 - target: {kind: AWSMachineTemplate}
-  patch: '[{op: add, path: /spec/template/spec/sshKeyName, value: blue}]'
+  patch: '[{\"op\": \"add\", \"path\": \"/spec/template/spec/sshKeyName\", \"value\": \"blue\"}]'
 ";
 
 impl Rule for OverlayNamesTemplate {

@@ -1,6 +1,6 @@
 //! `reference-mismatch`
 
-use super::references::{Named, named_by};
+use super::references::Named;
 use super::{About, Change, Example, Rule, Survey, Verdict};
 use crate::finding::Severity;
 use crate::object::FieldPath;
@@ -60,9 +60,9 @@ impl Rule for ReferenceMismatch {
             if OF_A_CLUSTER.contains(&id.kind.as_str()) && id.group.ends_with(CLUSTER_API) {
                 cluster_name(object, &clusters, verdicts);
             }
-            for named in named_by(object) {
-                namespace(object, &named, cluster, verdicts);
-            }
+        }
+        for (object, named) in cluster.references() {
+            namespace(object, named, cluster, verdicts);
         }
     }
 }

@@ -54,10 +54,16 @@ impl Rule for RemovesMachines {
                 if said_already(old) {
                     continue;
                 }
-                let message = format!(
-                    "{} is gone, and with it its machines: bring it back if that is not meant",
-                    old.id
-                );
+                let message = match change.occasion {
+                    Occasion::Revision => format!(
+                        "{} is gone, and with it its machines: bring it back if that is not meant",
+                        old.id
+                    ),
+                    Occasion::Upgrade => format!(
+                        "{} goes with this upgrade, and with it its machines, because the release no longer has it: move what runs there first",
+                        old.id
+                    ),
+                };
                 verdicts.push(
                     Verdict::new(&ABOUT, message)
                         .object(&old.id)

@@ -2,6 +2,7 @@
 
 use jiff::civil::Date;
 
+use super::cluster_api::CoreVersion;
 use super::evidence::{Evidence, Survey};
 use crate::finding::{Finding, Severity};
 use crate::object::{FieldPath, ObjectId};
@@ -178,6 +179,8 @@ pub struct Facts<'a> {
     pub release: Option<ReleaseStep<'a>>,
     /// What is known of objects' fields.
     pub schemas: &'a Schemas,
+    /// The version of Cluster API that manages the cluster, where that is known.
+    pub cluster_api: Option<CoreVersion>,
     /// The day (UTC) on which it is judged.
     pub today: Date,
 }

@@ -64,7 +64,7 @@ impl Rule for SecretInClearText {
                 secret(object, verdicts);
             } else if !is_secret {
                 let mut found = Vec::new();
-                walk(&object.placed, None, &FieldPath::root(), &mut found);
+                walk(&object.placed, None, &mut found);
                 for (path, at, kind) in found {
                     let message = format!(
                         "`{path}` of {} holds {kind} in clear text: change it, since it is known now, and let it come from a Secret that is encrypted or fetched",
@@ -98,12 +98,7 @@ fn secret(object: &RenderedObject, verdicts: &mut Vec<Verdict>) {
 }
 
 /// Strings that are secrets by what they are, or by where they stand.
-fn walk<'a>(
-    value: &'a Placed,
-    key: Option<&str>,
-    path: &FieldPath,
-    found: &mut Vec<(FieldPath, &'a Placed, Kind)>,
-) {
+fn walk<'a>(value: &'a Placed, key: Option<&str>, found: &mut Vec<(FieldPath, &'a Placed, Kind)>) {
     match &value.content {
         Content::Scalar(_) => {
             let Some(text) = value.as_str() else { return };
@@ -111,21 +106,25 @@ fn walk<'a>(
                 Some("passwd") if !is_placeholder(text, false) => Some(Kind::Password),
                 _ => give_away(text),
             };
-            found.extend(kind.map(|kind| (path.clone(), value, kind)));
+            found.extend(kind.map(|kind| (FieldPath::root(), value, kind)));
         }
         Content::Mapping(entries) => {
             for (key, value) in entries {
                 // Paths are only written where something is found below.
                 let before = found.len();
-                walk(value, Some(key), &FieldPath::root(), found);
-                prepend(found, before, &path.key(key));
+                walk(value, Some(key), found);
+                if found.len() > before {
+                    prepend(found, before, &FieldPath::root().key(key));
+                }
             }
         }
         Content::Sequence(items) => {
             for (at, value) in items.iter().enumerate() {
                 let before = found.len();
-                walk(value, None, &FieldPath::root(), found);
-                prepend(found, before, &path.index(at));
+                walk(value, None, found);
+                if found.len() > before {
+                    prepend(found, before, &FieldPath::root().index(at));
+                }
             }
         }
     }

@@ -80,8 +80,9 @@ impl Rule for TemplateEditedInPlace {
                 Verdict::new(
                     &ABOUT,
                     format!(
-                        "`{path}` of {} is changed under the old name: machines keep the old value, and the API server may refuse the change. Give the template a new name and let its references follow",
-                        new.id
+                        "`{path}` of {} is changed under the old name: {}. Give the template a new name and let its references follow",
+                        new.id,
+                        what_happens(&new.id.kind)
                     ),
                 )
                 .object(&new.id)
@@ -89,6 +90,14 @@ impl Rule for TemplateEditedInPlace {
                 .place(&place),
             );
         }
+    }
+}
+
+fn what_happens(kind: &str) -> &'static str {
+    if kind.contains("Config") {
+        "no machine is replaced, but those made from now on get the new configuration, so that the fleet is mixed without a sign of it"
+    } else {
+        "the API server refuses that, or machines keep the old value"
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod examples;
 mod judging;
+mod real_definitions;
 mod validating;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -72,6 +73,7 @@ fn judged(
         occasion,
         release: None,
         schemas: Schemas::built_in(),
+        cluster_api: None,
         today: TODAY,
     };
     super::judge(&facts, &Severities::default())

@@ -4,6 +4,9 @@ use std::collections::BTreeSet;
 
 use jiff::civil::Date;
 
+use super::cluster_api::CoreVersion;
+use super::file_not_listed::unlisted;
+use super::release_without_predecessor::gaps;
 use super::rule::{Facts, Occasion, Spot, Verdict};
 use super::{
     About, Severities, duplicate_object, invalid_definition, invalid_layout, invalid_settings, invalid_yaml,
@@ -14,7 +17,7 @@ use crate::finding::Finding;
 use crate::layout::{ClusterFolder, Layout, is_manifest};
 use crate::object::ObjectId;
 use crate::release::{Catalogue, ReleaseError};
-use crate::render::{Folders, RenderError, Rendered, Trouble, render};
+use crate::render::{Folders, ParsedFiles, RenderError, Rendered, Trouble, render, render_with};
 use crate::schema::Schemas;
 use crate::settings::{Deletion, REPOSITORY_FILE, RepositorySettings, SettingsError};
 use crate::tree::{EntryKind, RepoPath, Tree, TreeEntry};
@@ -30,6 +33,8 @@ pub struct Snapshot<'a> {
     pub layout: &'a Layout,
     /// What its definitions say of objects' fields.
     pub schemas: &'a Schemas,
+    /// The version of Cluster API that it installs, where it says so.
+    pub cluster_api: Option<&'a CoreVersion>,
 }
 
 /// Which clusters are judged.
@@ -60,6 +65,7 @@ pub fn validate(
         findings: Vec::new(),
         seen: BTreeSet::new(),
         today,
+        cluster_api: now.cluster_api.cloned(),
     };
     if let Scope::Everything = scope {
         checked.layout(now, settings);
@@ -144,6 +150,7 @@ struct Checked<'a> {
     /// Files that have had their verdict.
     seen: BTreeSet<RepoPath>,
     today: Date,
+    cluster_api: Option<CoreVersion>,
 }
 
 impl Checked<'_> {
@@ -191,6 +198,7 @@ impl Checked<'_> {
             let unmet = release.unmet.iter();
             self.verdicts.extend(unmet.map(|unmet| release_breaks_requests::verdict(release, unmet)));
         }
+        self.verdicts.extend(gaps(catalogue.releases()));
         for problem in catalogue.requests_problems() {
             let place = Spot { file: problem.file.clone(), position: problem.position };
             self.verdicts.push(Verdict::new(&invalid_settings::ABOUT, &problem.message).place(place));
@@ -254,13 +262,15 @@ impl Checked<'_> {
                 None
             }
         };
-        let after = match render(now.tree, &folders_of(folder)) {
+        let read = ParsedFiles::default();
+        let after = match render_with(now.tree, &folders_of(folder), &read) {
             Ok(after) => after,
             Err(error) => {
                 self.failed(&error);
                 return;
             }
         };
+        self.verdicts.extend(unlisted(now.tree, folder, &read));
         if let Some(deletion) = deletion {
             self.tombstones(folder, &deletion, &after);
         }
@@ -274,7 +284,9 @@ impl Checked<'_> {
     }
 
     fn failed(&mut self, error: &RenderError) {
-        let said = error.trouble() == Trouble::Malformed && self.seen.contains(error.file());
+        // Of a file that cannot be had at all, one verdict is enough too.
+        let whole_file = error.trouble() == Trouble::Malformed || error.line().is_none();
+        let said = whole_file && self.seen.contains(error.file());
         if !said {
             self.verdicts.push(render_verdict(error));
         }
@@ -325,6 +337,7 @@ impl Checked<'_> {
             occasion: Occasion::Revision,
             release: None,
             schemas: self.schemas,
+            cluster_api: self.cluster_api.clone(),
             today: self.today,
         };
         self.findings.extend(super::judge(&facts, severities));

@@ -33,10 +33,11 @@ pub fn downgrades<'a>(from: &'a Release, to: &'a Release) -> Vec<Downgrade<'a>> 
 }
 
 /// The days of two releases, where the one entered is older than the one left. Versions and time part
-/// where an older minor goes on to be maintained: `33.4.0` may be months younger than `34.0.0`.
+/// where an older minor goes on to be maintained: `33.4.0` may be months younger than `34.0.0`. Back to
+/// an older version is back in time anyway, and other rules speak of that.
 pub fn goes_back_in_time(from: &Release, to: &Release) -> Option<(Date, Date)> {
     let (old, new) = (from.published()?, to.published()?);
-    (new < old).then(|| (day(old), day(new)))
+    (new < old && to.version > from.version).then(|| (day(old), day(new)))
 }
 
 impl Release {

@@ -9,7 +9,17 @@ use super::schema::Schemas;
 use super::strategic::{self, Misfit, Outcome};
 use super::{Folders, PatchUse, Rendered, RenderedObject, losses};
 use crate::layout::is_manifest;
-use crate::tree::{RepoPath, Tree, TreeEntry};
+use crate::tree::{EntryKind, RepoPath, Tree, TreeEntry};
+
+/// Whether an entry is a manifest, or what may stand for a folder of them: nobody follows a link or enters
+/// a submodule, and a cluster without what is there would be another one.
+fn may_hold_objects(entry: &TreeEntry) -> bool {
+    match entry.kind {
+        EntryKind::File | EntryKind::Executable => is_manifest(&entry.path),
+        EntryKind::Symlink => is_manifest(&entry.path) || !entry.path.name().contains('.'),
+        EntryKind::Submodule => true,
+    }
+}
 
 /// Renders one cluster folder.
 pub(super) fn render(
@@ -181,7 +191,7 @@ impl<'a> Cluster<'a> {
         let mut resources = Vec::new();
         for entry in tree.entries_in(folder) {
             let inner = topmost.iter().any(|(inner, _)| entry.path.is_in(inner));
-            if !inner && is_manifest(&entry.path) && !self.is_foreign(&entry.path, folder) {
+            if !inner && may_hold_objects(entry) && !self.is_foreign(&entry.path, folder) {
                 resources.extend(self.builder.loader.objects(entry)?);
             }
         }

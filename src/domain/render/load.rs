@@ -38,6 +38,11 @@ impl ParsedFiles {
         self.0.borrow_mut().insert(blob, file);
     }
 
+    /// Whether a file of that content was parsed.
+    pub fn has(&self, blob: &BlobId) -> bool {
+        self.0.borrow().contains_key(blob)
+    }
+
     fn known(&self, blob: &BlobId) -> Option<YamlFile> {
         self.0.borrow().get(blob).cloned()
     }

@@ -243,6 +243,11 @@ impl Placed {
         }
     }
 
+    /// A text that kustomize writes without saying what it is, at a place.
+    pub(super) fn open(text: &str, place: &Place) -> Self {
+        Self { place: place.clone(), content: Content::Scalar(Scalar::open(text)) }
+    }
+
     /// An empty mapping at a place.
     pub(super) fn empty(place: &Place) -> Self {
         Self { place: place.clone(), content: Content::Mapping(Vec::new()) }

@@ -8,16 +8,25 @@ use serde_json::Value;
 use super::dialect::resolve;
 use crate::yaml::{Scalar as Written, ScalarStyle};
 
-/// A scalar: its value, and its text, which kustomize copies from place to place.
-#[derive(Debug, Clone, PartialEq)]
+/// A scalar: its value, and what kustomize keeps of how it was written.
+#[derive(Debug, Clone)]
 pub struct Scalar {
     value: Value,
     /// The text where the value itself would be written otherwise: `0644`, `1.20`, `~`.
     written: Option<Arc<str>>,
+    tag: Tag,
     style: Style,
 }
 
-/// Whether a scalar stands in quotes, or in a block. Kustomize keeps that where it sets another value.
+/// Scalars are the same where their values are, however they were written.
+impl PartialEq for Scalar {
+    fn eq(&self, other: &Self) -> bool {
+        self.value == other.value
+    }
+}
+
+/// Whether a scalar stands in quotes, or in a block. Kustomize keeps that where it sets another value: a
+/// number in quotes is a string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Style {
     #[default]
@@ -25,72 +34,103 @@ pub(super) enum Style {
     Quoted,
 }
 
+/// What kustomize takes a scalar for. It keeps that where it sets another text: a number stays a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tag {
+    /// What its text says.
+    Open,
+    Null,
+    Bool,
+    Integer,
+    Float,
+    Date,
+    Text,
+}
+
+impl Tag {
+    fn of(value: &Value, text: &str) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Bool(_) => Self::Bool,
+            Value::Number(_) if text.contains(['.', 'e', 'E']) && !text.contains(['x', 'X']) => Self::Float,
+            Value::Number(_) => Self::Integer,
+            Value::String(value) if value != text => Self::Date,
+            _ => Self::Text,
+        }
+    }
+
+    const fn noun(self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Bool => "a boolean",
+            Self::Integer => "a whole number",
+            Self::Float => "a number",
+            Self::Date => "a date",
+            Self::Open | Self::Text => "a text",
+        }
+    }
+}
+
 impl Scalar {
     /// A value that was written that way.
     pub(super) fn written(value: Value, text: &str, style: Style) -> Self {
-        let plain = Self { value, written: None, style };
+        let tag = if style == Style::Quoted { Tag::Text } else { Tag::of(&value, text) };
+        let plain = Self { value, written: None, tag, style };
         if plain.text() == text { plain } else { Self { written: Some(text.into()), ..plain } }
+    }
+
+    /// A text that kustomize writes without saying what it is: `12` becomes a number.
+    pub(super) fn open(text: &str) -> Self {
+        Self { tag: Tag::Open, ..resolve(text) }
+    }
+
+    fn with(text: &str, tag: Tag, style: Style) -> Self {
+        if style == Style::Quoted || tag == Tag::Text {
+            return Self { value: Value::String(text.to_owned()), written: None, tag, style };
+        }
+        Self { tag, style, ..resolve(text) }
     }
 
     /// A string that old YAML takes for something else is put in quotes where kustomize sets it anew.
     pub(super) fn set_anew(self) -> Self {
-        let quoted = match &self.value {
-            Value::String(text) if self.written.is_none() => {
-                !Written::plain(text.as_str()).value().is_string()
-            }
-            _ => false,
-        };
-        if quoted { Self { style: Style::Quoted, ..self } } else { self }
+        let text = self.text();
+        let is_text = matches!(self.tag, Tag::Text | Tag::Open) && self.style == Style::Plain;
+        if is_text && !text.is_empty() && !Written::plain(&*text).value().is_string() {
+            return Self::with(&text, self.tag, Style::Quoted);
+        }
+        self
     }
 
-    /// Another scalar in the place of this one, in the style of this one: in quotes, a number is a string.
+    /// Another scalar in the place of this one, in the style of this one.
     pub(super) fn replaced_by(&self, new: &Self) -> Self {
-        let is_text = self.style == Style::Plain || new.value.is_string() || new.value.is_null();
-        let new = if is_text { new.clone() } else { Self::from(Value::String(new.text().into_owned())) };
-        Self { style: self.style, ..new }
+        if self.style == new.style || new.value.is_null() {
+            return Self { style: self.style, ..new.clone() };
+        }
+        Self::with(&new.text(), new.tag, self.style)
     }
 
-    /// One that is made where nothing was, and is what its text will be.
-    pub(super) fn created() -> Self {
-        Self { value: Value::String(String::new()), written: Some("".into()), style: Style::Plain }
-    }
-
-    /// The same kind of scalar with another text, as kustomize copies texts: a number stays a number.
+    /// The same kind of scalar with another text, as kustomize copies texts.
     ///
     /// # Errors
     /// The text is none of that kind.
     pub(super) fn with_text(&self, text: &str) -> Result<Self, String> {
-        let new = resolve(text);
-        let wanted = match (&self.value, &self.written) {
-            (Value::String(value), Some(written)) if value.is_empty() && written.is_empty() => {
-                return Ok(new);
-            }
-            // A date.
-            (Value::String(_), Some(_)) => (new.written.is_some() && new.value.is_string(), "a date"),
-            (Value::String(_), None) => {
-                return Ok(Self { style: self.style, ..Self::from(Value::String(text.to_owned())) });
-            }
-            (Value::Bool(_), _) => (new.value.is_boolean(), "a boolean"),
-            (Value::Number(_), _) => {
-                let whole = |scalar: &Self| !scalar.text().contains(['.', 'e', 'E']);
-                let fits = new.value.is_number() && (whole(&new) || !whole(self));
-                (fits, if whole(self) { "a whole number" } else { "a number" })
-            }
-            _ => (new.value.is_null(), "null"),
-        };
-        match wanted {
-            (true, _) => Ok(new),
-            (false, kind) => Err(format!("it is {kind}, and `{text}` is not")),
+        let found = resolve(text).tag;
+        let fits = matches!(self.tag, Tag::Open | Tag::Text)
+            || found == self.tag
+            || (self.tag, found) == (Tag::Float, Tag::Integer);
+        if fits {
+            return Ok(Self::with(text, self.tag, self.style));
         }
+        Err(format!("it is {}, and `{text}` is not", self.tag.noun()))
     }
 
     /// Forgets how it was written, as kustomize does where it makes JSON of an object.
     pub(super) fn settle(&mut self) {
-        self.written = None;
+        let value = std::mem::take(&mut self.value);
         let quoted = |text: &String| Written::string(text.as_str()).style != ScalarStyle::Plain;
-        self.style = match &self.value {
-            Value::String(text) if quoted(text) => Style::Quoted,
-            _ => Style::Plain,
+        *self = match &value {
+            Value::String(text) if quoted(text) => Self { style: Style::Quoted, ..Self::from(value) },
+            _ => Self::from(value),
         };
     }
 
@@ -112,6 +152,39 @@ impl Scalar {
 
 impl From<Value> for Scalar {
     fn from(value: Value) -> Self {
-        Self { value, written: None, style: Style::Plain }
+        let plain = Self { value, written: None, tag: Tag::Text, style: Style::Plain };
+        let tag = Tag::of(&plain.value, &plain.text());
+        Self { tag, ..plain }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_scalar_keeps_its_kind_and_its_quotes_where_kustomize_sets_another() {
+        let quoted = |text: &str| Scalar::written(json!(text), text, Style::Quoted);
+        assert_eq!(*resolve("3").with_text("12").unwrap().value(), json!(12));
+        assert_eq!(*resolve("1.5").with_text("12").unwrap().value(), json!(12));
+        assert_eq!(*quoted("3").with_text("12").unwrap().value(), json!("12"));
+        assert_eq!(*resolve("a").with_text("12").unwrap().value(), json!("12"));
+        assert_eq!(*Scalar::open("a").with_text("12").unwrap().value(), json!(12));
+        assert!(resolve("3").with_text("1.5").is_err() && resolve("~").with_text("a").is_err());
+        // A number in quotes is written as a string, and still is a number where the next text is set.
+        let disguised = quoted("a").replaced_by(&resolve("1.20"));
+        assert_eq!(*disguised.value(), json!("1.20"));
+        assert_eq!(*disguised.with_text("7").unwrap().value(), json!("7"));
+        assert!(disguised.with_text("b").is_err());
+        assert_eq!(*quoted("a").replaced_by(&resolve("2024-01-02")).value(), json!("2024-01-02"));
+        assert_eq!(*resolve("a").replaced_by(&quoted("12")).value(), json!("12"));
+    }
+
+    #[test]
+    fn scalars_are_the_same_where_their_values_are() {
+        assert_eq!(resolve("0644"), resolve("420"));
+        assert_eq!(Scalar::written(json!("a"), "a", Style::Quoted), resolve("a"));
     }
 }

@@ -3,6 +3,7 @@
 mod corpus;
 mod kustomize;
 mod plain;
+mod transformers;
 
 use serde_json::Value;
 

@@ -18,10 +18,21 @@ use super::scalar;
 /// From how many keys on a mapping's keys are hashed to find one that stands twice.
 const HASH_FROM: usize = 16;
 
+/// How the stand-in begins that Git LFS keeps in the place of a file. It would read as one long scalar.
+/// <https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md>
+const LFS_POINTER: &str = "version https://git-lfs.github.com/spec/";
+
 /// Reads all documents of a text.
 pub(super) fn read(text: &str) -> Result<Vec<Document>, YamlError> {
     if text.len() > limits::BYTES {
         let message = format!("{} bytes are more than the {} that are read", text.len(), limits::BYTES);
+        return Err(YamlError { message, position: position_in(text, 0) });
+    }
+    if text.starts_with(LFS_POINTER) {
+        let message =
+            "a pointer of Git LFS, not the file itself: manifests belong into Git, so take the file out of \
+                       LFS (`git lfs untrack`, `git add --renormalize`)"
+                .to_owned();
         return Err(YamlError { message, position: position_in(text, 0) });
     }
     let mut options = granit_parser::options! {
@@ -51,8 +62,16 @@ struct Frame {
 }
 
 enum Content {
-    Mapping { entries: Vec<Entry>, key: Option<Key>, seen: HashSet<String> },
+    Mapping { entries: Vec<Entry>, key: Option<Key>, seen: Seen },
     Sequence(Vec<Node>),
+}
+
+/// Where the keys of a large mapping stand, so that reading it takes time in proportion.
+#[derive(Default)]
+struct Seen {
+    at: HashMap<String, usize>,
+    /// Entries that gave way to a later one of the same key; taken out when the mapping is closed.
+    gone: HashSet<usize>,
 }
 
 /// A key whose value is still to come.
@@ -108,6 +127,8 @@ impl<'a> Builder<'a> {
         let message = if is_conflict_marker(self.text, offset) {
             "a conflict marker of Git: a merge was not finished; keep one side and remove the markers"
                 .to_owned()
+        } else if error.info().contains("recursion limit") {
+            format!("nested deeper than {} levels: no manifest is, so take it apart", limits::DEPTH)
         } else {
             error.info()
         };
@@ -131,7 +152,7 @@ impl<'a> Builder<'a> {
                 self.open(Content::Sequence(Vec::new()), flow, anchor, tag.is_some(), span)
             }
             Event::MappingStart(style, anchor, tag) => {
-                let content = Content::Mapping { entries: Vec::new(), key: None, seen: HashSet::new() };
+                let content = Content::Mapping { entries: Vec::new(), key: None, seen: Seen::default() };
                 self.open(content, style == StructureStyle::Flow, anchor, tag.is_some(), span)
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(&span),
@@ -294,7 +315,11 @@ impl<'a> Builder<'a> {
     fn close(&mut self, span: &Span) -> Step {
         let Some(frame) = self.frames.pop() else { return Ok(()) };
         let (kind, inner) = match frame.content {
-            Content::Mapping { entries, .. } => {
+            Content::Mapping { mut entries, seen, .. } => {
+                if !seen.gone.is_empty() {
+                    let mut index = 0..;
+                    entries.retain(|_| index.next().is_none_or(|index| !seen.gone.contains(&index)));
+                }
                 let inner = entries.first().map_or(frame.start, |entry| entry.key_span.start.max(frame.start))
                     ..entries
                         .iter()
@@ -326,7 +351,10 @@ impl<'a> Builder<'a> {
         self.nodes = self.nodes.saturating_add(nodes);
         if self.nodes > limits::NODES {
             let limit = limits::NODES;
-            return self.error(format!("more than {limit} values (aliases expanded)"), offset);
+            return self.error(
+                format!("more than {limit} values, aliases expanded: no manifest has, so split the file"),
+                offset,
+            );
         }
         Ok(())
     }
@@ -476,21 +504,21 @@ impl<'a> Builder<'a> {
 
 /// Adds an entry; where its key stands already, the new one takes its place. The key, if two that
 /// were written here collide; one that a merge brought in gives way without a word.
-fn add(text: &str, entries: &mut Vec<Entry>, seen: &mut HashSet<String>, entry: Entry) -> Option<String> {
+fn add(text: &str, entries: &mut Vec<Entry>, seen: &mut Seen, entry: Entry) -> Option<String> {
     let merged = |entry: &Entry| text.get(entry.key_span.clone()) == Some("<<");
-    let known = if entries.len() < HASH_FROM {
-        entries.iter().any(|other| other.key == entry.key)
-    } else {
-        if seen.is_empty() {
-            seen.extend(entries.iter().map(|entry| entry.key.clone()));
-        }
-        !seen.insert(entry.key.clone())
-    };
+    let collide = |old: &Entry| (!merged(old) && !merged(&entry)).then(|| entry.key.clone());
     let mut twice = None;
-    if known && let Some(old) = entries.iter().position(|other| other.key == entry.key) {
-        let old = entries.remove(old);
-        if !merged(&old) && !merged(&entry) {
-            twice = Some(old.key);
+    if entries.len() < HASH_FROM && seen.at.is_empty() {
+        if let Some(old) = entries.iter().position(|other| other.key == entry.key) {
+            twice = collide(&entries.remove(old));
+        }
+    } else {
+        if seen.at.is_empty() {
+            seen.at.extend(entries.iter().enumerate().map(|(at, entry)| (entry.key.clone(), at)));
+        }
+        if let Some(old) = seen.at.insert(entry.key.clone(), entries.len()) {
+            twice = entries.get(old).and_then(collide);
+            seen.gone.insert(old);
         }
     }
     entries.push(entry);

@@ -5,12 +5,14 @@
 mod adopting;
 mod catalogue;
 mod explaining;
+mod hostile;
 mod naming;
 mod old_releases;
 mod paths;
 mod planning;
 mod refusals;
 pub(crate) mod sandbox;
+mod unknown_releases;
 mod validating;
 mod writing;
 

@@ -5,6 +5,7 @@
 mod calls;
 mod credentials;
 mod fleet;
+mod fuzzed_payloads;
 mod mirror;
 mod trouble;
 mod webhook;

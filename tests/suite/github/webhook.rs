@@ -81,3 +81,14 @@ fn what_cannot_be_read_says_where_and_shows_no_content() {
     let error = read("push", br#"{"ref": "refs/heads/x", "after": "secret"}"#).unwrap_err().to_string();
     assert!(!error.contains("secret"), "{error}");
 }
+
+/// What fuzzing found in payloads, and what the fixtures hold, through the check of the fuzz target.
+#[test]
+fn what_fuzzing_once_found_in_payloads_stays_mended() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/regressions/payloads");
+    let files: Vec<_> = std::fs::read_dir(&root).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(!files.is_empty(), "{} holds at least one example", root.display());
+    for file in files {
+        super::fuzzed_payloads::check(&std::fs::read(&file).unwrap(), read);
+    }
+}

@@ -8,7 +8,7 @@ use crate::layout::discover;
 use crate::merge::{Source, SourceFacts};
 use crate::policy::{
     About, AppliedBy, Example, Facts, Occasion, ReleaseStep, Scope, Severities, Snapshot, Spot, catalogue,
-    folders_of, judge, settings_finding, validate,
+    core_version, folders_of, judge, settings_finding, validate,
 };
 use crate::release::{Catalogue, Release};
 use crate::render::testing::Files;
@@ -97,8 +97,14 @@ fn validated(now: Texts, before: Option<Texts>) -> Result<Vec<Finding>, Settings
     let before = before.map(tree_of);
     let old_layout = before.as_ref().map(|tree| discover(tree, &settings)).unwrap_or_default();
     let schemas = discover_schemas(&now, &layout);
-    let before = before.as_ref().map(|tree| Snapshot { tree, layout: &old_layout, schemas: &schemas });
-    let now = Snapshot { tree: &now, layout: &layout, schemas: &schemas };
+    let before = before.as_ref().map(|tree| Snapshot {
+        tree,
+        layout: &old_layout,
+        schemas: &schemas,
+        cluster_api: None,
+    });
+    let core = core_version(&now, &layout);
+    let now = Snapshot { tree: &now, layout: &layout, schemas: &schemas, cluster_api: core.as_ref() };
     Ok(validate(now, before, &settings, Scope::Everything, TODAY))
 }
 
@@ -147,6 +153,7 @@ fn upgraded(files: Texts) -> Result<Vec<Finding>, SettingsError> {
         occasion: Occasion::Upgrade,
         release: Some(ReleaseStep { from, to, place }),
         schemas: &schemas,
+        cluster_api: core_version(&tree, &layout),
         today: TODAY,
     };
     let findings = judge(&facts, &Severities::default());

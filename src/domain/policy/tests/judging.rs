@@ -113,6 +113,7 @@ fn releases_judge_clusters_that_show_no_version() {
             occasion: Occasion::Upgrade,
             release: Some(ReleaseStep { from: Some(&from), to: &to, place: None }),
             schemas: Schemas::built_in(),
+            cluster_api: None,
             today: TODAY,
         };
         let findings = judge(&facts, &Severities::default());
@@ -150,7 +151,7 @@ spec:
 fn what_the_overlay_leaves_alone_is_not_hidden() {
     let new =
         WORKERS.replace("strategy: old", "strategy: new").replace("name: b, value: 1", "name: b, value: 2");
-    let kustomization = "resources: [../base]\nnamespace: other\npatches:\n- target: {kind: MachineDeployment}\n  patch: '[{op: remove, path: /spec/list/0}, {op: replace, path: /spec/replicas, value: 9}]'\n";
+    let kustomization = "resources: [../base]\nnamespace: other\npatches:\n- target: {kind: MachineDeployment}\n  patch: '[{\"op\": \"remove\", \"path\": \"/spec/list/0\"}, {\"op\": \"replace\", \"path\": \"/spec/replicas\", \"value\": 9}]'\n";
     let overlay = ("overlay/kustomization.yaml", kustomization);
     let base = ("base/kustomization.yaml", "resources: [w.yaml]\n");
     assert_eq!(
@@ -175,7 +176,7 @@ fn a_change_that_an_overlay_removes_is_hidden_by_the_patch_itself() {
 #[test]
 fn a_selector_that_selected_before_and_selects_nothing_now_has_lost_its_target() {
     let renamed = WORKERS.replace("name: w,", "name: v,");
-    let kustomization = "resources: [../base]\npatches:\n- target: {kind: MachineDeployment, name: w}\n  patch: '[{op: replace, path: /spec/replicas, value: 9}]'\n- target: {kind: Never}\n  patch: '[{op: remove, path: /spec}]'\n";
+    let kustomization = "resources: [../base]\npatches:\n- target: {kind: MachineDeployment, name: w}\n  patch: '[{\"op\": \"replace\", \"path\": \"/spec/replicas\", \"value\": 9}]'\n- target: {kind: Never}\n  patch: '[{\"op\": \"remove\", \"path\": \"/spec\"}]'\n";
     let overlay = ("overlay/kustomization.yaml", kustomization);
     let base = ("base/kustomization.yaml", "resources: [w.yaml]\n");
     assert_eq!(

@@ -4,6 +4,7 @@ use super::{TODAY, lines, path};
 use crate::layout::discover;
 use crate::policy::{Scope, Snapshot, validate};
 use crate::render::testing::Files;
+use crate::schema::Schemas;
 use crate::settings::{RepositorySettings, RuleIds};
 use crate::tree::Tree;
 
@@ -30,9 +31,10 @@ fn validated(settings: &str, now: &[(&str, &str)], before: Option<&[(&str, &str)
     let schemas = crate::schema::discover(&tree, &layout);
     let old = before.map(Files::new);
     let old_layout = old.as_ref().map(|tree| discover(tree, &settings)).unwrap_or_default();
-    let before = old.as_ref().map(|tree| Snapshot { tree, layout: &old_layout, schemas: &schemas });
+    let before =
+        old.as_ref().map(|tree| Snapshot { tree, layout: &old_layout, schemas: &schemas, cluster_api: None });
     lines(&validate(
-        Snapshot { tree: &tree, layout: &layout, schemas: &schemas },
+        Snapshot { tree: &tree, layout: &layout, schemas: &schemas, cluster_api: None },
         before,
         &settings,
         Scope::Everything,
@@ -141,7 +143,7 @@ fn the_whole_corpus_is_judged_without_a_panic() {
     let settings = RepositorySettings::default();
     let layout = discover(&tree, &settings);
     let schemas = crate::schema::discover(&tree, &layout);
-    let now = Snapshot { tree: &tree, layout: &layout, schemas: &schemas };
+    let now = Snapshot { tree: &tree, layout: &layout, schemas: &schemas, cluster_api: None };
     let mut counts = std::collections::BTreeMap::<&str, usize>::new();
     for finding in validate(now, Some(now), &settings, Scope::Everything, TODAY) {
         assert!(!finding.message.is_empty() && finding.file.is_some(), "{finding:?}");
@@ -168,7 +170,7 @@ fn real_manifests_are_judged_and_only_what_is_wrong_with_them_is_found() {
         let tree = Files::from_bytes([("c/base/a.yaml".to_owned(), bytes.to_vec())]);
         let layout = discover(&tree, &settings);
         clusters += layout.clusters.len();
-        let now = Snapshot { tree: &tree, layout: &layout, schemas: crate::schema::Schemas::built_in() };
+        let now = Snapshot { tree: &tree, layout: &layout, schemas: Schemas::built_in(), cluster_api: None };
         for finding in validate(now, None, &settings, Scope::Everything, TODAY) {
             *counts.entry(finding.rule).or_default() += 1;
             let line = finding.line.unwrap_or_default();
@@ -181,4 +183,72 @@ fn real_manifests_are_judged_and_only_what_is_wrong_with_them_is_found() {
     }
     println!("{clusters} clusters: {counts:#?}");
     assert!(clusters > 100);
+    // Templates of released providers are right: what these rules would find there is their own mistake.
+    for rule in [
+        "autoscaler-owns-replicas",
+        "control-plane-replicas-even",
+        "duplicate-object",
+        "file-not-listed",
+        "kubernetes-workers-ahead",
+        "kubernetes-workers-behind",
+        "reference-mismatch",
+    ] {
+        assert_eq!(counts.get(rule), None, "{rule}: {told:#?}");
+    }
+}
+
+#[test]
+fn an_app_that_depends_on_one_outside_the_release_is_no_trouble() {
+    let release = "\
+apiVersion: release.giantswarm.io/v1alpha1
+kind: Release
+metadata: {name: aws-29.0.0}
+spec:
+  apps:
+  - {name: cilium, version: 0.16.0, dependsOn: [prometheus-operator-crd]}
+  components:
+  - {name: kubernetes, version: 1.29.3}
+  state: active
+";
+    assert_eq!(validated("", &[("aws/v29.0.0/release.yaml", release)], None), [""; 0]);
+}
+
+#[test]
+fn which_cluster_api_manages_is_read_where_exactly_one_is_installed() {
+    let core = |version: &str| {
+        format!(
+            "apiVersion: operator.cluster.x-k8s.io/v1alpha2\nkind: CoreProvider\nmetadata: {{name: cluster-api}}\nspec: {{version: {version}}}\n"
+        )
+    };
+    let clusterctl = "providers:\n- {name: cluster-api, type: CoreProvider, url: \"https://github.com/kubernetes-sigs/cluster-api/releases/v1.9.4/core-components.yaml\"}\n";
+    let (one, other) = (core("v1.8.3"), core("v1.10.0"));
+    type Files<'a> = &'a [(&'a str, &'a str)];
+    let cases: [(Files<'_>, Option<&str>); 4] = [
+        (&[("mgmt/capi/core.yaml", &one)], Some("1.8.3")),
+        (&[("mgmt/clusterctl.yaml", clusterctl)], Some("1.9.4")),
+        (&[("a/capi/core.yaml", &one), ("b/capi/core.yaml", &other)], None),
+        (&[("mgmt/README.yaml", &one)], None),
+    ];
+    for (files, expected) in cases {
+        let tree = crate::render::testing::Files::new(files);
+        let found = crate::policy::core_version(&tree, &discover(&tree, &RepositorySettings::default()));
+        assert_eq!(found.map(|found| found.to_string()).as_deref(), expected, "{files:?}");
+    }
+}
+
+#[test]
+fn files_that_generators_read_and_components_that_nobody_includes_are_left_out_on_purpose() {
+    let object = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b, namespace: org}\n";
+    let now = [
+        (
+            "gauss/peu01/base/kustomization.yaml",
+            "resources: [c.yaml]\ngeneratorOptions: {disableNameSuffixHash: true}\nconfigMapGenerator:\n- {name: g, files: [payload.yaml]}\n",
+        ),
+        ("gauss/peu01/base/c.yaml", CLUSTER),
+        ("gauss/peu01/base/payload.yaml", object),
+        ("gauss/peu01/base/optional/kustomization.yaml", "kind: Component\nresources: [b.yaml]\n"),
+        ("gauss/peu01/base/optional/b.yaml", object),
+        ("gauss/peu01/base/values.yaml", "replicas: 2\n"),
+    ];
+    assert_eq!(validated("", &now, None), [""; 0]);
 }

@@ -6,7 +6,6 @@
 use regex::Regex;
 
 use super::fields::split_path;
-use crate::render::dialect::resolve;
 use crate::render::placed::{Content, Place, Placed};
 use crate::render::selector::go_spelling;
 
@@ -214,7 +213,7 @@ fn change_items(
     if seen && changed > 0 {
         return Ok(changed);
     }
-    let scalar = Placed { place: place.clone(), content: Content::Scalar(resolve(pattern)) };
+    let scalar = Placed::open(pattern, place);
     let mut item = if key.is_empty() {
         scalar
     } else {

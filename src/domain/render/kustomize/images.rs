@@ -68,7 +68,7 @@ impl Image {
         }
         let text = field.written().into_owned();
         if self.name.is_match(&text) {
-            *field = Placed::text(&self.renamed(&text), &self.place);
+            field.replace_scalar(Placed::open(&self.renamed(&text), &self.place));
         }
         Ok(())
     }

@@ -47,7 +47,7 @@ pub(super) fn add(
                     End::Prefix => format!("{}{old}", text.text),
                     End::Suffix => format!("{old}{}", text.text),
                 };
-                put_scalar(found, Placed::text(&new, &text.place))
+                put_scalar(found, Placed::open(&new, &text.place))
             })?;
         }
     }
@@ -62,7 +62,9 @@ pub(super) fn add_hashes(resources: &mut [Resource]) {
         if let Some(name) =
             resource.value.field_mut("metadata").and_then(|metadata| metadata.field_mut("name"))
         {
-            *name = Placed::text(&format!("{}-{hash}", name.written()), &name.place);
+            let hashed = format!("{}-{hash}", name.written());
+            let place = name.place.clone();
+            name.replace_scalar(Placed::open(&hashed, &place));
         }
     }
 }

@@ -56,7 +56,7 @@ pub(super) fn set(
             own.visit(value, Blank::Text, &namespace.place, &mut |found| put(found))?;
         }
         if matches!(gvk.kind.as_str(), "RoleBinding" | "ClusterRoleBinding") {
-            bind(value, reach.subjects, &text);
+            bind(value, reach, &text);
         }
         for field in fields.iter().filter(|field| applies(field, &gvk)) {
             field.visit(value, Blank::Text, &namespace.place, &mut |found| put(found))?;
@@ -80,18 +80,19 @@ fn applies(field: &FieldSpec, gvk: &Gvk) -> bool {
     }
 }
 
-fn bind(binding: &mut Placed, which: Subjects, namespace: &Placed) {
+fn bind(binding: &mut Placed, reach: Reach, namespace: &Placed) {
     let Some(Content::Sequence(subjects)) = binding.field_mut("subjects").map(|field| &mut field.content)
     else {
         return;
     };
     for subject in subjects {
-        let moves = match which {
+        let moves = match reach.subjects {
             Subjects::Default => text_at(subject, &["name"]) == "default",
             Subjects::Accounts => text_at(subject, &["kind"]) == "ServiceAccount",
             Subjects::None => false,
         };
-        if moves {
+        let stays = reach.unset_only == UnsetOnly::Yes && !text_at(subject, &["namespace"]).is_empty();
+        if moves && !stays {
             subject.set("namespace", namespace.clone());
         }
     }

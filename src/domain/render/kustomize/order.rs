@@ -101,6 +101,10 @@ fn or(text: &str, empty: &str) -> String {
 }
 
 fn gvk_text(gvk: &Gvk) -> String {
+    // Kubernetes' own Namespaces come before all others of that name.
+    if gvk.kind == "Namespace" && gvk.group.is_empty() {
+        return String::new();
+    }
     format!("{}_{}_{}", or(&gvk.group, "~G"), or(&gvk.version, "~V"), or(&gvk.kind, "~K"))
 }
 

@@ -69,6 +69,10 @@ pub(super) fn load(
     let mut patches = Vec::new();
     expand_patches(&documents, &mut patches)?;
     let may_change = entry.may_change;
+    if may_change != MayChange::default() {
+        // Kustomize keeps the permission among the patch's annotations, which makes texts of all of them.
+        patches.iter_mut().for_each(settle_annotations);
+    }
     match (&entry.target, patches.len()) {
         (None, _) => Ok(patches
             .into_iter()
@@ -119,6 +123,7 @@ fn json(
             "a JSON patch has a `target`: say which objects it is for",
         ));
     };
+    refuse_yaml_in_brackets(builder, folder, &entry.body)?;
     let documents = documents(builder, folder, &entry.body, Dialect::Kubernetes)?;
     // Kustomize reads the first document and no other.
     let operations = match documents.first() {
@@ -129,6 +134,26 @@ fn json(
         how: How::Json { operations, former },
         target: Target { selector: Rc::clone(selector), place: place.clone() },
     }])
+}
+
+/// What begins with a bracket is JSON for kustomize, and nothing else.
+fn refuse_yaml_in_brackets(
+    builder: &Builder<'_>,
+    folder: &RepoPath,
+    body: &PatchBody,
+) -> Result<(), RenderError> {
+    let (text, place) = match body {
+        PatchBody::Inline(text) => (text.text.clone().into_bytes(), &text.place),
+        PatchBody::File(name) => (builder.bytes(folder, name)?.to_vec(), &name.place),
+    };
+    let text = text.trim_ascii();
+    if text.first() != Some(&b'[') || serde_json::from_slice::<serde_json::Value>(text).is_ok() {
+        return Ok(());
+    }
+    Err(RenderError::malformed(
+        place,
+        "a JSON patch that begins with `[` is JSON for kustomize, and this is none: quote its keys and texts, or write the operations as a list with dashes",
+    ))
 }
 
 /// Reads `patchesStrategicMerge`, whose entries are files or the patches themselves.
@@ -297,9 +322,13 @@ fn put_back(value: &mut Placed, keys: &[&str], old: Option<Placed>) {
     let place = value.place.clone();
     let Some((last, way)) = keys.split_last() else { return };
     let Some(parent) = value.mapping_at(way, &place) else { return };
-    match old {
-        Some(old) => drop(parent.set(last, old)),
-        None => drop(parent.remove(last)),
+    match (old, parent.field_mut(last)) {
+        (Some(old), Some(field)) => {
+            // Kustomize writes the name anew, in the patch's quotes or without.
+            field.replace_scalar(Placed::open(&old.written(), &old.place));
+        }
+        (Some(old), None) => drop(parent.set(last, old)),
+        (None, _) => drop(parent.remove(last)),
     }
 }
 

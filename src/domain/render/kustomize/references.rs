@@ -152,7 +152,8 @@ impl Referrer<'_> {
         if let Some(target) = self.select(&old, self.seen, Same::Name, found)?
             && target.id.name != old
         {
-            *found = Placed::text(&target.id.name, &found.place);
+            let place = found.place.clone();
+            found.replace_scalar(Placed::open(&target.id.name, &place));
         }
         Ok(())
     }

@@ -6,7 +6,6 @@ use serde_json::Value;
 use super::field_path::{Missing, change, look_up, split};
 use super::id::{Gvk, Id};
 use super::structured;
-use crate::render::dialect::resolve;
 use crate::render::error::RenderError;
 use crate::render::placed::{Content, Place, Placed, Scalar};
 use crate::render::resource::Resource;
@@ -102,7 +101,7 @@ impl Replacement {
                 let text = value.as_str().ok_or_else(|| {
                     RenderError::malformed(&value.place, "`sourceValue` is a text: quote it")
                 })?;
-                From::Text(Placed { place: value.place.clone(), content: Content::Scalar(resolve(text)) })
+                From::Text(Placed::open(text, &value.place))
             }
             _ => {
                 return Err(RenderError::malformed(
@@ -201,12 +200,8 @@ fn source(
     let text = scalar.text();
     let piece = usize::try_from(part.index).ok().and_then(|index| text.split(&part.delimiter).nth(index));
     let piece = piece.ok_or_else(|| missing(&format!(" with a part {}", part.index)))?;
-    let content = Content::Scalar(if value.as_str().is_some() {
-        Scalar::from(Value::String(piece.to_owned()))
-    } else {
-        resolve(piece)
-    });
-    Ok(Placed { place: value.place.clone(), content })
+    let piece = scalar.with_text(piece).map_err(|why| missing(&format!(" that could be split, {why}")))?;
+    Ok(Placed { place: value.place.clone(), content: Content::Scalar(piece) })
 }
 
 impl Target {
@@ -254,7 +249,7 @@ impl Target {
     fn put(&self, object: &mut Placed, value: &Placed, whole: &Place) -> Result<(), RenderError> {
         let missing = match (self.creates, &value.content) {
             (Creates::No, _) => Missing::Stays,
-            (Creates::Yes, Content::Scalar(_)) => Missing::Made(Content::Scalar(Scalar::created())),
+            (Creates::Yes, Content::Scalar(_)) => Missing::Made(Content::Scalar(Scalar::open(""))),
             (Creates::Yes, Content::Mapping(_)) => Missing::Made(Content::Mapping(Vec::new())),
             (Creates::Yes, Content::Sequence(_)) => Missing::Made(Content::Sequence(Vec::new())),
         };

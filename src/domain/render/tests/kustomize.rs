@@ -112,7 +112,7 @@ fn a_kustomization_that_includes_nothing_of_the_base_patches_the_base_all_the_sa
     let kustomization = "\
 patches:
 - target: {kind: MachineDeployment}
-  patch: '[{op: replace, path: /spec/replicas, value: 6}]'
+  patch: '[{\"op\": \"replace\", \"path\": \"/spec/replicas\", \"value\": 6}]'
 ";
     let rendered = rendered(&overlay(kustomization, &[]));
     assert_eq!(rendered.objects[0].value["spec"]["replicas"], 6);
@@ -128,9 +128,9 @@ patches:
 - patch: |-
     {apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineDeployment, metadata: {name: md-0, namespace: org}}
 - target: {kind: MachineDeployment}
-  patch: '[{op: replace, path: /spec/nothing/here, value: 6}]'
+  patch: '[{\"op\": \"replace\", \"path\": \"/spec/nothing/here\", \"value\": 6}]'
 - target: {kind: Nothing}
-  patch: '[{op: remove, path: /spec}]'
+  patch: '[{\"op\": \"remove\", \"path\": \"/spec\"}]'
 ";
     let rendered = rendered(&overlay(kustomization, &[]));
     assert_eq!(
@@ -174,7 +174,7 @@ images: []
             ("c/overlay/plain.txt", "text"),
             (
                 "c/overlay/component/kustomization.yaml",
-                "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\npatches:\n- target: {kind: MachineDeployment}\n  patch: '[{op: replace, path: /spec/replicas, value: 8}]'\n",
+                "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\npatches:\n- target: {kind: MachineDeployment}\n  patch: '[{\"op\": \"replace\", \"path\": \"/spec/replicas\", \"value\": 8}]'\n",
             ),
         ],
     ));
@@ -255,7 +255,11 @@ fn what_is_not_rendered_is_refused_by_name_file_and_line() {
             "4:3: Capstan does not render `transformers` that are programs, as Tool is: kustomize has some built in (`apiVersion: builtin`), use those or patches",
         ),
         (
-            "resources: [../base]\npatches:\n- patch: '[{op: remove, path: /spec}]'\n",
+            "resources: [../base]\npatches:\n- target: {kind: A}\n  patch: '[{op: remove, path: /spec}]'\n",
+            "4:10: a JSON patch that begins with `[` is JSON for kustomize, and this is none: quote its keys and texts, or write the operations as a list with dashes",
+        ),
+        (
+            "resources: [../base]\npatches:\n- patch: '[{\"op\": \"remove\", \"path\": \"/spec\"}]'\n",
             "3:3: a JSON patch has a `target`: say which objects it is for",
         ),
         (
@@ -292,7 +296,7 @@ fn without_one_in_the_overlay_the_kustomization_of_the_cluster_counts() {
         ("c/base/md.yaml", DEPLOYMENT),
         (
             "c/kustomization.yaml",
-            "resources: [base/md.yaml]\npatches:\n- target: {kind: MachineDeployment}\n  patch: '[{op: replace, path: /spec/replicas, value: 6}]'\n",
+            "resources: [base/md.yaml]\npatches:\n- target: {kind: MachineDeployment}\n  patch: '[{\"op\": \"replace\", \"path\": \"/spec/replicas\", \"value\": 6}]'\n",
         ),
     ];
     let rendered = rendered(&files);

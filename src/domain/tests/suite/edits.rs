@@ -47,6 +47,7 @@ fn edit(value: &mut Value, random: &mut Random, depth: usize) {
             0 => items.push(Value::from("ours")),
             length => edit(&mut items[random.below(length)], random, depth + 1),
         },
+        Value::String(text) if random.percent(8) => *value = serde_json::json!({"ours": text}),
         Value::String(text) => *value = Value::from(format!("{text}-ours")),
         Value::Number(number) => *value = Value::from(number.as_i64().unwrap_or(0) + 7),
         Value::Bool(truth) => *value = Value::Bool(!*truth),

@@ -4,6 +4,7 @@
 
 mod cases;
 mod edits;
+mod fuzzed;
 mod generated_upgrades;
 mod giant_swarm;
 mod kustomize;

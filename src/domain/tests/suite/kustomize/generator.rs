@@ -405,10 +405,10 @@ impl Folder<'_> {
                 entry.set("patch", text(content));
             }
             if random.percent(10) {
-                entry.set(
-                    "options",
-                    map([("allowNameChange", raw("true")), ("allowKindChange", raw("true"))]),
-                );
+                // Labels that kustomize sets at several places of one object stay one label: where a kind
+                // changes in between, a later one shows at places that it does not reach.
+                let kind = (self.folder == "base").to_string();
+                entry.set("options", map([("allowNameChange", raw("true")), ("allowKindChange", raw(kind))]));
             }
             entries.push(entry);
         }

@@ -73,6 +73,8 @@ pub(super) enum Verdict {
     BothRefuse,
     /// Capstan refuses a field by its name that kustomize renders.
     Unsupported(String),
+    /// kubectl prints something whose name is a number, say, and Capstan refuses it.
+    NoObject,
     Different(String),
 }
 
@@ -86,6 +88,9 @@ pub(super) fn compare(ours: Rendered, theirs: &Printed) -> Verdict {
             Verdict::Different(format!("rendered, and kubectl fails: {error}"))
         }
         (_, Printed::Failed(_)) => Verdict::BothRefuse,
+        (Rendered::Refused(_), Printed::Objects(theirs)) if !theirs.iter().all(is_object) => {
+            Verdict::NoObject
+        }
         (Rendered::Lost(lost), Printed::Objects(_)) => Verdict::Different(format!("a patch is lost: {lost}")),
         (Rendered::Refused(error), Printed::Objects(_)) => {
             let said = error.to_string();
@@ -100,6 +105,13 @@ pub(super) fn compare(ours: Rendered, theirs: &Printed) -> Verdict {
             }
         }
     }
+}
+
+/// What Kubernetes takes for one: its name is a string.
+fn is_object(value: &Value) -> bool {
+    let namespace = &value["metadata"]["namespace"];
+    let texts = [&value["apiVersion"], &value["kind"], &value["metadata"]["name"]];
+    texts.iter().all(|text| text.is_string()) && (namespace.is_null() || namespace.is_string())
 }
 
 fn difference(ours: &[Value], theirs: &[Value]) -> Option<String> {
@@ -153,6 +165,7 @@ impl Table {
     pub(super) fn add(&mut self, what: &str, verdict: Verdict) {
         let row = match verdict {
             Verdict::Equal => "equal objects".to_owned(),
+            Verdict::NoObject => "kubectl prints what is no object, Capstan refuses".to_owned(),
             Verdict::BothRefuse => "kubectl fails, Capstan refuses".to_owned(),
             Verdict::Unsupported(field) => format!("refused for `{field}`"),
             Verdict::Different(why) => {

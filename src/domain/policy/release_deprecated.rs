@@ -1,0 +1,77 @@
+//! `release-deprecated`
+
+use super::{About, Change, Evidence, Example, Rule, Verdict};
+use crate::finding::Severity;
+use crate::release::ReleaseState;
+
+pub(super) struct ReleaseDeprecated;
+
+static ABOUT: About = About {
+    id: "release-deprecated",
+    severity: Severity::Warning,
+    change: Change::Free,
+    summary: "An upgrade goes to a release that is marked as deprecated.",
+    reason: "Whoever published it advises against it: most often a newer patch mends what is wrong with it. Such a \
+             release is never offered; it was asked for by name.",
+    source: "https://github.com/giantswarm/releases",
+    bad: Example::Upgrade(&[
+        ("peu01/base/values.yaml", VALUES),
+        ("aws/v29.0.0/release.yaml", OLD),
+        ("aws/v29.1.0/release.yaml", DEPRECATED),
+    ]),
+    good: Example::Upgrade(&[
+        ("peu01/base/values.yaml", VALUES),
+        ("aws/v29.0.0/release.yaml", OLD),
+        ("aws/v29.1.0/release.yaml", ACTIVE),
+    ]),
+};
+
+const VALUES: &str = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: peu01-userconfig, namespace: org}
+data:
+  values: | # <--
+    global:
+      release:
+        version: 29.0.0
+";
+const OLD: &str = "\
+apiVersion: release.giantswarm.io/v1alpha1
+kind: Release
+metadata: {name: aws-29.0.0}
+spec:
+  components: [{name: kubernetes, version: 1.29.3}]
+  state: active
+";
+const DEPRECATED: &str = "\
+apiVersion: release.giantswarm.io/v1alpha1
+kind: Release
+metadata: {name: aws-29.1.0}
+spec:
+  components: [{name: kubernetes, version: 1.29.4}]
+  state: deprecated
+";
+const ACTIVE: &str = "\
+apiVersion: release.giantswarm.io/v1alpha1
+kind: Release
+metadata: {name: aws-29.1.0}
+spec:
+  components: [{name: kubernetes, version: 1.29.4}]
+  state: active
+";
+
+impl Rule for ReleaseDeprecated {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Verdict>) {
+        let Some(step) = change.release.as_ref().filter(|step| step.to.state == ReleaseState::Deprecated)
+        else {
+            return;
+        };
+        let message = format!("release {} is deprecated: take a newer one that is active", step.to.id);
+        verdicts.push(Verdict::new(&ABOUT, message).maybe_place(step.place.clone()));
+    }
+}

@@ -1,0 +1,191 @@
+//! What the fields of a kustomization do to values, and where the values come from afterwards.
+
+use super::{DEPLOYMENT, expect, lost, refusal, rendered};
+use crate::object::FieldPath;
+use crate::render::Rendered;
+
+fn place(rendered: &Rendered, object: usize, path: &str) -> String {
+    let place = rendered.objects[object].place_of(&FieldPath::parse(path).unwrap()).unwrap();
+    format!("{}:{}:{}", place.file(), place.position().line, place.position().column)
+}
+
+#[test]
+fn generated_names_end_in_kubectls_hash_and_references_follow() {
+    // The hash is what kubectl 1.36 prints.
+    let web = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec: {template: {spec: {containers: [{name: web, envFrom: [{configMapRef: {name: g}}]}]}}}
+";
+    let files = [
+        (
+            "c/base/kustomization.yaml",
+            "resources: [web.yaml]\nconfigMapGenerator:\n- {name: g, literals: [a=b]}\n",
+        ),
+        ("c/base/web.yaml", web),
+        ("c/overlay/kustomization.yaml", "resources: [../base]\nnamePrefix: p-\n"),
+    ];
+    expect(
+        &rendered(&files),
+        "\
+{apiVersion: v1, kind: ConfigMap, metadata: {name: p-g-4h2mbtbbt6}, data: {a: b}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: p-web}
+spec: {template: {spec: {containers: [{name: web, envFrom: [{configMapRef: {name: p-g-4h2mbtbbt6}}]}]}}}
+",
+    );
+}
+
+#[test]
+fn a_replaced_value_points_at_its_source_and_an_inline_patch_at_its_own_line() {
+    let kustomization = "\
+resources: [../base, versions.yaml]
+patches:
+- patch: |-
+    apiVersion: cluster.x-k8s.io/v1beta1
+    kind: MachineDeployment
+    metadata: {name: md-0, namespace: org}
+    spec:
+      replicas: 5
+- target: {kind: MachineDeployment}
+  patch: |-
+    - op: add
+      path: /spec/paused
+      value: true
+replacements:
+- source: {kind: Versions, fieldPath: spec.kubernetes}
+  targets:
+  - select: {kind: MachineDeployment}
+    fieldPaths: [spec.template.spec.version]
+";
+    let versions = "\
+apiVersion: acme.io/v1
+kind: Versions
+metadata:
+  name: v
+  annotations: {config.kubernetes.io/local-config: 'true'}
+spec:
+  kubernetes: v1.30.1
+";
+    let rendered = rendered(&[
+        ("c/base/kustomization.yaml", "resources: [md.yaml]\n"),
+        ("c/base/md.yaml", DEPLOYMENT),
+        ("c/overlay/kustomization.yaml", kustomization),
+        ("c/overlay/versions.yaml", versions),
+    ]);
+    assert_eq!(rendered.objects.len(), 1);
+    assert_eq!(rendered.objects[0].value["spec"]["template"]["spec"]["version"], "v1.30.1");
+    assert_eq!(place(&rendered, 0, "/spec/template/spec/version"), "c/overlay/versions.yaml:7:15");
+    assert_eq!(place(&rendered, 0, "/spec/replicas"), "c/overlay/kustomization.yaml:8:17");
+    assert_eq!(place(&rendered, 0, "/spec/paused"), "c/overlay/kustomization.yaml:13:14");
+}
+
+#[test]
+fn what_is_remote_is_read_where_the_repository_keeps_it() {
+    let files = [
+        ("c/base/kustomization.yaml", "resources:\n- https://bot:s3cret@github.com/acme/x//config?ref=v1\n"),
+        (
+            ".capstan/vendor/github.com/acme/x@v1/config/kustomization.yaml",
+            "resources: [md.yaml]\nnamespace: far\n",
+        ),
+        (".capstan/vendor/github.com/acme/x@v1/config/md.yaml", DEPLOYMENT),
+    ];
+    assert_eq!(rendered(&files).objects[0].id.namespace.as_deref(), Some("far"));
+    assert_eq!(
+        refusal(&files[..1]),
+        "c/base/kustomization.yaml:2:3: `https://github.com/acme/x//config?ref=v1` lies outside the repository, and Capstan fetches nothing: copy it to .capstan/vendor/github.com/acme/x@v1/config, where it is looked for, or list a copy of your own"
+    );
+}
+
+#[test]
+fn images_replicas_and_a_schema_of_ones_own() {
+    let base = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec: {template: {spec: {containers: [{name: web, image: 'acme.io/web:1'}]}}}
+---
+apiVersion: acme.io/v1
+kind: Widget
+metadata: {name: w}
+spec: {parts: [{id: a, x: 1}, {id: b, x: 1}]}
+";
+    let kustomization = "\
+resources: [../base]
+openapi: {path: schema.json}
+images:
+- {name: acme.io/web, newTag: '2', newName: mirror.io/web}
+replicas:
+- {name: web, count: 4}
+patches:
+- patch: |-
+    {apiVersion: acme.io/v1, kind: Widget, metadata: {name: w}, spec: {parts: [{id: b, x: 2}]}}
+";
+    let schema = r##"{"definitions": {"acme.Widget": {
+        "x-kubernetes-group-version-kind": [{"group": "acme.io", "version": "v1", "kind": "Widget"}],
+        "properties": {"spec": {"properties": {"parts": {
+            "type": "array", "items": {"type": "object"},
+            "x-kubernetes-patch-merge-key": "id", "x-kubernetes-patch-strategy": "merge"
+        }}}}
+    }}}"##;
+    let rendered = rendered(&[
+        ("c/base/kustomization.yaml", "resources: [all.yaml]\n"),
+        ("c/base/all.yaml", base),
+        ("c/overlay/kustomization.yaml", kustomization),
+        ("c/overlay/schema.json", schema),
+    ]);
+    assert_eq!(lost(&rendered), [""; 0]);
+    expect(
+        &rendered,
+        "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec: {template: {spec: {containers: [{name: web, image: 'mirror.io/web:2'}]}}, replicas: 4}
+---
+apiVersion: acme.io/v1
+kind: Widget
+metadata: {name: w}
+spec: {parts: [{id: b, x: 2}, {id: a, x: 1}]}
+",
+    );
+}
+
+#[test]
+fn configurations_tell_kustomize_which_fields_of_custom_resources_hold_names() {
+    let base = "\
+{apiVersion: v1, kind: Secret, metadata: {name: token}}
+---
+apiVersion: acme.io/v1
+kind: Widget
+metadata: {name: w}
+spec: {tokenRef: {name: token}, space: old}
+";
+    let config = "\
+nameReference:
+- kind: Secret
+  fieldSpecs: [{kind: Widget, path: spec/tokenRef/name}]
+namespace:
+- {kind: Widget, path: spec/space}
+";
+    let rendered = rendered(&[
+        ("c/base/kustomization.yaml", "resources: [all.yaml]\nconfigurations: [config.yaml]\n"),
+        ("c/base/all.yaml", base),
+        ("c/base/config.yaml", config),
+        ("c/overlay/kustomization.yaml", "resources: [../base]\nnamespace: new\nnameSuffix: -z\n"),
+    ]);
+    expect(
+        &rendered,
+        "\
+{apiVersion: v1, kind: Secret, metadata: {name: token-z, namespace: new}}
+---
+apiVersion: acme.io/v1
+kind: Widget
+metadata: {name: w-z, namespace: new}
+spec: {tokenRef: {name: token-z}, space: new}
+",
+    );
+}
