@@ -167,6 +167,9 @@ pub struct Upgrade {
     /// The release to go to
     #[arg(long, value_name = "RELEASE")]
     pub to: String,
+    /// Let patches in the overlay follow templates that get a new name: edits just those names
+    #[arg(long)]
+    pub retarget: bool,
     /// Change the work tree instead of printing a diff: all files or none
     #[arg(long, conflicts_with = "at")]
     pub write: bool,

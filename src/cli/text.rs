@@ -7,7 +7,7 @@ use capstan_domain::finding::{Finding, Severity};
 use capstan_domain::object::{FieldPath, ObjectId};
 use capstan_domain::proposal::{PlanDigest, SourceState};
 use capstan_domain::report;
-use capstan_domain::upgrade::{Basis, Certainty, Change, Conflict, Rollout, Side, Upgrade, redact};
+use capstan_domain::upgrade::{Basis, Certainty, Change, Conflict, Retarget, Rollout, Side, Upgrade, redact};
 use clap::builder::styling::{AnsiColor, Style};
 use serde_json::Value;
 
@@ -42,8 +42,11 @@ pub(super) fn upgrade(upgrade: &Upgrade) -> String {
         upgrade.conflicts.iter().for_each(|item| conflict(&mut text, item));
     }
     if !upgrade.rollouts.is_empty() {
-        let _ = writeln!(text, "  machines that will be replaced");
-        upgrade.rollouts.iter().for_each(|item| rollout(&mut text, item));
+        let _ = writeln!(text, "  machines");
+        // In the order in which it happens, as far as there is one.
+        let mut rollouts: Vec<&Rollout> = upgrade.rollouts.iter().collect();
+        rollouts.sort_by_key(|rollout| rollout.course.order);
+        rollouts.into_iter().for_each(|item| rollout(&mut text, item));
     }
     if !upgrade.findings.is_empty() {
         let _ = writeln!(text, "  findings");
@@ -126,9 +129,17 @@ fn conflict(text: &mut String, conflict: &Conflict) {
 
 fn rollout(text: &mut String, rollout: &Rollout) {
     let machines = match rollout.machines {
-        Some(1) => "1 machine".to_owned(),
-        Some(machines) => format!("{machines} machines"),
-        None => "an unknown number of machines (replicas are not in Git)".to_owned(),
+        Some(0) => "none replaced".to_owned(),
+        Some(1) => "1 machine replaced".to_owned(),
+        Some(machines) => format!("{machines} machines replaced"),
+        None if rollout.certainty == Certainty::Unknown => "perhaps some machines replaced".to_owned(),
+        None => "an unknown number of machines replaced (replicas are not in Git)".to_owned(),
+    };
+    let scaling = report::scaling(rollout);
+    let machines = match (rollout.because.iter().any(FieldPath::is_root), scaling.as_str()) {
+        (true, _) => machines.replace("replaced", "lost"),
+        (false, "") => machines,
+        (false, scaling) => format!("{machines}, {scaling}"),
     };
     let because: Vec<String> = rollout
         .because
@@ -140,8 +151,28 @@ fn rollout(text: &mut String, rollout: &Rollout) {
         Certainty::Offline => " (judged from Git alone)",
         Certainty::Unknown => " (cannot be judged)",
     };
-    let _ =
-        writeln!(text, "    {}: {machines}, because of {}{certainty}", rollout.object, because.join(", "));
+    let turn = rollout.course.order.map_or_else(String::new, |order| format!("{order}. "));
+    let _ = writeln!(
+        text,
+        "    {turn}{}: {machines}, because of {}{certainty}",
+        rollout.object,
+        because.join(", ")
+    );
+    for part in &rollout.course.parts {
+        let number = |number: Option<u32>| number.map_or_else(|| "?".to_owned(), |number| number.to_string());
+        let _ = writeln!(
+            text,
+            "        {}. {}: {} replaced, {} more, {} fewer",
+            part.order,
+            part.name,
+            number(part.replaced),
+            number(part.created),
+            number(part.deleted)
+        );
+    }
+    for note in &rollout.course.notes {
+        let _ = writeln!(text, "        {note}");
+    }
 }
 
 /// `error[kubernetes-minor-skip] gauss/peu01/base/a.yaml:7:3: message`
@@ -208,6 +239,7 @@ pub(super) fn markdown(upgrade: &Upgrade) -> String {
         plan: &PlanDigest::of(&upgrade.files),
         origin: None,
         command_prefix: "/capstan",
+        retarget: Retarget::Refused,
     };
     format!("## {}\n\n{}\n", report::proposal_title(&proposal), report::visible_text(&proposal))
 }

@@ -12,6 +12,9 @@ pub(super) fn run(context: &Context<'_>, command: &Upgrade) -> Result<Outcome, F
     let workspace = context.workspace()?;
     let mut fleet = context.fleet_with_releases(workspace.as_ref())?;
     let clusters = context.clusters(&fleet, &command.clusters)?;
+    if command.retarget {
+        clusters.iter().cloned().for_each(|cluster| fleet.allow_retarget(cluster));
+    }
     let target = context.target(&fleet, &clusters, Some(&command.to))?;
     let planned = context.plan_all(workspace.as_ref(), &mut fleet, &clusters, target.as_ref());
     let changes: Vec<FileChange> =

@@ -6,7 +6,7 @@ use capstan_domain::release::Release;
 use capstan_domain::render::{self, Edited, ParsedFiles};
 use capstan_domain::rollout;
 use capstan_domain::settings::EffectiveSettings;
-use capstan_domain::upgrade::{AppliedBy, Planned};
+use capstan_domain::upgrade::{AppliedBy, Planned, Settled};
 
 use super::seen::{Reads, Seen};
 use super::{Fleet, plan};
@@ -29,8 +29,14 @@ impl Fleet {
             parsed.insert(manifest.entry.blob.clone(), manifest.file.clone());
         }
         let before = render::render_with(reads, &folders, &parsed)?;
-        let edited = Edited::new(reads, &planned.intended);
-        let after = match render::render_with(&edited, &folders, &parsed) {
+        let mut after = render::render_with(&Edited::new(reads, &planned.intended), &folders, &parsed);
+        if let Ok(rendered) = &after
+            && planned.settle_leftovers(&before, rendered) == Settled::Changed
+        {
+            let edited = Edited::new(reads, &planned.intended);
+            after = render::render_with(&edited, &folders, &parsed);
+        }
+        let after = match after {
             Ok(after) => after,
             Err(error) => {
                 planned.upgrade.blocked.push(format!("The upgraded cluster cannot be rendered: {error}."));

@@ -169,6 +169,17 @@ fn what_a_cluster_reads_elsewhere_concerns_it_and_no_other() {
     assert_eq!(memory.counts().planned, 11);
 }
 
+#[test]
+fn what_a_command_allows_makes_the_plan_anew() {
+    let (memory, repository) = (Memory::default(), fleet_of(3));
+    look(&memory, &repository, "at first");
+    let mut fleet = Fleet::open_with(&memory, repository.snapshot(), date(2026, 1, 1)).unwrap();
+    let clusters: Vec<ClusterId> = fleet.clusters().cloned().collect();
+    fleet.allow_retarget(clusters[1].clone());
+    fleet.plan_or_recall_all(&clusters);
+    assert_eq!(memory.counts().planned, 4);
+}
+
 /// Random pushes of all sorts, with much and with little memory.
 #[test]
 fn plans_with_and_without_memory_are_equal() {

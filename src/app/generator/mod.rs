@@ -37,7 +37,7 @@ use capstan_domain::settings::{
 };
 use capstan_domain::templates::{self, NamedTemplate, TemplateNames};
 use capstan_domain::tree::{RepoPath, Tree, TreeId};
-use capstan_domain::upgrade::{AppliedBy, MergeSettings, Refusal, Upgrade};
+use capstan_domain::upgrade::{AppliedBy, MergeSettings, Refusal, Retarget, Upgrade};
 use jiff::civil::Date;
 
 pub use adopt::Adopted;
@@ -65,6 +65,8 @@ pub struct Fleet {
     past: BTreeMap<ReleaseId, PastRelease>,
     releases: Home,
     merge_settings: MergeSettings,
+    /// Clusters in whose overlay names of rotated templates may be edited.
+    retarget: BTreeSet<ClusterId>,
     /// What Flux substitutes where; read when a release with variables is first planned.
     flux: OnceLock<FluxIndex>,
     /// The version of Cluster API that the repository installs; read when first asked for.
@@ -176,6 +178,7 @@ impl Fleet {
             known: None,
             provided: BTreeMap::new(),
             merge_settings,
+            retarget: BTreeSet::new(),
             flux: OnceLock::new(),
             cluster_api: OnceLock::new(),
             class_users: OnceLock::new(),
@@ -253,6 +256,16 @@ impl Fleet {
     /// Gives the content of one of [`Self::missing_trees`]; its paths start at the release's folder.
     pub fn provide_tree(&mut self, id: TreeId, tree: Arc<dyn Tree>) {
         self.provided.insert(id, tree);
+    }
+
+    /// Lets the upgrade of a cluster edit, in its overlay, the names of templates that it rotates.
+    pub fn allow_retarget(&mut self, cluster: ClusterId) {
+        self.retarget.insert(cluster);
+    }
+
+    /// Whether that was allowed.
+    pub fn retarget(&self, cluster: &ClusterId) -> Retarget {
+        if self.retarget.contains(cluster) { Retarget::Allowed } else { Retarget::Refused }
     }
 
     /// A cluster's files, settings and current release.

@@ -230,6 +230,8 @@ impl Fleet {
         let sources = old.iter().chain(&candidates).copied().chain([new]);
         let flux = self.post_build(reads, cluster, sources);
         let facts = self.cluster_facts(reads, cluster, effective, offer.from.clone(), flux)?;
+        let retarget = self.retarget(&cluster.id);
+        reads.note(Seen::Retarget(retarget));
         let request = Request {
             cluster: &facts,
             old: match old {
@@ -239,6 +241,7 @@ impl Fleet {
             },
             new,
             settings: &self.merge_settings,
+            retarget,
             schemas: self.schemas(),
         };
         ask(&request)

@@ -48,6 +48,7 @@ impl Fleet {
             }
             Seen::OldTree(tree, presence) => self.find_old_tree(tree) == *presence,
             Seen::ClusterApi(version) => self.cluster_api() == version.as_ref(),
+            Seen::Retarget(allowed) => self.retarget(id) == *allowed,
             Seen::Past(release, found) => self.look_up_past(release) == *found,
         }
     }

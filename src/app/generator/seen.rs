@@ -7,6 +7,7 @@ use capstan_domain::flux::PostBuild;
 use capstan_domain::policy::CoreVersion;
 use capstan_domain::release::ReleaseId;
 use capstan_domain::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
+use capstan_domain::upgrade::Retarget;
 
 /// One look, with what was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +24,8 @@ pub(super) enum Seen {
     OldTree(TreeId, Presence),
     /// The version of Cluster API that the repository installs.
     ClusterApi(Option<CoreVersion>),
+    /// Whether names of templates in its overlay may be edited.
+    Retarget(Retarget),
     /// A release that is in no folder: what history has of it, and where.
     Past(ReleaseId, Option<(TreeId, String)>),
 }
@@ -45,7 +48,8 @@ impl Seen {
             | Self::Classes { .. }
             | Self::OldTree(..)
             | Self::Past(..)
-            | Self::ClusterApi(_) => false,
+            | Self::ClusterApi(_)
+            | Self::Retarget(_) => false,
         }
     }
 }

@@ -13,7 +13,7 @@ use capstan_domain::rollout;
 use capstan_domain::schema;
 use capstan_domain::settings::{RepositorySettings, SettingsError};
 use capstan_domain::tree::{Tree, TreeId};
-use capstan_domain::upgrade::{AppliedBy, Change, Reason, Upgrade};
+use capstan_domain::upgrade::{AppliedBy, Change, Reason, Retarget, Upgrade};
 use jiff::civil::Date;
 
 use super::{OpenFleet, Planner};
@@ -90,7 +90,7 @@ impl Planner for Generator {
 
     fn scopes(&self, tree: Arc<dyn Tree>, settings: &RepositorySettings) -> Vec<Scope> {
         let tree = self.memory.remembering(tree);
-        scopes_of(&self.memory.layout(tree.as_ref(), settings))
+        scopes_of(&self.memory.layout(tree.as_ref(), settings), |_| Retarget::Refused)
     }
 }
 
@@ -114,11 +114,12 @@ fn change(difference: FieldDifference, cluster: &ClusterId) -> Change {
     }
 }
 
-fn scopes_of(layout: &Layout) -> Vec<Scope> {
+fn scopes_of(layout: &Layout, retarget: impl Fn(&ClusterId) -> Retarget) -> Vec<Scope> {
     let scope = |folder: &layout::ClusterFolder| Scope {
         cluster: folder.id.clone(),
         base: folder.base.clone(),
         overlay: folder.overlay.clone(),
+        retarget: retarget(&folder.id),
     };
     layout.clusters.iter().map(scope).collect()
 }
@@ -129,7 +130,7 @@ impl OpenFleet for Fleet {
     }
 
     fn scopes(&self) -> Vec<Scope> {
-        scopes_of(self.layout())
+        scopes_of(self.layout(), |cluster| self.retarget(cluster))
     }
 
     fn releases_repository(&self) -> Option<String> {
@@ -153,6 +154,10 @@ impl OpenFleet for Fleet {
 
     fn provide_tree(&mut self, id: TreeId, tree: Arc<dyn Tree>) {
         Self::provide_tree(self, id, tree);
+    }
+
+    fn allow_retarget(&mut self, cluster: ClusterId) {
+        Self::allow_retarget(self, cluster);
     }
 
     fn plan_all(&self) -> Vec<(ClusterId, Result<Arc<Upgrade>, String>)> {

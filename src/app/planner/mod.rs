@@ -67,6 +67,8 @@ pub trait OpenFleet: Send + Sync {
     fn missing_trees(&self) -> Vec<TreeId>;
     /// Gives one of them; its paths start at the release's folder.
     fn provide_tree(&mut self, id: TreeId, tree: Arc<dyn Tree>);
+    /// Lets a cluster's upgrade edit, in its overlay, the names of templates that it rotates.
+    fn allow_retarget(&mut self, cluster: ClusterId);
     /// The upgrade of every cluster, or why and where it cannot be planned.
     fn plan_all(&self) -> Vec<(ClusterId, Result<Arc<Upgrade>, String>)>;
 }

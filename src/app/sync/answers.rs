@@ -43,6 +43,10 @@ impl Request {
         let asked = self.commands.contains(&Ok(command::Command::Replan));
         (asked && self.allowed == Allowed::Yes).then(|| own_cluster(&self.pull)).flatten()
     }
+
+    fn retargets(&self) -> bool {
+        self.commands.contains(&Ok(command::Command::Retarget)) && self.allowed == Allowed::Yes
+    }
 }
 
 fn own_cluster(pull: &PullRequest) -> Option<ClusterId> {
@@ -93,6 +97,49 @@ impl Run<'_> {
         Ok(requests)
     }
 
+    /// The clusters for which somebody asks for `retarget`: the proposal's, or those that a person's pull
+    /// request touches.
+    pub(super) async fn retargeted(
+        &self,
+        requests: &[Request],
+        scopes: &BTreeMap<ClusterId, Scope>,
+    ) -> Result<BTreeSet<ClusterId>, SyncError> {
+        let mut clusters = BTreeSet::new();
+        for request in requests.iter().filter(|request| request.retargets()) {
+            clusters.extend(self.concerned(&request.pull, scopes).await?);
+        }
+        Ok(clusters)
+    }
+
+    async fn concerned(
+        &self,
+        pull: &PullRequest,
+        scopes: &BTreeMap<ClusterId, Scope>,
+    ) -> Result<Vec<ClusterId>, SyncError> {
+        match own_cluster(pull) {
+            Some(cluster) => Ok(vec![cluster]),
+            None => self.touched_by_head(pull, scopes).await,
+        }
+    }
+
+    async fn retarget_text(
+        &self,
+        request: &Request,
+        scopes: &BTreeMap<ClusterId, Scope>,
+        plans: &Plans,
+        outcome: &Outcome,
+    ) -> Result<String, SyncError> {
+        let clusters = self.concerned(&request.pull, scopes).await?;
+        if clusters.is_empty() {
+            return Ok("This pull request touches no cluster, so there is no overlay to edit.\n".to_owned());
+        }
+        Ok(clusters
+            .iter()
+            .take(MAX_PLANS)
+            .map(|cluster| one_retarget(cluster, scopes, plans, outcome))
+            .collect())
+    }
+
     pub(super) async fn answer_commands(
         &self,
         settings: &RepositorySettings,
@@ -112,6 +159,9 @@ impl Run<'_> {
                         self.plan_text(request, scopes, plans, prefix).await?
                     }
                     (Ok(command::Command::Replan), Allowed::Yes) => replan_text(request, outcome),
+                    (Ok(command::Command::Retarget), Allowed::Yes) => {
+                        self.retarget_text(request, scopes, plans, outcome).await?
+                    }
                     (Err(error), _) => format!("{}\n\n{}", error.answer(prefix), command::help(prefix)),
                 });
             }
@@ -151,16 +201,13 @@ impl Run<'_> {
         plans: &Plans,
         prefix: &CommandPrefix,
     ) -> Result<String, SyncError> {
-        let clusters = match own_cluster(&request.pull) {
-            Some(cluster) => vec![cluster],
-            None => self.touched_by_head(&request.pull, scopes).await?,
-        };
+        let clusters = self.concerned(&request.pull, scopes).await?;
         if clusters.is_empty() {
             return Ok("This pull request touches no cluster, so there is nothing to plan.\n".to_owned());
         }
         let mut text = String::new();
         for cluster in clusters.iter().take(MAX_PLANS) {
-            text.push_str(&one_plan(cluster, plans, prefix));
+            text.push_str(&one_plan(cluster, plans, prefix, scopes));
             text.push('\n');
         }
         if clusters.len() > MAX_PLANS {
@@ -195,7 +242,12 @@ pub(super) fn touched<'a>(
         .collect()
 }
 
-fn one_plan(cluster: &ClusterId, plans: &Plans, prefix: &CommandPrefix) -> String {
+fn one_plan(
+    cluster: &ClusterId,
+    plans: &Plans,
+    prefix: &CommandPrefix,
+    scopes: &BTreeMap<ClusterId, Scope>,
+) -> String {
     let Some(plan) = plans.get(cluster) else {
         return about(cluster.as_str(), "the base branch has no such cluster.");
     };
@@ -206,6 +258,7 @@ fn one_plan(cluster: &ClusterId, plans: &Plans, prefix: &CommandPrefix) -> Strin
             plan: &offer.plan,
             origin: None,
             command_prefix: prefix.as_str(),
+            retarget: scopes.get(cluster).map(|scope| scope.retarget).unwrap_or_default(),
         }),
         (Wanted::Blocked { why }, _) => {
             about(cluster.as_str(), &format!("the upgrade is blocked. {}", why.join(" ")))
@@ -213,6 +266,30 @@ fn one_plan(cluster: &ClusterId, plans: &Plans, prefix: &CommandPrefix) -> Strin
         (Wanted::Nothing { why } | Wanted::Unplannable { why }, _) => about(cluster.as_str(), &why),
         (Wanted::Offer(_), Err(why)) => about(cluster.as_str(), why),
     }
+}
+
+fn one_retarget(
+    cluster: &ClusterId,
+    scopes: &BTreeMap<ClusterId, Scope>,
+    plans: &Plans,
+    outcome: &Outcome,
+) -> String {
+    let Some(state) = outcome.clusters.get(cluster) else {
+        return about(cluster.as_str(), "the base branch has no such cluster any more.");
+    };
+    let edited = scopes.get(cluster).zip(plans.get(cluster)).and_then(|(scope, plan)| {
+        let files = &plan.as_ref().ok()?.files;
+        files.iter().find(|file| file.path.is_in(&scope.overlay))
+    });
+    let overlay = match (edited, state.pull) {
+        (Some(_), Some(_)) => {
+            " Names in its overlay follow their templates, and nothing else there is edited."
+        }
+        (None, _) => " Nothing in its overlay is edited.",
+        (Some(_), None) => "",
+    };
+    let link = state.pull.map_or_else(String::new, |number| format!("\nSee #{number}.\n"));
+    about(cluster.as_str(), &format!("{}{overlay}", state.why)) + &link
 }
 
 fn replan_text(request: &Request, outcome: &Outcome) -> String {

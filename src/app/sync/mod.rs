@@ -25,7 +25,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use capstan_domain::cluster::ClusterId;
-use capstan_domain::proposal::{OutsideCluster, ReleasesOrigin};
+use capstan_domain::proposal::{OutsideCluster, ReleasesOrigin, Scope};
 use capstan_domain::report::BlockKey;
 use capstan_domain::settings::{REPOSITORY_FILE, SettingsError};
 use capstan_domain::tree::{RepoPath, Tree, TreeEntry};
@@ -137,6 +137,10 @@ struct Run<'a> {
 /// The upgrades of all clusters at the tip of the base branch.
 type Plans = BTreeMap<ClusterId, Result<Arc<Upgrade>, String>>;
 
+fn scopes(fleet: &dyn OpenFleet) -> BTreeMap<ClusterId, Scope> {
+    fleet.scopes().into_iter().map(|scope| (scope.cluster.clone(), scope)).collect()
+}
+
 /// Brings a repository to the state it should have.
 ///
 /// # Errors
@@ -201,12 +205,16 @@ impl Run<'_> {
                 fleet.provide_tree(id, tree);
             }
         }
-        let scopes: BTreeMap<_, _> =
-            fleet.scopes().into_iter().map(|scope| (scope.cluster.clone(), scope)).collect();
+        let scopes = scopes(&*fleet);
+        let asked = self.retargeted(&commands, &scopes).await?;
+        for cluster in self.retargeted_before().into_iter().chain(asked.iter().cloned()) {
+            fleet.allow_retarget(cluster);
+        }
+        let scopes = self::scopes(&*fleet);
         let plans: Plans =
             tokio::task::spawn_blocking(move || fleet.plan_all().into_iter().collect()).await?;
 
-        let outcome = self.bring_proposals_up(&settings, &scopes, &plans, &commands).await?;
+        let outcome = self.bring_proposals_up(&settings, &scopes, &plans, &commands, &asked).await?;
         if outcome.wrote == Wrote::PullRequests {
             self.facts.open = self.ports.host.open_pull_requests(self.repository).await?;
         }

@@ -12,6 +12,7 @@ use capstan_domain::proposal::{
 use capstan_domain::report::{Block, ClosedBy};
 use capstan_domain::settings::{Mode, RepositorySettings};
 use capstan_domain::tree::CommitId;
+use capstan_domain::upgrade::Retarget;
 
 use super::publish::{Intent, Published};
 use super::{Plans, Run, SyncError, answers::Request};
@@ -77,8 +78,12 @@ impl Run<'_> {
         scopes: &BTreeMap<ClusterId, Scope>,
         plans: &Plans,
         requests: &[Request],
+        retarget: &BTreeSet<ClusterId>,
     ) -> Result<Outcome, SyncError> {
-        let replan: BTreeSet<ClusterId> = requests.iter().filter_map(Request::replans).collect();
+        let mut replan: BTreeSet<ClusterId> = requests.iter().filter_map(Request::replans).collect();
+        // Whoever asks for names to follow wants the upgrade now, whether or not it was offered before; an
+        // open proposal keeps what people wrote on it.
+        replan.extend(retarget.iter().filter(|cluster| !self.is_open(cluster)).cloned());
         let mut outcome = Outcome { source: offered(plans), ..Outcome::default() };
         let mut decided = BTreeMap::new();
         for (cluster, wanted) in self.wanted(plans) {
@@ -99,6 +104,27 @@ impl Run<'_> {
             outcome.clusters.insert(cluster, state);
         }
         Ok(outcome)
+    }
+
+    fn is_open(&self, cluster: &ClusterId) -> bool {
+        let pulls = self.facts.proposals.get(&branch_of(cluster)).into_iter().flatten();
+        pulls.into_iter().any(|pull| pull.state == PullRequestState::Open)
+    }
+
+    /// The clusters whose open proposal was made under `retarget`.
+    pub(super) fn retargeted_before(&self) -> Vec<ClusterId> {
+        let mut clusters = Vec::new();
+        for (branch, pulls) in &self.facts.proposals {
+            let Some(cluster) = cluster_of(branch) else { continue };
+            let allowed = pulls.iter().filter(|pull| pull.state == PullRequestState::Open).any(|pull| {
+                let block = Block::read(&pull.body, &self.ports.key, self.repository.id, cluster.as_str());
+                block.is_some_and(|block| block.retarget == Retarget::Allowed)
+            });
+            if allowed {
+                clusters.push(cluster);
+            }
+        }
+        clusters
     }
 
     /// What is wanted for every cluster, and for every open proposal whose cluster is gone.

@@ -137,6 +137,7 @@ impl Run<'_> {
             block.source == intent.offer.source
                 && block.plan == intent.offer.plan
                 && block.text == written
+                && block.retarget == text.retarget
                 && block.closed_by.is_none()
         });
         let moved = intent.branch != BranchStep::Keep;
@@ -189,6 +190,7 @@ impl Run<'_> {
                     cluster: cluster.as_str().to_owned(),
                     source,
                     plan,
+                    retarget: read.as_ref().map(|block| block.retarget).unwrap_or_default(),
                     text: read.map(|block| block.text).unwrap_or_default(),
                     closed_by: Some(ClosedBy::Capstan),
                 };
@@ -246,6 +248,7 @@ impl Run<'_> {
             plan: &intent.offer.plan,
             origin: self.origin.as_ref(),
             command_prefix: intent.command_prefix,
+            retarget: intent.scope.retarget,
         }
     }
 }

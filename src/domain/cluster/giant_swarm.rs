@@ -203,17 +203,24 @@ fn chart(objects: &[(&ObjectId, &Node)], at: usize) -> Option<String> {
 }
 
 /// The cluster chart that an object deploys: `cluster-aws`.
+/// The cluster chart of a known provider that an App or HelmRelease deploys.
 pub(crate) fn chart_of(root: &Node) -> Option<&str> {
+    chart_name(root).filter(|name| provider_of(name).is_some())
+}
+
+/// Whatever chart an App or HelmRelease deploys.
+pub(crate) fn chart_name(root: &Node) -> Option<&str> {
     let spec = root.get("spec")?;
     let group = api_group(root.get("apiVersion")?.as_str()?);
-    let name = match (group, root.get("kind")?.as_str()?) {
-        ("application.giantswarm.io", "App") => spec.get("name")?.as_str()?,
+    match (group, root.get("kind")?.as_str()?) {
+        ("application.giantswarm.io", "App") => spec.get("name")?.as_str(),
         ("helm.toolkit.fluxcd.io", "HelmRelease") => {
-            spec.get("chart")?.get("spec")?.get("chart")?.as_str()?
+            let chart = spec.get("chart").and_then(|chart| chart.get("spec")?.get("chart"));
+            // A chart reference names a source, which is called like its chart.
+            chart.or_else(|| spec.get("chartRef")?.get("name"))?.as_str()
         }
-        _ => return None,
-    };
-    provider_of(name).map(|_| name)
+        _ => None,
+    }
 }
 
 fn provider_of(chart: &str) -> Option<Provider> {

@@ -16,7 +16,7 @@ use std::fmt;
 use serde::Serialize;
 
 pub use giant_swarm::GiantSwarmRecord;
-pub(crate) use giant_swarm::{NamedRelease, chart_of, named_releases, names_giant_swarm_release};
+pub(crate) use giant_swarm::{NamedRelease, chart_name, named_releases, names_giant_swarm_release};
 pub use read::{ClusterError, Manifest};
 pub use record::{RecordedBy, RecordedRelease, ReleaseName};
 

@@ -52,6 +52,8 @@ commands! {
     Plan: "plan", "plans the upgrade of this pull request's clusters and answers with what it would change; the branch stays as it is";
     /// Makes the proposal anew, over edits by people; offers a closed one again.
     Replan: "replan", "makes this proposal anew from the present base and release: commits of people on the branch are overwritten, and a closed proposal is offered again";
+    /// Lets the upgrade edit the names of rotated templates in the overlay.
+    Retarget: "retarget", "lets the upgrade edit, in this cluster's overlay, the names of templates that get a new name, and nothing else there";
 }
 
 /// The answer to `help`, in Markdown.

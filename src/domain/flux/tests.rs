@@ -126,3 +126,23 @@ fn an_object_may_ask_to_be_passed_over() {
     assert!(!read("metadata: {annotations: {kustomize.toolkit.fluxcd.io/substitute: enabled}}\n"));
     assert!(!read("kind: ConfigMap\n"));
 }
+
+#[test]
+fn a_real_repository_gives_its_clusters_their_values() {
+    let root =
+        crate::render::testing::shared_data().join("manifests/giantswarm-gitops-template/main-72f74f116");
+    if !root.is_dir() {
+        println!("SKIPPED: no {} (CAPSTAN_SHARED_DATA names the folder before it)", root.display());
+        return;
+    }
+    let index = FluxIndex::read(&Files::from_folder(&root), &Layout::default());
+    let of = |name: &str| {
+        let folder =
+            format!("management-clusters/MC_NAME/organizations/ORG_NAME/workload-clusters/{name}/mapi");
+        index.post_build(&ClusterId::new(RepoPath::parse(&folder).unwrap()))
+    };
+    assert_eq!(of("HELLO_APP_DEV_CLUSTER_1").value("cluster_name"), Some("hello-app-dev-1"));
+    assert_eq!(of("HELLO_APP_DEV_CLUSTER_1").value("cluster_release"), Some("0.8.1"));
+    assert!(of("HELLO_APP_PROD_CLUSTER_EU_CENTRAL").is_complete());
+    assert_eq!(of("NO_SUCH_CLUSTER"), PostBuild::default());
+}

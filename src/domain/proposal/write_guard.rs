@@ -1,8 +1,9 @@
-//! The one gate before a tree is written: only a cluster's own base and its `capstan.yaml`.
+//! The one gate before a tree is written: only a cluster's own base and its `capstan.yaml`; under
+//! `retarget` also files that its overlay has already.
 
 use crate::cluster::ClusterId;
 use crate::tree::RepoPath;
-use crate::upgrade::FileChange;
+use crate::upgrade::{FileChange, Retarget};
 
 /// Where a proposal may write.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +14,8 @@ pub struct Scope {
     pub base: RepoPath,
     /// Its overlay folder, which is never written, also where it lies inside the base.
     pub overlay: RepoPath,
+    /// Whether files of the overlay may be edited; none ever comes or goes.
+    pub retarget: Retarget,
 }
 
 /// A path that a proposal must not touch: a fault of Capstan's, caught before anything is written.
@@ -34,7 +37,15 @@ pub fn guard(scope: &Scope, files: &[FileChange]) -> Result<(), OutsideCluster> 
     let inside = |path: &RepoPath| {
         path.is_in(folder) && (record(path) || (path.is_in(&scope.base) && !path.is_in(&scope.overlay)))
     };
-    match files.iter().find(|file| !inside(&file.path)) {
+    let retargeted = |file: &FileChange| {
+        scope.retarget == Retarget::Allowed
+            && file.path.is_in(folder)
+            && file.path.is_in(&scope.overlay)
+            && file.path.name() != crate::settings::FOLDER_FILE
+            && file.before.is_some()
+            && file.after.is_some()
+    };
+    match files.iter().find(|file| !inside(&file.path) && !retargeted(file)) {
         None => Ok(()),
         Some(file) => Err(OutsideCluster { cluster: scope.cluster.clone(), path: file.path.clone() }),
     }
@@ -48,12 +59,17 @@ mod tests {
         RepoPath::parse(text).unwrap()
     }
 
-    fn refused(base: &str, file: &str) -> bool {
-        let scope = Scope {
+    fn scope(base: &str, retarget: Retarget) -> Scope {
+        Scope {
             cluster: ClusterId::new(path("gauss/peu01")),
             base: path(base),
             overlay: path("gauss/peu01/overlay"),
-        };
+            retarget,
+        }
+    }
+
+    fn refused(base: &str, file: &str) -> bool {
+        let scope = scope(base, Retarget::Refused);
         let change = FileChange { path: path(file), before: None, after: Some(String::new()) };
         guard(&scope, &[change]).is_err()
     }
@@ -72,6 +88,25 @@ mod tests {
             (".capstan.yaml", true),
         ] {
             assert_eq!(refused("gauss/peu01/base", file), expected, "{file}");
+        }
+    }
+
+    #[test]
+    fn under_retarget_files_of_the_overlay_may_change_and_none_comes_or_goes() {
+        let (before, after) = (Some("name: a\n".to_owned()), Some("name: b\n".to_owned()));
+        for (file, before, after, refused) in [
+            ("gauss/peu01/overlay/a.yaml", &before, &after, false),
+            ("gauss/peu01/overlay/deep/a.yaml", &before, &after, false),
+            ("gauss/peu01/overlay/a.yaml", &None, &after, true),
+            ("gauss/peu01/overlay/a.yaml", &before, &None, true),
+            ("gauss/peu01/overlay/capstan.yaml", &before, &after, true),
+            ("gauss/peu02/overlay/a.yaml", &before, &after, true),
+        ] {
+            let change = FileChange { path: path(file), before: before.clone(), after: after.clone() };
+            for base in ["gauss/peu01/base", "gauss/peu01"] {
+                let verdict = guard(&scope(base, Retarget::Allowed), std::slice::from_ref(&change));
+                assert_eq!(verdict.is_err(), refused, "{file} with base {base}");
+            }
         }
     }
 

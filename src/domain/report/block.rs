@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::hex;
 use crate::proposal::{PlanDigest, SourceState};
+use crate::upgrade::Retarget;
 
 const HEAD: &str = "<details><summary>Capstan's record</summary>";
 const FENCE: &str = "```capstan-record";
@@ -67,6 +68,8 @@ pub struct Block {
     /// Digest of the body's visible text as Capstan wrote it, so that a person's additions stay until
     /// there is something new to say.
     pub text: String,
+    /// Whether somebody asked for `retarget`: it holds as long as the proposal does.
+    pub retarget: Retarget,
     /// Set when Capstan closes the pull request.
     pub closed_by: Option<ClosedBy>,
 }
@@ -78,6 +81,8 @@ struct Payload {
     source: String,
     plan: String,
     text: String,
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    retarget: bool,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     closed_by: Option<ClosedBy>,
 }
@@ -91,6 +96,7 @@ impl Block {
             source: self.source.to_string(),
             plan: self.plan.to_string(),
             text: self.text.clone(),
+            retarget: self.retarget == Retarget::Allowed,
             closed_by: self.closed_by,
         };
         // One line of ASCII: what is not, and the backtick that could end the fence, is escaped.
@@ -126,6 +132,7 @@ impl Block {
             source: SourceState::parse(&payload.source)?,
             plan: PlanDigest::parse(&payload.plan)?,
             text: payload.text,
+            retarget: if payload.retarget { Retarget::Allowed } else { Retarget::Refused },
             closed_by: payload.closed_by,
         })
     }
@@ -164,6 +171,7 @@ mod tests {
             source: SourceState::parse("aws/v22.0.0@-").unwrap(),
             plan: PlanDigest::parse(&"1".repeat(32)).unwrap(),
             text: "abc".to_owned(),
+            retarget: Retarget::Refused,
             closed_by: None,
         }
     }
@@ -182,6 +190,8 @@ mod tests {
         for cluster in ["gauss/peu01", "odd `name` @all", "größe"] {
             let body = format!("Text.\n{}", block(cluster).render(&key));
             assert_eq!(Block::read(&body, &key, 7, cluster), Some(block(cluster)));
+            let allowed = Block { retarget: Retarget::Allowed, ..block(cluster) };
+            assert_eq!(Block::read(&allowed.render(&key), &key, 7, cluster), Some(allowed));
             assert_eq!(Block::read(&body.replace('\n', "\r\n"), &key, 7, cluster), Some(block(cluster)));
         }
     }

@@ -6,7 +6,7 @@ use super::markdown::{MAX_BODY, Page, code, one_line, prose};
 use super::{Block, BlockKey, count, hex, tables};
 use crate::finding::Severity;
 use crate::proposal::{PlanDigest, ReleasesOrigin, SourceState};
-use crate::upgrade::{Basis, Upgrade};
+use crate::upgrade::{Basis, Retarget, Upgrade};
 
 /// What a proposal's text is made from.
 #[derive(Debug, Clone, Copy)]
@@ -21,6 +21,8 @@ pub struct Proposal<'a> {
     pub origin: Option<&'a ReleasesOrigin>,
     /// What slash-commands begin with: `/capstan`.
     pub command_prefix: &'a str,
+    /// Whether it was made under `retarget`.
+    pub retarget: Retarget,
 }
 
 /// The title, at most 256 characters.
@@ -44,6 +46,7 @@ pub fn proposal_body(proposal: &Proposal<'_>, repository: u64, key: &BlockKey) -
         source: proposal.source.clone(),
         plan: proposal.plan.clone(),
         text: text_digest(&visible),
+        retarget: proposal.retarget,
         closed_by: None,
     };
     visible + &origin(proposal) + &block.render(key)
@@ -135,10 +138,10 @@ fn summary(proposal: &Proposal<'_>) -> String {
         format!("{}, {}", count(errors, "error", "errors"), count(warnings, "warning", "warnings"))
     };
     text.push_str(&format!("| Findings | {findings} |\n"));
-    let replaced = if upgrade.rollouts.is_empty() {
-        "no machine".to_owned()
-    } else {
+    let replaced = if tables::replaces(&upgrade.rollouts) {
         tables::machines(&upgrade.rollouts)
+    } else {
+        "no machine".to_owned()
     };
     text.push_str(&format!("| Will be replaced | {replaced} |\n"));
     for note in upgrade.notes.iter().take(20) {
@@ -166,7 +169,7 @@ fn sections(page: &mut Page, proposal: &Proposal<'_>, room: usize) {
         page.section(&head, rows, budget, |left| more(what, left));
     };
     section(
-        format!("\n### Machines that will be replaced\n\n{}", tables::ROLLOUTS_HEAD),
+        format!("\n### Machines\n\n{}", tables::ROLLOUTS_HEAD),
         &tables::rollout_rows(&upgrade.rollouts),
         8_000,
         "rollouts",

@@ -6,7 +6,7 @@ use crate::finding::Finding;
 use crate::object::{FieldPath, ObjectId};
 use crate::release::ReleaseId;
 use crate::tree::{RepoPath, TreeId};
-use crate::upgrade::{Certainty, Change, Conflict, FileChange, Reason, Rollout, Side};
+use crate::upgrade::{Certainty, Change, Conflict, Course, FileChange, Reason, Rollout, Side};
 
 fn object(kind: &str) -> ObjectId {
     ObjectId {
@@ -68,6 +68,7 @@ fn upgrade() -> Upgrade {
             machines: Some(5),
             certainty: Certainty::Offline,
             because: vec![FieldPath::parse("/spec/template/spec/version").unwrap()],
+            course: Course::default(),
         }],
         components: vec![],
         blocked: vec![],
@@ -78,8 +79,14 @@ fn upgrade() -> Upgrade {
 fn body_of(upgrade: &Upgrade) -> String {
     let source = SourceState::new(ReleaseId::from_path("aws/v22.0.0"), upgrade.to_tree.clone());
     let plan = PlanDigest::of(&upgrade.files);
-    let proposal =
-        Proposal { upgrade, source: &source, plan: &plan, origin: None, command_prefix: "/capstan" };
+    let proposal = Proposal {
+        upgrade,
+        source: &source,
+        plan: &plan,
+        origin: None,
+        command_prefix: "/capstan",
+        retarget: Retarget::Refused,
+    };
     proposal_body(&proposal, 7, &BlockKey::derive(b"secret"))
 }
 

@@ -196,7 +196,7 @@ fn title(judged: &Judged, errors: usize, warnings: usize) -> String {
         count(changes, "change", "changes"),
         count(judged.clusters.len(), "cluster", "clusters")
     ));
-    if !rollouts.is_empty() {
+    if tables::replaces(&rollouts) {
         parts.push(format!("{} replaced", tables::machines(&rollouts)));
     }
     let title = parts.join(", ");
@@ -249,7 +249,7 @@ fn one_cluster(page: &mut Page, judged: &JudgedCluster, share: usize) {
         page.push("What is applied stays the same.\n");
         return;
     }
-    let head = format!("Machines that will be replaced:\n\n{}", tables::ROLLOUTS_HEAD);
+    let head = format!("Machines:\n\n{}", tables::ROLLOUTS_HEAD);
     page.section(&head, &tables::rollout_rows(&judgement.rollouts), share / 3, |left| {
         format!("\n… and {left} more rollouts.\n")
     });

@@ -1,6 +1,6 @@
 use super::*;
 use crate::object::{FieldPath, ObjectId};
-use crate::upgrade::{Certainty, Reason};
+use crate::upgrade::{Certainty, Course, Reason};
 
 fn finding(rule: &'static str, severity: Severity, line: u32, replicas: &str) -> Finding {
     Finding {
@@ -85,6 +85,7 @@ fn rollouts_and_differences_are_shown_cluster_by_cluster() {
             machines: None,
             certainty: Certainty::Offline,
             because: vec![FieldPath::root()],
+            course: Course::default(),
         }],
         ..Judgement::default()
     };

@@ -32,7 +32,7 @@ pub fn commit_message(
             count(upgrade.conflicts.len(), "conflict was", "conflicts were")
         ));
     }
-    if !upgrade.rollouts.is_empty() {
+    if tables::replaces(&upgrade.rollouts) {
         message.push_str(&format!("It replaces {}.\n", tables::machines(&upgrade.rollouts)));
     }
     message.push_str(&format!("\n{TRAILER_SOURCE}: {source}\n"));

@@ -25,6 +25,7 @@ pub use check::{
 };
 pub use commit::commit_message;
 pub use sarif::sarif;
+pub use tables::scaling;
 pub use workflow_command::workflow_command;
 
 use std::fmt::Write as _;

@@ -135,14 +135,26 @@ pub(super) fn rollout_rows(rollouts: &[Rollout]) -> Vec<String> {
             if rollout.because.len() > 4 {
                 because.push(format!("{} more fields", rollout.because.len() - 4));
             }
-            let machines = rollout.machines.map_or_else(|| "unknown".to_owned(), |count| count.to_string());
+            let mut machines =
+                rollout.machines.map_or_else(|| "unknown".to_owned(), |count| count.to_string());
+            let change = scaling(rollout);
+            if !change.is_empty() {
+                machines.push_str(&format!(" ({change})"));
+            }
             let certainty = match rollout.certainty {
                 Certainty::Exact => "exact",
                 Certainty::Offline => "judged from Git alone",
                 Certainty::Unknown => "cannot be judged",
             };
+            let notes: String = rollout
+                .course
+                .notes
+                .iter()
+                .take(4)
+                .map(|note| format!(". {}", prose_cell(note.trim_end_matches('.'), 300)))
+                .collect();
             format!(
-                "| {} | {machines} | {} | {certainty} |\n",
+                "| {} | {machines} | {} | {certainty}{notes} |\n",
                 object_cell(&rollout.object),
                 because.join(", ")
             )
@@ -158,6 +170,25 @@ pub(super) fn place(finding: &Finding) -> Option<String> {
         (Some(line), None) => format!("{file}:{line}"),
         _ => file.to_string(),
     })
+}
+
+/// What comes and goes besides, in words: `2 more come`, `all go for good`; empty where nothing does.
+pub fn scaling(rollout: &Rollout) -> String {
+    if rollout.because.iter().any(FieldPath::is_root) {
+        return "they go for good".to_owned();
+    }
+    let course = &rollout.course;
+    match (course.created, course.deleted) {
+        (Some(0) | None, Some(0) | None) => String::new(),
+        (Some(created), Some(0) | None) => format!("{created} more come"),
+        (Some(0) | None, Some(deleted)) => format!("{deleted} go for good"),
+        (Some(created), Some(deleted)) => format!("{created} more come, {deleted} go for good"),
+    }
+}
+
+/// Whether any machine is replaced or lost, as far as is known.
+pub(super) fn replaces(rollouts: &[Rollout]) -> bool {
+    rollouts.iter().any(|rollout| rollout.machines != Some(0))
 }
 
 /// How many machines are replaced in words: `5 machines`, `at least 5 machines`.

@@ -15,6 +15,8 @@ use crate::yaml::{DocumentEdit, Edit, EditRefused, Node, Position, edit};
 pub(super) struct Draft {
     /// Edits inside of objects, by their index in the base; paths start at the object.
     edits: BTreeMap<usize, Vec<Edit>>,
+    /// Edits of patches that the base's kustomizations name, by file.
+    patches: BTreeMap<usize, Vec<DocumentEdit>>,
     /// Objects that go.
     removed: BTreeSet<usize>,
     /// Documents that come into files of the base.
@@ -27,6 +29,11 @@ impl Draft {
     /// Edits one of the base's objects.
     pub(super) fn edit_object(&mut self, object: usize, edits: impl IntoIterator<Item = Edit>) {
         self.edits.entry(object).or_default().extend(edits);
+    }
+
+    /// Edits a document that is no object of the base: a patch of its kustomization.
+    pub(super) fn edit_document(&mut self, file: usize, document: usize, edit: Edit) {
+        self.patches.entry(file).or_default().push(DocumentEdit::Edit { document, edit });
     }
 
     /// Leaves an object as it is after all.
@@ -78,7 +85,7 @@ impl Draft {
         let gone: Vec<usize> =
             (0..base.files.len()).filter(|file| self.empties(base, *file, &whole)).collect();
         self.edit_kustomizations(base, &gone);
-        let mut edits: BTreeMap<usize, Vec<DocumentEdit>> = BTreeMap::new();
+        let mut edits: BTreeMap<usize, Vec<DocumentEdit>> = std::mem::take(&mut self.patches);
         for (object, list) in &self.edits {
             let BaseObject { file, document, path, .. } = &base.objects[*object];
             if !self.removed.contains(object) {

@@ -7,8 +7,10 @@
 
 use super::components::{self, ComponentChange, Part};
 use super::draft::Draft;
-use super::record::record;
-use super::{Basis, Certainty, Change, OldSource, Planned, Reason, Refusal, Request, Rollout, Upgrade};
+use super::record::{Graves, record};
+use super::{
+    Basis, Certainty, Change, Course, OldSource, Planned, Reason, Refusal, Request, Rollout, Upgrade,
+};
 use crate::cluster::{NamedRelease, named_releases};
 use crate::finding::{Finding, Severity};
 use crate::merge::Source;
@@ -47,7 +49,7 @@ pub(super) fn plan(request: &Request<'_>, base: &Base) -> Result<Planned, Refusa
         Err(obstacle) => {
             upgrade.blocked.push(obstacle.sentence);
             upgrade.findings.extend(obstacle.finding.map(|finding| *finding));
-            return Ok(Planned { upgrade, intended: Vec::new() });
+            return Ok(Planned { upgrade, intended: Vec::new(), rotated: Vec::new() });
         }
     };
     let mut draft = Draft::default();
@@ -76,12 +78,13 @@ pub(super) fn plan(request: &Request<'_>, base: &Base) -> Result<Planned, Refusa
                 machines: None,
                 certainty: Certainty::Unknown,
                 because: vec![first.path.clone()],
+                course: Course::default(),
             });
         }
     }
     let (mut intended, refused) = draft.into_files(base, &cluster.base_folder);
     upgrade.findings.extend(refused);
-    match record(cluster, new, &[])? {
+    match record(cluster, new, &Graves::default())? {
         Ok(change) => intended.extend(change),
         Err(finding) => upgrade.findings.push(finding),
     }
@@ -89,7 +92,7 @@ pub(super) fn plan(request: &Request<'_>, base: &Base) -> Result<Planned, Refusa
         let file = finding.file.as_ref().map(ToString::to_string).unwrap_or_default();
         upgrade.blocked.push(format!("{file} cannot be edited as intended."));
     }
-    Ok(Planned { upgrade, intended })
+    Ok(Planned { upgrade, intended, rotated: Vec::new() })
 }
 
 /// Why the release's name cannot be set.

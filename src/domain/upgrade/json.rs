@@ -83,6 +83,13 @@ fn rollout_json(rollout: &Rollout) -> Value {
         "machines": rollout.machines,
         "certainty": rollout.certainty,
         "because": rollout.because,
+        "replaced": rollout.course.replaced,
+        "created": rollout.course.created,
+        "deleted": rollout.course.deleted,
+        "order": rollout.course.order,
+        "strategy": rollout.course.strategy,
+        "parts": rollout.course.parts,
+        "notes": rollout.course.notes,
     })
 }
 

@@ -18,6 +18,7 @@ mod findings;
 mod giantswarm;
 mod instance;
 mod json;
+mod leftover;
 mod model;
 mod plan;
 mod record;
@@ -25,6 +26,7 @@ mod redact;
 mod refusal;
 mod removal;
 mod request;
+mod retarget;
 mod rotation;
 mod variables;
 mod whole;
@@ -35,13 +37,17 @@ pub use explain::{
 };
 pub use explain_json::explanation_to_json;
 pub use json::{finding_to_json, to_json};
-pub use model::{Basis, Certainty, Change, Conflict, FileChange, Reason, Rollout, Side, Upgrade};
+pub use leftover::Settled;
+pub use model::{
+    Basis, Certainty, Change, Conflict, Course, FileChange, Reason, Rollout, RolloutPart, Side, Upgrade,
+};
 pub use plan::plan;
 pub use redact::redact;
 pub use refusal::Refusal;
-pub use request::{AppliedBy, ClusterFolder, MergeSettings, OldSource, Request, SourceFile};
+pub use request::{AppliedBy, ClusterFolder, MergeSettings, OldSource, Request, Retarget, SourceFile};
 
 use crate::finding::Finding;
+use crate::object::ObjectId;
 
 /// A merge that was thought through, before anything rendered was looked at.
 #[derive(Debug, Clone)]
@@ -51,6 +57,8 @@ pub struct Planned {
     pub upgrade: Upgrade,
     /// The files as they would be, also where the upgrade blocks: render these to judge it.
     pub intended: Vec<FileChange>,
+    /// Templates that got a new name, as they were called; they stand there still.
+    pub rotated: Vec<ObjectId>,
 }
 
 impl Planned {
@@ -58,7 +66,7 @@ impl Planned {
     /// written where it blocks. Orders everything as the contract says.
     #[must_use]
     pub fn finish(self, findings: Vec<Finding>, rollouts: Vec<Rollout>) -> Upgrade {
-        let Self { mut upgrade, mut intended } = self;
+        let Self { mut upgrade, mut intended, rotated: _ } = self;
         // The merge may have said already what a rule sees in the rendered objects.
         let known = |new: &Finding| {
             upgrade.findings.iter().any(|old| {

@@ -139,6 +139,42 @@ pub struct Rollout {
     pub certainty: Certainty,
     /// The fields that cause it; the root alone where the object goes.
     pub because: Vec<FieldPath>,
+    /// How they come and go.
+    pub course: Course,
+}
+
+/// How the machines of one owner come and go. A number that only the live cluster knows is `None`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Course {
+    /// Machines that are replaced by new ones.
+    pub replaced: Option<u32>,
+    /// Machines that come beyond those that are replaced.
+    pub created: Option<u32>,
+    /// Machines that go for good.
+    pub deleted: Option<u32>,
+    /// Its turn: what has 1 goes before what has 2.
+    pub order: Option<u32>,
+    /// `RollingUpdate`, `OnDelete`; `None` where the owner has none.
+    pub strategy: Option<String>,
+    /// The groups of a topology.
+    pub parts: Vec<RolloutPart>,
+    /// What a person should know besides, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// What becomes of one group of machines of a topology.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct RolloutPart {
+    /// `controlPlane`, or the name of the worker group.
+    pub name: String,
+    /// Machines that are replaced.
+    pub replaced: Option<u32>,
+    /// Machines that come besides.
+    pub created: Option<u32>,
+    /// Machines that go for good.
+    pub deleted: Option<u32>,
+    /// Its turn.
+    pub order: u32,
 }
 
 /// How sure a rollout is.

@@ -1,7 +1,8 @@
 //! The plan of one cluster: the merge's decisions, settled and turned into changes and edits.
 
 use super::draft::Draft;
-use super::record::record;
+use super::record::{Graves, record};
+use super::retarget::OverlayEdits;
 use super::rotation::Rotated;
 use super::{
     Basis, Change, Conflict, FileChange, OldSource, Planned, Reason, Refusal, Request, Side, Upgrade,
@@ -50,7 +51,9 @@ pub fn plan(request: &Request<'_>) -> Result<Planned, Refusal> {
         blocked: Vec::new(),
         notes: Vec::new(),
         tombstones: Vec::new(),
+        brought: Vec::new(),
         rotated: Vec::new(),
+        overlay_edits: OverlayEdits::new(),
         moved: BTreeSet::new(),
     };
     plan.say(&merged.merge);
@@ -69,6 +72,7 @@ pub fn plan(request: &Request<'_>) -> Result<Planned, Refusal> {
     }
     // After the removals, so that what only a removed object names counts as named by nothing; before
     // the additions, whose references follow the new names.
+    plan.unknown_templates();
     plan.rotate();
     for new in &merged.merge.added {
         plan.add(&merged.new, new);
@@ -109,7 +113,10 @@ pub(super) struct Plan<'p> {
     pub(super) blocked: Vec<String>,
     pub(super) notes: Vec<String>,
     pub(super) tombstones: Vec<Tombstone>,
+    /// Whole objects that come: a tombstone of one of them goes.
+    pub(super) brought: Vec<crate::object::ObjectId>,
     pub(super) rotated: Vec<Rotated>,
+    pub(super) overlay_edits: OverlayEdits,
     /// Objects in which fields of the step group move.
     pub(super) moved: BTreeSet<usize>,
 }
@@ -245,6 +252,7 @@ impl Plan<'_> {
         from: Option<&crate::release::ReleaseId>,
         basis: Basis,
     ) -> Result<Planned, Refusal> {
+        let (overlay, unedited) = self.overlay_files();
         let Self {
             request,
             base,
@@ -255,12 +263,15 @@ impl Plan<'_> {
             mut blocked,
             notes,
             tombstones,
+            brought,
+            rotated,
             ..
         } = self;
         let cluster = request.cluster;
         let (mut intended, refused) = draft.into_files(base, &cluster.base_folder);
-        findings.extend(refused);
-        match record(cluster, request.new, &tombstones)? {
+        findings.extend(refused.into_iter().chain(unedited));
+        intended.extend(overlay);
+        match record(cluster, request.new, &Graves { new: &tombstones, brought: &brought })? {
             Ok(change) => intended.extend(change),
             Err(finding) => findings.push(finding),
         }
@@ -285,6 +296,7 @@ impl Plan<'_> {
             blocked,
             notes,
         };
-        Ok(Planned { upgrade, intended })
+        let rotated = rotated.into_iter().map(|rotated| rotated.id).collect();
+        Ok(Planned { upgrade, intended, rotated })
     }
 }

@@ -4,17 +4,26 @@ use super::draft::edit_refused;
 use super::{ClusterFolder, FileChange, Refusal};
 use crate::finding::Finding;
 use crate::merge::Source;
-use crate::object::FieldPath;
+use crate::object::{FieldPath, ObjectId};
 use crate::settings::{FOLDER_FILE, Tombstone};
 use crate::yaml::{DocumentEdit, Edit, Node, Scalar, ScalarStyle, edit, write};
+
+/// What an upgrade buries and digs out.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Graves<'g> {
+    /// Tombstones of what goes.
+    pub(super) new: &'g [Tombstone],
+    /// What comes: its tombstone goes.
+    pub(super) brought: &'g [ObjectId],
+}
 
 /// The record as it stands after the upgrade, or why it cannot be edited.
 pub(super) fn record(
     cluster: &ClusterFolder,
     new: &Source,
-    tombstones: &[Tombstone],
+    graves: &Graves<'_>,
 ) -> Result<Result<Option<FileChange>, Finding>, Refusal> {
-    let Some(file) = &cluster.record else { return Ok(Ok(created(cluster, new, tombstones))) };
+    let Some(file) = &cluster.record else { return Ok(Ok(created(cluster, new, graves.new))) };
     let yaml = file.read()?;
     let documents = yaml.documents();
     let Some(document) = documents.iter().position(|document| document.root.as_mapping().is_some()) else {
@@ -23,7 +32,7 @@ pub(super) fn record(
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
         }
-        text.push_str(&write(&record_node(new, tombstones)));
+        text.push_str(&write(&record_node(new, graves.new)));
         return Ok(Ok(Some(changed(file.path.clone(), file.text(), text))));
     };
     let root = &documents[document].root;
@@ -42,7 +51,7 @@ pub(super) fn record(
     if let Some(tree) = &new.tree {
         set("releaseTree", tree.as_str(), Some("release"));
     }
-    edits.extend(tombstone_edits(root, tombstones));
+    edits.extend(tombstone_edits(root, graves));
     let edits: Vec<_> = edits.into_iter().map(|edit| DocumentEdit::Edit { document, edit }).collect();
     Ok(match edit(&yaml, &edits) {
         Ok(edited) if edited.text() == file.text() => Ok(None),
@@ -85,41 +94,59 @@ fn record_node(new: &Source, tombstones: &[Tombstone]) -> Node {
     Node::mapping(entries)
 }
 
-fn tombstone_edits(root: &Node, tombstones: &[Tombstone]) -> Vec<Edit> {
+fn tombstone_edits(root: &Node, graves: &Graves<'_>) -> Vec<Edit> {
     let list = FieldPath::root().key("delete");
-    let text =
-        |item: &Node, key: &str| item.get(key).and_then(Node::as_scalar).map(|scalar| scalar.text.clone());
-    match root.get("delete").filter(|node| !node.is_null()) {
-        Some(node) => {
-            let Some(items) = node.as_sequence() else { return Vec::new() };
-            let known = |id: &Tombstone| {
-                items.iter().any(|item| {
-                    text(item, "kind").as_deref() == Some(id.kind.as_str())
-                        && text(item, "name").as_deref() == Some(id.name.as_str())
-                })
-            };
-            let new = tombstones.iter().filter(|id| !known(id));
-            if items.is_empty() && new.clone().next().is_some() {
-                let node = Node::sequence(new.map(tombstone));
-                return vec![Edit::Set { path: list, node }];
-            }
-            new.map(|id| Edit::InsertItem { list: list.clone(), index: items.len(), node: tombstone(id) })
-                .collect()
-        }
-        None if tombstones.is_empty() => Vec::new(),
-        None => {
-            let node = Node::sequence(tombstones.iter().map(tombstone));
-            match root.entry("delete") {
-                Some(_) => vec![Edit::Set { path: list, node }],
-                None => vec![Edit::Insert {
-                    parent: FieldPath::root(),
-                    key: "delete".to_owned(),
-                    node,
-                    after: None,
-                }],
-            }
-        }
+    let whole = |node: Node| match root.entry("delete") {
+        Some(_) => Edit::Set { path: list.clone(), node },
+        None => Edit::Insert { parent: FieldPath::root(), key: "delete".to_owned(), node, after: None },
+    };
+    let Some(items) = root.get("delete").filter(|node| !node.is_null()).map(Node::as_sequence) else {
+        let none = graves.new.is_empty();
+        return if none { Vec::new() } else { vec![whole(Node::sequence(graves.new.iter().map(tombstone)))] };
+    };
+    // `delete: cluster` says all there is to say.
+    let Some(items) = items else { return Vec::new() };
+    let opened: Vec<usize> =
+        (0..items.len()).filter(|at| graves.brought.iter().any(|id| buries(&items[*at], id))).collect();
+    let known = |new: &&Tombstone| items.iter().any(|item| same(item, new));
+    let new: Vec<Node> = graves.new.iter().filter(|new| !known(new)).map(tombstone).collect();
+    if opened.len() == items.len() {
+        return match (items.is_empty(), new.is_empty()) {
+            (true, true) => Vec::new(),
+            (false, true) => vec![Edit::Remove { path: list }],
+            (_, false) => vec![whole(Node::sequence(new))],
+        };
     }
+    let removed = opened.into_iter().map(|at| Edit::Remove { path: list.index(at) });
+    let added = new.into_iter().map(|node| Edit::InsertItem { list: list.clone(), index: items.len(), node });
+    removed.chain(added).collect()
+}
+
+fn part(item: &Node, key: &str) -> Option<String> {
+    item.get(key).and_then(Node::as_scalar).map(|scalar| scalar.text.clone())
+}
+
+/// Whether a tombstone that stands there is of that object: what it leaves out fits anything.
+fn buries(item: &Node, id: &ObjectId) -> bool {
+    let fits = |key: &str, value: Option<&str>| match (part(item, key), value) {
+        (Some(one), Some(other)) => one == other,
+        _ => true,
+    };
+    part(item, "kind").as_deref() == Some(&id.kind)
+        && part(item, "name").as_deref() == Some(&id.name)
+        && fits("group", Some(&id.group))
+        && fits("namespace", id.namespace.as_deref())
+}
+
+fn same(item: &Node, stone: &Tombstone) -> bool {
+    let fits = |key: &str, value: &Option<String>| {
+        let written = part(item, key);
+        written.is_none() || value.is_none() || written == *value
+    };
+    part(item, "kind").as_deref() == Some(&stone.kind)
+        && part(item, "name").as_deref() == Some(&stone.name)
+        && fits("group", &stone.group)
+        && fits("namespace", &stone.namespace)
 }
 
 /// `{kind, name}`, with group and namespace where they are needed.

@@ -2,7 +2,7 @@
 
 use super::plan::Plan;
 use super::{Change, Reason};
-use crate::cluster::chart_of;
+use crate::cluster::chart_name;
 use crate::finding::{Finding, Severity};
 use crate::merge::source::text;
 use crate::object::{FieldPath, ObjectId};
@@ -41,7 +41,7 @@ fn is_lifeline(id: &ObjectId, node: &Node) -> bool {
         ("controlplane.cluster.x-k8s.io", kind) => !kind.ends_with("Template"),
         // Managed control planes stand among the infrastructure: AzureManagedControlPlane.
         ("infrastructure.cluster.x-k8s.io", kind) => kind.ends_with("ControlPlane"),
-        _ => chart_of(node).is_some(),
+        _ => chart_name(node).is_some_and(is_cluster_chart),
     }
 }
 
@@ -57,6 +57,27 @@ fn names_config_map(node: &Node, field: &str, name: &str) -> bool {
         NodeKind::Sequence(items) => items.iter().any(|item| names_config_map(item, field, name)),
         NodeKind::Scalar(_) => false,
     }
+}
+
+/// Charts whose name begins like a cluster's and that deploy something into one.
+const NOT_CLUSTERS: &[&str] = &[
+    "cluster-api",
+    "cluster-apps",
+    "cluster-autoscaler",
+    "cluster-issuer",
+    "cluster-overprovisioner",
+    "cluster-proportional-autoscaler",
+    "cluster-role",
+    "cluster-secret",
+];
+
+/// A chart that deploys a cluster: `cluster-<provider>`, or `release-<provider>`, which is made of one. A
+/// provider that is not known counts too: a cluster is not lost for want of a name in a table.
+fn is_cluster_chart(name: &str) -> bool {
+    let other = NOT_CLUSTERS
+        .iter()
+        .any(|other| name.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('-')));
+    (name.starts_with("cluster-") && !other) || name.starts_with("release-")
 }
 
 impl Plan<'_> {
@@ -99,6 +120,13 @@ impl Plan<'_> {
             Removal::Tombstone => self.tombstones.push(self.tombstone(&id)),
         }
         self.draft.remove_object(object);
+    }
+
+    /// Takes out what a rotation left behind: its live object goes by itself, whatever its kind.
+    pub(super) fn remove_leftover(&mut self, object: usize) {
+        let tombstones = self.tombstones.len();
+        self.remove(object);
+        self.tombstones.truncate(tombstones);
     }
 
     /// Whether something that stays, in base or overlay, names a ConfigMap.

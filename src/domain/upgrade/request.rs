@@ -135,4 +135,16 @@ pub struct Request<'a> {
     pub settings: &'a MergeSettings,
     /// What is known of objects' fields: [`Schemas::built_in`] where the repository has no definitions.
     pub schemas: &'a Schemas,
+    /// Whether names of rotated templates may be edited in the overlay.
+    pub retarget: Retarget,
+}
+
+/// Whether an upgrade may edit the one thing that it ever edits in an overlay (U12).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Retarget {
+    /// The overlay is never written: a patch that names a rotated template blocks.
+    #[default]
+    Refused,
+    /// Somebody asked for it: the old name in such a patch becomes the new one.
+    Allowed,
 }

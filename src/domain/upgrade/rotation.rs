@@ -1,15 +1,17 @@
 //! Rotated templates in clusters that others apply (U12): a changed template comes as a new object
 //! with a new name, references follow, and the old one stays until the next upgrade.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::plan::Plan;
 use super::{AppliedBy, Change, Reason};
 use crate::finding::Severity;
-use crate::object::{FieldPath, Step};
-use crate::templates::{Treatment, base_name, references, rotated_name, spec_hash, treatment};
-use crate::tree::RepoPath;
-use crate::yaml::{DocumentEdit, Edit, Node, Position, Value, YamlFile, edit, write};
+use crate::merge::cluster_objects::Base;
+use crate::object::{FieldPath, ObjectId};
+use crate::templates::{
+    Role, Treatment, base_name, references, rotated_name, spec_hash, treatment, treatment_in_role,
+};
+use crate::yaml::{DocumentEdit, Edit, Node, Value, YamlFile, edit, write};
 
 /// Templates name templates: what is named rotates before what names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,20 +24,55 @@ enum Level {
     Class,
 }
 
-fn level(kind: &str) -> Option<Level> {
-    match (kind, treatment(kind)) {
-        ("ClusterClass", _) => Some(Level::Class),
-        ("Metal3DataTemplate", _) => Some(Level::Data),
-        ("KubeadmConfig", _) | (_, Some(Treatment::Rotate | Treatment::Never)) => Some(Level::Template),
-        _ => None,
+/// Who names which object of the base, where, and as what.
+pub(super) struct Owners {
+    of_object: Vec<Vec<(usize, Role)>>,
+}
+
+impl Owners {
+    pub(super) fn of(base: &Base) -> Self {
+        let mut by_name: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
+        for (at, object) in base.objects.iter().enumerate() {
+            by_name.entry((&object.id.kind, &object.id.name)).or_default().push(at);
+        }
+        let mut of_object = vec![Vec::new(); base.objects.len()];
+        for (at, owner) in base.objects.iter().enumerate() {
+            for reference in references(&owner.id.group, &owner.id.kind, base.node(at)) {
+                for named in by_name.get(&(reference.kind, reference.name)).into_iter().flatten() {
+                    if reference.means(owner.id.namespace.as_deref(), &base.objects[*named].id) {
+                        of_object[*named].push((at, reference.role));
+                    }
+                }
+            }
+        }
+        Self { of_object }
     }
+
+    fn level(&self, base: &Base, object: usize) -> Option<Level> {
+        let id = &base.objects[object].id;
+        if is_class(id) {
+            return Some(Level::Class);
+        }
+        let roles: Vec<Role> = self.of_object[object].iter().map(|(_, role)| *role).collect();
+        match treatment_in_role(id, base.node(object), &roles)? {
+            Treatment::Rotate if roles.contains(&Role::Data) || id.kind == DATA => Some(Level::Data),
+            Treatment::Rotate | Treatment::Never => Some(Level::Template),
+            Treatment::MutableAndRolls | Treatment::MutableSilent => None,
+        }
+    }
+}
+
+/// The one template that templates name.
+const DATA: &str = "Metal3DataTemplate";
+
+fn is_class(id: &ObjectId) -> bool {
+    id.group == "cluster.x-k8s.io" && id.kind == "ClusterClass"
 }
 
 /// A template that got a new name.
 #[derive(Debug, Clone)]
 pub(super) struct Rotated {
-    pub(super) kind: String,
-    pub(super) old: String,
+    pub(super) id: ObjectId,
     pub(super) new: String,
 }
 
@@ -45,31 +82,69 @@ impl Plan<'_> {
         if self.request.cluster.applied == AppliedBy::Reconciler {
             return;
         }
-        self.remove_stale();
+        let owners = Owners::of(self.base);
+        self.remove_stale(&owners);
         for wanted in [Level::Data, Level::Template, Level::Class] {
             for object in 0..self.base.objects.len() {
-                let id = &self.base.objects[object].id;
-                if level(&id.kind) == Some(wanted) && self.draft.has_edits(object) {
-                    self.rotate_one(object, wanted);
+                if self.draft.has_edits(object) && owners.level(self.base, object) == Some(wanted) {
+                    self.rotate_one(&owners, object, wanted);
                 }
             }
         }
     }
 
-    fn rotate_one(&mut self, object: usize, level: Level) {
+    /// Templates of kinds that no table lists, which the upgrade changes.
+    pub(super) fn unknown_templates(&mut self) {
+        let owners = Owners::of(self.base);
+        for object in 0..self.base.objects.len() {
+            if self.draft.has_edits(object) {
+                self.unknown_template(object, owners.level(self.base, object));
+            }
+        }
+    }
+
+    /// A template of a kind that no table lists, which the upgrade changes.
+    fn unknown_template(&mut self, object: usize, level: Option<Level>) {
         let id = self.base.objects[object].id.clone();
-        let named_by: Vec<usize> = self.named_by(&id.kind, &id.name);
-        let class_only = treatment(&id.kind) == Some(Treatment::Never);
-        let by_class = |at: &usize| self.base.objects[*at].id.kind == "ClusterClass";
-        let bootstrap_of_pool = |at: &usize| self.base.objects[*at].id.kind == "MachinePool";
-        let renamed_parts = self.rotated.iter().any(|rotated| {
-            let own = references(&id.group, &id.kind, self.base.node(object));
-            own.iter().any(|reference| reference.kind == rotated.kind && reference.name == rotated.old)
-        });
+        if !id.group.ends_with(".cluster.x-k8s.io")
+            || !id.kind.ends_with("Template")
+            || treatment(&id.kind).is_some()
+        {
+            return;
+        }
+        let message = if level.is_some() {
+            format!(
+                "{id} is of a kind that Capstan does not know. Machines are made from it, so it gets a new name like every machine template."
+            )
+        } else {
+            format!(
+                "{id} is of a kind that Capstan does not know, and nothing here makes machines from it, so it is changed under its name. Whether that is refused or replaces machines cannot be told."
+            )
+        };
+        let position = self.base.position(object, self.base.node(object).span.start);
+        let place = (self.base.file_of(object).path.clone(), position.line, position.column);
+        self.finding(
+            "unknown-template",
+            Severity::Warning,
+            message,
+            place,
+            Some(id),
+            Some(FieldPath::root()),
+        );
+    }
+
+    fn rotate_one(&mut self, owners: &Owners, object: usize, level: Level) {
+        let id = self.base.objects[object].id.clone();
+        let named_by = self.named_by(owners, object);
+        let by_class = |at: &usize| is_class(&self.base.objects[*at].id);
+        let own = references(&id.group, &id.kind, self.base.node(object));
+        let renamed_parts = self
+            .rotated
+            .iter()
+            .any(|rotated| own.iter().any(|reference| reference.means(id.namespace.as_deref(), &rotated.id)));
         let applies = match level {
             Level::Class => renamed_parts,
-            _ if id.kind == "KubeadmConfig" => named_by.iter().any(bootstrap_of_pool),
-            _ if class_only => named_by.iter().any(by_class),
+            _ if treatment(&id.kind) == Some(Treatment::Never) => named_by.iter().any(by_class),
             _ => !named_by.is_empty(),
         };
         if !applies {
@@ -83,7 +158,7 @@ impl Plan<'_> {
         if spec_hash(&before) == spec_hash(&after) {
             return;
         }
-        if id.kind == "ClusterClass" && self.request.cluster.classes_used_elsewhere.contains(&id.name) {
+        if is_class(&id) && self.request.cluster.classes_used_elsewhere.contains(&id.name) {
             self.blocked.push(format!(
                 "Clusters of other folders use the {id}, so it is left as it is: upgrade it where all of them can follow."
             ));
@@ -91,10 +166,12 @@ impl Plan<'_> {
         }
         let new_name = rotated_name(base_name(&id.name, &before), &after);
         self.draft.take_edits(object);
-        let exists =
-            self.base.objects.iter().any(|other| other.id.kind == id.kind && other.id.name == new_name);
+        let renamed = ObjectId { name: new_name.clone(), ..id.clone() };
+        let exists = self.base.objects.iter().position(|other| other.id == renamed);
         let name_path = FieldPath::root().key("metadata").key("name");
-        if !exists {
+        if let Some(earlier) = exists {
+            self.keep_after_all(earlier);
+        } else {
             let set = vec![Edit::Set { path: name_path.clone(), node: Node::string(new_name.as_str()) }];
             let Some(renamed) = apply(edited.text(), set) else { return };
             let below = self.base.file_of(object).below.clone();
@@ -111,19 +188,28 @@ impl Plan<'_> {
             new: Some(Value::from(new_name.as_str())),
             reason: Reason::Rotation,
         });
-        self.overlay_must_not_name(&id.kind, &id.name);
+        self.patches_follow(&id, &new_name);
         for owner in named_by {
-            self.follow(owner, &id.kind, &id.name, &new_name);
+            self.follow(owner, &id, &new_name);
         }
-        self.rotated.push(Rotated { kind: id.kind, old: id.name, new: new_name });
+        self.rotated.push(Rotated { id, new: new_name });
+    }
+
+    /// An earlier rotation's template whose spec comes back is no leftover.
+    fn keep_after_all(&mut self, object: usize) {
+        if self.draft.removes(object) {
+            self.draft.keep_object(object);
+            let id = &self.base.objects[object].id;
+            self.changes.retain(|change| !(change.object == *id && change.path.is_root()));
+        }
     }
 
     /// The owner's references follow the new name.
-    fn follow(&mut self, owner: usize, kind: &str, old: &str, new: &str) {
+    fn follow(&mut self, owner: usize, named: &ObjectId, new: &str) {
         let id = &self.base.objects[owner].id;
         let node = self.base.node(owner);
         for reference in references(&id.group, &id.kind, node) {
-            if reference.kind != kind || reference.name != old {
+            if !reference.means(id.namespace.as_deref(), named) {
                 continue;
             }
             let at = node.at(&reference.path).map_or(0, |node| node.span.start);
@@ -132,7 +218,7 @@ impl Plan<'_> {
                 file: self.base.file_of(owner).path.clone(),
                 line: Some(self.base.position(owner, at).line),
                 path: reference.path.clone(),
-                old: Some(Value::from(old)),
+                old: Some(Value::from(named.name.as_str())),
                 new: Some(Value::from(new)),
                 reason: Reason::Reference,
             });
@@ -141,20 +227,17 @@ impl Plan<'_> {
         }
     }
 
-    /// The base's objects that name an object, but for those that go.
-    fn named_by(&self, kind: &str, name: &str) -> Vec<usize> {
-        let names = |at: &usize| {
-            let id = &self.base.objects[*at].id;
-            let found = references(&id.group, &id.kind, self.base.node(*at));
-            found.iter().any(|reference| reference.kind == kind && reference.name == name)
-        };
-        let stays = |at: &usize| !self.draft.removes(*at);
-        (0..self.base.objects.len()).filter(stays).filter(names).collect()
+    /// The base's objects that name an object, each once, but for those that go.
+    fn named_by(&self, owners: &Owners, object: usize) -> Vec<usize> {
+        let mut named_by: Vec<usize> = owners.of_object[object].iter().map(|(owner, _)| *owner).collect();
+        named_by.dedup();
+        named_by.retain(|owner| !self.draft.removes(*owner));
+        named_by
     }
 
     /// Takes out what an earlier rotation left behind and nothing names any more: first classes, which
     /// themselves name templates.
-    fn remove_stale(&mut self) {
+    fn remove_stale(&mut self, owners: &Owners) {
         for wanted in [Level::Class, Level::Template, Level::Data] {
             let own_base = |at: usize| {
                 let id = &self.base.objects[at].id;
@@ -162,23 +245,19 @@ impl Plan<'_> {
                 base_name(&id.name, &spec).to_owned()
             };
             let of_level: Vec<usize> = (0..self.base.objects.len())
-                .filter(|at| level(&self.base.objects[*at].id.kind) == Some(wanted))
+                .filter(|at| may_be_of(wanted, &self.base.objects[*at].id))
                 .filter(|at| !self.draft.removes(*at))
                 .collect();
-            let named: BTreeSet<usize> = of_level
-                .iter()
-                .copied()
-                .filter(|at| {
-                    let id = &self.base.objects[*at].id;
-                    !self.named_by(&id.kind, &id.name).is_empty()
-                })
-                .collect();
+            let named: BTreeSet<usize> =
+                of_level.iter().copied().filter(|at| !self.named_by(owners, *at).is_empty()).collect();
             let mut stale = Vec::new();
             for at in of_level.iter().copied().filter(|at| !named.contains(at)) {
                 let id = &self.base.objects[at].id;
                 let generation_of = |other: &usize| {
-                    self.base.objects[*other].id.kind == id.kind
-                        && self.base.objects[*other].id.name != id.name
+                    let other_id = &self.base.objects[*other].id;
+                    (&other_id.group, &other_id.kind, &other_id.namespace)
+                        == (&id.group, &id.kind, &id.namespace)
+                        && other_id.name != id.name
                         && own_base(*other) == own_base(at)
                 };
                 let used = self.overlay_mentions(&id.name)
@@ -188,7 +267,7 @@ impl Plan<'_> {
                 }
             }
             for at in stale {
-                self.remove(at);
+                self.remove_leftover(at);
             }
         }
     }
@@ -205,28 +284,6 @@ impl Plan<'_> {
             }
         }
         self.overlay.iter().flat_map(YamlFile::documents).any(|document| mentions(&document.root, name))
-    }
-
-    /// A patch of the overlay that targets the old name would be lost: the upgrade blocks.
-    fn overlay_must_not_name(&mut self, kind: &str, name: &str) {
-        let Some((file, position)) = self.overlay_target(kind, name) else { return };
-        self.blocked.push(format!("The overlay patches {kind} {name}, which gets a new name."));
-        let message = format!(
-            "This patch targets {kind} {name}, which the upgrade gives a new name, so the patch would be lost. Let the patch select its target by kind or label instead of by this name, and the upgrade goes ahead."
-        );
-        let place = (file, position.line, position.column);
-        self.finding("overlay-names-template", Severity::Error, message, place, None, None);
-    }
-
-    fn overlay_target(&self, kind: &str, name: &str) -> Option<(RepoPath, Position)> {
-        for (file, yaml) in self.request.cluster.overlay.iter().zip(self.overlay) {
-            for document in yaml.documents() {
-                if let Some(node) = names_target(&document.root, kind, name) {
-                    return Some((file.path.clone(), yaml.position(node.span.start)));
-                }
-            }
-        }
-        None
     }
 
     /// One object's own text, without the comments around it.
@@ -256,32 +313,21 @@ fn apply(text: &str, edits: Vec<Edit>) -> Option<YamlFile> {
     edit(&file, &edits).ok()
 }
 
-/// Where a document of an overlay targets an object: as a patch of its own, or as a kustomization's
-/// `patches`, with a `target`, or as text.
-fn names_target<'n>(root: &'n Node, kind: &str, name: &str) -> Option<&'n Node> {
-    let text = |node: Option<&'n Node>| node.and_then(Node::as_scalar).map(|scalar| scalar.text.as_str());
-    let is_object = |root: &Node| {
-        let found = root.get("metadata").and_then(|metadata| metadata.get("name")).and_then(Node::as_scalar);
-        root.get("kind").and_then(Node::as_scalar).is_some_and(|scalar| scalar.text == kind)
-            && found.is_some_and(|scalar| scalar.text == name)
-    };
-    if is_object(root) {
-        return root.at(&[Step::Key("metadata".into()), Step::Key("name".into())].into_iter().collect());
-    }
-    for key in ["patches", "patchesJson6902", "patchesStrategicMerge"] {
-        for item in root.get(key).and_then(Node::as_sequence).unwrap_or_default() {
-            if let Some(target) = item.get("target") {
-                let same_kind = text(target.get("kind")).is_none_or(|found| found == kind);
-                if same_kind && text(target.get("name")) == Some(name) {
-                    return target.get("name");
+/// Whether an object that nothing names any more could be what a rotation on this level left behind: who
+/// named it is gone, so its kind alone must tell.
+fn may_be_of(level: Level, id: &ObjectId) -> bool {
+    let of_cluster_api = id.group.ends_with("cluster.x-k8s.io");
+    match level {
+        Level::Class => is_class(id),
+        Level::Data => id.kind == DATA,
+        Level::Template => {
+            of_cluster_api
+                && id.kind != DATA
+                && match treatment(&id.kind) {
+                    Some(Treatment::Rotate | Treatment::Never) => true,
+                    Some(Treatment::MutableAndRolls | Treatment::MutableSilent) => false,
+                    None => id.kind.ends_with("Template") || id.kind.ends_with("Config"),
                 }
-            }
-            let inline = item.get("patch").unwrap_or(item);
-            let parsed = inline.as_str().and_then(|text| YamlFile::read(text).ok());
-            if parsed.is_some_and(|file| file.documents().iter().any(|document| is_object(&document.root))) {
-                return Some(inline);
-            }
         }
     }
-    None
 }

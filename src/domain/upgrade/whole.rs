@@ -26,8 +26,7 @@ impl Plan<'_> {
         }
         let mut node = Cow::Borrowed(&new.node);
         for reference in references(&new.id.group, &new.id.kind, &new.node) {
-            let follows =
-                |rotated: &&Rotated| rotated.kind == reference.kind && rotated.old == reference.name;
+            let follows = |rotated: &&Rotated| reference.means(new.id.namespace.as_deref(), &rotated.id);
             if let Some(rotated) = self.rotated.iter().find(follows) {
                 set_text(node.to_mut(), reference.path.steps(), &rotated.new);
             }
@@ -41,6 +40,7 @@ impl Plan<'_> {
             new: Some(node.value()),
             reason: Reason::Object,
         });
+        self.brought.push(new.id.clone());
         let text = instance(self.request.new, piece, &node);
         self.draft.add_document(self.base, &piece.file, text);
     }

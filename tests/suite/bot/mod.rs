@@ -8,6 +8,7 @@ mod elsewhere;
 mod kills;
 mod memory;
 mod proposals;
+mod retarget;
 mod sample;
 mod strangers;
 mod town;

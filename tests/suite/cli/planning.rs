@@ -26,7 +26,22 @@ fn the_json_has_its_fields_in_the_order_of_the_contract() {
         keys(&plan["conflicts"][0]),
         ["object", "file", "line", "path", "base", "cluster", "release", "kept", "blocks"]
     );
-    assert_eq!(keys(&plan["rollouts"][0]), ["object", "machines", "certainty", "because"]);
+    assert_eq!(
+        keys(&plan["rollouts"][0]),
+        [
+            "object",
+            "machines",
+            "certainty",
+            "because",
+            "replaced",
+            "created",
+            "deleted",
+            "order",
+            "strategy",
+            "parts",
+            "notes"
+        ]
+    );
 }
 
 #[test]
@@ -180,8 +195,9 @@ acme/a  aws/v1.0.0 -> aws/v1.1.0
       2 -> 3
     acme/a/base/md.yaml:8  MachineDeployment acme/a-md-0  /spec/template/spec/version
       \"v1.30.4\" -> \"v1.31.2\"
-  machines that will be replaced
-    MachineDeployment acme/a-md-0: 3 machines, because of /spec/template/spec/version (judged from Git alone)
+  machines
+    2. MachineDeployment acme/a-md-0: 3 machines replaced, 1 more come, because of /spec/template/spec/version (judged from Git alone)
+        At most 1 more and 0 fewer than wanted at a time.
 "
     );
     for format in ["text", "yaml", "markdown", "diff"] {

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use super::sandbox::Sandbox;
 use super::{fleet, release, workers};
 
 #[test]
@@ -107,4 +108,46 @@ fn the_old_release_is_found_by_its_tree_after_its_folder_changed() {
     let plan = sandbox.capstan(&["plan", "acme/a", "-o", "json"]).json(0);
     assert_eq!(plan[0]["conflicts"], serde_json::json!([]));
     assert_eq!(plan[0]["changes"][0]["new"], 3);
+}
+
+/// A release whose machine template changes, and a cluster whose overlay patches it.
+fn patched() -> Sandbox {
+    let template = |name: &str, instance: &str| {
+        format!(
+            "apiVersion: infrastructure.cluster.x-k8s.io/v1beta2\nkind: AWSMachineTemplate\nmetadata: {{name: {name}, namespace: acme}}\nspec: {{template: {{spec: {{instanceType: {instance}}}}}}}\n"
+        )
+    };
+    let owner = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: MachineDeployment\nmetadata: {name: a-md-0, namespace: acme}\nspec: {replicas: 2, template: {spec: {infrastructureRef: {kind: AWSMachineTemplate, name: a-md-0}}}}\n---\n";
+    Sandbox::with(&[
+        (
+            "aws/v1.0.0/base/t.yaml",
+            "kind: AWSMachineTemplate\nspec: {template: {spec: {instanceType: m5.large}}}\n",
+        ),
+        (
+            "aws/v1.1.0/base/t.yaml",
+            "kind: AWSMachineTemplate\nspec: {template: {spec: {instanceType: m6i.large}}}\n",
+        ),
+        ("acme/a/base/t.yaml", &(owner.to_owned() + &template("a-md-0", "m5.large"))),
+        ("acme/a/overlay/t.yaml", PATCH),
+        ("acme/a/capstan.yaml", "release: aws/v1.0.0\n"),
+    ])
+}
+
+const PATCH: &str = "apiVersion: infrastructure.cluster.x-k8s.io/v1beta2\nkind: AWSMachineTemplate\nmetadata: {name: a-md-0, namespace: acme} # ours\nspec: {template: {spec: {sshKeyName: ours}}}\n";
+
+#[test]
+fn retarget_edits_just_the_names_in_the_overlay() {
+    let sandbox = patched();
+    let before = sandbox.files();
+    let blocked = sandbox.capstan(&["upgrade", "acme/a", "--to", "aws/v1.1.0", "--write"]);
+    blocked.ended(3);
+    assert!(blocked.err.contains("capstan upgrade --retarget"), "{}", blocked.err);
+    assert_eq!(sandbox.files(), before, "nothing of a blocked upgrade is written");
+
+    sandbox.capstan(&["upgrade", "acme/a", "--to", "aws/v1.1.0", "--retarget", "--write"]).ended(0);
+    let after = sandbox.files();
+    assert_eq!(after["acme/a/overlay/t.yaml"], PATCH.replace("a-md-0", "a-md-0-5ef978e2"));
+    let template = &after["acme/a/base/t.yaml"];
+    assert!(template.contains("{kind: AWSMachineTemplate, name: a-md-0-5ef978e2}"), "{template}");
+    sandbox.capstan(&["validate"]).ended(0);
 }

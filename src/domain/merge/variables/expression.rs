@@ -302,6 +302,39 @@ mod tests {
         }
     }
 
+    /// What real templates write is understood, but for scripts of a shell that is not meant to be
+    /// substituted in.
+    #[test]
+    fn expressions_of_real_cluster_templates_are_understood() {
+        let root = crate::render::testing::shared_data().join("manifests");
+        if !root.is_dir() {
+            println!("SKIPPED: no {} (CAPSTAN_SHARED_DATA names the folder before it)", root.display());
+            return;
+        }
+        let tree = crate::render::testing::Files::from_folder(&root);
+        let (mut read, mut refused) = (0, std::collections::BTreeSet::new());
+        for entry in crate::tree::Tree::entries(&tree) {
+            let name = entry.path.name();
+            if !name.starts_with("cluster-template") || !name.ends_with(".yaml") {
+                continue;
+            }
+            let bytes = crate::tree::Tree::read(&tree, entry).unwrap();
+            for token in tokens(std::str::from_utf8(&bytes).unwrap()) {
+                match token {
+                    Token::Variable(Variable { operation: Operation::Unsupported, raw, .. })
+                    | Token::Malformed(raw) => {
+                        refused.insert(raw.to_owned());
+                    }
+                    Token::Variable(_) => read += 1,
+                    Token::Text(_) | Token::Escaped(_) => {}
+                }
+            }
+        }
+        println!("{read} expressions");
+        assert!(read > 100, "{read}");
+        assert_eq!(refused.into_iter().collect::<Vec<_>>(), Vec::<String>::new());
+    }
+
     #[test]
     fn hostile_nesting_ends() {
         let deep = "${a:=".repeat(100_000);

@@ -16,7 +16,7 @@ use crate::render::{Edited, render};
 use crate::schema::discover as discover_schemas;
 use crate::settings::{RepositorySettings, RuleIds, SettingsError};
 use crate::tree::{EntryKind, Tree, TreeEntry};
-use crate::upgrade::{ClusterFolder, MergeSettings, OldSource, Request, SourceFile, plan};
+use crate::upgrade::{ClusterFolder, MergeSettings, OldSource, Request, Retarget, SourceFile, plan};
 
 use super::{TODAY, path};
 
@@ -138,7 +138,14 @@ fn upgraded(files: Texts) -> Result<Vec<Finding>, SettingsError> {
     let merge =
         MergeSettings { conflicts: settings.upgrade.conflicts, owners: settings.upgrade.fields.clone() };
     let old = old.as_ref().map_or(OldSource::Unknown, OldSource::Known);
-    let request = Request { cluster: &facts, old, new: &new, settings: &merge, schemas: &schemas };
+    let request = Request {
+        cluster: &facts,
+        old,
+        new: &new,
+        settings: &merge,
+        schemas: &schemas,
+        retarget: Retarget::Refused,
+    };
     let planned = plan(&request).unwrap();
     let folders = folders_of(folder);
     let before = render(&tree, &folders).unwrap();

@@ -19,8 +19,8 @@ use capstan_domain::schema::{self, Origin, SchemaFile, Schemas};
 use capstan_domain::settings::{ConflictPolicy, FieldOwner, FieldRule};
 use capstan_domain::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use capstan_domain::upgrade::{
-    AppliedBy, ClusterFolder, Explanation, FileChange, MergeSettings, OldSource, Request, SourceFile,
-    Upgrade, explain, explanation_to_json, plan, to_json,
+    AppliedBy, ClusterFolder, Explanation, FileChange, MergeSettings, OldSource, Request, Retarget, Settled,
+    SourceFile, Upgrade, explain, explanation_to_json, plan, to_json,
 };
 use capstan_domain::yaml::{Value, YamlFile};
 use serde_json::{Map, json};
@@ -279,7 +279,9 @@ fn run(folder: &Path) -> Vec<String> {
         None => OldSource::Unknown,
     };
     let schemas = case.schemas();
-    let request = Request { cluster: &cluster, old, new: &new, settings: &settings, schemas: &schemas };
+    let retarget = if case.settings["retarget"] == true { Retarget::Allowed } else { Retarget::Refused };
+    let request =
+        Request { cluster: &cluster, old, new: &new, settings: &settings, schemas: &schemas, retarget };
     let planned = match plan(&request) {
         Ok(planned) => planned,
         Err(refusal) => {
@@ -295,13 +297,19 @@ fn run(folder: &Path) -> Vec<String> {
     let before = Snapshot::new(files);
     let folders =
         Folders { cluster: root.clone(), base: base_folder, overlay: root.join("overlay").unwrap() };
-    let intended = planned.intended.clone();
-    let after = Edited::new(&before, &intended);
-    let rolled = match (render(&before, &folders), render(&after, &folders)) {
-        (Ok(before), Ok(after)) => rollouts(&before.objects, &after.objects, cluster.applied),
+    let rendered = |intended: &[FileChange]| render(&Edited::new(&before, intended), &folders);
+    let (rendered_before, mut rendered_after) = match (render(&before, &folders), rendered(&planned.intended))
+    {
+        (Ok(before), Ok(after)) => (before, after),
         (Err(error), _) => return vec![format!("the cluster does not render: {error}")],
         (_, Err(error)) => return vec![format!("the upgraded cluster does not render: {error}")],
     };
+    let mut planned = planned;
+    if planned.settle_leftovers(&rendered_before, &rendered_after) == Settled::Changed {
+        rendered_after = rendered(&planned.intended).unwrap();
+    }
+    let intended = planned.intended.clone();
+    let rolled = rollouts(&rendered_before.objects, &rendered_after.objects, cluster.applied);
     let upgrade = planned.finish(Vec::new(), rolled);
     let mut troubles = compare_files(&case, &root, &upgrade);
     let explanation = explain(&request, &upgrade).unwrap();
@@ -318,10 +326,13 @@ fn twice(request: &Request<'_>, intended: &[FileChange], upgrade: &Upgrade) -> V
     let mut cluster = request.cluster.clone();
     for change in intended {
         cluster.base.retain(|file| file.path != change.path);
+        cluster.overlay.retain(|file| file.path != change.path);
         if let Some(text) = &change.after {
             let file = SourceFile::new(change.path.clone(), text.as_str());
             if change.path.is_in(&cluster.base_folder) {
                 cluster.base.push(file);
+            } else if change.path.name() != "capstan.yaml" {
+                cluster.overlay.push(file);
             } else {
                 cluster.record = Some(file);
             }

@@ -11,7 +11,8 @@ use capstan_domain::release::ReleaseId;
 use capstan_domain::schema::Schemas;
 use capstan_domain::tree::RepoPath;
 use capstan_domain::upgrade::{
-    AppliedBy, ClusterFolder, MergeSettings, OldSource, Planned, Request, SourceFile, link_changelogs, plan,
+    AppliedBy, ClusterFolder, MergeSettings, OldSource, Planned, Request, Retarget, SourceFile,
+    link_changelogs, plan,
 };
 
 use crate::shared_data;
@@ -52,6 +53,7 @@ fn upgraded(files: &[(&str, &str)], old: &Source, new: &Source) -> Planned {
         new,
         settings: &settings,
         schemas: Schemas::built_in(),
+        retarget: Retarget::Refused,
     };
     plan(&request).unwrap()
 }

@@ -12,7 +12,8 @@ use capstan_domain::release::ReleaseId;
 use capstan_domain::schema::Schemas;
 use capstan_domain::tree::RepoPath;
 use capstan_domain::upgrade::{
-    AppliedBy, ClusterFolder, Conflict, MergeSettings, OldSource, Planned, Request, SourceFile, plan,
+    AppliedBy, ClusterFolder, Conflict, MergeSettings, OldSource, Planned, Request, Retarget, SourceFile,
+    plan,
 };
 use capstan_domain::yaml::{Value, YamlFile};
 
@@ -99,7 +100,15 @@ pub(crate) fn upgrade(old: &str, cluster: &str, new: &str) -> Planned {
     let settings = MergeSettings::default();
     let schemas = Schemas::built_in();
     let old = OldSource::Known(&from);
-    plan(&Request { cluster: &cluster, old, new: &to, settings: &settings, schemas }).unwrap()
+    plan(&Request {
+        cluster: &cluster,
+        old,
+        new: &to,
+        settings: &settings,
+        schemas,
+        retarget: Retarget::Refused,
+    })
+    .unwrap()
 }
 
 /// The base's text as it would be.

@@ -10,7 +10,7 @@ use capstan_domain::release::ReleaseId;
 use capstan_domain::report::{JudgedCluster, Judgement};
 use capstan_domain::settings::{REPOSITORY_FILE, RepositorySettings, RuleIds, SettingsError};
 use capstan_domain::tree::{RepoPath, Tree, TreeId};
-use capstan_domain::upgrade::{Basis, FileChange, Upgrade};
+use capstan_domain::upgrade::{Basis, FileChange, Retarget, Upgrade};
 use jiff::civil::Date;
 
 /// A planner of toy files: `releases/vN/base/v` holds one line; `c/NAME/base/v` begins with the line of
@@ -32,7 +32,12 @@ fn scopes(tree: &dyn Tree) -> Vec<Scope> {
     let bases = tree.entries().iter().filter_map(|entry| {
         let name = entry.path.as_str().strip_prefix("c/")?.strip_suffix("/base/v")?;
         let path = |below: &str| RepoPath::parse(&format!("c/{name}{below}")).unwrap();
-        Some(Scope { cluster: ClusterId::new(path("")), base: path("/base"), overlay: path("/overlay") })
+        Some(Scope {
+            cluster: ClusterId::new(path("")),
+            base: path("/base"),
+            overlay: path("/overlay"),
+            retarget: Retarget::Refused,
+        })
     });
     bases.collect()
 }
@@ -97,6 +102,7 @@ impl OpenFleet for ToyFleet {
         vec![]
     }
     fn provide_tree(&mut self, _: TreeId, _: Arc<dyn Tree>) {}
+    fn allow_retarget(&mut self, _: ClusterId) {}
 
     fn plan_all(&self) -> Vec<(ClusterId, Result<Arc<Upgrade>, String>)> {
         let clusters = scopes(&*self.tree).into_iter().map(|scope| scope.cluster);

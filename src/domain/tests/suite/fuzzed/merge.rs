@@ -15,8 +15,8 @@ use capstan_domain::schema::Schemas;
 use capstan_domain::settings::ConflictPolicy;
 use capstan_domain::tree::RepoPath;
 use capstan_domain::upgrade::{
-    AppliedBy, ClusterFolder, FileChange, MergeSettings, OldSource, Planned, Reason, Request, SourceFile,
-    plan, to_json,
+    AppliedBy, ClusterFolder, FileChange, MergeSettings, OldSource, Planned, Reason, Request, Retarget,
+    SourceFile, plan, to_json,
 };
 use capstan_domain::yaml::{Node, Scalar, YamlFile, write};
 
@@ -49,6 +49,7 @@ pub(crate) fn check(data: &[u8]) {
         new: &new.0,
         settings: &settings,
         schemas: Schemas::built_in(),
+        retarget: Retarget::Refused,
     };
     let Ok(planned) = plan(&request) else { return };
     let intended = planned.intended.clone();

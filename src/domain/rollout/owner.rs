@@ -1,0 +1,96 @@
+//! What machines come from, how many there are, and how they are replaced.
+
+use super::facts;
+use crate::object::ObjectId;
+use crate::yaml::Value;
+
+/// What machines come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Owner {
+    Kubeadm,
+    OtherControlPlane,
+    ManagedControlPlane,
+    Deployment,
+    Set,
+    Pool,
+    Topology,
+}
+
+pub(super) fn owner(id: &ObjectId, value: &Value) -> Option<Owner> {
+    let kind = id.kind.as_str();
+    match id.group.as_str() {
+        "cluster.x-k8s.io" | "exp.cluster.x-k8s.io" => match kind {
+            "Cluster" => value.pointer("/spec/topology").map(|_| Owner::Topology),
+            "MachineDeployment" => Some(Owner::Deployment),
+            // One that has an owner is a MachineDeployment's, and never in Git.
+            "MachineSet" => Some(Owner::Set),
+            "MachinePool" => Some(Owner::Pool),
+            _ => None,
+        },
+        group if group.ends_with("cluster.x-k8s.io") && facts::is_managed_control_plane(kind) => {
+            Some(Owner::ManagedControlPlane)
+        }
+        "controlplane.cluster.x-k8s.io" if kind.ends_with("Template") => None,
+        "controlplane.cluster.x-k8s.io" if kind == "KubeadmControlPlane" => Some(Owner::Kubeadm),
+        "controlplane.cluster.x-k8s.io" => Some(Owner::OtherControlPlane),
+        _ => None,
+    }
+}
+
+impl Owner {
+    /// Control planes go first.
+    pub(super) const fn turn(self) -> u32 {
+        match self {
+            Self::Kubeadm | Self::OtherControlPlane | Self::ManagedControlPlane | Self::Topology => 1,
+            Self::Deployment | Self::Set | Self::Pool => 2,
+        }
+    }
+}
+
+pub(super) fn annotation<'v>(value: &'v Value, name: &str) -> Option<&'v str> {
+    value.get("metadata")?.get("annotations")?.get(name)?.as_str()
+}
+
+/// How many machines; `None` where Git does not say, or somebody else does.
+pub(super) fn replicas(value: &Value) -> Option<u32> {
+    if facts::COUNT_OWNED.iter().any(|name| annotation(value, name).is_some()) {
+        return None;
+    }
+    count(value, "/spec/replicas")
+}
+
+pub(super) fn count(value: &Value, pointer: &str) -> Option<u32> {
+    value.pointer(pointer).and_then(Value::as_u64).and_then(|count| u32::try_from(count).ok())
+}
+
+/// How outdated machines are replaced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Replacing {
+    /// `RollingUpdate`, `OnDelete`
+    pub(super) strategy: String,
+    /// Machines above the wanted number, and below it, for a time.
+    pub(super) surge: Option<u32>,
+    pub(super) unavailable: Option<u32>,
+}
+
+pub(super) fn replacing(value: &Value, replicas: Option<u32>) -> Replacing {
+    let strategy = facts::STRATEGIES.iter().find_map(|pointer| value.pointer(pointer));
+    let word = strategy.and_then(|strategy| strategy.get("type")).and_then(Value::as_str);
+    let rolling = strategy.and_then(|strategy| strategy.get("rollingUpdate"));
+    let limit = |key: &str, default: u32, round: fn(u64) -> u64| {
+        let Some(value) = rolling.and_then(|rolling| rolling.get(key)) else { return Some(default) };
+        let percent = value.as_str().and_then(|text| text.strip_suffix('%')?.parse::<u64>().ok());
+        match (value.as_u64(), percent) {
+            (Some(number), _) => u32::try_from(number).ok(),
+            (None, Some(percent)) => u32::try_from(round(percent * u64::from(replicas?))).ok(),
+            (None, None) => value.as_str()?.parse().ok(),
+        }
+    };
+    let surge = limit("maxSurge", 1, |hundredths| hundredths.div_ceil(100));
+    let mut unavailable = limit("maxUnavailable", 0, |hundredths| hundredths / 100);
+    if (surge, unavailable) == (Some(0), Some(0)) {
+        // As the controller does it: else nothing could ever be replaced.
+        unavailable = Some(1);
+    }
+    Replacing { strategy: word.unwrap_or("RollingUpdate").to_owned(), surge, unavailable }
+}
