@@ -28,7 +28,8 @@ pub(super) fn all(
 /// The explanation of one upgrade.
 pub(super) fn text(explanation: &Explanation) -> String {
     let mut text = String::new();
-    let Explanation { changes, lists, values } = explanation;
+    // Rollouts stand in the plan's own text.
+    let Explanation { changes, lists, values, rollouts: _ } = explanation;
     if !changes.is_empty() {
         let _ = writeln!(text, "  why each change");
         changes.iter().for_each(|item| change(&mut text, item));

@@ -1,7 +1,7 @@
 //! A verdict in the making: why machines change, how sure that is, and what becomes of them.
 
 use crate::object::{FieldPath, ObjectId};
-use crate::upgrade::{Certainty, Course, Rollout};
+use crate::upgrade::{Certainty, Course, Effect, Rollout};
 
 /// What is found about one owner.
 #[derive(Debug, Default)]
@@ -76,6 +76,7 @@ impl Verdict {
         // What scales is no reason for replacing, and only tells why where nothing else does.
         if self.because.is_empty() {
             self.because = std::mem::take(&mut self.scaling);
+            self.course.effect = Effect::Scales;
         }
         if self.because.is_empty() {
             return None;

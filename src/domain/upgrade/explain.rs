@@ -4,7 +4,7 @@
 //! Computed beside the plan, only where somebody asks (`--explain`).
 
 use super::plan::{merge_input, old_source};
-use super::{Change, Reason, Refusal, Request, Upgrade};
+use super::{Change, Reason, Refusal, Request, Rollout, Upgrade};
 use crate::merge::cluster_objects::Base;
 use crate::merge::explain::{Document, Stands, Told, explain_cluster};
 use crate::object::{FieldPath, ObjectId, Step};
@@ -15,7 +15,7 @@ use crate::yaml::Value;
 pub use crate::merge::explain::{Decider, HowMerged};
 
 /// Why an upgrade is what it is.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Explanation {
     /// Of each change of the upgrade, in its order.
     pub changes: Vec<ChangeOrigin>,
@@ -23,6 +23,8 @@ pub struct Explanation {
     pub lists: Vec<ListMerged>,
     /// Texts that differ and are one value, ordered likewise.
     pub values: Vec<ValueCompared>,
+    /// How machines come and go, those that only come or go by number included.
+    pub rollouts: Vec<Rollout>,
 }
 
 /// Where one change comes from.
@@ -100,7 +102,7 @@ pub fn explain(request: &Request<'_>, upgrade: &Upgrade) -> Result<Explanation, 
     }
     let (old, _) = old_source(request, &base);
     let told = explain_cluster(&merge_input(request, &base, old));
-    let mut explanation = Explanation::default();
+    let mut explanation = Explanation { rollouts: upgrade.rollouts.clone(), ..Explanation::default() };
     for object in &told.objects {
         explanation.add(&base, object);
     }
@@ -215,5 +217,5 @@ fn of_giant_swarm(request: &Request<'_>, manifest: &crate::yaml::YamlFile, upgra
         old: None,
         new: file.clone().map(|file| ReleasePlace { file, line }),
     });
-    Explanation { changes: changes.collect(), ..Explanation::default() }
+    Explanation { changes: changes.collect(), rollouts: upgrade.rollouts.clone(), ..Explanation::default() }
 }

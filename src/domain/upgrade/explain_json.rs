@@ -2,18 +2,20 @@
 
 use serde_json::json;
 
+use super::Rollout;
 use super::explain::{
     ChangeOrigin, Decider, Explanation, HowMerged, ListMerged, ReleasePlace, ValueCompared,
 };
 use crate::schema::Origin;
 use crate::yaml::Value;
 
-/// `{"changes":[…],"lists":[…],"values":[…]}`, each ordered as in the explanation.
+/// `{"changes":[…],"lists":[…],"values":[…],"rollouts":[…]}`, each ordered as in the explanation.
 pub fn explanation_to_json(explanation: &Explanation) -> Value {
     json!({
         "changes": explanation.changes.iter().map(change).collect::<Vec<_>>(),
         "lists": explanation.lists.iter().map(list).collect::<Vec<_>>(),
         "values": explanation.values.iter().map(value).collect::<Vec<_>>(),
+        "rollouts": explanation.rollouts.iter().map(rollout).collect::<Vec<_>>(),
     })
 }
 
@@ -27,6 +29,20 @@ fn change(change: &ChangeOrigin) -> Value {
         "because": change.because,
         "old": place(&change.old),
         "new": place(&change.new),
+    })
+}
+
+fn rollout(rollout: &Rollout) -> Value {
+    json!({
+        "object": rollout.object,
+        "because": rollout.because,
+        "replaced": rollout.course.replaced,
+        "created": rollout.course.created,
+        "deleted": rollout.course.deleted,
+        "order": rollout.course.order,
+        "strategy": rollout.course.strategy,
+        "parts": rollout.course.parts,
+        "notes": rollout.course.notes,
     })
 }
 

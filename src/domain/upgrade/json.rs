@@ -3,13 +3,16 @@
 use serde_json::{Map, json};
 
 use super::redact::redact;
-use super::{Change, Conflict, FileChange, Rollout, Upgrade};
+use super::{Change, Conflict, Effect, FileChange, Rollout, Upgrade};
 use crate::finding::Finding;
 use crate::object::ObjectId;
 use crate::yaml::Value;
 
 /// One element of the array that `plan -o json` prints. Values at secret paths are redacted.
 pub fn to_json(upgrade: &Upgrade) -> Value {
+    // A rollout replaces machines, and the contract knows no more of it; what only scales, and how
+    // machines come and go, is part of the explanation.
+    let replacing = upgrade.rollouts.iter().filter(|rollout| rollout.course.effect == Effect::Replaces);
     json!({
         "cluster": upgrade.cluster.as_str(),
         "from": upgrade.from.as_ref().map(|id| id.as_str()),
@@ -19,7 +22,7 @@ pub fn to_json(upgrade: &Upgrade) -> Value {
         "changes": upgrade.changes.iter().map(change_json).collect::<Vec<_>>(),
         "conflicts": upgrade.conflicts.iter().map(conflict_json).collect::<Vec<_>>(),
         "findings": upgrade.findings.iter().map(finding_to_json).collect::<Vec<_>>(),
-        "rollouts": upgrade.rollouts.iter().map(rollout_json).collect::<Vec<_>>(),
+        "rollouts": replacing.map(rollout_json).collect::<Vec<_>>(),
     })
 }
 
@@ -83,13 +86,6 @@ fn rollout_json(rollout: &Rollout) -> Value {
         "machines": rollout.machines,
         "certainty": rollout.certainty,
         "because": rollout.because,
-        "replaced": rollout.course.replaced,
-        "created": rollout.course.created,
-        "deleted": rollout.course.deleted,
-        "order": rollout.course.order,
-        "strategy": rollout.course.strategy,
-        "parts": rollout.course.parts,
-        "notes": rollout.course.notes,
     })
 }
 

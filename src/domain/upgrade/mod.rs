@@ -39,7 +39,8 @@ pub use explain_json::explanation_to_json;
 pub use json::{finding_to_json, to_json};
 pub use leftover::Settled;
 pub use model::{
-    Basis, Certainty, Change, Conflict, Course, FileChange, Reason, Rollout, RolloutPart, Side, Upgrade,
+    Basis, Certainty, Change, Conflict, Course, Effect, FileChange, Reason, Rollout, RolloutPart, Side,
+    Upgrade,
 };
 pub use plan::plan;
 pub use redact::redact;

@@ -146,6 +146,8 @@ pub struct Rollout {
 /// How the machines of one owner come and go. A number that only the live cluster knows is `None`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Course {
+    /// Whether any machine is replaced or lost, or some only come or go by number.
+    pub effect: Effect,
     /// Machines that are replaced by new ones.
     pub replaced: Option<u32>,
     /// Machines that come beyond those that are replaced.
@@ -160,6 +162,16 @@ pub struct Course {
     pub parts: Vec<RolloutPart>,
     /// What a person should know besides, a sentence each.
     pub notes: Vec<String>,
+}
+
+/// What a rollout does to machines.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Effect {
+    /// Machines are replaced, or lost with their owner.
+    #[default]
+    Replaces,
+    /// The number of machines changes, and those that stay are as they were.
+    Scales,
 }
 
 /// What becomes of one group of machines of a topology.
