@@ -1,24 +1,23 @@
 //! Webhook payloads. The reader is taken in by its file, so that not the whole bot is built here.
 #![no_main]
 
-mod app {
-    pub(crate) mod ports {
-        #[path = "../../../../src/app/ports/repository_name.rs"]
-        mod repository_name;
-        pub(crate) use repository_name::RepositoryName;
-    }
-}
-
-mod github {
-    /// What `webhook` takes from there.
-    pub(crate) mod pulls {
-        pub(crate) const GHOST: &str = "ghost";
-    }
-    #[path = "../../../src/github/webhook.rs"]
-    pub(crate) mod webhook;
-}
-
 #[path = "../../tests/suite/github/fuzzed_payloads.rs"]
 mod fuzzed_payloads;
+#[path = "../../src/app/ports/repository_name.rs"]
+mod repository_name;
+#[path = "../../src/github/webhook.rs"]
+mod webhook;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzzed_payloads::check(data, github::webhook::read));
+/// Where the reader looks for names.
+mod app {
+    pub(crate) mod ports {
+        pub(crate) use crate::repository_name::RepositoryName;
+    }
+}
+
+/// What it takes from its neighbour.
+mod pulls {
+    pub(crate) const GHOST: &str = "ghost";
+}
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzzed_payloads::check(data, webhook::read));
