@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::cluster_objects::Base;
 use super::source::{Piece, Shape, Source};
-use super::variables::{Bindings, Found, Scope, Substitution, Token, tokens};
+use super::twins::part_by_namespace;
+use super::variables::{Bindings, Extent, Found, Scope, Substitution, Token, tokens};
 use crate::object::{FieldPath, ObjectId};
 use crate::templates::{Treatment, base_name, references, treatment};
 use crate::yaml::{Node, NodeKind};
@@ -67,8 +68,9 @@ pub(crate) fn match_source<'a>(source: &'a Source, base: &Base, bindings: &mut B
         targets: vec![None; pieces.len()],
     };
     matcher.run();
-    let targets: Vec<Target> =
+    let mut targets: Vec<Target> =
         matcher.targets.into_iter().map(|target| target.unwrap_or(Target::Absent)).collect();
+    part_by_namespace(base, scope, &pieces, moved.as_ref(), &mut targets);
     let mut names = HashMap::new();
     for (piece, target) in pieces.iter().zip(&targets) {
         if let (Some(kind), Some(name), Target::Objects(found)) = (&piece.kind, &piece.name, target)
@@ -189,8 +191,8 @@ impl Matcher<'_> {
             });
         };
         let bound = self.scope.text(name);
-        let exact: Vec<usize> =
-            candidates.iter().copied().filter(|at| bound == self.base.objects[*at].id.name).collect();
+        let is_exact = |at: &usize| self.reads_alike(name, &bound, &self.base.objects[*at].id.name);
+        let exact: Vec<usize> = candidates.iter().copied().filter(is_exact).collect();
         let fits = if exact.is_empty() {
             candidates.into_iter().filter(|at| self.fits(&bound, *at)).collect()
         } else {
@@ -201,6 +203,18 @@ impl Matcher<'_> {
             [_] => Some(Target::Objects(fits)),
             _ => Some(self.by_namespace(piece, fits)),
         }
+    }
+
+    /// Whether a release's text, as written and with its variables bound, is the cluster's: also where
+    /// that is still a template.
+    fn reads_alike(&self, release: &str, bound: &str, cluster: &str) -> bool {
+        static NONE: BTreeMap<String, String> = BTreeMap::new();
+        bound == cluster
+            || (cluster.contains('$') && {
+                let substitution = Substitution { extent: Extent::OwnOnly, ..self.scope.substitution };
+                Scope { substitution, ..self.scope }.text(release) == cluster
+                    || Scope { own: &NONE, ..self.scope }.text(cluster) == bound
+            })
     }
 
     fn fits(&self, bound: &str, object: usize) -> bool {
@@ -222,8 +236,11 @@ impl Matcher<'_> {
 
     fn by_namespace(&self, piece: &Piece, fits: Vec<usize>) -> Target {
         let Some(namespace) = &piece.namespace else { return Target::Ambiguous(fits) };
-        let namespace = self.scope.text(namespace);
-        let same = |at: &usize| self.base.objects[*at].id.namespace.as_deref() == Some(namespace.as_str());
+        let bound = self.scope.text(namespace);
+        let same = |at: &usize| {
+            let own = self.base.objects[*at].id.namespace.as_deref();
+            own.is_some_and(|own| self.reads_alike(namespace, &bound, own))
+        };
         let narrowed: Vec<usize> = fits.iter().copied().filter(same).collect();
         if narrowed.len() == 1 { Target::Objects(narrowed) } else { Target::Ambiguous(fits) }
     }
@@ -282,12 +299,15 @@ impl Matcher<'_> {
                         first.filter(|_| same_kind.next().is_none())
                     });
                     let Some(mine) = mine.filter(|mine| mine.kind == kind) else { continue };
-                    let position = self.base.objects.iter().position(|object| {
-                        object.id.kind == kind
-                            && object.id.name == mine.name
-                            && piece.group.as_ref().is_none_or(|group| *group == object.id.group)
-                    });
-                    found.extend(position.filter(|position| !found.contains(position)));
+                    let is_named = |at: &usize| self.base.objects[*at].id.name == mine.name;
+                    let mut named: Vec<usize> = self.candidates(piece).into_iter().filter(is_named).collect();
+                    // An owner names what is in its own namespace.
+                    let namespace = |at: usize| &self.base.objects[at].id.namespace;
+                    if named.len() > 1 && named.iter().any(|at| namespace(*at) == namespace(*object)) {
+                        named.retain(|at| namespace(*at) == namespace(*object));
+                    }
+                    named.retain(|at| !found.contains(at));
+                    found.extend(named);
                 }
             }
         }

@@ -9,6 +9,7 @@
 //! | [`overlay`] | a release's overlay over its base |
 //! | [`cluster_objects`] | the cluster's base, read |
 //! | [`matching`] | which object a piece speaks of (U2) |
+//! | `twins` | documents of a release that are one object (U2) |
 //! | [`variables`], [`prepared`] | templated scalars; a piece as one cluster sees it (U3) |
 //! | [`kinds`] | objects whose kind changes (U2) |
 //! | [`objects`] | whole objects, and all objects of a cluster (U4) |
@@ -45,6 +46,7 @@ pub(crate) mod step_group;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod twins;
 pub(crate) mod values;
 pub(crate) mod variables;
 

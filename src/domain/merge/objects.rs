@@ -15,6 +15,7 @@ use super::overlay::overlaid;
 use super::prepared::{add_namespace, remove, substitution};
 use super::source::{Piece, Shape, Source, text};
 use super::step_group::version_path;
+use super::twins::{Twins, judge};
 use super::variables::{Bindings, Extent, Flux, Found, Scope, Substitution, Trouble, expressions};
 use crate::flux::PostBuild;
 use crate::object::{FieldPath, ObjectId, Step};
@@ -34,7 +35,7 @@ pub(crate) struct ClusterMerge {
     pub(crate) removed: Vec<usize>,
     /// Whole objects that both sides changed.
     pub(crate) conflicts: Vec<ObjectConflict>,
-    /// Pieces that speak of one of several objects: (place, kind and name, candidates).
+    /// Pieces and objects of which nobody can tell which belong together.
     pub(crate) ambiguous: Vec<Ambiguity>,
     /// Fragments that speak of nothing.
     pub(crate) unmatched: Vec<(RepoPath, u32, String)>,
@@ -90,12 +91,21 @@ pub(crate) struct ObjectConflict {
     pub(crate) new: Option<NewObject>,
 }
 
-/// A piece that speaks of one of several objects.
+/// A piece of which nobody can tell what it is to be.
 #[derive(Debug)]
 pub(crate) struct Ambiguity {
     pub(crate) place: (RepoPath, u32),
     pub(crate) piece: String,
-    pub(crate) candidates: Vec<String>,
+    pub(crate) between: Between,
+}
+
+/// What an ambiguity lies between.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Between {
+    /// Objects of the cluster, any of which the piece could speak of.
+    Objects(Vec<String>),
+    /// Documents of the release that are this one object and differ: their places.
+    Documents(ObjectId, Vec<(RepoPath, u32)>),
 }
 
 /// The facts of [`merge_cluster`].
@@ -169,11 +179,11 @@ impl<'a> Work<'_, 'a> {
                 let ambiguity = Ambiguity {
                     place: piece.place.clone(),
                     piece: describe(piece),
-                    candidates: candidates.iter().map(name).collect(),
+                    between: Between::Objects(candidates.iter().map(name).collect()),
                 };
                 // The same piece of both releases is said once, of the new one.
                 out.ambiguous.retain(|known: &Ambiguity| {
-                    known.piece != ambiguity.piece || known.candidates != ambiguity.candidates
+                    known.piece != ambiguity.piece || known.between != ambiguity.between
                 });
                 out.ambiguous.push(ambiguity);
             }
@@ -182,6 +192,15 @@ impl<'a> Work<'_, 'a> {
             let of = |matched: &Matched<'a>| pieces_of(matched, object);
             let (old, new) = (self.old.map(of).unwrap_or_default(), of(self.new));
             let is_doubtful = doubtful.contains(&object);
+            match self.twins_of(object, &old, &new) {
+                (Twins::Alike, _) => {}
+                (Twins::Unchanged, _) if has_fragments(&old) || has_fragments(&new) => {}
+                (Twins::Unchanged, _) => continue,
+                (Twins::Open, twins) => {
+                    out.ambiguous.extend(open(&self.input.base.objects[object].id, &twins));
+                    continue;
+                }
+            }
             match (old.iter().any(|piece| piece.shape == Shape::Whole), new.is_empty()) {
                 _ if old.is_empty() && new.is_empty() => {}
                 (true, true) if !is_doubtful => self.dropped(object, &old, &mut out),
@@ -189,16 +208,77 @@ impl<'a> Work<'_, 'a> {
                 _ => out.merged.push(self.merged(object, &old, &new)),
             }
         }
+        let mut absent: BTreeMap<ObjectId, Vec<(usize, Node)>> = BTreeMap::new();
+        let mut order: Vec<ObjectId> = Vec::new();
         for (at, (piece, target)) in self.new.pieces.iter().zip(&self.new.targets).enumerate() {
             if *target != Target::Absent {
                 continue;
             }
-            match piece.shape {
-                Shape::Whole => self.absent(at, piece, &mut out),
-                Shape::Partial => out.unmatched.push((piece.place.0.clone(), piece.place.1, describe(piece))),
+            if piece.shape == Shape::Partial {
+                out.unmatched.push((piece.place.0.clone(), piece.place.1, describe(piece)));
+                continue;
             }
+            let node = self.instantiated(self.new, piece);
+            let Some(id) = identity(&node) else { continue };
+            let known = absent.entry(id.clone()).or_default();
+            if known.is_empty() {
+                order.push(id);
+            }
+            known.push((at, node.into_owned()));
+        }
+        let mut dropped = if absent.is_empty() { BTreeMap::new() } else { self.absent_of_old() };
+        for id in order {
+            let new = absent.remove(&id).unwrap_or_default();
+            let old = dropped.remove(&id).unwrap_or_default();
+            self.absent(id, &old, new, &mut out);
         }
         out
+    }
+
+    /// What both releases say of an object in several documents, and the new one's or else the old one's.
+    /// What a kustomization names as a patch is no twin of what it patches.
+    fn twins_of(&self, object: usize, old: &[&'a Piece], new: &[&'a Piece]) -> (Twins, Vec<&'a Piece>) {
+        let documents = |pieces: &[&'a Piece]| -> Vec<&'a Piece> {
+            let is_own = |piece: &&&Piece| piece.shape == Shape::Whole && !piece.patch;
+            pieces.iter().filter(is_own).copied().collect()
+        };
+        let (old, new) = (documents(old), documents(new));
+        if old.len() < 2 && new.len() < 2 {
+            return (Twins::Alike, Vec::new());
+        }
+        let base = self.input.base;
+        let id = &base.objects[object].id;
+        let both: Vec<&Piece> = old.iter().chain(&new).copied().collect();
+        let substitution = substitution(&both, base.node(object));
+        let sides = |matched: &Matched<'a>, pieces: &[&'a Piece]| -> Vec<Cow<'a, Node>> {
+            pieces.iter().filter_map(|piece| self.side(matched, &[*piece], id, substitution)).collect()
+        };
+        let before = self.old.map(|matched| sides(matched, &old)).unwrap_or_default();
+        let after = sides(self.new, &new);
+        let before: Vec<&Node> = before.iter().map(AsRef::as_ref).collect();
+        let after: Vec<&Node> = after.iter().map(AsRef::as_ref).collect();
+        (judge(&before, &after), if new.len() > 1 { new } else { old })
+    }
+
+    /// Whole objects of the old release that the cluster lacks, as they would have come into it.
+    fn absent_of_old(&self) -> BTreeMap<ObjectId, Vec<Cow<'a, Node>>> {
+        let mut absent: BTreeMap<ObjectId, Vec<Cow<'a, Node>>> = BTreeMap::new();
+        if let Some(matched) = self.old {
+            for (piece, target) in matched.pieces.iter().zip(&matched.targets) {
+                if piece.shape == Shape::Whole && *target == Target::Absent {
+                    let node = self.instantiated(matched, piece);
+                    if let Some(id) = identity(&node) {
+                        absent.entry(id).or_default().push(node);
+                    }
+                }
+            }
+        }
+        absent
+    }
+
+    fn instantiated(&self, matched: &Matched<'a>, piece: &'a Piece) -> Cow<'a, Node> {
+        let scope = matched.scope(self.bindings, self.substitution_of_new(piece));
+        matched.instantiated(piece, scope, self.input.base.namespace())
     }
 
     /// The object stays: its fields are merged.
@@ -303,36 +383,47 @@ impl<'a> Work<'_, 'a> {
         }
     }
 
-    /// The release has a whole object that the cluster lacks.
-    fn absent(&self, at: usize, piece: &'a Piece, out: &mut ClusterMerge) {
-        let instantiated = |matched: &Matched<'a>, piece: &'a Piece| {
-            let scope = matched.scope(self.bindings, self.substitution_of_new(piece));
-            matched.instantiated(piece, scope, self.input.base.namespace())
-        };
-        let mut node = instantiated(self.new, piece).into_owned();
-        let Some(id) = identity(&node) else { return };
+    /// The release has a whole object that the cluster lacks, perhaps in several documents.
+    fn absent(
+        &self,
+        id: ObjectId,
+        old: &[Cow<'a, Node>],
+        documents: Vec<(usize, Node)>,
+        out: &mut ClusterMerge,
+    ) {
+        let before: Vec<&Node> = old.iter().map(AsRef::as_ref).collect();
+        let after: Vec<&Node> = documents.iter().map(|(_, node)| node).collect();
+        match judge(&before, &after) {
+            Twins::Alike => {}
+            Twins::Unchanged => return,
+            Twins::Open => {
+                let pieces: Vec<&Piece> = documents.iter().map(|(at, _)| self.new.pieces[*at]).collect();
+                out.ambiguous.extend(open(&id, &pieces));
+                return;
+            }
+        }
+        let Some((at, mut node)) = documents.into_iter().next() else { return };
+        let old = old.first();
+        let unchanged =
+            old.is_some_and(|old| same_value(&self.known(&[Some(&node)]), Some(old), Some(&node)));
+        if unchanged {
+            return;
+        }
         for rule in self.input.owners {
             if rule.kind == id.kind && rule.owner == FieldOwner::Live {
                 remove(&mut node, rule.path.steps());
             }
         }
+        let piece = self.new.pieces[at];
         let scope = self.new.scope(self.bindings, self.substitution_of_new(piece));
         let trouble = trouble_in(&scope, &troubles(&scope, &[piece]), &node);
         let new = NewObject { piece: at, id: id.clone(), node, trouble };
-        let old = self.old.and_then(|matched| {
-            let pairs = matched.pieces.iter().zip(&matched.targets);
-            pairs
-                .filter(|(piece, target)| piece.shape == Shape::Whole && **target == Target::Absent)
-                .map(|(piece, _)| instantiated(matched, piece))
-                .find(|node| identity(node).as_ref() == Some(&id))
-        });
         match old {
             None => out.added.push(new),
-            Some(old) if same_value(&self.known(&[Some(&new.node)]), Some(&old), Some(&new.node)) => {}
             Some(old) => out.conflicts.push(ObjectConflict {
                 id,
                 object: None,
-                base: Some(old.into_owned()),
+                base: Some(old.clone().into_owned()),
                 release: Some(new.node.clone()),
                 new: Some(new),
             }),
@@ -349,6 +440,18 @@ impl<'a> Work<'_, 'a> {
             self.new.pieces.iter().any(|piece| piece.templated) && (0..base.objects.len()).any(is_template);
         Substitution { extent: if is_one { Extent::OwnOnly } else { Extent::Full }, flux }
     }
+}
+
+fn has_fragments(pieces: &[&Piece]) -> bool {
+    pieces.iter().any(|piece| piece.shape == Shape::Partial)
+}
+
+/// Documents of a release that are one object and differ, said at the first of them.
+fn open(id: &ObjectId, twins: &[&Piece]) -> Option<Ambiguity> {
+    let first = twins.first()?;
+    let places = twins.iter().map(|piece| piece.place.clone()).collect();
+    let between = Between::Documents(id.clone(), places);
+    Some(Ambiguity { place: first.place.clone(), piece: describe(first), between })
 }
 
 /// The expressions of pieces that have no value, as they are written.

@@ -5,7 +5,7 @@ use super::{Conflict, Side};
 use crate::finding::{Finding, Severity};
 use crate::merge::api_versions::{self, Origin};
 use crate::merge::decision::Decision;
-use crate::merge::objects::{ClusterMerge, MergedObject};
+use crate::merge::objects::{Between, ClusterMerge, MergedObject};
 use crate::merge::step_group::StepGroup;
 use crate::object::{FieldPath, ObjectId};
 use crate::tree::RepoPath;
@@ -48,19 +48,33 @@ impl Plan<'_> {
 
     fn say_matching(&mut self, merge: &ClusterMerge) {
         for ambiguity in &merge.ambiguous {
-            let message = format!(
-                "{} could be {}: nothing is changed for it. Give the release's document the name that the cluster's object has after the cluster's name, or split the file.",
-                ambiguity.piece,
-                ambiguity.candidates.join(" or "),
-            );
+            let piece = &ambiguity.piece;
+            let (message, blocked) = match &ambiguity.between {
+                Between::Objects(candidates) => {
+                    let candidates = candidates.join(" or ");
+                    (
+                        format!(
+                            "{piece} could be {candidates}: nothing is changed for it. Give the release's document the name that the cluster's object has after the cluster's name, or split the file.",
+                        ),
+                        format!("{piece} of the release could be {candidates}."),
+                    )
+                }
+                Between::Documents(id, places) => {
+                    let places: Vec<String> =
+                        places.iter().map(|(file, line)| format!("{file}:{line}")).collect();
+                    let places = places.join(" and ");
+                    (
+                        format!(
+                            "{places} are both {id} and say different things: nothing is changed for it. An object is known by group, kind, namespace and name, not by its API version: leave one of them in the release.",
+                        ),
+                        format!("{piece} stands in the release more than once, and differs: {places}."),
+                    )
+                }
+            };
             let (file, line) = &ambiguity.place;
             self.finding("ambiguous-match", Severity::Error, message, (file.clone(), *line, 1), None, None);
             // Recorded as done, what was left out would never be offered again.
-            self.blocked.push(format!(
-                "{} of the release could be {}.",
-                ambiguity.piece,
-                ambiguity.candidates.join(" or ")
-            ));
+            self.blocked.push(blocked);
         }
         for (file, line, piece) in &merge.unmatched {
             let message = format!(
