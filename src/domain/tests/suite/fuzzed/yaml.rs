@@ -19,6 +19,11 @@ pub(crate) fn check(data: &[u8]) {
     assert_eq!(file.text().as_bytes(), text, "every byte is kept");
     for document in file.documents() {
         check_spans(&document.root, file.text());
+        // Written with escapes, a very long key passes the 1,024 characters that YAML gives a key: the gate
+        // refuses such an edit, and there is nothing to compare.
+        if longest_key(&document.root) > LONG_KEY {
+            continue;
+        }
         let written = write(&document.root);
         let again = YamlFile::read(&written).unwrap_or_else(|error| panic!("{error}: wrote {written:?}"));
         let root = again.documents().first().map(|document| &document.root);
@@ -26,6 +31,21 @@ pub(crate) fn check(data: &[u8]) {
         assert!(same, "wrote {written:?} for {:?}", document.root.value());
     }
     change(&file, &mut choices.iter().copied());
+}
+
+/// An escape takes up to ten characters for one.
+const LONG_KEY: usize = 100;
+
+fn longest_key(node: &Node) -> usize {
+    match &node.kind {
+        NodeKind::Scalar(_) => 0,
+        NodeKind::Mapping(entries) => entries
+            .iter()
+            .map(|entry| entry.key.chars().count().max(longest_key(&entry.value)))
+            .max()
+            .unwrap_or(0),
+        NodeKind::Sequence(items) => items.iter().map(longest_key).max().unwrap_or(0),
+    }
 }
 
 fn check_spans(node: &Node, text: &str) {
