@@ -20,6 +20,7 @@ fn real() -> Option<Schemas> {
         );
         return None;
     };
+    let folder = folder.canonicalize().unwrap();
     let mut files = Vec::new();
     let mut open = vec![folder.join("crds"), folder.join("providers/operator-configmaps")];
     while let Some(folder) = open.pop() {
