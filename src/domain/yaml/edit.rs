@@ -100,8 +100,7 @@ const WITHIN_DEPTH: usize = 4;
 /// no other line changed. A set value that means what stands there already changes nothing.
 ///
 /// Refused, beside what cannot be done: a file with a document that `sops` encrypted; a document with
-/// duplicate keys; an anchor, alias, merge key or explicit tag on the way to, or in, what is edited; a
-/// file with carriage returns alone for line ends.
+/// duplicate keys; an anchor, alias, merge key or explicit tag on the way to, or in, what is edited.
 pub fn edit(file: &YamlFile, edits: &[DocumentEdit]) -> Result<YamlFile, EditRefused> {
     edit_at_depth(file, edits, 0)
 }
@@ -116,10 +115,6 @@ fn edit_at_depth(file: &YamlFile, edits: &[DocumentEdit], depth: usize) -> Resul
         path: refusal.path,
         position: file.position(refusal.offset),
     };
-    if let Some(offset) = lone_carriage_return(file.text()) {
-        let reason = "lines end with carriage returns alone: save the file with LF or CRLF line ends";
-        return Err(refuse(0, Refusal::new(reason, &FieldPath::root(), offset)));
-    }
     let mut batch = Batch::new(file, edits).map_err(|(document, refusal)| refuse(document, refusal))?;
     for (document, change) in &mut batch.changes {
         let Some(root) = file.documents().get(*document).map(|document| &document.root) else { continue };
@@ -147,12 +142,6 @@ fn edit_at_depth(file: &YamlFile, edits: &[DocumentEdit], depth: usize) -> Resul
         (checked, _) => checked,
     };
     checked.map_err(|(document, refusal)| refuse(document, refusal))
-}
-
-/// YAML takes a carriage return alone for the end of a line, and nobody else does: lines here are what
-/// people and Git see.
-fn lone_carriage_return(text: &str) -> Option<usize> {
-    text.match_indices('\r').map(|(at, _)| at).find(|at| text.as_bytes().get(at + 1) != Some(&b'\n'))
 }
 
 /// The new text of a string that holds YAML.

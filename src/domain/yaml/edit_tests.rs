@@ -133,14 +133,3 @@ fn refusals_name_document_path_and_place() {
     assert_eq!(refused.position, Position { line: 4, column: 9 });
     assert_eq!(file.text(), "a: 1\n---\nb:\n  c: &x 1\n");
 }
-
-#[test]
-fn carriage_returns_alone_are_no_line_ends_that_can_be_edited() {
-    let file = YamlFile::read("a: 1\r\nb: 2\rc: 3\n").unwrap();
-    let set = Edit::Set { path: path("/a"), node: node("5") };
-    let refused = edit(&file, &[DocumentEdit::Edit { document: 0, edit: set }]).unwrap_err();
-    assert_eq!(
-        refused.to_string(),
-        "line 2, column 5: lines end with carriage returns alone: save the file with LF or CRLF line ends"
-    );
-}

@@ -33,6 +33,13 @@ impl YamlFile {
     /// not, see [`Document::duplicate_key`]. Bounded in size, depth, number of values (aliases expanded)
     /// and documents: see [`limits`](super::limits).
     pub fn read(text: &str) -> Result<Self, YamlError> {
+        if let Some(offset) = lone_carriage_return(text) {
+            return Err(YamlError {
+                message: "a line ends with a carriage return alone: save the file with LF or CRLF line ends"
+                    .to_owned(),
+                position: position_in(text, offset),
+            });
+        }
         let documents = match quick::read(text) {
             Some(documents) => documents,
             None => read::read(text)?,
@@ -77,6 +84,12 @@ impl YamlFile {
         let start = lines.get(line.saturating_sub(1)).copied().unwrap_or_default();
         place(line, &text[start..offset])
     }
+}
+
+/// YAML takes a carriage return alone for the end of a line, and nobody else does: lines here are what
+/// people and Git see.
+fn lone_carriage_return(text: &str) -> Option<usize> {
+    text.match_indices('\r').map(|(at, _)| at).find(|at| text.as_bytes().get(at + 1) != Some(&b'\n'))
 }
 
 /// Line and column of a byte offset of a text that is not kept.

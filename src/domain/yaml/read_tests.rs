@@ -282,3 +282,12 @@ fn odd_bytes_never_panic() {
         }
     }
 }
+
+#[test]
+fn carriage_returns_alone_are_no_line_ends() {
+    let error = YamlFile::read("a: 1\r\nb: 2\rc: 3\n").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "line 2, column 5: a line ends with a carriage return alone: save the file with LF or CRLF line ends"
+    );
+}
