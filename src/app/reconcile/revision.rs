@@ -103,12 +103,12 @@ impl Revision {
         check_name(&fleet, name, uid)?;
         let ours = |name: &str| {
             let managements = &fleet.settings().management_clusters;
-            managements.iter().any(|management| management.name == name && management.uid.as_str() == uid)
+            managements.iter().any(|management| management.name == name && management.uid.as_str().eq_ignore_ascii_case(uid))
         };
         let mut claims = BTreeMap::new();
         for id in fleet.clusters() {
             match fleet.settings().claimed_by(id) {
-                Ok(Some(management)) if management.uid.as_str() == uid => {
+                Ok(Some(management)) if management.uid.as_str().eq_ignore_ascii_case(uid) => {
                     claims.insert(id.clone(), Ok(()));
                 }
                 Ok(_) => {}
@@ -147,7 +147,7 @@ impl Revision {
 
 fn check_name(fleet: &Fleet, name: &str, uid: &str) -> Result<(), Unusable> {
     let managements = &fleet.settings().management_clusters;
-    let with_uid = || managements.iter().filter(|management| management.uid.as_str() == uid);
+    let with_uid = || managements.iter().filter(|management| management.uid.as_str().eq_ignore_ascii_case(uid));
     if with_uid().any(|management| management.name == name) {
         return Ok(());
     }

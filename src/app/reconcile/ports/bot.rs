@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use capstan_domain::cluster::ClusterId;
-use capstan_domain::finding::Severity;
-use capstan_domain::object::{FieldPath, ObjectId};
+use capstan_domain::object::ObjectId;
 use capstan_domain::rollout::observed::Verdict;
 use capstan_domain::templates::TemplateNames;
-use capstan_domain::tree::{CommitId, RepoPath};
+use capstan_domain::tree::CommitId;
+
+use crate::app::reconcile::reason::Reason;
 
 /// A head commit that the bot wants judged.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,27 +53,6 @@ pub enum PreflightVerdict {
     NotVerifiable,
     /// Some object would be refused.
     Rejected,
-}
-
-/// One reason, without values of Secrets, files or data.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reason {
-    /// How bad: an error rejects, a warning tells.
-    pub severity: Severity,
-    /// A word of a closed set: `Invalid`, `VersionBelowLive`, `MissingReference`.
-    pub kind: &'static str,
-    /// One or two sentences, at most 512 characters of them the API server's.
-    pub message: String,
-    /// The object.
-    pub object: Option<ObjectId>,
-    /// The field.
-    pub field: Option<FieldPath>,
-    /// The file that sets it.
-    pub file: Option<RepoPath>,
-    /// Line, from 1.
-    pub line: Option<u32>,
-    /// Column, from 1.
-    pub column: Option<u32>,
 }
 
 /// How one cluster stands with a commit of the default branch.

@@ -9,5 +9,5 @@ mod bot;
 mod source;
 
 pub use board::{Board, BoardChange, BoardError, ClusterKey, ClusterRecord, FleetKey, FleetRecord, Note, Tone};
-pub use bot::{Bot, BotError, ClusterReport, NoBot, Preflight, PreflightAnswer, PreflightVerdict, Reason, Work};
+pub use bot::{Bot, BotError, ClusterReport, NoBot, Preflight, PreflightAnswer, PreflightVerdict, Work};
 pub use source::{SourceError, SourceTree, TreeSource};
