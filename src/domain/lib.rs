@@ -54,6 +54,10 @@ pub mod report;
 pub mod rollout;
 pub mod schema;
 pub mod settings;
+#[cfg(test)]
+#[expect(dead_code, reason = "one file for every package's tests; the suite wants paths too")]
+#[path = "tests/suite/shared_data.rs"]
+mod shared_data;
 pub mod spelling;
 pub mod templates;
 pub mod tree;
