@@ -210,7 +210,10 @@ mod tests {
         );
         assert_eq!(
             String::from_utf8(statement).unwrap(),
-            format!("capstan-archive-v1\n01ARZ3NDEKTSV4RRFFQ69G5FAV\nacme/gitops\n{}\n0123\n", "a".repeat(40))
+            format!(
+                "capstan-archive-v1\n01ARZ3NDEKTSV4RRFFQ69G5FAV\nacme/gitops\n{}\n0123\n",
+                "a".repeat(40)
+            )
         );
     }
 }

@@ -198,11 +198,13 @@ mod tests {
     #[test]
     fn a_join_code_is_read_back_and_never_shown_by_accident() {
         let code = JoinCode::from_random(std::array::from_fn(|at| u8::try_from(at * 9).unwrap()));
-        assert_eq!(code.expose(), "capstan-join-ajt2bkv3cmw4dnx5epy6fqz7gr");
-        assert_eq!(JoinCode::parse(" capstan-join-ajt2bkv3cmw4dnx5epy6fqz7gr\n").unwrap(), code);
+        assert_eq!(code.expose(), "capstan-join-akv5eqz9ju4dpy8ht3cnx7gs2b");
+        assert_eq!(JoinCode::parse(" capstan-join-akv5eqz9ju4dpy8ht3cnx7gs2b\n").unwrap(), code);
         assert_eq!(format!("{code:?}"), "JoinCode(…)");
         assert_eq!(code.hash().len(), 64);
-        for wrong in ["", "capstan-join-", "ajt2bkv3cmw4dnx5epy6fqz7gr", "capstan-join-ajt2bkv3cmw4dnx5epy6fqz7g1"] {
+        for wrong in
+            ["", "capstan-join-", "akv5eqz9ju4dpy8ht3cnx7gs2b", "capstan-join-akv5eqz9ju4dpy8ht3cnx7gs21"]
+        {
             assert_eq!(JoinCode::parse(wrong).unwrap_err().to_string(), "this is no join code");
         }
     }
@@ -210,7 +212,9 @@ mod tests {
     #[test]
     fn ids_are_ulids() {
         assert!(AgentId::parse("01ARZ3NDEKTSV4RRFFQ69G5FAV").is_ok());
-        for wrong in ["", "01ARZ3NDEKTSV4RRFFQ69G5FA", "81ARZ3NDEKTSV4RRFFQ69G5FAV", "01arz3ndektsv4rrffq69g5fav"] {
+        for wrong in
+            ["", "01ARZ3NDEKTSV4RRFFQ69G5FA", "81ARZ3NDEKTSV4RRFFQ69G5FAV", "01arz3ndektsv4rrffq69g5fav"]
+        {
             assert!(AgentId::parse(wrong).is_err(), "{wrong}");
         }
     }

@@ -69,7 +69,10 @@ mod tests {
             uid: uid(of),
             clusters: clusters.iter().map(|glob| Glob::parse(glob).unwrap()).collect(),
         };
-        ManagedBy(vec![one("mc-eu", EU, &["gauss/*", "shared/*"]), one("mc-us", US, &["euler/*", "shared/*"])])
+        ManagedBy(vec![
+            one("mc-eu", EU, &["gauss/*", "shared/*"]),
+            one("mc-us", US, &["euler/*", "shared/*"]),
+        ])
     }
 
     #[test]
