@@ -31,10 +31,12 @@
 //! | [`proposal`] | what to do with one pull request, given what GitHub shows |
 //! | [`command`] | the grammar of slash-commands |
 //! | [`spelling`] | the nearest right word for a wrong one |
+//! | [`agent`] | what reconcilers and the bot say to each other, and what follows from it |
 //! | [`report`] | pull-request bodies, check summaries, comments; redaction |
 
 pub mod adopt;
 pub mod applying;
+pub mod agent;
 pub mod campaign;
 pub mod cluster;
 pub mod command;
