@@ -19,7 +19,6 @@
 //! | [`merge`] | three-way merge of objects, fields, lists and templated scalars |
 //! | [`templates`] | the template table: rotation, references, names |
 //! | [`upgrade`] | cluster + source + policy -> [`upgrade::Upgrade`] |
-//! | [`applying`] | what a management cluster is given, in which order, and what is held back |
 //! | [`adopt`] | which release a base comes from that records none |
 //! | [`patch`] | unified diffs that `git apply` accepts |
 //! | [`flux`] | what Flux substitutes after the build, as the repository shows it |
@@ -36,7 +35,6 @@
 //! | [`report`] | pull-request bodies, check summaries, comments; redaction |
 
 pub mod adopt;
-pub mod applying;
 pub mod agent;
 pub mod applying;
 pub mod campaign;
