@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capstan_domain::applying::{RefusalKind, body};
+use capstan_domain::applying::{RefusalKind, sent};
 use capstan_domain::object::ObjectId;
 use capstan_domain::render::RenderedObject;
 use futures_util::{StreamExt as _, stream};
@@ -35,7 +35,7 @@ pub(super) async fn try_all(
     rendered: &[RenderedObject],
 ) -> Result<Trial, LiveError> {
     let attempts = stream::iter(objects.iter().copied()).map(|object| async move {
-        let answer = live.apply(by, &body(&object.value), Run::Dry, Contested::Take).await;
+        let answer = live.apply(by, &sent(&object.value), Run::Dry, Contested::Take).await;
         (object, answer)
     });
     let answers: Vec<_> = attempts.buffered(TRIALS).collect().await;

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use capstan_domain::applying::{Inventory, LiveObjects, named_outside};
+use capstan_domain::applying::{Inventory, InventoryObject, LiveObjects, named_outside};
 use capstan_domain::object::ObjectId;
 use capstan_domain::render::RenderedObject;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
-use super::wanted::is_cluster;
 use crate::app::ports::{ApiKind, ApiObject, As, LiveError, ManagementCluster};
 
 /// How many reads of one cluster are under way at a time.
@@ -39,7 +38,7 @@ pub(super) async fn read_live(
             });
         }
     }
-    let beside = inventory.ids().cloned().chain(named_outside(objects).into_iter().map(|named| named.id));
+    let beside = inventory.objects().iter().map(InventoryObject::id).chain(named_outside(objects));
     for id in beside {
         if known.insert(id.clone()) {
             wanted.push(ApiObject::from(&id));
@@ -61,6 +60,11 @@ pub(super) async fn read_live(
         read_machines(live, &cluster.id, &mut found).await?;
     }
     Ok(found)
+}
+
+/// Whether an identity is that of a `Cluster`.
+pub(super) fn is_cluster(id: &ObjectId) -> bool {
+    id.group == "cluster.x-k8s.io" && id.kind == "Cluster"
 }
 
 /// Reads what Cluster API made of a `Cluster`, with the reconciler's own rights: nobody's folder says it.

@@ -1,9 +1,9 @@
 //! Why something is not done, with the object, the field and the file that it speaks of.
 
-use capstan_domain::applying::{Refusal, Written};
+use capstan_domain::applying::{GuardBroken, Outside, Refusal, Written};
 use capstan_domain::finding::{Finding, Severity};
 use capstan_domain::object::{FieldPath, ObjectId};
-use capstan_domain::render::RenderedObject;
+use capstan_domain::render::{PatchUse, RenderedObject};
 use capstan_domain::tree::RepoPath;
 
 use super::resources::PlaceStatus;
@@ -67,6 +67,33 @@ impl Reason {
             line: finding.line,
             column: finding.column,
         }
+    }
+
+    /// Something that a folder may not bring.
+    pub fn of_outside(outside: &Outside) -> Self {
+        Self {
+            object: Some(outside.object.clone()),
+            field: Some(outside.field.clone()),
+            ..Self::plain(outside.reason(), outside.to_string())
+        }
+        .written(outside.written.clone())
+    }
+
+    /// What a render would do to the live cluster that no cluster survives.
+    pub fn of_guard(broken: &GuardBroken) -> Self {
+        Self {
+            object: Some(broken.object.clone()),
+            field: Some(broken.field.clone()),
+            ..Self::plain(broken.reason(), broken.to_string())
+        }
+        .written(broken.written.clone())
+    }
+
+    /// A patch that could not be applied; `None` for one that could.
+    pub fn of_lost_patch(patch: &PatchUse) -> Option<Self> {
+        let lost = patch.lost.as_ref()?;
+        let message = format!("the patch of {} is lost: {lost}. Correct its target, or remove it", patch.target);
+        Some(Self::plain("PatchLost", message).written(Written::from(&patch.place)))
     }
 
     /// Something about a field of a rendered object, with the place that sets it.

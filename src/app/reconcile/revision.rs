@@ -1,16 +1,20 @@
 //! One commit of a Fleet's tree: which clusters this management cluster applies, and whose is what.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use capstan_domain::applying::{Inventory, OwnerIndex, Scopes, place_in_namespaces};
 use capstan_domain::cluster::ClusterId;
-use capstan_domain::object::ObjectId;
 use capstan_domain::settings::{ClaimedTwice, REPOSITORY_FILE, SettingsError};
-use capstan_domain::tree::{CommitId, RepoPath};
+use capstan_domain::templates::SpecDigest;
+use capstan_domain::tree::{CommitId, RepoPath, TreeId};
 use jiff::civil::Date;
+use serde_json::Value;
 
+use super::kinds::kinds_of;
 use super::ports::SourceTree;
 use crate::app::generator::{Fleet, Refused};
+use crate::app::ports::ApiKind;
 
 /// A commit, opened.
 pub struct Revision {
@@ -20,8 +24,41 @@ pub struct Revision {
     pub fleet: Fleet,
     /// The clusters that this management cluster applies; the error where two claim one.
     pub claims: BTreeMap<ClusterId, Result<(), Refused>>,
-    /// Which cluster renders an object, by the identity that Git gives it.
-    owners: BTreeMap<ObjectId, ClusterId>,
+    /// Which folder renders what, and which has applied what.
+    pub owners: OwnerIndex,
+    /// By cluster: what tells that a folder asks for the same in two commits.
+    prints: BTreeMap<ClusterId, Print>,
+}
+
+/// What tells that a folder asks for the same in two commits: its files, and what they render to, which
+/// other folders may have a part in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Print {
+    folder: Option<TreeId>,
+    rendered: SpecDigest,
+}
+
+/// Whose eyes a tree is looked at with.
+#[derive(Debug, Clone, Copy)]
+pub struct Viewpoint<'a> {
+    /// The management cluster's name in the Fleet.
+    pub name: &'a str,
+    /// Its UID.
+    pub uid: &'a str,
+    /// What discovery told.
+    pub scopes: &'a Scopes,
+    /// What its clusters have applied so far.
+    pub recorded: &'a BTreeMap<ClusterId, Inventory>,
+    /// The day, in UTC.
+    pub today: Date,
+}
+
+/// What opening a tree came to.
+pub enum Opened {
+    /// It can be worked with.
+    Ready(Box<Revision>),
+    /// Discovery has to say first where objects of these kinds lie.
+    Unknown(BTreeSet<ApiKind>),
 }
 
 /// Why nothing at all is applied from a commit.
@@ -68,38 +105,34 @@ impl Unusable {
 }
 
 impl Revision {
-    /// Opens a tree for the management cluster of that name and UID. Reads and renders every claimed
-    /// folder: to be called where blocking is allowed.
+    /// Opens a tree. Reads and renders every claimed folder: to be called where blocking is allowed.
+    /// Kinds of which discovery told nothing are named once; where `settled`, they count as namespaced.
     ///
     /// # Errors
     /// Nothing of this commit may be applied.
-    pub fn open(source: &SourceTree, name: &str, uid: &str, today: Date) -> Result<Self, Unusable> {
-        let fleet = Fleet::open(Arc::clone(&source.tree), today).map_err(Unusable::Settings)?;
-        Self::of(source.commit.clone(), fleet, name, uid)
+    pub fn open(source: &SourceTree, view: &Viewpoint<'_>, settled: bool) -> Result<Opened, Unusable> {
+        let fleet = Fleet::open(Arc::clone(&source.tree), view.today).map_err(Unusable::Settings)?;
+        Self::of(source.commit.clone(), fleet, view, settled)
     }
 
     /// The same for a head that is judged before the merge: under the settings of the default branch.
     ///
     /// # Errors
     /// As [`Self::open`].
-    pub fn under_settings_of(
+    pub fn open_head(
         base: &Self,
         source: &SourceTree,
-        name: &str,
-        uid: &str,
-        today: Date,
-    ) -> Result<Self, Unusable> {
+        view: &Viewpoint<'_>,
+        settled: bool,
+    ) -> Result<Opened, Unusable> {
         let settings = base.fleet.settings().clone();
-        let fleet = Fleet::with_settings(
-            Arc::clone(&source.tree),
-            settings,
-            base.fleet.has_settings_file(),
-            today,
-        );
-        Self::of(source.commit.clone(), fleet, name, uid)
+        let has_file = base.fleet.has_settings_file();
+        let fleet = Fleet::with_settings(Arc::clone(&source.tree), settings, has_file, view.today);
+        Self::of(source.commit.clone(), fleet, view, settled)
     }
 
-    fn of(commit: CommitId, fleet: Fleet, name: &str, uid: &str) -> Result<Self, Unusable> {
+    fn of(commit: CommitId, fleet: Fleet, view: &Viewpoint<'_>, settled: bool) -> Result<Opened, Unusable> {
+        let (name, uid) = (view.name, view.uid);
         check_name(&fleet, name, uid)?;
         let ours = |name: &str| {
             let managements = &fleet.settings().management_clusters;
@@ -118,15 +151,38 @@ impl Revision {
                 Err(ClaimedTwice { .. }) => {}
             }
         }
-        let mut owners = BTreeMap::new();
+        let mut owners = OwnerIndex::default();
+        let mut unknown = BTreeSet::new();
+        let mut prints = BTreeMap::new();
         for (id, claim) in &claims {
-            // One that cannot be rendered says so when its turn comes.
-            let Some(rendered) = claim.as_ref().ok().and_then(|()| fleet.render(id).ok()) else { continue };
-            for object in rendered.objects {
-                owners.entry(object.id).or_insert_with(|| id.clone());
+            let folder = fleet.tree().folder_id(id.folder());
+            let mut print = Print { folder, rendered: SpecDigest::of(&Value::Bool(claim.is_ok())) };
+            if claim.is_err() {
+                prints.insert(id.clone(), print);
+                continue;
+            }
+            let Ok(mut rendered) = fleet.render(id) else {
+                owners.unreadable(id);
+                prints.insert(id.clone(), print);
+                continue;
+            };
+            let values = rendered.objects.iter().map(|object| object.value.clone()).collect();
+            print.rendered = SpecDigest::of(&Value::Array(values));
+            prints.insert(id.clone(), print);
+            let kinds = kinds_of(&rendered.objects);
+            unknown.extend(kinds.into_iter().filter(|kind| view.scopes.of(&kind.group, &kind.kind).is_none()));
+            match place_in_namespaces(&mut rendered, view.scopes) {
+                Ok(_) => owners.renders(id, rendered.objects.iter().map(|object| &object.id)),
+                Err(_) => owners.unreadable(id),
             }
         }
-        Ok(Self { commit, fleet, claims, owners })
+        if !settled && !unknown.is_empty() {
+            return Ok(Opened::Unknown(unknown));
+        }
+        for (id, inventory) in view.recorded {
+            owners.records(id, inventory);
+        }
+        Ok(Opened::Ready(Box::new(Self { commit, fleet, claims, owners, prints })))
     }
 
     /// Clusters that this management cluster applies, and those that two claim.
@@ -134,9 +190,14 @@ impl Revision {
         self.claims.keys()
     }
 
-    /// What else is rendered where, by the identity that Git gives it.
-    pub const fn owners(&self) -> &BTreeMap<ObjectId, ClusterId> {
-        &self.owners
+    /// What tells that a folder asks for the same in two commits.
+    pub fn print(&self, id: &ClusterId) -> Option<&Print> {
+        self.prints.get(id)
+    }
+
+    /// The Git id of a cluster's folder.
+    pub fn folder_id(&self, id: &ClusterId) -> Option<TreeId> {
+        self.fleet.tree().folder_id(id.folder())
     }
 
     /// Whether a folder of that path is there at all, claimed or not.

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use capstan_domain::applying::LiveObjects;
+use capstan_domain::cluster::ClusterId;
 use capstan_domain::object::ObjectId;
 use capstan_domain::render::{Rendered, RenderedObject};
 use capstan_domain::templates::{LiveTemplate, NamedTemplate, Naming, TemplateNames};
@@ -15,7 +15,6 @@ use serde_json::Value;
 
 use crate::app::generator::{Fleet, Refused};
 use crate::app::ports::{ApiObject, As, LiveError, ManagementCluster};
-use capstan_domain::cluster::ClusterId;
 
 /// What naming the templates of a cluster gave.
 #[derive(Debug)]

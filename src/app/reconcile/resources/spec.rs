@@ -46,6 +46,16 @@ pub enum SourceSpec {
     },
 }
 
+impl SourceSpec {
+    /// The Secret beside the Fleet that it names.
+    pub fn secret(&self) -> Option<&str> {
+        match self {
+            Self::Bot { secret, .. } => Some(secret),
+            Self::Git { secret, .. } => secret.as_deref(),
+        }
+    }
+}
+
 /// With whose rights a folder is applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServiceAccountSpec {
