@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench fuzz prepare-build prepare-test conformance-descriptions kubectl
+.PHONY: help demo test check bench fuzz prepare-build prepare-test conformance-descriptions kubectl plane
 
 CARGO ?= cargo
 
@@ -12,7 +12,7 @@ help: ## list the commands
 demo: prepare-build ## the whole bot on an embedded forge with sample data, and a page to look at it
 	$(CARGO) run --locked -- demo
 
-test: prepare-test conformance-descriptions kubectl ## everything that CI runs: format, lints, docs, audit, all tests
+test: prepare-test conformance-descriptions kubectl plane ## everything that CI runs: format, lints, docs, audit, all tests
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
@@ -47,6 +47,10 @@ prepare-test:
 # The real kubectl, beside which `capstan render` is tested and measured.
 kubectl:
 	@tests/kubectl/build
+
+# A real management cluster, built once (about nine minutes) and started by the tests that need one.
+plane:
+	@tests/controlplane/build
 
 # GitHub's own descriptions of its APIs, against which the tests check every exchange.
 conformance-descriptions:

@@ -10,5 +10,8 @@ mod forge;
 mod git;
 mod github;
 mod house;
+#[cfg(feature = "demo")]
+mod live;
+mod plane;
 mod real_cases;
 mod server;

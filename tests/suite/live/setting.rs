@@ -1,0 +1,156 @@
+//! What stands round the loop: the forge with its people, the programs with their settings, and what an admin of the
+//! management cluster prepares.
+
+use std::path::Path;
+use std::process::Command;
+
+use capstan::forge::{Forge, Options, Permission, Recording, Selection};
+
+use super::process::Process;
+use super::sample::{CUSTOMER, Sample};
+use super::town::{APPLIER, HOME, REPOSITORY};
+use crate::plane::Plane;
+
+/// The name of the management cluster.
+const HERE: &str = "here";
+
+/// A forge with the repository, where ada may write.
+pub(super) fn forge() -> Forge {
+    let options = Options { recording: Recording::Full, ..Options::default() };
+    let forge = Forge::start(options).unwrap();
+    forge.create_organization("acme").unwrap();
+    forge.create_user("ada").unwrap();
+    forge.create_repository(REPOSITORY).unwrap();
+    forge.grant(REPOSITORY, "ada", Permission::Write).unwrap();
+    forge.install("acme", Selection::All).unwrap();
+    forge
+}
+
+/// The repository's settings: one management cluster, asked before every merge.
+pub(super) fn settings(uid: &str) -> String {
+    format!(
+        "managementClusters:\n- name: {HERE}\n  uid: {uid}\n  clusters: [\"{CUSTOMER}/*\"]\n\
+         clusters:\n  paths: [\"{CUSTOMER}/*\"]\n\
+         upgrade:\n  proposals: {{open: 1000, perHour: 10000}}\n\
+         preflight: {{mode: required, timeout_seconds: 60}}\n"
+    )
+}
+
+/// `capstan serve` and where it listens.
+pub(super) struct Bot {
+    pub(super) process: Process,
+    pub(super) url: String,
+    database: String,
+}
+
+impl Bot {
+    pub(super) fn new(forge: &Forge, folder: &Path) -> Self {
+        let app = forge.app();
+        std::fs::write(folder.join("key.pem"), app.private_key).unwrap();
+        std::fs::write(folder.join("secret"), app.webhook_secret).unwrap();
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let listen = format!("127.0.0.1:{port}");
+        let url = format!("http://{listen}");
+        forge.deliver_to(&format!("{url}/github/webhook"));
+        let file = |name: &str| folder.join(name).display().to_string();
+        let database = format!("sqlite://{}", file("bot.sqlite"));
+        let arguments = [
+            ("--listen", listen),
+            ("--public-url", url.clone()),
+            ("--github-api-url", forge.url().to_owned()),
+            ("--github-app-id", app.id.to_string()),
+            ("--github-private-key-file", file("key.pem")),
+            ("--github-webhook-secret-file", file("secret")),
+            ("--state-dir", file("bot")),
+        ];
+        let arguments = arguments.into_iter().flat_map(|(flag, value)| [flag.to_owned(), value]);
+        let arguments = [vec!["serve".to_owned()], arguments.collect()].concat();
+        let environment = vec![("CAPSTAN_DATABASE_URL".to_owned(), database.clone())];
+        let process = Process::new(arguments, environment, &folder.join("serve.log"));
+        Self { process, url, database }
+    }
+
+    /// A join code for the reconciler of a management cluster, as an admin of the bot asks for one.
+    pub(super) fn invite(&self, uid: &str) -> String {
+        let output = Command::new(env!("CARGO_BIN_EXE_capstan"))
+            .args(["agents", "invite", HERE, uid])
+            .env("CAPSTAN_DATABASE_URL", &self.database)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+}
+
+/// `capstan reconcile` with the rights of the service account that `deploy/` gives it.
+pub(super) fn reconciler(plane: &Plane, folder: &Path) -> Process {
+    let kubeconfig = plane.kubeconfig_of(HOME, "capstan");
+    let state = folder.join("reconciler").display().to_string();
+    let arguments = ["reconcile", "--listen", "127.0.0.1:0", "--state-dir", &state];
+    let environment = vec![("KUBECONFIG".to_owned(), kubeconfig.display().to_string())];
+    Process::new(arguments.map(str::to_owned).to_vec(), environment, &folder.join("reconcile.log"))
+}
+
+/// Capstan's own kinds, home and rights, as `deploy/` has them.
+pub(super) fn install(plane: &Plane) {
+    let deploy = Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy");
+    for file in ["crds.yaml", "namespace.yaml", "rbac.yaml"] {
+        plane.apply(&std::fs::read_to_string(deploy.join(file)).unwrap());
+    }
+    plane.kubectl(&["wait", "--for=condition=Established", "--timeout=60s", "crd", "managedclusters.capstan.dev"]);
+}
+
+/// What an admin gives a customer's cluster: a namespace, and there a service account that may apply the kinds of a
+/// cluster folder.
+pub(super) fn prepare_namespace(plane: &Plane, cluster: &Sample) {
+    let namespace = cluster.namespace();
+    plane.apply(&format!(
+        "apiVersion: v1
+kind: Namespace
+metadata: {{name: {namespace}}}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {{name: {APPLIER}, namespace: {namespace}}}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {{name: {APPLIER}, namespace: {namespace}}}
+rules:
+- apiGroups: [cluster.x-k8s.io, controlplane.cluster.x-k8s.io, bootstrap.cluster.x-k8s.io, infrastructure.cluster.x-k8s.io]
+  resources: [\"*\"]
+  verbs: [get, list, create, patch, delete]
+- apiGroups: [\"\"]
+  resources: [configmaps, secrets]
+  verbs: [get, list, create, patch, delete]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {{name: {APPLIER}, namespace: {namespace}}}
+roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: Role, name: {APPLIER}}}
+subjects:
+- {{kind: ServiceAccount, name: {APPLIER}, namespace: {namespace}}}
+"
+    ));
+}
+
+/// The Fleet that reads from the bot, and the Secret with the join code.
+pub(super) fn fleet(bot_url: &str, join_code: &str) -> String {
+    format!(
+        "apiVersion: v1
+kind: Secret
+metadata: {{name: bot, namespace: {HOME}}}
+stringData: {{joinCode: \"{join_code}\"}}
+---
+apiVersion: capstan.dev/v1alpha1
+kind: Fleet
+metadata: {{name: fleet, namespace: {HOME}}}
+spec:
+  managementCluster: {HERE}
+  source:
+    bot: {{url: \"{bot_url}\", repository: {REPOSITORY}, secretName: bot}}
+  intervalSeconds: 30
+  concurrency: 4
+"
+    )
+}
