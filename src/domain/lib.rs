@@ -30,9 +30,11 @@
 //! | [`proposal`] | what to do with one pull request, given what GitHub shows |
 //! | [`command`] | the grammar of slash-commands |
 //! | [`spelling`] | the nearest right word for a wrong one |
+//! | [`agent`] | what reconcilers and the bot say to each other, and what follows from it |
 //! | [`report`] | pull-request bodies, check summaries, comments; redaction |
 
 pub mod adopt;
+pub mod agent;
 pub mod campaign;
 pub mod cluster;
 pub mod command;
@@ -52,6 +54,10 @@ pub mod report;
 pub mod rollout;
 pub mod schema;
 pub mod settings;
+#[cfg(test)]
+#[expect(dead_code, reason = "one file for every package's tests; the suite wants paths too")]
+#[path = "tests/suite/shared_data.rs"]
+mod shared_data;
 pub mod spelling;
 pub mod templates;
 pub mod tree;

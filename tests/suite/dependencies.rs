@@ -49,10 +49,12 @@ const DUPLICATES: &[(&str, &str)] = &[
     ("getrandom", "octocrab names 0.2 for its WebAssembly build; metrics-util brings 0.3"),
     ("hashbrown", "dashmap, hashlink and gix-hashtable are at three versions"),
     ("hmac", "octocrab and sqlx-core still hash with sha2 0.10"),
+    ("pem", "kube is ahead of jsonwebtoken"),
     ("rand", "metrics-util still uses 0.9"),
     ("rand_core", "metrics-util still uses rand 0.9"),
     ("sha2", "octocrab and sqlx-core still hash with sha2 0.10"),
     ("syn", "build time only: not every derive macro has moved to 3"),
+    ("tower-http", "kube is ahead of octocrab and reqwest"),
     ("untrusted", "aws-lc-rs is behind rustls-webpki"),
 ];
 

@@ -16,7 +16,7 @@ use crate::settings::RepositorySettings;
 
 /// The releases as they are, and as they were when each of them was new: none archived or deprecated.
 fn real() -> Option<(Catalogue, Catalogue)> {
-    let tree = Files::from_bytes(crate::release::real_tests::files()?);
+    let tree = Files::from_bytes(crate::shared_data::files("releases/giantswarm")?);
     let today = Catalogue::read(&tree, &discover(&tree, &RepositorySettings::default()));
     let then = today.releases().iter().cloned().map(|mut release| {
         let is_prerelease = release.version.is_prerelease();
@@ -173,7 +173,7 @@ fn assert_sound(from: &Release, to: &Release, leg: &Leg, may_skip: bool) {
 /// A cluster whose ConfigMap names a release is offered the same as one that records it.
 #[test]
 fn a_cluster_that_names_its_release_in_a_string_goes_the_same_way() {
-    let Some(mut files) = crate::release::real_tests::files() else { return };
+    let Some(mut files) = crate::shared_data::files("releases/giantswarm") else { return };
     let base = |name: &str, text: &str| (format!("org/dev01/base/{name}"), text.as_bytes().to_vec());
     files.push(base(
         "values.yaml",

@@ -273,7 +273,7 @@ fn who_does_not_know_whose_releases_to_follow_says_so() {
 /// they were new, no step leaves out a minor; with the releases of today, a step that does says so.
 #[test]
 fn no_step_over_the_real_releases_skips_a_minor() {
-    let Some(files) = crate::release::real_tests::files() else { return };
+    let Some(files) = crate::shared_data::files("releases/giantswarm") else { return };
     let tree = Files::from_bytes(files);
     let layout = discover(&tree, &RepositorySettings::default());
     let today = Catalogue::read(&tree, &layout);

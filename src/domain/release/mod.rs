@@ -13,8 +13,6 @@ mod kubernetes;
 mod notes;
 mod range;
 mod read;
-#[cfg(test)]
-pub(crate) mod real_tests;
 mod requests;
 mod step;
 #[cfg(test)]

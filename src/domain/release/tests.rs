@@ -183,7 +183,7 @@ fn a_provider_is_found_by_path_by_name_and_by_infrastructure() {
 
 #[test]
 fn every_real_release_is_read() {
-    let Some(files) = real_tests::files() else { return };
+    let Some(files) = crate::shared_data::files("releases/giantswarm") else { return };
     let tree = Files::from_bytes(files);
     let layout = discover(&tree, &RepositorySettings::default());
     let catalogue = Catalogue::read(&tree, &layout);

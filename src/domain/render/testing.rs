@@ -1,6 +1,5 @@
 //! A snapshot made of texts, for the tests of this package.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
@@ -16,13 +15,6 @@ pub(crate) struct Files {
 impl Files {
     pub(crate) fn new(files: &[(&str, &str)]) -> Self {
         Self::from_bytes(files.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())))
-    }
-
-    /// Every file below a folder.
-    pub(crate) fn from_folder(root: &Path) -> Self {
-        let mut files = Vec::new();
-        collect(root, root, &mut files);
-        Self::from_bytes(files)
     }
 
     pub(crate) fn from_bytes(files: impl IntoIterator<Item = (String, Vec<u8>)>) -> Self {
@@ -45,24 +37,6 @@ impl Files {
         let entry = self.entries.iter_mut().find(|entry| entry.path.as_str() == path).unwrap();
         entry.kind = kind;
         self
-    }
-}
-
-/// The shared corpus, whether it exists or not.
-pub(crate) fn shared_data() -> PathBuf {
-    std::env::var_os("CAPSTAN_SHARED_DATA")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"), PathBuf::from)
-}
-
-fn collect(root: &Path, folder: &Path, files: &mut Vec<(String, Vec<u8>)>) {
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            collect(root, &path, files);
-        } else {
-            let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
-            files.push((name, std::fs::read(&path).unwrap()));
-        }
     }
 }
 

@@ -28,6 +28,8 @@ mod node;
 mod read;
 mod sniff;
 #[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
 mod tests;
 mod value;
 

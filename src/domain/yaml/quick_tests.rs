@@ -1,6 +1,6 @@
 //! The quick reader against the general one: the same documents, byte for byte, or none of its business.
 
-use crate::render::testing::{Files, shared_data};
+use crate::render::testing::Files;
 use crate::tree::Tree;
 use crate::yaml::{quick, read};
 
@@ -119,13 +119,9 @@ fn what_is_not_plain_is_left_to_the_general_reader() {
 /// Most real files, so that the way is worth having; every one of them alike.
 #[test]
 fn real_files_mean_the_same_to_both() {
-    let root = shared_data();
-    if !root.is_dir() {
-        println!("SKIPPED: {} does not exist", root.display());
-        return;
-    }
+    let Some(files) = crate::shared_data::files("") else { return };
     let (mut all, mut quickly) = (0, 0);
-    let tree = Files::from_folder(&root);
+    let tree = Files::from_bytes(files);
     for entry in tree.entries().iter().filter(|entry| crate::layout::is_manifest(&entry.path)) {
         let bytes = tree.read(entry).unwrap();
         let Ok(text) = std::str::from_utf8(&bytes) else { continue };

@@ -51,7 +51,7 @@ spec:
 fn one_scalar_inside_the_string_moves_and_what_differs_is_said() {
     let release = |version: &str| {
         let path = format!("releases/giantswarm/capa/{version}/release.yaml");
-        shared_data("one_scalar_inside_the_string_moves_and_what_differs_is_said", &path)
+        shared_data(&path)
     };
     let (Some(old), Some(new)) = (release("v34.4.1"), release("v34.5.0")) else { return };
     let sandbox = Sandbox::with(&[

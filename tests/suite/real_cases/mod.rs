@@ -2,29 +2,25 @@
 
 #![expect(
     clippy::panic,
-    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::unwrap_used,
     reason = "a panic is how a test fails, and a skip is said aloud"
 )]
 
+#[expect(dead_code, reason = "one file for every package's tests; these want the folder alone")]
+#[path = "../../../src/domain/tests/suite/shared_data.rs"]
+mod files;
 mod giant_swarm;
 mod kubeadm;
 mod openstack;
 mod release_structure;
 mod topology;
 
-use std::path::{Path, PathBuf};
-
 use serde_json::{Value, json};
 
 /// A file of the shared data; `None`, said aloud, where the data is not at hand.
-fn shared_data(test: &str, path: &str) -> Option<String> {
-    let folder = std::env::var_os("CAPSTAN_SHARED_DATA")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"), PathBuf::from);
-    let file = folder.join(path);
-    if !folder.is_dir() {
-        eprintln!("SKIPPED: {test}: there is no folder {}", folder.display());
-        return None;
-    }
+fn shared_data(path: &str) -> Option<String> {
+    let file = files::folder()?.join(path);
     Some(std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display())))
 }
 

@@ -57,7 +57,7 @@ fn a_template_of_the_openstack_provider_over_two_versions() {
     let release = |version: &str| {
         let path =
             format!("manifests/cluster-api-provider-openstack/{version}/templates/cluster-template.yaml");
-        shared_data("a_template_of_the_openstack_provider_over_two_versions", &path)
+        shared_data(&path)
     };
     let (Some(old), Some(new)) = (release("v0.8.0"), release("v0.10.8")) else { return };
     let cluster = of_cluster(&old);

@@ -1,33 +1,17 @@
 //! Real objects under their real definitions: what the rules find there is a mistake of the object, or one
 //! of the rules.
 
-use std::path::{Path, PathBuf};
-
 use super::folders;
 use crate::policy::fitting::{MisfitKind, misfits_of};
 use crate::render::render;
-use crate::render::testing::{Files, shared_data};
-use crate::schema::{Origin, SchemaFile, Schemas};
-use crate::tree::RepoPath;
+use crate::render::testing::Files;
 
 #[test]
 fn real_objects_fit_their_real_definitions() {
-    let data = shared_data();
-    if !data.is_dir() {
-        println!("SKIPPED: no shared data at {} (set CAPSTAN_SHARED_DATA)", data.display());
-        return;
-    }
-    let schemas = Schemas::read(
-        yaml_below(&[data.join("crds"), data.join("providers/operator-configmaps")]).map(|path| SchemaFile {
-            path: RepoPath::parse(path.strip_prefix(&data).unwrap().to_str().unwrap()).unwrap(),
-            origin: Origin::Repository,
-            bytes: Ok(std::fs::read(&path).unwrap().into()),
-        }),
-    );
+    let Some(schemas) = crate::schema::testing::real_definitions() else { return };
+    let Some(manifests) = crate::shared_data::files("manifests") else { return };
     let (mut judged, mut found) = (0, Vec::new());
-    for path in yaml_below(&[data.join("manifests")]) {
-        let name = path.strip_prefix(&data).unwrap().display().to_string();
-        let text = std::fs::read(&path).unwrap();
+    for (name, text) in manifests.into_iter().filter(|(name, _)| is_yaml(name)) {
         // Fragments, Helm values and the like are no objects.
         let Ok(rendered) = render(&Files::from_bytes([("c/base/a.yaml".to_owned(), text)]), &folders())
         else {
@@ -68,19 +52,6 @@ const KNOWN: [&str; 12] = [
     "InfrastructureProvider /spec/configSecret unknown",
 ];
 
-fn yaml_below(folders: &[PathBuf]) -> impl Iterator<Item = PathBuf> + use<> {
-    fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                walk(&path, files);
-            } else if path.extension().is_some_and(|end| end == "yaml" || end == "yml") {
-                files.push(path);
-            }
-        }
-    }
-    let mut files = Vec::new();
-    folders.iter().for_each(|folder| walk(folder, &mut files));
-    files.sort();
-    files.into_iter()
+fn is_yaml(name: &str) -> bool {
+    name.ends_with(".yaml") || name.ends_with(".yml")
 }

@@ -134,12 +134,8 @@ fn every_rule_that_the_code_names_is_in_the_catalogue() {
 
 #[test]
 fn the_whole_corpus_is_judged_without_a_panic() {
-    let root = crate::render::testing::shared_data();
-    if !root.is_dir() {
-        println!("SKIPPED: {} does not exist", root.display());
-        return;
-    }
-    let tree = Files::from_folder(&root);
+    let Some(files) = crate::shared_data::files("") else { return };
+    let tree = Files::from_bytes(files);
     let settings = RepositorySettings::default();
     let layout = discover(&tree, &settings);
     let schemas = crate::schema::discover(&tree, &layout);
@@ -156,12 +152,8 @@ fn the_whole_corpus_is_judged_without_a_panic() {
 /// Every real manifest as a cluster of its own, and every folder with a kustomization as one.
 #[test]
 fn real_manifests_are_judged_and_only_what_is_wrong_with_them_is_found() {
-    let root = crate::render::testing::shared_data().join("manifests");
-    if !root.is_dir() {
-        println!("SKIPPED: {} does not exist", root.display());
-        return;
-    }
-    let corpus = Files::from_folder(&root);
+    let Some(files) = crate::shared_data::files("manifests") else { return };
+    let corpus = Files::from_bytes(files);
     let settings = RepositorySettings::default();
     let mut counts = std::collections::BTreeMap::<&str, usize>::new();
     let (mut clusters, mut told) = (0, Vec::new());

@@ -2,19 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use crate::render::testing::{Files, shared_data};
+use crate::render::testing::Files;
 use crate::render::{Folders, Trouble, diff, render};
+use crate::shared_data;
 use crate::tree::{RepoPath, Tree};
 
 /// Folders without a kustomization, as bases: objects, or an error with a reason.
 #[test]
 fn every_folder_of_the_corpus_renders_or_is_refused_with_a_reason() {
-    let root = shared_data();
-    if !root.is_dir() {
-        println!("SKIPPED: {} does not exist", root.display());
-        return;
-    }
-    let tree = Files::from_folder(&root);
+    let Some(files) = shared_data::files("") else { return };
+    let tree = Files::from_bytes(files);
     let mut folders: Vec<RepoPath> = tree.entries().iter().filter_map(|entry| entry.path.parent()).collect();
     folders.dedup();
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
@@ -39,12 +36,8 @@ fn every_folder_of_the_corpus_renders_or_is_refused_with_a_reason() {
 
 #[test]
 fn every_kustomization_of_the_corpus_renders_or_is_refused_with_a_reason() {
-    let root = shared_data();
-    if !root.is_dir() {
-        println!("SKIPPED: {} does not exist", root.display());
-        return;
-    }
-    let tree = Files::from_folder(&root);
+    let Some(files) = shared_data::files("") else { return };
+    let tree = Files::from_bytes(files);
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for entry in tree.entries() {
         if entry.path.name() != "kustomization.yaml" {

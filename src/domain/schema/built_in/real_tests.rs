@@ -1,46 +1,10 @@
 //! The table against the real definitions, where the shared data is.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
 
 use super::{TABLE, schema};
-use crate::schema::{Origin, Schema, SchemaFile, Schemas};
-use crate::tree::RepoPath;
-
-/// Every definition of the shared data; `None`, said aloud, where there is none.
-fn real() -> Option<Schemas> {
-    let beside = || {
-        let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-        package.ancestors().map(|folder| folder.join("../shared/data")).find(|folder| folder.is_dir())
-    };
-    let folder = std::env::var_os("CAPSTAN_SHARED_DATA").map(PathBuf::from).or_else(beside);
-    let Some(folder) = folder.filter(|folder| folder.is_dir()) else {
-        println!(
-            "SKIPPED: no ../shared/data beside the checkout (nor CAPSTAN_SHARED_DATA), so no definitions"
-        );
-        return None;
-    };
-    let folder = folder.canonicalize().unwrap();
-    let mut files = Vec::new();
-    let mut open = vec![folder.join("crds"), folder.join("providers/operator-configmaps")];
-    while let Some(folder) = open.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                open.push(path);
-            } else if path.extension().is_some_and(|end| end == "yaml") {
-                files.push(path);
-            }
-        }
-    }
-    files.sort();
-    let read = |path: PathBuf| SchemaFile {
-        path: RepoPath::parse(&path.to_string_lossy().replace('\\', "/")[1..]).unwrap(),
-        origin: Origin::Repository,
-        bytes: Ok(std::fs::read(&path).unwrap().into()),
-    };
-    Some(Schemas::read(files.into_iter().map(read)))
-}
+use crate::schema::Schema;
+use crate::schema::testing::real_definitions;
 
 /// Where the table says otherwise than a definition, or nothing although that says something; and what
 /// the table knows that the definition does not have.
@@ -83,7 +47,7 @@ impl Compared {
 
 #[test]
 fn the_table_says_what_the_real_definitions_say() {
-    let Some(real) = real() else { return };
+    let Some(real) = real_definitions() else { return };
     assert_eq!(real.problems(), Vec::new(), "every real definition can be read");
     let mut troubles = Vec::new();
     let (mut compared, mut kinds) = (0, BTreeSet::new());

@@ -1,33 +1,49 @@
-//! Real files, where the folder with them exists.
+//! Real files that lie beside the checkout. One file for all who test with them: the heart's own tests,
+//! its suite, and the shell's suite take it in.
 
 use std::path::{Path, PathBuf};
 
-/// The folder of the shared data; `None`, said aloud, where there is none.
+/// The folder that `CAPSTAN_SHARED_DATA` names, else `../shared/data` beside the checkout; `None`, said
+/// aloud, where there is none.
 pub(crate) fn folder() -> Option<PathBuf> {
-    let folder = std::env::var_os("CAPSTAN_SHARED_DATA")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"), PathBuf::from);
-    if !folder.is_dir() {
-        println!("SKIPPED: real files: no folder {} (set CAPSTAN_SHARED_DATA)", folder.display());
-        return None;
+    let beside = || {
+        let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+        package.ancestors().map(|folder| folder.join("../shared/data")).find(|folder| folder.is_dir())
+    };
+    let named = std::env::var_os("CAPSTAN_SHARED_DATA").map(PathBuf::from).or_else(beside);
+    let found = named.and_then(|folder| folder.canonicalize().ok()).filter(|folder| folder.is_dir());
+    if found.is_none() {
+        println!("SKIPPED: no real files: no ../shared/data beside the checkout, nor a CAPSTAN_SHARED_DATA");
     }
-    Some(folder)
+    found
 }
 
-/// All YAML files of the shared data, ordered.
+/// Every file below a folder of it, ordered: its path from there, and its content.
+pub(crate) fn files(below: &str) -> Option<Vec<(String, Vec<u8>)>> {
+    let root = folder()?.join(below);
+    let named = |path: PathBuf| {
+        let name = path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned();
+        (name, std::fs::read(&path).unwrap())
+    };
+    Some(paths(&root).into_iter().map(named).collect())
+}
+
+/// Every YAML file of it, ordered.
 pub(crate) fn yaml_files() -> Option<Vec<PathBuf>> {
-    let folder = folder()?;
-    let mut files = Vec::new();
-    let mut folders = vec![folder];
+    let is_yaml = |path: &PathBuf| path.extension().is_some_and(|end| end == "yaml" || end == "yml");
+    Some(paths(&folder()?).into_iter().filter(is_yaml).collect())
+}
+
+fn paths(root: &Path) -> Vec<PathBuf> {
+    let (mut files, mut folders) = (Vec::new(), vec![root.to_path_buf()]);
     while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
+        for entry in
+            std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
+        {
             let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if matches!(path.extension().and_then(|end| end.to_str()), Some("yaml" | "yml")) {
-                files.push(path);
-            }
+            if path.is_dir() { folders.push(path) } else { files.push(path) }
         }
     }
     files.sort();
-    Some(files)
+    files
 }

@@ -1,34 +1,17 @@
 //! Every kustomization of the shared data.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::kubectl::{Kubectl, Printed};
 use super::verdict::{Files, Table, compare, ours};
-
-fn collect(root: &Path, folder: &Path, files: &mut BTreeMap<String, Vec<u8>>) {
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            collect(root, &path, files);
-        } else {
-            let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
-            files.insert(name, std::fs::read(&path).unwrap());
-        }
-    }
-}
+use crate::shared_data;
 
 #[test]
 fn every_kustomization_of_the_shared_data_renders_as_kubectl_renders_it() {
-    let root = std::env::var_os("CAPSTAN_SHARED_DATA")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"), PathBuf::from);
-    if !root.is_dir() {
-        println!("SKIPPED: real kustomizations: no folder {} (set CAPSTAN_SHARED_DATA)", root.display());
-        return;
-    }
+    let (Some(root), Some(files)) = (shared_data::folder(), shared_data::files("")) else { return };
     let Some(kubectl) = Kubectl::find() else { return };
-    let mut files = BTreeMap::new();
-    collect(&root, &root, &mut files);
+    let files: BTreeMap<String, Vec<u8>> = files.into_iter().collect();
     let is_kustomization = |path: &&String| {
         ["kustomization.yaml", "kustomization.yml", "Kustomization"]
             .contains(&path.rsplit('/').next().unwrap())
