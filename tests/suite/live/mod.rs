@@ -9,21 +9,18 @@
 //! | `scenarios` | what happens to whom |
 //! | `prediction` | truth of prediction |
 //! | `verdicts` | what must be true of all requests in the audit log |
+//! | `recording` | writes down what objects say while they roll, for tests of verdicts |
 //! | `kills`, `process`, `waiting` | SIGKILL at random moments; programs; conditions instead of pauses |
 //!
 //! `CAPSTAN_SCENARIOS=upgraded,stuck` plays only those, `CAPSTAN_SEED` repeats the moments of the kills. It needs a
 //! management cluster (`make plane`), and says aloud where there is none.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "a panic is how tests fail; they print what they skip, their seed and the table of predictions"
-)]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a panic is how tests fail")]
 
 mod kills;
 pub(crate) mod prediction;
 pub(crate) mod process;
+mod recording;
 pub(crate) mod sample;
 mod scenarios;
 mod setting;
@@ -44,11 +41,11 @@ use town::Town;
 #[test]
 fn the_whole_loop_on_real_parts() {
     let chosen = std::env::var("CAPSTAN_SCENARIOS").unwrap_or_default();
-    let is_chosen = |scenario: &&Scenario| {
-        chosen.is_empty() || chosen.split(',').any(|name| name == scenario.name)
-    };
+    let is_chosen =
+        |scenario: &&Scenario| chosen.is_empty() || chosen.split(',').any(|name| name == scenario.name);
     let scenarios: Vec<&Scenario> = scenarios::ALL.iter().filter(is_chosen).collect();
-    let seed = std::env::var("CAPSTAN_SEED").map_or_else(|_| rand::rng().next_u64(), |seed| seed.parse().unwrap());
+    let seed =
+        std::env::var("CAPSTAN_SEED").map_or_else(|_| rand::rng().next_u64(), |seed| seed.parse().unwrap());
     let samples = |given: bool| -> Vec<Sample> {
         let of_kind = scenarios.iter().filter(|scenario| (scenario.cluster == Cluster::Merged) != given);
         of_kind.map(|scenario| scenario.sample()).collect()
@@ -76,6 +73,10 @@ fn the_whole_loop_on_real_parts() {
         let failed = failed.collect();
         over.store(true, Ordering::Relaxed);
         println!("the reconciler was killed {} times", killing.join().unwrap());
+        println!(
+            "its memory peaked at {:.0} MiB in its last life",
+            town.reconciler.peak_memory().unwrap_or_default()
+        );
         failed
     });
 
@@ -86,6 +87,10 @@ fn the_whole_loop_on_real_parts() {
     assert!(truths.iter().all(prediction::Truth::holds), "a prediction did not come true: see the table");
     let audit = town.plane.audit();
     assert_eq!(verdicts::lowered_versions(&audit), [""; 0], "versions were lowered");
-    assert_eq!(verdicts::forms_that_came_back(&audit), [""; 0], "objects were applied in forms that were over");
+    assert_eq!(
+        verdicts::forms_that_came_back(&audit),
+        [""; 0],
+        "objects were applied in forms that were over"
+    );
     assert_conforms(&town.forge);
 }

@@ -49,7 +49,9 @@ impl Sample {
         let settings = format!("release: {0}/v1.0.0\nvariables: {{CLUSTER_NAME: {0}}}\n", self.name);
         let mut edits = vec![Edit::write(format!("{id}/capstan.yaml"), settings)];
         edits.extend(
-            self.base(&self.name).into_iter().map(|(file, text)| Edit::write(format!("{id}/base/{file}"), text)),
+            self.base(&self.name)
+                .into_iter()
+                .map(|(file, text)| Edit::write(format!("{id}/base/{file}"), text)),
         );
         edits
     }

@@ -15,7 +15,7 @@ use crate::plane::Plane;
 const HERE: &str = "here";
 
 /// A forge with the repository, where ada may write.
-pub(super) fn forge() -> Forge {
+pub(crate) fn forge() -> Forge {
     let options = Options { recording: Recording::Full, ..Options::default() };
     let forge = Forge::start(options).unwrap();
     forge.create_organization("acme").unwrap();
@@ -27,7 +27,7 @@ pub(super) fn forge() -> Forge {
 }
 
 /// The repository's settings: one management cluster, asked before every merge.
-pub(super) fn settings(uid: &str) -> String {
+pub(crate) fn settings(uid: &str) -> String {
     format!(
         "managementClusters:\n- name: {HERE}\n  uid: {uid}\n  clusters: [\"{CUSTOMER}/*\"]\n\
          clusters:\n  paths: [\"{CUSTOMER}/*\"]\n\
@@ -37,14 +37,14 @@ pub(super) fn settings(uid: &str) -> String {
 }
 
 /// `capstan serve` and where it listens.
-pub(super) struct Bot {
-    pub(super) process: Process,
-    pub(super) url: String,
+pub(crate) struct Bot {
+    pub(crate) process: Process,
+    pub(crate) url: String,
     database: String,
 }
 
 impl Bot {
-    pub(super) fn new(forge: &Forge, folder: &Path) -> Self {
+    pub(crate) fn new(forge: &Forge, folder: &Path) -> Self {
         let app = forge.app();
         std::fs::write(folder.join("key.pem"), app.private_key).unwrap();
         std::fs::write(folder.join("secret"), app.webhook_secret).unwrap();
@@ -71,7 +71,7 @@ impl Bot {
     }
 
     /// A join code for the reconciler of a management cluster, as an admin of the bot asks for one.
-    pub(super) fn invite(&self, uid: &str) -> String {
+    pub(crate) fn invite(&self, uid: &str) -> String {
         let output = Command::new(env!("CARGO_BIN_EXE_capstan"))
             .args(["agents", "invite", HERE, uid])
             .env("CAPSTAN_DATABASE_URL", &self.database)
@@ -83,26 +83,36 @@ impl Bot {
 }
 
 /// `capstan reconcile` with the rights of the service account that `deploy/` gives it.
-pub(super) fn reconciler(plane: &Plane, folder: &Path) -> Process {
-    let kubeconfig = plane.kubeconfig_of(HOME, "capstan");
-    let state = folder.join("reconciler").display().to_string();
-    let arguments = ["reconcile", "--listen", "127.0.0.1:0", "--state-dir", &state];
-    let environment = vec![("KUBECONFIG".to_owned(), kubeconfig.display().to_string())];
-    Process::new(arguments.map(str::to_owned).to_vec(), environment, &folder.join("reconcile.log"))
+pub(crate) fn reconciler(plane: &Plane, folder: &Path) -> Process {
+    let arguments = [
+        ("--kubeconfig", plane.kubeconfig_of(HOME, "capstan").display().to_string()),
+        ("--namespace", HOME.to_owned()),
+        ("--state-dir", folder.join("reconciler").display().to_string()),
+        ("--listen", "127.0.0.1:0".to_owned()),
+    ];
+    let arguments = arguments.into_iter().flat_map(|(flag, value)| [flag.to_owned(), value]);
+    let arguments = [vec!["reconcile".to_owned()], arguments.collect()].concat();
+    Process::new(arguments, Vec::new(), &folder.join("reconcile.log"))
 }
 
 /// Capstan's own kinds, home and rights, as `deploy/` has them.
-pub(super) fn install(plane: &Plane) {
+pub(crate) fn install(plane: &Plane) {
     let deploy = Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy");
     for file in ["crds.yaml", "namespace.yaml", "rbac.yaml"] {
         plane.apply(&std::fs::read_to_string(deploy.join(file)).unwrap());
     }
-    plane.kubectl(&["wait", "--for=condition=Established", "--timeout=60s", "crd", "managedclusters.capstan.dev"]);
+    plane.kubectl(&[
+        "wait",
+        "--for=condition=Established",
+        "--timeout=60s",
+        "crd",
+        "managedclusters.capstan.dev",
+    ]);
 }
 
 /// What an admin gives a customer's cluster: a namespace, and there a service account that may apply the kinds of a
 /// cluster folder.
-pub(super) fn prepare_namespace(plane: &Plane, cluster: &Sample) {
+pub(crate) fn prepare_namespace(plane: &Plane, cluster: &Sample) {
     let namespace = cluster.namespace();
     plane.apply(&format!(
         "apiVersion: v1
@@ -135,7 +145,7 @@ subjects:
 }
 
 /// The Fleet that reads from the bot, and the Secret with the join code.
-pub(super) fn fleet(bot_url: &str, join_code: &str) -> String {
+pub(crate) fn fleet(bot_url: &str, join_code: &str) -> String {
     format!(
         "apiVersion: v1
 kind: Secret

@@ -78,12 +78,8 @@ impl Town {
     pub(crate) fn propose(&self, title: &str, edits: &[Edit]) -> u64 {
         let branch = title.to_lowercase().replace(|c: char| !c.is_alphanumeric(), "-");
         self.push(&branch, title, edits);
-        let new = NewPull {
-            title: title.to_owned(),
-            head: branch,
-            base: "main".to_owned(),
-            ..NewPull::default()
-        };
+        let new =
+            NewPull { title: title.to_owned(), head: branch, base: "main".to_owned(), ..NewPull::default() };
         self.forge.open_pull(REPOSITORY, "ada", new).unwrap()
     }
 

@@ -1,5 +1,6 @@
 //! What must be true of every request that Capstan ever made, whatever died meanwhile.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use capstan_domain::version::KubernetesVersion;
@@ -24,12 +25,12 @@ pub(super) fn lowered_versions(audit: &[Request]) -> Vec<String> {
     let mut found = Vec::new();
     for request in audit.iter().filter(|request| request.is_write() && request.code < 300) {
         let versions = VERSIONS.iter().filter_map(|path| request.body.pointer(path)?.as_str());
-        for version in versions.filter_map(|text| KubernetesVersion::parse(text)) {
+        for version in versions.filter_map(KubernetesVersion::parse) {
             let seen = highest.entry(object(request)).or_insert_with(|| version.clone());
-            if is_capstans(request) && version < *seen {
+            if is_capstans(request) && version.compare(seen) == Some(Ordering::Less) {
                 found.push(format!("{} at {}: {version} after {seen}", request.words(), request.at));
             }
-            if version > *seen {
+            if version.compare(seen) == Some(Ordering::Greater) {
                 *seen = version;
             }
         }

@@ -4,11 +4,20 @@
 //! | file | holds |
 //! |---|---|
 //! | `audit` | what the API server was asked, and by whom |
-//! | `world` | the live objects, watched: what is there now, and what ever was |
+//! | `world` | the live objects of some kinds, watched |
 //!
 //! Where it was never built (`make plane`, which needs Go), [`Plane::start`] says aloud what is skipped.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a panic is how tests fail, and they say aloud what they skip"
+)]
+
 pub(crate) mod audit;
+#[cfg(test)]
+mod tests;
 pub(crate) mod world;
 
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -62,7 +71,8 @@ impl Plane {
             Parts::Everything => {}
         }
         // In a group of its own: Ctrl-C ends the test, and that ends the keeper in its own time.
-        let mut child = command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut child =
+            command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let orders = child.stdin.take();
         let mut answers = BufReader::new(child.stdout.take().unwrap());
         let mut admin = String::new();
@@ -136,10 +146,8 @@ impl Plane {
 
     /// A kubeconfig with the rights of a service account and no others.
     pub(crate) fn kubeconfig_of(&self, namespace: &str, service_account: &str) -> PathBuf {
-        let token =
-            self.kubectl(&["create", "token", "-n", namespace, service_account, "--duration", "24h"]);
-        let admin: Value =
-            serde_json::from_slice(&std::fs::read(self.admin_kubeconfig()).unwrap()).unwrap();
+        let token = self.kubectl(&["create", "token", "-n", namespace, service_account, "--duration", "24h"]);
+        let admin: Value = serde_json::from_slice(&std::fs::read(self.admin_kubeconfig()).unwrap()).unwrap();
         let config = json!({
             "apiVersion": "v1", "kind": "Config", "current-context": "main",
             "clusters": admin["clusters"],
@@ -172,12 +180,6 @@ impl Plane {
     /// What the API server was asked so far.
     pub(crate) fn audit(&self) -> Vec<audit::Request> {
         audit::read(&self.state.join("audit.log"))
-    }
-
-    /// The last lines that a program logged.
-    pub(crate) fn log_tail(&self, program: &str, lines: usize) -> String {
-        let log = std::fs::read(self.state.join("logs").join(format!("{program}.log"))).unwrap_or_default();
-        tail(&String::from_utf8_lossy(&log), lines)
     }
 }
 

@@ -1,4 +1,4 @@
-//! The live objects of some kinds, watched: what is there now, and which machines ever were.
+//! The live objects of some kinds, watched: what is there now.
 //!
 //! Tests wait for conditions on it without asking the API server again and again. It can also write down every
 //! version that it sees: the histories that verdicts are tested with come from there.
@@ -48,8 +48,6 @@ impl Drop for World {
 
 struct Seen {
     objects: BTreeMap<Key, Value>,
-    /// Every machine that was ever seen, by UID.
-    machines: BTreeMap<String, Value>,
     record: Option<File>,
     since: Instant,
 }
@@ -59,7 +57,7 @@ impl World {
     /// each object: milliseconds, what became of it, and the object.
     pub(crate) fn watch(kubeconfig: &Path, kinds: &[(&str, &str, &str)], record: Option<&Path>) -> Self {
         let record = record.map(|path| File::create(path).unwrap());
-        let seen = Seen { objects: BTreeMap::new(), machines: BTreeMap::new(), record, since: Instant::now() };
+        let seen = Seen { objects: BTreeMap::new(), record, since: Instant::now() };
         let seen = Arc::new(Mutex::new(seen));
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
@@ -96,15 +94,6 @@ impl World {
         let all = self.objects("Machine", namespace);
         all.iter().filter(|machine| machine["spec"]["clusterName"] == cluster).map(Machine::read).collect()
     }
-
-    /// Every machine of a cluster that there ever was.
-    pub(crate) fn machines_ever(&self, namespace: &str, cluster: &str) -> Vec<Machine> {
-        let seen = self.seen();
-        let of_cluster = seen.machines.values().filter(|machine| {
-            machine["metadata"]["namespace"] == namespace && machine["spec"]["clusterName"] == cluster
-        });
-        of_cluster.map(Machine::read).collect()
-    }
 }
 
 impl Seen {
@@ -130,9 +119,6 @@ impl Seen {
             let line = json!({"at_ms": at, "gone": gone, "object": object});
             writeln!(record, "{line}").unwrap();
         }
-        if kind == "Machine" {
-            self.machines.insert(meta.uid.clone().unwrap_or_default(), value.clone());
-        }
         if gone {
             self.objects.remove(&key);
         } else {
@@ -152,7 +138,8 @@ async fn follow(api: Api<DynamicObject>, kind: String, seen: Arc<Mutex<Seen>>) {
             Ok(watcher::Event::InitApply(object)) => listed.get_or_insert_default().push(object),
             Ok(watcher::Event::InitDone) => {
                 let listed = listed.take().unwrap_or_default();
-                let uids: Vec<_> = listed.iter().filter_map(|object| object.metadata.uid.as_deref()).collect();
+                let uids: Vec<_> =
+                    listed.iter().filter_map(|object| object.metadata.uid.as_deref()).collect();
                 seen.objects.retain(|(of, ..), object| {
                     *of != kind || object["metadata"]["uid"].as_str().is_some_and(|uid| uids.contains(&uid))
                 });
@@ -189,9 +176,7 @@ impl Machine {
         let label = |name: &str| value["metadata"]["labels"][name].as_str();
         let (kind, name) = match label("cluster.x-k8s.io/deployment-name") {
             Some(deployment) => ("MachineDeployment", deployment),
-            None => {
-                ("KubeadmControlPlane", label("cluster.x-k8s.io/control-plane-name").unwrap_or_default())
-            }
+            None => ("KubeadmControlPlane", label("cluster.x-k8s.io/control-plane-name").unwrap_or_default()),
         };
         let owner = format!("{kind} {}/{name}", text("/metadata/namespace"));
         Self {

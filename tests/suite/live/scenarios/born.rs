@@ -26,7 +26,12 @@ fn rejected(town: &Town, cluster: &Sample) {
     let (path, text) = cluster.file("control-plane.yaml");
     let attempts = [
         ("Two control planes", "replicas: 1", "replicas: 2", "even number"),
-        ("Other certificates", "clusterConfiguration:\n", "clusterConfiguration:\n      certificatesDir: /certs\n", "cannot be modified"),
+        (
+            "Other certificates",
+            "clusterConfiguration:\n",
+            "clusterConfiguration:\n      certificatesDir: /certs\n",
+            "cannot be modified",
+        ),
         ("Two minors at once", "version: v1.34.3", "version: v1.36.3", "v1.36.3"),
     ];
     let generation = control_plane(town, cluster);
@@ -38,7 +43,8 @@ fn rejected(town: &Town, cluster: &Sample) {
         assert!(said.contains(words), "{title}: {said}");
         let line = 1 + text[..text.find(old).unwrap()].lines().count();
         let is_placed = check.annotations.iter().any(|annotation| {
-            annotation["path"] == path && annotation["start_line"].as_u64().unwrap_or_default().abs_diff(line as u64) <= 2
+            annotation["path"] == path
+                && annotation["start_line"].as_u64().unwrap_or_default().abs_diff(line as u64) <= 2
         });
         assert!(is_placed, "{title}: no annotation at {path}:{line}: {:?}", check.annotations);
         let head = town.pull(number).head;
@@ -81,11 +87,20 @@ fn deleted(town: &Town, cluster: &Sample) {
             let left = town.world.objects(kind, &namespace);
             holds(left.is_empty(), || format!("{kind} is left"))?;
         }
-        let templates = town.plane.kubectl(&["get", "devmachinetemplates,devclusters,kubeadmconfigtemplates", "-n", &namespace, "-o", "name"]);
+        let templates = town.plane.kubectl(&[
+            "get",
+            "devmachinetemplates,devclusters,kubeadmconfigtemplates",
+            "-n",
+            &namespace,
+            "-o",
+            "name",
+        ]);
         holds(templates.is_empty(), || format!("left are {templates}"))
     });
     let deleted = town.plane.audit().into_iter().filter(|request| {
-        request.is_write() && request.verb.starts_with("delete") && request.namespace == namespace
+        request.is_write()
+            && request.verb.starts_with("delete")
+            && request.namespace == namespace
             && request.impersonated.is_some()
     });
     let first = deleted.map(|request| request.resource).next();

@@ -35,12 +35,21 @@ fn bot_away(town: &Town, cluster: &Sample) {
 
     town.bot.process.kill();
     town.plane.kubectl(&[
-        "patch", "machinedeployment", "-n", &namespace, &name, "--type=merge", "-p", r#"{"spec":{"replicas":3}}"#,
+        "patch",
+        "machinedeployment",
+        "-n",
+        &namespace,
+        &name,
+        "--type=merge",
+        "-p",
+        r#"{"spec":{"replicas":3}}"#,
     ]);
     until("drift repaired while the bot is away", LONG, || {
         let replicas = deployment()["spec"]["replicas"].clone();
         let generation = deployment()["metadata"]["generation"].clone();
-        holds(replicas == 2 && generation.as_u64() >= Some(3), || format!("replicas {replicas}, generation {generation}"))
+        holds(replicas == 2 && generation.as_u64() >= Some(3), || {
+            format!("replicas {replicas}, generation {generation}")
+        })
     });
     town.bot.process.start();
 

@@ -13,12 +13,19 @@ pub(super) fn play(town: &Town, cluster: &Sample) {
     let namespace = cluster.namespace();
     let written = || {
         let audit = town.plane.audit();
-        audit.iter().filter(|request| request.is_write() && request.impersonated.is_some() && request.namespace == namespace).count()
+        audit
+            .iter()
+            .filter(|request| {
+                request.is_write() && request.impersonated.is_some() && request.namespace == namespace
+            })
+            .count()
     };
     let before = written();
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            until("the first object of the upgrade", SHORT, || holds(written() > before, || "none yet".to_owned()));
+            until("the first object of the upgrade", SHORT, || {
+                holds(written() > before, || "none yet".to_owned())
+            });
             town.plane.kill("kube-apiserver");
             town.plane.start_again("kube-apiserver");
         });

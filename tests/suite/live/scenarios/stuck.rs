@@ -10,7 +10,8 @@ use crate::plane::world::Machine;
 pub(super) fn play(town: &Town, cluster: &Sample) {
     let before = town.wait_until_done_at_first(cluster);
     let edit = |startup: &str| {
-        let (path, text) = Sample { worker_startup: startup.to_owned(), ..cluster.clone() }.file("workers.yaml");
+        let (path, text) =
+            Sample { worker_startup: startup.to_owned(), ..cluster.clone() }.file("workers.yaml");
         [Edit::write(path, text)]
     };
     let number = town.propose("Workers that never boot", &edit("1h"));
@@ -23,7 +24,11 @@ pub(super) fn play(town: &Town, cluster: &Sample) {
     });
     let check = until("the check says so", SHORT, || {
         let check = town.check(number, "capstan/rollout")?;
-        holds(check.conclusion.as_deref() != Some("success") && format!("{} {}", check.title, check.summary).contains("stuck"), || check.title.clone())?;
+        holds(
+            check.conclusion.as_deref() != Some("success")
+                && format!("{} {}", check.title, check.summary).contains("stuck"),
+            || check.title.clone(),
+        )?;
         Ok(check)
     });
     assert!(check.summary.contains("stuck-md") || check.text.contains("stuck-md"), "{}", check.summary);
@@ -36,7 +41,10 @@ pub(super) fn play(town: &Town, cluster: &Sample) {
     let commit = town.merge(freeing);
     let after = town.wait_until_done(cluster, "v1.34.3", &commit);
     let control_plane = |machines: &[Machine]| {
-        machines.iter().find(|machine| machine.owner.starts_with("Kubeadm")).map(|machine| machine.uid.clone())
+        machines
+            .iter()
+            .find(|machine| machine.owner.starts_with("Kubeadm"))
+            .map(|machine| machine.uid.clone())
     };
     assert_eq!(control_plane(&before), control_plane(&after), "the control plane was not touched");
     town.wait_for_check(freeing, "capstan/rollout", "success", SHORT);

@@ -58,13 +58,22 @@ fn raised_by_hand(town: &Town, cluster: &Sample) {
     let commit = town.push("main", "As it runs", &newer.folder());
     town.wait_until_done(cluster, "v1.35.1", &commit);
     town.plane.kubectl(&[
-        "patch", "kubeadmcontrolplane", "-n", &namespace, &name, "--type=merge", "-p", r#"{"spec":{"version":"v1.35.4"}}"#,
+        "patch",
+        "kubeadmcontrolplane",
+        "-n",
+        &namespace,
+        &name,
+        "--type=merge",
+        "-p",
+        r#"{"spec":{"version":"v1.35.4"}}"#,
     ]);
     let said = town.wait_until_refused(cluster, "v1.35.4");
     assert!(said.contains("v1.35.1"), "{said}");
     until("the control plane at the version set by hand", LONG, || {
         let machines = town.machines(cluster);
-        let raised = machines.iter().any(|machine| machine.owner.starts_with("Kubeadm") && machine.version == "v1.35.4" && machine.has_node);
+        let raised = machines.iter().any(|machine| {
+            machine.owner.starts_with("Kubeadm") && machine.version == "v1.35.4" && machine.has_node
+        });
         holds(raised, || format!("{machines:?}"))
     });
     let live = town.world.object("KubeadmControlPlane", &namespace, &name).unwrap();
