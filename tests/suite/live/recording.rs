@@ -28,7 +28,9 @@ fn plain(plane: &Plane, name: &str, arguments: &[&str]) {
 fn runs(world: &World, namespace: &str, cluster: &str, version: &str) -> Look<()> {
     let machines = world.machines(namespace, cluster);
     holds(machines.len() == 3, || format!("{} machines", machines.len()))?;
-    let all = machines.iter().all(|machine| machine.has_node && machine.phase == "Running" && machine.version == version);
+    let all = machines
+        .iter()
+        .all(|machine| machine.has_node && machine.phase == "Running" && machine.version == version);
     holds(all, || format!("{machines:?}"))
 }
 
@@ -36,10 +38,13 @@ fn runs(world: &World, namespace: &str, cluster: &str, version: &str) -> Look<()
 /// nothing is rolling.
 fn is_quiet(world: &World, kind: &str, namespace: &str, name: &str) -> Look<()> {
     let object = world.object(kind, namespace, name).ok_or("not there")?;
-    let rolling = object["status"]["conditions"].as_array().and_then(|all| all.iter().find(|one| one["type"] == "RollingOut"));
+    let rolling = object["status"]["conditions"]
+        .as_array()
+        .and_then(|all| all.iter().find(|one| one["type"] == "RollingOut"));
     let rolling = rolling.ok_or("no condition RollingOut")?;
     holds(
-        rolling["status"] == "False" && object["status"]["upToDateReplicas"] == object["spec"]["replicas"]
+        rolling["status"] == "False"
+            && object["status"]["upToDateReplicas"] == object["spec"]["replicas"]
             && object["status"]["readyReplicas"] == object["spec"]["replicas"]
             && object["status"]["observedGeneration"] == object["metadata"]["generation"],
         || rolling.to_string(),
@@ -77,7 +82,10 @@ fn histories() {
     plain(&plane, "rec", &["--version", "v1.35.1", "--rev", "c", "--worker-startup", "1h"]);
     until("a worker that does not boot", PATIENCE, || {
         let machines = world.machines("default", "rec");
-        holds(machines.len() == 4 + 1 && machines.iter().any(|machine| machine.phase == "Provisioning"), || format!("{machines:?}"))
+        holds(
+            machines.len() == 4 + 1 && machines.iter().any(|machine| machine.phase == "Provisioning"),
+            || format!("{machines:?}"),
+        )
     });
     // What it says while nothing happens is part of the history.
     std::thread::sleep(Duration::from_secs(60));
@@ -97,13 +105,18 @@ fn histories() {
         runs(&world, &sample.namespace(), "rectopo", "v1.35.1")?;
         let cluster = world.object("Cluster", &sample.namespace(), "rectopo").ok_or("not there")?;
         let all = cluster["status"]["conditions"].as_array().ok_or("no conditions")?;
-        let is = |kind: &str, status: &str| all.iter().any(|one| one["type"] == kind && one["status"] == status);
+        let is =
+            |kind: &str, status: &str| all.iter().any(|one| one["type"] == kind && one["status"] == status);
         holds(is("TopologyReconciled", "True") && is("RollingOut", "False"), || "not quiet".to_owned())
     });
     drop(world);
 
     let world = watch("stuck-control-plane.jsonl");
-    plain(&plane, "rec", &["--version", "v1.35.1", "--rev", "e", "--startup", "1h", "--worker-startup", "1s"]);
+    plain(
+        &plane,
+        "rec",
+        &["--version", "v1.35.1", "--rev", "e", "--startup", "1h", "--worker-startup", "1s"],
+    );
     until("a control plane machine that does not boot", PATIENCE, || {
         let machines = world.machines("default", "rec");
         holds(machines.iter().any(|machine| machine.phase == "Provisioning"), || format!("{machines:?}"))

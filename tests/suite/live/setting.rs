@@ -114,6 +114,9 @@ pub(crate) fn install(plane: &Plane) {
 /// cluster folder.
 pub(crate) fn prepare_namespace(plane: &Plane, cluster: &Sample) {
     let namespace = cluster.namespace();
+    if cluster.topology {
+        plane.apply(&class(&namespace));
+    }
     plane.apply(&format!(
         "apiVersion: v1
 kind: Namespace
@@ -164,3 +167,76 @@ spec:
 "
     )
 }
+
+/// A namespace with the class of the topologies there.
+pub(crate) fn class(namespace: &str) -> String {
+    CLASS.replace("NAMESPACE", namespace)
+}
+
+const CLASS: &str = "\
+apiVersion: v1
+kind: Namespace
+metadata: {name: NAMESPACE}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: DevClusterTemplate
+metadata: {name: in-memory, namespace: NAMESPACE}
+spec:
+  template:
+    spec:
+      backend: {inMemory: {}}
+---
+apiVersion: controlplane.cluster.x-k8s.io/v1beta2
+kind: KubeadmControlPlaneTemplate
+metadata: {name: in-memory, namespace: NAMESPACE}
+spec:
+  template:
+    spec:
+      kubeadmConfigSpec:
+        clusterConfiguration:
+          apiServer: {certSANs: [localhost, 127.0.0.1]}
+        initConfiguration:
+          nodeRegistration: {criSocket: unix:///var/run/containerd/containerd.sock}
+        joinConfiguration:
+          nodeRegistration: {criSocket: unix:///var/run/containerd/containerd.sock}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: DevMachineTemplate
+metadata: {name: in-memory, namespace: NAMESPACE}
+spec:
+  template:
+    spec:
+      backend:
+        inMemory:
+          vm: {provisioning: {startupDuration: 1s, startupJitter: \"0.2\"}}
+          node: {provisioning: {startupDuration: 500ms}}
+          apiServer: {provisioning: {startupDuration: 500ms}}
+          etcd: {provisioning: {startupDuration: 500ms}}
+---
+apiVersion: bootstrap.cluster.x-k8s.io/v1beta2
+kind: KubeadmConfigTemplate
+metadata: {name: in-memory, namespace: NAMESPACE}
+spec:
+  template:
+    spec:
+      joinConfiguration:
+        nodeRegistration: {criSocket: unix:///var/run/containerd/containerd.sock}
+---
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: ClusterClass
+metadata: {name: in-memory, namespace: NAMESPACE}
+spec:
+  infrastructure:
+    templateRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: DevClusterTemplate, name: in-memory}
+  controlPlane:
+    templateRef: {apiVersion: controlplane.cluster.x-k8s.io/v1beta2, kind: KubeadmControlPlaneTemplate, name: in-memory}
+    machineInfrastructure:
+      templateRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: DevMachineTemplate, name: in-memory}
+  workers:
+    machineDeployments:
+    - class: default-worker
+      bootstrap:
+        templateRef: {apiVersion: bootstrap.cluster.x-k8s.io/v1beta2, kind: KubeadmConfigTemplate, name: in-memory}
+      infrastructure:
+        templateRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: DevMachineTemplate, name: in-memory}
+";
