@@ -111,7 +111,8 @@ impl ManagementCluster for KubeCluster {
         if let Some(namespace) = namespace {
             segment(&doing, "namespace", namespace)?;
         }
-        let selector = labels.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(",");
+        let selector =
+            labels.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(",");
         let mut found: Vec<Value> = Vec::new();
         let mut next: Option<String> = None;
         let mut tries = 0;
@@ -321,7 +322,8 @@ mod tests {
 
     #[test]
     fn a_namespaced_kind_without_a_namespace_is_said_so() {
-        let error = path("applying Deployment x", &served(Scope::Namespaced), &object(None, "x")).unwrap_err();
+        let error =
+            path("applying Deployment x", &served(Scope::Namespaced), &object(None, "x")).unwrap_err();
         assert_eq!(
             error.to_string(),
             "applying Deployment x: Deployment lives in a namespace, and the manifest names none"

@@ -58,8 +58,9 @@ pub async fn connect(kubeconfig: Option<&Path>) -> Result<Connection, ConnectErr
             let read = Kubeconfig::from_env().map(Option::unwrap_or_default);
             from_file(&PathBuf::from(paths), read).await?
         }
-        (None, None) => Config::incluster()
-            .map_err(|error| ConnectError::NotInACluster { reason: error.to_string() })?,
+        (None, None) => {
+            Config::incluster().map_err(|error| ConnectError::NotInACluster { reason: error.to_string() })?
+        }
     };
     // Watches end on their own, and every request has its bound: a silent connection must not live for ever.
     config.read_timeout = Some(Duration::from_secs(6 * 60));
@@ -78,5 +79,17 @@ async fn from_file(
         path: path.display().to_string(),
         reason: error.to_string(),
     };
-    Config::from_custom_kubeconfig(read.map_err(failed)?, &KubeConfigOptions::default()).await.map_err(failed)
+    let read = read.map_err(failed)?;
+    let names_a_proxy = read
+        .clusters
+        .iter()
+        .filter_map(|named| named.cluster.as_ref())
+        .any(|cluster| cluster.proxy_url.is_some());
+    let mut config =
+        Config::from_custom_kubeconfig(read, &KubeConfigOptions::default()).await.map_err(failed)?;
+    if !names_a_proxy {
+        // A proxy of the environment is one to the world outside, not to this API server.
+        config.proxy_url = None;
+    }
+    Ok(config)
 }

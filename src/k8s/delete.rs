@@ -38,12 +38,13 @@ pub(super) async fn delete(
     let Some((_, call, answer)) = cluster.ask(&object.kind, call).await? else { return Ok(Deleted::Absent) };
     match answer.status {
         status if status.is_success() => {
-            let terminating = answer.body.pointer("/metadata/deletionTimestamp").is_some_and(Value::is_string)
-                && answer
-                    .body
-                    .pointer("/metadata/finalizers")
-                    .and_then(Value::as_array)
-                    .is_some_and(|finalizers| !finalizers.is_empty());
+            let terminating =
+                answer.body.pointer("/metadata/deletionTimestamp").is_some_and(Value::is_string)
+                    && answer
+                        .body
+                        .pointer("/metadata/finalizers")
+                        .and_then(Value::as_array)
+                        .is_some_and(|finalizers| !finalizers.is_empty());
             // Namespaces have their finalizer in the spec.
             let finalizing = answer.body.pointer("/spec/finalizers").is_some()
                 && answer.body.get("kind").and_then(Value::as_str) == Some("Namespace");
@@ -72,7 +73,11 @@ mod tests {
         assert!(is_other_uid(&status(
             "Operation cannot be fulfilled on configmaps \"a\": Precondition failed: UID in precondition: 1, UID in object meta: 2"
         )));
-        assert!(is_other_uid(&status("the UID in the precondition (1) does not match the UID in record (2)")));
-        assert!(!is_other_uid(&status("Operation cannot be fulfilled on configmaps \"a\": the object has been modified")));
+        assert!(is_other_uid(&status(
+            "the UID in the precondition (1) does not match the UID in record (2)"
+        )));
+        assert!(!is_other_uid(&status(
+            "Operation cannot be fulfilled on configmaps \"a\": the object has been modified"
+        )));
     }
 }

@@ -98,7 +98,8 @@ impl Discovery {
     async fn remembered(&self, kind: &ApiKind) -> Option<Arc<Served>> {
         let known = self.known.read().await;
         let versions = known.catalogue.get(&(kind.group.clone(), kind.kind.clone()))?;
-        let is_meant = |served: &&Arc<Served>| kind.version.as_ref().is_none_or(|wanted| *wanted == served.version);
+        let is_meant =
+            |served: &&Arc<Served>| kind.version.as_ref().is_none_or(|wanted| *wanted == served.version);
         versions.iter().find(is_meant).cloned()
     }
 
@@ -109,7 +110,9 @@ impl Discovery {
                 .accept(AGGREGATED);
             let list = self.rest.done(&call).await?;
             if list.get("kind").and_then(Value::as_str) != Some("APIGroupDiscoveryList") {
-                return Err(call.unreachable("it has no aggregated discovery: Kubernetes 1.30 or newer is needed"));
+                return Err(
+                    call.unreachable("it has no aggregated discovery: Kubernetes 1.30 or newer is needed")
+                );
             }
             read_groups(&list, &mut catalogue);
         }
@@ -119,8 +122,10 @@ impl Discovery {
 
 /// Takes the kinds out of an `APIGroupDiscoveryList`. Groups and versions stand in the order of preference.
 fn read_groups(list: &Value, catalogue: &mut Catalogue) {
-    let items = |value: &'_ Value, key: &str| value.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
-    let text = |value: &Value, pointer: &str| value.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+    let items =
+        |value: &'_ Value, key: &str| value.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
+    let text =
+        |value: &Value, pointer: &str| value.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
     for group in items(list, "items") {
         let name = text(&group, "/metadata/name").unwrap_or_default();
         for version in items(&group, "versions") {
@@ -136,8 +141,7 @@ fn read_groups(list: &Value, catalogue: &mut Catalogue) {
                     _ => Scope::Cluster,
                 };
                 // A kind may answer under a second path (`bindings`); one that can be read is the object's own.
-                let readable =
-                    items(&resource, "verbs").iter().any(|verb| verb.as_str() == Some("get"));
+                let readable = items(&resource, "verbs").iter().any(|verb| verb.as_str() == Some("get"));
                 if !readable {
                     continue;
                 }

@@ -7,12 +7,13 @@
 
 mod cluster;
 mod connect;
-pub mod crd;
 mod delete;
 mod discovery;
+mod lease;
 mod rest;
 mod take_over;
 mod watch;
 
 pub use cluster::KubeCluster;
 pub use connect::{ConnectError, Connection, connect};
+pub use lease::{KubeLease, Timing};

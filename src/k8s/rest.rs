@@ -64,11 +64,6 @@ impl<'c> Call<'c> {
         self
     }
 
-    /// What is being done, for errors.
-    pub(super) fn doing(&self) -> &str {
-        &self.doing
-    }
-
     fn request(&self) -> Result<Request<Body>, http::Error> {
         let mut uri = self.path.clone();
         if !self.query.is_empty() {
@@ -113,11 +108,6 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// `reason` of a `Status`: `NotFound`, `Conflict`.
-    pub(super) fn reason(&self) -> Option<&str> {
-        self.body.get("reason").and_then(Value::as_str)
-    }
-
     /// Whether the path itself is unknown, not the object behind it: the kind is not served there (any more).
     pub(super) fn is_unknown_path(&self) -> bool {
         self.status == StatusCode::NOT_FOUND
@@ -146,7 +136,8 @@ impl Rest {
             let response = self.start(call).await?;
             let status = response.status();
             let body = Limited::new(response.into_body(), LARGEST_ANSWER);
-            let bytes = body.collect().await.map_err(|error| call.unreachable(shorten(&error.to_string())))?;
+            let bytes =
+                body.collect().await.map_err(|error| call.unreachable(shorten(&error.to_string())))?;
             Ok(Answer { status, body: read_body(status, &bytes.to_bytes(), call)? })
         };
         tokio::time::timeout(self.patience, whole).await.unwrap_or_else(|_| {
@@ -169,7 +160,8 @@ impl Rest {
             }
             let status = response.status();
             let body = Limited::new(response.into_body(), LARGEST_ANSWER);
-            let bytes = body.collect().await.map_err(|error| call.unreachable(shorten(&error.to_string())))?;
+            let bytes =
+                body.collect().await.map_err(|error| call.unreachable(shorten(&error.to_string())))?;
             Err(call.refused(&Answer { status, body: read_body(status, &bytes.to_bytes(), call)? }))
         };
         tokio::time::timeout(self.patience, head).await.unwrap_or_else(|_| {
@@ -190,9 +182,7 @@ impl Rest {
 fn read_body(status: StatusCode, bytes: &[u8], call: &Call<'_>) -> Result<Value, LiveError> {
     match serde_json::from_slice(bytes) {
         Ok(body) => Ok(body),
-        Err(_) if !status.is_success() => {
-            Ok(Value::String(String::from_utf8_lossy(bytes).trim().to_owned()))
-        }
+        Err(_) if !status.is_success() => Ok(Value::String(String::from_utf8_lossy(bytes).trim().to_owned())),
         // The parser's own words may quote the body.
         Err(error) => Err(call.unreachable(format!(
             "its answer is not JSON (at line {}, column {})",
@@ -245,8 +235,8 @@ mod tests {
         );
         assert!(request.headers().get("impersonate-group").is_none());
         assert_eq!(
-            call.doing(),
-            "reading Cluster my-org/peu01 as system:serviceaccount:my-org:capstan-applier"
+            call.unreachable("it sleeps").to_string(),
+            "reading Cluster my-org/peu01 as system:serviceaccount:my-org:capstan-applier: the API server does not answer: it sleeps"
         );
     }
 
@@ -260,8 +250,10 @@ mod tests {
             .is_unknown_path()
         );
         assert!(
-            !answer(json!({"kind": "Status", "reason": "NotFound", "details": {"name": "a", "kind": "secrets"}}))
-                .is_unknown_path()
+            !answer(
+                json!({"kind": "Status", "reason": "NotFound", "details": {"name": "a", "kind": "secrets"}})
+            )
+            .is_unknown_path()
         );
     }
 }

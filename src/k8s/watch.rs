@@ -38,7 +38,8 @@ use super::rest::Call;
 use crate::app::ports::{ApiKind, As, LiveChange, LiveChanges, LiveError};
 
 const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
-const METADATA_LIST: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
+const METADATA_LIST: &str =
+    "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 const PAGE: &str = "500";
 /// How long the API server keeps one watch open; the spread keeps many from ending at once.
 const WATCH_SECONDS: std::ops::Range<u64> = 240..300;
@@ -55,7 +56,9 @@ const BACKLOG: usize = 4096;
 pub(super) fn watch(cluster: KubeCluster, kinds: Receiver<BTreeSet<ApiKind>>) -> LiveChanges {
     let (told, changes) = mpsc::channel(BACKLOG);
     tokio::spawn(supervise(cluster, kinds, told));
-    Box::pin(stream::unfold(changes, |mut changes| async { changes.recv().await.map(|change| (change, changes)) }))
+    Box::pin(stream::unfold(changes, |mut changes| async {
+        changes.recv().await.map(|change| (change, changes))
+    }))
 }
 
 /// Keeps one follower a kind, until nobody listens any more.
@@ -167,7 +170,10 @@ impl Follower {
                 found.extend(items);
             }
             let text = |pointer: &str| {
-                page.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
+                page.pointer(pointer)
+                    .and_then(Value::as_str)
+                    .filter(|text| !text.is_empty())
+                    .map(str::to_owned)
             };
             next = text("/metadata/continue");
             if next.is_none() {
@@ -214,7 +220,8 @@ impl Follower {
             };
             let Ok(event) = serde_json::from_slice::<Value>(&line) else { break };
             let object = event.get("object").unwrap_or(&Value::Null);
-            let place = object.pointer("/metadata/resourceVersion").and_then(Value::as_str).map(str::to_owned);
+            let place =
+                object.pointer("/metadata/resourceVersion").and_then(Value::as_str).map(str::to_owned);
             let change = match event.get("type").and_then(Value::as_str) {
                 Some("ADDED" | "MODIFIED") => self.memory.see(object),
                 Some("DELETED") => self.memory.forget(object),
@@ -278,7 +285,8 @@ impl Follower {
         let pause = PAUSE.start().saturating_mul(1 << self.failures.min(8)).min(longest);
         self.failures = self.failures.saturating_add(1);
         // Half of it by chance: after a restart of the API server not all come back at once.
-        sleep(pause.mul_f64(rand::rng().random_range(0.5..1.0))).await;
+        let share = rand::rng().random_range(0.5..1.0);
+        sleep(pause.mul_f64(share)).await;
     }
 }
 

@@ -47,7 +47,7 @@ const TOOLS: &[&str] = &[
 pub fn appliers(live: &Value) -> Vec<String> {
     let mut found: Vec<String> = entries(live)
         .iter()
-        .filter(|entry| is_of_the_object(entry))
+        .filter(is_of_the_object)
         .filter_map(manager)
         .filter(|name| TOOLS.contains(name))
         .map(str::to_owned)
@@ -98,12 +98,16 @@ pub fn taken_over(live: &Value, from: &[String]) -> Option<Value> {
 pub fn fields_that_go(live: &Value, manifest: &Value, from: &[String]) -> Vec<FieldPath> {
     let Some(managed) = taken_over(live, from) else { return Vec::new() };
     let managed = managed.as_array().map_or(&[][..], Vec::as_slice);
-    let Some(fields) = managed.iter().find(|entry| is_capstans(entry)).and_then(|entry| entry.get("fieldsV1"))
+    let Some(fields) =
+        managed.iter().find(|entry| is_capstans(entry)).and_then(|entry| entry.get("fieldsV1"))
     else {
         return Vec::new();
     };
-    let others: Vec<&Value> =
-        managed.iter().filter(|entry| !is_capstans(entry)).filter_map(|entry| entry.get("fieldsV1")).collect();
+    let others: Vec<&Value> = managed
+        .iter()
+        .filter(|entry| !is_capstans(entry))
+        .filter_map(|entry| entry.get("fieldsV1"))
+        .collect();
     let mut gone = Vec::new();
     walk(fields, Some(live), Some(manifest), &others, &FieldPath::root(), &mut gone);
     gone
@@ -240,7 +244,11 @@ mod tests {
     #[test]
     fn what_kubectl_and_flux_wrote_becomes_one_entry_of_capstan() {
         let object = live(vec![
-            entry("kubectl-client-side-apply", "Update", json!({"f:data": {".": {}, "f:kept": {}, "f:gone": {}}})),
+            entry(
+                "kubectl-client-side-apply",
+                "Update",
+                json!({"f:data": {".": {}, "f:kept": {}, "f:gone": {}}}),
+            ),
             entry("kustomize-controller", "Apply", json!({"f:data": {"f:kept": {}, "f:other": {}}})),
             entry("some-controller", "Update", json!({"f:data": {"f:theirs": {}}})),
         ]);
@@ -264,8 +272,12 @@ mod tests {
         assert!(is_applied_by_capstan(&object));
         assert_eq!(
             taken_over(&object, &["kubectl".to_owned()]).unwrap(),
-            json!([entry("capstan", "Apply", json!({
-                "f:data": {"f:kept": {}, "f:gone": {}}, "f:spec": {"f:a": {"f:b": {}, ".": {}}}}))])
+            json!([entry(
+                "capstan",
+                "Apply",
+                json!({
+                "f:data": {"f:kept": {}, "f:gone": {}}, "f:spec": {"f:a": {"f:b": {}, ".": {}}}})
+            )])
         );
     }
 

@@ -146,7 +146,8 @@ mod tests {
     fn what_happened_unseen_is_told_by_the_next_list() {
         let mut memory = Memory::new(&ApiKind::preferred("", "X"));
         assert_eq!(memory.compare(&[object("a", "1", 1), object("b", "2", 1), object("c", "3", 1)]), []);
-        let mut told = changes(&memory.compare(&[object("a", "9", 2), object("b", "2", 1), object("d", "8", 1)]));
+        let mut told =
+            changes(&memory.compare(&[object("a", "9", 2), object("b", "2", 1), object("d", "8", 1)]));
         told.sort_by(|a, b| a.0.cmp(&b.0));
         assert_eq!(
             told,
