@@ -21,8 +21,8 @@ pub use code_host::{
 };
 pub use fleet::{Fleet, FleetCluster, FleetJob, FleetRepository, FleetView, JobCounts, JobState};
 pub use management_cluster::{
-    ApiKind, ApiObject, As, Change, Contested, Deleted, LiveChange, LiveChanges, LiveError, ManagementCluster, Run,
-    Scope, ServiceAccount,
+    ApiKind, ApiObject, As, Change, Contested, Deleted, LiveChange, LiveChanges, LiveError,
+    ManagementCluster, Run, Scope, ServiceAccount,
 };
 pub use mirror::{CommitTrailers, Mirror, MirrorError, Snapshot};
 pub use queue::{Cause, ClaimedJob, CommentHint, DeadJob, Fate, Hints, JobRequest, Jobs, Lease};
