@@ -13,5 +13,6 @@ mod house;
 #[cfg(feature = "demo")]
 mod live;
 mod plane;
+mod planes;
 mod real_cases;
 mod server;
