@@ -316,7 +316,8 @@ mod tests {
         assert_eq!(object.to_string(), "Cluster my-org/peu01");
 
         let core =
-            ApiObject::of(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}})).unwrap();
+            ApiObject::of(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}}))
+                .unwrap();
         assert_eq!((core.kind.group.as_str(), core.kind.version.as_deref()), ("", Some("v1")));
         assert_eq!(core.namespace, None);
         assert_eq!(ApiObject::of(&json!({"kind": "Namespace", "metadata": {"name": "a"}})), None);

@@ -6,8 +6,10 @@
 //!
 //! Deliberately absent: requests, clocks, and what the rollout has come to ([`crate::rollout::observed`]).
 
+mod managers;
 mod refusal;
 mod written;
 
+pub use managers::{LAST_APPLIED, MANAGER, appliers, fields_that_go, is_applied_by_capstan, taken_over};
 pub use refusal::{Cause, FieldNotation, LONGEST_MESSAGE, Refusal, RefusalKind};
 pub use written::Written;
