@@ -31,6 +31,9 @@ const SETTLE: Duration = Duration::from_secs(1);
 /// The pause after the Fleet's source could not be opened.
 const REOPEN: Duration = Duration::from_secs(30);
 
+/// The pause after the ManagedClusters could not be listed.
+const RELIST: Duration = Duration::from_secs(5);
+
 /// What wakes a loop.
 #[derive(Debug)]
 pub(super) enum Wake {
@@ -195,16 +198,9 @@ impl FleetLoop {
         let earlier = std::mem::replace(&mut state.revision, followed.revision);
         match &state.revision {
             Some(revision) if earlier.as_ref().is_none_or(|earlier| earlier.commit != revision.commit) => {
-                let records = match self.ports.board.clusters(&self.fleet.key).await {
-                    Ok(records) => records,
-                    Err(error) => {
-                        tracing::warn!(fleet = %self.fleet.key, %error, "the ManagedClusters cannot be listed");
-                        // Asked again with the next look at the source.
-                        state.revision = earlier;
-                        return;
-                    }
-                };
-                self.adopt_revision(state, &Arc::clone(revision), earlier.as_deref(), &records).await;
+                let revision = Arc::clone(revision);
+                let Some(records) = self.list_records().await else { return };
+                self.adopt_revision(state, &revision, earlier.as_deref(), &records).await;
             }
             Some(_) => {}
             // Of a commit whose settings cannot be read nothing is applied, and nothing of an earlier one:
@@ -212,6 +208,22 @@ impl FleetLoop {
             None => state.schedule.keep([], Instant::now()),
         }
         self.say(state).await;
+    }
+
+    /// The ManagedClusters, asked for until there is an answer; `None` where the loop ends.
+    async fn list_records(&self) -> Option<Vec<ClusterRecord>> {
+        loop {
+            match self.ports.board.clusters(&self.fleet.key).await {
+                Ok(records) => return Some(records),
+                Err(error) => {
+                    tracing::warn!(fleet = %self.fleet.key, %error, "the ManagedClusters cannot be listed");
+                }
+            }
+            tokio::select! {
+                () = self.stop.cancelled() => return None,
+                () = tokio::time::sleep(RELIST) => {}
+            }
+        }
     }
 
     async fn adopt_revision(

@@ -18,5 +18,5 @@ mod probes;
 mod reconciler;
 mod schedule;
 
-pub use probes::{Health, serve_probes};
+pub use probes::{Health, bind, serve_probes};
 pub use reconciler::{Parts, Reconciler};

@@ -213,13 +213,13 @@ impl Reconciler {
     }
 }
 
-/// Whether a loop can go on: a Fleet that was made anew, or that names another source or another name of
-/// the management cluster, begins anew.
+/// Whether a loop can go on: what goes on beside it (following, heeding) knows the Fleet as it began.
 fn is_same_loop(earlier: &FleetRecord, now: &FleetRecord) -> bool {
     earlier.uid == now.uid
         && earlier.spec.source == now.spec.source
         && earlier.spec.management_cluster == now.spec.management_cluster
         && earlier.spec.interval == now.spec.interval
+        && earlier.spec.service_account == now.spec.service_account
 }
 
 /// Asks the API server now and then, so that a process that does not lead knows whether it could.

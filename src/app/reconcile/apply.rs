@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_domain::applying::{
-    Changes, GuardBroken, Plan, appliers, differs, fields_that_go, guards, is_applied_by_capstan, plan, sent,
+    GuardBroken, appliers, differs, fields_that_go, guards, is_applied_by_capstan, sent,
 };
 use capstan_domain::finding::Severity;
 use capstan_domain::object::{FieldPath, ObjectId};
@@ -16,6 +16,7 @@ use super::look::Look;
 use super::pass::{Ended, Failure, Walk};
 use super::reason::Reason;
 use super::resources::{Adopt, CreateClusters, KeptTemplate};
+use super::soon::{Changes, Plan, plan};
 use super::templates::kept_names;
 use super::wanted::Unwanted;
 use crate::app::ports::{ApiObject, Contested, LiveError, Run};
@@ -195,6 +196,9 @@ impl Walk<'_> {
         self.status.last_applied_time = Some(self.now);
         if let Some(uid) = uid(&value) {
             self.status.inventory.applied(&object.id, uid);
+        }
+        if let Some(version) = value.pointer("/metadata/resourceVersion").and_then(Value::as_str) {
+            self.echoes.insert(object.id.clone(), version.to_owned());
         }
         metrics::counter!("capstan_applied_objects_total", "kind" => object.id.kind.clone()).increment(1);
         tracing::info!(cluster = %self.turn.id, commit = %self.turn.revision.commit, object = %object.id, "applied");

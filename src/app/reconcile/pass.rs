@@ -13,18 +13,23 @@
 //! *Caveat*: dry runs are per object. What only the whole shows (a reference to nothing, two minors hidden
 //! in two steps) is found by the domain's guards, which look at the live cluster.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use capstan_domain::cluster::ClusterId;
-use capstan_domain::rollout::observed::{self, Verdict};
+use capstan_domain::object::ObjectId;
 use capstan_domain::settings::Deletion;
+use capstan_domain::tree::TreeId;
 use jiff::Timestamp;
 
+use super::conclude::{Found, notes, report, settle};
+use super::gather::is_cluster;
 use super::kinds::Kinds;
 use super::look::{Look, look};
-use super::ports::{Board, Bot, ClusterRecord, FleetRecord, Note};
+use super::ports::{Board, Bot, ClusterKey, ClusterRecord, FleetRecord};
 use super::reason::Reason;
-use super::resources::ManagedClusterStatus;
+use super::resources::{ManagedClusterSpec, ManagedClusterStatus};
+use super::soon::{Verdict, judge};
 use super::revision::Revision;
 use super::wanted::Unwanted;
 use crate::app::ports::{Clock, LiveError, ManagementCluster};
@@ -72,6 +77,8 @@ pub enum Over {
 pub enum Ended {
     /// Everything is applied that may be applied now.
     Applied,
+    /// Everything is deleted, as `delete: cluster` says.
+    Removed,
     /// Nothing is applied, for reasons that stand in Git or in the live cluster.
     Refused(Vec<Reason>),
     /// Nothing more is applied now; it passes by itself.
@@ -111,10 +118,53 @@ pub struct Pass {
     pub applied: usize,
     /// Objects that were deleted.
     pub deleted: usize,
-    /// How the machines stand, where that was looked at.
-    pub verdict: Option<Verdict>,
+    /// The objects that were written, with the resource version that they got.
+    pub written: BTreeMap<ObjectId, String>,
+    /// Whether something is waited for besides machines: an object that is being deleted, say.
+    pub again: bool,
     /// The status as it stands now.
     pub status: ManagedClusterStatus,
+}
+
+/// Gives one cluster its turn, and says how it stands.
+///
+/// # Errors
+/// Its ManagedCluster cannot be read or written; what was applied stands in the inventory.
+pub async fn reconcile(turn: &Turn<'_>, key: &ClusterKey) -> Result<Pass, LiveError> {
+    let (board, fleet) = (&turn.ports.board, turn.fleet);
+    let record = match board.cluster(key).await? {
+        Some(record) => record,
+        None => {
+            let spec = ManagedClusterSpec {
+                cluster: turn.id.as_str().to_owned(),
+                fleet: fleet.key.name.clone(),
+                suspend: false,
+                adopt: None,
+                create_cluster: None,
+            };
+            board.create_cluster(key, &spec).await?
+        }
+    };
+    if record.spec.cluster != turn.id.as_str() {
+        // Somebody made it by hand for another folder: two folders must not share an inventory.
+        return Err(LiveError::Malformed {
+            doing: format!("reconciling {}", turn.id),
+            reason: format!("ManagedCluster {key} belongs to the folder {}", record.spec.cluster),
+        });
+    }
+    if record.asked {
+        board.heard_cluster(key).await?;
+    }
+    let mut walk = Walk::new(turn, record);
+    let ended = match tokio::time::timeout(fleet.spec.timeout, walk.run()).await {
+        Ok(ended) => ended,
+        Err(_) => Ended::Failed(Failure {
+            kind: "Timeout",
+            message: format!("the turn took longer than {} s", fleet.spec.timeout.as_secs()),
+            reasons: Vec::new(),
+        }),
+    };
+    walk.conclude(ended).await
 }
 
 /// The part of a pass that goes on while it runs.
@@ -131,7 +181,12 @@ pub(super) struct Walk<'a> {
     pub(super) verdict: Option<Verdict>,
     /// Objects that Git names no more and that are kept, and why.
     pub(super) kept: Vec<Reason>,
-    pub(super) notes: Vec<Note>,
+    /// The objects that were written, with the resource version that they got.
+    pub(super) echoes: BTreeMap<ObjectId, String>,
+    /// Something is waited for besides machines.
+    pub(super) again: bool,
+    /// The folder's `Cluster`.
+    pub(super) cluster: Option<ObjectId>,
 }
 
 impl<'a> Walk<'a> {
@@ -147,7 +202,9 @@ impl<'a> Walk<'a> {
             deleted: 0,
             verdict: None,
             kept: Vec::new(),
-            notes: Vec::new(),
+            echoes: BTreeMap::new(),
+            again: false,
+            cluster: None,
         }
     }
 
@@ -176,6 +233,7 @@ impl<'a> Walk<'a> {
     async fn try_run(&mut self) -> Result<Ended, Unwanted> {
         let (turn, names) = (self.turn, self.status.names());
         let mut look = look(turn.ports, turn.fleet, turn.revision, turn.id, &names, &self.status.inventory).await?;
+        self.cluster = look.objects.iter().map(|object| &object.id).find(|id| is_cluster(id)).cloned();
         if matches!(look.wanted.tombstones, Deletion::Cluster) {
             return self.remove_cluster(&mut look).await;
         }
@@ -191,8 +249,73 @@ impl<'a> Walk<'a> {
         Ok(ended)
     }
 
+    /// Says how the turn ended: status, events, report, log.
+    async fn conclude(mut self, ended: Ended) -> Result<Pass, LiveError> {
+        let turn = self.turn;
+        let folder = turn.revision.folder_id(turn.id);
+        let found = Found {
+            cluster: turn.id,
+            commit: &turn.revision.commit,
+            folder: folder.as_ref().map(TreeId::as_str),
+            generation: self.record.generation,
+            now: self.now,
+            ended: &ended,
+            kept: &self.kept,
+            applied: self.applied,
+            deleted: self.deleted,
+            suspended: self.record.spec.suspend,
+        };
+        let before = &self.record.status;
+        let status = settle(before, self.status.clone(), &found);
+        let notes = notes(before, &status, &found);
+        let report = report(before, &status, &found, self.cluster.clone(), self.verdict.as_ref());
+        log(turn, &ended, self.applied, self.deleted);
+        self.status = status;
+        self.save().await?;
+        for note in &notes {
+            turn.ports.board.note_cluster(&self.record, note).await;
+        }
+        if let Some(report) = report
+            && let Err(error) = turn.bot.report(&report).await
+        {
+            tracing::warn!(cluster = %turn.id, %error, "the report cannot be stored");
+        }
+        Ok(Pass {
+            ended,
+            applied: self.applied,
+            deleted: self.deleted,
+            written: self.echoes,
+            again: self.again,
+            status: self.status,
+        })
+    }
+
     /// Says how the machines stand, by what was read.
     pub(super) fn judge(&mut self, look: &Look) {
-        self.verdict = Some(observed::judge(&look.objects, &look.live, self.now.as_second()));
+        self.verdict = Some(judge(&look.objects, &look.live, self.now.as_second()));
+    }
+}
+
+fn log(turn: &Turn<'_>, ended: &Ended, applied: usize, deleted: usize) {
+    let (cluster, commit) = (turn.id, &turn.revision.commit);
+    match ended {
+        Ended::Refused(reasons) => {
+            let reason = reasons.first().map(Reason::line).unwrap_or_default();
+            tracing::warn!(%cluster, %commit, reasons = reasons.len(), reason, "refused: nothing is applied");
+        }
+        Ended::Failed(failure) => {
+            tracing::warn!(%cluster, %commit, applied, deleted, cause = failure.kind, error = failure.message, "the turn failed");
+        }
+        Ended::Waiting(reasons) => {
+            let reason = reasons.first().map(Reason::line).unwrap_or_default();
+            tracing::info!(%cluster, %commit, reason, "waits");
+        }
+        Ended::Over(over) => tracing::info!(%cluster, %commit, applied, ?over, "the turn ended early"),
+        Ended::Applied | Ended::Removed | Ended::Suspended if applied + deleted > 0 => {
+            tracing::info!(%cluster, %commit, applied, deleted, "the turn is through");
+        }
+        Ended::Applied | Ended::Removed | Ended::Suspended => {
+            tracing::debug!(%cluster, %commit, "nothing to do");
+        }
     }
 }

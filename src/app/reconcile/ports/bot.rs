@@ -5,11 +5,12 @@ use std::time::Duration;
 use async_trait::async_trait;
 use capstan_domain::cluster::ClusterId;
 use capstan_domain::object::ObjectId;
-use capstan_domain::rollout::observed::Verdict;
 use capstan_domain::templates::TemplateNames;
 use capstan_domain::tree::CommitId;
 
 use crate::app::reconcile::reason::Reason;
+use crate::app::reconcile::resources::Phase;
+use crate::app::reconcile::soon::Verdict;
 
 /// A head commit that the bot wants judged.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,6 +69,8 @@ pub struct ClusterReport {
     pub object: Option<ObjectId>,
     /// Why nothing of it is applied, or what failed; empty where all is well.
     pub refused: Vec<Reason>,
+    /// How far it is applied.
+    pub phase: Option<Phase>,
     /// How the machines stand; `None` where it was not judged.
     pub verdict: Option<Verdict>,
     /// The live names of templates.

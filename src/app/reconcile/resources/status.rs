@@ -15,12 +15,18 @@ pub struct ManagedClusterStatus {
     /// The generation of this object that was looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// The commit that is applied whole.
+    /// The commit that is applied whole: the last one that had anything to say of this cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub applied_commit: Option<String>,
     /// The commit that was tried last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempted_commit: Option<String>,
+    /// The Git tree id of the cluster's folder at the applied commit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
+    /// The Git tree id of the cluster's folder at the commit that was tried last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempted_folder: Option<String>,
     /// How far it is applied.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<Phase>,
@@ -29,6 +35,9 @@ pub struct ManagedClusterStatus {
     /// Why nothing of it is applied; absent where it is.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<PlaceStatus>,
+    /// Objects that Git names no more and that are kept, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<PlaceStatus>,
     /// What was applied and may be deleted again; written before anything is applied.
     pub inventory: Inventory,
     /// The names under which templates live: Git keeps the logical ones.
