@@ -1,16 +1,13 @@
 //! `metadata.managedFields`: who set which field (structured merge, `fieldsV1`).
 //!
-//! Owns the reading of the notation: `f:replicas` is a key, `k:{"name":"a"}` an item of a list by its keys,
-//! `v:"a"` an item by its value, `i:0` one by its place, `.` the thing itself.
+//! Owns the reading of entries as sets of fields; [`super::managers`] moves them.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::object::{FieldPath, Step};
-
-/// The field manager under which everything is applied.
-pub const FIELD_MANAGER: &str = "capstan";
+use super::managers::{MANAGER, member};
+use crate::object::FieldPath;
 
 /// One manager of some fields of an object.
 #[derive(Debug, Clone, Copy)]
@@ -48,7 +45,7 @@ impl<'v> Entry<'v> {
 
     /// Whether this is what Capstan applied.
     pub(super) fn is_ours(&self) -> bool {
-        self.manager == FIELD_MANAGER && self.operation == "Apply" && self.subresource.is_empty()
+        self.manager == MANAGER && self.operation == "Apply" && self.subresource.is_empty()
     }
 
     /// The fields, without those that only hold others.
@@ -82,37 +79,13 @@ fn collect(fields: &Value, way: &mut Spelled, found: &mut BTreeSet<Spelled>) {
 /// The path of a field in an object. `None` where the object does not have it.
 pub(super) fn path_in(object: &Value, spelled: &[String]) -> Option<FieldPath> {
     let mut value = object;
-    let mut steps = Vec::new();
+    let mut path = FieldPath::root();
     for segment in spelled {
-        let (kind, rest) = segment.split_once(':')?;
-        match kind {
-            "f" => {
-                value = value.get(rest)?;
-                steps.push(Step::Key(rest.to_owned()));
-            }
-            "i" => {
-                let at = rest.parse().ok()?;
-                value = value.get::<usize>(at)?;
-                steps.push(Step::Index(at));
-            }
-            "k" => {
-                let keys: Value = serde_json::from_str(rest).ok()?;
-                let keys = keys.as_object()?;
-                let fits = |item: &Value| keys.iter().all(|(key, wanted)| item.get(key) == Some(wanted));
-                let at = value.as_array()?.iter().position(fits)?;
-                value = value.get(at)?;
-                steps.push(Step::Index(at));
-            }
-            "v" => {
-                let wanted: Value = serde_json::from_str(rest).ok()?;
-                let at = value.as_array()?.iter().position(|item| *item == wanted)?;
-                value = value.get(at)?;
-                steps.push(Step::Index(at));
-            }
-            _ => return None,
-        }
+        let (step, below) = member(value, segment)?;
+        path = path.join(step);
+        value = below;
     }
-    Some(steps.into_iter().collect())
+    Some(path)
 }
 
 /// Whether one field is the other, or one stands inside the other.

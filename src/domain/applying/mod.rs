@@ -13,7 +13,8 @@
 //! | `owners` | whose an object is, of several folders |
 //! | `guards` | what would hurt the live cluster |
 //! | `sent` | what of an object is sent |
-//! | `differs`, `managed` | what an apply would change; who owns which field |
+//! | `differs` | what an apply would change |
+//! | `managed`, `managers` | who owns which field; objects that others applied |
 //! | `live` | what was read of the cluster |
 //! | `inventory` | what was applied, and may be deleted again |
 //! | `refusal` | what the API server answered |
@@ -25,6 +26,7 @@ mod home;
 mod inventory;
 mod live;
 mod managed;
+mod managers;
 mod owners;
 mod refusal;
 mod sent;
@@ -38,7 +40,7 @@ pub use guards::{Broken, GuardBroken, guards, named_outside};
 pub use home::{Home, Scope, Scopes, place_in_namespaces};
 pub use inventory::{Inventory, InventoryObject};
 pub use live::{LiveObjects, identity};
-pub use managed::FIELD_MANAGER;
+pub use managers::{LAST_APPLIED, MANAGER, appliers, fields_that_go, is_applied_by_capstan, taken_over};
 pub use owners::OwnerIndex;
 pub use refusal::{Cause, FieldNotation, LONGEST_MESSAGE, Refusal, RefusalKind};
 pub use sent::sent;
