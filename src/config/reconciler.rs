@@ -126,8 +126,9 @@ mod tests {
     #[test]
     fn what_is_not_said_has_a_default() {
         let state = tempfile::tempdir().unwrap();
-        let config = load(&ReconcileOptions::default(), &[("CAPSTAN_STATE_DIR", &state.path().display().to_string())])
-            .unwrap();
+        let config =
+            load(&ReconcileOptions::default(), &[("CAPSTAN_STATE_DIR", &state.path().display().to_string())])
+                .unwrap();
         assert_eq!(config.namespace, "capstan-system");
         assert_eq!(config.listen.to_string(), "127.0.0.1:8081");
         assert_eq!(config.kubeconfig, None);

@@ -100,11 +100,14 @@ impl Follower {
                 tell.send_replace(Followed { revision: None, problem: Some(problem) });
             }
             Err(NotOpened::Live(error)) => {
-                tell_problem(tell, Some(Problem {
-                    reason: "ManagementClusterAway",
-                    message: error.to_string(),
-                    in_commit: false,
-                }));
+                tell_problem(
+                    tell,
+                    Some(Problem {
+                        reason: "ManagementClusterAway",
+                        message: error.to_string(),
+                        in_commit: false,
+                    }),
+                );
             }
             Err(NotOpened::Died(message)) => {
                 tell_problem(tell, Some(Problem { reason: "InternalError", message, in_commit: false }));

@@ -20,17 +20,8 @@ use crate::app::reconcile::resources::{ManagedClusterStatus, Phase, RolloutState
 use crate::app::reconcile::{Ended, Pass};
 
 /// Everything that a cluster can be counted as: a gauge that is not named again would keep its last value.
-const STATES: [&str; 9] = [
-    "ControlPlane",
-    "Workers",
-    "Done",
-    "Stuck",
-    "Refused",
-    "Waiting",
-    "Suspended",
-    "Failed",
-    "Unknown",
-];
+const STATES: [&str; 9] =
+    ["ControlPlane", "Workers", "Done", "Stuck", "Refused", "Waiting", "Suspended", "Failed", "Unknown"];
 
 /// What clusters of one Fleet are counted as.
 #[derive(Debug, Default)]

@@ -7,13 +7,11 @@ use tokio::sync::{Notify, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::follow::{Followed, NotOpened, open_revision, short};
-use crate::app::reconcile::ports::{
-    FleetRecord, OpenSource, Preflight, PreflightAnswer, PreflightVerdict,
-};
+use crate::app::reconcile::Ports;
+use crate::app::reconcile::ports::{FleetRecord, OpenSource, Preflight, PreflightAnswer, PreflightVerdict};
 use crate::app::reconcile::preflight::preflight;
 use crate::app::reconcile::reason::Reason;
 use crate::app::reconcile::resources::SourceSpec;
-use crate::app::reconcile::Ports;
 use capstan_domain::finding::Severity;
 use capstan_domain::templates::TemplateNames;
 
@@ -101,7 +99,11 @@ impl Heeder {
         };
         let base = self.followed.borrow().revision.clone();
         let Some(base) = base else {
-            return all("NothingOpened", "the default branch cannot be applied from, so no head can be tried under its settings".to_owned());
+            return all(
+                "NothingOpened",
+                "the default branch cannot be applied from, so no head can be tried under its settings"
+                    .to_owned(),
+            );
         };
         let tree = match self.source.tree.at(&question.head).await {
             Ok(tree) => tree,

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::drift::Drift;
 use super::fleet::{FleetLoop, Wake};
 use super::probes::Health;
-use crate::app::ports::{LiveError, Leadership};
+use crate::app::ports::{Leadership, LiveError};
 use crate::app::reconcile::Ports;
 use crate::app::reconcile::ports::{BoardChange, FleetKey, FleetRecord, Sources};
 
@@ -174,7 +174,9 @@ impl Reconciler {
         stop: &CancellationToken,
     ) {
         let stays = match (fleets.get_mut(&key), &found) {
-            (Some(running), Some(fleet)) if is_same_loop(&running.fleet, fleet) && !running.task.is_finished() => {
+            (Some(running), Some(fleet))
+                if is_same_loop(&running.fleet, fleet) && !running.task.is_finished() =>
+            {
                 if running.fleet.spec != fleet.spec || fleet.asked {
                     let _ended = running.wake.send(Wake::Fleet(Box::new(fleet.clone())));
                 }

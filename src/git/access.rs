@@ -74,11 +74,8 @@ pub(super) fn connect(url: &str, access: &Access) -> Result<Connection, String> 
         return Ok(Connection { transport: Box::new(transport), _key: Some(folder) });
     }
     if parsed.scheme == gix::url::Scheme::File {
-        let Ok(transport) = gix::protocol::transport::client::blocking_io::file::connect(
-            parsed.path,
-            Protocol::V2,
-            false,
-        );
+        let Ok(transport) =
+            gix::protocol::transport::client::blocking_io::file::connect(parsed.path, Protocol::V2, false);
         return Ok(Connection { transport: Box::new(transport), _key: None });
     }
     let mut transport = http::connect::<http::reqwest::Remote>(parsed, Protocol::V2, false);
@@ -112,11 +109,8 @@ fn http_options(access: &Access) -> http::Options {
 /// Key and known hosts in a folder that only this user may enter.
 fn write_key(key: &SecretString, known_hosts: &str) -> std::io::Result<TempDir> {
     let folder = tempfile::Builder::new().prefix("capstan-ssh-").tempdir()?;
-    let mut file = fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(folder.path().join("key"))?;
+    let mut file =
+        fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(folder.path().join("key"))?;
     file.write_all(key.expose_secret().trim().as_bytes())?;
     // OpenSSH reads no key without a line's end.
     file.write_all(b"\n")?;
@@ -169,7 +163,11 @@ pub(super) fn without_credentials(url: &str) -> String {
     let unreadable = || "<a clone URL that cannot be read>".to_owned();
     // `git@host:path` is no URL, and holds no secret.
     let Ok(mut parsed) = url::Url::parse(url) else {
-        return if url.contains("//") || url.matches('@').count() > 1 { unreadable() } else { url.to_owned() };
+        return if url.contains("//") || url.matches('@').count() > 1 {
+            unreadable()
+        } else {
+            url.to_owned()
+        };
     };
     match parsed.set_username("").and_then(|()| parsed.set_password(None)) {
         Ok(()) => parsed.to_string(),

@@ -176,7 +176,8 @@ impl TreeSource for BranchSource {
         if let Some(given) = self.given(&commit) {
             return Ok(Some(given));
         }
-        let kept = self.mirrors.kept(self.repository, &commit).await.map_err(|error| self.explained(error))?;
+        let kept =
+            self.mirrors.kept(self.repository, &commit).await.map_err(|error| self.explained(error))?;
         Ok(kept.map(|snapshot| self.give(SourceTree { commit, tree: snapshot.tree })))
     }
 

@@ -228,7 +228,8 @@ impl Place {
         if let Some(snapshot) = self.read(commit) {
             return Ok(snapshot);
         }
-        check_url(url, access).map_err(|reason| MirrorError::Fetch { url: without_credentials(url), reason })?;
+        check_url(url, access)
+            .map_err(|reason| MirrorError::Fetch { url: without_credentials(url), reason })?;
         let _alone = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let _locked = lock(&self.lock_file, limits.fetch_timeout)?;
         if let Some(snapshot) = self.read(commit) {

@@ -33,7 +33,8 @@ use capstan_domain::release::{Catalogue, ReleaseId};
 use capstan_domain::render::{self, RenderError, Rendered};
 use capstan_domain::schema::{self, Schemas};
 use capstan_domain::settings::{
-    ClaimedTwice, ClusterSettings, Deletion, EffectiveSettings, REPOSITORY_FILE, RepositorySettings, RuleIds, SettingsError,
+    ClaimedTwice, ClusterSettings, Deletion, EffectiveSettings, REPOSITORY_FILE, RepositorySettings, RuleIds,
+    SettingsError,
 };
 use capstan_domain::templates::{self, NamedTemplate, TemplateNames};
 use capstan_domain::tree::{RepoPath, Tree, TreeId};
@@ -282,12 +283,8 @@ impl Fleet {
     /// A `capstan.yaml` that cannot be read.
     pub fn tombstones(&self, id: &ClusterId) -> Result<Deletion, Refused> {
         let Some(entry) = &self.folder(id)?.settings else { return Ok(Deletion::Nothing) };
-        let refused = |message: String| Refused {
-            message,
-            file: Some(entry.path.clone()),
-            line: None,
-            column: None,
-        };
+        let refused =
+            |message: String| Refused { message, file: Some(entry.path.clone()), line: None, column: None };
         let bytes = self.tree.read(entry).map_err(|error| refused(error.reason))?;
         let text = std::str::from_utf8(&bytes).map_err(|error| refused(format!("is not UTF-8 ({error})")))?;
         let settings = ClusterSettings::read(&entry.path, text).map_err(|error| Refused {

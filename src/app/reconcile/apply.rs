@@ -252,7 +252,8 @@ fn preview(look: &Look, adopted: &BTreeMap<ObjectId, Vec<String>>, trial: &Trial
                     message.push_str(&parts.join(" and "));
                 }
             }
-            message.push_str(". Allow it by `adopt: Take`, in the Fleet's guards or the ManagedCluster's spec");
+            message
+                .push_str(". Allow it by `adopt: Take`, in the Fleet's guards or the ManagedCluster's spec");
             let field = sets.first().or(gone.first()).cloned().unwrap_or_default();
             let reason = Reason::of_object("AdoptionNeeded", message, object, &field);
             Reason { severity: Severity::Warning, ..reason }

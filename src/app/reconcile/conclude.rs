@@ -37,7 +37,11 @@ pub(super) struct Found<'a> {
 }
 
 /// The status after a turn. `before` is what stood there when it began; `status` what the turn made of it.
-pub(super) fn settle(before: &ManagedClusterStatus, mut status: ManagedClusterStatus, found: &Found<'_>) -> ManagedClusterStatus {
+pub(super) fn settle(
+    before: &ManagedClusterStatus,
+    mut status: ManagedClusterStatus,
+    found: &Found<'_>,
+) -> ManagedClusterStatus {
     if let Ended::Over(_) = found.ended {
         return status;
     }
@@ -173,7 +177,10 @@ impl Says<'_> {
 fn camel(reason: &str) -> String {
     let capital = |word: &str| {
         let mut letters = word.chars();
-        letters.next().map(|first| first.to_ascii_uppercase().to_string() + letters.as_str()).unwrap_or_default()
+        letters
+            .next()
+            .map(|first| first.to_ascii_uppercase().to_string() + letters.as_str())
+            .unwrap_or_default()
     };
     reason.split('-').map(capital).collect()
 }
@@ -191,7 +198,11 @@ fn lines(reasons: &[Reason]) -> String {
 }
 
 /// What people who look at the ManagedCluster are told, each turn of affairs once.
-pub(super) fn notes(before: &ManagedClusterStatus, after: &ManagedClusterStatus, found: &Found<'_>) -> Vec<Note> {
+pub(super) fn notes(
+    before: &ManagedClusterStatus,
+    after: &ManagedClusterStatus,
+    found: &Found<'_>,
+) -> Vec<Note> {
     let mut notes = Vec::new();
     let commit = found.commit.as_str().get(..12).unwrap_or_default();
     if found.applied > 0 {

@@ -34,19 +34,17 @@ pub(super) async fn try_all(
     objects: &[&RenderedObject],
     rendered: &[RenderedObject],
 ) -> Result<Trial, LiveError> {
-    let attempts = stream::iter(objects.iter().copied()).map(|object| async move {
-        let answer = live.apply(by, &sent(&object.value), Run::Dry, Contested::Take).await;
-        (object, answer)
-    });
-    let answers: Vec<_> = attempts.buffered(TRIALS).collect().await;
+    let attempts: Vec<_> = objects.iter().map(|object| try_one(live, by, object)).collect();
+    let answers: Vec<_> = stream::iter(attempts).buffered(TRIALS).collect().await;
     let mut trial = Trial::default();
-    for (object, answer) in answers {
+    for (object, answer) in objects.iter().copied().zip(answers) {
         match answer {
             Ok(value) => {
                 trial.accepted.insert(object.id.clone(), value);
             }
             Err(LiveError::Refused { refusal, .. })
-                if refusal.kind == RefusalKind::MissingNamespace && renders_namespace_of(object, rendered) =>
+                if refusal.kind == RefusalKind::MissingNamespace
+                    && renders_namespace_of(object, rendered) =>
             {
                 trial.later.insert(object.id.clone());
             }
@@ -64,6 +62,10 @@ pub(super) async fn try_all(
         }
     }
     Ok(trial)
+}
+
+async fn try_one(live: &dyn ManagementCluster, by: &As, object: &RenderedObject) -> Result<Value, LiveError> {
+    live.apply(by, &sent(&object.value), Run::Dry, Contested::Take).await
 }
 
 /// Whether the answer says something of this object, rather than of the server's day.

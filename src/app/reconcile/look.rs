@@ -40,9 +40,7 @@ pub(super) async fn look(
     let wanted = wanted::read(revision, id, &fleet.spec.service_account, live, &ports.kinds).await?;
     let namer = Namer { fleet: &revision.fleet, cluster: id, live, by: &wanted.by };
     let named = namer.name(&wanted.rendered, names).await.map_err(|error| match error {
-        NamingError::Refused(refused) => {
-            Unwanted::Refused(vec![Reason::of_refused("RenderFailed", refused)])
-        }
+        NamingError::Refused(refused) => Unwanted::Refused(vec![Reason::of_refused("RenderFailed", refused)]),
         NamingError::Live(error) => Unwanted::Live(error),
     })?;
     let objects = named.rendered.objects;

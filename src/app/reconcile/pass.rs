@@ -29,8 +29,8 @@ use super::look::{Look, look};
 use super::ports::{Board, Bot, ClusterKey, ClusterRecord, FleetRecord};
 use super::reason::Reason;
 use super::resources::{ManagedClusterSpec, ManagedClusterStatus};
-use super::soon::{Verdict, judge};
 use super::revision::Revision;
+use super::soon::{Verdict, judge};
 use super::wanted::Unwanted;
 use crate::app::ports::{Clock, LiveError, ManagementCluster};
 
@@ -232,7 +232,8 @@ impl<'a> Walk<'a> {
 
     async fn try_run(&mut self) -> Result<Ended, Unwanted> {
         let (turn, names) = (self.turn, self.status.names());
-        let mut look = look(turn.ports, turn.fleet, turn.revision, turn.id, &names, &self.status.inventory).await?;
+        let mut look =
+            look(turn.ports, turn.fleet, turn.revision, turn.id, &names, &self.status.inventory).await?;
         self.cluster = look.objects.iter().map(|object| &object.id).find(|id| is_cluster(id)).cloned();
         if matches!(look.wanted.tombstones, Deletion::Cluster) {
             return self.remove_cluster(&mut look).await;

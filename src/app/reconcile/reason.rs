@@ -92,7 +92,8 @@ impl Reason {
     /// A patch that could not be applied; `None` for one that could.
     pub fn of_lost_patch(patch: &PatchUse) -> Option<Self> {
         let lost = patch.lost.as_ref()?;
-        let message = format!("the patch of {} is lost: {lost}. Correct its target, or remove it", patch.target);
+        let message =
+            format!("the patch of {} is lost: {lost}. Correct its target, or remove it", patch.target);
         Some(Self::plain("PatchLost", message).written(Written::from(&patch.place)))
     }
 
@@ -104,12 +105,8 @@ impl Reason {
         field: &FieldPath,
     ) -> Self {
         let written = Written::of(object, field);
-        Self {
-            object: Some(object.id.clone()),
-            field: Some(field.clone()),
-            ..Self::plain(kind, message)
-        }
-        .written(written)
+        Self { object: Some(object.id.clone()), field: Some(field.clone()), ..Self::plain(kind, message) }
+            .written(written)
     }
 
     /// What the API server answered about a rendered object.

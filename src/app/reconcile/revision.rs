@@ -136,7 +136,9 @@ impl Revision {
         check_name(&fleet, name, uid)?;
         let ours = |name: &str| {
             let managements = &fleet.settings().management_clusters;
-            managements.iter().any(|management| management.name == name && management.uid.as_str().eq_ignore_ascii_case(uid))
+            managements.iter().any(|management| {
+                management.name == name && management.uid.as_str().eq_ignore_ascii_case(uid)
+            })
         };
         let mut claims = BTreeMap::new();
         for id in fleet.clusters() {
@@ -170,7 +172,8 @@ impl Revision {
             print.rendered = SpecDigest::of(&Value::Array(values));
             prints.insert(id.clone(), print);
             let kinds = kinds_of(&rendered.objects);
-            unknown.extend(kinds.into_iter().filter(|kind| view.scopes.of(&kind.group, &kind.kind).is_none()));
+            unknown
+                .extend(kinds.into_iter().filter(|kind| view.scopes.of(&kind.group, &kind.kind).is_none()));
             match place_in_namespaces(&mut rendered, view.scopes) {
                 Ok(_) => owners.renders(id, rendered.objects.iter().map(|object| &object.id)),
                 Err(_) => owners.unreadable(id),
@@ -208,7 +211,8 @@ impl Revision {
 
 fn check_name(fleet: &Fleet, name: &str, uid: &str) -> Result<(), Unusable> {
     let managements = &fleet.settings().management_clusters;
-    let with_uid = || managements.iter().filter(|management| management.uid.as_str().eq_ignore_ascii_case(uid));
+    let with_uid =
+        || managements.iter().filter(|management| management.uid.as_str().eq_ignore_ascii_case(uid));
     if with_uid().any(|management| management.name == name) {
         return Ok(());
     }

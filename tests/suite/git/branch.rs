@@ -101,8 +101,14 @@ async fn after_a_restart_the_last_tree_is_there_without_the_remote() {
     // Another branch under the same name is another source.
     let mirrors = Arc::new(Mirrors::open(fixture.state.path(), MirrorLimits::default()).unwrap());
     let url = fixture.server.url("fleet.git");
-    let other =
-        BranchSource::open(mirrors, fixture.state.path(), "capstan-system/fleet", &url, "next", Access::Public);
+    let other = BranchSource::open(
+        mirrors,
+        fixture.state.path(),
+        "capstan-system/fleet",
+        &url,
+        "next",
+        Access::Public,
+    );
     assert!(other.unwrap().kept().await.unwrap().is_none());
 }
 

@@ -8,9 +8,7 @@ use futures_util::stream::BoxStream;
 use secrecy::SecretString;
 
 use crate::app::ports::LiveError;
-use crate::app::reconcile::resources::{
-    FleetSpec, FleetStatus, ManagedClusterSpec, ManagedClusterStatus,
-};
+use crate::app::reconcile::resources::{FleetSpec, FleetStatus, ManagedClusterSpec, ManagedClusterStatus};
 
 /// A Fleet's namespace and name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -9,7 +9,9 @@ mod bot;
 mod source;
 mod sources;
 
-pub use board::{Board, BoardChange, BoardError, ClusterKey, ClusterRecord, FleetKey, FleetRecord, Note, Tone};
+pub use board::{
+    Board, BoardChange, BoardError, ClusterKey, ClusterRecord, FleetKey, FleetRecord, Note, Tone,
+};
 pub use bot::{Bot, BotError, ClusterReport, NoBot, Preflight, PreflightAnswer, PreflightVerdict, Work};
 pub use source::{SourceError, SourceTree, TreeSource};
 pub use sources::{OpenSource, SecretData, Sources};

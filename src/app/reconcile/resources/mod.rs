@@ -8,8 +8,10 @@ mod spec;
 mod status;
 
 pub use condition::{Condition, ConditionStatus, ConditionType, Conditions};
-pub use spec::{Adopt, CreateClusters, FleetSpec, Guards, ManagedClusterSpec, ServiceAccountSpec, SourceSpec};
+pub use spec::{
+    Adopt, CreateClusters, FleetSpec, Guards, ManagedClusterSpec, ServiceAccountSpec, SourceSpec,
+};
 pub use status::{
-    FleetStatus, KeptTemplate, ManagedClusterStatus, Phase, PlaceStatus, RolloutState, RolloutStatus,
-    RolloutMachine,
+    FleetStatus, KeptTemplate, ManagedClusterStatus, Phase, PlaceStatus, RolloutMachine, RolloutState,
+    RolloutStatus,
 };
