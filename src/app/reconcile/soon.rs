@@ -1,13 +1,15 @@
-//! Stand-ins until the domain has them.
-#![allow(missing_docs, clippy::allow_attributes)]
-use super::resources::Phase;
+//! Stand-in until the domain has it.
+#![allow(missing_docs, clippy::allow_attributes, unreachable_pub)]
+use std::collections::BTreeMap;
+
 use capstan_domain::applying::LiveObjects;
 use capstan_domain::object::{FieldPath, ObjectId};
 use capstan_domain::render::RenderedObject;
-use std::collections::BTreeMap;
+use capstan_domain::rollout::observed::Verdict;
+
+use super::resources::Phase;
+
 pub type Changes = BTreeMap<ObjectId, Vec<FieldPath>>;
-#[derive(Debug, Clone, PartialEq)]
-pub struct Verdict {}
 pub struct Stage {
     pub objects: Vec<ObjectId>,
 }
@@ -20,7 +22,4 @@ pub fn plan(objects: &[RenderedObject], _c: &Changes, _l: &LiveObjects, _v: &Ver
         steps: vec![Stage { objects: objects.iter().map(|o| o.id.clone()).collect() }],
         phase: Phase::Done,
     }
-}
-pub fn judge(_o: &[RenderedObject], _l: &LiveObjects, _n: i64) -> Verdict {
-    Verdict {}
 }
