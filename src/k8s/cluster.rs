@@ -214,7 +214,7 @@ impl ManagementCluster for KubeCluster {
     }
 
     fn watch(&self, kinds: Receiver<BTreeSet<ApiKind>>) -> LiveChanges {
-        watch::watch(self.clone(), kinds)
+        watch::watch(self.clone(), None, kinds)
     }
 }
 

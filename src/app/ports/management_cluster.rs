@@ -178,10 +178,13 @@ pub struct LiveChange {
     pub object: ObjectId,
     /// What of it.
     pub change: Change,
+    /// Its `metadata.resourceVersion` after that, by which one knows the echo of one's own write again; empty
+    /// where it is not known.
+    pub resource_version: String,
 }
 
 /// What changed of a live object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Change {
     /// It is new.
     Appeared,

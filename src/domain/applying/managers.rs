@@ -5,6 +5,9 @@
 //! one who applied it. So the entries are turned into one of Capstan's, as if it had applied them
 //! (the way of <https://pkg.go.dev/k8s.io/client-go/util/csaupgrade>), and its next apply removes the rest.
 //!
+//! Of what client-side apply wrote only that is moved which it was told to write (the annotation that it leaves
+//! says so): the rest are defaults, and to remove a default only makes the server think of it again.
+//!
 //! Deliberately not moved: status, finalizers and owners, which controllers live by, whoever is said to have
 //! written them; and the entry `before-first-apply`, which stands for everybody.
 
@@ -21,6 +24,9 @@ pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration
 /// The manager that the API server invents for what was there before the first apply.
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 
+/// The manager of client-side apply.
+const CLIENT_SIDE_APPLY: &str = "kubectl-client-side-apply";
+
 /// Managers by which people and delivery tools write what they wish; controllers are none of them.
 const TOOLS: &[&str] = &[
     "argocd-application-controller",
@@ -32,7 +38,7 @@ const TOOLS: &[&str] = &[
     "helm-controller",
     "kapp-controller",
     "kubectl",
-    "kubectl-client-side-apply",
+    CLIENT_SIDE_APPLY,
     "kubectl-create",
     "kubectl-edit",
     "kubectl-patch",
@@ -73,8 +79,10 @@ pub fn taken_over(live: &Value, from: &[String]) -> Option<Value> {
     let newest = taken.last()?;
     let mut fields = Value::Object(Map::new());
     for entry in taken.iter().filter(|entry| manager(entry) != Some(BEFORE_FIRST_APPLY)) {
-        if let Some(theirs) = entry.get("fieldsV1") {
-            unite(&mut fields, theirs);
+        let Some(theirs) = entry.get("fieldsV1") else { continue };
+        match last_applied(live).filter(|_| manager(entry) == Some(CLIENT_SIDE_APPLY)) {
+            Some(wished) => unite(&mut fields, &restricted(theirs, &wished)),
+            None => unite(&mut fields, theirs),
         }
     }
     spare(&mut fields);
@@ -136,6 +144,25 @@ fn is_taken(entry: &&Value, from: &[String]) -> bool {
     is_of_the_object(entry)
         && !is_capstans(entry)
         && manager(entry).is_some_and(|name| from.iter().any(|wanted| wanted == name))
+}
+
+/// What client-side apply was told to write.
+fn last_applied(live: &Value) -> Option<Value> {
+    let annotation = live.pointer("/metadata/annotations")?.get(LAST_APPLIED)?.as_str()?;
+    serde_json::from_str(annotation).ok()
+}
+
+/// The part of a set that a manifest names.
+fn restricted(fields: &Value, wished: &Value) -> Value {
+    let Some(members) = fields.as_object() else { return fields.clone() };
+    let kept = members.iter().filter_map(|(key, below)| {
+        if key == "." {
+            return Some((key.clone(), below.clone()));
+        }
+        let (_, wished) = member(wished, key)?;
+        Some((key.clone(), restricted(below, wished)))
+    });
+    Value::Object(kept.collect())
 }
 
 /// Takes out of a set what controllers live by.
@@ -210,7 +237,12 @@ fn member<'v>(value: &'v Value, key: &str) -> Option<(Step, &'v Value)> {
         "f" => Some((Step::Key(rest.to_owned()), value.get(rest)?)),
         "k" => {
             let keys: Map<String, Value> = serde_json::from_str(rest).ok()?;
-            item(&|item| keys.iter().all(|(name, wanted)| item.get(name) == Some(wanted)))
+            // A manifest may leave a key to its default (`protocol`).
+            let is = |item: &Value| {
+                let same = |(name, wanted): (&String, &Value)| item.get(name).is_none_or(|own| own == wanted);
+                keys.iter().all(same) && keys.keys().any(|name| item.get(name).is_some())
+            };
+            item(&is)
         }
         "v" => {
             let wanted: Value = serde_json::from_str(rest).ok()?;
@@ -237,7 +269,7 @@ mod tests {
 
     fn live(entries: Vec<Value>) -> Value {
         json!({"apiVersion": "v1", "kind": "ConfigMap",
-            "metadata": {"name": "a", "annotations": {LAST_APPLIED: "{}"}, "managedFields": entries},
+            "metadata": {"name": "a", "annotations": {}, "managedFields": entries},
             "data": {"kept": "1", "gone": "2", "theirs": "3"}})
     }
 
@@ -260,6 +292,22 @@ mod tests {
                 {"manager": "capstan", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1",
                  "fieldsV1": {"f:data": {".": {}, "f:kept": {}, "f:gone": {}, "f:other": {}}}},
             ])
+        );
+    }
+
+    #[test]
+    fn of_client_side_apply_only_what_it_was_told_to_write_is_taken() {
+        let mut object = live(vec![entry(
+            "kubectl-client-side-apply",
+            "Update",
+            json!({"f:spec": {"f:ports": {".": {}, "k:{\"port\":80,\"protocol\":\"TCP\"}": {".": {}, "f:port": {}, "f:protocol": {}, "f:targetPort": {}}},
+                "f:type": {}}}),
+        )]);
+        object["metadata"]["annotations"][LAST_APPLIED] = json!(r#"{"spec": {"ports": [{"port": 80}]}}"#);
+        let taken = taken_over(&object, &appliers(&object)).unwrap();
+        assert_eq!(
+            taken.pointer("/0/fieldsV1").unwrap(),
+            &json!({"f:spec": {"f:ports": {".": {}, "k:{\"port\":80,\"protocol\":\"TCP\"}": {".": {}, "f:port": {}}}}})
         );
     }
 

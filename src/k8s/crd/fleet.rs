@@ -94,8 +94,8 @@ pub struct BotSource {
     /// The repository as the bot knows it: owner/name.
     #[schemars(length(min = 3, max = 256), regex(pattern = r"^[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+$"))]
     pub repository: String,
-    /// A Secret in the Fleet's namespace. It brings the one-time join code (key joinCode) at enrolment; the
-    /// reconciler's own key and the bot's public key are kept in it from then on.
+    /// A Secret in the Fleet's namespace. It brings the one-time join code (key joinCode), which is
+    /// needed until the reconciler has enrolled.
     #[schemars(length(min = 1, max = 253))]
     pub secret_name: String,
 }
@@ -104,11 +104,12 @@ pub struct BotSource {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GitSource {
-    /// What git clones: https://… or, on the loopback and within this cluster, http://….
+    /// What git clones: https://…, ssh://git@…, file:///… (a folder that is mounted), or, within this cluster
+    /// and on the loopback, http://….
     #[schemars(length(min = 1, max = 2048), extend("x-kubernetes-validations" = [
-        {"rule": "isURL(self) && (url(self).getScheme() == 'https' || (url(self).getScheme() == 'http' && (url(self).getHostname() in ['localhost', '127.0.0.1', '::1'] || url(self).getHostname().endsWith('.svc') || url(self).getHostname().endsWith('.svc.cluster.local'))))",
-         "message": "the repository is reached by https; plain http only within this cluster (*.svc) and on the loopback"},
-        {"rule": "!self.matches('^[A-Za-z]+://[^/]*@')",
+        {"rule": "isURL(self) && (url(self).getScheme() in ['https', 'ssh', 'file'] || (url(self).getScheme() == 'http' && (url(self).getHostname() in ['localhost', '127.0.0.1', '::1'] || url(self).getHostname().endsWith('.svc') || url(self).getHostname().endsWith('.svc.cluster.local'))))",
+         "message": "the repository is reached by https://, ssh:// or file:///; plain http:// only within this cluster (*.svc) and on the loopback"},
+        {"rule": "!self.matches('^https?://[^/]*@') && !self.matches('^ssh://[^/@]*:[^/@]*@')",
          "message": "no credentials in a URL: the Secret that secretName names holds them"}
     ]))]
     pub url: String,
@@ -116,8 +117,8 @@ pub struct GitSource {
     #[serde(default = "branch")]
     #[schemars(length(min = 1, max = 244))]
     pub branch: String,
-    /// A Secret in the Fleet's namespace with the key token, or the keys username and password; none for
-    /// a repository that anybody may read.
+    /// A Secret in the Fleet's namespace with the key token, the keys username and password, or, for ssh, the
+    /// keys identity and known_hosts; none for a repository that anybody may read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253))]
     pub secret_name: Option<String>,
