@@ -14,5 +14,6 @@ mod k8s;
 #[cfg(feature = "demo")]
 mod live;
 mod plane;
+mod planes;
 mod real_cases;
 mod server;

@@ -226,7 +226,7 @@ fn walk(
 
 /// The member of a value that a key of `FieldsV1` means: `f:` a field, `k:` an item by its keys, `v:` an item
 /// by its value, `i:` one by its index.
-fn member<'v>(value: &'v Value, key: &str) -> Option<(Step, &'v Value)> {
+pub(super) fn member<'v>(value: &'v Value, key: &str) -> Option<(Step, &'v Value)> {
     let (sort, rest) = key.split_once(':')?;
     let item = |is: &dyn Fn(&Value) -> bool| {
         let items = value.as_array()?;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use rand::{RngExt as _, SeedableRng as _};
 
-use super::process::Process;
+use crate::plane::process::Process;
 
 /// How many, over the time that the scenarios take.
 const KILLS: u32 = 20;

@@ -10,7 +10,7 @@
 //! | `prediction` | truth of prediction |
 //! | `verdicts` | what must be true of all requests in the audit log |
 //! | `recording` | writes down what objects say while they roll, for tests of verdicts |
-//! | `kills`, `process`, `waiting` | SIGKILL at random moments; programs; conditions instead of pauses |
+//! | `kills`, `waiting` | SIGKILL at random moments; conditions instead of pauses |
 //!
 //! `CAPSTAN_SCENARIOS=upgraded,stuck` plays only those, `CAPSTAN_SEED` repeats the moments of the kills. It needs a
 //! management cluster (`make plane`), and says aloud where there is none.
@@ -19,7 +19,6 @@
 
 mod kills;
 pub(crate) mod prediction;
-pub(crate) mod process;
 mod recording;
 pub(crate) mod sample;
 mod scenarios;
@@ -82,7 +81,8 @@ fn the_whole_loop_on_real_parts() {
     });
 
     let truths = town.truths();
-    println!("truth of prediction:");
+    let replaced: usize = truths.iter().map(prediction::Truth::replaced).sum();
+    println!("truth of prediction, {replaced} machines replaced:");
     truths.iter().for_each(|truth| println!("  {truth}"));
     assert!(failed.is_empty(), "failed: {failed:?}\n{}", town.logs());
     assert!(truths.iter().all(prediction::Truth::holds), "a prediction did not come true: see the table");

@@ -44,6 +44,11 @@ impl Truth {
     pub(crate) fn holds(&self) -> bool {
         self.predicted == self.replaced
     }
+
+    /// How many machines were replaced.
+    pub(crate) fn replaced(&self) -> usize {
+        self.replaced.len()
+    }
 }
 
 impl fmt::Display for Truth {

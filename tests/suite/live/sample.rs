@@ -10,8 +10,10 @@ pub(crate) const CUSTOMER: &str = "gauss";
 /// A cluster as its folder describes it.
 #[derive(Clone, Debug)]
 pub(crate) struct Sample {
-    /// Its name; the folder is `gauss/NAME`, the namespace `gauss-NAME`, the provider of its releases NAME.
+    /// Its name; the folder is `gauss/NAME`, the namespace `gauss-NAME`.
     pub(crate) name: String,
+    /// The provider of its releases; its own name where it is to have releases of its own.
+    pub(crate) provider: String,
     /// Its Kubernetes version, which its machines' image names too.
     pub(crate) kubernetes: String,
     /// How many workers it has.
@@ -26,6 +28,7 @@ impl Sample {
     pub(crate) fn new(name: &str) -> Self {
         Self {
             name: name.to_owned(),
+            provider: name.to_owned(),
             kubernetes: "v1.34.3".to_owned(),
             workers: 2,
             worker_startup: "1s".to_owned(),
@@ -43,23 +46,25 @@ impl Sample {
         format!("{CUSTOMER}-{}", self.name)
     }
 
-    /// The folder, at release `NAME/v1.0.0`.
+    /// The folder, at release `v1.0.0` of its provider.
     pub(crate) fn folder(&self) -> Vec<Edit> {
         let id = self.id();
-        let settings = format!("release: {0}/v1.0.0\nvariables: {{CLUSTER_NAME: {0}}}\n", self.name);
+        let settings =
+            format!("release: {}/v1.0.0\nvariables: {{CLUSTER_NAME: {}}}\n", self.provider, self.name);
         let mut edits = vec![Edit::write(format!("{id}/capstan.yaml"), settings)];
         edits.extend(
-            self.base(&self.name)
+            self.base(&self.name, &self.namespace())
                 .into_iter()
                 .map(|(file, text)| Edit::write(format!("{id}/base/{file}"), text)),
         );
         edits
     }
 
-    /// A release of this cluster's kind, under the provider that has its name.
+    /// A release of this cluster's provider, with what this cluster has.
     pub(crate) fn release(&self, version: &str) -> Vec<Edit> {
-        let folder = Path::new(&self.name).join(version).join("base");
-        self.base("${CLUSTER_NAME}")
+        let folder = Path::new(&self.provider).join(version).join("base");
+        let namespace = format!("{CUSTOMER}-${{CLUSTER_NAME}}");
+        self.base("${CLUSTER_NAME}", &namespace)
             .into_iter()
             .map(|(file, text)| Edit::write(folder.join(file).display().to_string(), text))
             .collect()
@@ -67,14 +72,14 @@ impl Sample {
 
     /// One file of the folder, for an edit of it.
     pub(crate) fn file(&self, file: &str) -> (String, String) {
-        let found = self.base(&self.name).into_iter().find(|(name, _)| name == file);
+        let found = self.base(&self.name, &self.namespace()).into_iter().find(|(name, _)| name == file);
         let (name, text) = found.unwrap_or_else(|| panic!("no file {file}"));
         (format!("{}/base/{name}", self.id()), text)
     }
 
-    fn base(&self, name: &str) -> Vec<(String, String)> {
+    fn base(&self, name: &str, namespace: &str) -> Vec<(String, String)> {
         let fill = |text: &str| {
-            text.replace("NAMESPACE", &self.namespace())
+            text.replace("NAMESPACE", namespace)
                 .replace("NAME", name)
                 .replace("VERSION", &self.kubernetes)
                 .replace("WORKERS", &self.workers.to_string())

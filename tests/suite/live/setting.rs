@@ -6,16 +6,17 @@ use std::process::Command;
 
 use capstan::forge::{Forge, Options, Permission, Recording, Selection};
 
-use super::process::Process;
 use super::sample::{CUSTOMER, Sample};
-use super::town::{APPLIER, HOME, REPOSITORY};
+use super::town::REPOSITORY;
 use crate::plane::Plane;
+use crate::plane::process::Process;
+use crate::plane::reconciler::{HOME, applier};
 
 /// The name of the management cluster.
 const HERE: &str = "here";
 
 /// A forge with the repository, where ada may write.
-pub(crate) fn forge() -> Forge {
+pub(super) fn forge() -> Forge {
     let options = Options { recording: Recording::Full, ..Options::default() };
     let forge = Forge::start(options).unwrap();
     forge.create_organization("acme").unwrap();
@@ -27,7 +28,7 @@ pub(crate) fn forge() -> Forge {
 }
 
 /// The repository's settings: one management cluster, asked before every merge.
-pub(crate) fn settings(uid: &str) -> String {
+pub(super) fn settings(uid: &str) -> String {
     format!(
         "managementClusters:\n- name: {HERE}\n  uid: {uid}\n  clusters: [\"{CUSTOMER}/*\"]\n\
          clusters:\n  paths: [\"{CUSTOMER}/*\"]\n\
@@ -44,7 +45,7 @@ pub(crate) struct Bot {
 }
 
 impl Bot {
-    pub(crate) fn new(forge: &Forge, folder: &Path) -> Self {
+    pub(super) fn new(forge: &Forge, folder: &Path) -> Self {
         let app = forge.app();
         std::fs::write(folder.join("key.pem"), app.private_key).unwrap();
         std::fs::write(folder.join("secret"), app.webhook_secret).unwrap();
@@ -71,7 +72,7 @@ impl Bot {
     }
 
     /// A join code for the reconciler of a management cluster, as an admin of the bot asks for one.
-    pub(crate) fn invite(&self, uid: &str) -> String {
+    pub(super) fn invite(&self, uid: &str) -> String {
         let output = Command::new(env!("CARGO_BIN_EXE_capstan"))
             .args(["agents", "invite", HERE, uid])
             .env("CAPSTAN_DATABASE_URL", &self.database)
@@ -82,73 +83,17 @@ impl Bot {
     }
 }
 
-/// `capstan reconcile` with the rights of the service account that `deploy/` gives it.
-pub(crate) fn reconciler(plane: &Plane, folder: &Path) -> Process {
-    let arguments = [
-        ("--kubeconfig", plane.kubeconfig_of(HOME, "capstan").display().to_string()),
-        ("--namespace", HOME.to_owned()),
-        ("--state-dir", folder.join("reconciler").display().to_string()),
-        ("--listen", "127.0.0.1:0".to_owned()),
-    ];
-    let arguments = arguments.into_iter().flat_map(|(flag, value)| [flag.to_owned(), value]);
-    let arguments = [vec!["reconcile".to_owned()], arguments.collect()].concat();
-    Process::new(arguments, Vec::new(), &folder.join("reconcile.log"))
-}
-
-/// Capstan's own kinds, home and rights, as `deploy/` has them.
-pub(crate) fn install(plane: &Plane) {
-    let deploy = Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy");
-    for file in ["crds.yaml", "namespace.yaml", "rbac.yaml"] {
-        plane.apply(&std::fs::read_to_string(deploy.join(file)).unwrap());
-    }
-    plane.kubectl(&[
-        "wait",
-        "--for=condition=Established",
-        "--timeout=60s",
-        "crd",
-        "managedclusters.capstan.dev",
-    ]);
-}
-
-/// What an admin gives a customer's cluster: a namespace, and there a service account that may apply the kinds of a
-/// cluster folder.
-pub(crate) fn prepare_namespace(plane: &Plane, cluster: &Sample) {
+/// What an admin prepares for a customer's cluster.
+pub(super) fn prepare_namespace(plane: &Plane, cluster: &Sample) {
     let namespace = cluster.namespace();
     if cluster.topology {
         plane.apply(&class(&namespace));
     }
-    plane.apply(&format!(
-        "apiVersion: v1
-kind: Namespace
-metadata: {{name: {namespace}}}
----
-apiVersion: v1
-kind: ServiceAccount
-metadata: {{name: {APPLIER}, namespace: {namespace}}}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: Role
-metadata: {{name: {APPLIER}, namespace: {namespace}}}
-rules:
-- apiGroups: [cluster.x-k8s.io, controlplane.cluster.x-k8s.io, bootstrap.cluster.x-k8s.io, infrastructure.cluster.x-k8s.io]
-  resources: [\"*\"]
-  verbs: [get, list, create, patch, delete]
-- apiGroups: [\"\"]
-  resources: [configmaps, secrets]
-  verbs: [get, list, create, patch, delete]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {{name: {APPLIER}, namespace: {namespace}}}
-roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: Role, name: {APPLIER}}}
-subjects:
-- {{kind: ServiceAccount, name: {APPLIER}, namespace: {namespace}}}
-"
-    ));
+    plane.apply(&applier(&namespace));
 }
 
 /// The Fleet that reads from the bot, and the Secret with the join code.
-pub(crate) fn fleet(bot_url: &str, join_code: &str) -> String {
+pub(super) fn fleet(bot_url: &str, join_code: &str) -> String {
     format!(
         "apiVersion: v1
 kind: Secret
@@ -169,7 +114,7 @@ spec:
 }
 
 /// A namespace with the class of the topologies there.
-pub(crate) fn class(namespace: &str) -> String {
+pub(super) fn class(namespace: &str) -> String {
     CLASS.replace("NAMESPACE", namespace)
 }
 

@@ -1,6 +1,6 @@
 //! The whole loop on one machine: a forge, the bot and the reconciler as processes, and a management cluster.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -8,18 +8,15 @@ use capstan::forge::{CheckView, Edit, Forge, MergeMethod, NewPull, PullState, Pu
 use serde_json::Value;
 
 use super::prediction::{Prediction, Truth, compare};
-use super::process::Process;
 use super::sample::Sample;
 use super::setting::{self, Bot};
 use super::waiting::{Look, holds, until};
+use crate::plane::process::Process;
+use crate::plane::reconciler::{self, HOME};
 use crate::plane::world::{CLUSTER_API, Machine, World};
 use crate::plane::{Parts, Plane, tail};
 
 pub(crate) const REPOSITORY: &str = "acme/fleet";
-/// Where the reconciler and its objects live.
-pub(crate) const HOME: &str = "capstan-system";
-/// The service account that a folder is applied as.
-pub(crate) const APPLIER: &str = "capstan-applier";
 
 /// As long as something may take that machines take part in: a rollout of three is done in 50 s on an idle machine.
 pub(crate) const LONG: Duration = Duration::from_secs(420);
@@ -48,9 +45,9 @@ impl Town {
         let forge = setting::forge();
         let folder = tempfile::tempdir().unwrap();
         let bot = Bot::new(&forge, folder.path());
-        setting::install(&plane);
+        reconciler::install(&plane);
         clusters.iter().chain(expected).for_each(|cluster| setting::prepare_namespace(&plane, cluster));
-        let reconciler = setting::reconciler(&plane, folder.path());
+        let reconciler = reconciler::process(&plane, folder.path());
         let kinds: Vec<_> = CLUSTER_API.iter().chain(CAPSTAN_KINDS).copied().collect();
         let world = World::watch(&plane.admin_kubeconfig(), &kinds, None);
         let town = Self { forge, plane, world, bot, reconciler, truths: Mutex::default(), _folder: folder };
@@ -58,7 +55,12 @@ impl Town {
         let uid = town.plane.uid();
         let mut edits = vec![Edit::write(".capstan.yaml", setting::settings(&uid))];
         edits.extend(clusters.iter().flat_map(Sample::folder));
-        edits.extend(clusters.iter().chain(expected).flat_map(|cluster| cluster.release("v1.0.0")));
+        let mut providers = BTreeSet::new();
+        for cluster in clusters.iter().chain(expected) {
+            if providers.insert(&cluster.provider) {
+                edits.extend(cluster.release("v1.0.0"));
+            }
+        }
         town.push("main", "The fleet", &edits);
         town.bot.process.start();
         let code = town.bot.invite(&uid);
@@ -86,7 +88,7 @@ impl Town {
     /// The open proposal of the bot's for a cluster, to a release.
     pub(crate) fn proposal(&self, cluster: &Sample, release: &str) -> PullView {
         let branch = format!("capstan/upgrade/{}", cluster.id());
-        let title = format!(" to {}/{release}", cluster.name);
+        let title = format!(" to {}/{release}", cluster.provider);
         until(&format!("a proposal of {} {title}", cluster.id()), SHORT, || {
             let pulls = self.forge.pulls(REPOSITORY).map_err(|error| error.to_string())?;
             let mut open = pulls.into_iter().filter(|pull| pull.state == PullState::Open);

@@ -3,6 +3,7 @@
 //!
 //! | file | holds |
 //! |---|---|
+//! | `reconciler`, `process` | Capstan's kinds and rights on it, and its programs as processes that a test may kill |
 //! | `audit` | what the API server was asked, and by whom |
 //! | `world` | the live objects of some kinds, watched |
 //!
@@ -16,8 +17,8 @@
 )]
 
 pub(crate) mod audit;
-#[cfg(test)]
-mod tests;
+pub(crate) mod process;
+pub(crate) mod reconciler;
 pub(crate) mod world;
 
 use std::io::{BufRead as _, BufReader, Write as _};

@@ -1,6 +1,6 @@
 //! The plane itself: what the tests on it rely on.
 
-use super::{Parts, Plane};
+use crate::plane::{Parts, Plane};
 
 #[test]
 fn a_plane_tells_who_asked_for_what_survives_its_api_server_and_leaves_nothing() {
