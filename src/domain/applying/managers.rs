@@ -68,9 +68,22 @@ pub fn is_applied_by_capstan(live: &Value) -> bool {
     entries(live).iter().any(is_capstans)
 }
 
-/// The `metadata.managedFields` that a live object gets when Capstan takes over what these managers wrote;
-/// `None` where there is nothing to take.
-pub fn taken_over(live: &Value, from: &[String]) -> Option<Value> {
+/// The `metadata.managedFields` that a live object gets when Capstan takes over what these managers wrote and
+/// lets go of some fields, its own ones included: those keep their values at the next apply although it names
+/// them no longer. `None` where nothing changes.
+pub fn taken_over(live: &Value, from: &[String], let_go: &[FieldPath]) -> Option<Value> {
+    let mut managed = taken(live, from).unwrap_or_else(|| Value::Array(entries(live).to_vec()));
+    let own = managed.as_array_mut().and_then(|entries| entries.iter_mut().find(|entry| is_capstans(entry)));
+    if let Some(fields) = own.and_then(|entry| entry.get_mut("fieldsV1")) {
+        for path in let_go {
+            remove(fields, live, path.steps());
+        }
+    }
+    (managed.as_array().map(Vec::as_slice) != Some(entries(live))).then_some(managed)
+}
+
+/// What these managers wrote, as Capstan's; `None` where there is nothing to take.
+fn taken(live: &Value, from: &[String]) -> Option<Value> {
     let entries = entries(live);
     let (taken, mut kept): (Vec<&Value>, Vec<Value>) = {
         let (taken, kept): (Vec<_>, Vec<_>) = entries.iter().partition(|entry| is_taken(entry, from));
@@ -104,7 +117,7 @@ pub fn taken_over(live: &Value, from: &[String]) -> Option<Value> {
 /// The fields of a live object that go when Capstan takes over what these managers wrote and then applies
 /// this manifest: they wrote them, the manifest lacks them, and nobody else manages them.
 pub fn fields_that_go(live: &Value, manifest: &Value, from: &[String]) -> Vec<FieldPath> {
-    let Some(managed) = taken_over(live, from) else { return Vec::new() };
+    let Some(managed) = taken(live, from) else { return Vec::new() };
     let managed = managed.as_array().map_or(&[][..], Vec::as_slice);
     let Some(fields) =
         managed.iter().find(|entry| is_capstans(entry)).and_then(|entry| entry.get("fieldsV1"))
@@ -160,7 +173,10 @@ fn restricted(fields: &Value, wished: &Value) -> Value {
             return Some((key.clone(), below.clone()));
         }
         let (_, wished) = member(wished, key)?;
-        Some((key.clone(), restricted(below, wished)))
+        let part = restricted(below, wished);
+        // A container of which nothing else is left was not written for its own sake.
+        let is_hollow = |set: &Value| set.as_object().is_some_and(|map| map.keys().all(|key| key == "."));
+        (is_hollow(below) || !is_hollow(&part)).then(|| (key.clone(), part))
     });
     Value::Object(kept.collect())
 }
@@ -175,6 +191,19 @@ fn spare(fields: &mut Value) {
         if metadata.is_empty() {
             map.remove("f:metadata");
         }
+    }
+}
+
+/// Takes a field, and what is below it, out of a set that speaks of this value.
+fn remove(fields: &mut Value, value: &Value, path: &[Step]) {
+    let (Some(members), Some((first, rest))) = (fields.as_object_mut(), path.split_first()) else { return };
+    let meant =
+        members.keys().find(|key| member(value, key).is_some_and(|(step, _)| step == *first)).cloned();
+    let Some(key) = meant else { return };
+    if rest.is_empty() {
+        members.remove(&key);
+    } else if let (Some(below), Some((_, value))) = (members.get_mut(&key), member(value, &key)) {
+        remove(below, value, rest);
     }
 }
 
@@ -286,7 +315,7 @@ mod tests {
         ]);
         assert_eq!(appliers(&object), ["kubectl-client-side-apply", "kustomize-controller"]);
         assert_eq!(
-            taken_over(&object, &appliers(&object)).unwrap(),
+            taken_over(&object, &appliers(&object), &[]).unwrap(),
             json!([
                 entry("some-controller", "Update", json!({"f:data": {"f:theirs": {}}})),
                 {"manager": "capstan", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1",
@@ -304,7 +333,7 @@ mod tests {
                 "f:type": {}}}),
         )]);
         object["metadata"]["annotations"][LAST_APPLIED] = json!(r#"{"spec": {"ports": [{"port": 80}]}}"#);
-        let taken = taken_over(&object, &appliers(&object)).unwrap();
+        let taken = taken_over(&object, &appliers(&object), &[]).unwrap();
         assert_eq!(
             taken.pointer("/0/fieldsV1").unwrap(),
             &json!({"f:spec": {"f:ports": {".": {}, "k:{\"port\":80,\"protocol\":\"TCP\"}": {".": {}, "f:port": {}}}}})
@@ -319,7 +348,7 @@ mod tests {
         ]);
         assert!(is_applied_by_capstan(&object));
         assert_eq!(
-            taken_over(&object, &["kubectl".to_owned()]).unwrap(),
+            taken_over(&object, &["kubectl".to_owned()], &[]).unwrap(),
             json!([entry(
                 "capstan",
                 "Apply",
@@ -337,14 +366,39 @@ mod tests {
             json!({"f:metadata": {"f:finalizers": {}, "f:ownerReferences": {}}, "f:status": {"f:a": {}},
                 "f:data": {"f:kept": {}}}),
         )]);
-        let taken = taken_over(&object, &appliers(&object)).unwrap();
+        let taken = taken_over(&object, &appliers(&object), &[]).unwrap();
         assert_eq!(taken.pointer("/0/fieldsV1").unwrap(), &json!({"f:data": {"f:kept": {}}}));
+    }
+
+    #[test]
+    fn what_is_let_go_of_is_nobodys() {
+        let mut object = live(vec![
+            entry("capstan", "Apply", json!({"f:spec": {"f:replicas": {}, "f:paused": {}}})),
+            entry(
+                "kubectl",
+                "Apply",
+                json!({"f:spec": {"f:items": {"k:{\"name\":\"a\"}": {".": {}, "f:name": {}, "f:value": {}}}}}),
+            ),
+        ]);
+        object["spec"] =
+            json!({"replicas": 3, "paused": true, "items": [{"name": "b"}, {"name": "a", "value": 1}]});
+        let let_go = ["/spec/replicas", "/spec/items/1/value", "/spec/absent"]
+            .map(|path| FieldPath::parse(path).unwrap());
+        let items = json!({"k:{\"name\":\"a\"}": {".": {}, "f:name": {}}});
+        assert_eq!(
+            taken_over(&object, &["kubectl".to_owned()], &let_go).unwrap(),
+            json!([entry("capstan", "Apply", json!({"f:spec": {"f:paused": {}, "f:items": items}}))])
+        );
+        let own = taken_over(&object, &[], &let_go[..1]).unwrap();
+        assert_eq!(own.pointer("/0/fieldsV1").unwrap(), &json!({"f:spec": {"f:paused": {}}}));
+        assert_eq!(taken_over(&object, &[], &[]), None);
+        assert_eq!(taken_over(&object, &[], &let_go[2..]), None);
     }
 
     #[test]
     fn what_stood_before_the_first_apply_is_let_go_of_and_not_taken() {
         let object = live(vec![entry("before-first-apply", "Update", json!({"f:data": {"f:kept": {}}}))]);
-        assert_eq!(taken_over(&object, &appliers(&object)).unwrap(), json!([]));
+        assert_eq!(taken_over(&object, &appliers(&object), &[]).unwrap(), json!([]));
     }
 
     #[test]
@@ -353,7 +407,7 @@ mod tests {
         scale["subresource"] = json!("scale");
         let object = live(vec![scale, entry("manager", "Update", json!({"f:spec": {}}))]);
         assert_eq!(appliers(&object), Vec::<String>::new());
-        assert_eq!(taken_over(&object, &["kubectl".to_owned()]), None);
+        assert_eq!(taken_over(&object, &["kubectl".to_owned()], &[]), None);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use capstan::app::ports::{ApiObject, Contested, ManagementCluster as _, Run};
 use capstan_domain::applying::{LAST_APPLIED, appliers, fields_that_go, is_applied_by_capstan};
+use capstan_domain::object::FieldPath;
 use serde_json::{Value, json};
 
 use super::{Ground, managers};
@@ -22,7 +23,7 @@ fn deployment(namespace: &str, name: &str, spec: &Value, labels: &Value) -> Valu
 async fn adopt(ground: &Ground, wanted: &Value) -> Value {
     let by = ground.applier();
     let live = ground.live(wanted).await.unwrap();
-    ground.cluster.take_over(&by, &ApiObject::of(wanted).unwrap(), &appliers(&live)).await.unwrap();
+    ground.cluster.take_over(&by, &ApiObject::of(wanted).unwrap(), &appliers(&live), &[]).await.unwrap();
     ground.cluster.apply(&by, wanted, Run::Real, Contested::Take).await.unwrap()
 }
 
@@ -99,13 +100,37 @@ async fn replicas_are_handed_to_an_autoscaler_without_a_moment_of_one() {
 }
 
 #[tokio::test]
+async fn replicas_that_nobody_else_manages_yet_stay_when_they_are_let_go_of() {
+    let Some(ground) = Ground::prepare("let-go").await else { return };
+    let by = ground.applier();
+    let replicas = [FieldPath::parse("/spec/replicas").unwrap()];
+    let theirs = |name: &str| deployment("let-go", name, &json!({"replicas": 3}), &json!({}));
+    let wanted = |name: &str| deployment("let-go", name, &json!({}), &json!({}));
+
+    // Of another's entry, when the object is adopted.
+    ground.plane.kubectl_with(&["apply", "-f", "-"], &theirs("adopted").to_string());
+    let live = ground.live(&theirs("adopted")).await.unwrap();
+    let object = ApiObject::of(&live).unwrap();
+    ground.cluster.take_over(&by, &object, &appliers(&live), &replicas).await.unwrap();
+    let adopted = ground.cluster.apply(&by, &wanted("adopted"), Run::Real, Contested::Take).await.unwrap();
+    assert_eq!(adopted["spec"]["replicas"], 3);
+    assert_eq!(adopted["spec"], live["spec"]);
+
+    // Of Capstan's own, when Git drops the field.
+    let own = ground.cluster.apply(&by, &theirs("own"), Run::Real, Contested::Take).await.unwrap();
+    ground.cluster.take_over(&by, &ApiObject::of(&own).unwrap(), &[], &replicas).await.unwrap();
+    let applied = ground.cluster.apply(&by, &wanted("own"), Run::Real, Contested::Take).await.unwrap();
+    assert_eq!((&applied["spec"]["replicas"], &applied["metadata"]["generation"]), (&json!(3), &json!(1)));
+}
+
+#[tokio::test]
 async fn nothing_to_take_over_is_nothing_done() {
     let Some(ground) = Ground::prepare("own").await else { return };
     let by = ground.applier();
     let manifest = ground.config_map("a", &json!({"a": "1"}));
     let object = ApiObject::of(&manifest).unwrap();
-    ground.cluster.take_over(&by, &object, &["kubectl".to_owned()]).await.unwrap();
+    ground.cluster.take_over(&by, &object, &["kubectl".to_owned()], &[]).await.unwrap();
     let applied = ground.cluster.apply(&by, &manifest, Run::Real, Contested::Refuse).await.unwrap();
-    ground.cluster.take_over(&by, &object, &["kubectl".to_owned()]).await.unwrap();
+    ground.cluster.take_over(&by, &object, &["kubectl".to_owned()], &[]).await.unwrap();
     assert_eq!(ground.live(&manifest).await.unwrap(), applied);
 }

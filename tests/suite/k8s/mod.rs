@@ -13,7 +13,7 @@ mod watching;
 
 use std::sync::OnceLock;
 
-use capstan::app::ports::{As, ManagementCluster as _, ServiceAccount};
+use capstan::app::ports::{ApiObject, As, ManagementCluster as _, ServiceAccount};
 use capstan::k8s::{Connection, KubeCluster};
 use serde_json::{Value, json};
 
@@ -63,6 +63,14 @@ impl Ground {
         let plane = shared()?;
         plane.apply(&APPLIER.replace("NS", namespace));
         let cluster = KubeCluster::new(&connection(plane).await);
+        // The API server learns of rights some moments after it took them.
+        let probe = ApiObject::of(&config_map(namespace, "probe", &json!({}))).unwrap();
+        for _ in 0..300 {
+            if cluster.read(&applier(namespace), &probe).await.is_ok() {
+                break;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
         Some(Self { plane, cluster, namespace: namespace.to_owned() })
     }
 
@@ -76,7 +84,7 @@ impl Ground {
 
     /// What is live, by all rights.
     async fn live(&self, manifest: &Value) -> Option<Value> {
-        let object = capstan::app::ports::ApiObject::of(manifest).unwrap();
+        let object = ApiObject::of(manifest).unwrap();
         self.cluster.read(&As::Reconciler, &object).await.unwrap()
     }
 }
