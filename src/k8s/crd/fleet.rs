@@ -19,12 +19,44 @@ use crate::app::reconcile::resources::FleetStatus;
     status = "FleetStatus",
     derive = "PartialEq",
     doc = "A Fleet is one repository of cluster folders that this management cluster applies: where they come from (the Capstan bot, or Git itself), how often they are looked at, with whose rights they are applied, and what is never done without a word from a person. Which folders these are says the repository's own .capstan.yaml, by the UID of this management cluster. One ManagedCluster is kept for each of them, in the namespace of the Fleet.",
-    printcolumn(name = "Ready", type_ = "string", json_path = ".status.conditions[?(@.type==\"Ready\")].status", description = "Whether the source was read and every claimed cluster was looked at"),
-    printcolumn(name = "Clusters", type_ = "integer", json_path = ".status.clusters", description = "Clusters that this Fleet applies"),
-    printcolumn(name = "Done", type_ = "integer", json_path = ".status.ready", description = "Clusters of them that are as Git says, with all machines done"),
-    printcolumn(name = "Suspended", type_ = "boolean", json_path = ".spec.suspend", description = "Whether nothing is applied", priority = 1),
-    printcolumn(name = "Commit", type_ = "string", json_path = ".status.commit", description = "The commit last read", priority = 1),
-    printcolumn(name = "Message", type_ = "string", json_path = ".status.conditions[?(@.type==\"Ready\")].message", description = "Why it is ready or not"),
+    printcolumn(
+        name = "Ready",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type==\"Ready\")].status",
+        description = "Whether the source was read and every claimed cluster was looked at"
+    ),
+    printcolumn(
+        name = "Clusters",
+        type_ = "integer",
+        json_path = ".status.clusters",
+        description = "Clusters that this Fleet applies"
+    ),
+    printcolumn(
+        name = "Done",
+        type_ = "integer",
+        json_path = ".status.ready",
+        description = "Clusters of them that are as Git says, with all machines done"
+    ),
+    printcolumn(
+        name = "Suspended",
+        type_ = "boolean",
+        json_path = ".spec.suspend",
+        description = "Whether nothing is applied",
+        priority = 1
+    ),
+    printcolumn(
+        name = "Commit",
+        type_ = "string",
+        json_path = ".status.commit",
+        description = "The commit last read",
+        priority = 1
+    ),
+    printcolumn(
+        name = "Message",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type==\"Ready\")].message",
+        description = "Why it is ready or not"
+    ),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
 )]
 #[serde(rename_all = "camelCase")]
