@@ -94,7 +94,12 @@ spec:
 
 fn infrastructure(world: &World) -> String {
     let control_plane = world.live.object("KubeadmControlPlane", "peu01-cp").unwrap();
-    control_plane.pointer("/spec/machineTemplate/spec/infrastructureRef/name").unwrap().as_str().unwrap().to_owned()
+    control_plane
+        .pointer("/spec/machineTemplate/spec/infrastructureRef/name")
+        .unwrap()
+        .as_str()
+        .unwrap()
+        .to_owned()
 }
 
 #[tokio::test]
@@ -103,7 +108,8 @@ async fn a_template_that_lives_under_its_name_in_git_keeps_it() {
     with_machines(&world, "v1.34.3", "one");
     // Defaults make the live spec differ from the one in Git, byte by byte.
     world.live.default_by(|object| {
-        if object["kind"] == "DevMachineTemplate" && object["spec"]["template"]["spec"].get("size").is_none() {
+        if object["kind"] == "DevMachineTemplate" && object["spec"]["template"]["spec"].get("size").is_none()
+        {
             object["spec"]["template"]["spec"]["size"] = json!("small");
         }
     });
@@ -118,7 +124,10 @@ async fn a_template_that_lives_under_its_name_in_git_keeps_it() {
     assert_eq!(infrastructure(&world), "peu01-cp");
     assert_eq!(world.live.names("DevMachineTemplate"), ["peu01-cp"]);
     let status = world.status("gauss-peu01");
-    assert_eq!((status.templates[0].name.as_str(), status.templates[0].live.as_str()), ("peu01-cp", "peu01-cp"));
+    assert_eq!(
+        (status.templates[0].name.as_str(), status.templates[0].live.as_str()),
+        ("peu01-cp", "peu01-cp")
+    );
 
     // Another spec gets another name, and the old one stays for the machines made from it.
     with_machines(&world, "v1.34.3", "two");

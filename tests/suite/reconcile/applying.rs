@@ -185,7 +185,10 @@ async fn a_kind_that_nobody_serves_is_said_with_its_place() {
     assert!(matches!(pass.ended, Ended::Refused(_)), "{:?}", pass.ended);
     assert_eq!(world.live.take_writes(), Vec::<String>::new());
     let refused = &world.status("gauss-peu01").refused[0];
-    assert_eq!((refused.reason.as_str(), refused.file.as_deref()), ("MissingKind", Some("gauss/peu01/base/odd.yaml")));
+    assert_eq!(
+        (refused.reason.as_str(), refused.file.as_deref()),
+        ("MissingKind", Some("gauss/peu01/base/odd.yaml"))
+    );
 }
 
 #[tokio::test]

@@ -25,7 +25,9 @@ fn make(world: &World) {
     for name in ["c", "d", "e"] {
         world.write(
             &format!("gauss/peu01/base/{name}.yaml"),
-            &format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: peu01-{name}\ndata: {{key: \"1\"}}\n"),
+            &format!(
+                "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: peu01-{name}\ndata: {{key: \"1\"}}\n"
+            ),
         );
     }
 }
@@ -51,7 +53,8 @@ async fn a_death_between_any_two_writes_ends_in_the_same_state() {
             // Whatever is there stands in the inventory, so that nothing is forgotten.
             let inventory = world.status("gauss-peu01").inventory;
             for (key, _) in world.live.state().objects.iter().filter(|(key, _)| key.1 != "Namespace") {
-                let known = inventory.objects().iter().any(|object| object.kind == key.1 && object.name == key.3);
+                let known =
+                    inventory.objects().iter().any(|object| object.kind == key.1 && object.name == key.3);
                 assert!(known, "{key:?} is an orphan after {writes} writes");
             }
             {
@@ -66,7 +69,10 @@ async fn a_death_between_any_two_writes_ends_in_the_same_state() {
             assert_eq!(inventory.objects().len(), 6);
             assert!(inventory.objects().iter().all(|object| object.uid.is_some()));
             let forms = &world.live.state().forms;
-            assert!(forms.values().all(|forms| forms.len() == 1), "an object was written in two forms: {forms:?}");
+            assert!(
+                forms.values().all(|forms| forms.len() == 1),
+                "an object was written in two forms: {forms:?}"
+            );
         }
     }
 }

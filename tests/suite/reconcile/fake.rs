@@ -9,6 +9,7 @@ use capstan::app::ports::{
     ApiKind, ApiObject, As, Contested, Deleted, LiveChanges, LiveError, ManagementCluster, Run, Scope,
 };
 use capstan_domain::applying::Refusal;
+use capstan_domain::object::FieldPath;
 use serde_json::{Map, Value, json};
 
 /// One request that reached the server.
@@ -129,7 +130,10 @@ impl FakeCluster {
         self.state().objects.keys().filter(|key| key.1 == kind).map(|key| key.3.clone()).collect()
     }
 
-    pub(crate) fn webhook(&self, says: impl Fn(Option<&Value>, &Value) -> Option<(u16, String)> + Send + Sync + 'static) {
+    pub(crate) fn webhook(
+        &self,
+        says: impl Fn(Option<&Value>, &Value) -> Option<(u16, String)> + Send + Sync + 'static,
+    ) {
         self.state().webhooks.push(Box::new(says));
     }
 
@@ -162,9 +166,8 @@ impl State {
         let is_new_wish = before.is_none_or(|before| before.get("spec") != object.get("spec"));
         let fields = json!({"manager": manager, "operation": if manager == "capstan" { "Apply" } else { "Update" },
             "apiVersion": object["apiVersion"], "fieldsType": "FieldsV1", "fieldsV1": fields_of(&object)});
-        let mut managed: Vec<Value> = metadata("managedFields")
-            .and_then(|fields| fields.as_array().cloned())
-            .unwrap_or_default();
+        let mut managed: Vec<Value> =
+            metadata("managedFields").and_then(|fields| fields.as_array().cloned()).unwrap_or_default();
         managed.retain(|entry| entry["manager"] != manager);
         managed.push(fields);
         object["metadata"]["uid"] = uid;
@@ -212,7 +215,12 @@ impl State {
             Some(Scope::Cluster) => None,
             Some(Scope::Namespaced) => {
                 let namespace = object.namespace.clone().unwrap_or_default();
-                let there = self.objects.contains_key(&(String::new(), "Namespace".to_owned(), None, namespace.clone()));
+                let there = self.objects.contains_key(&(
+                    String::new(),
+                    "Namespace".to_owned(),
+                    None,
+                    namespace.clone(),
+                ));
                 (!there).then(|| {
                     (404, json!({"message": format!("namespaces \"{namespace}\" not found"), "reason": "NotFound",
                         "details": {"kind": "namespaces", "name": namespace}}))
@@ -243,7 +251,12 @@ fn fields_of(value: &Value) -> Value {
     match value {
         Value::Object(map) => Value::Object(
             map.iter()
-                .filter(|(key, _)| !matches!(key.as_str(), "apiVersion" | "kind" | "managedFields" | "uid" | "resourceVersion" | "generation"))
+                .filter(|(key, _)| {
+                    !matches!(
+                        key.as_str(),
+                        "apiVersion" | "kind" | "managedFields" | "uid" | "resourceVersion" | "generation"
+                    )
+                })
                 .map(|(key, value)| (format!("f:{key}"), fields_of(value)))
                 .collect::<Map<_, _>>(),
         ),
@@ -315,9 +328,8 @@ impl ManagementCluster for FakeCluster {
         namespace: Option<&str>,
         labels: &[(&str, &str)],
     ) -> Result<Vec<Value>, LiveError> {
-        let has = |object: &Value| {
-            labels.iter().all(|(key, value)| object["metadata"]["labels"][*key] == **value)
-        };
+        let has =
+            |object: &Value| labels.iter().all(|(key, value)| object["metadata"]["labels"][*key] == **value);
         let state = self.state();
         let found = state.objects.iter().filter(|(key, value)| {
             key.0 == kind.group
@@ -391,14 +403,20 @@ impl ManagementCluster for FakeCluster {
         Ok(Deleted::Gone)
     }
 
-    async fn take_over(&self, _by: &As, object: &ApiObject, from: &[String]) -> Result<(), LiveError> {
+    async fn take_over(
+        &self,
+        _by: &As,
+        object: &ApiObject,
+        from: &[String],
+        let_go: &[FieldPath],
+    ) -> Result<(), LiveError> {
         let id = object.id();
         let key = (id.group, id.kind, id.namespace, id.name);
         let mut state = self.state();
         state.log.push(Request { verb: "take over", object: object.to_string(), is_real: true });
         if let Some(found) = state.objects.get(&key).cloned() {
             state.applied.insert(key.clone(), manifest_of(&found));
-            let managed = capstan_domain::applying::taken_over(&found, from);
+            let managed = capstan_domain::applying::taken_over(&found, from, let_go);
             if let (Some(managed), Some(found)) = (managed, state.objects.get_mut(&key)) {
                 found["metadata"]["managedFields"] = managed;
             }

@@ -29,12 +29,16 @@ async fn a_head_that_the_webhook_refuses_is_rejected_with_file_and_line() {
     let world = World::new();
     plain(&world, "peu01");
     world.live.webhook(|_, object| {
-        (object["kind"] == "ConfigMap").then(|| (422, "ConfigMap is invalid: data.key: Forbidden: not today".to_owned()))
+        (object["kind"] == "ConfigMap")
+            .then(|| (422, "ConfigMap is invalid: data.key: Forbidden: not today".to_owned()))
     });
     let answer = judge(&world, "gauss/peu01").await;
     assert_eq!(answer.verdict, PreflightVerdict::Rejected);
     let reason = &answer.reasons[0];
-    assert_eq!(reason.line(), "gauss/peu01/base/maps.yaml:6: ConfigMap org/peu01-a: data.key: Forbidden: not today");
+    assert_eq!(
+        reason.line(),
+        "gauss/peu01/base/maps.yaml:6: ConfigMap org/peu01-a: data.key: Forbidden: not today"
+    );
 }
 
 #[tokio::test]

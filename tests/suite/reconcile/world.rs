@@ -150,8 +150,7 @@ impl World {
         loop {
             let scopes = self.kinds.known();
             let today = self.clock.now().to_zoned(jiff::tz::TimeZone::UTC).date();
-            let view =
-                Viewpoint { name: "mc-eu", uid: UID, scopes: &scopes, recorded: &recorded, today };
+            let view = Viewpoint { name: "mc-eu", uid: UID, scopes: &scopes, recorded: &recorded, today };
             match Revision::open(&source, &view, settled).unwrap() {
                 Opened::Ready(revision) => return *revision,
                 Opened::Unknown(kinds) => {
@@ -179,7 +178,13 @@ impl World {
     ) -> Result<Pass, capstan::app::ports::LiveError> {
         let fleet = self.fleet.lock().unwrap().clone();
         let id = id(cluster);
-        let taken = self.board.posted().clusters.iter().map(|(name, record)| (name.clone(), record.spec.cluster.clone())).collect();
+        let taken = self
+            .board
+            .posted()
+            .clusters
+            .iter()
+            .map(|(name, record)| (name.clone(), record.spec.cluster.clone()))
+            .collect();
         let name = resource_names([&id], &taken).remove(&id).unwrap();
         let key = ClusterKey { namespace: "capstan-system".into(), name };
         let is_over = || {

@@ -182,7 +182,10 @@ impl RolloutStatus {
         }
         let counts = verdict.counts();
         let decisive = verdict.decisive();
-        let pending = verdict.machines.iter().filter(|machine| machine.age == MachineAge::Old || machine.state != "Running");
+        let pending = verdict
+            .machines
+            .iter()
+            .filter(|machine| machine.age == MachineAge::Old || machine.state != "Running");
         Some(Self {
             state: verdict.state.into(),
             ready: counts.up_to_date.min(counts.ready).min(counts.wanted),
