@@ -7,6 +7,7 @@
 //! Deliberately absent: decisions, and opening repositories (`main` passes a way to open one).
 
 mod adopt;
+mod agents;
 mod arguments;
 mod clusters;
 mod completions;
@@ -30,7 +31,8 @@ use std::process::ExitCode;
 
 #[cfg(feature = "demo")]
 pub use arguments::Demo;
-pub use arguments::{AnyCommand, Arguments, Command, Format, Offline, Service};
+pub use agents::run as run_agents;
+pub use arguments::{Agents, AgentsCommand, AnyCommand, Arguments, Command, Format, Offline, Service};
 pub use failure::{Failure, Outcome};
 
 use context::Context;
