@@ -9,6 +9,7 @@
 //! | [`git`] | a mirror of a repository and snapshots of its trees | `app`, `domain` |
 //! | [`github`] | App authentication, GitHub's calls, webhook payload -> event | `app`, `domain` |
 //! | [`database`] | deliveries, jobs, proposals, campaigns, audit | `app`, `domain` |
+//! | [`k8s`] | the management cluster: objects, Capstan's own kinds, leadership, events | `app`, `domain` |
 //! | [`server`] | webhook intake, pages, health, metrics | `app`, `domain` |
 //! | [`cli`] | arguments and the subcommands | `app`, `domain`, `config` |
 //! | [`forge`] | a GitHub stand-in for tests and the demo | nothing of this package |
@@ -37,7 +38,7 @@
 //!
 //! # The rule
 //!
-//! Arrows run one way: `domain <- app <- {git, github, database}`, `{server, cli}` call `app`,
+//! Arrows run one way: `domain <- app <- {git, github, database, k8s}`, `{server, cli}` call `app`,
 //! adapters never import one another. `tests/suite/house.rs` reads the imports and fails when one
 //! breaks it.
 
@@ -52,5 +53,6 @@ pub mod database;
 pub mod forge;
 pub mod git;
 pub mod github;
+pub mod k8s;
 pub mod server;
 pub mod telemetry;

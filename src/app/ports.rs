@@ -7,6 +7,8 @@
 mod agents;
 mod code_host;
 mod fleet;
+mod leadership;
+mod management_cluster;
 mod mirror;
 mod queue;
 mod records;
@@ -25,6 +27,11 @@ pub use code_host::{
     PullRequestState, Push, Reaction, Repository, ReviewDecision,
 };
 pub use fleet::{Fleet, FleetCluster, FleetJob, FleetRepository, FleetView, JobCounts, JobState};
+pub use leadership::{Leadership, Term};
+pub use management_cluster::{
+    ApiKind, ApiObject, As, Change, Contested, Deleted, LiveChange, LiveChanges, LiveError,
+    ManagementCluster, Run, Scope, ServiceAccount,
+};
 pub use mirror::{CommitTrailers, Mirror, MirrorError, Snapshot};
 pub use queue::{Cause, ClaimedJob, CommentHint, DeadJob, Fate, Hints, JobRequest, Jobs, Lease};
 pub use records::{AuditEntry, CheckRecord, ProposalRecord, Records, RecordsError};

@@ -15,6 +15,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("git", &["app"]),
     ("github", &["app"]),
     ("database", &["app"]),
+    ("k8s", &["app"]),
     ("server", &["app"]),
     ("cli", &["app", "config", "telemetry"]),
     ("forge", &[]),

@@ -10,5 +10,9 @@ mod forge;
 mod git;
 mod github;
 mod house;
+#[cfg(feature = "demo")]
+mod live;
+mod plane;
+mod planes;
 mod real_cases;
 mod server;
