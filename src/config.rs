@@ -128,7 +128,10 @@ impl Config {
 ///
 /// # Errors
 /// As [`Config::load`], for the settings that say it.
-pub fn database_of(options: &ServeOptions, environment: Environment<'_>) -> Result<SecretString, ConfigError> {
+pub fn database_of(
+    options: &ServeOptions,
+    environment: Environment<'_>,
+) -> Result<SecretString, ConfigError> {
     let sources =
         Sources::read(options, environment).map_err(|problem| ConfigError { problems: vec![problem] })?;
     let mut problems = Vec::new();

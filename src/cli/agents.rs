@@ -22,11 +22,7 @@ fn failed(error: RecordsError) -> Failure {
 ///
 /// # Errors
 /// What was named does not exist, or the records fail.
-pub async fn run(
-    records: &dyn Enrolment,
-    clock: &dyn Clock,
-    command: &AgentsCommand,
-) -> Result<(), Failure> {
+pub async fn run(records: &dyn Enrolment, clock: &dyn Clock, command: &AgentsCommand) -> Result<(), Failure> {
     match command {
         AgentsCommand::Invite { management_cluster } => {
             let uid = management_cluster.as_deref().map(ManagementClusterUid::parse).transpose();
@@ -92,7 +88,8 @@ fn table(agents: &[Agent]) -> String {
         return "No reconciler has enrolled yet; `capstan agents invite` prints a join code.\n".to_owned();
     }
     let minute = |at: jiff::Timestamp| at.strftime("%Y-%m-%d %H:%M").to_string();
-    let mut text = format!("{:26}  {:36}  {:16}  {:16}  NAME\n", "AGENT", "MANAGEMENT CLUSTER", "SEEN (UTC)", "STATE");
+    let mut text =
+        format!("{:26}  {:36}  {:16}  {:16}  NAME\n", "AGENT", "MANAGEMENT CLUSTER", "SEEN (UTC)", "STATE");
     for agent in agents {
         let seen = agent.seen_at.map_or_else(|| "never".to_owned(), minute);
         let state = if agent.revoked_at.is_some() { "revoked" } else { "enrolled" };

@@ -29,9 +29,9 @@ mod validate;
 use std::path::Path;
 use std::process::ExitCode;
 
+pub use agents::run as run_agents;
 #[cfg(feature = "demo")]
 pub use arguments::Demo;
-pub use agents::run as run_agents;
 pub use arguments::{Agents, AgentsCommand, AnyCommand, Arguments, Command, Format, Offline, Service};
 pub use failure::{Failure, Outcome};
 

@@ -11,7 +11,8 @@ use crate::app::ports::{Agent, Enrolled, Enrolment, Invitation, RecordsError, To
 
 type AgentRow = (String, String, String, String, i64, Option<i64>, Option<i64>);
 
-const AGENTS: &str = "SELECT id, management_cluster, name, public_key, enrolled_at_ms, seen_at_ms, revoked_at_ms
+const AGENTS: &str =
+    "SELECT id, management_cluster, name, public_key, enrolled_at_ms, seen_at_ms, revoked_at_ms
                       FROM agents";
 
 #[async_trait]
@@ -30,7 +31,8 @@ impl Enrolment for Database {
         .map_err(failed(DOING))?;
         let select = "SELECT pkcs8 FROM signing_keys WHERE name = $1";
         let (kept,): (String,) =
-            write!(self, pool => sqlx::query_as(select).bind(name).fetch_one(pool).await).map_err(failed(DOING))?;
+            write!(self, pool => sqlx::query_as(select).bind(name).fetch_one(pool).await)
+                .map_err(failed(DOING))?;
         from_hex(&kept).ok_or_else(|| corrupt(DOING, "it is not hexadecimal"))
     }
 

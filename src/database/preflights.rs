@@ -16,12 +16,14 @@ use crate::app::ports::{
 pub(super) type WatchedRow = (i64, i64, String, String, String, String, String, String, String);
 
 /// The columns of a watched repository `w`.
-pub(super) const WATCHED: &str = "w.repository, w.installation, w.name, w.default_branch, w.node_id, w.clone_url,
+pub(super) const WATCHED: &str =
+    "w.repository, w.installation, w.name, w.default_branch, w.node_id, w.clone_url,
     w.html_url, w.tip, w.managed_by";
 
 type PreflightRow = (String, i64, String, String, String, i64, i64, String, Option<String>);
 
-const PREFLIGHTS: &str = "id, repository, head, management_cluster, clusters, asked_at_ms, until_ms, state, answer";
+const PREFLIGHTS: &str =
+    "id, repository, head, management_cluster, clusters, asked_at_ms, until_ms, state, answer";
 
 #[async_trait]
 impl AgentWork for Database {
@@ -196,7 +198,8 @@ impl Database {
             .bind(id)
             .fetch_optional(pool)
             .await)?;
-        let news = (name.clone(), watched.tip.to_string(), managed_by.to_owned(), repository.default_branch.clone());
+        let news =
+            (name.clone(), watched.tip.to_string(), managed_by.to_owned(), repository.default_branch.clone());
         if known.as_ref() == Some(&news) {
             return Ok(false);
         }

@@ -10,8 +10,8 @@ use super::agents::uid;
 use super::preflights::{WATCHED, WatchedRow, from_json, json, watched};
 use super::{Database, corrupt, failed, read, timestamp, transaction, write};
 use crate::app::ports::{
-    ClusterStanding, FollowedCluster, FollowedMerge, PendingReport, RecordsError, RolloutRecords, Settled, Told,
-    WatchedRepository,
+    ClusterStanding, FollowedCluster, FollowedMerge, PendingReport, RecordsError, RolloutRecords, Settled,
+    Told, WatchedRepository,
 };
 
 /// A token's id, a preflight, a settled merge and a commit that is no tip are forgotten after this long.
@@ -19,8 +19,7 @@ const KEPT_DAYS: i64 = 60;
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 type StandingRow = (String, String, String, String);
-type MergeRow =
-    (i64, i64, String, String, i64, Option<i64>, String, i64, Option<i64>, String);
+type MergeRow = (i64, i64, String, String, i64, Option<i64>, String, i64, Option<i64>, String);
 type ClusterRow = (String, String, String, String);
 
 #[async_trait]
@@ -373,7 +372,8 @@ fn followed(
     merge: MergeRow,
     clusters: Vec<ClusterRow>,
 ) -> Result<FollowedMerge, RecordsError> {
-    let (repository, pull_request, head, merge_commit, merged_at_ms, check_run, check, completed, at, status) = merge;
+    let (repository, pull_request, head, merge_commit, merged_at_ms, check_run, check, completed, at, status) =
+        merge;
     let commit = |text: &str| CommitId::parse(text).map_err(|error| corrupt(doing, error));
     Ok(FollowedMerge {
         repository: repository.cast_unsigned(),

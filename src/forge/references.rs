@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 
 use super::call::{Answer, Call, READ_CODE};
 use super::error::ApiError;
-use super::state::{Account, Activity, CheckSuite, Mergeability, Merged, Repository, Size, State, now, rfc3339};
+use super::state::{
+    Account, Activity, CheckSuite, Mergeability, Merged, Repository, Size, State, now, rfc3339,
+};
 use super::store::StoreError;
 use super::views;
 

@@ -6,10 +6,10 @@ use capstan_domain::tree::{BlobId, CommitId, RepoPath, TreeId};
 use secrecy::SecretString;
 
 use crate::app::ports::{
-    BranchHead, CheckRun, CodeHost, CodeHostError, Comment, CommitMetadata, CommitStatus,
-    CreatedPullRequest, CreatedReference, Installation, MergeQueueState, MovedReference, NewCheckRun,
-    NewPullRequest, NewTreeEntry, Permission, PlacedComment, PullRequest, PullRequestEdit, Push, Reaction,
-    Repository, RepositoryName,
+    BranchHead, CheckRun, CodeHost, CodeHostError, Comment, CommitMetadata, CommitStatus, CreatedPullRequest,
+    CreatedReference, Installation, MergeQueueState, MovedReference, NewCheckRun, NewPullRequest,
+    NewTreeEntry, Permission, PlacedComment, PullRequest, PullRequestEdit, Push, Reaction, Repository,
+    RepositoryName,
 };
 
 use super::transport::GitHub;

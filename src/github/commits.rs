@@ -107,8 +107,8 @@ impl GitHub {
         .in_repository(repository, &["commits", commit.as_str(), "status"])
         .query("per_page", "100");
         let found: CombinedPayload = self.send(&call).await?.content()?;
-        Ok(found.statuses.into_iter().find(|status| status.context.eq_ignore_ascii_case(context)).map(|status| {
-            CommitStatus {
+        Ok(found.statuses.into_iter().find(|status| status.context.eq_ignore_ascii_case(context)).map(
+            |status| CommitStatus {
                 context: status.context,
                 state: match status.state.as_str() {
                     "pending" => CommitState::Pending,
@@ -117,8 +117,8 @@ impl GitHub {
                 },
                 description: status.description.unwrap_or_default(),
                 target_url: status.target_url,
-            }
-        }))
+            },
+        ))
     }
 
     pub(super) async fn write_commit_status(

@@ -14,9 +14,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use capstan_domain::agent::wire::{
-    DIGEST_HEADER, EnrolRequest, ROOT, ReportsRequest, SIGNATURE_HEADER,
-};
+use capstan_domain::agent::wire::{DIGEST_HEADER, EnrolRequest, ROOT, ReportsRequest, SIGNATURE_HEADER};
 use capstan_domain::agent::{PreflightAnswer, PreflightId, limits};
 use capstan_domain::cluster::ClusterId;
 use capstan_domain::tree::{CommitId, RepoPath};
@@ -31,7 +29,8 @@ use crate::app::ports::Agent;
 /// How long a body may take to arrive.
 const READ_TIMEOUT: Duration = Duration::from_secs(20);
 
-type Answer = Result<Response, Response>;
+/// A refusal in a box: it is large, and seldom.
+type Answer<T = Response> = Result<T, Box<Response>>;
 
 /// The routes.
 pub(super) fn routes(agents: Arc<Agents>) -> Router {
@@ -50,7 +49,7 @@ fn count(route: &'static str, outcome: &'static str) {
 }
 
 fn ended(route: &'static str, answer: Answer) -> Response {
-    let response = answer.unwrap_or_else(|refusal| refusal);
+    let response = answer.unwrap_or_else(|refusal| *refusal);
     let outcome = match response.status().as_u16() {
         200..300 => "ok",
         400 | 413 => "unreadable",
@@ -63,7 +62,7 @@ fn ended(route: &'static str, answer: Answer) -> Response {
     response
 }
 
-fn denied(denied: &Denied) -> Response {
+fn denied(denied: &Denied) -> Box<Response> {
     let (status, sentence) = match denied {
         Denied::Unauthorised(_) => (StatusCode::UNAUTHORIZED, "This agent is not known here"),
         Denied::NotThere(_) => (StatusCode::NOT_FOUND, "There is nothing here for this agent"),
@@ -74,14 +73,14 @@ fn denied(denied: &Denied) -> Response {
     if matches!(denied, Denied::TooMuch(_) | Denied::Failed(_)) {
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("5"));
     }
-    response
+    Box::new(response)
 }
 
-fn unreadable(why: &dyn std::fmt::Display) -> Response {
-    Refusal::new(StatusCode::BAD_REQUEST, "The request cannot be read").because(why).into_response()
+fn unreadable(why: &dyn std::fmt::Display) -> Box<Response> {
+    Box::new(Refusal::new(StatusCode::BAD_REQUEST, "The request cannot be read").because(why).into_response())
 }
 
-fn refuse(error: Denied) -> Response {
+fn refuse(error: Denied) -> Box<Response> {
     denied(&error)
 }
 
@@ -90,7 +89,7 @@ fn json(status: StatusCode, body: &impl serde::Serialize) -> Response {
     (status, [(CACHE_CONTROL, "no-store")], Json(body)).into_response()
 }
 
-async fn authenticate(agents: &Agents, headers: &HeaderMap) -> Result<Agent, Response> {
+async fn authenticate(agents: &Agents, headers: &HeaderMap) -> Answer<Agent> {
     let token = headers
         .get(AUTHORIZATION)
         .and_then(|value| value.to_str().ok())
@@ -103,9 +102,10 @@ async fn authenticate(agents: &Agents, headers: &HeaderMap) -> Result<Agent, Res
     agents.authenticate(token).await.map_err(refuse)
 }
 
-async fn read<T: DeserializeOwned>(headers: &HeaderMap, body: Body, limit: usize) -> Result<T, Response> {
+async fn read<T: DeserializeOwned>(headers: &HeaderMap, body: Body, limit: usize) -> Answer<T> {
     let too_large = |why: &dyn std::fmt::Display| {
-        Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "The body is too large").because(why).into_response()
+        let refusal = Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "The body is too large").because(why);
+        Box::new(refusal.into_response())
     };
     let announced = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     if let Some(length) = announced.filter(|&length| length > limit as u64) {
@@ -205,8 +205,7 @@ async fn record(
         let agent = authenticate(&agents, &headers).await?;
         let Query(query) = query.map_err(|error| unreadable(&error))?;
         let cluster = ClusterId::new(RepoPath::parse(&query.cluster).map_err(|error| unreadable(&error))?);
-        let record =
-            agents.recorded_elsewhere(&agent, &query.repository, &cluster).await.map_err(refuse)?;
+        let record = agents.recorded_elsewhere(&agent, &query.repository, &cluster).await.map_err(refuse)?;
         Ok(json(StatusCode::OK, &record))
     };
     ended("record", answer.await)
@@ -239,6 +238,6 @@ async fn preflight(
     ended("preflight", answer.await)
 }
 
-fn commit(text: &str) -> Result<CommitId, Response> {
+fn commit(text: &str) -> Answer<CommitId> {
     CommitId::parse(text).map_err(|_| unreadable(&"a commit's id is 40 or 64 lowercase hex digits"))
 }

@@ -24,7 +24,8 @@ impl Agents {
         }
         let refused = |why: &str| Denied::Unauthorised(format!("enrolment refused: {why}"));
         let code = JoinCode::parse(&request.join_code).map_err(|error| refused(&error.to_string()))?;
-        let id = AgentId::parse(&Ulid::generate().to_string()).map_err(|error| refused(&error.to_string()))?;
+        let id =
+            AgentId::parse(&Ulid::generate().to_string()).map_err(|error| refused(&error.to_string()))?;
         let name: String = request.management_cluster.name.as_str().chars().take(100).collect();
         let agent = Agent {
             id: id.clone(),

@@ -29,7 +29,9 @@ use capstan_domain::settings::RepositoryName as SettingsName;
 
 use self::archive::Archives;
 use self::limits::Limiter;
-use super::ports::{AgentRecords, Clock, CodeHost, CodeHostError, Jobs, Mirror, MirrorError, RecordsError, RepositoryName};
+use super::ports::{
+    AgentRecords, Clock, CodeHost, CodeHostError, Jobs, Mirror, MirrorError, RecordsError, RepositoryName,
+};
 
 pub use self::admin::{Invited, invite};
 pub use self::archive::SignedArchive;

@@ -14,7 +14,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use capstan_domain::cluster::ClusterId;
-use capstan_domain::report::{Conclusion, RolloutCheck, RolloutSubject, StatusState, digest, rollout_check, rollout_status};
+use capstan_domain::report::{
+    Conclusion, RolloutCheck, RolloutSubject, StatusState, digest, rollout_check, rollout_status,
+};
 use capstan_domain::settings::ManagementClusterUid;
 use capstan_domain::tree::CommitId;
 use jiff::Timestamp;
@@ -329,7 +331,8 @@ impl Teller {
             )),
         };
         let stands = self.host.commit_status(repository, &merge.merge_commit, NAME).await?;
-        let same = |known: &CommitStatus| known.state == status.state && known.description == status.description;
+        let same =
+            |known: &CommitStatus| known.state == status.state && known.description == status.description;
         if !stands.as_ref().is_some_and(same) {
             self.host.create_commit_status(repository, &merge.merge_commit, &status).await?;
         }

@@ -183,7 +183,11 @@ impl Agents {
     }
 
     /// Commits on the default branch alone; what is refused was tried there too.
-    async fn may_report_on(&self, watched: &WatchedRepository, report: &RolloutReport) -> Result<bool, Denied> {
+    async fn may_report_on(
+        &self,
+        watched: &WatchedRepository,
+        report: &RolloutReport,
+    ) -> Result<bool, Denied> {
         let id = watched.repository.id;
         for commit in [Some(&report.attempted), report.applied.as_ref()].into_iter().flatten() {
             if *commit != watched.tip && !self.records().was_tip(id, commit).await? {
@@ -201,7 +205,11 @@ impl Agents {
         let mut states = Vec::new();
         for cluster in clusters {
             for standing in self.records().standings_of(repository, cluster).await? {
-                states.push(format!("{cluster} {} {}", standing.report.state.as_str(), standing.report.commit()));
+                states.push(format!(
+                    "{cluster} {} {}",
+                    standing.report.state.as_str(),
+                    standing.report.commit()
+                ));
             }
         }
         Ok(states)
@@ -219,7 +227,10 @@ impl Agents {
     ) -> Result<RecordAnswer, Denied> {
         let watched = self.repository_of(agent, repository).await?;
         if !watched.managed_by.has(&agent.management_cluster, cluster) {
-            return Err(Denied::NotThere(format!("agent {} asks for {cluster}, which is not its own", agent.id)));
+            return Err(Denied::NotThere(format!(
+                "agent {} asks for {cluster}, which is not its own",
+                agent.id
+            )));
         }
         let standings = self.records().standings_of(watched.repository.id, cluster).await?;
         let other = standings.into_iter().find(|standing| {

@@ -71,7 +71,8 @@ impl Run<'_> {
         let mut enrolled = Vec::new();
         if !managed_by.is_empty() {
             enrolled = records.agents().await?;
-            enrolled.retain(|agent| agent.revoked_at.is_none() && managed_by.knows(&agent.management_cluster));
+            enrolled
+                .retain(|agent| agent.revoked_at.is_none() && managed_by.knows(&agent.management_cluster));
         }
         self.met = Met { managed_by, enrolled, standings: BTreeMap::new() };
         // Before agents hear of the tip: a report never comes before what it is about is followed.
@@ -101,7 +102,9 @@ impl Run<'_> {
 
     async fn follow_merges(&self, scopes: &BTreeMap<ClusterId, Scope>) -> Result<(), SyncError> {
         let Some(Reconcilers { records, bell }) = &self.ports.reconcilers else { return Ok(()) };
-        let Some(first) = self.met.enrolled.iter().map(|agent| agent.enrolled_at).min() else { return Ok(()) };
+        let Some(first) = self.met.enrolled.iter().map(|agent| agent.enrolled_at).min() else {
+            return Ok(());
+        };
         let since = first.max(self.ports.clock.now() - SignedDuration::from_hours(24 * DAYS_BACK));
         let known: BTreeSet<u64> =
             records.followed_pull_requests(self.repository.id).await?.into_iter().collect();
@@ -163,7 +166,8 @@ impl Run<'_> {
         let ends = (self.snapshot(&pull.base).await?, self.snapshot(&pull.head).await?);
         if let (Some(base), Some(head)) = ends {
             let folder = |tree: &dyn Tree, cluster: &ClusterId| tree.folder_id(cluster.folder());
-            let arrived = |cluster: &ClusterId| folder(&*head.tree, cluster) == folder(&*merged.tree, cluster);
+            let arrived =
+                |cluster: &ClusterId| folder(&*head.tree, cluster) == folder(&*merged.tree, cluster);
             clusters.extend(touched(&*base.tree, &*head.tree, scopes.keys()).into_iter().filter(arrived));
         }
         Ok(clusters)
@@ -211,7 +215,8 @@ impl Run<'_> {
     ) -> Result<Vec<Preflight>, SyncError> {
         let Some(Reconcilers { records, .. }) = self.ports.reconcilers.clone() else { return Ok(Vec::new()) };
         let number = subjects.iter().find_map(|subject| subject.pull);
-        let pull = number.and_then(|number| self.facts.open.iter().find(|pull| pull.number == number)).cloned();
+        let pull =
+            number.and_then(|number| self.facts.open.iter().find(|pull| pull.number == number)).cloned();
         let (Some(pull), false) = (pull, self.met.managed_by.is_empty()) else { return Ok(Vec::new()) };
         let concerned = self.concerned_by(subjects, settings, scopes).await?;
         if concerned.is_empty() {
@@ -228,7 +233,11 @@ impl Run<'_> {
                 (settings.preflight.mode == PreflightMode::Required)
                     .then(|| Standing::NotAsked("No reconciler of it is enrolled.".to_owned()))
             };
-            preflights.extend(standing.map(|standing| Preflight { management_cluster: name, clusters, standing }));
+            preflights.extend(standing.map(|standing| Preflight {
+                management_cluster: name,
+                clusters,
+                standing,
+            }));
         }
         if preflights.iter().any(|preflight| preflight.standing == Standing::Asked) {
             self.look_again();
@@ -273,7 +282,8 @@ impl Run<'_> {
         };
         let now = self.ports.clock.now();
         let asked_again = self.hints.heads.iter().any(|head| head == pull.head.as_str());
-        let covers = |known: &&PreflightRecord| clusters.iter().all(|cluster| known.clusters.contains(cluster));
+        let covers =
+            |known: &&PreflightRecord| clusters.iter().all(|cluster| known.clusters.contains(cluster));
         if let Some(known) = known.filter(covers) {
             match &known.state {
                 PreflightState::Asked if known.until > now => return Ok(Standing::Asked),
@@ -291,7 +301,9 @@ impl Run<'_> {
                 return Ok(Standing::NotAsked(why));
             }
         };
-        let Ok(id) = PreflightId::parse(&Ulid::generate().to_string()) else { return Ok(Standing::Unanswered) };
+        let Ok(id) = PreflightId::parse(&Ulid::generate().to_string()) else {
+            return Ok(Standing::Unanswered);
+        };
         let timeout = SignedDuration::from_secs(i64::from(settings.preflight.timeout_seconds));
         let record = PreflightRecord {
             id,

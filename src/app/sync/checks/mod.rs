@@ -9,9 +9,9 @@ mod subjects;
 
 use std::collections::BTreeMap;
 
+use capstan_domain::agent::preflight::Preflight;
 use capstan_domain::cluster::ClusterId;
 use capstan_domain::proposal::Scope;
-use capstan_domain::agent::preflight::Preflight;
 use capstan_domain::report::{CheckReport, Conclusion, Judged, check, check_without_settings, digest};
 use capstan_domain::settings::{RepositorySettings, SettingsError};
 use capstan_domain::tree::CommitId;
