@@ -141,7 +141,21 @@ impl Database {
                 .await?;
                 Enrolled::Yes
             } else {
-                Enrolled::CodeRefused
+                let before: Option<(String,)> = sqlx::query_as(
+                    "SELECT a.id FROM join_codes c JOIN agents a ON a.id = c.used_by
+                     WHERE c.hash = $1 AND c.expires_at_ms > $2 AND a.revoked_at_ms IS NULL
+                         AND a.management_cluster = $3 AND a.public_key = $4",
+                )
+                .bind(code_hash)
+                .bind(now_ms)
+                .bind(&uid)
+                .bind(agent.public_key.to_string())
+                .fetch_optional(&mut *tx)
+                .await?;
+                match before.and_then(|(id,)| AgentId::parse(&id).ok()) {
+                    Some(id) => Enrolled::Before(id),
+                    None => Enrolled::CodeRefused,
+                }
             }
         });
         Ok(enrolled)

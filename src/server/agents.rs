@@ -23,7 +23,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::answer::Refusal;
-use crate::app::agents::{Agents, Denied};
+use crate::app::agents::{Agents, Denied, Questions};
 use crate::app::ports::Agent;
 
 /// How long a body may take to arrive.
@@ -144,6 +144,7 @@ struct WorkQuery {
     repository: String,
     after: Option<String>,
     wait_seconds: Option<u32>,
+    tip_only: Option<bool>,
 }
 
 async fn work(
@@ -156,7 +157,9 @@ async fn work(
         let Query(query) = query.map_err(|error| unreadable(&error))?;
         let after = query.after.filter(|after| !after.is_empty()).map(|after| commit(&after)).transpose()?;
         let wait = Duration::from_secs(query.wait_seconds.unwrap_or(0).min(limits::WAIT_SECONDS).into());
-        let work = agents.work(&agent, &query.repository, after.as_ref(), wait).await.map_err(refuse)?;
+        let questions = if query.tip_only == Some(true) { Questions::Keep } else { Questions::Give };
+        let work =
+            agents.work(&agent, &query.repository, after.as_ref(), wait, questions).await.map_err(refuse)?;
         Ok(json(StatusCode::OK, &work))
     };
     ended("work", answer.await)

@@ -45,15 +45,20 @@ impl Agents {
                     key = agent.public_key.fingerprint(),
                     "a reconciler enrolled"
                 );
-                Ok(EnrolAnswer {
-                    agent: id,
-                    bot_public_key: self.key.public().clone(),
-                    audience: self.key.audience().to_owned(),
-                })
+                Ok(self.welcome(id))
             }
+            Enrolled::Before(id) => Ok(self.welcome(id)),
             Enrolled::CodeRefused => {
                 Err(refused("the join code is unknown, used, over, or meant for another management cluster"))
             }
+        }
+    }
+
+    fn welcome(&self, agent: AgentId) -> EnrolAnswer {
+        EnrolAnswer {
+            agent,
+            bot_public_key: self.key.public().clone(),
+            audience: self.key.audience().to_owned(),
         }
     }
 

@@ -38,6 +38,7 @@ pub use self::archive::SignedArchive;
 pub use self::bell::Bell;
 pub use self::keys::{BotKey, KeyError};
 pub use self::limits::AgentLimits;
+pub use self::work::Questions;
 
 /// What the bot's other use cases need of the agents: their records, and a bell that wakes long polls and
 /// the teller.

@@ -10,6 +10,15 @@ use capstan_domain::tree::CommitId;
 use super::{Agents, Denied};
 use crate::app::ports::{Agent, Cause, JobRequest, PreflightRecord, WatchedRepository};
 
+/// Whether open questions are given out: whoever only wants to know the tip would lose them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Questions {
+    /// They are.
+    Give,
+    /// They wait for somebody who answers them.
+    Keep,
+}
+
 impl Agents {
     /// A repository that knows the agent's management cluster.
     pub(super) async fn repository_of(&self, agent: &Agent, name: &str) -> Result<WatchedRepository, Denied> {
@@ -26,7 +35,7 @@ impl Agents {
     }
 
     /// What there is to do: at once where the tip is not `after` or a question is open, else as soon as
-    /// that is so, or after `wait`.
+    /// that is so, or after `wait`. A question that is given out is not given out again for a while.
     ///
     /// # Errors
     /// The repository is none of the agent's, it polls too often, or it was revoked meanwhile.
@@ -36,6 +45,7 @@ impl Agents {
         repository: &str,
         after: Option<&CommitId>,
         wait: Duration,
+        questions: Questions,
     ) -> Result<WorkAnswer, Denied> {
         let _poll = self
             .limiter
@@ -45,14 +55,14 @@ impl Agents {
         let mut ear = self.reconcilers.bell.listen();
         loop {
             let watched = self.repository_of(agent, repository).await?;
-            let given = self
-                .records()
-                .give_preflights(
-                    watched.repository.id,
-                    &agent.management_cluster,
-                    self.limiter.limits.ask_again_seconds,
-                )
-                .await?;
+            let given = match questions {
+                Questions::Keep => Vec::new(),
+                Questions::Give => {
+                    let seconds = self.limiter.limits.ask_again_seconds;
+                    let uid = &agent.management_cluster;
+                    self.records().give_preflights(watched.repository.id, uid, seconds).await?
+                }
+            };
             let preflights: Vec<PreflightQuestion> = given
                 .into_iter()
                 .map(|preflight| self.question(agent, &watched, preflight))

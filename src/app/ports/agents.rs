@@ -44,10 +44,12 @@ pub struct Invitation {
 }
 
 /// What came of an enrolment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Enrolled {
     /// The agent is known from now on; the code is used up.
     Yes,
+    /// That code made this agent of the same key before: whoever lost the answer asks again.
+    Before(AgentId),
     /// No such code, or it was used, is over, or is for another management cluster.
     CodeRefused,
 }
