@@ -18,6 +18,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("database", &["app"]),
     ("k8s", &["app"]),
     ("server", &["app"]),
+    ("controllers", &["app"]),
     ("cli", &["app", "config", "telemetry"]),
     ("forge", &[]),
     ("config", &[]),

@@ -31,7 +31,7 @@ mod owners;
 mod refusal;
 mod sent;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 mod written;
 
 pub use boundary::{Beyond, Outside, boundary};
@@ -39,9 +39,11 @@ pub use differs::differs;
 pub use guards::{Broken, GuardBroken, guards, named_outside};
 pub use home::{Home, Scope, Scopes, place_in_namespaces};
 pub use inventory::{Inventory, InventoryObject};
+pub(crate) use live::{CLUSTER_NAME_LABEL, annotation, is_core, is_terminating, label, text, uid};
 pub use live::{LiveObjects, identity};
 pub use managers::{LAST_APPLIED, MANAGER, appliers, fields_that_go, is_applied_by_capstan, taken_over};
 pub use owners::OwnerIndex;
+pub(crate) use refusal::shortened;
 pub use refusal::{Cause, FieldNotation, LONGEST_MESSAGE, Refusal, RefusalKind};
 pub use sent::sent;
 pub use written::Written;
