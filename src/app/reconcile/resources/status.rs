@@ -1,6 +1,6 @@
 //! What stands in the status of a Fleet and of a ManagedCluster.
 
-use capstan_domain::applying::Inventory;
+use capstan_domain::applying::{self, Inventory};
 use capstan_domain::rollout::observed::{MachineAge, MachineState, State, Verdict};
 use capstan_domain::templates::{LiveTemplate, SpecDigest, TemplateNames};
 use jiff::Timestamp;
@@ -39,6 +39,9 @@ pub struct ManagedClusterStatus {
     /// Why nothing of it is applied; absent where it is.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<PlaceStatus>,
+    /// Changes that wait for the control plane, one sentence each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub withheld: Vec<String>,
     /// Objects that Git names no more and that are kept, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<PlaceStatus>,
@@ -82,6 +85,16 @@ pub enum Phase {
     Workers,
     /// Everything is applied and every machine is as wished.
     Done,
+}
+
+impl From<applying::Phase> for Phase {
+    fn from(phase: applying::Phase) -> Self {
+        match phase {
+            applying::Phase::ControlPlane => Self::ControlPlane,
+            applying::Phase::Workers => Self::Workers,
+            applying::Phase::Done => Self::Done,
+        }
+    }
 }
 
 /// A reason with the object, field and file that it speaks of.
@@ -169,7 +182,7 @@ pub struct RolloutStatus {
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     pub since: Option<Timestamp>,
     /// Machines that are not yet, or no longer, as wished.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub machines: Vec<RolloutMachine>,
 }
