@@ -37,7 +37,7 @@ async fn a_head_that_the_webhook_refuses_is_rejected_with_file_and_line() {
     let reason = &answer.reasons[0];
     assert_eq!(
         reason.line(),
-        "gauss/peu01/base/maps.yaml:6: ConfigMap org/peu01-a: data.key: Forbidden: not today"
+        "gauss/peu01/base/maps.yaml:6: ConfigMap org/peu01-a: ConfigMap is invalid: data.key: Forbidden: not today"
     );
 }
 
