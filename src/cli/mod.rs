@@ -11,6 +11,7 @@ mod arguments;
 mod clusters;
 mod completions;
 mod context;
+mod crds;
 mod diff;
 mod explain;
 mod failure;
@@ -31,6 +32,7 @@ use std::process::ExitCode;
 #[cfg(feature = "demo")]
 pub use arguments::Demo;
 pub use arguments::{AnyCommand, Arguments, Command, Format, Offline, Service};
+pub use crds::print_definitions;
 pub use failure::{Failure, Outcome};
 
 use context::Context;
