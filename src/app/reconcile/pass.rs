@@ -236,7 +236,7 @@ impl<'a> Walk<'a> {
             look(turn.ports, turn.fleet, turn.revision, turn.id, &names, &self.status.inventory).await?;
         self.cluster = look.objects.iter().map(|object| &object.id).find(|id| is_cluster(id)).cloned();
         if matches!(look.wanted.tombstones, Deletion::Cluster) {
-            return self.remove_cluster(&mut look).await;
+            return self.remove_cluster(&look).await;
         }
         self.judge(&look);
         if self.record.spec.suspend {
@@ -245,7 +245,7 @@ impl<'a> Walk<'a> {
         let ended = self.apply(&mut look).await?;
         self.judge(&look);
         if let Ended::Applied = ended {
-            return self.prune(&mut look).await;
+            return self.prune(&look).await;
         }
         Ok(ended)
     }
