@@ -36,7 +36,7 @@ impl Walk<'_> {
         self.status.rollout = None;
         self.status.phase = None;
         self.status.withheld = Vec::new();
-        if self.record.spec.suspend {
+        if self.is_suspended() {
             return Ok(Ended::Suspended);
         }
         if let Some(over) = (self.turn.is_over)() {
