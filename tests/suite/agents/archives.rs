@@ -28,7 +28,7 @@ async fn an_archive_holds_the_claimed_folders_and_their_sources_alone() {
             &[
                 Edit::write(
                     "gauss/peu01/overlay/kustomization.yaml",
-                    "resources: [../base, ../../../shared/monitoring]\n",
+                    "resources: [../../../shared/monitoring]\n",
                 ),
                 Edit::write(
                     "shared/monitoring/kustomization.yaml",
