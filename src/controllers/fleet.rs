@@ -261,6 +261,7 @@ impl FleetLoop {
             if let Some((id, _)) = known {
                 let ids = record.status.inventory.objects().iter().map(|object| object.id()).collect();
                 self.drift.set(&self.fleet.key, id, ids);
+                state.counted.seed(id, &record.status);
             }
         }
         for record in unclaimed(records, revision) {

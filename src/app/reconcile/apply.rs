@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_domain::applying::{
     Changes, GuardBroken, Plan, appliers, differs, fields_that_go, guards, handed_over,
-    is_applied_by_capstan, plan, sent, survived,
+    is_applied_by_capstan, plan, sent, sent_over, survived,
 };
 use capstan_domain::finding::Severity;
 use capstan_domain::object::{FieldPath, ObjectId};
@@ -261,7 +261,14 @@ impl Walk<'_> {
         {
             self.live().take_over(by, &object, from, fields).await?;
         }
-        let value = self.live().apply(by, &sent(&object.value), Run::Real, Contested::Take).await?;
+        let taken = !from.is_empty() || !fields.is_empty();
+        let manifest = match look.live.get(&object.id).filter(|_| !taken) {
+            // What was deleted since the look is not made again, and no version lowered that was raised.
+            Some(live) => sent_over(&object.value, live),
+            None => sent(&object.value),
+        };
+        let value = self.live().apply(by, &manifest, Run::Real, Contested::Take).await?;
+        self.turn.ports.memo.note(&object.id, &object.value, &value, self.now);
         self.applied += 1;
         self.status.last_applied_time = Some(self.now);
         if let Some(uid) = uid(&value) {

@@ -50,8 +50,8 @@ impl Memo {
         }
     }
 
-    /// That manifest was tried beside that content, and nothing differed.
-    fn note(&self, id: &ObjectId, manifest: &Value, live: &Value, now: Timestamp) {
+    /// That manifest was tried beside that content, and nothing differed; or it was applied, and this came of it.
+    pub(super) fn note(&self, id: &ObjectId, manifest: &Value, live: &Value, now: Timestamp) {
         let tried = Tried { manifest: SpecDigest::of(manifest), content: content(live), at: now };
         self.tried.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), tried);
     }
