@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench fuzz prepare-build prepare-test conformance-descriptions kubectl
+.PHONY: help demo demo-fleet test check bench fuzz prepare-build prepare-test conformance-descriptions kubectl plane
 
 CARGO ?= cargo
 
@@ -12,7 +12,10 @@ help: ## list the commands
 demo: prepare-build ## the whole bot on an embedded forge with sample data, and a page to look at it
 	$(CARGO) run --locked -- demo
 
-test: prepare-test conformance-descriptions kubectl ## everything that CI runs: format, lints, docs, audit, all tests
+demo-fleet: prepare-build plane ## the whole loop on real parts, ten clusters on this machine; needs Go, once, for nine minutes
+	$(CARGO) test --locked --quiet --test demo-fleet
+
+test: prepare-test conformance-descriptions kubectl plane ## everything that CI runs: format, lints, docs, audit, all tests
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
@@ -24,8 +27,8 @@ check: ## the quick inner loop: format, lints, unit tests
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(CARGO) test --workspace --locked --lib
 
-bench: prepare-build kubectl ## figures, measured side by side and printed as tables
-	$(CARGO) bench --locked --bench plan --bench fleet_push --bench intake --bench push --bench render
+bench: prepare-build kubectl plane ## figures, measured side by side and printed as tables
+	$(CARGO) bench --locked --bench plan --bench fleet_push --bench intake --bench push --bench render --bench reconcile
 
 FUZZ_TARGETS ?= commands variables payloads yaml merge
 FUZZ_SECONDS ?= 60
@@ -47,6 +50,10 @@ prepare-test:
 # The real kubectl, beside which `capstan render` is tested and measured.
 kubectl:
 	@tests/kubectl/build
+
+# A real management cluster, built once (about nine minutes) and started by the tests that need one.
+plane:
+	@tests/controlplane/build
 
 # GitHub's own descriptions of its APIs, against which the tests check every exchange.
 conformance-descriptions:

@@ -3,9 +3,11 @@
 //! Nothing is decided here that a pure function could decide, and nothing of GitHub's, Git's or the
 //! database's own words gets past [`ports`].
 
+pub mod agents;
 pub mod generator;
 pub mod intake;
 pub mod planner;
 pub mod ports;
+pub mod reconcile;
 pub mod sync;
 pub mod worker;

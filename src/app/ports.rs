@@ -4,21 +4,34 @@
 //! `main` wires them. Expected outcomes (a pull request that exists already, a reference that moved)
 //! are values here, not errors.
 
+mod agents;
 mod code_host;
 mod fleet;
+mod leadership;
+mod management_cluster;
 mod mirror;
 mod queue;
 mod records;
 mod repository_name;
 mod workspace;
 
+pub use agents::{
+    Agent, AgentRecords, AgentWork, ClusterStanding, Enrolled, Enrolment, FollowedCluster, FollowedMerge,
+    Invitation, PendingReport, PreflightRecord, PreflightState, RolloutRecords, Settled, TokenUse, Told,
+    WatchedRepository,
+};
 pub use code_host::{
-    BranchHead, CheckConclusion, CheckRun, CodeHost, CodeHostError, Comment, CommitMetadata,
-    CreatedPullRequest, CreatedReference, Installation, MergeQueueState, MovedReference, NewCheckRun,
-    NewPullRequest, NewTreeEntry, Permission, PlacedComment, PullRequest, PullRequestEdit, PullRequestState,
-    Reaction, Repository, ReviewDecision,
+    BranchHead, CheckConclusion, CheckRun, CodeHost, CodeHostError, Comment, CommitMetadata, CommitState,
+    CommitStatus, CreatedPullRequest, CreatedReference, Installation, MergeQueueState, MovedReference,
+    NewCheckRun, NewPullRequest, NewTreeEntry, Permission, PlacedComment, PullRequest, PullRequestEdit,
+    PullRequestState, Push, Reaction, Repository, ReviewDecision,
 };
 pub use fleet::{Fleet, FleetCluster, FleetJob, FleetRepository, FleetView, JobCounts, JobState};
+pub use leadership::{Leadership, Term};
+pub use management_cluster::{
+    ApiKind, ApiObject, As, Change, Contested, Deleted, LiveChange, LiveChanges, LiveError,
+    ManagementCluster, Run, Scope, ServiceAccount,
+};
 pub use mirror::{CommitTrailers, Mirror, MirrorError, Snapshot};
 pub use queue::{Cause, ClaimedJob, CommentHint, DeadJob, Fate, Hints, JobRequest, Jobs, Lease};
 pub use records::{AuditEntry, CheckRecord, ProposalRecord, Records, RecordsError};

@@ -7,10 +7,12 @@
 //! Deliberately absent: decisions, and opening repositories (`main` passes a way to open one).
 
 mod adopt;
+mod agents;
 mod arguments;
 mod clusters;
 mod completions;
 mod context;
+mod crds;
 mod diff;
 mod explain;
 mod failure;
@@ -28,9 +30,11 @@ mod validate;
 use std::path::Path;
 use std::process::ExitCode;
 
+pub use agents::run as run_agents;
 #[cfg(feature = "demo")]
 pub use arguments::Demo;
-pub use arguments::{AnyCommand, Arguments, Command, Format, Offline, Service};
+pub use arguments::{Agents, AgentsCommand, AnyCommand, Arguments, Command, Format, Offline, Service};
+pub use crds::print_definitions;
 pub use failure::{Failure, Outcome};
 
 use context::Context;

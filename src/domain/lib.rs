@@ -26,13 +26,17 @@
 //! | [`policy`] | rules, one a file, and their catalogue |
 //! | [`render`] | base + overlay -> objects |
 //! | [`rollout`] | which machines an upgrade replaces |
+//! | [`applying`] | what of a render goes to the management cluster now, and what never does |
 //! | [`campaign`] | which clusters get a proposal now, and which wait for what |
 //! | [`proposal`] | what to do with one pull request, given what GitHub shows |
 //! | [`command`] | the grammar of slash-commands |
 //! | [`spelling`] | the nearest right word for a wrong one |
+//! | [`agent`] | what reconcilers and the bot say to each other, and what follows from it |
 //! | [`report`] | pull-request bodies, check summaries, comments; redaction |
 
 pub mod adopt;
+pub mod agent;
+pub mod applying;
 pub mod campaign;
 pub mod cluster;
 pub mod command;

@@ -103,6 +103,13 @@ impl fmt::Display for RepoPath {
     }
 }
 
+impl<'de> Deserialize<'de> for RepoPath {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let path = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+        Self::parse(&path).map_err(serde::de::Error::custom)
+    }
+}
+
 impl Borrow<str> for RepoPath {
     fn borrow(&self) -> &str {
         &self.0

@@ -12,10 +12,13 @@ use syn::visit::Visit;
 /// Which rooms of this package a room may name, besides itself.
 const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("app", &[]),
+    ("agent_client", &["app"]),
     ("git", &["app"]),
     ("github", &["app"]),
     ("database", &["app"]),
+    ("k8s", &["app"]),
     ("server", &["app"]),
+    ("controllers", &["app"]),
     ("cli", &["app", "config", "telemetry"]),
     ("forge", &[]),
     ("config", &[]),

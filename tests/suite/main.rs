@@ -10,5 +10,10 @@ mod forge;
 mod git;
 mod github;
 mod house;
+mod k8s;
+#[cfg(feature = "demo")]
+mod live;
+mod plane;
+mod planes;
 mod real_cases;
 mod server;

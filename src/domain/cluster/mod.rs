@@ -13,7 +13,7 @@ mod tests;
 use std::collections::BTreeSet;
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub use giant_swarm::GiantSwarmRecord;
 pub(crate) use giant_swarm::{NamedRelease, chart_name, named_releases, names_giant_swarm_release};
@@ -27,7 +27,7 @@ use crate::tree::RepoPath;
 use crate::version::KubernetesVersion;
 
 /// A cluster's id is the path of its folder: `gauss/peu01`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ClusterId(RepoPath);
 

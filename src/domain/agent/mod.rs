@@ -1,0 +1,40 @@
+//! What a reconciler and the bot say to each other under `/agent/v1`, and what both decide from it.
+//!
+//! An *agent* is a reconciler that enrolled with the bot. It dials out; the bot never dials in. Its
+//! identity is the UID of its management cluster, and `managementClusters` on the tip of the default branch
+//! says which cluster folders that UID has: those it may read and report on, no others.
+//!
+//! | file | owns |
+//! |---|---|
+//! | [`identity`] | ids, join codes, public keys |
+//! | [`token`] | the claims of an agent's token, and when they are believed |
+//! | [`permission`] | which folders an agent has |
+//! | [`archive`] | what an archive holds, and what its signature speaks of |
+//! | [`preflight`] | the question "what would the live cluster say", and its answer |
+//! | [`rollout`] | reports on rollouts |
+//! | [`progress`] | what reports add up to: each turn told once |
+//! | [`wire`] | bodies of requests and answers |
+//!
+//! Everything that comes from the other side is bounded when it is read: lists by their length, texts by
+//! [`Words`], bodies by [`limits`]. Unknown fields are passed over, so that either side may be newer.
+//!
+//! Deliberately absent: cryptography, HTTP, clocks and storage.
+
+pub mod archive;
+mod bounded;
+pub mod identity;
+pub mod limits;
+pub mod permission;
+pub mod preflight;
+pub mod progress;
+pub mod rollout;
+pub mod token;
+pub mod wire;
+mod words;
+
+pub use identity::{AgentId, JoinCode, PreflightId, PublicKey, ReportId};
+pub use preflight::{ClusterAnswer, PreflightAnswer, PreflightQuestion, PreflightVerdict};
+pub use progress::{Progress, Turn, TurnKind};
+pub use rollout::{Machine, MachineAge, Reason, RolloutReport, RolloutState};
+pub use token::{Claims, TokenRefusal, judge_claims};
+pub use words::Words;

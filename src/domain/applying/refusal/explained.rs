@@ -1,0 +1,58 @@
+//! The reasons that Cluster API and Kubernetes give behind a value, in words of our own.
+//!
+//! The part of a message that is never shown often holds the reason. It is looked for, and said again from
+//! a closed set of sentences, into which only versions, numbers, names of types and field paths may go.
+
+use std::sync::OnceLock;
+
+use regex::Regex;
+
+/// A pattern, and the sentence: `$1` and so on stand for what the pattern caught.
+const REASONS: &[(&str, &str)] = &[
+    (r"completing a previous upgrade", "version cannot be changed: an earlier upgrade is still completing"),
+    (
+        r#"version cannot be (increased|decreased) from "?(v?\d+\.\d+\.\d+[0-9A-Za-z.+-]{0,20})"? to "?(v?\d+\.\d+\.\d+[0-9A-Za-z.+-]{0,20})"?"#,
+        "version cannot be $1 from $2 to $3",
+    ),
+    (
+        r"cannot update Kubernetes version from (v?\d+\.\d+\.\d+[0-9A-Za-z.+-]{0,20}) to (v?\d+\.\d+\.\d+[0-9A-Za-z.+-]{0,20})",
+        "cannot update Kubernetes version from $1 to $2",
+    ),
+    (r#"unknown field "([A-Za-z][\w.\[\]-]{0,200})""#, "unknown field `$1`"),
+    (r"field is immutable|is immutable", "field is immutable"),
+    (r"cannot be an even number when etcd is stacked", "cannot be an even number when etcd is stacked"),
+    (r"must be of type (boolean|integer|number|string|array|object)\b", "must be of type $1"),
+    (
+        r"should be (greater|less) than or equal to (-?\d{1,20}(?:\.\d{1,10})?)",
+        "must be $1 than or equal to $2",
+    ),
+    (r"should be (greater|less) than (-?\d{1,20}(?:\.\d{1,10})?)", "must be $1 than $2"),
+    (r"should be at (least|most) (\d{1,20}) (chars|bytes) long", "must be at $1 $2 $3 long"),
+    (r"should have at (least|most) (\d{1,20}) (items|properties)", "must have at $1 $2 $3"),
+    (r"must be a valid semantic version", "must be a valid semantic version"),
+    (
+        r"a lowercase RFC 1123 (subdomain|label) must consist",
+        "must be a name: lower-case letters, digits, `-` and `.`",
+    ),
+    (r"ClusterClass \S{1,253} not found", "the ClusterClass does not exist"),
+];
+
+fn patterns() -> &'static [(Regex, &'static str)] {
+    static PATTERNS: OnceLock<Vec<(Regex, &'static str)>> = OnceLock::new();
+    PATTERNS.get_or_init(|| {
+        REASONS
+            .iter()
+            .filter_map(|(pattern, sentence)| Some((Regex::new(pattern).ok()?, *sentence)))
+            .collect()
+    })
+}
+
+/// The reason, where it is one that is known. Of several the last: what stands before may be an object.
+pub(super) fn explained(raw: &str) -> Option<String> {
+    patterns().iter().find_map(|(pattern, sentence)| {
+        let caught = pattern.captures_iter(raw).last()?;
+        let mut said = String::new();
+        caught.expand(sentence, &mut said);
+        Some(said)
+    })
+}

@@ -1,0 +1,23 @@
+//! The management cluster behind `app`'s ports, on the Kubernetes API: objects read, applied, deleted and
+//! watched; Capstan's own kinds with their status; a Lease for leadership; events.
+//!
+//! Requests are made and answers read in one place (`rest`), so that bounds, impersonation and what may be
+//! shown of an answer hold for all of them. Deliberately absent: what to apply, and when; caches of objects
+//! (each pass reads what it needs, so what it decides on is never older than itself).
+
+mod board;
+mod cluster;
+mod connect;
+pub mod crd;
+mod delete;
+mod discovery;
+mod events;
+mod lease;
+mod rest;
+mod take_over;
+mod watch;
+
+pub use board::KubeBoard;
+pub use cluster::KubeCluster;
+pub use connect::{ConnectError, Connection, connect};
+pub use lease::{KubeLease, Timing};

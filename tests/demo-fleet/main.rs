@@ -1,0 +1,48 @@
+//! `make demo-fleet`: the whole loop on real parts, with ten clusters on this machine, told while it happens.
+//!
+//! The forge stands in for GitHub; everything else is what it would be elsewhere: `capstan serve`, `capstan reconcile`,
+//! kube-apiserver, etcd and the controllers of Cluster API. Only the machines lie in the memory of Cluster API's
+//! in-memory provider. Each step waits for what it tells and checks it: a demo that goes wrong says so and fails.
+//!
+//! `--once` ends after the story; else everything goes on until Ctrl-C.
+
+#![expect(
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a demo tells what it does, and stops where it does not go as it should"
+)]
+
+#[path = "../suite/plane/mod.rs"]
+#[expect(dead_code, reason = "the tests use more of it")]
+mod plane;
+
+#[expect(dead_code, reason = "the tests use more of it")]
+mod live;
+mod story;
+
+use live::sample::Sample;
+use live::town::Town;
+
+fn main() {
+    let once = std::env::args().any(|argument| argument == "--once");
+    println!(
+        "\nCapstan, the whole loop\n\n   A real management cluster starts on this machine: etcd, kube-apiserver, kube-controller-manager and\n   Cluster API's four managers, as plain processes. Machines lie in memory; all the rest is real."
+    );
+    let clusters: Vec<Sample> = (1..=10)
+        .map(|number| Sample { provider: "mem".to_owned(), ..Sample::new(&format!("shop{number:02}")) })
+        .collect();
+    let Some(town) = Town::start(&clusters, &[]) else {
+        println!(
+            "The demo needs Go 1.26 or newer, once, to build a management cluster: install it (https://go.dev/dl), then run this again."
+        );
+        return;
+    };
+    story::tell(&town, &clusters);
+    if !once {
+        story::invite(&town);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(tokio::signal::ctrl_c()).unwrap();
+    }
+    println!("\nStopping everything.");
+}

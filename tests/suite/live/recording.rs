@@ -1,0 +1,125 @@
+//! Writes down what objects of Cluster API say while they are created, upgraded and get stuck: every version of every
+//! object that a watch shows. Tests of verdicts replay excerpts. It proves nothing, so it runs only when asked:
+//!
+//! ```text
+//! CAPSTAN_RECORD=FOLDER cargo test --test suite live::recording -- --ignored
+//! ```
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use super::sample::Sample;
+use super::waiting::{Look, holds, until};
+use crate::plane::world::{CLUSTER_API, World};
+use crate::plane::{Parts, Plane};
+
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// A plain cluster as `tests/controlplane/sample-cluster` prints it.
+fn plain(plane: &Plane, name: &str, arguments: &[&str]) {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/controlplane/sample-cluster");
+    let output = Command::new(script).arg(name).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    plane.apply(std::str::from_utf8(&output.stdout).unwrap());
+}
+
+/// Whether all machines of a cluster run at this version.
+fn runs(world: &World, namespace: &str, cluster: &str, version: &str) -> Look<()> {
+    let machines = world.machines(namespace, cluster);
+    holds(machines.len() == 3, || format!("{} machines", machines.len()))?;
+    let all = machines
+        .iter()
+        .all(|machine| machine.has_node && machine.phase == "Running" && machine.version == version);
+    holds(all, || format!("{machines:?}"))
+}
+
+/// Whether an object has had its last word: its conditions and counters are those of its generation, and it says that
+/// nothing is rolling.
+fn is_quiet(world: &World, kind: &str, namespace: &str, name: &str) -> Look<()> {
+    let object = world.object(kind, namespace, name).ok_or("not there")?;
+    let rolling = object["status"]["conditions"]
+        .as_array()
+        .and_then(|all| all.iter().find(|one| one["type"] == "RollingOut"));
+    let rolling = rolling.ok_or("no condition RollingOut")?;
+    holds(
+        rolling["status"] == "False"
+            && object["status"]["upToDateReplicas"] == object["spec"]["replicas"]
+            && object["status"]["readyReplicas"] == object["spec"]["replicas"]
+            && object["status"]["observedGeneration"] == object["metadata"]["generation"],
+        || rolling.to_string(),
+    )
+}
+
+#[test]
+#[ignore = "writes a recording; nothing is tested"]
+fn histories() {
+    let folder = std::env::var_os("CAPSTAN_RECORD").unwrap();
+    let folder = Path::new(&folder);
+    let Some(plane) = Plane::start(Parts::Everything) else { return };
+    let admin = plane.admin_kubeconfig();
+    let watch = |file: &str| World::watch(&admin, CLUSTER_API, Some(&folder.join(file)));
+    let quiet = |world: &World, name: &str| {
+        until(&format!("{name} quiet"), PATIENCE, || {
+            is_quiet(world, "KubeadmControlPlane", "default", &format!("{name}-cp"))?;
+            is_quiet(world, "MachineDeployment", "default", &format!("{name}-md"))
+        });
+    };
+
+    let world = watch("create.jsonl");
+    plain(&plane, "rec", &["--version", "v1.34.3"]);
+    until("created", PATIENCE, || runs(&world, "default", "rec", "v1.34.3"));
+    quiet(&world, "rec");
+    drop(world);
+
+    let world = watch("upgrade.jsonl");
+    plain(&plane, "rec", &["--version", "v1.35.1", "--rev", "b"]);
+    until("upgraded", PATIENCE, || runs(&world, "default", "rec", "v1.35.1"));
+    quiet(&world, "rec");
+    drop(world);
+
+    let world = watch("stuck-worker.jsonl");
+    plain(&plane, "rec", &["--version", "v1.35.1", "--rev", "c", "--worker-startup", "1h"]);
+    until("a worker that does not boot", PATIENCE, || {
+        let machines = world.machines("default", "rec");
+        holds(
+            machines.len() == 4 + 1 && machines.iter().any(|machine| machine.phase == "Provisioning"),
+            || format!("{machines:?}"),
+        )
+    });
+    // What it says while nothing happens is part of the history.
+    std::thread::sleep(Duration::from_secs(60));
+    plain(&plane, "rec", &["--version", "v1.35.1", "--rev", "d"]);
+    until("freed", PATIENCE, || runs(&world, "default", "rec", "v1.35.1"));
+    quiet(&world, "rec");
+    drop(world);
+
+    let world = watch("topology.jsonl");
+    let sample = Sample { topology: true, ..Sample::new("rectopo") };
+    plane.apply(&super::setting::class(&sample.namespace()));
+    plane.apply(&sample.file("cluster.yaml").1);
+    until("the topology created", PATIENCE, || runs(&world, &sample.namespace(), "rectopo", "v1.34.3"));
+    let newer = Sample { kubernetes: "v1.35.1".to_owned(), ..sample.clone() };
+    plane.apply(&newer.file("cluster.yaml").1);
+    until("the topology upgraded", PATIENCE, || {
+        runs(&world, &sample.namespace(), "rectopo", "v1.35.1")?;
+        let cluster = world.object("Cluster", &sample.namespace(), "rectopo").ok_or("not there")?;
+        let all = cluster["status"]["conditions"].as_array().ok_or("no conditions")?;
+        let is =
+            |kind: &str, status: &str| all.iter().any(|one| one["type"] == kind && one["status"] == status);
+        holds(is("TopologyReconciled", "True") && is("RollingOut", "False"), || "not quiet".to_owned())
+    });
+    drop(world);
+
+    let world = watch("stuck-control-plane.jsonl");
+    plain(
+        &plane,
+        "rec",
+        &["--version", "v1.35.1", "--rev", "e", "--startup", "1h", "--worker-startup", "1s"],
+    );
+    until("a control plane machine that does not boot", PATIENCE, || {
+        let machines = world.machines("default", "rec");
+        holds(machines.iter().any(|machine| machine.phase == "Provisioning"), || format!("{machines:?}"))
+    });
+    std::thread::sleep(Duration::from_secs(60));
+}

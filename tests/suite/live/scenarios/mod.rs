@@ -1,0 +1,79 @@
+//! What happens to clusters, one story a file. All of them are played at the same time in one town.
+
+mod born;
+mod edited;
+mod restarted;
+mod stuck;
+mod topology;
+mod upgraded;
+
+use super::sample::Sample;
+use super::town::Town;
+
+/// A story about one cluster.
+pub(super) struct Scenario {
+    /// Its name, and the cluster's.
+    pub(super) name: &'static str,
+    /// What is told.
+    pub(super) title: &'static str,
+    /// Whether the cluster is there from the start.
+    pub(super) cluster: Cluster,
+    /// Plays it; panics where something is not as it should be.
+    pub(super) play: fn(&Town, &Sample),
+}
+
+/// How a story's cluster comes about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cluster {
+    /// On the default branch from the start.
+    Given,
+    /// Likewise, with a managed topology.
+    Topology,
+    /// By a merge in the story.
+    Merged,
+}
+
+impl Scenario {
+    pub(super) fn sample(&self) -> Sample {
+        Sample { topology: self.cluster == Cluster::Topology, ..Sample::new(self.name) }
+    }
+}
+
+pub(super) const ALL: &[Scenario] = &[
+    Scenario {
+        name: "born",
+        title: "created by a merge, proposals that the webhooks reject, a missing template, a tombstone",
+        cluster: Cluster::Merged,
+        play: born::play,
+    },
+    Scenario {
+        name: "upgraded",
+        title: "upgraded by one minor, reverted, raised by hand",
+        cluster: Cluster::Given,
+        play: upgraded::play,
+    },
+    Scenario {
+        name: "edited",
+        title: "new machines for the workers alone; drift and a merge while the bot is away",
+        cluster: Cluster::Given,
+        play: edited::play,
+    },
+    Scenario {
+        name: "topology",
+        title: "a managed topology upgraded by one minor",
+        cluster: Cluster::Topology,
+        play: topology::play,
+    },
+    Scenario {
+        name: "stuck",
+        title: "a rollout that gets stuck, and is freed by another pull request",
+        cluster: Cluster::Given,
+        play: stuck::play,
+    },
+    Scenario {
+        name: "restarted",
+        title: "the API server dies while an upgrade is applied",
+        cluster: Cluster::Given,
+        play: restarted::play,
+    },
+];

@@ -1,0 +1,268 @@
+//! The whole loop on one machine: a forge, the bot and the reconciler as processes, and a management cluster.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use capstan::forge::{CheckView, Edit, Forge, MergeMethod, NewPull, PullState, PullView};
+use serde_json::Value;
+
+use super::prediction::{Prediction, Truth, compare};
+use super::sample::Sample;
+use super::setting::{self, Bot};
+use super::waiting::{Look, holds, until};
+use crate::plane::process::Process;
+use crate::plane::reconciler::{self, HOME};
+use crate::plane::world::{CLUSTER_API, Machine, World};
+use crate::plane::{Parts, Plane, tail};
+
+pub(crate) const REPOSITORY: &str = "acme/fleet";
+
+/// As long as something may take that machines take part in: a rollout of three is done in 50 s on an idle machine.
+pub(crate) const LONG: Duration = Duration::from_secs(420);
+/// As long as something may take that only programs take part in.
+pub(crate) const SHORT: Duration = Duration::from_secs(120);
+
+const CAPSTAN_KINDS: &[(&str, &str, &str)] =
+    &[("capstan.dev", "v1alpha1", "ManagedCluster"), ("capstan.dev", "v1alpha1", "Fleet")];
+
+/// Everything that takes part.
+pub(crate) struct Town {
+    pub(crate) forge: Forge,
+    pub(crate) plane: Plane,
+    pub(crate) world: World,
+    pub(crate) bot: Bot,
+    pub(crate) reconciler: Process,
+    truths: Mutex<Vec<Truth>>,
+    _folder: tempfile::TempDir,
+}
+
+impl Town {
+    /// Starts everything, with these clusters on the default branch from the start, and room for those that come by
+    /// a merge; `None`, said aloud, where no management cluster was built.
+    pub(crate) fn start(clusters: &[Sample], expected: &[Sample]) -> Option<Self> {
+        let plane = Plane::start(Parts::Everything)?;
+        let forge = setting::forge();
+        let folder = tempfile::tempdir().unwrap();
+        let bot = Bot::new(&forge, folder.path());
+        reconciler::install(&plane);
+        clusters.iter().chain(expected).for_each(|cluster| setting::prepare_namespace(&plane, cluster));
+        let reconciler = reconciler::process(&plane, folder.path());
+        let kinds: Vec<_> = CLUSTER_API.iter().chain(CAPSTAN_KINDS).copied().collect();
+        let world = World::watch(&plane.admin_kubeconfig(), &kinds, None);
+        let town = Self { forge, plane, world, bot, reconciler, truths: Mutex::default(), _folder: folder };
+
+        let uid = town.plane.uid();
+        let mut edits = vec![Edit::write(".capstan.yaml", setting::settings(&uid))];
+        edits.extend(clusters.iter().flat_map(Sample::folder));
+        let mut providers = BTreeSet::new();
+        for cluster in clusters.iter().chain(expected) {
+            if providers.insert(&cluster.provider) {
+                edits.extend(cluster.release("v1.0.0"));
+            }
+        }
+        town.push("main", "The fleet", &edits);
+        town.bot.process.start();
+        let code = town.bot.invite(&uid);
+        town.plane.apply(&setting::fleet(&town.bot.url, &code));
+        town.reconciler.start();
+        Some(town)
+    }
+
+    // Git.
+
+    /// A commit of the platform team's.
+    pub(crate) fn push(&self, branch: &str, message: &str, edits: &[Edit]) -> String {
+        self.forge.commit(REPOSITORY, branch, "ada", message, edits).unwrap()
+    }
+
+    /// A pull request by a person; its number.
+    pub(crate) fn propose(&self, title: &str, edits: &[Edit]) -> u64 {
+        let branch = title.to_lowercase().replace(|c: char| !c.is_alphanumeric(), "-");
+        self.push(&branch, title, edits);
+        let new =
+            NewPull { title: title.to_owned(), head: branch, base: "main".to_owned(), ..NewPull::default() };
+        self.forge.open_pull(REPOSITORY, "ada", new).unwrap()
+    }
+
+    /// The open proposal of the bot's for a cluster, to a release.
+    pub(crate) fn proposal(&self, cluster: &Sample, release: &str) -> PullView {
+        let branch = format!("capstan/upgrade/{}", cluster.id());
+        let title = format!(" to {}/{release}", cluster.provider);
+        until(&format!("a proposal of {} {title}", cluster.id()), SHORT, || {
+            let pulls = self.forge.pulls(REPOSITORY).map_err(|error| error.to_string())?;
+            let mut open = pulls.into_iter().filter(|pull| pull.state == PullState::Open);
+            open.find(|pull| pull.head_branch == branch && pull.title.ends_with(&title))
+                .ok_or_else(|| "there is none".to_owned())
+        })
+    }
+
+    pub(crate) fn pull(&self, number: u64) -> PullView {
+        self.forge.pull(REPOSITORY, number).unwrap()
+    }
+
+    /// Merges; the commit on the default branch.
+    pub(crate) fn merge(&self, number: u64) -> String {
+        self.forge.merge_pull(REPOSITORY, number, "ada", MergeMethod::Merge).unwrap()
+    }
+
+    /// The latest check of a name on a pull request's head.
+    pub(crate) fn check(&self, number: u64, name: &str) -> Look<CheckView> {
+        let head = self.pull(number).head;
+        let checks = self.forge.checks(REPOSITORY, &head).map_err(|error| error.to_string())?;
+        let of_name = checks.into_iter().filter(|check| check.name == name);
+        of_name.max_by_key(|check| check.id).ok_or_else(|| format!("#{number} has no check {name}"))
+    }
+
+    /// Waits until a check has concluded so.
+    pub(crate) fn wait_for_check(
+        &self,
+        number: u64,
+        name: &str,
+        conclusion: &str,
+        patience: Duration,
+    ) -> CheckView {
+        until(&format!("check {name} of #{number}: {conclusion}"), patience, || {
+            self.all_is_well()?;
+            let check = self.check(number, name)?;
+            let found = check.conclusion.clone().unwrap_or_else(|| check.status.clone());
+            holds(found == conclusion, || format!("it is {found}: {}\n{}", check.title, check.summary))?;
+            Ok(check)
+        })
+    }
+
+    /// What a pull request says will be replaced: its body where it is a proposal, else its check.
+    pub(crate) fn prediction(&self, number: u64) -> Prediction {
+        let pull = self.pull(number);
+        let check = self.check(number, "capstan").map(|check| check.summary + &check.text);
+        let text = if pull.author == self.forge.bot_login() { pull.body } else { check.unwrap_or_default() };
+        Prediction::read(&text)
+    }
+
+    // Machines.
+
+    /// The machines of a cluster as they are now.
+    pub(crate) fn machines(&self, cluster: &Sample) -> Vec<Machine> {
+        self.world.machines(&cluster.namespace(), &cluster.name)
+    }
+
+    /// Whether a cluster has exactly its machines, all running at this version.
+    pub(crate) fn runs(&self, cluster: &Sample, version: &str) -> Look<Vec<Machine>> {
+        let machines = self.machines(cluster);
+        let wanted = cluster.workers as usize + 1;
+        holds(machines.len() == wanted, || format!("{} of {wanted} machines", machines.len()))?;
+        for machine in &machines {
+            holds(machine.phase == "Running" && machine.has_node && machine.version == version, || {
+                format!("{} is {} at {}", machine.name, machine.phase, machine.version)
+            })?;
+        }
+        Ok(machines)
+    }
+
+    /// Waits until a cluster runs at this version, and Capstan says that it is done with this commit.
+    pub(crate) fn wait_until_done(&self, cluster: &Sample, version: &str, commit: &str) -> Vec<Machine> {
+        until(&format!("{} done at {version}", cluster.id()), LONG, || {
+            self.all_is_well()?;
+            let status = self.managed(cluster)?["status"].clone();
+            let machines = self.runs(cluster, version).map_err(|why| format!("{why}; {}", brief(&status)))?;
+            holds(status["phase"] == "Done" && condition(&status, "Ready") == "True", || brief(&status))?;
+            holds(status["appliedCommit"] == commit, || {
+                format!("applied is {}, wanted {commit}", status["appliedCommit"])
+            })?;
+            Ok(machines)
+        })
+    }
+
+    /// The same for a cluster that was there from the start, of which any commit since then will do.
+    pub(crate) fn wait_until_done_at_first(&self, cluster: &Sample) -> Vec<Machine> {
+        until(&format!("{} done at first", cluster.id()), LONG, || {
+            self.all_is_well()?;
+            let status = self.managed(cluster)?["status"].clone();
+            let machines = self.runs(cluster, &cluster.kubernetes);
+            let machines = machines.map_err(|why| format!("{why}; {}", brief(&status)))?;
+            holds(status["phase"] == "Done" && condition(&status, "Ready") == "True", || brief(&status))?;
+            Ok(machines)
+        })
+    }
+
+    /// The ManagedCluster of a cluster.
+    pub(crate) fn managed(&self, cluster: &Sample) -> Look<Value> {
+        let all = self.world.objects("ManagedCluster", HOME);
+        all.into_iter()
+            .find(|managed| managed["spec"]["cluster"] == cluster.id())
+            .ok_or_else(|| format!("no ManagedCluster of {}", cluster.id()))
+    }
+
+    /// Waits until Capstan refuses a cluster for a reason whose words contain these.
+    pub(crate) fn wait_until_refused(&self, cluster: &Sample, words: &str) -> String {
+        until(&format!("{} refused: {words}", cluster.id()), SHORT, || {
+            self.all_is_well()?;
+            let status = self.managed(cluster)?["status"].clone();
+            holds(condition(&status, "Refused") == "True", || brief(&status))?;
+            let said = status["refused"].to_string() + &status["conditions"].to_string();
+            holds(said.contains(words), || said.clone())?;
+            Ok(said)
+        })
+    }
+
+    /// Merges a pull request, waits until its rollout is done, and holds its prediction against what happened.
+    pub(crate) fn merge_and_compare(
+        &self,
+        what: &str,
+        cluster: &Sample,
+        number: u64,
+        version: &str,
+    ) -> Vec<Machine> {
+        let prediction = self.prediction(number);
+        let before = self.machines(cluster);
+        let commit = self.merge(number);
+        let after = self.wait_until_done(cluster, version, &commit);
+        let rows = compare(what, &prediction, &before, &after);
+        self.truths.lock().unwrap_or_else(PoisonError::into_inner).extend(rows);
+        after
+    }
+
+    /// The table of predicted and replaced machines so far.
+    pub(crate) fn truths(&self) -> Vec<Truth> {
+        self.truths.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Fails with its log where a program ended that nobody killed.
+    fn all_is_well(&self) -> Look<()> {
+        for process in [&self.bot.process, &self.reconciler] {
+            if let Err(why) = process.is_well() {
+                panic!("{why}\n{}", tail(&process.log(), 30));
+            }
+        }
+        Ok(())
+    }
+
+    /// What the programs said last, for a scenario that failed.
+    pub(crate) fn logs(&self) -> String {
+        let mut text = String::new();
+        for (name, log) in [("serve", self.bot.process.log()), ("reconcile", self.reconciler.log())] {
+            text.push_str(&format!("--- the end of what capstan {name} logged\n{}\n", tail(&log, 40)));
+        }
+        text
+    }
+}
+
+/// The state of a condition of a status; empty where it is not there.
+pub(crate) fn condition<'a>(status: &'a Value, kind: &str) -> &'a str {
+    let all = status["conditions"].as_array().map_or(&[][..], Vec::as_slice);
+    let found = all.iter().find(|condition| condition["type"] == kind);
+    found.and_then(|condition| condition["status"].as_str()).unwrap_or_default()
+}
+
+/// A status in a line.
+pub(crate) fn brief(status: &Value) -> String {
+    let all = status["conditions"].as_array().map_or(&[][..], Vec::as_slice);
+    let conditions: BTreeMap<&str, String> = all
+        .iter()
+        .map(|condition| {
+            let text = |key: &str| condition[key].as_str().unwrap_or_default();
+            (text("type"), format!("{} {} {}", text("status"), text("reason"), text("message")))
+        })
+        .collect();
+    format!("phase {}, {conditions:?}, rollout {}", status["phase"], status["rollout"])
+}

@@ -1,0 +1,227 @@
+//! A management cluster of plain processes for tests, the bench and the fleet demo: started by
+//! `tests/controlplane/up`, stopped with everything it started however the test ends.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `reconciler`, `process` | Capstan's kinds and rights on it, and its programs as processes that a test may kill |
+//! | `audit` | what the API server was asked, and by whom |
+//! | `world` | the live objects of some kinds, watched |
+//!
+//! Where it was never built (`make plane`, which needs Go), [`Plane::start`] says aloud what is skipped.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a panic is how tests fail, and they say aloud what they skip"
+)]
+
+pub(crate) mod audit;
+pub(crate) mod process;
+pub(crate) mod reconciler;
+pub(crate) mod world;
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+
+use serde_json::{Value, json};
+
+/// What of a management cluster is started.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Parts {
+    /// etcd, kube-apiserver and kube-controller-manager: 4 s. Any number beside one another.
+    Kubernetes,
+    /// And Cluster API's kinds, which nobody acts upon: 10 s. Any number beside one another.
+    Kinds,
+    /// And Cluster API's controllers with the in-memory provider: 10 s. One at a time on a machine: another one
+    /// waits.
+    Everything,
+}
+
+/// A management cluster that runs until this is dropped, or its process ends.
+pub(crate) struct Plane {
+    keeper: Mutex<Keeper>,
+    programs: PathBuf,
+    state: PathBuf,
+}
+
+/// `up --hold`: it stops everything once its standard input ends.
+struct Keeper {
+    child: Child,
+    orders: Option<ChildStdin>,
+    answers: BufReader<ChildStdout>,
+}
+
+impl Plane {
+    /// Starts one; `None`, said aloud, where it was never built.
+    pub(crate) fn start(parts: Parts) -> Option<Self> {
+        let Some(programs) = programs() else {
+            println!(
+                "SKIPPED: no management cluster is built (`make plane` builds one where Go 1.26 is): nothing is tried on a real API server"
+            );
+            return None;
+        };
+        let mut command = Command::new(script("up"));
+        command.arg("--hold").arg("--bin").arg(&programs);
+        match parts {
+            Parts::Kubernetes => drop(command.arg("--kube-only")),
+            Parts::Kinds => drop(command.arg("--crds-only")),
+            Parts::Everything => {}
+        }
+        // In a group of its own: Ctrl-C ends the test, and that ends the keeper in its own time.
+        let mut child =
+            command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let orders = child.stdin.take();
+        let mut answers = BufReader::new(child.stdout.take().unwrap());
+        let mut admin = String::new();
+        answers.read_line(&mut admin).unwrap();
+        assert!(admin.ends_with('\n'), "the management cluster did not start: see above");
+        let state = Path::new(admin.trim_end()).parent().unwrap().to_owned();
+        Some(Self { keeper: Mutex::new(Keeper { child, orders, answers }), programs, state })
+    }
+
+    /// The folder with certificates, logs and the audit log.
+    pub(crate) fn state(&self) -> &Path {
+        &self.state
+    }
+
+    /// A kubeconfig with all rights.
+    pub(crate) fn admin_kubeconfig(&self) -> PathBuf {
+        self.state.join("admin.kubeconfig")
+    }
+
+    /// A client with all rights.
+    pub(crate) async fn client(&self) -> kube::Client {
+        client(&self.admin_kubeconfig()).await
+    }
+
+    /// Runs kubectl with all rights; its output, or what it says.
+    pub(crate) fn try_kubectl(&self, arguments: &[&str], input: &str) -> Result<String, String> {
+        let mut child = Command::new(self.programs.join("kubectl"))
+            .arg("--kubeconfig")
+            .arg(self.admin_kubeconfig())
+            .args(arguments)
+            // A home of its own: kubectl caches discovery there.
+            .env("HOME", &self.state)
+            .env("NO_PROXY", "127.0.0.1")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        let input = input.to_owned();
+        // Written beside, so that neither side waits for the other with full pipes.
+        let writing = std::thread::spawn(move || stdin.write_all(input.as_bytes()).ok());
+        let output = child.wait_with_output().unwrap();
+        writing.join().ok();
+        if output.status.success() {
+            Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+        } else {
+            Err(String::from_utf8_lossy(&output.stderr).into_owned())
+        }
+    }
+
+    /// Runs kubectl, which must succeed.
+    pub(crate) fn kubectl(&self, arguments: &[&str]) -> String {
+        self.kubectl_with(arguments, "")
+    }
+
+    /// Runs kubectl with something on its standard input; it must succeed.
+    pub(crate) fn kubectl_with(&self, arguments: &[&str], input: &str) -> String {
+        self.try_kubectl(arguments, input).unwrap_or_else(|said| panic!("kubectl {arguments:?}: {said}"))
+    }
+
+    /// Applies manifests (YAML or JSON) with all rights, as kubectl does.
+    pub(crate) fn apply(&self, manifests: &str) {
+        self.kubectl_with(&["apply", "--server-side", "--field-manager=admin", "-f", "-"], manifests);
+    }
+
+    /// The UID of the namespace `kube-system`: the identity of a management cluster.
+    pub(crate) fn uid(&self) -> String {
+        self.kubectl(&["get", "namespace", "kube-system", "-o", "jsonpath={.metadata.uid}"])
+    }
+
+    /// A kubeconfig with the rights of a service account and no others.
+    pub(crate) fn kubeconfig_of(&self, namespace: &str, service_account: &str) -> PathBuf {
+        let token = self.kubectl(&["create", "token", "-n", namespace, service_account, "--duration", "24h"]);
+        let admin: Value = serde_json::from_slice(&std::fs::read(self.admin_kubeconfig()).unwrap()).unwrap();
+        let config = json!({
+            "apiVersion": "v1", "kind": "Config", "current-context": "main",
+            "clusters": admin["clusters"],
+            "users": [{"name": service_account, "user": {"token": token.trim()}}],
+            "contexts": [{"name": "main", "context": {"cluster": "main", "user": service_account}}],
+        });
+        let path = self.state.join(format!("{namespace}-{service_account}.kubeconfig"));
+        std::fs::write(&path, config.to_string()).unwrap();
+        path
+    }
+
+    /// Kills a program (`kube-apiserver`, `capi-core`, …) at once.
+    pub(crate) fn kill(&self, program: &str) {
+        self.order("kill", program);
+    }
+
+    /// Starts a program that was killed, and waits until it answers.
+    pub(crate) fn start_again(&self, program: &str) {
+        self.order("start", program);
+    }
+
+    fn order(&self, order: &str, program: &str) {
+        let mut keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner);
+        writeln!(keeper.orders.as_mut().unwrap(), "{order} {program}").unwrap();
+        let mut answer = String::new();
+        keeper.answers.read_line(&mut answer).unwrap();
+        assert_eq!(answer.trim_end(), "done", "{order} {program}");
+    }
+
+    /// What the API server was asked so far.
+    pub(crate) fn audit(&self) -> Vec<audit::Request> {
+        audit::read(&self.state.join("audit.log"))
+    }
+}
+
+impl Drop for Plane {
+    fn drop(&mut self) {
+        let keeper = self.keeper.get_mut().unwrap_or_else(PoisonError::into_inner);
+        drop(keeper.orders.take());
+        keeper.child.wait().ok();
+    }
+}
+
+/// A client from a kubeconfig.
+pub(crate) async fn client(kubeconfig: &Path) -> kube::Client {
+    let read = kube::config::Kubeconfig::read_from(kubeconfig).unwrap();
+    let mut config = kube::Config::from_custom_kubeconfig(read, &Default::default()).await.unwrap();
+    config.proxy_url = None;
+    kube::Client::try_from(config).unwrap()
+}
+
+/// The last lines of a text.
+pub(crate) fn tail(text: &str, lines: usize) -> String {
+    let all: Vec<&str> = text.lines().collect();
+    all[all.len().saturating_sub(lines)..].join("\n")
+}
+
+fn script(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/controlplane").join(name)
+}
+
+/// Where `tests/controlplane/build` puts things; `None` where it has not, or not to the end.
+fn programs() -> Option<PathBuf> {
+    let required = |module: &str, manifest: &str| {
+        let mut words = manifest.split_whitespace();
+        words.find(|word| *word == module)?;
+        words.next().map(str::to_owned)
+    };
+    let capi = required("sigs.k8s.io/cluster-api", include_str!("../../controlplane/capi/go.mod"))?;
+    let kubernetes = required("k8s.io/kubernetes", include_str!("../../controlplane/kube/go.mod"))?;
+    let tools = std::env::var_os("CAPSTAN_TOOLS")
+        .map(PathBuf::from)
+        .or_else(|| Some(Path::new(&std::env::var_os("HOME")?).join(".cache/capstan")))?;
+    let folder = tools.join(format!("controlplane-{capi}-{kubernetes}"));
+    folder.join("complete").is_file().then_some(folder)
+}

@@ -1,0 +1,76 @@
+//! Programs of Capstan's own, as processes that a test may kill.
+
+use std::fs::OpenOptions;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+
+/// A program that can be stopped and started again in the same way; killed when dropped.
+pub(crate) struct Process {
+    arguments: Vec<String>,
+    environment: Vec<(String, String)>,
+    log: PathBuf,
+    child: Mutex<Option<Child>>,
+}
+
+impl Process {
+    /// Describes `capstan ARGUMENTS`, which logs into a file; it does not run yet.
+    pub(crate) fn new(arguments: Vec<String>, environment: Vec<(String, String)>, log: &Path) -> Self {
+        Self { arguments, environment, log: log.to_owned(), child: Mutex::new(None) }
+    }
+
+    /// Starts it where it does not run.
+    pub(crate) fn start(&self) {
+        let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
+        if child.is_some() {
+            return;
+        }
+        let log = OpenOptions::new().create(true).append(true).open(&self.log).unwrap();
+        let started = Command::new(env!("CARGO_BIN_EXE_capstan"))
+            .args(&self.arguments)
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .env("NO_PROXY", "127.0.0.1")
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().unwrap())
+            .stderr(log)
+            .spawn()
+            .unwrap();
+        *child = Some(started);
+    }
+
+    /// SIGKILL, whatever it does.
+    pub(crate) fn kill(&self) {
+        if let Some(mut child) = self.child.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            child.kill().ok();
+            child.wait().ok();
+        }
+    }
+
+    /// Whether it was started and has not ended by itself; where it has, how.
+    pub(crate) fn is_well(&self) -> Result<(), String> {
+        let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
+        match child.as_mut().and_then(|child| child.try_wait().ok().flatten()) {
+            None => Ok(()),
+            Some(status) => Err(format!("capstan {} ended by itself: {status}", self.arguments[0])),
+        }
+    }
+
+    /// The most memory that it had so far, in MiB, where it runs.
+    pub(crate) fn peak_memory(&self) -> Option<f64> {
+        let child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
+        let status = std::fs::read_to_string(format!("/proc/{}/status", child.as_ref()?.id())).ok()?;
+        let peak = status.lines().find(|line| line.starts_with("VmHWM"))?;
+        Some(peak.split_whitespace().nth(1)?.parse::<f64>().ok()? / 1024.0)
+    }
+
+    /// What it logged.
+    pub(crate) fn log(&self) -> String {
+        String::from_utf8_lossy(&std::fs::read(&self.log).unwrap_or_default()).into_owned()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
