@@ -2,6 +2,7 @@
 
 use capstan_domain::cluster::ClusterId;
 use capstan_domain::object::ObjectId;
+use capstan_domain::rollout::observed::Verdict;
 use capstan_domain::tree::CommitId;
 use jiff::Timestamp;
 
@@ -9,10 +10,8 @@ use super::pass::Ended;
 use super::ports::{ClusterReport, FleetRecord, Note, Tone};
 use super::reason::Reason;
 use super::resources::{
-    ConditionStatus, ConditionType, Conditions, FleetStatus, ManagedClusterStatus, Phase, PlaceStatus,
-    RolloutState,
+    ConditionStatus, ConditionType, Conditions, FleetStatus, ManagedClusterStatus, PlaceStatus, RolloutState,
 };
-use super::soon::Verdict;
 
 /// How many reasons stand in a status.
 const REASONS: usize = 20;
@@ -33,7 +32,6 @@ pub(super) struct Found<'a> {
     /// How many objects were written and deleted.
     pub(super) applied: usize,
     pub(super) deleted: usize,
-    pub(super) suspended: bool,
 }
 
 /// The status after a turn. `before` is what stood there when it began; `status` what the turn made of it.
@@ -53,7 +51,7 @@ pub(super) fn settle(
     };
     status.kept = places(found.kept);
     conditions(&mut status, found);
-    if let Ended::Applied = found.ended {
+    if matches!(found.ended, Ended::Applied | Ended::Removed) && status.withheld.is_empty() {
         status.applied_commit = Some(found.commit.to_string());
         status.folder = found.folder.map(str::to_owned);
     }
@@ -80,7 +78,6 @@ fn conditions(status: &mut ManagedClusterStatus, found: &Found<'_>) {
 
     let rollout = status.rollout.as_ref().map(|rollout| rollout.state);
     let words = status.rollout.as_ref().and_then(|rollout| rollout.message.clone()).unwrap_or_default();
-    let phase = status.phase;
     let mut says = Says { conditions: &mut status.conditions, now: found.now, generation: found.generation };
     match rollout {
         Some(RolloutState::Done) => says.that(RolledOut, True, "Done", ""),
@@ -90,12 +87,12 @@ fn conditions(status: &mut ManagedClusterStatus, found: &Found<'_>) {
         Some(RolloutState::Unknown) => says.that(RolledOut, Unknown, "Unknown", &words),
         None => says.conditions.clear(RolledOut),
     }
-    let withheld = phase == Some(Phase::ControlPlane);
+    let withheld = !status.withheld.is_empty();
     match found.ended {
         Ended::Applied => {
             says.that(Refused, False, "Accepted", "");
             if withheld {
-                says.that(Applied, False, "ControlPlane", "workers wait until the control plane is done");
+                says.that(Applied, False, "WorkersWithheld", "workers wait until the control plane is done");
             } else {
                 says.that(Applied, True, "Applied", "");
             }
@@ -154,7 +151,12 @@ fn conditions(status: &mut ManagedClusterStatus, found: &Found<'_>) {
         Ended::Suspended => {
             says.conditions.clear(Reconciling);
             says.conditions.clear(Stalled);
-            says.that(Ready, False, "Suspended", "`spec.suspend` is set: nothing is applied");
+            says.that(
+                Ready,
+                False,
+                "Suspended",
+                "`suspend` is set, here or in the Fleet: nothing is applied",
+            );
         }
         Ended::Over(_) => {}
     }
@@ -319,6 +321,7 @@ pub fn fleet_status(
 
     let mut status = before.clone();
     status.observed_generation = Some(fleet.generation);
+    let now = Timestamp::from_second(now.as_second()).unwrap_or(now);
     status.management_cluster_uid = Some(state.uid.to_owned());
     if let Some(commit) = state.commit {
         status.commit = Some(commit.to_owned());
