@@ -8,7 +8,7 @@ use capstan::agent_client::{AgentClient, AgentError, AgentOptions, BotSource};
 use capstan::app::ports::{Clock, SystemClock};
 use capstan::app::reconcile::ports::{FleetRecord, NoBot, OpenSource, SecretData, SourceError, Sources};
 use capstan::app::reconcile::resources::SourceSpec;
-use capstan::app::reconcile::{Kinds, Memo, Ports};
+use capstan::app::reconcile::{Kinds, Memo, Ports, Throttled};
 use capstan::cli::Failure;
 use capstan::config::ReconcilerConfig;
 use capstan::controllers::{self, Health, Parts, Reconciler};
@@ -22,6 +22,9 @@ use secrecy::ExposeSecret as _;
 use tokio_util::sync::CancellationToken;
 
 use super::failed;
+
+/// Requests to the API server that are under way at a time, all Fleets together.
+const REQUESTS: usize = 32;
 
 /// The Lease that the acting reconciler holds.
 const LEASE: &str = "capstan-reconciler";
@@ -41,7 +44,7 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
     let identity = identity();
     let parts = Parts {
         ports: Ports {
-            live: Arc::new(KubeCluster::new(&connection)),
+            live: Arc::new(Throttled::new(Arc::new(KubeCluster::new(&connection)), REQUESTS)),
             board: Arc::new(KubeBoard::new(&connection, &config.namespace, &identity)),
             clock: Arc::clone(&clock),
             kinds: Arc::new(Kinds::default()),

@@ -62,6 +62,9 @@ pub struct Turn<'a> {
     pub revision: &'a Revision,
     /// The cluster.
     pub id: &'a ClusterId,
+    /// Whether it is the cluster's first turn in this process: then the bot hears how it stands, news or not,
+    /// since it may have lost what it heard before.
+    pub is_first: bool,
     /// Whether to stop before the next effect: a newer commit is there, or the process ends.
     pub is_over: &'a (dyn Fn() -> Option<Over> + Sync),
 }
@@ -155,6 +158,16 @@ pub async fn reconcile(turn: &Turn<'_>, key: &ClusterKey) -> Result<Pass, LiveEr
         return Err(LiveError::Malformed {
             doing: format!("reconciling {}", turn.id),
             reason: format!("ManagedCluster {key} belongs to the folder {}", record.spec.cluster),
+        });
+    }
+    if record.spec.fleet != fleet.key.name {
+        return Err(LiveError::Malformed {
+            doing: format!("reconciling {}", turn.id),
+            reason: format!(
+                "ManagedCluster {key} belongs to the Fleet {}: let one Fleet have the cluster, or correct its \
+                 `spec.fleet`",
+                record.spec.fleet
+            ),
         });
     }
     if record.asked {
@@ -277,6 +290,7 @@ impl<'a> Walk<'a> {
             kept: &self.kept,
             applied: self.applied,
             deleted: self.deleted,
+            is_first: turn.is_first,
         };
         let before = &self.record.status;
         let status = settle(before, self.status.clone(), &found);

@@ -7,6 +7,7 @@ mod applying;
 mod board;
 mod dying;
 mod fake;
+mod looping;
 mod preflight;
 mod pruning;
 mod world;

@@ -210,8 +210,15 @@ impl World {
             }
         };
         let ports = self.ports();
-        let turn =
-            Turn { ports: &ports, bot: &self.bot, fleet: &fleet, revision, id: &id, is_over: &is_over };
+        let turn = Turn {
+            ports: &ports,
+            bot: &self.bot,
+            fleet: &fleet,
+            revision,
+            id: &id,
+            is_first: false,
+            is_over: &is_over,
+        };
         reconcile(&turn, &key).await
     }
 
@@ -259,7 +266,7 @@ fn fleet() -> FleetRecord {
     }
 }
 
-struct MemoryTree {
+pub(crate) struct MemoryTree {
     entries: Vec<TreeEntry>,
     files: BTreeMap<String, String>,
 }
@@ -269,7 +276,7 @@ fn digest(text: &str) -> String {
 }
 
 impl MemoryTree {
-    fn new(files: BTreeMap<String, String>) -> Self {
+    pub(crate) fn new(files: BTreeMap<String, String>) -> Self {
         let entry = |(path, text): (&String, &String)| TreeEntry {
             path: RepoPath::parse(path).unwrap(),
             kind: EntryKind::File,
