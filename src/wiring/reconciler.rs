@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use capstan::agent_client::{AgentClient, AgentError, AgentOptions, BotSource};
 use capstan::app::ports::{Clock, SystemClock};
 use capstan::app::reconcile::ports::{FleetRecord, NoBot, OpenSource, SecretData, SourceError, Sources};
 use capstan::app::reconcile::resources::SourceSpec;
@@ -14,6 +15,9 @@ use capstan::controllers::{self, Health, Parts, Reconciler};
 use capstan::git::{Access, BranchSource, MirrorLimits, Mirrors};
 use capstan::k8s::{self, KubeBoard, KubeCluster, KubeLease};
 use capstan::telemetry;
+use capstan_domain::agent::Words;
+use capstan_domain::agent::wire::ManagementClusterIdentity;
+use capstan_domain::settings::{ManagementClusterUid, RepositoryName};
 use secrecy::ExposeSecret as _;
 use tokio_util::sync::CancellationToken;
 
@@ -72,7 +76,7 @@ impl Sources for Adapters {
     async fn open(
         &self,
         fleet: &FleetRecord,
-        _uid: &str,
+        uid: &str,
         secret: Option<SecretData>,
     ) -> Result<OpenSource, SourceError> {
         match &fleet.spec.source {
@@ -86,10 +90,50 @@ impl Sources for Adapters {
                 let source = BranchSource::open(mirrors, &self.state_dir, &name, url, branch, access)?;
                 Ok(OpenSource { tree: Arc::new(source), bot: Arc::new(NoBot) })
             }
-            SourceSpec::Bot { .. } => {
-                Err(SourceError::Settings("this build cannot read from a bot yet: name a Git URL".to_owned()))
+            SourceSpec::Bot { url, repository, secret: _ } => {
+                let source =
+                    BotSource(AgentClient::open(self.agent(fleet, uid, url, repository, secret)?).map_err(
+                        |error| match error {
+                            AgentError::Disk { .. } => SourceError::Disk(error.to_string()),
+                            error => SourceError::Settings(error.to_string()),
+                        },
+                    )?);
+                Ok(OpenSource { tree: Arc::new(source.clone()), bot: Arc::new(source) })
             }
         }
+    }
+}
+
+impl Adapters {
+    /// How a Fleet's reconciler is the agent of its bot.
+    fn agent(
+        &self,
+        fleet: &FleetRecord,
+        uid: &str,
+        url: &str,
+        repository: &str,
+        secret: Option<SecretData>,
+    ) -> Result<AgentOptions, SourceError> {
+        let wrong = |field: &str, why: String| SourceError::Settings(format!("spec.{field}: {why}"));
+        let text = |key: &str| {
+            let value = secret.as_ref()?.get(key)?;
+            (!value.expose_secret().trim().is_empty()).then(|| value.clone())
+        };
+        Ok(AgentOptions {
+            url: url
+                .parse()
+                .map_err(|error| wrong("source.bot.url", format!("`{url}` is no URL: {error}")))?,
+            repository: RepositoryName::parse(repository)
+                .map_err(|error| wrong("source.bot.repository", error))?,
+            state_dir: self.state_dir.clone(),
+            management_cluster: ManagementClusterIdentity {
+                uid: ManagementClusterUid::parse(uid)
+                    .map_err(|error| SourceError::Settings(format!("the namespace kube-system: {error}")))?,
+                name: Words::new(&fleet.spec.management_cluster),
+            },
+            join_code: text("joinCode"),
+            key: text("key"),
+        })
     }
 }
 

@@ -278,7 +278,7 @@ impl<'a> Walk<'a> {
         let before = &self.record.status;
         let status = settle(before, self.status.clone(), &found);
         let notes = notes(before, &status, &found);
-        let report = report(before, &status, &found, self.cluster.clone(), self.verdict.as_ref());
+        let report = report(&status, &found, self.cluster.clone(), self.verdict.as_ref());
         log(turn, &ended, self.applied, self.deleted);
         self.status = status;
         self.save().await?;
