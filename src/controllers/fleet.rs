@@ -336,7 +336,6 @@ impl FleetLoop {
             let Some(id) = state.schedule.begin(Instant::now()) else { return };
             let Some(name) = state.names.get(&id) else { continue };
             let key = ClusterKey { namespace: self.fleet.key.namespace.clone(), name: name.clone() };
-            let is_first = !state.generations.contains_key(&id);
             let (ports, fleet, bot) = (self.ports.clone(), self.fleet.clone(), Arc::clone(&source.bot));
             let (revision, followed, stop) = (Arc::clone(&revision), followed.clone(), self.stop.clone());
             state.running.spawn(async move {
@@ -358,7 +357,6 @@ impl FleetLoop {
                     fleet: &fleet,
                     revision: &revision,
                     id: &id,
-                    is_first,
                     is_over: &is_over,
                 };
                 let result = reconcile(&turn, &key).await;

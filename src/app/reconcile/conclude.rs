@@ -32,8 +32,6 @@ pub(super) struct Found<'a> {
     /// How many objects were written and deleted.
     pub(super) applied: usize,
     pub(super) deleted: usize,
-    /// Whether it is the cluster's first turn in this process.
-    pub(super) is_first: bool,
 }
 
 /// The status after a turn. `before` is what stood there when it began; `status` what the turn made of it.

@@ -62,9 +62,6 @@ pub struct Turn<'a> {
     pub revision: &'a Revision,
     /// The cluster.
     pub id: &'a ClusterId,
-    /// Whether it is the cluster's first turn in this process: then the bot hears how it stands, news or not,
-    /// since it may have lost what it heard before.
-    pub is_first: bool,
     /// Whether to stop before the next effect: a newer commit is there, or the process ends.
     pub is_over: &'a (dyn Fn() -> Option<Over> + Sync),
 }
@@ -290,7 +287,6 @@ impl<'a> Walk<'a> {
             kept: &self.kept,
             applied: self.applied,
             deleted: self.deleted,
-            is_first: turn.is_first,
         };
         let before = &self.record.status;
         let status = settle(before, self.status.clone(), &found);

@@ -210,15 +210,8 @@ impl World {
             }
         };
         let ports = self.ports();
-        let turn = Turn {
-            ports: &ports,
-            bot: &self.bot,
-            fleet: &fleet,
-            revision,
-            id: &id,
-            is_first: false,
-            is_over: &is_over,
-        };
+        let turn =
+            Turn { ports: &ports, bot: &self.bot, fleet: &fleet, revision, id: &id, is_over: &is_over };
         reconcile(&turn, &key).await
     }
 
