@@ -27,6 +27,7 @@ use super::conclude::{Found, notes, report, settle};
 use super::gather::is_cluster;
 use super::kinds::Kinds;
 use super::look::{Look, look};
+use super::memo::Memo;
 use super::ports::{Board, Bot, ClusterKey, ClusterRecord, FleetRecord};
 use super::reason::Reason;
 use super::resources::{ManagedClusterSpec, ManagedClusterStatus, RolloutStatus};
@@ -45,6 +46,8 @@ pub struct Ports {
     pub clock: Arc<dyn Clock>,
     /// What discovery told.
     pub kinds: Arc<Kinds>,
+    /// What was tried and needs no second try.
+    pub memo: Arc<Memo>,
 }
 
 /// One cluster's turn.
