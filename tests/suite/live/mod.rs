@@ -18,6 +18,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a panic is how tests fail")]
 
 mod kills;
+mod offline;
 pub(crate) mod prediction;
 mod recording;
 pub(crate) mod sample;
