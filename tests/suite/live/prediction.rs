@@ -24,6 +24,11 @@ impl Prediction {
         Self(rows.collect())
     }
 
+    /// From owners and numbers.
+    pub(crate) fn of(owners: impl Iterator<Item = (String, Option<u32>)>) -> Self {
+        Self(owners.filter_map(|(owner, machines)| Some((owner, machines?))).collect())
+    }
+
     /// How many machines in all.
     pub(crate) fn machines(&self) -> u32 {
         self.0.values().sum()
