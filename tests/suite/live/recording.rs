@@ -21,7 +21,13 @@ fn plain(plane: &Plane, name: &str, arguments: &[&str]) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/controlplane/sample-cluster");
     let output = Command::new(script).arg(name).args(arguments).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    plane.apply(std::str::from_utf8(&output.stdout).unwrap());
+    apply(plane, std::str::from_utf8(&output.stdout).unwrap());
+}
+
+/// Applies as Capstan does: verdicts ask when it last wrote an object.
+fn apply(plane: &Plane, manifests: &str) {
+    let arguments = ["apply", "--server-side", "--field-manager=capstan", "--force-conflicts", "-f", "-"];
+    plane.kubectl_with(&arguments, manifests);
 }
 
 /// Whether all machines of a cluster run at this version.
@@ -97,10 +103,10 @@ fn histories() {
     let world = watch("topology.jsonl");
     let sample = Sample { topology: true, ..Sample::new("rectopo") };
     plane.apply(&super::setting::class(&sample.namespace()));
-    plane.apply(&sample.file("cluster.yaml").1);
+    apply(&plane, &sample.file("cluster.yaml").1);
     until("the topology created", PATIENCE, || runs(&world, &sample.namespace(), "rectopo", "v1.34.3"));
     let newer = Sample { kubernetes: "v1.35.1".to_owned(), ..sample.clone() };
-    plane.apply(&newer.file("cluster.yaml").1);
+    apply(&plane, &newer.file("cluster.yaml").1);
     until("the topology upgraded", PATIENCE, || {
         runs(&world, &sample.namespace(), "rectopo", "v1.35.1")?;
         let cluster = world.object("Cluster", &sample.namespace(), "rectopo").ok_or("not there")?;
