@@ -1,9 +1,10 @@
-//! The bot's settings: flags, then `CAPSTAN_…` variables, then a YAML file; checked as a whole, so that
+//! The bot's and the reconciler's settings: flags, then `CAPSTAN_…` variables, then a YAML file; checked as a whole, so that
 //! one start names everything that is wrong.
 //!
 //! Secrets come from files or the environment, never as flags: those are visible to every process of the
 //! machine. `Debug` never shows one.
 
+mod reconciler;
 mod sources;
 #[cfg(test)]
 mod tests;
@@ -15,6 +16,7 @@ use std::path::{Path, PathBuf};
 use secrecy::SecretString;
 use url::Url;
 
+pub use reconciler::{ReconcileOptions, ReconcilerConfig};
 pub use sources::ServeOptions;
 use sources::{Setting, Sources};
 
@@ -93,7 +95,7 @@ impl Config {
         let mut problems = Vec::new();
         let mut checked = Checked { problems: &mut problems };
 
-        let listen = checked.take(listen(&sources));
+        let listen = checked.take(listen(&sources, 8080));
         let public_url = checked.take(public_url(&sources));
         let api_url = checked.take(api_url(&sources));
         let app_id = checked.take(app_id(&sources));
@@ -135,9 +137,9 @@ impl Checked<'_> {
     }
 }
 
-fn listen(sources: &Sources) -> Result<SocketAddr, String> {
+fn listen(sources: &Sources, default_port: u16) -> Result<SocketAddr, String> {
     let Some(setting) = sources.setting("listen") else {
-        return Ok(SocketAddr::from(([127, 0, 0, 1], 8080)));
+        return Ok(SocketAddr::from(([127, 0, 0, 1], default_port)));
     };
     setting.text.parse().map_err(|_| {
         setting.wrong(

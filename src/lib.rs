@@ -9,10 +9,12 @@
 //! | [`git`] | a mirror of a repository and snapshots of its trees | `app`, `domain` |
 //! | [`github`] | App authentication, GitHub's calls, webhook payload -> event | `app`, `domain` |
 //! | [`database`] | deliveries, jobs, proposals, campaigns, audit | `app`, `domain` |
+//! | [`k8s`] | the management cluster: objects, Capstan's own kinds, leadership, events | `app`, `domain` |
+//! | [`controllers`] | the reconciler's loops: when which cluster gets its turn; probes | `app`, `domain` |
 //! | [`server`] | webhook intake, pages, health, metrics | `app`, `domain` |
 //! | [`cli`] | arguments and the subcommands | `app`, `domain`, `config` |
 //! | [`forge`] | a GitHub stand-in for tests and the demo | nothing of this package |
-//! | [`config`], [`telemetry`] | validated settings of the bot; tracing and metrics | nothing of this package |
+//! | [`config`], [`telemetry`] | validated settings of the bot and the reconciler; tracing and metrics | nothing of this package |
 //! | `main.rs`, `wiring/` | put them together: the only place that knows every room | all |
 //!
 //! # Where to go
@@ -25,6 +27,7 @@
 //! | when a proposal is opened, refreshed, left alone | `domain/proposal`, `domain/campaign` (decide), `app/sync` (act) |
 //! | a setting | `domain/settings` (a repository's), [`config`] (the bot's) |
 //! | a subcommand or its output | [`cli`] |
+//! | what the reconciler does with a cluster, and when | `domain/applying`, [`app::reconcile`], [`controllers`] |
 //! | a call to GitHub | `app/ports/code_host.rs`, then [`github`] |
 //! | what is stored | `migrations`, [`database`] |
 //!
@@ -35,9 +38,17 @@
 //! proposal, and performs it: at most four writes a proposal and one check run. Events are hints: every run
 //! looks at the present state, so doubled, lost and reordered ones end the same.
 //!
+//! # The walk of a merge
+//!
+//! [`controllers`] follows a Fleet's source and opens each new commit -> every cluster whose folder changed
+//! gets its turn, the others at their interval -> [`app::reconcile`] renders, asks the domain for boundary,
+//! guards and phases, tries everything through the port of the management cluster, notes in the inventory
+//! what will be there, applies what differs, prunes, judges -> the `ManagedCluster` says how it stands, the
+//! bot hears of it.
+//!
 //! # The rule
 //!
-//! Arrows run one way: `domain <- app <- {git, github, database}`, `{server, cli}` call `app`,
+//! Arrows run one way: `domain <- app <- {git, github, database, k8s}`, `{server, controllers, cli}` call `app`,
 //! adapters never import one another. `tests/suite/house.rs` reads the imports and fails when one
 //! breaks it.
 
@@ -47,10 +58,12 @@
 pub mod app;
 pub mod cli;
 pub mod config;
+pub mod controllers;
 pub mod database;
 #[cfg(feature = "demo")]
 pub mod forge;
 pub mod git;
 pub mod github;
+pub mod k8s;
 pub mod server;
 pub mod telemetry;

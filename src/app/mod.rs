@@ -7,5 +7,6 @@ pub mod generator;
 pub mod intake;
 pub mod planner;
 pub mod ports;
+pub mod reconcile;
 pub mod sync;
 pub mod worker;

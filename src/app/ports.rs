@@ -6,6 +6,7 @@
 
 mod code_host;
 mod fleet;
+mod leadership;
 mod management_cluster;
 mod mirror;
 mod queue;
@@ -20,6 +21,7 @@ pub use code_host::{
     Reaction, Repository, ReviewDecision,
 };
 pub use fleet::{Fleet, FleetCluster, FleetJob, FleetRepository, FleetView, JobCounts, JobState};
+pub use leadership::{Leadership, Term};
 pub use management_cluster::{
     ApiKind, ApiObject, As, Change, Contested, Deleted, LiveChange, LiveChanges, LiveError,
     ManagementCluster, Run, Scope, ServiceAccount,

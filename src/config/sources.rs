@@ -7,8 +7,23 @@ use serde_saphyr::Error as YamlError;
 
 use super::Environment;
 
-/// Every setting that can stand in the file, under the name of its flag.
-const NAMES: [&str; 8] = [
+/// The flags of one service, as they were typed.
+pub(super) trait Flags {
+    /// Every setting that can stand in the file, under the name of its flag.
+    const NAMES: &'static [&'static str];
+    /// `--config`
+    fn config(&self) -> Option<&Path>;
+    /// What the flag of that name was given.
+    fn flag(&self, name: &str) -> Option<String>;
+}
+
+/// A path as it was typed.
+pub(super) fn typed(path: Option<&PathBuf>) -> Option<String> {
+    path.map(|path| path.to_string_lossy().into_owned())
+}
+
+/// The settings of `capstan serve`.
+const SERVE: &[&str] = &[
     "listen",
     "public-url",
     "database-url",
@@ -56,18 +71,23 @@ pub struct ServeOptions {
     pub github_webhook_secret_file: Option<PathBuf>,
 }
 
-impl ServeOptions {
+impl Flags for ServeOptions {
+    const NAMES: &'static [&'static str] = SERVE;
+
+    fn config(&self) -> Option<&Path> {
+        self.config.as_deref()
+    }
+
     fn flag(&self, name: &str) -> Option<String> {
-        let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.to_string_lossy().into_owned());
         match name {
             "listen" => self.listen.clone(),
             "public-url" => self.public_url.clone(),
             "database-url" => self.database_url.clone(),
-            "state-dir" => path(&self.state_dir),
+            "state-dir" => typed(self.state_dir.as_ref()),
             "github-api-url" => self.github_api_url.clone(),
             "github-app-id" => self.github_app_id.clone(),
-            "github-private-key-file" => path(&self.github_private_key_file),
-            "github-webhook-secret-file" => path(&self.github_webhook_secret_file),
+            "github-private-key-file" => typed(self.github_private_key_file.as_ref()),
+            "github-webhook-secret-file" => typed(self.github_webhook_secret_file.as_ref()),
             _ => None,
         }
     }
@@ -122,19 +142,19 @@ pub(super) struct Secret {
 pub(super) struct Sources(BTreeMap<&'static str, Setting>);
 
 impl Sources {
-    pub(super) fn read(options: &ServeOptions, environment: Environment<'_>) -> Result<Self, String> {
+    pub(super) fn read<F: Flags>(options: &F, environment: Environment<'_>) -> Result<Self, String> {
         let given = |name: &str| environment(name).filter(|value| !value.trim().is_empty());
-        let file = match (&options.config, given("CAPSTAN_CONFIG")) {
-            (Some(path), _) => Some((path.clone(), "--config")),
+        let file = match (options.config(), given("CAPSTAN_CONFIG")) {
+            (Some(path), _) => Some((path.to_path_buf(), "--config")),
             (None, Some(path)) => Some((PathBuf::from(path), "CAPSTAN_CONFIG")),
             (None, None) => None,
         };
         let (mut in_file, file) = match file {
-            Some((path, origin)) => (read_file(&path, origin)?, path),
+            Some((path, origin)) => (read_file(&path, origin, F::NAMES)?, path),
             None => (BTreeMap::new(), PathBuf::new()),
         };
         let mut settings = BTreeMap::new();
-        for name in NAMES {
+        for name in F::NAMES.iter().copied() {
             let variable = variable(name);
             let setting = if let Some(text) = options.flag(name) {
                 Setting::new(name, &format!("--{name}"), &text)
@@ -205,7 +225,11 @@ fn variable(name: &str) -> String {
     format!("CAPSTAN_{}", name.replace('-', "_").to_uppercase())
 }
 
-fn read_file(path: &Path, origin: &str) -> Result<BTreeMap<String, String>, String> {
+fn read_file(
+    path: &Path,
+    origin: &str,
+    names: &'static [&'static str],
+) -> Result<BTreeMap<String, String>, String> {
     let shown = path.display();
     let text =
         std::fs::read_to_string(path).map_err(|error| format!("{origin}: cannot read {shown}: {error}"))?;
@@ -236,8 +260,8 @@ fn read_file(path: &Path, origin: &str) -> Result<BTreeMap<String, String>, Stri
     let mut read = BTreeMap::new();
     for (name, value) in values.unwrap_or_default() {
         let place = line_of(&name);
-        if !NAMES.contains(&name.as_str()) {
-            return Err(format!("{shown}{place}: {}", unknown(&name)));
+        if !names.contains(&name.as_str()) {
+            return Err(format!("{shown}{place}: {}", unknown(&name, names)));
         }
         let text = match value {
             serde_json::Value::String(text) => text,
@@ -250,15 +274,15 @@ fn read_file(path: &Path, origin: &str) -> Result<BTreeMap<String, String>, Stri
     Ok(read)
 }
 
-fn unknown(name: &str) -> String {
+fn unknown(name: &str, names: &'static [&'static str]) -> String {
     let plain = name.replace('_', "-").to_lowercase();
-    let nearest = NAMES
+    let nearest = names
         .iter()
         .map(|known| (strsim::damerau_levenshtein(&plain, known), known))
         .min()
         .filter(|(distance, known)| *distance <= known.len() / 3);
     match nearest {
         Some((_, known)) => format!("unknown setting `{name}`; did you mean `{known}`?"),
-        None => format!("unknown setting `{name}`; expected one of {}", NAMES.join(", ")),
+        None => format!("unknown setting `{name}`; expected one of {}", names.join(", ")),
     }
 }

@@ -7,22 +7,22 @@
 use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use base64::Engine as _;
 use gix::ObjectId;
 use gix::odb::pack;
 use gix::protocol::fetch::{Arguments, Context, Negotiate, Options, Response, Shallow, Tags, negotiate};
-use gix::protocol::transport::client::TransportWithoutIO as _;
-use gix::protocol::transport::client::blocking_io::http;
-use gix::protocol::transport::{Protocol, Service};
-use secrecy::{ExposeSecret as _, SecretString};
+use gix::protocol::handshake::Ref;
+use gix::protocol::ls_refs::RefPrefixes;
+use gix::protocol::transport::Service;
+use gix::protocol::{Handshake, LsRefsCommand};
 
+use super::access::{Access, Connection, connect};
 use super::explain;
 use super::mirror::MirrorLimits;
 
-/// A server that says nothing for that long is given up.
-const STALLED: Duration = Duration::from_secs(60);
+/// What Capstan calls itself.
+const AGENT: &str = concat!("capstan/", env!("CARGO_PKG_VERSION"));
 
 /// Why a commit was not fetched.
 #[derive(Debug, thiserror::Error)]
@@ -45,7 +45,7 @@ pub(super) enum FetchFailure {
 pub(super) struct Fetch<'a> {
     pub(super) repository: &'a gix::Repository,
     pub(super) url: &'a str,
-    pub(super) token: &'a SecretString,
+    pub(super) access: &'a Access,
     pub(super) commit: ObjectId,
     /// Commits that are here with all their content.
     pub(super) haves: Vec<ObjectId>,
@@ -73,19 +73,8 @@ impl Fetch<'_> {
     }
 
     fn transfer(&self, packs: &Path, exceeded: &mut Option<String>) -> Result<Received, FetchFailure> {
-        let remote = |error: gix::Error| FetchFailure::Remote(explain(&error));
-        let url = gix::url::parse(self.url).map_err(remote)?;
-        let mut transport = http::connect::<http::reqwest::Remote>(url, Protocol::V2, false);
-        transport.configure(&http_options(self.token)).map_err(remote)?;
-        let mut handshake = gix::protocol::handshake(
-            &mut transport,
-            Service::UploadPack,
-            // Asked after a 401: the token was sent already and there is no other.
-            |_| Err(gix::Error::from_error(gix::error::message("the token is refused"))),
-            Vec::new(),
-            &mut gix::progress::Discard,
-        )
-        .map_err(remote)?;
+        let mut connection = connect(self.url, self.access).map_err(FetchFailure::Remote)?;
+        let mut handshake = greet(&mut connection, self.access)?;
         let deadline = Instant::now() + self.limits.fetch_timeout;
         let mut negotiation = Negotiation { commit: self.commit, haves: &self.haves };
         let mut received = Received { objects: 0, keep: None };
@@ -109,8 +98,8 @@ impl Fetch<'_> {
             &AtomicBool::new(false),
             Context {
                 handshake: &mut handshake,
-                transport: &mut transport,
-                user_agent: ("agent", Some(concat!("capstan/", env!("CARGO_PKG_VERSION")).to_owned())),
+                transport: &mut connection.transport,
+                user_agent: ("agent", Some(AGENT.into())),
                 trace_packetlines: false,
             },
             Options {
@@ -136,21 +125,49 @@ impl Fetch<'_> {
     }
 }
 
-fn http_options(token: &SecretString) -> http::Options {
-    let credentials = format!("x-access-token:{}", token.expose_secret());
-    let credentials = base64::engine::general_purpose::STANDARD.encode(credentials);
-    let client = http::reqwest::Options {
-        configure_client: Some(Box::new(|client| Ok(client.timeout(STALLED)))),
-        configure_request: None,
+/// Begins to talk with a remote.
+fn greet(connection: &mut Connection, access: &Access) -> Result<Handshake, FetchFailure> {
+    let refused = match access {
+        Access::Public => "it wants a token or a password, and none was given",
+        Access::Basic { .. } | Access::Key { .. } => "the token is refused",
     };
-    http::Options {
-        // In memory only. Such a header also makes the transport refuse redirects, so that the token
-        // goes nowhere else.
-        extra_headers: vec![format!("Authorization: Basic {credentials}")],
-        backend: Some(std::sync::Arc::new(std::sync::Mutex::new(client))),
-        user_agent: Some(concat!("git/capstan-", env!("CARGO_PKG_VERSION")).to_owned()),
-        ..http::Options::default()
-    }
+    gix::protocol::handshake(
+        &mut connection.transport,
+        Service::UploadPack,
+        // Asked after a 401: what there is was sent already.
+        |_| Err(gix::Error::from_error(gix::error::message(refused))),
+        Vec::new(),
+        &mut gix::progress::Discard,
+    )
+    .map_err(|error| FetchFailure::Remote(explain(&error)))
+}
+
+/// The commit that a branch is at; `None` where the remote has no such branch. One or two requests, which
+/// tell of that branch alone.
+pub(super) fn resolve_branch(
+    url: &str,
+    access: &Access,
+    branch: &str,
+) -> Result<Option<ObjectId>, FetchFailure> {
+    let name = format!("refs/heads/{branch}");
+    let mut connection = connect(url, access).map_err(FetchFailure::Remote)?;
+    let handshake = greet(&mut connection, access)?;
+    let references = match handshake.refs {
+        Some(references) => references,
+        None => {
+            let mut prefixes = RefPrefixes::new();
+            prefixes.extend([name.as_str().into()]);
+            LsRefsCommand::new(Some(prefixes), &handshake.capabilities, ("agent", Some(AGENT.into())))
+                .invoke_blocking(&mut connection.transport, &mut gix::progress::Discard, false)
+                .map_err(|error| FetchFailure::Remote(explain(&error)))?
+        }
+    };
+    Ok(references.into_iter().find_map(|reference| match reference {
+        Ref::Direct { full_ref_name, object }
+        | Ref::Peeled { full_ref_name, object, .. }
+        | Ref::Symbolic { full_ref_name, object, .. } => (full_ref_name == name.as_str()).then_some(object),
+        Ref::Unborn { .. } => None,
+    }))
 }
 
 /// The whole negotiation in one round: what is wanted and what is here are both known beforehand.

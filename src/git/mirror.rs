@@ -21,6 +21,7 @@ use gix::ObjectId;
 use gix::refs::transaction::PreviousValue;
 use secrecy::SecretString;
 
+use super::access::{Access, check_url, without_credentials};
 use super::commit_tree::{CommitTree, FileList};
 use super::explain;
 use super::fetch::{Fetch, FetchFailure, folder_bytes};
@@ -129,6 +130,32 @@ impl Mirrors {
         })
     }
 
+    /// A commit of any repository, fetched where it is not here.
+    pub(super) async fn snapshot_of(
+        &self,
+        repository: u64,
+        url: &str,
+        access: &Access,
+        commit: &CommitId,
+    ) -> Result<Snapshot, MirrorError> {
+        let shelf = Arc::clone(&self.shelf);
+        let (url, access, commit) = (url.to_owned(), access.clone(), commit.clone());
+        run_blocking(&self.shelf.folder, move || {
+            shelf.place(repository).snapshot(&shelf.limits, &url, &access, &commit)
+        })
+        .await
+    }
+
+    /// A commit that is here already; nobody is asked for it.
+    pub(super) async fn kept(
+        &self,
+        repository: u64,
+        commit: &CommitId,
+    ) -> Result<Option<Snapshot>, MirrorError> {
+        let (shelf, commit) = (Arc::clone(&self.shelf), commit.clone());
+        run_blocking(&self.shelf.folder, move || Ok(shelf.place(repository).read(&commit))).await
+    }
+
     /// How many folders of commits were read from disk so far, for figures.
     pub fn folders_read(&self) -> usize {
         self.shelf.listed.folders.load(Ordering::Relaxed)
@@ -143,13 +170,7 @@ impl Mirror for Mirrors {
         token: &SecretString,
         commit: &CommitId,
     ) -> Result<Snapshot, MirrorError> {
-        let shelf = Arc::clone(&self.shelf);
-        let (id, url) = (repository.id, repository.clone_url.clone());
-        let (token, commit) = (token.clone(), commit.clone());
-        run_blocking(&self.shelf.folder, move || {
-            shelf.place(id).snapshot(&shelf.limits, &url, &token, &commit)
-        })
-        .await
+        self.snapshot_of(repository.id, &repository.clone_url, &Access::token(token), commit).await
     }
 
     async fn folder(
@@ -163,7 +184,7 @@ impl Mirror for Mirrors {
     }
 }
 
-async fn run_blocking<T: Send + 'static>(
+pub(super) async fn run_blocking<T: Send + 'static>(
     folder: &Path,
     work: impl FnOnce() -> Result<T, MirrorError> + Send + 'static,
 ) -> Result<T, MirrorError> {
@@ -201,13 +222,14 @@ impl Place {
         &self,
         limits: &MirrorLimits,
         url: &str,
-        token: &SecretString,
+        access: &Access,
         commit: &CommitId,
     ) -> Result<Snapshot, MirrorError> {
         if let Some(snapshot) = self.read(commit) {
             return Ok(snapshot);
         }
-        check_url(url)?;
+        check_url(url, access)
+            .map_err(|reason| MirrorError::Fetch { url: without_credentials(url), reason })?;
         let _alone = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let _locked = lock(&self.lock_file, limits.fetch_timeout)?;
         if let Some(snapshot) = self.read(commit) {
@@ -215,7 +237,7 @@ impl Place {
         }
         let id = object_id(commit.as_str())
             .ok_or_else(|| MirrorError::NoSuchCommit { url: url.to_owned(), commit: commit.clone() })?;
-        let fetch = |repository: &gix::Repository| fetch_into(repository, url, token, id, limits);
+        let fetch = |repository: &gix::Repository| fetch_into(repository, url, access, id, limits);
         if let Some(objects) = self.open().filter(|objects| !self.is_worn(objects, limits)) {
             clear_leftovers(&self.folder);
             match objects.with(fetch) {
@@ -376,14 +398,14 @@ fn open_isolated(folder: &Path) -> Result<gix::ThreadSafeRepository, gix::Error>
 fn fetch_into(
     repository: &gix::Repository,
     url: &str,
-    token: &SecretString,
+    access: &Access,
     commit: ObjectId,
     limits: &MirrorLimits,
 ) -> Result<(), FetchFailure> {
     let transfer = |error: gix::Error| FetchFailure::Transfer(explain(&error));
     let begun = Instant::now();
     let haves = fetched_commits(repository).map_err(transfer)?;
-    let received = Fetch { repository, url, token, commit, haves, limits }.run()?;
+    let received = Fetch { repository, url, access, commit, haves, limits }.run()?;
     repository
         .reference(format!("{REFERENCES}{commit}"), commit, PreviousValue::Any, "fetched")
         .map_err(transfer)?;
@@ -417,36 +439,6 @@ fn explain_failure(failure: FetchFailure, url: &str, commit: &CommitId) -> Mirro
             MirrorError::NoSuchCommit { url: url.to_owned(), commit: commit.clone() }
         }
         failure => MirrorError::Fetch { url: url.to_owned(), reason: failure.to_string() },
-    }
-}
-
-/// Refuses URLs that would show the token to the network, or that carry credentials themselves.
-fn check_url(url: &str) -> Result<(), MirrorError> {
-    let refuse =
-        |reason: &str| MirrorError::Fetch { url: without_credentials(url), reason: reason.to_owned() };
-    let parsed = url::Url::parse(url).map_err(|error| refuse(&error.to_string()))?;
-    if !parsed.username().is_empty() || parsed.password().is_some() {
-        return Err(refuse("a clone URL must not carry credentials"));
-    }
-    let loopback = match parsed.host() {
-        Some(url::Host::Ipv4(address)) => address.is_loopback(),
-        Some(url::Host::Ipv6(address)) => address.is_loopback(),
-        Some(url::Host::Domain(name)) => name == "localhost",
-        None => false,
-    };
-    match parsed.scheme() {
-        "https" => Ok(()),
-        "http" if loopback => Ok(()),
-        _ => Err(refuse("only https (and http on this machine) keeps the token secret")),
-    }
-}
-
-fn without_credentials(url: &str) -> String {
-    let unreadable = || "<a clone URL that cannot be read>".to_owned();
-    let Ok(mut parsed) = url::Url::parse(url) else { return unreadable() };
-    match parsed.set_username("").and_then(|()| parsed.set_password(None)) {
-        Ok(()) => parsed.to_string(),
-        Err(()) => unreadable(),
     }
 }
 

@@ -2,9 +2,12 @@
 //!
 //! Owned here: finding a repository, reading commits and work trees as
 //! [`Tree`](capstan_domain::tree::Tree)s, replacing files of a work tree all or nothing, and fetching
-//! commits into bare shallow mirrors. Deliberately absent: pushing (commits are written through
-//! GitHub's API), knowledge of what the files mean, and running the `git` program.
+//! commits into bare shallow mirrors, by id or at the tip of a branch. Deliberately absent: pushing (commits
+//! are written through GitHub's API), knowledge of what the files mean, and running the `git` program
+//! (`file://` and `ssh://` URLs of a Fleet, which nothing else can open, aside).
 
+mod access;
+mod branch;
 mod checkout;
 mod commit_tree;
 mod fetch;
@@ -17,6 +20,8 @@ mod trailers;
 mod work_tree;
 mod workspace;
 
+pub use access::Access;
+pub use branch::BranchSource;
 pub use checkout::{Checkout, CheckoutError};
 pub use file_writer::{WriteFailure, write_all_or_nothing};
 pub use mirror::{MirrorLimits, Mirrors};

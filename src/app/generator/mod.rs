@@ -33,7 +33,8 @@ use capstan_domain::release::{Catalogue, ReleaseId};
 use capstan_domain::render::{self, RenderError, Rendered};
 use capstan_domain::schema::{self, Schemas};
 use capstan_domain::settings::{
-    ClaimedTwice, EffectiveSettings, REPOSITORY_FILE, RepositorySettings, RuleIds, SettingsError,
+    ClaimedTwice, ClusterSettings, Deletion, EffectiveSettings, REPOSITORY_FILE, RepositorySettings, RuleIds,
+    SettingsError,
 };
 use capstan_domain::templates::{self, NamedTemplate, TemplateNames};
 use capstan_domain::tree::{RepoPath, Tree, TreeId};
@@ -274,6 +275,25 @@ impl Fleet {
     /// A file of it that cannot be read.
     pub fn read_cluster(&self, id: &ClusterId) -> Result<Cluster, Refused> {
         Ok(Cluster::read(self.tree.as_ref(), self.folder(id)?)?)
+    }
+
+    /// What may be deleted from a cluster, without reading its manifests.
+    ///
+    /// # Errors
+    /// A `capstan.yaml` that cannot be read.
+    pub fn tombstones(&self, id: &ClusterId) -> Result<Deletion, Refused> {
+        let Some(entry) = &self.folder(id)?.settings else { return Ok(Deletion::Nothing) };
+        let refused =
+            |message: String| Refused { message, file: Some(entry.path.clone()), line: None, column: None };
+        let bytes = self.tree.read(entry).map_err(|error| refused(error.reason))?;
+        let text = std::str::from_utf8(&bytes).map_err(|error| refused(format!("is not UTF-8 ({error})")))?;
+        let settings = ClusterSettings::read(&entry.path, text).map_err(|error| Refused {
+            message: error.message,
+            file: Some(error.file),
+            line: error.line,
+            column: error.column,
+        })?;
+        Ok(settings.delete)
     }
 
     /// What the settings say of a cluster.

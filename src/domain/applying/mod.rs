@@ -2,12 +2,48 @@
 //!
 //! Owns every decision between a render and the API server: the boundary of a folder, the guards that look
 //! at the live cluster, what waits for the control plane, what differs, what is deleted, what an answer of
-//! the API server means. Facts come in as values.
+//! the API server means. Facts come in as values: rendered objects, and live objects in a [`LiveObjects`].
 //!
 //! Deliberately absent: requests, clocks, and what the rollout has come to ([`crate::rollout::observed`]).
+//!
+//! | file | tells |
+//! |---|---|
+//! | `home` | the namespaces of a folder |
+//! | `boundary` | what a folder may not bring |
+//! | `owners` | whose an object is, of several folders |
+//! | `guards` | what would hurt the live cluster |
+//! | `sent` | what of an object is sent |
+//! | `differs` | what an apply would change |
+//! | `managed`, `managers` | who owns which field; objects that others applied |
+//! | `live` | what was read of the cluster |
+//! | `inventory` | what was applied, and may be deleted again |
+//! | `refusal` | what the API server answered |
 
+mod boundary;
+mod differs;
+mod guards;
+mod home;
+mod inventory;
+mod live;
+mod managed;
+mod managers;
+mod owners;
 mod refusal;
+mod sent;
+#[cfg(test)]
+pub(crate) mod testing;
 mod written;
 
+pub use boundary::{Beyond, Outside, boundary};
+pub use differs::differs;
+pub use guards::{Broken, GuardBroken, guards, named_outside};
+pub use home::{Home, Scope, Scopes, place_in_namespaces};
+pub use inventory::{Inventory, InventoryObject};
+pub(crate) use live::{CLUSTER_NAME_LABEL, annotation, is_core, is_terminating, label, text, uid};
+pub use live::{LiveObjects, identity};
+pub use managers::{LAST_APPLIED, MANAGER, appliers, fields_that_go, is_applied_by_capstan, taken_over};
+pub use owners::OwnerIndex;
+pub(crate) use refusal::shortened;
 pub use refusal::{Cause, FieldNotation, LONGEST_MESSAGE, Refusal, RefusalKind};
+pub use sent::sent;
 pub use written::Written;

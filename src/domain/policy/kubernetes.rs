@@ -26,7 +26,7 @@ impl Wanted<'_> {
 
 /// Whose version it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
+pub(crate) enum Role {
     /// The control plane's, or a whole topology's.
     ControlPlane,
     /// Machines' beside it.
@@ -34,7 +34,7 @@ pub(super) enum Role {
 }
 
 /// Where a kind asks for a version, from v1alpha3 to v1beta2.
-fn fields(group: &str, kind: &str) -> &'static [(Role, &'static [&'static str])] {
+pub(crate) fn fields(group: &str, kind: &str) -> &'static [(Role, &'static [&'static str])] {
     const TOPOLOGY: &[(Role, &[&str])] = &[(Role::ControlPlane, &["spec", "topology", "version"])];
     const CONTROL_PLANE: &[(Role, &[&str])] = &[
         (Role::ControlPlane, &["spec", "version"]),

@@ -80,6 +80,7 @@ use std::collections::BTreeSet;
 
 pub use cluster_api::{CoreVersion, core_version};
 pub use evidence::{Evidence, Survey};
+pub(crate) use kubernetes::{Role as VersionRole, fields as version_fields};
 pub use rule::{About, Change, Example, Facts, Files, Occasion, ReleaseStep, Rule, Spot, Verdict};
 pub use severities::{Level, Severities, SeverityRefused};
 pub use validate::{Scope, Snapshot, folders_of, render_finding, settings_finding, validate};

@@ -3,7 +3,8 @@
 //!
 //! Owns the reading of what makes Cluster API's controllers replace a machine ([`facts`] holds what is
 //! known of each kind). Does not know the live cluster: every answer is `certainty: offline`, or `unknown`
-//! where only the live cluster, the topology controller or a provider could tell.
+//! where only the live cluster, the topology controller or a provider could tell. What the live cluster
+//! shows of a rollout is read in [`observed`].
 //!
 //! | file | tells |
 //! |---|---|
@@ -12,11 +13,13 @@
 //! | `kubeadm` | whether two `kubeadmConfigSpec` mean the same machine |
 //! | `topology`, `class` | Clusters with a managed topology, and their classes |
 //! | `course` | a verdict in the making |
+//! | [`observed`] | what has become of it, as the live cluster shows |
 
 mod class;
 mod course;
 mod facts;
 mod kubeadm;
+pub mod observed;
 mod owner;
 #[cfg(test)]
 mod tests;

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
+mod branch;
 mod checkout;
 mod file_writer;
 mod http_server;

@@ -19,7 +19,8 @@ use serde_json::Value;
 
 use self::explained::explained;
 pub use self::field::FieldNotation;
-use self::safe::{LONGEST, safe, shortened};
+pub(crate) use self::safe::shortened;
+use self::safe::{LONGEST, safe};
 use super::written::Written;
 use crate::object::FieldPath;
 use crate::render::RenderedObject;

@@ -51,7 +51,7 @@ pub(super) fn safe(raw: &str) -> Option<String> {
 }
 
 /// At most [`LONGEST`] characters.
-pub(super) fn shortened(text: &str) -> String {
+pub(crate) fn shortened(text: &str) -> String {
     if text.chars().count() <= LONGEST {
         return text.to_owned();
     }

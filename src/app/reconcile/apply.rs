@@ -1,0 +1,272 @@
+//! The middle of a pass: guards, adoption, dry runs, and what differs applied phase by phase.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use capstan_domain::applying::{
+    GuardBroken, appliers, differs, fields_that_go, guards, is_applied_by_capstan, sent,
+};
+use capstan_domain::finding::Severity;
+use capstan_domain::object::{FieldPath, ObjectId};
+use capstan_domain::render::RenderedObject;
+use serde_json::Value;
+
+use super::dry_runs::{Trial, try_all};
+use super::gather::is_cluster;
+use super::look::Look;
+use super::pass::{Ended, Failure, Walk};
+use super::reason::Reason;
+use super::resources::{Adopt, CreateClusters, KeptTemplate};
+use super::soon::{Changes, Plan, plan};
+use super::templates::kept_names;
+use super::wanted::Unwanted;
+use crate::app::ports::{ApiObject, Contested, LiveError, Run};
+
+/// How many fields a preview names of one object.
+const NAMED_FIELDS: usize = 12;
+
+impl Walk<'_> {
+    /// Applies what differs and may be applied now.
+    pub(super) async fn apply(&mut self, look: &mut Look) -> Result<Ended, Unwanted> {
+        let broken = guards(&look.objects, &look.live);
+        if !broken.is_empty() {
+            let waits = broken.iter().all(GuardBroken::is_waiting);
+            let reasons = broken.iter().map(Reason::of_guard).collect();
+            return Ok(if waits { Ended::Waiting(reasons) } else { Ended::Refused(reasons) });
+        }
+        if let Some(ended) = self.check_creation(look).await {
+            return Ok(ended);
+        }
+        let all: Vec<&RenderedObject> = look.objects.iter().collect();
+        let trial = try_all(self.live(), &look.wanted.by, &all, &look.objects).await?;
+        if !trial.refused.is_empty() {
+            return Ok(Ended::Refused(trial.refused));
+        }
+        if !trial.waiting.is_empty() {
+            return Ok(Ended::Waiting(trial.waiting));
+        }
+        let adopted = self.adopted(look);
+        if !adopted.is_empty() && self.adopt() == Adopt::Preview {
+            return Ok(Ended::Waiting(preview(look, &adopted, &trial)));
+        }
+        let changes = changes(look, &trial, &adopted);
+        let Some(verdict) = self.verdict.as_ref() else { return Ok(Ended::Applied) };
+        let plan = plan(&look.objects, &changes, &look.live, verdict);
+        self.status.phase = Some(plan.phase);
+        self.intend(look, &changes).await?;
+        self.perform(look, &plan, &changes, &adopted, &trial.later).await
+    }
+
+    /// A `Cluster` that is nowhere is made only where nobody else ever had it.
+    async fn check_creation(&self, look: &Look) -> Option<Ended> {
+        let allowed = self.record.spec.create_cluster.unwrap_or(self.turn.fleet.spec.guards.create_clusters);
+        let missing = look
+            .objects
+            .iter()
+            .find(|object| is_cluster(&object.id) && look.live.get(&object.id).is_none())?;
+        if allowed == CreateClusters::Always {
+            return None;
+        }
+        let root = FieldPath::root();
+        match self.turn.bot.recorded_elsewhere(self.turn.id).await {
+            Ok(None) => None,
+            Ok(Some(other)) => Some(Ended::Refused(vec![Reason::of_object(
+                "RecordedElsewhere",
+                format!(
+                    "the Cluster does not exist here, and the management cluster `{other}` has reported it: two \
+                     would make machines for one cluster. Where it is gone there for good, allow it by \
+                     `spec.createCluster: Always` of ManagedCluster {}",
+                    self.record.key.name
+                ),
+                missing,
+                &root,
+            )])),
+            Err(error) => Some(Ended::Failed(Failure {
+                kind: "BotAway",
+                message: format!("whether another management cluster has {}: {error}", self.turn.id),
+                reasons: Vec::new(),
+            })),
+        }
+    }
+
+    fn adopt(&self) -> Adopt {
+        self.record.spec.adopt.unwrap_or(self.turn.fleet.spec.guards.adopt)
+    }
+
+    /// Live objects that neither this folder nor Capstan has applied before, with the tools that did.
+    fn adopted(&self, look: &Look) -> BTreeMap<ObjectId, Vec<String>> {
+        let inventory = &self.status.inventory;
+        look.objects
+            .iter()
+            .filter_map(|object| Some((&object.id, look.live.get(&object.id)?)))
+            .filter(|(id, live)| inventory.get(id).is_none() && !is_applied_by_capstan(live))
+            .map(|(id, live)| (id.clone(), appliers(live)))
+            .collect()
+    }
+
+    /// Writes down what will be there, before it is.
+    async fn intend(&mut self, look: &Look, changes: &Changes) -> Result<(), LiveError> {
+        let logical: BTreeMap<ObjectId, &str> = look
+            .templates
+            .iter()
+            .map(|template| {
+                let id = ObjectId { name: template.name.clone(), ..template.logical.clone() };
+                (id, template.logical.name.as_str())
+            })
+            .collect();
+        let inventory = &mut self.status.inventory;
+        for object in &look.objects {
+            let name = logical.get(&object.id).copied().unwrap_or(&object.id.name);
+            inventory.intend(&object.id, &object.api_version, name);
+            // Killed after the apply and before it was noted, or made anew by somebody.
+            if let Some(uid) = look.live.get(&object.id).and_then(uid) {
+                inventory.applied(&object.id, uid);
+            }
+        }
+        let names = kept_names(&look.names, &look.templates, |id| inventory.get(id).is_some());
+        self.status.templates = names.templates().iter().map(KeptTemplate::from).collect();
+        if changes.is_empty() {
+            return Ok(());
+        }
+        self.status.attempted_commit = Some(self.turn.revision.commit.to_string());
+        self.save().await
+    }
+
+    async fn perform(
+        &mut self,
+        look: &mut Look,
+        plan: &Plan,
+        changes: &Changes,
+        adopted: &BTreeMap<ObjectId, Vec<String>>,
+        later: &BTreeSet<ObjectId>,
+    ) -> Result<Ended, Unwanted> {
+        for stage in &plan.steps {
+            if let Some(over) = (self.turn.is_over)() {
+                return Ok(Ended::Over(over));
+            }
+            let due: Vec<&RenderedObject> = stage
+                .objects
+                .iter()
+                .filter(|id| changes.contains_key(id))
+                .filter_map(|id| look.objects.iter().find(|object| object.id == *id))
+                .collect();
+            let untried: Vec<&RenderedObject> =
+                due.iter().copied().filter(|object| later.contains(&object.id)).collect();
+            if !untried.is_empty() {
+                let trial = try_all(self.live(), &look.wanted.by, &untried, &[]).await?;
+                if !trial.refused.is_empty() || !trial.waiting.is_empty() {
+                    let mut reasons = trial.refused;
+                    reasons.extend(trial.waiting);
+                    return Ok(Ended::Refused(reasons));
+                }
+            }
+            let mut written = Vec::new();
+            for object in due {
+                match self.write(look, object, adopted.get(&object.id)).await {
+                    Ok(value) => written.push(value),
+                    Err(LiveError::Refused { refusal, .. }) if refusal.is_waiting() => {
+                        return Ok(Ended::Waiting(vec![Reason::of_refusal(&refusal, object)]));
+                    }
+                    Err(error) => {
+                        let reasons = error.refusal().map(|refusal| Reason::of_refusal(refusal, object));
+                        let failure = Failure { reasons: reasons.into_iter().collect(), ..error.into() };
+                        return Ok(Ended::Failed(failure));
+                    }
+                }
+            }
+            written.into_iter().for_each(|value| look.live.insert(value));
+        }
+        Ok(Ended::Applied)
+    }
+
+    /// Applies one object for real.
+    async fn write(
+        &mut self,
+        look: &Look,
+        object: &RenderedObject,
+        adopted: Option<&Vec<String>>,
+    ) -> Result<Value, LiveError> {
+        let by = &look.wanted.by;
+        if let Some(from) = adopted.filter(|from| !from.is_empty())
+            && let Some(object) = ApiObject::of(&object.value)
+        {
+            self.live().take_over(by, &object, from).await?;
+        }
+        let value = self.live().apply(by, &sent(&object.value), Run::Real, Contested::Take).await?;
+        self.applied += 1;
+        self.status.last_applied_time = Some(self.now);
+        if let Some(uid) = uid(&value) {
+            self.status.inventory.applied(&object.id, uid);
+        }
+        if let Some(version) = value.pointer("/metadata/resourceVersion").and_then(Value::as_str) {
+            self.echoes.insert(object.id.clone(), version.to_owned());
+        }
+        metrics::counter!("capstan_applied_objects_total", "kind" => object.id.kind.clone()).increment(1);
+        tracing::info!(cluster = %self.turn.id, commit = %self.turn.revision.commit, object = %object.id, "applied");
+        Ok(value)
+    }
+}
+
+fn uid(object: &Value) -> Option<&str> {
+    object.pointer("/metadata/uid").and_then(Value::as_str)
+}
+
+/// What differs between what is there and what would be.
+fn changes(look: &Look, trial: &Trial, adopted: &BTreeMap<ObjectId, Vec<String>>) -> Changes {
+    let mut changes = Changes::default();
+    for object in &look.objects {
+        let live = look.live.get(&object.id);
+        let mut fields = match trial.accepted.get(&object.id) {
+            Some(tried) => differs(live, tried),
+            None => vec![FieldPath::root()],
+        };
+        if let (Some(live), Some(from)) = (live, adopted.get(&object.id)) {
+            fields.extend(fields_that_go(live, &object.value, from));
+            if fields.is_empty() {
+                // Equal in every field, and not Capstan's yet: the next drift would be nobody's.
+                fields.push(FieldPath::root().key("metadata").key("managedFields"));
+            }
+        }
+        if !fields.is_empty() {
+            changes.insert(object.id.clone(), fields);
+        }
+    }
+    changes
+}
+
+/// What taking over would change, one reason an object.
+fn preview(look: &Look, adopted: &BTreeMap<ObjectId, Vec<String>>, trial: &Trial) -> Vec<Reason> {
+    let objects = look.objects.iter().filter_map(|object| Some((object, adopted.get(&object.id)?)));
+    objects
+        .map(|(object, from)| {
+            let live = look.live.get(&object.id);
+            let sets = trial.accepted.get(&object.id).map(|tried| differs(live, tried)).unwrap_or_default();
+            let gone = live.map(|live| fields_that_go(live, &object.value, from)).unwrap_or_default();
+            let by = if from.is_empty() { "somebody else".to_owned() } else { from.join(", ") };
+            let mut message = format!("was applied by {by}, not by Capstan; taking it over ");
+            match (list(&sets), list(&gone)) {
+                (None, None) => message.push_str("changes nothing"),
+                (sets, gone) => {
+                    let sets = sets.map(|fields| format!("sets {fields}"));
+                    let gone = gone.map(|fields| format!("removes {fields}"));
+                    let parts: Vec<String> = sets.into_iter().chain(gone).collect();
+                    message.push_str(&parts.join(" and "));
+                }
+            }
+            message
+                .push_str(". Allow it by `adopt: Take`, in the Fleet's guards or the ManagedCluster's spec");
+            let field = sets.first().or(gone.first()).cloned().unwrap_or_default();
+            let reason = Reason::of_object("AdoptionNeeded", message, object, &field);
+            Reason { severity: Severity::Warning, ..reason }
+        })
+        .collect()
+}
+
+fn list(fields: &[FieldPath]) -> Option<String> {
+    let named: Vec<String> = fields.iter().take(NAMED_FIELDS).map(ToString::to_string).collect();
+    let rest = fields.len().saturating_sub(NAMED_FIELDS);
+    match (named.is_empty(), rest) {
+        (true, _) => None,
+        (false, 0) => Some(named.join(", ")),
+        (false, rest) => Some(format!("{} and {rest} more", named.join(", "))),
+    }
+}

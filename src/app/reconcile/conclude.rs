@@ -1,0 +1,358 @@
+//! What is said of a turn: the status with its conditions, events, and the report to the bot. Pure.
+
+use capstan_domain::cluster::ClusterId;
+use capstan_domain::object::ObjectId;
+use capstan_domain::tree::CommitId;
+use jiff::Timestamp;
+
+use super::pass::Ended;
+use super::ports::{ClusterReport, FleetRecord, Note, Tone};
+use super::reason::Reason;
+use super::resources::{
+    ConditionStatus, ConditionType, Conditions, FleetStatus, ManagedClusterStatus, Phase, PlaceStatus,
+    RolloutState,
+};
+use super::soon::Verdict;
+
+/// How many reasons stand in a status.
+const REASONS: usize = 20;
+/// The longest message of a condition, in characters.
+const LONGEST: usize = 1024;
+
+/// What a turn found, to be put into words.
+pub(super) struct Found<'a> {
+    pub(super) cluster: &'a ClusterId,
+    pub(super) commit: &'a CommitId,
+    /// The Git id of the cluster's folder.
+    pub(super) folder: Option<&'a str>,
+    pub(super) generation: i64,
+    pub(super) now: Timestamp,
+    pub(super) ended: &'a Ended,
+    /// Objects that Git names no more and that are kept, and why.
+    pub(super) kept: &'a [Reason],
+    /// How many objects were written and deleted.
+    pub(super) applied: usize,
+    pub(super) deleted: usize,
+    pub(super) suspended: bool,
+}
+
+/// The status after a turn. `before` is what stood there when it began; `status` what the turn made of it.
+pub(super) fn settle(
+    before: &ManagedClusterStatus,
+    mut status: ManagedClusterStatus,
+    found: &Found<'_>,
+) -> ManagedClusterStatus {
+    if let Ended::Over(_) = found.ended {
+        return status;
+    }
+    status.observed_generation = Some(found.generation);
+    status.refused = match found.ended {
+        Ended::Refused(reasons) | Ended::Waiting(reasons) => places(reasons),
+        Ended::Failed(failure) => places(&failure.reasons),
+        Ended::Applied | Ended::Removed | Ended::Suspended | Ended::Over(_) => Vec::new(),
+    };
+    status.kept = places(found.kept);
+    conditions(&mut status, found);
+    if let Ended::Applied = found.ended {
+        status.applied_commit = Some(found.commit.to_string());
+        status.folder = found.folder.map(str::to_owned);
+    }
+    if !matches!(found.ended, Ended::Suspended) {
+        status.attempted_commit = Some(found.commit.to_string());
+        status.attempted_folder = found.folder.map(str::to_owned);
+    }
+    // A commit that changed nothing of this cluster is no news of it: else every push would cost every
+    // cluster a write.
+    let mut without_news = status.clone();
+    without_news.applied_commit.clone_from(&before.applied_commit);
+    without_news.attempted_commit.clone_from(&before.attempted_commit);
+    let was_applied = before.applied_commit.is_some() || status.applied_commit.is_none();
+    if without_news == *before && was_applied { without_news } else { status }
+}
+
+fn places(reasons: &[Reason]) -> Vec<PlaceStatus> {
+    reasons.iter().take(REASONS).map(Reason::to_status).collect()
+}
+
+fn conditions(status: &mut ManagedClusterStatus, found: &Found<'_>) {
+    use ConditionStatus::{False, True, Unknown};
+    use ConditionType::{Applied, Ready, Reconciling, Refused, RolledOut, Stalled};
+
+    let rollout = status.rollout.as_ref().map(|rollout| rollout.state);
+    let words = status.rollout.as_ref().and_then(|rollout| rollout.message.clone()).unwrap_or_default();
+    let phase = status.phase;
+    let mut says = Says { conditions: &mut status.conditions, now: found.now, generation: found.generation };
+    match rollout {
+        Some(RolloutState::Done) => says.that(RolledOut, True, "Done", ""),
+        Some(RolloutState::Rolling) => says.that(RolledOut, False, "Rolling", &words),
+        Some(RolloutState::Waiting) => says.that(RolledOut, False, "Waiting", &words),
+        Some(RolloutState::Stuck) => says.that(RolledOut, False, "Stuck", &words),
+        Some(RolloutState::Unknown) => says.that(RolledOut, Unknown, "Unknown", &words),
+        None => says.conditions.clear(RolledOut),
+    }
+    let withheld = phase == Some(Phase::ControlPlane);
+    match found.ended {
+        Ended::Applied => {
+            says.that(Refused, False, "Accepted", "");
+            if withheld {
+                says.that(Applied, False, "ControlPlane", "workers wait until the control plane is done");
+            } else {
+                says.that(Applied, True, "Applied", "");
+            }
+            match rollout {
+                Some(RolloutState::Stuck) => {
+                    says.that(Stalled, True, "Stuck", &words);
+                    says.conditions.clear(Reconciling);
+                    says.that(Ready, False, "Stuck", &words);
+                }
+                None | Some(RolloutState::Done) if !withheld => {
+                    says.conditions.clear(Stalled);
+                    says.conditions.clear(Reconciling);
+                    says.that(Ready, True, "Done", "");
+                }
+                Some(RolloutState::Unknown) if !withheld => {
+                    says.conditions.clear(Stalled);
+                    says.conditions.clear(Reconciling);
+                    says.that(Ready, Unknown, "RolloutUnknown", &words);
+                }
+                _ => {
+                    says.conditions.clear(Stalled);
+                    says.that(Reconciling, True, "Rolling", &words);
+                    says.that(Ready, False, "Rolling", &words);
+                }
+            }
+        }
+        Ended::Removed => {
+            says.that(Refused, False, "Accepted", "");
+            says.that(Applied, True, "Removed", "the cluster was deleted, as its capstan.yaml says");
+            says.conditions.clear(Stalled);
+            says.conditions.clear(Reconciling);
+            says.that(Ready, True, "Removed", "its folder may go from Git");
+        }
+        Ended::Refused(reasons) => {
+            let (reason, message) = (first(reasons), lines(reasons));
+            says.that(Refused, True, reason, &message);
+            says.that(Applied, False, "Refused", &message);
+            says.that(Stalled, True, "Refused", &message);
+            says.conditions.clear(Reconciling);
+            says.that(Ready, False, "Refused", &message);
+        }
+        Ended::Waiting(reasons) => {
+            let (reason, message) = (first(reasons), lines(reasons));
+            says.that(Refused, False, "Waiting", "");
+            says.that(Applied, False, reason, &message);
+            says.conditions.clear(Stalled);
+            says.that(Reconciling, True, reason, &message);
+            says.that(Ready, False, reason, &message);
+        }
+        Ended::Failed(failure) => {
+            says.that(Applied, False, failure.kind, &failure.message);
+            says.conditions.clear(Stalled);
+            says.that(Reconciling, True, "Retrying", &failure.message);
+            says.that(Ready, False, failure.kind, &failure.message);
+        }
+        Ended::Suspended => {
+            says.conditions.clear(Reconciling);
+            says.conditions.clear(Stalled);
+            says.that(Ready, False, "Suspended", "`spec.suspend` is set: nothing is applied");
+        }
+        Ended::Over(_) => {}
+    }
+}
+
+struct Says<'a> {
+    conditions: &'a mut Conditions,
+    now: Timestamp,
+    generation: i64,
+}
+
+impl Says<'_> {
+    fn that(&mut self, kind: ConditionType, status: ConditionStatus, reason: &str, message: &str) {
+        let message: String = message.chars().take(LONGEST).collect();
+        self.conditions.set(self.now, self.generation, kind, status, &camel(reason), message);
+    }
+}
+
+/// A rule's id as a condition's reason has to be written: `overlay-loses-target` -> `OverlayLosesTarget`.
+fn camel(reason: &str) -> String {
+    let capital = |word: &str| {
+        let mut letters = word.chars();
+        letters
+            .next()
+            .map(|first| first.to_ascii_uppercase().to_string() + letters.as_str())
+            .unwrap_or_default()
+    };
+    reason.split('-').map(capital).collect()
+}
+
+fn first(reasons: &[Reason]) -> &'static str {
+    reasons.first().map_or("Refused", |reason| reason.kind)
+}
+
+fn lines(reasons: &[Reason]) -> String {
+    let shown: Vec<String> = reasons.iter().take(5).map(Reason::line).collect();
+    match reasons.len().saturating_sub(5) {
+        0 => shown.join("\n"),
+        more => format!("{}\n… and {more} more", shown.join("\n")),
+    }
+}
+
+/// What people who look at the ManagedCluster are told, each turn of affairs once.
+pub(super) fn notes(
+    before: &ManagedClusterStatus,
+    after: &ManagedClusterStatus,
+    found: &Found<'_>,
+) -> Vec<Note> {
+    let mut notes = Vec::new();
+    let commit = found.commit.as_str().get(..12).unwrap_or_default();
+    if found.applied > 0 {
+        notes.push(Note {
+            tone: Tone::Normal,
+            reason: "Applied",
+            message: format!("{} of commit {commit}", objects(found.applied)),
+        });
+    }
+    if found.deleted > 0 {
+        notes.push(Note {
+            tone: Tone::Normal,
+            reason: "Deleted",
+            message: format!("{} that commit {commit} lacks", objects(found.deleted)),
+        });
+    }
+    match found.ended {
+        Ended::Refused(reasons) if before.refused != after.refused => {
+            notes.push(Note { tone: Tone::Warning, reason: "Refused", message: lines(reasons) });
+        }
+        Ended::Waiting(reasons) if before.refused != after.refused => {
+            notes.push(Note { tone: Tone::Normal, reason: "Waiting", message: lines(reasons) });
+        }
+        Ended::Failed(failure) => {
+            notes.push(Note { tone: Tone::Warning, reason: "Failed", message: failure.message.clone() });
+        }
+        _ => {}
+    }
+    let state = |status: &ManagedClusterStatus| status.rollout.as_ref().map(|rollout| rollout.state);
+    if state(before) != state(after)
+        && let Some(rollout) = &after.rollout
+    {
+        let message = rollout.message.clone().unwrap_or_default();
+        let (tone, reason, message) = match rollout.state {
+            RolloutState::Waiting => return notes,
+            RolloutState::Unknown => return notes,
+            RolloutState::Rolling => (Tone::Normal, "RolloutBegun", message),
+            RolloutState::Done => (Tone::Normal, "RolloutDone", "every machine is as wished".to_owned()),
+            RolloutState::Stuck => (Tone::Warning, "RolloutStuck", message),
+        };
+        notes.push(Note { tone, reason, message });
+    }
+    notes
+}
+
+fn objects(count: usize) -> String {
+    if count == 1 { "1 object".to_owned() } else { format!("{count} objects") }
+}
+
+/// What the bot hears, where it is news: the state of this commit, or of the machines, has changed.
+pub(super) fn report(
+    before: &ManagedClusterStatus,
+    after: &ManagedClusterStatus,
+    found: &Found<'_>,
+    object: Option<ObjectId>,
+    verdict: Option<&Verdict>,
+) -> Option<ClusterReport> {
+    let news = before.attempted_folder != after.attempted_folder
+        || before.attempted_commit != after.attempted_commit
+        || before.applied_commit != after.applied_commit
+        || before.refused != after.refused
+        || before.rollout != after.rollout
+        || before.phase != after.phase
+        || before.templates != after.templates
+        || found.applied > 0;
+    if !news || matches!(found.ended, Ended::Over(_) | Ended::Suspended) {
+        return None;
+    }
+    let parse = |text: &Option<String>| text.as_deref().and_then(|text| CommitId::parse(text).ok());
+    Some(ClusterReport {
+        cluster: found.cluster.clone(),
+        attempted: found.commit.clone(),
+        applied: parse(&after.applied_commit),
+        object,
+        refused: match found.ended {
+            Ended::Refused(reasons) | Ended::Waiting(reasons) => reasons.clone(),
+            Ended::Failed(failure) if failure.reasons.is_empty() => {
+                vec![Reason::plain(failure.kind, failure.message.clone())]
+            }
+            Ended::Failed(failure) => failure.reasons.clone(),
+            _ => Vec::new(),
+        },
+        phase: after.phase,
+        verdict: verdict.cloned(),
+        names: after.names(),
+        at: found.now,
+    })
+}
+
+/// How a Fleet stands.
+#[derive(Debug)]
+pub struct FleetState<'a> {
+    /// UID of the management cluster.
+    pub uid: &'a str,
+    /// The commit that clusters are applied from.
+    pub commit: Option<&'a str>,
+    /// Clusters that the Fleet applies.
+    pub clusters: u32,
+    /// Clusters of them that are done.
+    pub done: u32,
+    /// Why there is no newer commit: reason and message.
+    pub problem: Option<(&'a str, &'a str)>,
+}
+
+/// The status of a Fleet, from the one that was written last.
+pub fn fleet_status(
+    fleet: &FleetRecord,
+    before: &FleetStatus,
+    state: &FleetState<'_>,
+    now: Timestamp,
+) -> FleetStatus {
+    use ConditionStatus::{False, True};
+    use ConditionType::{Ready, SourceReady};
+
+    let mut status = before.clone();
+    status.observed_generation = Some(fleet.generation);
+    status.management_cluster_uid = Some(state.uid.to_owned());
+    if let Some(commit) = state.commit {
+        status.commit = Some(commit.to_owned());
+    }
+    status.clusters = state.clusters;
+    status.ready = state.done;
+    let mut says = Says { conditions: &mut status.conditions, now, generation: fleet.generation };
+    match state.problem {
+        Some((reason, message)) => says.that(SourceReady, False, reason, message),
+        None if state.commit.is_some() => says.that(SourceReady, True, "Fetched", ""),
+        None => {}
+    }
+    if fleet.spec.suspend {
+        says.that(Ready, False, "Suspended", "`spec.suspend` is set: nothing is applied");
+    } else if let (None, Some((reason, message))) = (state.commit, state.problem) {
+        says.that(Ready, False, reason, message);
+    } else if state.commit.is_some() {
+        if state.done == state.clusters {
+            says.that(Ready, True, "Done", "every cluster is as Git says");
+        } else {
+            let message = format!("{} of {} clusters are as Git says", state.done, state.clusters);
+            says.that(Ready, False, "Reconciling", &message);
+        }
+    }
+    status
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rule_makes_a_reason_by_kubernetes_conventions() {
+        assert_eq!(camel("overlay-loses-target"), "OverlayLosesTarget");
+        assert_eq!(camel("VersionBelowLive"), "VersionBelowLive");
+    }
+}

@@ -1,0 +1,110 @@
+//! One look at the live cluster: everything that a decision about one folder is made from.
+
+use std::collections::BTreeSet;
+
+use capstan_domain::applying::{Inventory, InventoryObject, LiveObjects, named_outside};
+use capstan_domain::object::ObjectId;
+use capstan_domain::render::RenderedObject;
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+
+use crate::app::ports::{ApiKind, ApiObject, As, LiveError, ManagementCluster};
+
+/// How many reads of one cluster are under way at a time.
+const READS: usize = 8;
+
+/// Kinds that Cluster API makes of a `Cluster`, and by whose state it is judged.
+const OF_A_CLUSTER: [&str; 4] = ["MachineDeployment", "MachinePool", "MachineSet", "Machine"];
+
+/// The label by which Cluster API marks what belongs to a `Cluster`.
+const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
+
+/// Reads what is rendered, what is in the inventory, what the render names without rendering it, and what
+/// Cluster API made of the folder's `Cluster`.
+pub(super) async fn read_live(
+    live: &dyn ManagementCluster,
+    by: &As,
+    objects: &[RenderedObject],
+    inventory: &Inventory,
+) -> Result<LiveObjects, LiveError> {
+    let mut wanted: Vec<ApiObject> = Vec::new();
+    let mut known = BTreeSet::new();
+    for object in objects {
+        if known.insert(object.id.clone()) {
+            // In the version of the manifest: that is the one that dry runs answer in.
+            wanted.push(ApiObject {
+                kind: ApiKind::of_version(&object.api_version, &object.id.kind),
+                namespace: object.id.namespace.clone(),
+                name: object.id.name.clone(),
+            });
+        }
+    }
+    let beside = inventory.objects().iter().map(InventoryObject::id).chain(named_outside(objects));
+    for id in beside {
+        if known.insert(id.clone()) {
+            wanted.push(ApiObject::from(&id));
+        }
+    }
+    let mut found = LiveObjects::default();
+    let read = |object: ApiObject| async move {
+        let read = live.read(by, &object).await?;
+        Ok::<_, LiveError>((object.id(), read))
+    };
+    let answers: Vec<_> = stream::iter(wanted).map(read).buffered(READS).try_collect().await?;
+    for (id, answer) in answers {
+        match answer {
+            Some(value) => found.insert(value),
+            None => found.absent(id),
+        }
+    }
+    for cluster in objects.iter().filter(|object| is_cluster(&object.id)) {
+        read_machines(live, &cluster.id, &mut found).await?;
+    }
+    Ok(found)
+}
+
+/// Whether an identity is that of a `Cluster`.
+pub(super) fn is_cluster(id: &ObjectId) -> bool {
+    id.group == "cluster.x-k8s.io" && id.kind == "Cluster"
+}
+
+/// Reads what Cluster API made of a `Cluster`, with the reconciler's own rights: nobody's folder says it.
+pub(super) async fn read_machines(
+    live: &dyn ManagementCluster,
+    cluster: &ObjectId,
+    found: &mut LiveObjects,
+) -> Result<(), LiveError> {
+    if found.get(cluster).is_none() {
+        return Ok(());
+    }
+    let labels = [(CLUSTER_NAME, cluster.name.as_str())];
+    for kind in OF_A_CLUSTER {
+        let kind = ApiKind::preferred("cluster.x-k8s.io", kind);
+        let listed = live.list(&As::Reconciler, &kind, cluster.namespace.as_deref(), &labels).await?;
+        listed.into_iter().for_each(|object| found.insert(object));
+        found.listed(&kind.group, &kind.kind);
+    }
+    // A topology's control plane is made by Cluster API too.
+    let named = found.get(cluster).and_then(|object| control_plane_of(object, cluster));
+    if let Some(control_plane) = named.filter(|id| found.get(id).is_none()) {
+        match live.read(&As::Reconciler, &ApiObject::from(&control_plane)).await? {
+            Some(object) => found.insert(object),
+            None => found.absent(control_plane),
+        }
+    }
+    Ok(())
+}
+
+/// The control plane that a live `Cluster` names, in v1beta1 or v1beta2.
+fn control_plane_of(cluster: &serde_json::Value, id: &ObjectId) -> Option<ObjectId> {
+    let reference = cluster.pointer("/spec/controlPlaneRef")?;
+    let text = |key: &str| reference.get(key).and_then(serde_json::Value::as_str);
+    let group = text("apiGroup")
+        .or_else(|| text("apiVersion").map(capstan_domain::object::api_group))
+        .unwrap_or("controlplane.cluster.x-k8s.io");
+    Some(ObjectId {
+        group: group.to_owned(),
+        kind: text("kind")?.to_owned(),
+        namespace: text("namespace").map(str::to_owned).or_else(|| id.namespace.clone()),
+        name: text("name")?.to_owned(),
+    })
+}

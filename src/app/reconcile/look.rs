@@ -1,0 +1,49 @@
+//! One folder beside one look at the live cluster: everything that is decided on.
+
+use capstan_domain::applying::{Inventory, LiveObjects};
+use capstan_domain::cluster::ClusterId;
+use capstan_domain::render::RenderedObject;
+use capstan_domain::templates::{NamedTemplate, TemplateNames};
+
+use super::gather::read_live;
+use super::pass::Ports;
+use super::ports::FleetRecord;
+use super::reason::Reason;
+use super::revision::Revision;
+use super::templates::{Namer, NamingError};
+use super::wanted::{self, Unwanted, Wanted};
+
+/// Everything that a folder asks for under its live names, beside everything that is there.
+pub(super) struct Look {
+    /// What the folder asks for, under the names in Git.
+    pub(super) wanted: Wanted,
+    /// Its objects under their live names.
+    pub(super) objects: Vec<RenderedObject>,
+    /// The templates among them.
+    pub(super) templates: Vec<NamedTemplate>,
+    /// The names that were known, and those that were found out.
+    pub(super) names: TemplateNames,
+    /// What is there.
+    pub(super) live: LiveObjects,
+}
+
+/// Renders, checks the boundary, names templates, and reads what is there. Writes nothing.
+pub(super) async fn look(
+    ports: &Ports,
+    fleet: &FleetRecord,
+    revision: &Revision,
+    id: &ClusterId,
+    names: &TemplateNames,
+    inventory: &Inventory,
+) -> Result<Look, Unwanted> {
+    let live = ports.live.as_ref();
+    let wanted = wanted::read(revision, id, &fleet.spec.service_account, live, &ports.kinds).await?;
+    let namer = Namer { fleet: &revision.fleet, cluster: id, live, by: &wanted.by };
+    let named = namer.name(&wanted.rendered, names).await.map_err(|error| match error {
+        NamingError::Refused(refused) => Unwanted::Refused(vec![Reason::of_refused("RenderFailed", refused)]),
+        NamingError::Live(error) => Unwanted::Live(error),
+    })?;
+    let objects = named.rendered.objects;
+    let found = read_live(live, &wanted.by, &objects, inventory).await?;
+    Ok(Look { wanted, objects, templates: named.templates, names: named.names, live: found })
+}

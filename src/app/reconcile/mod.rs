@@ -1,0 +1,32 @@
+//! The reconciler's use cases: what a Git tree asks of a management cluster is applied, judged and told.
+//!
+//! *Expected flow* of one cluster's turn ([`reconcile`]): the folder is rendered ([`revision`]), looked at
+//! beside the live cluster, tried, applied phase by phase, pruned, judged; then its `ManagedCluster` says
+//! how it stands. [`preflight`] does the first half for a head commit and writes nothing.
+//!
+//! Decisions are the domain's ([`capstan_domain::applying`], [`capstan_domain::rollout::observed`]); requests
+//! go through [`ports`]. Deliberately absent: when which cluster has its turn (`controllers`), the Kubernetes
+//! API (`k8s`), and every word to GitHub (the bot's).
+
+mod apply;
+mod conclude;
+mod dry_runs;
+mod gather;
+mod kinds;
+mod look;
+pub mod names;
+mod pass;
+pub mod ports;
+pub mod preflight;
+mod prune;
+pub mod reason;
+pub mod resources;
+pub mod revision;
+mod soon;
+mod templates;
+pub mod unclaimed;
+mod wanted;
+
+pub use conclude::{FleetState, fleet_status};
+pub use kinds::Kinds;
+pub use pass::{Ended, Failure, Over, Pass, Ports, Turn, reconcile};

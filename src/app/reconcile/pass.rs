@@ -1,0 +1,322 @@
+//! One pass over one cluster folder: look, decide, try, apply, prune, judge, say.
+//!
+//! *Expected flow*: the folder is rendered at one commit; its boundary, the names of its templates and the
+//! live guards are decided on; every object is tried; the inventory is written with all that will be applied;
+//! then the objects that differ are applied, phase by phase; then what is gone from Git is deleted under
+//! guard; then the machines are judged, and all is said in the status.
+//!
+//! *Guarantees*: of a folder that is refused nothing is applied, by any phase. A pass that finds nothing to
+//! do writes nothing at all, no status either. A process that dies anywhere leaves objects that its
+//! successor finds in the inventory; each step is the same when it is done again. A newer commit ends a
+//! pass before its next phase: a phase never mixes commits.
+//!
+//! *Caveat*: dry runs are per object. What only the whole shows (a reference to nothing, two minors hidden
+//! in two steps) is found by the domain's guards, which look at the live cluster.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use capstan_domain::cluster::ClusterId;
+use capstan_domain::object::ObjectId;
+use capstan_domain::settings::Deletion;
+use capstan_domain::tree::TreeId;
+use jiff::Timestamp;
+
+use super::conclude::{Found, notes, report, settle};
+use super::gather::is_cluster;
+use super::kinds::Kinds;
+use super::look::{Look, look};
+use super::ports::{Board, Bot, ClusterKey, ClusterRecord, FleetRecord};
+use super::reason::Reason;
+use super::resources::{ManagedClusterSpec, ManagedClusterStatus};
+use super::revision::Revision;
+use super::soon::{Verdict, judge};
+use super::wanted::Unwanted;
+use crate::app::ports::{Clock, LiveError, ManagementCluster};
+
+/// What passes need from outside.
+#[derive(Clone)]
+pub struct Ports {
+    /// The management cluster.
+    pub live: Arc<dyn ManagementCluster>,
+    /// Capstan's own custom resources there.
+    pub board: Arc<dyn Board>,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+    /// What discovery told.
+    pub kinds: Arc<Kinds>,
+}
+
+/// One cluster's turn.
+pub struct Turn<'a> {
+    /// What is needed from outside.
+    pub ports: &'a Ports,
+    /// Who hears of it.
+    pub bot: &'a dyn Bot,
+    /// The Fleet.
+    pub fleet: &'a FleetRecord,
+    /// The commit.
+    pub revision: &'a Revision,
+    /// The cluster.
+    pub id: &'a ClusterId,
+    /// Whether to stop before the next effect: a newer commit is there, or the process ends.
+    pub is_over: &'a (dyn Fn() -> Option<Over> + Sync),
+}
+
+/// Why a pass ends before it is through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Over {
+    /// A newer commit is there.
+    Superseded,
+    /// The process ends, or is not the leader any more.
+    Stopping,
+}
+
+/// How a pass ended.
+#[derive(Debug)]
+pub enum Ended {
+    /// Everything is applied that may be applied now.
+    Applied,
+    /// Everything is deleted, as `delete: cluster` says.
+    Removed,
+    /// Nothing is applied, for reasons that stand in Git or in the live cluster.
+    Refused(Vec<Reason>),
+    /// Nothing more is applied now; it passes by itself.
+    Waiting(Vec<Reason>),
+    /// Nothing is applied, because somebody said so.
+    Suspended,
+    /// It was ended early; what was done stands in the inventory.
+    Over(Over),
+    /// The API server, or the bot where its word is needed, did not do its part.
+    Failed(Failure),
+}
+
+/// Why a pass failed that may succeed next time.
+#[derive(Debug)]
+pub struct Failure {
+    /// A word of a closed set.
+    pub kind: &'static str,
+    /// What was being done, and what was answered.
+    pub message: String,
+    /// The object and place, where one is to blame.
+    pub reasons: Vec<Reason>,
+}
+
+impl From<LiveError> for Failure {
+    fn from(error: LiveError) -> Self {
+        let kind = error.refusal().map_or(error.kind(), |refusal| refusal.kind.as_str());
+        Self { kind, message: error.to_string(), reasons: Vec::new() }
+    }
+}
+
+/// What a pass did and found.
+#[derive(Debug)]
+pub struct Pass {
+    /// How it ended.
+    pub ended: Ended,
+    /// Objects that were written.
+    pub applied: usize,
+    /// Objects that were deleted.
+    pub deleted: usize,
+    /// The objects that were written, with the resource version that they got.
+    pub written: BTreeMap<ObjectId, String>,
+    /// Whether something is waited for besides machines: an object that is being deleted, say.
+    pub again: bool,
+    /// The status as it stands now.
+    pub status: ManagedClusterStatus,
+}
+
+/// Gives one cluster its turn, and says how it stands.
+///
+/// # Errors
+/// Its ManagedCluster cannot be read or written; what was applied stands in the inventory.
+pub async fn reconcile(turn: &Turn<'_>, key: &ClusterKey) -> Result<Pass, LiveError> {
+    let (board, fleet) = (&turn.ports.board, turn.fleet);
+    let record = match board.cluster(key).await? {
+        Some(record) => record,
+        None => {
+            let spec = ManagedClusterSpec {
+                cluster: turn.id.as_str().to_owned(),
+                fleet: fleet.key.name.clone(),
+                suspend: false,
+                adopt: None,
+                create_cluster: None,
+            };
+            board.create_cluster(key, &spec).await?
+        }
+    };
+    if record.spec.cluster != turn.id.as_str() {
+        // Somebody made it by hand for another folder: two folders must not share an inventory.
+        return Err(LiveError::Malformed {
+            doing: format!("reconciling {}", turn.id),
+            reason: format!("ManagedCluster {key} belongs to the folder {}", record.spec.cluster),
+        });
+    }
+    if record.asked {
+        board.heard_cluster(key).await?;
+    }
+    let mut walk = Walk::new(turn, record);
+    let ended = match tokio::time::timeout(fleet.spec.timeout, walk.run()).await {
+        Ok(ended) => ended,
+        Err(_) => Ended::Failed(Failure {
+            kind: "Timeout",
+            message: format!("the turn took longer than {} s", fleet.spec.timeout.as_secs()),
+            reasons: Vec::new(),
+        }),
+    };
+    walk.conclude(ended).await
+}
+
+/// The part of a pass that goes on while it runs.
+pub(super) struct Walk<'a> {
+    pub(super) turn: &'a Turn<'a>,
+    pub(super) now: Timestamp,
+    pub(super) record: ClusterRecord,
+    /// What will be said; begins as what was said last.
+    pub(super) status: ManagedClusterStatus,
+    /// What stands on the board.
+    pub(super) written: ManagedClusterStatus,
+    pub(super) applied: usize,
+    pub(super) deleted: usize,
+    pub(super) verdict: Option<Verdict>,
+    /// Objects that Git names no more and that are kept, and why.
+    pub(super) kept: Vec<Reason>,
+    /// The objects that were written, with the resource version that they got.
+    pub(super) echoes: BTreeMap<ObjectId, String>,
+    /// Something is waited for besides machines.
+    pub(super) again: bool,
+    /// The folder's `Cluster`.
+    pub(super) cluster: Option<ObjectId>,
+}
+
+impl<'a> Walk<'a> {
+    pub(super) fn new(turn: &'a Turn<'a>, record: ClusterRecord) -> Self {
+        let (status, written) = (record.status.clone(), record.status.clone());
+        Self {
+            turn,
+            now: turn.ports.clock.now(),
+            record,
+            status,
+            written,
+            applied: 0,
+            deleted: 0,
+            verdict: None,
+            kept: Vec::new(),
+            echoes: BTreeMap::new(),
+            again: false,
+            cluster: None,
+        }
+    }
+
+    pub(super) fn live(&self) -> &'a dyn ManagementCluster {
+        self.turn.ports.live.as_ref()
+    }
+
+    /// Writes what is to be remembered, where that differs from what stands on the board.
+    pub(super) async fn save(&mut self) -> Result<(), LiveError> {
+        if self.status != self.written {
+            self.turn.ports.board.write_cluster(&self.record.key, &self.status).await?;
+            self.written = self.status.clone();
+        }
+        Ok(())
+    }
+
+    /// The pass.
+    pub(super) async fn run(&mut self) -> Ended {
+        match self.try_run().await {
+            Ok(ended) => ended,
+            Err(Unwanted::Refused(reasons)) => Ended::Refused(reasons),
+            Err(Unwanted::Live(error)) => Ended::Failed(error.into()),
+        }
+    }
+
+    async fn try_run(&mut self) -> Result<Ended, Unwanted> {
+        let (turn, names) = (self.turn, self.status.names());
+        let mut look =
+            look(turn.ports, turn.fleet, turn.revision, turn.id, &names, &self.status.inventory).await?;
+        self.cluster = look.objects.iter().map(|object| &object.id).find(|id| is_cluster(id)).cloned();
+        if matches!(look.wanted.tombstones, Deletion::Cluster) {
+            return self.remove_cluster(&mut look).await;
+        }
+        self.judge(&look);
+        if self.record.spec.suspend {
+            return Ok(Ended::Suspended);
+        }
+        let ended = self.apply(&mut look).await?;
+        self.judge(&look);
+        if let Ended::Applied = ended {
+            return self.prune(&mut look).await;
+        }
+        Ok(ended)
+    }
+
+    /// Says how the turn ended: status, events, report, log.
+    async fn conclude(mut self, ended: Ended) -> Result<Pass, LiveError> {
+        let turn = self.turn;
+        let folder = turn.revision.folder_id(turn.id);
+        let found = Found {
+            cluster: turn.id,
+            commit: &turn.revision.commit,
+            folder: folder.as_ref().map(TreeId::as_str),
+            generation: self.record.generation,
+            now: self.now,
+            ended: &ended,
+            kept: &self.kept,
+            applied: self.applied,
+            deleted: self.deleted,
+            suspended: self.record.spec.suspend,
+        };
+        let before = &self.record.status;
+        let status = settle(before, self.status.clone(), &found);
+        let notes = notes(before, &status, &found);
+        let report = report(before, &status, &found, self.cluster.clone(), self.verdict.as_ref());
+        log(turn, &ended, self.applied, self.deleted);
+        self.status = status;
+        self.save().await?;
+        for note in &notes {
+            turn.ports.board.note_cluster(&self.record, note).await;
+        }
+        if let Some(report) = report
+            && let Err(error) = turn.bot.report(&report).await
+        {
+            tracing::warn!(cluster = %turn.id, %error, "the report cannot be stored");
+        }
+        Ok(Pass {
+            ended,
+            applied: self.applied,
+            deleted: self.deleted,
+            written: self.echoes,
+            again: self.again,
+            status: self.status,
+        })
+    }
+
+    /// Says how the machines stand, by what was read.
+    pub(super) fn judge(&mut self, look: &Look) {
+        self.verdict = Some(judge(&look.objects, &look.live, self.now.as_second()));
+    }
+}
+
+fn log(turn: &Turn<'_>, ended: &Ended, applied: usize, deleted: usize) {
+    let (cluster, commit) = (turn.id, &turn.revision.commit);
+    match ended {
+        Ended::Refused(reasons) => {
+            let reason = reasons.first().map(Reason::line).unwrap_or_default();
+            tracing::warn!(%cluster, %commit, reasons = reasons.len(), reason, "refused: nothing is applied");
+        }
+        Ended::Failed(failure) => {
+            tracing::warn!(%cluster, %commit, applied, deleted, cause = failure.kind, error = failure.message, "the turn failed");
+        }
+        Ended::Waiting(reasons) => {
+            let reason = reasons.first().map(Reason::line).unwrap_or_default();
+            tracing::info!(%cluster, %commit, reason, "waits");
+        }
+        Ended::Over(over) => tracing::info!(%cluster, %commit, applied, ?over, "the turn ended early"),
+        Ended::Applied | Ended::Removed | Ended::Suspended if applied + deleted > 0 => {
+            tracing::info!(%cluster, %commit, applied, deleted, "the turn is through");
+        }
+        Ended::Applied | Ended::Removed | Ended::Suspended => {
+            tracing::debug!(%cluster, %commit, "nothing to do");
+        }
+    }
+}

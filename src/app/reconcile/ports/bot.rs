@@ -1,0 +1,142 @@
+//! The bot as the reconciler sees it: who asks for preflights and hears how rollouts go.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use capstan_domain::cluster::ClusterId;
+use capstan_domain::object::ObjectId;
+use capstan_domain::templates::TemplateNames;
+use capstan_domain::tree::CommitId;
+
+use crate::app::reconcile::reason::Reason;
+use crate::app::reconcile::resources::Phase;
+use crate::app::reconcile::soon::Verdict;
+
+/// A head commit that the bot wants judged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Preflight {
+    /// The bot's id of the question.
+    pub id: String,
+    /// The commit: a head of the repository itself, pushed by somebody with write permission.
+    pub head: CommitId,
+    /// The clusters that it touches; others are not rendered.
+    pub clusters: Vec<ClusterId>,
+}
+
+/// What the bot has for this management cluster.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Work {
+    /// The tip of the default branch.
+    pub commit: Option<CommitId>,
+    /// Questions that are open.
+    pub preflights: Vec<Preflight>,
+}
+
+/// What the live cluster says to a head commit, for one cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PreflightAnswer {
+    /// The cluster.
+    pub cluster: ClusterId,
+    /// The answer.
+    pub verdict: PreflightVerdict,
+    /// Why; for each object that is not accepted at least one.
+    pub reasons: Vec<Reason>,
+    /// The live names of templates, with which the bot renders exactly.
+    pub names: TemplateNames,
+}
+
+/// What the live cluster would say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PreflightVerdict {
+    /// Every object would be taken.
+    Accepted,
+    /// It cannot be told before the merge; the reasons say what is missing.
+    NotVerifiable,
+    /// Some object would be refused.
+    Rejected,
+}
+
+/// How one cluster stands with a commit of the default branch.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClusterReport {
+    /// The cluster.
+    pub cluster: ClusterId,
+    /// The commit that was tried last.
+    pub attempted: CommitId,
+    /// The commit that is applied whole; `None` before the first.
+    pub applied: Option<CommitId>,
+    /// The `Cluster` object, so that the bot knows where it lives.
+    pub object: Option<ObjectId>,
+    /// Why nothing of it is applied, or what failed; empty where all is well.
+    pub refused: Vec<Reason>,
+    /// How far it is applied.
+    pub phase: Option<Phase>,
+    /// How the machines stand; `None` where it was not judged.
+    pub verdict: Option<Verdict>,
+    /// The live names of templates.
+    pub names: TemplateNames,
+    /// When it was found out, RFC 3339.
+    pub at: jiff::Timestamp,
+}
+
+/// Why the bot did not take something.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BotError {
+    /// It does not answer: worth another try later.
+    #[error("the bot at {url} does not answer: {reason}")]
+    Away {
+        /// Its URL.
+        url: String,
+        /// Why.
+        reason: String,
+    },
+    /// It refuses this agent.
+    #[error("the bot at {url} refuses: {reason}")]
+    Refused {
+        /// Its URL.
+        url: String,
+        /// Why, and what to do.
+        reason: String,
+    },
+    /// The report could not be stored before it was sent.
+    #[error("the store of reports: {0}")]
+    Store(String),
+}
+
+/// The bot.
+#[async_trait]
+pub trait Bot: Send + Sync {
+    /// What there is to do; returns at once where the tip is not `after` or a question is open, else
+    /// after at most `patience`. A question stays open until it is answered, so it may come twice.
+    async fn work(&self, after: Option<&CommitId>, patience: Duration) -> Result<Work, BotError>;
+    /// Answers a question.
+    async fn answer(&self, preflight: &Preflight, answers: &[PreflightAnswer]) -> Result<(), BotError>;
+    /// Takes a report: stored when this returns, sent in order as soon as the bot takes it, once.
+    async fn report(&self, report: &ClusterReport) -> Result<(), BotError>;
+    /// The name of another management cluster that the bot heard of this cluster from earlier.
+    async fn recorded_elsewhere(&self, cluster: &ClusterId) -> Result<Option<String>, BotError>;
+}
+
+/// No bot: the Fleet reads a Git URL.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoBot;
+
+#[async_trait]
+impl Bot for NoBot {
+    async fn work(&self, _after: Option<&CommitId>, patience: Duration) -> Result<Work, BotError> {
+        tokio::time::sleep(patience).await;
+        Ok(Work::default())
+    }
+
+    async fn answer(&self, _preflight: &Preflight, _answers: &[PreflightAnswer]) -> Result<(), BotError> {
+        Ok(())
+    }
+
+    async fn report(&self, _report: &ClusterReport) -> Result<(), BotError> {
+        Ok(())
+    }
+
+    async fn recorded_elsewhere(&self, _cluster: &ClusterId) -> Result<Option<String>, BotError> {
+        Ok(None)
+    }
+}

@@ -1,0 +1,72 @@
+//! Where a Fleet's tree comes from: the bot's archive, or a Git URL.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use capstan_domain::tree::{CommitId, Tree};
+
+/// A tree that was fetched whole, with the commit that it is the content of.
+#[derive(Clone)]
+pub struct SourceTree {
+    /// The commit.
+    pub commit: CommitId,
+    /// Its content; from a bot only the claimed folders and what their render reads.
+    pub tree: Arc<dyn Tree>,
+}
+
+/// Why a source gives no tree. Never holds a key, a token or a password.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SourceError {
+    /// It does not answer, or refuses what it was shown: worth another try later.
+    #[error("{source_name} cannot be read: {reason}")]
+    Away {
+        /// The URL without credentials.
+        source_name: String,
+        /// Why.
+        reason: String,
+    },
+    /// It answers, and has no such branch or commit.
+    #[error("{source_name} has no {what}")]
+    Missing {
+        /// The URL without credentials.
+        source_name: String,
+        /// `branch main`, `commit 12ab…`.
+        what: String,
+    },
+    /// The Fleet says something that cannot be followed: a wrong URL, a Secret that is not there.
+    #[error("{0}")]
+    Settings(String),
+    /// The copy on disk cannot be read or written.
+    #[error("the copy in the state directory: {0}")]
+    Disk(String),
+}
+
+impl SourceError {
+    /// A word of a closed set, for metrics and conditions.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Away { .. } => "SourceAway",
+            Self::Missing { .. } => "SourceMissing",
+            Self::Settings(_) => "SourceSettings",
+            Self::Disk(_) => "StateDirectory",
+        }
+    }
+}
+
+/// Where a Fleet's tree comes from.
+///
+/// *Guarantee*: what [`Self::fetch`] gave last stays on disk until a later fetch succeeded, and
+/// [`Self::kept`] gives it after a restart without asking anybody.
+#[async_trait]
+pub trait TreeSource: Send + Sync {
+    /// The tree that was fetched last, from disk; `None` where there is none.
+    async fn kept(&self) -> Result<Option<SourceTree>, SourceError>;
+    /// The newest tree; costs one short request where nothing is new.
+    async fn fetch(&self) -> Result<SourceTree, SourceError>;
+    /// The tree of another commit, for a preflight; what [`Self::kept`] gives stays.
+    async fn at(&self, commit: &CommitId) -> Result<SourceTree, SourceError>;
+    /// Returns as soon as something newer than `after` may be there, or after `patience`. A source that
+    /// cannot tell waits for `patience`.
+    async fn wait(&self, after: Option<&CommitId>, patience: Duration);
+}

@@ -1,0 +1,110 @@
+//! What the live cluster would say to a head commit, before the merge.
+//!
+//! The same look, guards and dry runs as a pass, and nothing after them: nothing is written, not even a
+//! status. *Guarantee*: no value of an object leaves; messages of the API server are cut where they begin to
+//! show one.
+
+use capstan_domain::applying::guards;
+use capstan_domain::cluster::ClusterId;
+use capstan_domain::finding::Severity;
+use capstan_domain::render::RenderedObject;
+use capstan_domain::settings::Deletion;
+
+use super::dry_runs::try_all;
+use super::look::look;
+use super::pass::Ports;
+use super::ports::{ClusterRecord, FleetRecord, PreflightAnswer, PreflightVerdict};
+use super::reason::Reason;
+use super::resources::ManagedClusterStatus;
+use super::revision::Revision;
+use super::templates::kept_names;
+use super::wanted::Unwanted;
+
+/// Tries the clusters of a head commit that this management cluster applies; the others are passed over.
+/// `records` are the ManagedClusters that there are.
+pub async fn preflight(
+    ports: &Ports,
+    fleet: &FleetRecord,
+    head: &Revision,
+    clusters: &[ClusterId],
+    records: &[ClusterRecord],
+) -> Vec<PreflightAnswer> {
+    let mut answers = Vec::new();
+    for id in clusters.iter().filter(|id| head.claims.contains_key(id)) {
+        let status = records.iter().find(|record| record.spec.cluster == id.as_str());
+        let status = status.map(|record| record.status.clone()).unwrap_or_default();
+        let mut answer = try_one(ports, fleet, head, id, &status).await;
+        answer.verdict = verdict(answer.verdict, &answer.reasons);
+        answers.push(answer);
+    }
+    answers
+}
+
+/// The worst that a reason says; warnings make what is accepted not verifiable at most.
+fn verdict(so_far: PreflightVerdict, reasons: &[Reason]) -> PreflightVerdict {
+    if reasons.iter().any(|reason| reason.severity == Severity::Error) {
+        PreflightVerdict::Rejected
+    } else {
+        so_far
+    }
+}
+
+async fn try_one(
+    ports: &Ports,
+    fleet: &FleetRecord,
+    head: &Revision,
+    id: &ClusterId,
+    status: &ManagedClusterStatus,
+) -> PreflightAnswer {
+    let known = status.names();
+    let answer = |verdict, reasons, names| PreflightAnswer { cluster: id.clone(), verdict, reasons, names };
+    let look = match look(ports, fleet, head, id, &known, &status.inventory).await {
+        Ok(look) => look,
+        Err(Unwanted::Refused(reasons)) => return answer(PreflightVerdict::Rejected, reasons, known),
+        Err(Unwanted::Live(error)) => {
+            let reason = unverifiable("ManagementClusterAway", error.to_string());
+            return answer(PreflightVerdict::NotVerifiable, vec![reason], known);
+        }
+    };
+    let names = kept_names(&look.names, &look.templates, |id| status.inventory.get(id).is_some());
+    if matches!(look.wanted.tombstones, Deletion::Cluster) {
+        return answer(PreflightVerdict::Accepted, Vec::new(), names);
+    }
+    let mut reasons = Vec::new();
+    let mut verdict = PreflightVerdict::Accepted;
+    for broken in guards(&look.objects, &look.live) {
+        // What passes by itself may have passed when the merge comes.
+        if broken.is_waiting() {
+            verdict = PreflightVerdict::NotVerifiable;
+            reasons.push(Reason { severity: Severity::Warning, ..Reason::of_guard(&broken) });
+        } else {
+            reasons.push(Reason::of_guard(&broken));
+        }
+    }
+    let all: Vec<&RenderedObject> = look.objects.iter().collect();
+    match try_all(ports.live.as_ref(), &look.wanted.by, &all, &look.objects).await {
+        Ok(trial) => {
+            reasons.extend(trial.refused);
+            for reason in trial.waiting {
+                verdict = PreflightVerdict::NotVerifiable;
+                reasons.push(Reason { severity: Severity::Warning, ..reason });
+            }
+            for object in look.objects.iter().filter(|object| trial.later.contains(&object.id)) {
+                verdict = PreflightVerdict::NotVerifiable;
+                let root = capstan_domain::object::FieldPath::root();
+                let message = "cannot be tried before the merge: its namespace comes with the same commit";
+                let reason = Reason::of_object("NamespaceNotThere", message, object, &root);
+                reasons.push(Reason { severity: Severity::Warning, ..reason });
+            }
+        }
+        Err(error) => {
+            verdict = PreflightVerdict::NotVerifiable;
+            reasons.push(unverifiable("ManagementClusterAway", error.to_string()));
+        }
+    }
+    answer(verdict, reasons, names)
+}
+
+fn unverifiable(kind: &'static str, message: String) -> Reason {
+    Reason { severity: Severity::Warning, ..Reason::plain(kind, message) }
+}

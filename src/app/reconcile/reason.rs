@@ -1,0 +1,157 @@
+//! Why something is not done, with the object, the field and the file that it speaks of.
+
+use capstan_domain::applying::{GuardBroken, Outside, Refusal, Written};
+use capstan_domain::finding::{Finding, Severity};
+use capstan_domain::object::{FieldPath, ObjectId};
+use capstan_domain::render::{PatchUse, RenderedObject};
+use capstan_domain::tree::RepoPath;
+
+use super::resources::PlaceStatus;
+use crate::app::generator::Refused;
+
+/// One reason. Holds no values of Secrets, files or data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reason {
+    /// How bad: an error refuses, a warning tells.
+    pub severity: Severity,
+    /// A CamelCase word of a closed set, or the id of a rule.
+    pub kind: &'static str,
+    /// One or two sentences: what was found and what to do.
+    pub message: String,
+    /// The object.
+    pub object: Option<ObjectId>,
+    /// The field.
+    pub field: Option<FieldPath>,
+    /// The file that sets it.
+    pub file: Option<RepoPath>,
+    /// Line, from 1.
+    pub line: Option<u32>,
+    /// Column, from 1.
+    pub column: Option<u32>,
+}
+
+impl Reason {
+    /// A reason that no file is to blame for.
+    pub fn plain(kind: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            severity: Severity::Error,
+            kind,
+            message: message.into(),
+            object: None,
+            field: None,
+            file: None,
+            line: None,
+            column: None,
+        }
+    }
+
+    /// Why a folder cannot be read or rendered.
+    pub fn of_refused(kind: &'static str, refused: Refused) -> Self {
+        Self {
+            file: refused.file,
+            line: refused.line,
+            column: refused.column,
+            ..Self::plain(kind, refused.message)
+        }
+    }
+
+    /// A rule's verdict.
+    pub fn of_finding(finding: Finding) -> Self {
+        Self {
+            severity: finding.severity,
+            kind: finding.rule,
+            message: finding.message,
+            object: finding.object,
+            field: finding.path,
+            file: finding.file,
+            line: finding.line,
+            column: finding.column,
+        }
+    }
+
+    /// Something that a folder may not bring.
+    pub fn of_outside(outside: &Outside) -> Self {
+        Self {
+            object: Some(outside.object.clone()),
+            field: Some(outside.field.clone()),
+            ..Self::plain(outside.reason(), outside.to_string())
+        }
+        .written(outside.written.clone())
+    }
+
+    /// What a render would do to the live cluster that no cluster survives.
+    pub fn of_guard(broken: &GuardBroken) -> Self {
+        Self {
+            object: Some(broken.object.clone()),
+            field: Some(broken.field.clone()),
+            ..Self::plain(broken.reason(), broken.to_string())
+        }
+        .written(broken.written.clone())
+    }
+
+    /// A patch that could not be applied; `None` for one that could.
+    pub fn of_lost_patch(patch: &PatchUse) -> Option<Self> {
+        let lost = patch.lost.as_ref()?;
+        let message =
+            format!("the patch of {} is lost: {lost}. Correct its target, or remove it", patch.target);
+        Some(Self::plain("PatchLost", message).written(Written::from(&patch.place)))
+    }
+
+    /// Something about a field of a rendered object, with the place that sets it.
+    pub fn of_object(
+        kind: &'static str,
+        message: impl Into<String>,
+        object: &RenderedObject,
+        field: &FieldPath,
+    ) -> Self {
+        let written = Written::of(object, field);
+        Self { object: Some(object.id.clone()), field: Some(field.clone()), ..Self::plain(kind, message) }
+            .written(written)
+    }
+
+    /// What the API server answered about a rendered object.
+    pub fn of_refusal(refusal: &Refusal, object: &RenderedObject) -> Self {
+        let (field, written) = refusal.place(object);
+        Self {
+            object: Some(object.id.clone()),
+            field: Some(field),
+            ..Self::plain(refusal.kind.as_str(), refusal.message.clone())
+        }
+        .written(written)
+    }
+
+    /// With the place where it was written.
+    #[must_use]
+    pub fn written(self, written: Written) -> Self {
+        Self { file: Some(written.file), line: Some(written.line), column: Some(written.column), ..self }
+    }
+
+    /// As it stands in a status.
+    pub fn to_status(&self) -> PlaceStatus {
+        PlaceStatus {
+            reason: self.kind.to_owned(),
+            message: self.message.clone(),
+            object: self.object.as_ref().map(ToString::to_string),
+            field: self.field.as_ref().filter(|field| !field.is_root()).map(ToString::to_string),
+            file: self.file.as_ref().map(ToString::to_string),
+            line: self.line,
+        }
+    }
+
+    /// One line: `gauss/peu01/base/cp.yaml:7: KubeadmControlPlane my-org/peu01: cannot …`.
+    pub fn line(&self) -> String {
+        let mut text = String::new();
+        if let Some(file) = &self.file {
+            text.push_str(file.as_str());
+            if let Some(line) = self.line {
+                text.push_str(&format!(":{line}"));
+            }
+            text.push_str(": ");
+        }
+        if let Some(object) = &self.object {
+            text.push_str(&format!("{object}: "));
+        }
+        text.push_str(&self.message);
+        text
+    }
+}

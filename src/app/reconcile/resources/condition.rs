@@ -1,0 +1,131 @@
+//! Conditions by Kubernetes' conventions
+//! (<https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md#typical-status-properties>).
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One condition, as it stands in a status.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Condition {
+    /// What is spoken of.
+    #[serde(rename = "type")]
+    pub kind: ConditionType,
+    /// Whether it holds.
+    pub status: ConditionStatus,
+    /// The generation of the object that was looked at.
+    pub observed_generation: i64,
+    /// Since when `status` is what it is, RFC 3339.
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    pub last_transition_time: Timestamp,
+    /// A CamelCase word for programs.
+    pub reason: String,
+    /// A sentence or two for people.
+    pub message: String,
+}
+
+/// What a condition speaks of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+pub enum ConditionType {
+    /// All is as Git says, and the machines are done.
+    Ready,
+    /// The last commit was applied whole.
+    Applied,
+    /// Nothing of it is applied, for the reason given.
+    Refused,
+    /// The machines are as wished.
+    RolledOut,
+    /// It does not go on without somebody doing something.
+    Stalled,
+    /// Something is being done or waited for.
+    Reconciling,
+    /// The source was read in the last pass (of a Fleet).
+    SourceReady,
+}
+
+/// Whether a condition holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub enum ConditionStatus {
+    /// It does.
+    True,
+    /// It does not.
+    False,
+    /// Nobody can tell.
+    Unknown,
+}
+
+/// The conditions of an object, each type once, in the order of their types.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
+pub struct Conditions(Vec<Condition>);
+
+impl Conditions {
+    /// The condition of a type.
+    pub fn of(&self, kind: ConditionType) -> Option<&Condition> {
+        self.0.iter().find(|condition| condition.kind == kind)
+    }
+
+    /// Whether the condition of a type is there and holds.
+    pub fn hold(&self, kind: ConditionType) -> bool {
+        self.of(kind).is_some_and(|condition| condition.status == ConditionStatus::True)
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Condition> {
+        self.0.iter()
+    }
+
+    /// Says what holds now. The time of the last transition stays where the status stays.
+    pub fn set(
+        &mut self,
+        now: Timestamp,
+        generation: i64,
+        kind: ConditionType,
+        status: ConditionStatus,
+        reason: &str,
+        message: impl Into<String>,
+    ) {
+        let since = self
+            .of(kind)
+            .filter(|condition| condition.status == status)
+            .map_or(now, |condition| condition.last_transition_time);
+        let condition = Condition {
+            kind,
+            status,
+            observed_generation: generation,
+            last_transition_time: since,
+            reason: reason.to_owned(),
+            message: message.into(),
+        };
+        match self.0.binary_search_by_key(&kind, |condition| condition.kind) {
+            Ok(at) => self.0[at] = condition,
+            Err(at) => self.0.insert(at, condition),
+        }
+    }
+
+    /// Takes a condition away that has nothing to say any more.
+    pub fn clear(&mut self, kind: ConditionType) {
+        self.0.retain(|condition| condition.kind != kind);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_a_transition_stays_while_the_status_stays() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let mut conditions = Conditions::default();
+        conditions.set(at(10), 1, ConditionType::Ready, ConditionStatus::False, "Rolling", "1 of 3");
+        conditions.set(at(20), 2, ConditionType::Ready, ConditionStatus::False, "Rolling", "2 of 3");
+        let ready = conditions.of(ConditionType::Ready).unwrap();
+        assert_eq!((ready.last_transition_time, ready.message.as_str()), (at(10), "2 of 3"));
+        assert_eq!(ready.observed_generation, 2);
+        conditions.set(at(30), 2, ConditionType::Ready, ConditionStatus::True, "Done", "");
+        assert_eq!(conditions.of(ConditionType::Ready).unwrap().last_transition_time, at(30));
+        assert!(conditions.hold(ConditionType::Ready) && !conditions.hold(ConditionType::Applied));
+    }
+}

@@ -1,0 +1,17 @@
+//! What people ask of the reconciler and what it answers: the content of `Fleet` and `ManagedCluster`.
+//!
+//! Specs are parsed values (`k8s` reads them from the custom resources); statuses are exactly what stands in
+//! the custom resources, so `k8s` embeds them as they are.
+
+mod condition;
+mod spec;
+mod status;
+
+pub use condition::{Condition, ConditionStatus, ConditionType, Conditions};
+pub use spec::{
+    Adopt, CreateClusters, FleetSpec, Guards, ManagedClusterSpec, ServiceAccountSpec, SourceSpec,
+};
+pub use status::{
+    FleetStatus, KeptTemplate, ManagedClusterStatus, Phase, PlaceStatus, RolloutMachine, RolloutState,
+    RolloutStatus,
+};

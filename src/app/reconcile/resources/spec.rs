@@ -1,0 +1,112 @@
+//! What people ask of a Fleet and of one of its clusters.
+
+use std::time::Duration;
+
+/// `Fleet.spec`, parsed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FleetSpec {
+    /// The management cluster's name in `.capstan.yaml`; its UID there must be this cluster's.
+    pub management_cluster: String,
+    /// Where the tree comes from.
+    pub source: SourceSpec,
+    /// How often every cluster is compared with Git; 300 s by default.
+    pub interval: Duration,
+    /// How long one pass over one cluster may take; 300 s by default.
+    pub timeout: Duration,
+    /// How many clusters are worked on at a time; 4 by default.
+    pub concurrency: usize,
+    /// With whose rights a folder is applied.
+    pub service_account: ServiceAccountSpec,
+    /// What is not done without being asked.
+    pub guards: Guards,
+    /// Nothing is applied and nothing is judged.
+    pub suspend: bool,
+}
+
+/// Where a Fleet's tree comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SourceSpec {
+    /// The bot's archive of the claimed folders.
+    Bot {
+        /// The bot's URL.
+        url: String,
+        /// `owner/name` of the repository.
+        repository: String,
+        /// The Secret beside the Fleet with the join code, later the agent's key.
+        secret: String,
+    },
+    /// A Git URL.
+    Git {
+        /// `https://…`, without credentials.
+        url: String,
+        /// The branch.
+        branch: String,
+        /// The Secret beside the Fleet with `token`, or `username` and `password`.
+        secret: Option<String>,
+    },
+}
+
+impl SourceSpec {
+    /// The Secret beside the Fleet that it names.
+    pub fn secret(&self) -> Option<&str> {
+        match self {
+            Self::Bot { secret, .. } => Some(secret),
+            Self::Git { secret, .. } => secret.as_deref(),
+        }
+    }
+}
+
+/// With whose rights a folder is applied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServiceAccountSpec {
+    /// Its name; `capstan-applier` by default.
+    pub name: String,
+    /// Its namespace; the one of the folder's `Cluster` by default.
+    pub namespace: Option<String>,
+}
+
+/// What is not done without being asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Guards {
+    /// How many objects of one cluster may be deleted in one pass; 5 by default.
+    pub max_deletions: usize,
+    /// What happens to objects that others applied before; `preview` by default.
+    pub adopt: Adopt,
+    /// When a `Cluster` that does not exist live is created; `recorded` by default.
+    pub create_clusters: CreateClusters,
+}
+
+/// What happens to objects that others applied before.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Adopt {
+    /// The cluster waits; its status says what would change.
+    #[default]
+    Preview,
+    /// They are taken over: their managers moved, fields that Git lacks removed.
+    Take,
+}
+
+/// When a `Cluster` that does not exist live is created.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CreateClusters {
+    /// Where the bot never heard of it from another management cluster.
+    #[default]
+    Recorded,
+    /// Always: an admin said so.
+    Always,
+}
+
+/// `ManagedCluster.spec`, parsed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ManagedClusterSpec {
+    /// The cluster's id, the path of its folder.
+    pub cluster: String,
+    /// The Fleet's name, in the same namespace.
+    pub fleet: String,
+    /// Nothing is applied to this cluster; it is still judged.
+    pub suspend: bool,
+    /// Wins over the Fleet's guard.
+    pub adopt: Option<Adopt>,
+    /// Wins over the Fleet's guard.
+    pub create_cluster: Option<CreateClusters>,
+}

@@ -1,0 +1,221 @@
+//! What stands in the status of a Fleet and of a ManagedCluster.
+
+use capstan_domain::applying::Inventory;
+use capstan_domain::templates::{LiveTemplate, SpecDigest, TemplateNames};
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::condition::Conditions;
+
+/// What the reconciler did with one cluster folder, and how the cluster stands.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ManagedClusterStatus {
+    /// The generation of this object that was looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+    /// The commit that is applied whole: the last one that had anything to say of this cluster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub applied_commit: Option<String>,
+    /// The commit that was tried last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempted_commit: Option<String>,
+    /// The Git tree id of the cluster's folder at the applied commit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
+    /// The Git tree id of the cluster's folder at the commit that was tried last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempted_folder: Option<String>,
+    /// How far it is applied.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phase: Option<Phase>,
+    /// The state of all that matters, by Kubernetes' conventions.
+    pub conditions: Conditions,
+    /// Why nothing of it is applied; absent where it is.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<PlaceStatus>,
+    /// Objects that Git names no more and that are kept, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<PlaceStatus>,
+    /// What was applied and may be deleted again; written before anything is applied.
+    pub inventory: Inventory,
+    /// The names under which templates live: Git keeps the logical ones.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
+    pub templates: Vec<KeptTemplate>,
+    /// How the machines stand.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rollout: Option<RolloutStatus>,
+    /// When something was written to the management cluster last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
+    pub last_applied_time: Option<Timestamp>,
+}
+
+impl ManagedClusterStatus {
+    /// The live names of templates. Entries that contradict earlier ones are passed over: a status can be
+    /// edited by hand.
+    pub fn names(&self) -> TemplateNames {
+        let mut kept: Vec<LiveTemplate> = Vec::new();
+        for template in &self.templates {
+            let Some(template) = template.as_live() else { continue };
+            kept.push(template);
+            if TemplateNames::new(kept.clone()).is_err() {
+                kept.pop();
+            }
+        }
+        TemplateNames::new(kept).unwrap_or_default()
+    }
+}
+
+/// How far a cluster is applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub enum Phase {
+    /// The control plane is applied and rolls; workers that change wait for it.
+    ControlPlane,
+    /// Everything is applied; workers roll.
+    Workers,
+    /// Everything is applied and every machine is as wished.
+    Done,
+}
+
+/// A reason with the object, field and file that it speaks of.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PlaceStatus {
+    /// A CamelCase word: `VersionBelowLive`, `Invalid`, `OutsideBoundary`.
+    pub reason: String,
+    /// What was found and what to do.
+    pub message: String,
+    /// `MachineDeployment my-org/peu01-md-0`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub object: Option<String>,
+    /// JSON Pointer of the field.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
+    /// The file in the repository that sets it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// Line in that file, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+}
+
+/// The live name of one template.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct KeptTemplate {
+    /// API group.
+    pub group: String,
+    /// Kind.
+    pub kind: String,
+    /// Namespace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// The name in Git.
+    pub name: String,
+    /// The live object's name.
+    pub live: String,
+    /// SHA-256 of the rendered spec for which that name holds.
+    pub spec: String,
+}
+
+impl KeptTemplate {
+    fn as_live(&self) -> Option<LiveTemplate> {
+        Some(LiveTemplate {
+            group: self.group.clone(),
+            kind: self.kind.clone(),
+            namespace: self.namespace.clone(),
+            name: self.name.clone(),
+            live: self.live.clone(),
+            spec: SpecDigest::parse(&self.spec)?,
+        })
+    }
+}
+
+impl From<&LiveTemplate> for KeptTemplate {
+    fn from(template: &LiveTemplate) -> Self {
+        Self {
+            group: template.group.clone(),
+            kind: template.kind.clone(),
+            namespace: template.namespace.clone(),
+            name: template.name.clone(),
+            live: template.live.clone(),
+            spec: template.spec.to_string(),
+        }
+    }
+}
+
+/// How the machines of a cluster stand.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RolloutStatus {
+    /// In one word.
+    pub state: RolloutState,
+    /// Machines that are as wished.
+    pub ready: u32,
+    /// Machines that there shall be.
+    pub wanted: u32,
+    /// What holds it up, in Cluster API's own words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// Since when it is in that state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
+    pub since: Option<Timestamp>,
+    /// Machines that are not yet, or no longer, as wished.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
+    pub machines: Vec<RolloutMachine>,
+}
+
+/// A rollout in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub enum RolloutState {
+    /// Cluster API has not taken it up yet.
+    Waiting,
+    /// Machines are being replaced.
+    Rolling,
+    /// Every machine is as wished.
+    Done,
+    /// It does not go on without somebody doing something.
+    Stuck,
+    /// Nobody can tell.
+    Unknown,
+}
+
+/// One machine of a rollout.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RolloutMachine {
+    /// Name of the `Machine`.
+    pub name: String,
+    /// The control plane, deployment or pool that owns it.
+    pub owner: String,
+    /// Its phase: `Running`, `Deleting`.
+    pub state: String,
+    /// Whether it is as wished: else it is yet to be replaced.
+    pub up_to_date: bool,
+}
+
+/// How a Fleet stands.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct FleetStatus {
+    /// The generation of this object that was looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+    /// UID of this management cluster, as `.capstan.yaml` should have it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub management_cluster_uid: Option<String>,
+    /// The commit that clusters are applied from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// Clusters that this Fleet applies.
+    pub clusters: u32,
+    /// Clusters of them that are as Git says, with all machines done.
+    pub ready: u32,
+    /// The state of all that matters, by Kubernetes' conventions.
+    pub conditions: Conditions,
+}

@@ -1,0 +1,53 @@
+//! ManagedClusters whose folder this management cluster does not apply any more.
+//!
+//! Nothing is deleted for them: a folder that is gone, moved or claimed by another management cluster says
+//! nothing about what shall become of its machines. One of which nothing is left goes by itself.
+
+use super::pass::Ports;
+use super::ports::ClusterRecord;
+use super::resources::{ConditionStatus, ConditionType};
+use super::revision::Revision;
+use crate::app::ports::LiveError;
+
+/// The ManagedClusters among these whose folder is not claimed in that revision.
+pub fn unclaimed<'r>(
+    records: &'r [ClusterRecord],
+    revision: &'r Revision,
+) -> impl Iterator<Item = &'r ClusterRecord> {
+    records.iter().filter(|record| !revision.clusters().any(|id| id.as_str() == record.spec.cluster))
+}
+
+/// Says so in the status, once; removes the ManagedCluster where it holds nothing.
+///
+/// # Errors
+/// The API server did not take it.
+pub async fn say_unclaimed(
+    ports: &Ports,
+    revision: &Revision,
+    record: &ClusterRecord,
+) -> Result<(), LiveError> {
+    let left = record.status.inventory.objects().len();
+    if left == 0 {
+        tracing::info!(cluster = record.spec.cluster, "nothing is left of it: its ManagedCluster goes");
+        return ports.board.delete_cluster(record).await;
+    }
+    let (reason, what) = if revision.has_folder(&record.spec.cluster) {
+        ("NotClaimed", "the folder is claimed by this management cluster no more")
+    } else {
+        ("FolderGone", "the folder is gone from Git")
+    };
+    let message = format!(
+        "{what}; the {left} objects in the inventory stay as they are. To delete a cluster, bring its folder \
+         back with `delete: cluster` in its capstan.yaml"
+    );
+    let (now, generation) = (ports.clock.now(), record.generation);
+    let mut status = record.status.clone();
+    status.observed_generation = Some(generation);
+    let conditions = &mut status.conditions;
+    conditions.set(now, generation, ConditionType::Ready, ConditionStatus::False, reason, message.clone());
+    conditions.set(now, generation, ConditionType::Applied, ConditionStatus::False, reason, message);
+    conditions.clear(ConditionType::Refused);
+    conditions.clear(ConditionType::Reconciling);
+    conditions.set(now, generation, ConditionType::Stalled, ConditionStatus::True, reason, "");
+    if status == record.status { Ok(()) } else { ports.board.write_cluster(&record.key, &status).await }
+}

@@ -1,0 +1,102 @@
+//! What one cluster folder asks for: its render with namespaces filled in, its tombstones, and the rights
+//! with which it is applied.
+
+use capstan_domain::applying::{Home, Outside, boundary, place_in_namespaces};
+use capstan_domain::cluster::ClusterId;
+use capstan_domain::finding::Severity;
+use capstan_domain::render::Rendered;
+use capstan_domain::settings::Deletion;
+
+use super::kinds::{Kinds, kinds_of};
+use super::reason::Reason;
+use super::resources::ServiceAccountSpec;
+use super::revision::Revision;
+use crate::app::ports::{As, LiveError, ManagementCluster, ServiceAccount};
+
+/// The rule that a patch without a target breaks.
+const LOST_PATCH: &str = "overlay-loses-target";
+
+/// What one cluster folder asks for.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    /// Its objects under the names in Git.
+    pub(super) rendered: Rendered,
+    /// Where they lie.
+    pub(super) home: Home,
+    /// What may be deleted.
+    pub(super) tombstones: Deletion,
+    /// With whose rights it is applied.
+    pub(super) by: As,
+}
+
+/// Why a folder cannot be applied at all.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Unwanted {
+    /// For reasons that stand in Git.
+    #[error("refused")]
+    Refused(Vec<Reason>),
+    /// The API server did not answer.
+    #[error(transparent)]
+    Live(#[from] LiveError),
+}
+
+/// Renders a folder and checks its boundary.
+pub(super) async fn read(
+    revision: &Revision,
+    id: &ClusterId,
+    account: &ServiceAccountSpec,
+    live: &dyn ManagementCluster,
+    kinds: &Kinds,
+) -> Result<Wanted, Unwanted> {
+    if let Some(Err(twice)) = revision.claims.get(id) {
+        return Err(Unwanted::Refused(vec![Reason::of_refused("ClaimedTwice", twice.clone())]));
+    }
+    let (mut rendered, tombstones) = render(revision, id).map_err(Unwanted::Refused)?;
+    let scopes = kinds.learn(live, &kinds_of(&rendered.objects)).await?;
+    let outside = |outside: Outside| Reason::of_outside(&outside);
+    let home = place_in_namespaces(&mut rendered, &scopes)
+        .map_err(|found| Unwanted::Refused(vec![outside(*found)]))?;
+    let beyond = boundary(&rendered, &home, &scopes, id, &revision.owners);
+    if !beyond.is_empty() {
+        return Err(Unwanted::Refused(beyond.into_iter().map(outside).collect()));
+    }
+    let by = applier(account, &home)?;
+    Ok(Wanted { rendered, home, tombstones, by })
+}
+
+/// With whose rights a folder is applied: those of the account in its own namespace, where the Fleet names
+/// no other.
+fn applier(account: &ServiceAccountSpec, home: &Home) -> Result<As, Unwanted> {
+    let namespace = account.namespace.as_deref().or_else(|| home.namespace()).ok_or_else(|| {
+        let namespaces: Vec<&str> = home.namespaces().collect();
+        Unwanted::Refused(vec![Reason::plain(
+            "NoServiceAccount",
+            format!(
+                "the folder's objects lie in several namespaces ({}), so it is not clear whose service account \
+                 `{}` is meant: name one by `spec.serviceAccount.namespace` of the Fleet",
+                namespaces.join(", "),
+                account.name
+            ),
+        )])
+    })?;
+    Ok(As::Impersonated(ServiceAccount { namespace: namespace.to_owned(), name: account.name.clone() }))
+}
+
+/// Renders a folder, or says why not.
+fn render(revision: &Revision, id: &ClusterId) -> Result<(Rendered, Deletion), Vec<Reason>> {
+    let fleet = &revision.fleet;
+    let failed = |refused| vec![Reason::of_refused("RenderFailed", refused)];
+    let tombstones = fleet.tombstones(id).map_err(failed)?;
+    let rendered = fleet.render(id).map_err(failed)?;
+    if rendered.objects.is_empty() {
+        return Err(vec![Reason::plain(
+            "NothingRendered",
+            format!("the folder {id} renders no objects: nothing is applied, and nothing is deleted"),
+        )]);
+    }
+    // A patch that finds no target is a customer's wish that would be lost without a word.
+    let is_error = fleet.settings().severities().of(LOST_PATCH) == Some(Severity::Error);
+    let lost: Vec<Reason> =
+        rendered.patches.iter().filter(|_| is_error).filter_map(Reason::of_lost_patch).collect();
+    if lost.is_empty() { Ok((rendered, tombstones)) } else { Err(lost) }
+}

@@ -1,0 +1,152 @@
+//! The settings of `capstan reconcile`. What it applies, and how, stands in the management cluster itself,
+//! in its Fleets.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use super::sources::{Flags, Sources, typed};
+use super::{Checked, ConfigError, Environment, listen, state_dir};
+
+/// Flags of `capstan reconcile`. Each can also be given as a variable (`CAPSTAN_LISTEN`) or in the file
+/// (`listen: …`); a flag wins over a variable, and that over the file.
+#[derive(Debug, Clone, Default, PartialEq, Eq, clap::Args)]
+pub struct ReconcileOptions {
+    /// YAML file with settings, named like the flags [env: CAPSTAN_CONFIG]
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// How to reach the management cluster [env: CAPSTAN_KUBECONFIG, KUBECONFIG] [default: the service
+    /// account of the pod]
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// Namespace of the Fleets, their Secrets and the lock of the leader [env: CAPSTAN_NAMESPACE]
+    /// [default: capstan-system]
+    #[arg(long, value_name = "NAMESPACE")]
+    pub namespace: Option<String>,
+    /// Folder for the last good trees and reports not yet sent [env: CAPSTAN_STATE_DIR] [default:
+    /// ~/.local/state/capstan]
+    #[arg(long, value_name = "DIR")]
+    pub state_dir: Option<PathBuf>,
+    /// Address and port of /healthz, /readyz and /metrics [env: CAPSTAN_LISTEN] [default: 127.0.0.1:8081]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub listen: Option<String>,
+}
+
+impl Flags for ReconcileOptions {
+    const NAMES: &'static [&'static str] = &["kubeconfig", "namespace", "state-dir", "listen"];
+
+    fn config(&self) -> Option<&Path> {
+        self.config.as_deref()
+    }
+
+    fn flag(&self, name: &str) -> Option<String> {
+        match name {
+            "kubeconfig" => typed(self.kubeconfig.as_ref()),
+            "namespace" => self.namespace.clone(),
+            "state-dir" => typed(self.state_dir.as_ref()),
+            "listen" => self.listen.clone(),
+            _ => None,
+        }
+    }
+}
+
+/// Everything that `capstan reconcile` is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReconcilerConfig {
+    /// The file that says how to reach the management cluster; `None` for what the environment says.
+    pub kubeconfig: Option<PathBuf>,
+    /// Namespace of the Fleets.
+    pub namespace: String,
+    /// Exists and can be written to.
+    pub state_dir: PathBuf,
+    /// Where to answer probes.
+    pub listen: SocketAddr,
+}
+
+impl ReconcilerConfig {
+    /// Reads and checks all settings, and makes the state directory where it does not exist.
+    ///
+    /// # Errors
+    /// With every problem found.
+    pub fn load(options: &ReconcileOptions, environment: Environment<'_>) -> Result<Self, ConfigError> {
+        let sources =
+            Sources::read(options, environment).map_err(|problem| ConfigError { problems: vec![problem] })?;
+        let mut problems = Vec::new();
+        let mut checked = Checked { problems: &mut problems };
+        let kubeconfig = checked.take(kubeconfig(&sources));
+        let namespace = checked.take(namespace(&sources));
+        let state_dir = checked.take(state_dir(&sources, environment));
+        let listen = checked.take(listen(&sources, 8081));
+        match (kubeconfig, namespace, state_dir, listen) {
+            (Some(kubeconfig), Some(namespace), Some(state_dir), Some(listen)) => {
+                Ok(Self { kubeconfig, namespace, state_dir, listen })
+            }
+            _ => Err(ConfigError { problems }),
+        }
+    }
+}
+
+fn kubeconfig(sources: &Sources) -> Result<Option<PathBuf>, String> {
+    let Some(setting) = sources.setting("kubeconfig") else { return Ok(None) };
+    let path = setting.path();
+    // Its content is read where it is used; here only a wrong path is told, in the words of the settings.
+    match std::fs::metadata(&path) {
+        Ok(metadata) if metadata.is_file() => Ok(Some(path)),
+        Ok(_) => Err(setting.wrong("is no file; expected a kubeconfig")),
+        Err(error) => Err(setting.wrong(&format!("cannot be read ({error}); expected a kubeconfig"))),
+    }
+}
+
+fn namespace(sources: &Sources) -> Result<String, String> {
+    let Some(setting) = sources.setting("namespace") else { return Ok("capstan-system".to_owned()) };
+    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    let text = &setting.text;
+    let good = !text.is_empty()
+        && text.len() <= 63
+        && text.bytes().all(inner)
+        && !text.starts_with('-')
+        && !text.ends_with('-');
+    if good {
+        Ok(text.clone())
+    } else {
+        Err(setting.wrong("is no name of a namespace: lower-case letters, digits and `-`, at most 63"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(options: &ReconcileOptions, variables: &[(&str, &str)]) -> Result<ReconcilerConfig, ConfigError> {
+        let environment = |name: &str| {
+            variables.iter().find(|(variable, _)| *variable == name).map(|(_, value)| (*value).to_owned())
+        };
+        ReconcilerConfig::load(options, &environment)
+    }
+
+    #[test]
+    fn what_is_not_said_has_a_default() {
+        let state = tempfile::tempdir().unwrap();
+        let config =
+            load(&ReconcileOptions::default(), &[("CAPSTAN_STATE_DIR", &state.path().display().to_string())])
+                .unwrap();
+        assert_eq!(config.namespace, "capstan-system");
+        assert_eq!(config.listen.to_string(), "127.0.0.1:8081");
+        assert_eq!(config.kubeconfig, None);
+    }
+
+    #[test]
+    fn every_problem_is_told_at_once() {
+        let state = tempfile::tempdir().unwrap();
+        let options = ReconcileOptions {
+            namespace: Some("Capstan_System".to_owned()),
+            kubeconfig: Some(PathBuf::from("/nonexistent/kubeconfig")),
+            state_dir: Some(state.path().to_path_buf()),
+            ..ReconcileOptions::default()
+        };
+        let error = load(&options, &[("CAPSTAN_LISTEN", "8081")]).unwrap_err();
+        assert_eq!(error.problems.len(), 3, "{error}");
+        assert!(error.problems[0].starts_with("kubeconfig (from --kubeconfig): `/nonexistent/kubeconfig`"));
+        assert!(error.problems[1].starts_with("namespace (from --namespace): `Capstan_System`"));
+        assert!(error.problems[2].starts_with("listen (from CAPSTAN_LISTEN): `8081`"));
+    }
+}

@@ -1,0 +1,427 @@
+//! The loop of one Fleet: turns for its clusters, and its own status.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use capstan_domain::cluster::ClusterId;
+use capstan_domain::object::ObjectId;
+use tokio::sync::{Notify, mpsc, watch};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::drift::Drift;
+use super::follow::{Followed, Follower, Problem};
+use super::gauges::Counted;
+use super::heed::Heeder;
+use super::schedule::{Need, Schedule};
+use crate::app::ports::{Change, LiveChange, LiveError};
+use crate::app::reconcile::names::resource_names;
+use crate::app::reconcile::ports::{
+    ClusterKey, ClusterRecord, FleetRecord, OpenSource, SourceError, Sources,
+};
+use crate::app::reconcile::resources::{FleetStatus, RolloutState};
+use crate::app::reconcile::revision::Revision;
+use crate::app::reconcile::unclaimed::{say_unclaimed, unclaimed};
+use crate::app::reconcile::{Ended, FleetState, Over, Pass, Ports, Turn, fleet_status, reconcile};
+
+/// Several changes in a row give one turn.
+const SETTLE: Duration = Duration::from_secs(1);
+/// The pause after the Fleet's source could not be opened.
+const REOPEN: Duration = Duration::from_secs(30);
+
+/// The pause after the ManagedClusters could not be listed.
+const RELIST: Duration = Duration::from_secs(5);
+
+/// What wakes a loop.
+#[derive(Debug)]
+pub(super) enum Wake {
+    /// The Fleet itself has changed, in a way that needs no new loop.
+    Fleet(Box<FleetRecord>),
+    /// Somebody changed a ManagedCluster.
+    Resource(ClusterKey),
+    /// Something happened to a live object of a cluster.
+    Object(ClusterId, LiveChange),
+}
+
+/// What a loop needs.
+pub(super) struct FleetLoop {
+    pub(super) ports: Ports,
+    pub(super) sources: Arc<dyn Sources>,
+    pub(super) drift: Arc<Drift>,
+    pub(super) uid: String,
+    pub(super) fleet: FleetRecord,
+    pub(super) wakes: mpsc::UnboundedReceiver<Wake>,
+    /// Ends the loop: turns end before their next phase.
+    pub(super) stop: CancellationToken,
+}
+
+/// A turn that has ended.
+struct Ran {
+    id: ClusterId,
+    took: Duration,
+    result: Result<Pass, LiveError>,
+}
+
+/// What the loop knows while it runs.
+struct State {
+    schedule: Schedule,
+    counted: Counted,
+    names: BTreeMap<ClusterId, String>,
+    revision: Option<Arc<Revision>>,
+    problem: Option<Problem>,
+    status: FleetStatus,
+    /// What each cluster's last turn wrote: the echo of it is no news.
+    echoes: BTreeMap<ClusterId, BTreeMap<ObjectId, String>>,
+    /// What happened to live objects of clusters while they had their turn.
+    heard: BTreeMap<ClusterId, Vec<LiveChange>>,
+    /// Clusters whose machines roll: news of their state are worth a turn.
+    rolling: BTreeMap<ClusterId, bool>,
+    running: JoinSet<Ran>,
+}
+
+impl FleetLoop {
+    /// Runs until cancelled, then lets turns in hand end.
+    pub(super) async fn run(mut self) {
+        let mut state = State {
+            schedule: Schedule::default(),
+            counted: Counted::default(),
+            names: BTreeMap::new(),
+            revision: None,
+            problem: None,
+            status: self.fleet.status.clone(),
+            echoes: BTreeMap::new(),
+            heard: BTreeMap::new(),
+            rolling: BTreeMap::new(),
+            running: JoinSet::new(),
+        };
+        let Some(source) = self.open_source(&mut state).await else { return };
+        let (tell, mut followed) = watch::channel(Followed::default());
+        let poke = Arc::new(Notify::new());
+        let beside = self.stop.child_token();
+        let follower = Follower {
+            ports: self.ports.clone(),
+            fleet: self.fleet.clone(),
+            uid: self.uid.clone(),
+            source: Arc::clone(&source.tree),
+            poke: Arc::clone(&poke),
+        };
+        let heeder = Heeder {
+            ports: self.ports.clone(),
+            fleet: self.fleet.clone(),
+            uid: self.uid.clone(),
+            source: source.clone(),
+            followed: followed.clone(),
+            poke: Arc::clone(&poke),
+        };
+        let follows = tokio::spawn(follower.run(tell, beside.clone()));
+        let heeds = tokio::spawn(heeder.run(beside.clone()));
+        loop {
+            let due = state.schedule.next().filter(|_| self.has_room(&state));
+            tokio::select! {
+                () = self.stop.cancelled() => break,
+                Ok(()) = followed.changed() => {
+                    let now = followed.borrow_and_update().clone();
+                    self.take_over(&mut state, now).await;
+                }
+                Some(wake) = self.wakes.recv() => self.wake(&mut state, wake, &poke).await,
+                Some(ran) = state.running.join_next() => match ran {
+                    Ok(ran) => self.end(&mut state, ran).await,
+                    Err(died) => tracing::error!(fleet = %self.fleet.key, error = %died, "a turn died"),
+                },
+                () = sleep_until(due) => self.begin(&mut state, &source, &followed),
+            }
+        }
+        // Each turn sees the stop before its next phase; what it does until then it finishes.
+        while state.running.join_next().await.is_some() {}
+        beside.cancel();
+        let _ended = tokio::join!(follows, heeds);
+        state.counted.clear(&self.fleet.key);
+    }
+
+    fn has_room(&self, state: &State) -> bool {
+        !self.fleet.spec.suspend && state.running.len() < self.fleet.spec.concurrency.max(1)
+    }
+
+    /// Opens the source, as often as it takes.
+    async fn open_source(&mut self, state: &mut State) -> Option<OpenSource> {
+        loop {
+            let opened =
+                if self.fleet.spec.suspend { Err(None) } else { self.try_open().await.map_err(Some) };
+            match opened {
+                Ok(source) => return Some(source),
+                Err(error) => {
+                    state.problem = error.map(|error| Problem {
+                        reason: error.kind(),
+                        message: error.to_string(),
+                        in_commit: false,
+                    });
+                    self.say(state).await;
+                }
+            }
+            tokio::select! {
+                () = self.stop.cancelled() => return None,
+                () = tokio::time::sleep(REOPEN) => {}
+                wake = self.wakes.recv() => match wake {
+                    Some(Wake::Fleet(record)) => self.fleet = *record,
+                    Some(_) => {}
+                    None => return None,
+                },
+            }
+        }
+    }
+
+    async fn try_open(&self) -> Result<OpenSource, SourceError> {
+        let secret = match self.fleet.spec.source.secret() {
+            Some(name) => {
+                let namespace = &self.fleet.key.namespace;
+                let found = self.ports.board.secret(namespace, name).await;
+                let found = found.map_err(|error| SourceError::Settings(error.to_string()))?;
+                Some(found.ok_or_else(|| {
+                    SourceError::Settings(format!(
+                        "there is no Secret {namespace}/{name}, which `spec.source` names: create it beside the Fleet"
+                    ))
+                })?)
+            }
+            None => None,
+        };
+        self.sources.open(&self.fleet, &self.uid, secret).await
+    }
+
+    /// Goes on with what the source gives now.
+    async fn take_over(&self, state: &mut State, followed: Followed) {
+        state.problem = followed.problem;
+        let earlier = std::mem::replace(&mut state.revision, followed.revision);
+        match &state.revision {
+            Some(revision) if earlier.as_ref().is_none_or(|earlier| earlier.commit != revision.commit) => {
+                let revision = Arc::clone(revision);
+                let Some(records) = self.list_records().await else { return };
+                self.adopt_revision(state, &revision, earlier.as_deref(), &records).await;
+            }
+            Some(_) => {}
+            // Of a commit whose settings cannot be read nothing is applied, and nothing of an earlier one:
+            // nobody knows whose the clusters are now.
+            None => state.schedule.keep([], Instant::now()),
+        }
+        self.say(state).await;
+    }
+
+    /// The ManagedClusters, asked for until there is an answer; `None` where the loop ends.
+    async fn list_records(&self) -> Option<Vec<ClusterRecord>> {
+        loop {
+            match self.ports.board.clusters(&self.fleet.key).await {
+                Ok(records) => return Some(records),
+                Err(error) => {
+                    tracing::warn!(fleet = %self.fleet.key, %error, "the ManagedClusters cannot be listed");
+                }
+            }
+            tokio::select! {
+                () = self.stop.cancelled() => return None,
+                () = tokio::time::sleep(RELIST) => {}
+            }
+        }
+    }
+
+    async fn adopt_revision(
+        &self,
+        state: &mut State,
+        revision: &Arc<Revision>,
+        earlier: Option<&Revision>,
+        records: &[ClusterRecord],
+    ) {
+        let now = Instant::now();
+        let taken =
+            records.iter().map(|record| (record.key.name.clone(), record.spec.cluster.clone())).collect();
+        state.names = resource_names(revision.clusters(), &taken);
+        state.schedule.keep(revision.clusters(), now);
+        state.counted.keep(&self.fleet.key, |id| revision.claims.contains_key(id));
+        for id in revision.clusters() {
+            let same = earlier.is_some_and(|earlier| earlier.print(id) == revision.print(id));
+            if !same {
+                state.schedule.forgive(id);
+                state.schedule.ask(id, now);
+            }
+        }
+        for record in records {
+            let known = state.names.iter().find(|(_, name)| **name == record.key.name);
+            if let Some((id, _)) = known {
+                let ids = record.status.inventory.objects().iter().map(|object| object.id()).collect();
+                self.drift.set(&self.fleet.key, id, ids);
+            }
+        }
+        for record in unclaimed(records, revision) {
+            if let Err(error) = say_unclaimed(&self.ports, revision, record).await {
+                tracing::warn!(cluster = record.spec.cluster, %error, "its status cannot be written");
+            }
+        }
+    }
+
+    async fn wake(&mut self, state: &mut State, wake: Wake, poke: &Notify) {
+        match wake {
+            Wake::Fleet(record) => {
+                let asked = record.asked || self.fleet.spec != record.spec;
+                self.fleet = *record;
+                if asked {
+                    let now = Instant::now();
+                    for id in state.names.keys() {
+                        state.schedule.forgive(id);
+                        state.schedule.ask(id, now);
+                    }
+                    poke.notify_one();
+                }
+                if self.fleet.asked
+                    && let Err(error) = self.ports.board.heard_fleet(&self.fleet.key).await
+                {
+                    tracing::warn!(fleet = %self.fleet.key, %error, "the annotation capstan.dev/reconcile stays");
+                }
+                self.say(state).await;
+            }
+            Wake::Resource(key) => {
+                let named = state.names.iter().find(|(_, name)| **name == key.name).map(|(id, _)| id.clone());
+                if let Some(id) = named {
+                    state.schedule.forgive(&id);
+                    state.schedule.ask(&id, Instant::now());
+                }
+            }
+            Wake::Object(id, change) => {
+                if state.schedule.runs(&id) {
+                    state.heard.entry(id).or_default().push(change);
+                } else if is_news(state, &id, &change) {
+                    state.schedule.ask(&id, Instant::now() + SETTLE);
+                }
+            }
+        }
+    }
+
+    fn begin(&self, state: &mut State, source: &OpenSource, followed: &watch::Receiver<Followed>) {
+        let Some(revision) = state.revision.clone() else { return };
+        while self.has_room(state) {
+            let Some(id) = state.schedule.begin(Instant::now()) else { return };
+            let Some(name) = state.names.get(&id) else { continue };
+            let key = ClusterKey { namespace: self.fleet.key.namespace.clone(), name: name.clone() };
+            let (ports, fleet, bot) = (self.ports.clone(), self.fleet.clone(), Arc::clone(&source.bot));
+            let (revision, followed, stop) = (Arc::clone(&revision), followed.clone(), self.stop.clone());
+            state.running.spawn(async move {
+                let started = Instant::now();
+                let is_over = || {
+                    if stop.is_cancelled() {
+                        return Some(Over::Stopping);
+                    }
+                    let newest = followed.borrow();
+                    let superseded = match &newest.revision {
+                        Some(newest) => newest.print(&id) != revision.print(&id),
+                        None => true,
+                    };
+                    superseded.then_some(Over::Superseded)
+                };
+                let turn = Turn {
+                    ports: &ports,
+                    bot: bot.as_ref(),
+                    fleet: &fleet,
+                    revision: &revision,
+                    id: &id,
+                    is_over: &is_over,
+                };
+                let result = reconcile(&turn, &key).await;
+                Ran { id: id.clone(), took: started.elapsed(), result }
+            });
+        }
+    }
+
+    async fn end(&self, state: &mut State, ran: Ran) {
+        let Ran { id, took, result } = ran;
+        let need = match &result {
+            Ok(pass) => {
+                state.counted.note(&self.fleet.key, &id, pass, took);
+                let objects = pass.status.inventory.objects().iter().map(|object| object.id()).collect();
+                self.drift.set(&self.fleet.key, &id, objects);
+                state.rolling.insert(id.clone(), is_rolling(pass));
+                need(pass)
+            }
+            Err(error) => {
+                tracing::warn!(cluster = %id, %error, "the ManagedCluster cannot be read or written");
+                metrics::counter!("capstan_failures_total", "cause" => error.kind()).increment(1);
+                Need::Retry
+            }
+        };
+        if let Ok(pass) = result {
+            state.echoes.insert(id.clone(), pass.written);
+        }
+        let interval = self.fleet.spec.interval;
+        state.schedule.end(&id, need, interval, rand::random::<f64>(), Instant::now());
+        for change in state.heard.remove(&id).unwrap_or_default() {
+            if is_news(state, &id, &change) {
+                state.schedule.ask(&id, Instant::now() + SETTLE);
+            }
+        }
+        if let Some(revision) = &state.revision {
+            state.schedule.keep(revision.clusters(), Instant::now());
+        }
+        self.say(state).await;
+    }
+
+    /// Writes the Fleet's status, where it says something new.
+    async fn say(&self, state: &mut State) {
+        let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        let facts = FleetState {
+            uid: &self.uid,
+            commit: state.revision.as_ref().map(|revision| revision.commit.as_str()),
+            clusters: state.revision.as_ref().map_or(0, |revision| count(revision.claims.len())),
+            done: count(state.counted.done()),
+            problem: state.problem.as_ref().map(|problem| (problem.reason, problem.message.as_str())),
+        };
+        let up = if state.problem.is_none() { 1.0 } else { 0.0 };
+        metrics::gauge!("capstan_source_up", "fleet" => self.fleet.key.to_string()).set(up);
+        let status = fleet_status(&self.fleet, &state.status, &facts, self.ports.clock.now());
+        if status == state.status {
+            return;
+        }
+        match self.ports.board.write_fleet(&self.fleet.key, &status).await {
+            Ok(()) => state.status = status,
+            Err(error) => {
+                tracing::warn!(fleet = %self.fleet.key, %error, "the Fleet's status cannot be written");
+            }
+        }
+    }
+}
+
+/// Whether a change of a live object is worth a turn.
+fn is_news(state: &State, id: &ClusterId, change: &LiveChange) -> bool {
+    let echo = state.echoes.get(id).and_then(|written| written.get(&change.object));
+    if echo.is_some_and(|version| *version == version_of(change) && !version.is_empty()) {
+        return false;
+    }
+    match change.change {
+        Change::Wish | Change::Gone | Change::Appeared => true,
+        Change::Report => state.rolling.get(id).copied().unwrap_or(false),
+    }
+}
+
+fn is_rolling(pass: &Pass) -> bool {
+    let state = pass.status.rollout.as_ref().map(|rollout| rollout.state);
+    !matches!(state, None | Some(RolloutState::Done))
+}
+
+/// How soon a cluster needs another turn after this one.
+fn need(pass: &Pass) -> Need {
+    match &pass.ended {
+        Ended::Applied if is_rolling(pass) || pass.again => Need::Soon,
+        Ended::Waiting(_) => Need::Soon,
+        Ended::Applied | Ended::Removed | Ended::Refused(_) | Ended::Suspended => Need::Usual,
+        Ended::Over(Over::Superseded) => Need::Now,
+        Ended::Over(Over::Stopping) => Need::Usual,
+        Ended::Failed(_) => Need::Retry,
+    }
+}
+
+async fn sleep_until(due: Option<Instant>) {
+    match due {
+        Some(due) => tokio::time::sleep_until(due).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn version_of(_change: &LiveChange) -> String {
+    String::new()
+}

@@ -1,0 +1,97 @@
+//! What the reconciler counts, under the names of its metrics.
+//!
+//! | metric | |
+//! |---|---|
+//! | `capstan_applied_objects_total{kind}` | objects that were written |
+//! | `capstan_deleted_objects_total{kind}` | objects that were deleted |
+//! | `capstan_pass_seconds{result}` | how long turns take |
+//! | `capstan_failures_total{cause}` | turns that failed or were refused, by cause |
+//! | `capstan_clusters{fleet,phase}` | clusters by phase, or by what holds them up |
+//! | `capstan_source_up{fleet}` | whether the source was read last time |
+//! | `capstan_leader` | whether this process leads |
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use capstan_domain::cluster::ClusterId;
+
+use crate::app::reconcile::ports::FleetKey;
+use crate::app::reconcile::resources::{ManagedClusterStatus, Phase, RolloutState};
+use crate::app::reconcile::{Ended, Pass};
+
+/// Everything that a cluster can be counted as: a gauge that is not named again would keep its last value.
+const STATES: [&str; 9] =
+    ["ControlPlane", "Workers", "Done", "Stuck", "Refused", "Waiting", "Suspended", "Failed", "Unknown"];
+
+/// What clusters of one Fleet are counted as.
+#[derive(Debug, Default)]
+pub(super) struct Counted {
+    states: BTreeMap<ClusterId, &'static str>,
+}
+
+impl Counted {
+    /// Notes how a turn ended.
+    pub(super) fn note(&mut self, fleet: &FleetKey, id: &ClusterId, pass: &Pass, took: Duration) {
+        let (result, cause) = match &pass.ended {
+            Ended::Applied => ("applied", None),
+            Ended::Removed => ("removed", None),
+            Ended::Refused(reasons) => ("refused", reasons.first().map(|reason| reason.kind)),
+            Ended::Waiting(_) => ("waiting", None),
+            Ended::Suspended => ("suspended", None),
+            Ended::Over(_) => ("over", None),
+            Ended::Failed(failure) => ("failed", Some(failure.kind)),
+        };
+        metrics::histogram!("capstan_pass_seconds", "result" => result).record(took.as_secs_f64());
+        if let Some(cause) = cause {
+            metrics::counter!("capstan_failures_total", "cause" => cause).increment(1);
+        }
+        if !matches!(pass.ended, Ended::Over(_)) {
+            self.states.insert(id.clone(), state(&pass.ended, &pass.status));
+            self.show(fleet);
+        }
+    }
+
+    /// Forgets clusters that are the Fleet's no more.
+    pub(super) fn keep(&mut self, fleet: &FleetKey, keeps: impl Fn(&ClusterId) -> bool) {
+        self.states.retain(|id, _| keeps(id));
+        self.show(fleet);
+    }
+
+    /// How many are done.
+    pub(super) fn done(&self) -> usize {
+        self.states.values().filter(|state| **state == "Done").count()
+    }
+
+    /// Takes the Fleet out of the metrics.
+    pub(super) fn clear(&mut self, fleet: &FleetKey) {
+        self.keep(fleet, |_| false);
+    }
+
+    fn show(&self, fleet: &FleetKey) {
+        for state in STATES {
+            let count = self.states.values().filter(|counted| **counted == state).count();
+            let count = u32::try_from(count).unwrap_or(u32::MAX);
+            metrics::gauge!("capstan_clusters", "fleet" => fleet.to_string(), "phase" => state).set(count);
+        }
+    }
+}
+
+fn state(ended: &Ended, status: &ManagedClusterStatus) -> &'static str {
+    match ended {
+        Ended::Refused(_) => "Refused",
+        Ended::Waiting(_) => "Waiting",
+        Ended::Suspended => "Suspended",
+        Ended::Failed(_) => "Failed",
+        Ended::Applied | Ended::Removed | Ended::Over(_) => {
+            if status.rollout.as_ref().is_some_and(|rollout| rollout.state == RolloutState::Stuck) {
+                return "Stuck";
+            }
+            match status.phase {
+                Some(Phase::ControlPlane) => "ControlPlane",
+                Some(Phase::Workers) => "Workers",
+                Some(Phase::Done) => "Done",
+                None => "Unknown",
+            }
+        }
+    }
+}

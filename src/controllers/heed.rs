@@ -1,0 +1,123 @@
+//! Heeding the bot: new commits are fetched at once, heads are tried as it asks.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{Notify, Semaphore, watch};
+use tokio_util::sync::CancellationToken;
+
+use super::follow::{Followed, NotOpened, open_revision, short};
+use crate::app::reconcile::Ports;
+use crate::app::reconcile::ports::{FleetRecord, OpenSource, Preflight, PreflightAnswer, PreflightVerdict};
+use crate::app::reconcile::preflight::preflight;
+use crate::app::reconcile::reason::Reason;
+use crate::app::reconcile::resources::SourceSpec;
+use capstan_domain::finding::Severity;
+use capstan_domain::templates::TemplateNames;
+
+/// How long one question to the bot may stay open.
+const PATIENCE: Duration = Duration::from_secs(50);
+/// The pause after the bot did not answer.
+const PAUSE: Duration = Duration::from_secs(10);
+/// Heads that are tried at a time.
+const HEADS: usize = 2;
+
+/// What heeding needs to know of the Fleet.
+pub(super) struct Heeder {
+    pub(super) ports: Ports,
+    pub(super) fleet: FleetRecord,
+    pub(super) uid: String,
+    pub(super) source: OpenSource,
+    pub(super) followed: watch::Receiver<Followed>,
+    pub(super) poke: Arc<Notify>,
+}
+
+impl Heeder {
+    /// Heeds the bot until cancelled.
+    pub(super) async fn run(self, stop: CancellationToken) {
+        if !matches!(self.fleet.spec.source, SourceSpec::Bot { .. }) {
+            return;
+        }
+        let heeder = Arc::new(self);
+        let places = Arc::new(Semaphore::new(HEADS));
+        let mut after = None;
+        while !stop.is_cancelled() {
+            let work = tokio::select! {
+                work = heeder.source.bot.work(after.as_ref(), PATIENCE) => work,
+                () = stop.cancelled() => return,
+            };
+            let work = match work {
+                Ok(work) => work,
+                Err(error) => {
+                    tracing::warn!(fleet = %heeder.fleet.key, %error, "the bot has no work to give");
+                    metrics::counter!("capstan_failures_total", "cause" => "bot").increment(1);
+                    tokio::select! {
+                        () = tokio::time::sleep(PAUSE) => {}
+                        () = stop.cancelled() => {}
+                    }
+                    continue;
+                }
+            };
+            if work.commit.is_some() && work.commit != after {
+                after = work.commit;
+                heeder.poke.notify_one();
+            }
+            let mut tried = tokio::task::JoinSet::new();
+            for question in work.preflights {
+                let (heeder, places) = (Arc::clone(&heeder), Arc::clone(&places));
+                tried.spawn(async move {
+                    let _place = places.acquire().await;
+                    heeder.answer(&question).await;
+                });
+            }
+            // A question stays open until it is answered: asking again before would bring it twice.
+            while tried.join_next().await.is_some() {}
+        }
+    }
+
+    async fn answer(&self, question: &Preflight) {
+        let started = tokio::time::Instant::now();
+        let answers = self.try_head(question).await;
+        metrics::histogram!("capstan_preflight_seconds").record(started.elapsed().as_secs_f64());
+        if let Err(error) = self.source.bot.answer(question, &answers).await {
+            tracing::warn!(fleet = %self.fleet.key, head = short(&question.head), %error, "a preflight's answer was not taken");
+        }
+    }
+
+    async fn try_head(&self, question: &Preflight) -> Vec<PreflightAnswer> {
+        let all = |kind: &'static str, message: String| -> Vec<PreflightAnswer> {
+            let reason = Reason { severity: Severity::Warning, ..Reason::plain(kind, message) };
+            let clusters = question.clusters.iter();
+            clusters
+                .map(|cluster| PreflightAnswer {
+                    cluster: cluster.clone(),
+                    verdict: PreflightVerdict::NotVerifiable,
+                    reasons: vec![reason.clone()],
+                    names: TemplateNames::default(),
+                })
+                .collect()
+        };
+        let base = self.followed.borrow().revision.clone();
+        let Some(base) = base else {
+            return all(
+                "NothingOpened",
+                "the default branch cannot be applied from, so no head can be tried under its settings"
+                    .to_owned(),
+            );
+        };
+        let tree = match self.source.tree.at(&question.head).await {
+            Ok(tree) => tree,
+            Err(error) => return all(error.kind(), error.to_string()),
+        };
+        let records = match self.ports.board.clusters(&self.fleet.key).await {
+            Ok(records) => records,
+            Err(error) => return all("ManagementClusterAway", error.to_string()),
+        };
+        match open_revision(&self.ports, &self.fleet, &self.uid, &tree, &records, Some(base)).await {
+            Ok(head) => preflight(&self.ports, &self.fleet, &head, &question.clusters, &records).await,
+            Err(NotOpened::Unusable(unusable)) => all(unusable.reason(), unusable.to_string()),
+            Err(NotOpened::Live(error)) => all("ManagementClusterAway", error.to_string()),
+            Err(NotOpened::Died(message)) => all("InternalError", message),
+        }
+    }
+}

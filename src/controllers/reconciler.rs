@@ -1,0 +1,243 @@
+//! The whole reconciler: waits to lead, keeps a loop per Fleet, hands on what the watches tell.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::drift::Drift;
+use super::fleet::{FleetLoop, Wake};
+use super::probes::Health;
+use crate::app::ports::{Leadership, LiveError};
+use crate::app::reconcile::Ports;
+use crate::app::reconcile::ports::{BoardChange, FleetKey, FleetRecord, Sources};
+
+/// Fleets are listed anew that often, for what the watch did not bring; the API server shows that it lives.
+const RESYNC: Duration = Duration::from_secs(60);
+/// The pause after the API server did not answer.
+const PAUSE: Duration = Duration::from_secs(5);
+/// How long turns in hand may take to end once a stop began; the next leader takes up what is left.
+const GRACE: Duration = Duration::from_secs(25);
+
+/// What the reconciler is made of.
+pub struct Parts {
+    /// What passes need from outside.
+    pub ports: Ports,
+    /// Opens sources.
+    pub sources: Arc<dyn Sources>,
+    /// Which of several processes acts.
+    pub leadership: Arc<dyn Leadership>,
+    /// What probes ask.
+    pub health: Arc<Health>,
+}
+
+/// The reconciler.
+pub struct Reconciler {
+    parts: Parts,
+}
+
+struct Running {
+    fleet: FleetRecord,
+    wake: mpsc::UnboundedSender<Wake>,
+    stop: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+impl Reconciler {
+    /// Of these parts.
+    pub const fn new(parts: Parts) -> Self {
+        Self { parts }
+    }
+
+    /// Runs until cancelled; whenever this process leads, it acts.
+    pub async fn run(&self, stop: &CancellationToken) {
+        let watching = tokio::spawn(stay_healthy(
+            self.parts.ports.clone(),
+            Arc::clone(&self.parts.health),
+            stop.child_token(),
+        ));
+        while !stop.is_cancelled() {
+            let Some(term) = self.parts.leadership.lead(stop).await else { break };
+            tracing::info!("this process leads");
+            metrics::gauge!("capstan_leader").set(1.0);
+            let acting = stop.child_token();
+            let ended = {
+                let act = self.act(&acting);
+                tokio::pin!(act);
+                tokio::select! {
+                    () = &mut act => true,
+                    () = term.lost().cancelled() => {
+                        tracing::warn!("the lead was lost: turns end before their next step");
+                        acting.cancel();
+                        act.await;
+                        false
+                    }
+                }
+            };
+            metrics::gauge!("capstan_leader").set(0.0);
+            if ended {
+                term.resign().await;
+            }
+        }
+        if let Err(error) = watching.await {
+            tracing::warn!(%error, "the probe of the API server died");
+        }
+    }
+
+    /// Acts until cancelled.
+    async fn act(&self, stop: &CancellationToken) {
+        let Some(uid) = self.learn_uid(stop).await else { return };
+        let drift = Arc::new(Drift::new());
+        let mut changes = self.parts.ports.board.changes();
+        let mut live = self.parts.ports.live.watch(drift.kinds());
+        let mut fleets: BTreeMap<FleetKey, Running> = BTreeMap::new();
+        let mut resync = tokio::time::interval(RESYNC);
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => break,
+                _ = resync.tick() => self.resync(&mut fleets, &uid, &drift, stop).await,
+                Some(change) = changes.next() => match change {
+                    BoardChange::Fleet(key) => match self.parts.ports.board.fleet(&key).await {
+                        Ok(found) => self.settle(&mut fleets, key, found, &uid, &drift, stop).await,
+                        Err(error) => tracing::warn!(fleet = %key, %error, "a Fleet cannot be read"),
+                    },
+                    BoardChange::Cluster(key) => {
+                        for (_, running) in fleets.iter().filter(|(fleet, _)| fleet.namespace == key.namespace) {
+                            let _ended = running.wake.send(Wake::Resource(key.clone()));
+                        }
+                    }
+                },
+                Some(change) = live.next() => {
+                    if let Some((fleet, cluster)) = drift.owner(&change.object)
+                        && let Some(running) = fleets.get(&fleet)
+                    {
+                        let _ended = running.wake.send(Wake::Object(cluster, change));
+                    }
+                }
+            }
+        }
+        let ends = fleets.into_values().map(|running| running.task);
+        if tokio::time::timeout(GRACE, futures_util::future::join_all(ends)).await.is_err() {
+            tracing::warn!("turns were cut off after {} s; the next leader takes them up", GRACE.as_secs());
+        }
+    }
+
+    async fn learn_uid(&self, stop: &CancellationToken) -> Option<String> {
+        loop {
+            match self.parts.ports.live.uid().await {
+                Ok(uid) => return Some(uid),
+                Err(error) => tracing::warn!(%error, "the UID of the management cluster cannot be read"),
+            }
+            tokio::select! {
+                () = tokio::time::sleep(PAUSE) => {}
+                () = stop.cancelled() => return None,
+            }
+        }
+    }
+
+    async fn resync(
+        &self,
+        fleets: &mut BTreeMap<FleetKey, Running>,
+        uid: &str,
+        drift: &Arc<Drift>,
+        stop: &CancellationToken,
+    ) {
+        let found = match self.parts.ports.board.fleets().await {
+            Ok(found) => found,
+            Err(error) => {
+                tracing::warn!(%error, "the Fleets cannot be listed");
+                return;
+            }
+        };
+        let gone: Vec<FleetKey> =
+            fleets.keys().filter(|key| found.iter().all(|fleet| fleet.key != **key)).cloned().collect();
+        for key in gone {
+            self.settle(fleets, key, None, uid, drift, stop).await;
+        }
+        for fleet in found {
+            self.settle(fleets, fleet.key.clone(), Some(fleet), uid, drift, stop).await;
+        }
+    }
+
+    /// Begins, ends or wakes the loop of a Fleet.
+    async fn settle(
+        &self,
+        fleets: &mut BTreeMap<FleetKey, Running>,
+        key: FleetKey,
+        found: Option<FleetRecord>,
+        uid: &str,
+        drift: &Arc<Drift>,
+        stop: &CancellationToken,
+    ) {
+        let stays = match (fleets.get_mut(&key), &found) {
+            (Some(running), Some(fleet))
+                if is_same_loop(&running.fleet, fleet) && !running.task.is_finished() =>
+            {
+                if running.fleet.spec != fleet.spec || fleet.asked {
+                    let _ended = running.wake.send(Wake::Fleet(Box::new(fleet.clone())));
+                }
+                running.fleet = fleet.clone();
+                true
+            }
+            _ => false,
+        };
+        if stays {
+            return;
+        }
+        if let Some(running) = fleets.remove(&key) {
+            running.stop.cancel();
+            if tokio::time::timeout(GRACE, running.task).await.is_err() {
+                tracing::warn!(fleet = %key, "its turns were cut off");
+            }
+        }
+        let Some(fleet) = found else { return };
+        tracing::info!(fleet = %key, "a Fleet is followed");
+        let (wake, wakes) = mpsc::unbounded_channel();
+        let stop = stop.child_token();
+        let run = FleetLoop {
+            ports: self.parts.ports.clone(),
+            sources: Arc::clone(&self.parts.sources),
+            drift: Arc::clone(drift),
+            uid: uid.to_owned(),
+            fleet: fleet.clone(),
+            wakes,
+            stop: stop.clone(),
+        };
+        if fleet.asked {
+            let _running = wake.send(Wake::Fleet(Box::new(fleet.clone())));
+        }
+        let task = tokio::spawn(run.run());
+        fleets.insert(key, Running { fleet, wake, stop, task });
+    }
+}
+
+/// Whether a loop can go on: what goes on beside it (following, heeding) knows the Fleet as it began.
+fn is_same_loop(earlier: &FleetRecord, now: &FleetRecord) -> bool {
+    earlier.uid == now.uid
+        && earlier.spec.source == now.spec.source
+        && earlier.spec.management_cluster == now.spec.management_cluster
+        && earlier.spec.interval == now.spec.interval
+        && earlier.spec.service_account == now.spec.service_account
+}
+
+/// Asks the API server now and then, so that a process that does not lead knows whether it could.
+async fn stay_healthy(ports: Ports, health: Arc<Health>, stop: CancellationToken) {
+    loop {
+        let answered: Result<String, LiveError> = ports.live.uid().await;
+        let pause = match answered {
+            Ok(_) => {
+                health.answered(ports.clock.as_ref());
+                RESYNC / 2
+            }
+            Err(_) => PAUSE,
+        };
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            () = stop.cancelled() => return,
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! When which cluster gets its turn.
+//!
+//! Pure: times and random numbers are passed in.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use capstan_domain::cluster::ClusterId;
+use tokio::time::Instant;
+
+/// Somebody waits for machines, or for something that passes by itself.
+const SOON: Duration = Duration::from_secs(15);
+/// The first pause after a failure; each further one doubles it.
+const FIRST_BACKOFF: Duration = Duration::from_secs(5);
+/// The longest pause after failures.
+const LONGEST_BACKOFF: Duration = Duration::from_secs(600);
+
+/// How soon a cluster needs another turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Need {
+    /// At its interval.
+    Usual,
+    /// Soon: machines roll, or something is waited for.
+    Soon,
+    /// At once: a newer commit is there.
+    Now,
+    /// Ever more seldom: it failed.
+    Retry,
+}
+
+/// Turns of all clusters of a Fleet.
+#[derive(Debug, Default)]
+pub(super) struct Schedule {
+    entries: BTreeMap<ClusterId, Entry>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    due: Instant,
+    state: State,
+    failures: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Waiting,
+    Running,
+    /// Running, and asked for meanwhile.
+    RunningAgain,
+}
+
+impl Schedule {
+    /// Keeps turns for these clusters and no others. New ones are due at once.
+    pub(super) fn keep<'c>(&mut self, clusters: impl IntoIterator<Item = &'c ClusterId>, now: Instant) {
+        let mut earlier = std::mem::take(&mut self.entries);
+        for id in clusters {
+            let entry = earlier.remove(id).unwrap_or(Entry { due: now, state: State::Waiting, failures: 0 });
+            self.entries.insert(id.clone(), entry);
+        }
+        // What runs is let run: its end is awaited.
+        self.entries.extend(earlier.into_iter().filter(|(_, entry)| entry.state != State::Waiting));
+    }
+
+    /// The cluster is due at that time at the latest. One that runs gets another turn afterwards.
+    pub(super) fn ask(&mut self, id: &ClusterId, at: Instant) {
+        if let Some(entry) = self.entries.get_mut(id) {
+            match entry.state {
+                State::Waiting => entry.due = entry.due.min(at),
+                State::Running | State::RunningAgain => entry.state = State::RunningAgain,
+            }
+        }
+    }
+
+    /// The failures of a cluster are forgotten: somebody changed what they may have come from.
+    pub(super) fn forgive(&mut self, id: &ClusterId) {
+        if let Some(entry) = self.entries.get_mut(id) {
+            entry.failures = 0;
+        }
+    }
+
+    /// Whether the cluster has its turn now.
+    pub(super) fn runs(&self, id: &ClusterId) -> bool {
+        self.entries.get(id).is_some_and(|entry| entry.state != State::Waiting)
+    }
+
+    /// When the next turn is due that has not begun.
+    pub(super) fn next(&self) -> Option<Instant> {
+        self.entries.values().filter(|entry| entry.state == State::Waiting).map(|entry| entry.due).min()
+    }
+
+    /// Begins the turn that has been due longest.
+    pub(super) fn begin(&mut self, now: Instant) -> Option<ClusterId> {
+        let waiting = self.entries.iter_mut().filter(|(_, entry)| entry.state == State::Waiting);
+        let (id, entry) = waiting.min_by_key(|(_, entry)| entry.due).filter(|(_, entry)| entry.due <= now)?;
+        entry.state = State::Running;
+        Some(id.clone())
+    }
+
+    /// Ends a turn. `chance` is a random number from 0 to 1, so that clusters do not move in step.
+    pub(super) fn end(&mut self, id: &ClusterId, need: Need, interval: Duration, chance: f64, now: Instant) {
+        let Some(entry) = self.entries.get_mut(id) else { return };
+        let again = entry.state == State::RunningAgain;
+        entry.state = State::Waiting;
+        entry.failures = if need == Need::Retry { entry.failures.saturating_add(1) } else { 0 };
+        let pause = match need {
+            Need::Usual => spread(interval, chance),
+            Need::Soon => spread(SOON.min(interval), chance),
+            Need::Now => Duration::ZERO,
+            Need::Retry => spread(backoff(entry.failures).min(interval.max(FIRST_BACKOFF)), chance),
+        };
+        // Something that fails is not hurried by events that its own failures may cause.
+        entry.due = if again && need != Need::Retry { now } else { now + pause };
+    }
+}
+
+/// 5 s, 10 s, 20 s … 10 min.
+fn backoff(failures: u32) -> Duration {
+    let doublings = failures.saturating_sub(1).min(16);
+    FIRST_BACKOFF.saturating_mul(1 << doublings).min(LONGEST_BACKOFF)
+}
+
+/// Nine to eleven tenths of a pause.
+fn spread(pause: Duration, chance: f64) -> Duration {
+    pause.mul_f64(0.9 + 0.2 * chance.clamp(0.0, 1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use capstan_domain::tree::RepoPath;
+
+    use super::*;
+
+    const INTERVAL: Duration = Duration::from_secs(300);
+
+    fn id(text: &str) -> ClusterId {
+        ClusterId::new(RepoPath::parse(text).unwrap())
+    }
+
+    fn seconds(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn a_new_cluster_is_due_at_once_and_then_at_its_interval() {
+        let (mut schedule, now) = (Schedule::default(), Instant::now());
+        schedule.keep([&id("a")], now);
+        assert_eq!(schedule.begin(now), Some(id("a")));
+        assert_eq!(schedule.begin(now), None);
+        schedule.end(&id("a"), Need::Usual, INTERVAL, 0.5, now);
+        assert_eq!(schedule.next(), Some(now + seconds(300)));
+        assert_eq!(schedule.begin(now + seconds(299)), None);
+        assert_eq!(schedule.begin(now + seconds(300)), Some(id("a")));
+    }
+
+    #[test]
+    fn intervals_are_spread_by_a_tenth() {
+        let (mut schedule, now) = (Schedule::default(), Instant::now());
+        for (chance, expected) in [(0.0, 270), (1.0, 330)] {
+            schedule.keep([&id("a")], now);
+            schedule.ask(&id("a"), now);
+            schedule.begin(now).unwrap();
+            schedule.end(&id("a"), Need::Usual, INTERVAL, chance, now);
+            assert_eq!(schedule.next(), Some(now + seconds(expected)));
+        }
+    }
+
+    #[test]
+    fn whoever_is_asked_for_while_it_runs_runs_again_at_once() {
+        let (mut schedule, now) = (Schedule::default(), Instant::now());
+        schedule.keep([&id("a")], now);
+        schedule.begin(now).unwrap();
+        schedule.ask(&id("a"), now);
+        schedule.end(&id("a"), Need::Usual, INTERVAL, 0.5, now + seconds(1));
+        assert_eq!(schedule.next(), Some(now + seconds(1)));
+    }
+
+    #[test]
+    fn failures_double_the_pause_up_to_ten_minutes() {
+        let (mut schedule, now) = (Schedule::default(), Instant::now());
+        schedule.keep([&id("a")], now);
+        let mut pauses = Vec::new();
+        for _ in 0..9 {
+            schedule.ask(&id("a"), now);
+            schedule.begin(now).unwrap();
+            // Events meanwhile do not hurry what fails.
+            schedule.ask(&id("a"), now);
+            schedule.end(&id("a"), Need::Retry, seconds(3600), 0.5, now);
+            pauses.push((schedule.next().unwrap() - now).as_secs());
+        }
+        assert_eq!(pauses, [5, 10, 20, 40, 80, 160, 320, 600, 600]);
+        schedule.forgive(&id("a"));
+        schedule.ask(&id("a"), now);
+        schedule.begin(now).unwrap();
+        schedule.end(&id("a"), Need::Retry, seconds(3600), 0.5, now);
+        assert_eq!(schedule.next(), Some(now + seconds(5)));
+    }
+
+    #[test]
+    fn whoever_has_waited_longest_comes_first() {
+        let (mut schedule, now) = (Schedule::default(), Instant::now());
+        schedule.keep([&id("b")], now);
+        schedule.keep([&id("a"), &id("b")], now + seconds(1));
+        assert_eq!(schedule.begin(now + seconds(2)), Some(id("b")));
+        assert_eq!(schedule.begin(now + seconds(2)), Some(id("a")));
+    }
+
+    #[test]
+    fn a_cluster_that_is_gone_gets_no_turn_but_may_end_the_one_it_has() {
+        let (mut schedule, now) = (Schedule::default(), Instant::now());
+        schedule.keep([&id("a"), &id("b")], now);
+        assert_eq!(schedule.begin(now), Some(id("a")));
+        schedule.keep([], now);
+        assert!(schedule.runs(&id("a")));
+        assert_eq!(schedule.next(), None);
+        schedule.end(&id("a"), Need::Usual, INTERVAL, 0.5, now);
+        schedule.keep([], now);
+        assert_eq!(schedule.next(), None);
+    }
+}

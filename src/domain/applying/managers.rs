@@ -1,0 +1,331 @@
+//! Who manages the fields of a live object, and how they become Capstan's when it adopts the object.
+//!
+//! An object that kubectl or Flux applied carries their `metadata.managedFields` entries. Applying it anew
+//! adds a manager and removes nothing: a field that Git no longer names stays for as long as the entry of the
+//! one who applied it. So the entries are turned into one of Capstan's, as if it had applied them
+//! (the way of <https://pkg.go.dev/k8s.io/client-go/util/csaupgrade>), and its next apply removes the rest.
+//!
+//! Deliberately not moved: status, finalizers and owners, which controllers live by, whoever is said to have
+//! written them; and the entry `before-first-apply`, which stands for everybody.
+
+use serde_json::{Map, Value};
+
+use crate::object::{FieldPath, Step};
+
+/// The field manager under which Capstan applies.
+pub const MANAGER: &str = "capstan";
+
+/// The annotation that client-side apply leaves.
+pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// The manager that the API server invents for what was there before the first apply.
+const BEFORE_FIRST_APPLY: &str = "before-first-apply";
+
+/// Managers by which people and delivery tools write what they wish; controllers are none of them.
+const TOOLS: &[&str] = &[
+    "argocd-application-controller",
+    "argocd-controller",
+    BEFORE_FIRST_APPLY,
+    "fleetagent",
+    "flux",
+    "helm",
+    "helm-controller",
+    "kapp-controller",
+    "kubectl",
+    "kubectl-client-side-apply",
+    "kubectl-create",
+    "kubectl-edit",
+    "kubectl-patch",
+    "kubectl-replace",
+    "kustomize-controller",
+    "pulumi",
+    "Terraform",
+];
+
+/// The delivery tools, other than Capstan, that manage fields of a live object: those whose fields it takes
+/// when it adopts the object. In the order of their names.
+pub fn appliers(live: &Value) -> Vec<String> {
+    let mut found: Vec<String> = entries(live)
+        .iter()
+        .filter(is_of_the_object)
+        .filter_map(manager)
+        .filter(|name| TOOLS.contains(name))
+        .map(str::to_owned)
+        .collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// Whether Capstan has applied a live object before.
+pub fn is_applied_by_capstan(live: &Value) -> bool {
+    entries(live).iter().any(is_capstans)
+}
+
+/// The `metadata.managedFields` that a live object gets when Capstan takes over what these managers wrote;
+/// `None` where there is nothing to take.
+pub fn taken_over(live: &Value, from: &[String]) -> Option<Value> {
+    let entries = entries(live);
+    let (taken, mut kept): (Vec<&Value>, Vec<Value>) = {
+        let (taken, kept): (Vec<_>, Vec<_>) = entries.iter().partition(|entry| is_taken(entry, from));
+        (taken, kept.into_iter().cloned().collect())
+    };
+    let newest = taken.last()?;
+    let mut fields = Value::Object(Map::new());
+    for entry in taken.iter().filter(|entry| manager(entry) != Some(BEFORE_FIRST_APPLY)) {
+        if let Some(theirs) = entry.get("fieldsV1") {
+            unite(&mut fields, theirs);
+        }
+    }
+    spare(&mut fields);
+    match kept.iter_mut().find(|entry| is_capstans(entry)) {
+        Some(entry) => {
+            if let Some(own) = entry.get_mut("fieldsV1") {
+                unite(own, &fields);
+            }
+        }
+        None if fields.as_object().is_some_and(Map::is_empty) => {}
+        None => kept.push(serde_json::json!({
+            "manager": MANAGER, "operation": "Apply", "apiVersion": newest.get("apiVersion"),
+            "fieldsType": "FieldsV1", "fieldsV1": fields,
+        })),
+    }
+    Some(Value::Array(kept))
+}
+
+/// The fields of a live object that go when Capstan takes over what these managers wrote and then applies
+/// this manifest: they wrote them, the manifest lacks them, and nobody else manages them.
+pub fn fields_that_go(live: &Value, manifest: &Value, from: &[String]) -> Vec<FieldPath> {
+    let Some(managed) = taken_over(live, from) else { return Vec::new() };
+    let managed = managed.as_array().map_or(&[][..], Vec::as_slice);
+    let Some(fields) =
+        managed.iter().find(|entry| is_capstans(entry)).and_then(|entry| entry.get("fieldsV1"))
+    else {
+        return Vec::new();
+    };
+    let others: Vec<&Value> = managed
+        .iter()
+        .filter(|entry| !is_capstans(entry))
+        .filter_map(|entry| entry.get("fieldsV1"))
+        .collect();
+    let mut gone = Vec::new();
+    walk(fields, Some(live), Some(manifest), &others, &FieldPath::root(), &mut gone);
+    gone
+}
+
+fn entries(live: &Value) -> &[Value] {
+    live.pointer("/metadata/managedFields").and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+fn manager(entry: &Value) -> Option<&str> {
+    entry.get("manager").and_then(Value::as_str)
+}
+
+/// Whether an entry speaks of the object itself and not of a subresource (status, scale).
+fn is_of_the_object(entry: &&Value) -> bool {
+    entry.get("subresource").and_then(Value::as_str).is_none_or(str::is_empty)
+}
+
+fn is_capstans(entry: &Value) -> bool {
+    manager(entry) == Some(MANAGER)
+        && entry.get("operation").and_then(Value::as_str) == Some("Apply")
+        && is_of_the_object(&entry)
+}
+
+fn is_taken(entry: &&Value, from: &[String]) -> bool {
+    is_of_the_object(entry)
+        && !is_capstans(entry)
+        && manager(entry).is_some_and(|name| from.iter().any(|wanted| wanted == name))
+}
+
+/// Takes out of a set what controllers live by.
+fn spare(fields: &mut Value) {
+    let Some(map) = fields.as_object_mut() else { return };
+    map.remove("f:status");
+    if let Some(Value::Object(metadata)) = map.get_mut("f:metadata") {
+        metadata.remove("f:finalizers");
+        metadata.remove("f:ownerReferences");
+        if metadata.is_empty() {
+            map.remove("f:metadata");
+        }
+    }
+}
+
+/// Adds the fields of one set (`FieldsV1`) to another. `{}` is a field as such; one with members says so of
+/// itself by `.`.
+fn unite(into: &mut Value, from: &Value) {
+    let (Some(own), Some(theirs)) = (into.as_object_mut(), from.as_object()) else { return };
+    for (key, below) in theirs {
+        let Some(present) = own.get_mut(key) else {
+            own.insert(key.clone(), below.clone());
+            continue;
+        };
+        if key == "." {
+            continue;
+        }
+        let is_leaf = |set: &Value| set.as_object().is_some_and(Map::is_empty);
+        let one_is_a_leaf = is_leaf(present) != is_leaf(below);
+        unite(present, below);
+        if one_is_a_leaf && let Some(map) = present.as_object_mut() {
+            map.insert(".".to_owned(), Value::Object(Map::new()));
+        }
+    }
+}
+
+fn walk(
+    fields: &Value,
+    live: Option<&Value>,
+    manifest: Option<&Value>,
+    others: &[&Value],
+    path: &FieldPath,
+    gone: &mut Vec<FieldPath>,
+) {
+    let Some(members) = fields.as_object() else { return };
+    for (key, below) in members.iter().filter(|(key, _)| *key != ".") {
+        let Some(found) = live.and_then(|live| member(live, key)) else { continue };
+        let wished = manifest.and_then(|manifest| member(manifest, key)).map(|(_, value)| value);
+        let theirs: Vec<&Value> = others.iter().filter_map(|set| set.get(key)).collect();
+        let path = path.join(found.0);
+        let is_leaf = below.as_object().is_none_or(|map| map.keys().all(|key| key == "."));
+        if is_leaf {
+            if wished.is_none() && theirs.is_empty() {
+                gone.push(path);
+            }
+        } else {
+            walk(below, Some(found.1), wished, &theirs, &path, gone);
+        }
+    }
+}
+
+/// The member of a value that a key of `FieldsV1` means: `f:` a field, `k:` an item by its keys, `v:` an item
+/// by its value, `i:` one by its index.
+pub(super) fn member<'v>(value: &'v Value, key: &str) -> Option<(Step, &'v Value)> {
+    let (sort, rest) = key.split_once(':')?;
+    let item = |is: &dyn Fn(&Value) -> bool| {
+        let items = value.as_array()?;
+        let index = items.iter().position(is)?;
+        Some((Step::Index(index), &items[index]))
+    };
+    match sort {
+        "f" => Some((Step::Key(rest.to_owned()), value.get(rest)?)),
+        "k" => {
+            let keys: Map<String, Value> = serde_json::from_str(rest).ok()?;
+            item(&|item| keys.iter().all(|(name, wanted)| item.get(name) == Some(wanted)))
+        }
+        "v" => {
+            let wanted: Value = serde_json::from_str(rest).ok()?;
+            item(&|item| *item == wanted)
+        }
+        "i" => {
+            let index: usize = rest.parse().ok()?;
+            Some((Step::Index(index), value.as_array()?.get(index)?))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn entry(manager: &str, operation: &str, fields: Value) -> Value {
+        json!({"manager": manager, "operation": operation, "apiVersion": "v1", "fieldsType": "FieldsV1",
+            "fieldsV1": fields})
+    }
+
+    fn live(entries: Vec<Value>) -> Value {
+        json!({"apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": "a", "annotations": {LAST_APPLIED: "{}"}, "managedFields": entries},
+            "data": {"kept": "1", "gone": "2", "theirs": "3"}})
+    }
+
+    #[test]
+    fn what_kubectl_and_flux_wrote_becomes_one_entry_of_capstan() {
+        let object = live(vec![
+            entry(
+                "kubectl-client-side-apply",
+                "Update",
+                json!({"f:data": {".": {}, "f:kept": {}, "f:gone": {}}}),
+            ),
+            entry("kustomize-controller", "Apply", json!({"f:data": {"f:kept": {}, "f:other": {}}})),
+            entry("some-controller", "Update", json!({"f:data": {"f:theirs": {}}})),
+        ]);
+        assert_eq!(appliers(&object), ["kubectl-client-side-apply", "kustomize-controller"]);
+        assert_eq!(
+            taken_over(&object, &appliers(&object)).unwrap(),
+            json!([
+                entry("some-controller", "Update", json!({"f:data": {"f:theirs": {}}})),
+                {"manager": "capstan", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1",
+                 "fieldsV1": {"f:data": {".": {}, "f:kept": {}, "f:gone": {}, "f:other": {}}}},
+            ])
+        );
+    }
+
+    #[test]
+    fn an_entry_of_capstan_that_is_there_grows() {
+        let object = live(vec![
+            entry("capstan", "Apply", json!({"f:data": {"f:kept": {}}, "f:spec": {"f:a": {"f:b": {}}}})),
+            entry("kubectl", "Apply", json!({"f:data": {"f:gone": {}}, "f:spec": {"f:a": {}}})),
+        ]);
+        assert!(is_applied_by_capstan(&object));
+        assert_eq!(
+            taken_over(&object, &["kubectl".to_owned()]).unwrap(),
+            json!([entry(
+                "capstan",
+                "Apply",
+                json!({
+                "f:data": {"f:kept": {}, "f:gone": {}}, "f:spec": {"f:a": {"f:b": {}, ".": {}}}})
+            )])
+        );
+    }
+
+    #[test]
+    fn status_finalizers_and_owners_are_never_taken() {
+        let object = live(vec![entry(
+            "kubectl-create",
+            "Update",
+            json!({"f:metadata": {"f:finalizers": {}, "f:ownerReferences": {}}, "f:status": {"f:a": {}},
+                "f:data": {"f:kept": {}}}),
+        )]);
+        let taken = taken_over(&object, &appliers(&object)).unwrap();
+        assert_eq!(taken.pointer("/0/fieldsV1").unwrap(), &json!({"f:data": {"f:kept": {}}}));
+    }
+
+    #[test]
+    fn what_stood_before_the_first_apply_is_let_go_of_and_not_taken() {
+        let object = live(vec![entry("before-first-apply", "Update", json!({"f:data": {"f:kept": {}}}))]);
+        assert_eq!(taken_over(&object, &appliers(&object)).unwrap(), json!([]));
+    }
+
+    #[test]
+    fn a_subresource_and_a_controller_are_left_alone() {
+        let mut scale = entry("kubectl", "Update", json!({"f:spec": {"f:replicas": {}}}));
+        scale["subresource"] = json!("scale");
+        let object = live(vec![scale, entry("manager", "Update", json!({"f:spec": {}}))]);
+        assert_eq!(appliers(&object), Vec::<String>::new());
+        assert_eq!(taken_over(&object, &["kubectl".to_owned()]), None);
+    }
+
+    #[test]
+    fn the_fields_that_will_go_are_named() {
+        let object = json!({"apiVersion": "x/v1", "kind": "X", "metadata": {"name": "a", "labels": {"old": "1", "new": "1"},
+            "managedFields": [
+                entry("kubectl-client-side-apply", "Update", json!({
+                    "f:metadata": {"f:labels": {".": {}, "f:old": {}, "f:new": {}}},
+                    "f:spec": {"f:items": {"k:{\"name\":\"a\"}": {".": {}, "f:name": {}, "f:value": {}},
+                        "k:{\"name\":\"b\"}": {".": {}, "f:name": {}}}, "f:replicas": {}, "f:set": {"v:\"x\"": {}}}})),
+                entry("autoscaler", "Update", json!({"f:spec": {"f:replicas": {}}})),
+            ]},
+            "spec": {"items": [{"name": "b"}, {"name": "a", "value": 1}], "replicas": 3, "set": ["y", "x"]}});
+        let manifest = json!({"apiVersion": "x/v1", "kind": "X", "metadata": {"name": "a", "labels": {"new": "2"}},
+            "spec": {"items": [{"name": "a"}]}});
+        let gone: Vec<String> =
+            fields_that_go(&object, &manifest, &appliers(&object)).iter().map(ToString::to_string).collect();
+        assert_eq!(
+            gone,
+            ["/metadata/labels/old", "/spec/items/1/value", "/spec/items/0/name", "/spec/set/1"]
+        );
+    }
+}

@@ -1,0 +1,227 @@
+//! Machines by owner: which are as wished, and which were replaced.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::reading::{Condition, conditions, is_version, said, time};
+use super::{Seen, unrendered_control_planes};
+use crate::applying::{CLUSTER_NAME_LABEL, LiveObjects, is_terminating, label, text, uid};
+use crate::object::ObjectId;
+use crate::policy::version_fields;
+use crate::render::RenderedObject;
+use crate::rollout::owner::{Owner, owner};
+use crate::templates::{Role, references};
+
+/// One machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MachineState {
+    /// Name of the `Machine`.
+    pub name: String,
+    /// The rendered owner.
+    pub owner: ObjectId,
+    /// Its phase in Cluster API's word: `Running`, `Provisioning`, `Deleting`.
+    pub state: String,
+    /// Whether it is yet to be replaced.
+    pub age: MachineAge,
+    /// The version of Kubernetes that it is made with.
+    pub version: Option<String>,
+    /// What keeps it from being ready, in its own words.
+    pub words: Option<String>,
+}
+
+/// Whether a machine is as wished.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MachineAge {
+    /// As wished.
+    New,
+    /// Yet to be replaced.
+    Old,
+}
+
+/// A machine with what it was read from.
+pub(super) struct Found<'v> {
+    pub(super) state: MachineState,
+    pub(super) id: &'v ObjectId,
+    pub(super) object: &'v Value,
+    pub(super) created: Option<Timestamp>,
+    pub(super) conditions: Vec<Condition<'v>>,
+}
+
+impl Found<'_> {
+    pub(super) fn condition(&self, kinds: &[&str]) -> Option<&Condition<'_>> {
+        kinds.iter().find_map(|kind| self.conditions.iter().find(|condition| condition.kind == *kind))
+    }
+
+    pub(super) fn is_ready(&self) -> bool {
+        self.condition(&["Ready"]).is_some_and(Condition::is_true)
+    }
+}
+
+/// Conditions in the order in which a machine comes up: the first that is not met holds it up.
+const COMING_UP: &[&str] =
+    &["BootstrapConfigReady", "BootstrapReady", "InfrastructureReady", "NodeHealthy", "NodeReady", "Ready"];
+
+/// Labels by which Cluster API says what a machine belongs to.
+const DEPLOYMENT_LABEL: &str = "cluster.x-k8s.io/deployment-name";
+const POOL_LABEL: &str = "cluster.x-k8s.io/pool-name";
+const TOPOLOGY_LABEL: &str = "topology.cluster.x-k8s.io/owned";
+
+/// Whether the topology controller made an object.
+pub(super) fn is_owned_by_topology(object: &Value) -> bool {
+    label(object, TOPOLOGY_LABEL).is_some()
+}
+
+/// The name of the owner of that kind which an object says it has.
+pub(super) fn owner_named<'v>(object: &'v Value, kind: &str) -> Option<&'v str> {
+    let owners = object.pointer("/metadata/ownerReferences").and_then(Value::as_array);
+    let found = owners.into_iter().flatten().find(|owner| text(owner, "/kind") == Some(kind));
+    found.and_then(|owner| text(owner, "/name"))
+}
+
+impl Seen<'_> {
+    /// Its machines, ordered by name.
+    pub(super) fn machines(&self) -> Vec<Found<'_>> {
+        let machines = self.live.core("Machine").filter(|(id, machine)| self.owns(id, machine));
+        machines.map(|(id, machine)| self.found(id, machine)).collect()
+    }
+
+    fn owns(&self, id: &ObjectId, machine: &Value) -> bool {
+        let name = Some(self.id.name.as_str());
+        id.namespace == self.id.namespace
+            && match self.owner {
+                Owner::Deployment => {
+                    label(machine, DEPLOYMENT_LABEL) == name
+                        || self
+                            .machine_set_of(machine)
+                            .is_some_and(|set| owner_named(set, &self.id.kind) == name)
+                }
+                Owner::Pool => {
+                    owner_named(machine, &self.id.kind) == name || label(machine, POOL_LABEL) == name
+                }
+                Owner::Topology => {
+                    label(machine, CLUSTER_NAME_LABEL) == name && is_owned_by_topology(machine)
+                }
+                Owner::Kubeadm | Owner::OtherControlPlane | Owner::ManagedControlPlane | Owner::Set => {
+                    owner_named(machine, &self.id.kind) == name
+                }
+            }
+    }
+
+    pub(super) fn machine_set_of(&self, machine: &Value) -> Option<&Value> {
+        let name = owner_named(machine, "MachineSet")?;
+        let sets = self.live.core("MachineSet");
+        sets.filter(|(id, _)| id.namespace == self.id.namespace && id.name == name).map(|(_, set)| set).next()
+    }
+
+    fn found<'v>(&self, id: &'v ObjectId, machine: &'v Value) -> Found<'v> {
+        let conditions = conditions(machine);
+        let going = is_terminating(machine);
+        let phase = text(machine, "/status/phase").unwrap_or("Pending");
+        let held = COMING_UP
+            .iter()
+            .filter_map(|kind| conditions.iter().find(|condition| condition.kind == *kind))
+            .find(|condition| !condition.is_true());
+        let state = MachineState {
+            name: id.name.clone(),
+            owner: self.id.clone(),
+            state: if going { "Deleting" } else { phase }.to_owned(),
+            age: self.age(machine, &conditions),
+            version: text(machine, "/spec/version").map(str::to_owned),
+            words: held.filter(|_| !going).map(|condition| said(&condition.sentence())),
+        };
+        let created = time(machine.pointer("/metadata/creationTimestamp"));
+        Found { state, id, object: machine, created, conditions }
+    }
+
+    /// What Git asks for decides, then Cluster API's own word, then what the machine was made from.
+    fn age(&self, machine: &Value, conditions: &[Condition<'_>]) -> MachineAge {
+        let fields = version_fields(&self.id.group, &self.id.kind);
+        let asked = |object: &'_ Value| -> Option<String> {
+            fields
+                .iter()
+                .find_map(|(_, keys)| text(object, &format!("/{}", keys.join("/"))))
+                .map(str::to_owned)
+        };
+        let live = self.live.get(self.id);
+        let wanted = self.wished.and_then(|wished| asked(&wished.value)).or_else(|| live.and_then(asked));
+        if let (Some(wanted), Some(has)) = (&wanted, text(machine, "/spec/version"))
+            && !is_version(has, wanted)
+        {
+            return MachineAge::Old;
+        }
+        let says = conditions.iter().find(|condition| condition.kind == "UpToDate");
+        match says.map(|condition| condition.status) {
+            Some("True") => return MachineAge::New,
+            Some("False") => return MachineAge::Old,
+            _ => {}
+        }
+        let named = |id: &ObjectId, object: &Value| -> Vec<(Role, String)> {
+            let found = references(&id.group, &id.kind, object);
+            found.into_iter().map(|reference| (reference.role, reference.name.to_owned())).collect()
+        };
+        match (self.owner, self.machine_set_of(machine), live) {
+            (Owner::Deployment, Some(set), Some(deployment))
+                if named(self.id, deployment) != named(self.id, set) =>
+            {
+                MachineAge::Old
+            }
+            _ => MachineAge::New,
+        }
+    }
+}
+
+/// The machines of each rendered owner at one moment: names and UIDs.
+pub type Machines = BTreeMap<ObjectId, BTreeMap<String, String>>;
+
+/// The machines of each rendered owner (and of control planes that rendered `Cluster`s name).
+pub fn machines_by_owner(rendered: &[RenderedObject], live: &LiveObjects) -> Machines {
+    let own = rendered.iter().filter_map(|object| Some((&object.id, owner(&object.id, &object.value)?)));
+    let all = own.chain(unrendered_control_planes(rendered, live));
+    all.map(|(id, owner)| {
+        let seen = Seen { id, owner, wished: None, live };
+        let machines = seen.machines();
+        let of = machines
+            .iter()
+            .map(|machine| (machine.id.name.clone(), uid(machine.object).unwrap_or_default().to_owned()));
+        (id.clone(), of.collect())
+    })
+    .collect()
+}
+
+/// What became of the machines of one owner between two moments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replaced {
+    /// The owner.
+    pub owner: ObjectId,
+    /// Names of machines that are gone.
+    pub gone: Vec<String>,
+    /// Names of machines that came.
+    pub came: Vec<String>,
+    /// Names of machines that stayed.
+    pub stayed: Vec<String>,
+}
+
+/// Which machines were replaced, owner by owner: to be held against what was predicted. A machine is the
+/// same if its UID is.
+pub fn replaced(before: &Machines, after: &Machines) -> Vec<Replaced> {
+    let owners: BTreeSet<&ObjectId> = before.keys().chain(after.keys()).collect();
+    let none = BTreeMap::new();
+    owners
+        .into_iter()
+        .map(|owner| {
+            let (old, new) = (before.get(owner).unwrap_or(&none), after.get(owner).unwrap_or(&none));
+            let names = |of: &BTreeMap<String, String>, other: &BTreeMap<String, String>, both: bool| {
+                let kept = of.iter().filter(|(name, uid)| (other.get(*name) == Some(uid)) == both);
+                kept.map(|(name, _)| name.clone()).collect()
+            };
+            Replaced {
+                owner: owner.clone(),
+                gone: names(old, new, false),
+                came: names(new, old, false),
+                stayed: names(old, new, true),
+            }
+        })
+        .collect()
+}

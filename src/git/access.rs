@@ -1,0 +1,229 @@
+//! How a remote repository is opened: nobody's, with a token or password, with an SSH key.
+//!
+//! Secrets live in memory; the `ssh` program alone reads its key from a file, in a folder of its own that
+//! is gone when the transfer is.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+use std::time::Duration;
+
+use base64::Engine as _;
+use gix::protocol::transport::Protocol;
+use gix::protocol::transport::client::TransportWithoutIO as _;
+use gix::protocol::transport::client::blocking_io::{Transport, http, ssh};
+use secrecy::{ExposeSecret as _, SecretString};
+use tempfile::TempDir;
+
+use super::explain;
+
+/// A server that says nothing for that long is given up.
+const STALLED: Duration = Duration::from_secs(60);
+
+/// What a remote repository is shown.
+#[derive(Debug, Clone, Default)]
+pub enum Access {
+    /// Nothing: it is public.
+    #[default]
+    Public,
+    /// User and password, or any user and a token.
+    Basic {
+        /// The user; forges that take tokens do not care.
+        user: String,
+        /// The password or token.
+        password: SecretString,
+    },
+    /// An SSH key.
+    Key {
+        /// The private key as OpenSSH writes it, without a passphrase.
+        key: SecretString,
+        /// Lines of a `known_hosts` file: whose host keys are trusted.
+        known_hosts: String,
+    },
+}
+
+impl Access {
+    /// A token of a forge.
+    pub fn token(token: &SecretString) -> Self {
+        Self::Basic { user: "x-access-token".to_owned(), password: token.clone() }
+    }
+}
+
+/// An open way to a remote.
+pub(super) struct Connection {
+    pub(super) transport: Box<dyn Transport + Send>,
+    /// Holds the key while `ssh` runs.
+    _key: Option<TempDir>,
+}
+
+/// Opens the way to a remote; nothing is sent yet.
+pub(super) fn connect(url: &str, access: &Access) -> Result<Connection, String> {
+    let explained = |error: gix::Error| explain(&error);
+    let parsed = gix::url::parse(url).map_err(explained)?;
+    if let Access::Key { key, known_hosts } = access {
+        let folder = write_key(key, known_hosts).map_err(|error| format!("the SSH key: {error}"))?;
+        let options = ssh::connect::Options {
+            command: Some(ssh_command(folder.path())),
+            disallow_shell: false,
+            kind: Some(ssh::ProgramKind::Ssh),
+        };
+        let transport =
+            ssh::connect(parsed, Protocol::V2, options, false).map_err(|error| explain(&error))?;
+        return Ok(Connection { transport: Box::new(transport), _key: Some(folder) });
+    }
+    if parsed.scheme == gix::url::Scheme::File {
+        let Ok(transport) =
+            gix::protocol::transport::client::blocking_io::file::connect(parsed.path, Protocol::V2, false);
+        return Ok(Connection { transport: Box::new(transport), _key: None });
+    }
+    let mut transport = http::connect::<http::reqwest::Remote>(parsed, Protocol::V2, false);
+    transport.configure(&http_options(access)).map_err(explained)?;
+    Ok(Connection { transport: Box::new(transport), _key: None })
+}
+
+fn http_options(access: &Access) -> http::Options {
+    let client = http::reqwest::Options {
+        configure_client: Some(Box::new(|client| Ok(client.timeout(STALLED)))),
+        configure_request: None,
+    };
+    let extra_headers = match access {
+        Access::Basic { user, password } => {
+            let credentials = format!("{user}:{}", password.expose_secret());
+            let credentials = base64::engine::general_purpose::STANDARD.encode(credentials);
+            // In memory only. Such a header also makes the transport refuse redirects, so that the token
+            // goes nowhere else.
+            vec![format!("Authorization: Basic {credentials}")]
+        }
+        Access::Public | Access::Key { .. } => Vec::new(),
+    };
+    http::Options {
+        extra_headers,
+        backend: Some(std::sync::Arc::new(std::sync::Mutex::new(client))),
+        user_agent: Some(concat!("git/capstan-", env!("CARGO_PKG_VERSION")).to_owned()),
+        ..http::Options::default()
+    }
+}
+
+/// Key and known hosts in a folder that only this user may enter.
+fn write_key(key: &SecretString, known_hosts: &str) -> std::io::Result<TempDir> {
+    let folder = tempfile::Builder::new().prefix("capstan-ssh-").tempdir()?;
+    let mut file =
+        fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(folder.path().join("key"))?;
+    file.write_all(key.expose_secret().trim().as_bytes())?;
+    // OpenSSH reads no key without a line's end.
+    file.write_all(b"\n")?;
+    fs::write(folder.path().join("known_hosts"), known_hosts)?;
+    Ok(folder)
+}
+
+/// `ssh` that reads nobody's configuration, asks nobody, and trusts the hosts given alone.
+fn ssh_command(folder: &Path) -> OsString {
+    let quoted = |name: &str| format!("'{}'", folder.join(name).display().to_string().replace('\'', "'\\''"));
+    format!(
+        "ssh -F /dev/null -i {} -o IdentitiesOnly=yes -o BatchMode=yes -o StrictHostKeyChecking=yes \
+         -o UserKnownHostsFile={} -o ConnectTimeout=20",
+        quoted("key"),
+        quoted("known_hosts"),
+    )
+    .into()
+}
+
+/// Refuses URLs that would show a secret to the network, or that carry one themselves. The reason.
+pub(super) fn check_url(url: &str, access: &Access) -> Result<(), String> {
+    if let Access::Key { .. } = access {
+        let parsed = gix::url::parse(url).map_err(|error| explain(&error))?;
+        if parsed.scheme != gix::url::Scheme::Ssh {
+            return Err("an SSH key opens ssh:// URLs alone".to_owned());
+        }
+        return Ok(());
+    }
+    let parsed = url::Url::parse(url).map_err(|error| error.to_string())?;
+    if !parsed.username().is_empty() || parsed.password().is_some() {
+        return Err("a clone URL must not carry credentials".to_owned());
+    }
+    let loopback = match parsed.host() {
+        Some(url::Host::Ipv4(address)) => address.is_loopback(),
+        Some(url::Host::Ipv6(address)) => address.is_loopback(),
+        Some(url::Host::Domain(name)) => name == "localhost",
+        None => false,
+    };
+    match parsed.scheme() {
+        "https" => Ok(()),
+        "http" if loopback => Ok(()),
+        "file" if parsed.host().is_none() && matches!(access, Access::Public) => Ok(()),
+        "ssh" => Err("an ssh:// URL needs a key: `identity` and `known_hosts` in its Secret".to_owned()),
+        _ => Err("only https (and http on this machine) keeps the token secret".to_owned()),
+    }
+}
+
+/// A URL as it may be shown.
+pub(super) fn without_credentials(url: &str) -> String {
+    let unreadable = || "<a clone URL that cannot be read>".to_owned();
+    // `git@host:path` is no URL, and holds no secret.
+    let Ok(mut parsed) = url::Url::parse(url) else {
+        return if url.contains("//") || url.matches('@').count() > 1 {
+            unreadable()
+        } else {
+            url.to_owned()
+        };
+    };
+    match parsed.set_username("").and_then(|()| parsed.set_password(None)) {
+        Ok(()) => parsed.to_string(),
+        Err(()) if parsed.username().is_empty() && parsed.password().is_none() => url.to_owned(),
+        Err(()) => unreadable(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn token() -> Access {
+        Access::token(&SecretString::from("s3cret"))
+    }
+
+    fn key() -> Access {
+        Access::Key { key: SecretString::from("key"), known_hosts: String::new() }
+    }
+
+    #[test]
+    fn no_secret_goes_over_an_open_line_or_stands_in_a_url() {
+        for (url, access, fits) in [
+            ("https://git.example.com/acme/fleet.git", token(), true),
+            ("https://git.example.com/acme/fleet.git", Access::Public, true),
+            ("http://127.0.0.1:3000/acme/fleet.git", token(), true),
+            ("http://git.example.com/acme/fleet.git", token(), false),
+            ("http://git.example.com/acme/fleet.git", Access::Public, false),
+            ("https://u:p@git.example.com/acme/fleet.git", token(), false),
+            ("file:///srv/fleet.git", Access::Public, true),
+            ("file:///srv/fleet.git", token(), false),
+            ("ssh://git@git.example.com/acme/fleet.git", key(), true),
+            ("git@git.example.com:acme/fleet.git", key(), true),
+            ("ssh://git@git.example.com/acme/fleet.git", token(), false),
+            ("https://git.example.com/acme/fleet.git", key(), false),
+            ("not a url", token(), false),
+        ] {
+            assert_eq!(check_url(url, &access).is_ok(), fits, "{url} {access:?}");
+        }
+    }
+
+    #[test]
+    fn a_url_is_shown_without_what_is_secret() {
+        assert_eq!(without_credentials("https://u:p@git.example.com/a.git"), "https://git.example.com/a.git");
+        assert_eq!(without_credentials("file:///srv/a.git"), "file:///srv/a.git");
+        assert_eq!(without_credentials("git@git.example.com:a.git"), "git@git.example.com:a.git");
+    }
+
+    #[test]
+    fn a_key_is_in_a_file_of_its_owner_alone_while_it_is_used() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = write_key(&SecretString::from("-----KEY-----"), "host ssh-ed25519 AAAA").unwrap();
+        let path = folder.path().join("key");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "-----KEY-----\n");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        drop(folder);
+        assert!(!path.exists());
+    }
+}

@@ -1,0 +1,332 @@
+//! [`ManagementCluster`] on the Kubernetes API.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Instant;
+
+use async_trait::async_trait;
+use capstan_domain::applying::{MANAGER, Refusal, RefusalKind};
+use http::{Method, StatusCode};
+use serde_json::{Value, json};
+use tokio::sync::watch::Receiver;
+
+use super::connect::Connection;
+use super::discovery::{Discovery, Served};
+use super::rest::{Answer, Call, Rest};
+use super::{delete, take_over, watch};
+use crate::app::ports::{
+    ApiKind, ApiObject, As, Contested, Deleted, LiveChanges, LiveError, ManagementCluster, Run, Scope,
+};
+
+/// How many objects one page of a list holds.
+const PAGE: &str = "500";
+/// How often a list is begun again whose pages have expired under it.
+const LIST_TRIES: usize = 3;
+
+/// A management cluster behind its API server.
+#[derive(Clone)]
+pub struct KubeCluster {
+    pub(super) rest: Rest,
+    pub(super) discovery: Arc<Discovery>,
+}
+
+impl KubeCluster {
+    /// The management cluster of a connection.
+    pub fn new(connection: &Connection) -> Self {
+        let rest = connection.rest.clone();
+        Self { discovery: Arc::new(Discovery::new(rest.clone())), rest }
+    }
+
+    /// Asks for an object's path what `call` makes of it. A kind that moved (its definition was replaced) is
+    /// looked up again once. `None` where the kind is not served.
+    pub(super) async fn ask<'c>(
+        &self,
+        kind: &ApiKind,
+        call: impl Fn(&Served) -> Result<Call<'c>, LiveError>,
+    ) -> Result<Option<(Arc<Served>, Call<'c>, Answer)>, LiveError> {
+        let Some(served) = self.discovery.find(kind).await? else { return Ok(None) };
+        let asked = Instant::now();
+        let first = call(&served)?;
+        let answer = self.rest.answer(&first).await?;
+        if !answer.is_unknown_path() {
+            return Ok(Some((served, first, answer)));
+        }
+        let Some(served) = self.discovery.find_anew(kind, asked).await? else { return Ok(None) };
+        let again = call(&served)?;
+        let answer = self.rest.answer(&again).await?;
+        Ok(Some((served, again, answer)))
+    }
+
+    /// The same where the wished answer is needed: a kind that is not served is a refusal.
+    pub(super) async fn demand<'c>(
+        &self,
+        doing: &str,
+        kind: &ApiKind,
+        call: impl Fn(&Served) -> Result<Call<'c>, LiveError>,
+    ) -> Result<Value, LiveError> {
+        match self.ask(kind, call).await? {
+            None => Err(not_served(doing, kind)),
+            Some((_, _, answer)) if answer.status.is_success() => Ok(answer.body),
+            Some((_, call, answer)) => Err(call.refused(&answer)),
+        }
+    }
+}
+
+#[async_trait]
+impl ManagementCluster for KubeCluster {
+    async fn uid(&self) -> Result<String, LiveError> {
+        let call = Call::new(
+            "reading Namespace kube-system",
+            &As::Reconciler,
+            Method::GET,
+            "/api/v1/namespaces/kube-system",
+        );
+        let namespace = self.rest.done(&call).await?;
+        let uid = namespace.pointer("/metadata/uid").and_then(Value::as_str);
+        uid.map(str::to_owned).ok_or_else(|| call.unreachable("its namespace kube-system has no UID"))
+    }
+
+    async fn read(&self, by: &As, object: &ApiObject) -> Result<Option<Value>, LiveError> {
+        let doing = format!("reading {object}");
+        let call = |served: &Served| Ok(Call::new(&doing, by, Method::GET, path(&doing, served, object)?));
+        let Some((_, call, answer)) = self.ask(&object.kind, call).await? else { return Ok(None) };
+        match answer.status {
+            status if status.is_success() => Ok(Some(answer.body)),
+            StatusCode::NOT_FOUND => Ok(None),
+            _ => Err(call.refused(&answer)),
+        }
+    }
+
+    async fn list(
+        &self,
+        by: &As,
+        kind: &ApiKind,
+        namespace: Option<&str>,
+        labels: &[(&str, &str)],
+    ) -> Result<Vec<Value>, LiveError> {
+        let doing = match namespace {
+            Some(namespace) => format!("listing {kind} in {namespace}"),
+            None => format!("listing {kind}"),
+        };
+        if let Some(namespace) = namespace {
+            segment(&doing, "namespace", namespace)?;
+        }
+        let selector =
+            labels.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(",");
+        let mut found: Vec<Value> = Vec::new();
+        let mut next: Option<String> = None;
+        let mut tries = 0;
+        loop {
+            let call = |served: &Served| {
+                let mut call =
+                    Call::new(&doing, by, Method::GET, served.path(namespace)).query("limit", PAGE);
+                if !selector.is_empty() {
+                    call = call.query("labelSelector", &selector);
+                }
+                Ok(match &next {
+                    Some(token) => call.query("continue", token),
+                    None => call,
+                })
+            };
+            let Some((served, call, mut answer)) = self.ask(kind, call).await? else { return Ok(Vec::new()) };
+            match answer.status {
+                status if status.is_success() => {}
+                StatusCode::NOT_FOUND => return Ok(Vec::new()),
+                // The pages were cut from a state that the server no longer has: what was read of them is no
+                // one moment's truth.
+                StatusCode::GONE if tries < LIST_TRIES => {
+                    tries += 1;
+                    found.clear();
+                    next = None;
+                    continue;
+                }
+                _ => return Err(call.refused(&answer)),
+            }
+            let api_version = served.api_version();
+            if let Some(Value::Array(items)) = answer.body.get_mut("items").map(Value::take) {
+                found.extend(items.into_iter().map(|item| named(item, &api_version, &served.kind)));
+            }
+            next = answer
+                .body
+                .pointer("/metadata/continue")
+                .and_then(Value::as_str)
+                .filter(|token| !token.is_empty())
+                .map(str::to_owned);
+            if next.is_none() {
+                return Ok(found);
+            }
+        }
+    }
+
+    async fn apply(
+        &self,
+        by: &As,
+        manifest: &Value,
+        run: Run,
+        contested: Contested,
+    ) -> Result<Value, LiveError> {
+        let object = identify("applying", manifest)?;
+        let doing = match run {
+            Run::Dry => format!("trying to apply {object}"),
+            Run::Real => format!("applying {object}"),
+        };
+        let call = |served: &Served| {
+            let call = Call::new(&doing, by, Method::PATCH, path(&doing, served, &object)?)
+                .query("fieldManager", MANAGER)
+                .query("force", if contested == Contested::Take { "true" } else { "false" })
+                .query("fieldValidation", "Strict")
+                .body("application/apply-patch+yaml", manifest.clone());
+            Ok(in_run(call, run))
+        };
+        self.demand(&doing, &object.kind, call).await
+    }
+
+    async fn dry_run_create(&self, by: &As, manifest: &Value) -> Result<Value, LiveError> {
+        let object = identify("trying to create", manifest)?;
+        let doing = format!("trying to create one like {object}");
+        let mut unnamed = manifest.clone();
+        if let Some(metadata) = unnamed.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.remove("name");
+            metadata.insert("generateName".to_owned(), json!(format!("{}-", object.name)));
+        }
+        let call = |served: &Served| {
+            // Checks the name, which the path does not hold.
+            path(&doing, served, &object)?;
+            let call = Call::new(&doing, by, Method::POST, served.path(object.namespace.as_deref()))
+                .query("fieldManager", MANAGER)
+                .query("fieldValidation", "Strict")
+                .body("application/json", unnamed.clone());
+            Ok(in_run(call, Run::Dry))
+        };
+        self.demand(&doing, &object.kind, call).await
+    }
+
+    async fn delete(&self, by: &As, object: &ApiObject, uid: &str, run: Run) -> Result<Deleted, LiveError> {
+        delete::delete(self, by, object, uid, run).await
+    }
+
+    async fn take_over(&self, by: &As, object: &ApiObject, from: &[String]) -> Result<(), LiveError> {
+        take_over::take_over(self, by, object, from).await
+    }
+
+    async fn scope(&self, kind: &ApiKind) -> Result<Option<Scope>, LiveError> {
+        Ok(self.discovery.find(kind).await?.map(|served| served.scope))
+    }
+
+    fn watch(&self, kinds: Receiver<BTreeSet<ApiKind>>) -> LiveChanges {
+        watch::watch(self.clone(), kinds)
+    }
+}
+
+/// The path of one object.
+///
+/// # Errors
+/// A name or a namespace that is missing or could mean another path: such a request is never sent. (Without a
+/// name, a delete would be one of the whole collection.)
+pub(super) fn path(doing: &str, served: &Served, object: &ApiObject) -> Result<String, LiveError> {
+    segment(doing, "name", &object.name)?;
+    match (served.scope, object.namespace.as_deref()) {
+        (Scope::Namespaced, None) => Err(LiveError::Malformed {
+            doing: doing.to_owned(),
+            reason: format!("{} lives in a namespace, and the manifest names none", served.kind),
+        }),
+        (Scope::Namespaced, Some(namespace)) => {
+            segment(doing, "namespace", namespace)?;
+            Ok(format!("{}/{}", served.path(Some(namespace)), object.name))
+        }
+        (Scope::Cluster, _) => Ok(format!("{}/{}", served.path(None), object.name)),
+    }
+}
+
+/// Holds a name against what may stand between two slashes of a path.
+fn segment(doing: &str, what: &str, text: &str) -> Result<(), LiveError> {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:".contains(&byte);
+    if !text.is_empty() && text.bytes().all(fits) && !matches!(text, "." | "..") {
+        return Ok(());
+    }
+    let reason = format!("`{}` is no {what} of a Kubernetes object", text.escape_default());
+    Err(LiveError::Malformed { doing: doing.to_owned(), reason })
+}
+
+fn identify(doing: &str, manifest: &Value) -> Result<ApiObject, LiveError> {
+    ApiObject::of(manifest).ok_or_else(|| LiveError::Malformed {
+        doing: format!("{doing} an object"),
+        reason: "its manifest lacks apiVersion, kind or metadata.name".to_owned(),
+    })
+}
+
+pub(super) fn in_run(call: Call<'_>, run: Run) -> Call<'_> {
+    match run {
+        Run::Dry => call.query("dryRun", "All"),
+        Run::Real => call,
+    }
+}
+
+pub(super) fn not_served(doing: &str, kind: &ApiKind) -> LiveError {
+    let version = kind.version.as_ref().map_or(String::new(), |version| format!(" in version {version}"));
+    LiveError::Refused {
+        doing: doing.to_owned(),
+        refusal: Refusal {
+            status: StatusCode::NOT_FOUND.as_u16(),
+            kind: RefusalKind::MissingKind,
+            message: format!("{kind} is not served{version}"),
+            causes: Vec::new(),
+        },
+    }
+}
+
+/// Items of a list say their kind only where they are custom resources.
+fn named(mut item: Value, api_version: &str, kind: &str) -> Value {
+    if let Some(map) = item.as_object_mut() {
+        map.entry("apiVersion").or_insert_with(|| json!(api_version));
+        map.entry("kind").or_insert_with(|| json!(kind));
+    }
+    item
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn served(scope: Scope) -> Served {
+        Served {
+            group: "apps".into(),
+            version: "v1".into(),
+            kind: "Deployment".into(),
+            plural: "deployments".into(),
+            scope,
+        }
+    }
+
+    fn object(namespace: Option<&str>, name: &str) -> ApiObject {
+        ApiObject {
+            kind: ApiKind::of_version("apps/v1", "Deployment"),
+            namespace: namespace.map(str::to_owned),
+            name: name.to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_name_that_could_mean_another_path_is_never_sent() {
+        for name in ["", ".", "..", "a/b", "a%2fb", "../../secrets/x", "a b", "a\n"] {
+            let error = path("applying", &served(Scope::Namespaced), &object(Some("ns"), name)).unwrap_err();
+            assert!(matches!(error, LiveError::Malformed { .. }), "{name}: {error}");
+            let error = path("applying", &served(Scope::Namespaced), &object(Some(name), "x")).unwrap_err();
+            assert!(matches!(error, LiveError::Malformed { .. }), "{name}: {error}");
+        }
+        assert_eq!(
+            path("applying", &served(Scope::Cluster), &object(None, "system:node")).unwrap(),
+            "/apis/apps/v1/deployments/system:node"
+        );
+    }
+
+    #[test]
+    fn a_namespaced_kind_without_a_namespace_is_said_so() {
+        let error =
+            path("applying Deployment x", &served(Scope::Namespaced), &object(None, "x")).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "applying Deployment x: Deployment lives in a namespace, and the manifest names none"
+        );
+    }
+}

@@ -1,0 +1,95 @@
+//! Finding the API server: a kubeconfig that is named, `KUBECONFIG`, or the service account of the pod.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+
+use super::rest::Rest;
+
+/// How long one request may take in all. Admission webhooks answer within 30 s at most.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Why there is no connection to an API server.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// The kubeconfig cannot be used.
+    #[error("kubeconfig {path}: {reason}")]
+    Kubeconfig {
+        /// The file.
+        path: String,
+        /// Why; no secrets.
+        reason: String,
+    },
+    /// There is no kubeconfig, and this is no pod.
+    #[error("no API server: name a kubeconfig (--kubeconfig FILE or KUBECONFIG), or run in a pod ({reason})")]
+    NotInACluster {
+        /// What of a pod is missing.
+        reason: String,
+    },
+    /// Its certificates or credentials cannot be used.
+    #[error("the API server's address or credentials cannot be used: {reason}")]
+    Unusable {
+        /// Why; no secrets.
+        reason: String,
+    },
+}
+
+/// The API server, ready to be asked.
+#[derive(Clone)]
+pub struct Connection {
+    pub(super) rest: Rest,
+    /// The namespace of the pod or of the kubeconfig's context.
+    pub namespace: String,
+}
+
+/// Finds the API server: the kubeconfig that is named, else the files of `KUBECONFIG`, else the pod's service
+/// account. Nothing is sent yet.
+///
+/// # Errors
+/// What is missing or wrong, and what to do.
+pub async fn connect(kubeconfig: Option<&Path>) -> Result<Connection, ConnectError> {
+    let named = kubeconfig.map(Path::to_path_buf);
+    let from_environment = || std::env::var_os("KUBECONFIG").filter(|value| !value.is_empty());
+    let mut config = match (named, from_environment()) {
+        (Some(path), _) => from_file(&path, Kubeconfig::read_from(&path)).await?,
+        (None, Some(paths)) => {
+            let read = Kubeconfig::from_env().map(Option::unwrap_or_default);
+            from_file(&PathBuf::from(paths), read).await?
+        }
+        (None, None) => {
+            Config::incluster().map_err(|error| ConnectError::NotInACluster { reason: error.to_string() })?
+        }
+    };
+    // Watches end on their own, and every request has its bound: a silent connection must not live for ever.
+    config.read_timeout = Some(Duration::from_secs(6 * 60));
+    config.reset_reader_on_write = true;
+    let namespace = config.default_namespace.clone();
+    let client =
+        Client::try_from(config).map_err(|error| ConnectError::Unusable { reason: error.to_string() })?;
+    Ok(Connection { rest: Rest::new(client, PATIENCE), namespace })
+}
+
+async fn from_file(
+    path: &Path,
+    read: Result<Kubeconfig, kube::config::KubeconfigError>,
+) -> Result<Config, ConnectError> {
+    let failed = |error: kube::config::KubeconfigError| ConnectError::Kubeconfig {
+        path: path.display().to_string(),
+        reason: error.to_string(),
+    };
+    let read = read.map_err(failed)?;
+    let names_a_proxy = read
+        .clusters
+        .iter()
+        .filter_map(|named| named.cluster.as_ref())
+        .any(|cluster| cluster.proxy_url.is_some());
+    let mut config =
+        Config::from_custom_kubeconfig(read, &KubeConfigOptions::default()).await.map_err(failed)?;
+    if !names_a_proxy {
+        // A proxy of the environment is one to the world outside, not to this API server.
+        config.proxy_url = None;
+    }
+    Ok(config)
+}

@@ -1,0 +1,35 @@
+//! Capstan's own kinds as the API server knows them: their types, and the definitions printed from them.
+//!
+//! The documentation of a field is what `kubectl explain` shows. Rules that a schema can state (bounds, CEL)
+//! stand here and nowhere else; what they mean for a pass is decided in `app::reconcile`.
+
+mod fleet;
+mod managed_cluster;
+mod schema;
+
+use kube::CustomResourceExt;
+use serde_json::Value;
+
+pub use fleet::{Adopt, Applier, BotSource, CreateClusters, Fleet, FleetSpec, GitSource, Guards, Source};
+pub use managed_cluster::{ManagedCluster, ManagedClusterSpec};
+
+/// Capstan's API group.
+pub const GROUP: &str = "capstan.dev";
+/// Its version.
+pub const VERSION: &str = "v1alpha1";
+
+/// The definitions of Capstan's kinds, as they are installed: what `capstan crds` prints and `deploy/crds`
+/// holds.
+///
+/// # Errors
+/// A type whose schema cannot be written as JSON: a bug.
+pub fn definitions() -> Result<Vec<(String, Value)>, serde_json::Error> {
+    [(Fleet::crd_name(), Fleet::crd()), (ManagedCluster::crd_name(), ManagedCluster::crd())]
+        .into_iter()
+        .map(|(name, definition)| {
+            let mut definition = serde_json::to_value(definition)?;
+            schema::tidy(&mut definition);
+            Ok((name.to_owned(), definition))
+        })
+        .collect()
+}

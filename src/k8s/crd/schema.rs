@@ -1,0 +1,106 @@
+//! What the derived schemas say too much or in other words than Kubernetes: put right in one place.
+
+use serde_json::{Map, Value};
+
+/// Puts a definition into Kubernetes' words: descriptions in paragraphs instead of source lines, no
+/// `nullable` (an absent field is absent: the API server drops a null), no formats that it does not know,
+/// no empty lists.
+pub(super) fn tidy(definition: &mut Value) {
+    if let Some(map) = definition.as_object_mut() {
+        map.remove("status");
+    }
+    let versions = definition.pointer_mut("/spec/versions").and_then(Value::as_array_mut);
+    for version in versions.into_iter().flatten() {
+        if let Some(schema) = version.pointer_mut("/schema/openAPIV3Schema") {
+            tidy_schema(schema);
+        }
+    }
+}
+
+fn tidy_schema(schema: &mut Value) {
+    let Some(map) = schema.as_object_mut() else { return };
+    map.remove("nullable");
+    // The schema's own words first, then what is below: the order in which people read it.
+    let known_format = map
+        .get("format")
+        .and_then(Value::as_str)
+        .is_some_and(|format| ["int32", "int64", "date-time"].contains(&format));
+    if !known_format {
+        map.remove("format");
+    }
+    if let Some(Value::String(description)) = map.get_mut("description") {
+        *description = reflow(description);
+    }
+    if let Some(required) = map.get_mut("required").and_then(Value::as_array_mut) {
+        required.sort_by(|a, b| a.as_str().cmp(&b.as_str()));
+    }
+    if let Some(properties) = map.get_mut("properties").and_then(Value::as_object_mut) {
+        properties.values_mut().for_each(tidy_schema);
+    }
+    for below in ["items", "additionalProperties"] {
+        if let Some(schema) = map.get_mut(below) {
+            tidy_schema(schema);
+        }
+    }
+    drop_empty_variants(map);
+}
+
+/// `anyOf`/`oneOf` that hold nothing any more once values were brought up to the field itself.
+fn drop_empty_variants(map: &mut Map<String, Value>) {
+    for key in ["anyOf", "oneOf", "allOf"] {
+        let says_nothing = map.get(key).and_then(Value::as_array).is_some_and(|variants| {
+            variants.iter().all(|variant| variant.as_object().is_some_and(Map::is_empty))
+        });
+        if says_nothing {
+            map.remove(key);
+        }
+    }
+}
+
+/// Source lines joined into paragraphs; lists and empty lines stay lines of their own.
+fn reflow(text: &str) -> String {
+    let mut paragraphs: Vec<String> = Vec::new();
+    let mut open = false;
+    for line in text.lines().map(str::trim) {
+        if line.is_empty() {
+            open = false;
+        } else if open && !line.starts_with("- ") {
+            if let Some(last) = paragraphs.last_mut() {
+                last.push(' ');
+                last.push_str(line);
+            }
+        } else {
+            paragraphs.push(line.to_owned());
+            open = true;
+        }
+    }
+    paragraphs.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn descriptions_read_as_paragraphs() {
+        assert_eq!(
+            reflow("One sentence over\ntwo lines.\n\nA paragraph:\n- one\n- two, which\n  goes on"),
+            "One sentence over two lines.\nA paragraph:\n- one\n- two, which goes on"
+        );
+    }
+
+    #[test]
+    fn what_the_server_does_not_know_goes() {
+        let mut schema = json!({"type": "object", "properties": {
+            "a": {"type": "integer", "format": "uint8", "nullable": true},
+            "b": {"type": "integer", "format": "int64", "anyOf": [{}, {}]},
+        }, "required": ["b", "a"]});
+        tidy_schema(&mut schema);
+        assert_eq!(
+            schema,
+            json!({"type": "object", "properties": {
+                "a": {"type": "integer"}, "b": {"type": "integer", "format": "int64"}}, "required": ["a", "b"]})
+        );
+    }
+}

@@ -1,0 +1,64 @@
+//! A body cut into lines as it arrives.
+
+use http_body_util::BodyExt;
+use kube::client::Body;
+
+/// A longer line is no metadata of an object (those are bounded by what etcd takes).
+const LONGEST_LINE: usize = 16 << 20;
+
+/// The lines of a body that goes on for long.
+pub(super) struct Lines {
+    body: Body,
+    buffer: Vec<u8>,
+    /// Up to where the buffer was looked through.
+    searched: usize,
+}
+
+/// The body ended in another way than at its end.
+#[derive(Debug)]
+pub(super) struct Broken;
+
+impl Lines {
+    pub(super) fn new(body: Body) -> Self {
+        Self { body, buffer: Vec::new(), searched: 0 }
+    }
+
+    /// The next line without its end; `None` at the end of the body (a line begun is dropped).
+    pub(super) async fn next(&mut self) -> Option<Result<Vec<u8>, Broken>> {
+        loop {
+            if let Some(length) = self.buffer[self.searched..].iter().position(|byte| *byte == b'\n') {
+                let rest = self.buffer.split_off(self.searched + length + 1);
+                let mut line = std::mem::replace(&mut self.buffer, rest);
+                line.pop();
+                self.searched = 0;
+                return Some(Ok(line));
+            }
+            self.searched = self.buffer.len();
+            if self.searched > LONGEST_LINE {
+                return Some(Err(Broken));
+            }
+            match self.body.frame().await? {
+                Ok(frame) => {
+                    if let Some(data) = frame.data_ref() {
+                        self.buffer.extend_from_slice(data);
+                    }
+                }
+                Err(_) => return Some(Err(Broken)),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn lines_are_cut_where_they_end() {
+        let mut lines = Lines::new(Body::from(b"one\n\ntwo\nthr".to_vec()));
+        assert_eq!(lines.next().await.unwrap().unwrap(), b"one");
+        assert_eq!(lines.next().await.unwrap().unwrap(), b"");
+        assert_eq!(lines.next().await.unwrap().unwrap(), b"two");
+        assert!(lines.next().await.is_none());
+    }
+}
