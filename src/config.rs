@@ -126,6 +126,29 @@ impl Config {
     }
 }
 
+/// Where the bot's database is, for commands that work on it beside the bot.
+///
+/// # Errors
+/// As [`Config::load`], for the settings that say it.
+pub fn database_of(
+    options: &ServeOptions,
+    environment: Environment<'_>,
+) -> Result<SecretString, ConfigError> {
+    let sources =
+        Sources::read(options, environment).map_err(|problem| ConfigError { problems: vec![problem] })?;
+    let mut problems = Vec::new();
+    let mut checked = Checked { problems: &mut problems };
+    let state_dir = match sources.setting("database-url") {
+        Some(_) => None,
+        None => checked.take(state_dir(&sources, environment)),
+    };
+    let database_url = checked.take(database_url(&sources, state_dir.as_deref()));
+    match database_url {
+        Some(url) if problems.is_empty() => Ok(url),
+        _ => Err(ConfigError { problems }),
+    }
+}
+
 /// Collects problems, so that all are told at once.
 struct Checked<'a> {
     problems: &'a mut Vec<String>,

@@ -8,10 +8,11 @@
 //! | [`app`] | use cases: gather facts, ask the domain, perform effects | `domain` |
 //! | [`git`] | a mirror of a repository and snapshots of its trees | `app`, `domain` |
 //! | [`github`] | App authentication, GitHub's calls, webhook payload -> event | `app`, `domain` |
-//! | [`database`] | deliveries, jobs, proposals, campaigns, audit | `app`, `domain` |
+//! | [`database`] | deliveries, jobs, proposals, campaigns, agents, audit | `app`, `domain` |
+//! | [`agent_client`] | the reconciler's side of the agent API: key, tokens, archives, reports | `app`, `domain` |
 //! | [`k8s`] | the management cluster: objects, Capstan's own kinds, leadership, events | `app`, `domain` |
 //! | [`controllers`] | the reconciler's loops: when which cluster gets its turn; probes | `app`, `domain` |
-//! | [`server`] | webhook intake, pages, health, metrics | `app`, `domain` |
+//! | [`server`] | webhook intake, agent API, pages, health, metrics | `app`, `domain` |
 //! | [`cli`] | arguments and the subcommands | `app`, `domain`, `config` |
 //! | [`forge`] | a GitHub stand-in for tests and the demo | nothing of this package |
 //! | [`config`], [`telemetry`] | validated settings of the bot and the reconciler; tracing and metrics | nothing of this package |
@@ -55,6 +56,7 @@
 // The forge writes GitHub's large objects out in one `json!` each.
 #![recursion_limit = "256"]
 
+pub mod agent_client;
 pub mod app;
 pub mod cli;
 pub mod config;

@@ -3,6 +3,7 @@
 //! Nothing is decided here that a pure function could decide, and nothing of GitHub's, Git's or the
 //! database's own words gets past [`ports`].
 
+pub mod agents;
 pub mod generator;
 pub mod intake;
 pub mod planner;

@@ -4,6 +4,7 @@
 //! `main` wires them. Expected outcomes (a pull request that exists already, a reference that moved)
 //! are values here, not errors.
 
+mod agents;
 mod code_host;
 mod fleet;
 mod leadership;
@@ -14,11 +15,16 @@ mod records;
 mod repository_name;
 mod workspace;
 
+pub use agents::{
+    Agent, AgentRecords, AgentWork, ClusterStanding, Enrolled, Enrolment, FollowedCluster, FollowedMerge,
+    Invitation, PendingReport, PreflightRecord, PreflightState, RolloutRecords, Settled, TokenUse, Told,
+    WatchedRepository,
+};
 pub use code_host::{
-    BranchHead, CheckConclusion, CheckRun, CodeHost, CodeHostError, Comment, CommitMetadata,
-    CreatedPullRequest, CreatedReference, Installation, MergeQueueState, MovedReference, NewCheckRun,
-    NewPullRequest, NewTreeEntry, Permission, PlacedComment, PullRequest, PullRequestEdit, PullRequestState,
-    Reaction, Repository, ReviewDecision,
+    BranchHead, CheckConclusion, CheckRun, CodeHost, CodeHostError, Comment, CommitMetadata, CommitState,
+    CommitStatus, CreatedPullRequest, CreatedReference, Installation, MergeQueueState, MovedReference,
+    NewCheckRun, NewPullRequest, NewTreeEntry, Permission, PlacedComment, PullRequest, PullRequestEdit,
+    PullRequestState, Push, Reaction, Repository, ReviewDecision,
 };
 pub use fleet::{Fleet, FleetCluster, FleetJob, FleetRepository, FleetView, JobCounts, JobState};
 pub use leadership::{Leadership, Term};

@@ -48,9 +48,52 @@ pub enum AnyCommand {
 pub enum Service {
     /// Run the bot: receive webhooks, open pull requests, report checks
     Serve(Box<ServeOptions>),
+    /// Invite, list and revoke reconcilers; works on the bot's database
+    Agents(Agents),
     /// Run the whole bot on an embedded forge with sample data
     #[cfg(feature = "demo")]
     Demo(Demo),
+}
+
+/// `capstan agents`
+#[derive(Debug, Args)]
+pub struct Agents {
+    /// The bot's YAML file with settings [env: CAPSTAN_CONFIG]
+    #[arg(long, value_name = "FILE", global = true)]
+    pub config: Option<PathBuf>,
+    /// The bot's database [env: CAPSTAN_DATABASE_URL] [default: SQLite in the state directory]
+    #[arg(long, value_name = "URL", global = true)]
+    pub database_url: Option<String>,
+    /// The bot's state directory [env: CAPSTAN_STATE_DIR] [default: ~/.local/state/capstan]
+    #[arg(long, value_name = "DIR", global = true)]
+    pub state_dir: Option<PathBuf>,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: AgentsCommand,
+}
+
+/// What can be done with agents.
+#[derive(Debug, Subcommand)]
+pub enum AgentsCommand {
+    /// Print a join code: good for one reconciler, once, within the hour
+    Invite {
+        /// UID of the one management cluster that it is good for
+        /// (`kubectl get namespace kube-system -o jsonpath={.metadata.uid}`) [default: any]
+        #[arg(long, value_name = "UID")]
+        management_cluster: Option<String>,
+    },
+    /// List the reconcilers that enrolled
+    List {
+        /// Output format
+        #[arg(short, long, value_enum, default_value = "text")]
+        output: Format,
+    },
+    /// Revoke a reconciler: nothing of it is believed from now on
+    Revoke {
+        /// Its id, as `list` prints it
+        #[arg(value_name = "AGENT")]
+        agent: String,
+    },
 }
 
 /// `capstan demo`

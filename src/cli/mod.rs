@@ -7,6 +7,7 @@
 //! Deliberately absent: decisions, and opening repositories (`main` passes a way to open one).
 
 mod adopt;
+mod agents;
 mod arguments;
 mod clusters;
 mod completions;
@@ -28,9 +29,10 @@ mod validate;
 use std::path::Path;
 use std::process::ExitCode;
 
+pub use agents::run as run_agents;
 #[cfg(feature = "demo")]
 pub use arguments::Demo;
-pub use arguments::{AnyCommand, Arguments, Command, Format, Offline, Service};
+pub use arguments::{Agents, AgentsCommand, AnyCommand, Arguments, Command, Format, Offline, Service};
 pub use failure::{Failure, Outcome};
 
 use context::Context;

@@ -240,6 +240,7 @@ pub(super) fn markdown(upgrade: &Upgrade) -> String {
         origin: None,
         command_prefix: "/capstan",
         retarget: Retarget::Refused,
+        reporter: None,
     };
     format!("## {}\n\n{}\n", report::proposal_title(&proposal), report::visible_text(&proposal))
 }

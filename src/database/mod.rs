@@ -1,4 +1,4 @@
-//! What Capstan remembers, in SQLite or PostgreSQL: deliveries, jobs, proposals, campaigns, audit.
+//! What Capstan remembers, in SQLite or PostgreSQL: deliveries, jobs, proposals, campaigns, agents, audit.
 //!
 //! The two engines run the same statements (SQLite understands `$1`); what differs is said where it
 //! does. Queries are checked by running them on both engines in the tests, not at compile time: that
@@ -9,11 +9,14 @@
 //!
 //! Not here: what the records mean (`app`), and when jobs are run (`app`).
 
+mod agents;
 mod deliveries;
 mod fleet;
 mod jobs;
 mod open;
+mod preflights;
 mod records;
+mod rollouts;
 
 use std::sync::Arc;
 

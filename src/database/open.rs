@@ -29,6 +29,12 @@ const MIGRATIONS: &[(i64, &str, &str, &str)] = &[
         include_str!("../../migrations/sqlite/0002_put_off.sql"),
         include_str!("../../migrations/postgres/0002_put_off.sql"),
     ),
+    (
+        3,
+        "agents",
+        include_str!("../../migrations/sqlite/0003_agents.sql"),
+        include_str!("../../migrations/postgres/0003_agents.sql"),
+    ),
 ];
 
 /// Why the database cannot be opened.

@@ -468,6 +468,7 @@ fn add_repository(state: &mut State, full_name: &str, fork_of: Option<String>) -
         checks: std::collections::BTreeMap::new(),
         suites: Vec::new(),
         statuses: Vec::new(),
+        activities: Vec::new(),
     };
     state.repositories.insert(full_name.to_ascii_lowercase(), repository);
     Ok(())

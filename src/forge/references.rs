@@ -4,8 +4,11 @@
 use gix::ObjectId;
 use serde_json::{Value, json};
 
+use super::call::{Answer, Call, READ_CODE};
 use super::error::ApiError;
-use super::state::{Account, CheckSuite, Mergeability, Merged, Repository, Size, State, now};
+use super::state::{
+    Account, Activity, CheckSuite, Mergeability, Merged, Repository, Size, State, now, rfc3339,
+};
 use super::store::StoreError;
 use super::views;
 
@@ -53,6 +56,7 @@ impl State {
         if before == after || !(reference.starts_with("refs/heads/") || reference.starts_with("refs/tags/")) {
             return Ok(());
         }
+        self.record_activity(full_name, reference, before, after, pusher)?;
         self.repository_mut(full_name)?.pushed_at = now();
         let payload = self.push_payload(full_name, reference, before, after, pusher)?;
         self.emit(full_name, pusher, "push", "", payload);
@@ -62,6 +66,34 @@ impl State {
             self.request_check_suite(full_name, branch, before, after, pusher)?;
             self.bases_moved(full_name, branch, before, after, pusher)?;
         }
+        Ok(())
+    }
+
+    fn record_activity(
+        &mut self,
+        full_name: &str,
+        reference: &str,
+        before: Option<ObjectId>,
+        after: Option<ObjectId>,
+        actor: &Account,
+    ) -> Result<(), ApiError> {
+        let store = &self.repository(full_name)?.store;
+        let kind = match (before, after) {
+            (None, _) => "branch_creation",
+            (_, None) => "branch_deletion",
+            (Some(before), Some(after)) if !store.is_ancestor(before, after)? => "force_push",
+            _ => "push",
+        };
+        let activity = Activity {
+            id: self.fresh_id(),
+            reference: reference.to_owned(),
+            before,
+            after,
+            kind,
+            actor: actor.clone(),
+            at: now(),
+        };
+        self.repository_mut(full_name)?.activities.push(activity);
         Ok(())
     }
 
@@ -250,6 +282,37 @@ impl State {
         }
         Ok(())
     }
+}
+
+/// `GET /repos/{owner}/{repo}/activity`
+pub(crate) fn activity(call: &mut Call<'_>, owner: &str, name: &str) -> Answer {
+    let full_name = call.repository(owner, name, READ_CODE)?;
+    let here = call.state.repository(&full_name)?;
+    let wanted = call.parameter("ref").map(|reference| match reference.strip_prefix("refs/") {
+        Some(_) => reference.to_owned(),
+        None => format!("refs/heads/{reference}"),
+    });
+    let text = |id: Option<ObjectId>| id.map_or_else(|| NO_COMMIT.to_owned(), |id| id.to_string());
+    let items = here
+        .activities
+        .iter()
+        .rev()
+        .filter(|activity| wanted.as_deref().is_none_or(|wanted| wanted == activity.reference))
+        .filter(|activity| call.parameter("actor").is_none_or(|actor| actor == activity.actor.login))
+        .map(|activity| {
+            json!({
+                "id": activity.id,
+                "node_id": format!("ACT_{}", activity.id),
+                "before": text(activity.before),
+                "after": text(activity.after),
+                "ref": activity.reference,
+                "timestamp": rfc3339(activity.at),
+                "activity_type": activity.kind,
+                "actor": views::simple_user(&activity.actor, &here.web),
+            })
+        })
+        .collect();
+    Ok(call.page(items))
 }
 
 /// What a head adds to a base.

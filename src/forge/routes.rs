@@ -3,7 +3,7 @@
 use super::call::{Answer, Call};
 use super::error::ApiError;
 use super::issues::Reactable;
-use super::{checks, git_data, installations, issues, pulls};
+use super::{checks, git_data, installations, issues, pulls, references};
 
 fn number(text: &str) -> Result<u64, ApiError> {
     text.parse().map_err(|_| ApiError::not_found())
@@ -48,6 +48,7 @@ fn in_repository(call: &mut Call<'_>, method: &str, owner: &str, name: &str, pat
         ["commits", rest @ ..] if method == "GET" => commits(call, owner, name, rest),
         _ => match (method, path) {
             ("GET", []) => installations::repository(call, owner, name),
+            ("GET", ["activity"]) => references::activity(call, owner, name),
             ("GET", ["installation"]) => installations::of_repository(call, owner, name),
             ("GET", ["collaborators", login, "permission"]) => {
                 installations::permission(call, owner, name, login)

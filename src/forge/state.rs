@@ -376,6 +376,19 @@ pub(crate) struct Status {
     pub(crate) at: Seconds,
 }
 
+/// Something that moved a reference.
+#[derive(Clone, Debug)]
+pub(crate) struct Activity {
+    pub(crate) id: u64,
+    pub(crate) reference: String,
+    pub(crate) before: Option<ObjectId>,
+    pub(crate) after: Option<ObjectId>,
+    /// `push`, `force_push`, `branch_creation`, `branch_deletion` or `pr_merge`.
+    pub(crate) kind: &'static str,
+    pub(crate) actor: Account,
+    pub(crate) at: Seconds,
+}
+
 /// A repository and everything in it.
 pub(crate) struct Repository {
     pub(crate) id: u64,
@@ -399,6 +412,7 @@ pub(crate) struct Repository {
     pub(crate) checks: BTreeMap<u64, CheckRun>,
     pub(crate) suites: Vec<CheckSuite>,
     pub(crate) statuses: Vec<Status>,
+    pub(crate) activities: Vec<Activity>,
 }
 
 impl Repository {

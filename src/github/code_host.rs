@@ -6,9 +6,9 @@ use capstan_domain::tree::{BlobId, CommitId, RepoPath, TreeId};
 use secrecy::SecretString;
 
 use crate::app::ports::{
-    BranchHead, CheckRun, CodeHost, CodeHostError, Comment, CommitMetadata, CreatedPullRequest,
+    BranchHead, CheckRun, CodeHost, CodeHostError, Comment, CommitMetadata, CommitStatus, CreatedPullRequest,
     CreatedReference, Installation, MergeQueueState, MovedReference, NewCheckRun, NewPullRequest,
-    NewTreeEntry, Permission, PlacedComment, PullRequest, PullRequestEdit, Reaction, Repository,
+    NewTreeEntry, Permission, PlacedComment, PullRequest, PullRequestEdit, Push, Reaction, Repository,
     RepositoryName,
 };
 
@@ -87,6 +87,32 @@ impl CodeHost for GitHub {
         self.list_check_runs(repository, head, name).await
     }
 
+    async fn recently_closed_pull_requests(&self, repository: &Repository) -> Outcome<Vec<PullRequest>> {
+        self.list_recently_closed_pull_requests(repository).await
+    }
+
+    async fn pushes(&self, repository: &Repository, branch: &str) -> Outcome<Vec<Push>> {
+        self.list_pushes(repository, branch).await
+    }
+
+    async fn is_contained(
+        &self,
+        repository: &Repository,
+        earlier: &CommitId,
+        later: &CommitId,
+    ) -> Outcome<bool> {
+        self.compare_commits(repository, earlier, later).await
+    }
+
+    async fn commit_status(
+        &self,
+        repository: &Repository,
+        commit: &CommitId,
+        context: &str,
+    ) -> Outcome<Option<CommitStatus>> {
+        self.read_commit_status(repository, commit, context).await
+    }
+
     async fn tree(&self, repository: &Repository, tree: &TreeId) -> Outcome<Option<Vec<(RepoPath, BlobId)>>> {
         self.read_tree(repository, tree).await
     }
@@ -155,6 +181,15 @@ impl CodeHost for GitHub {
         check: &NewCheckRun,
     ) -> Outcome<CheckRun> {
         self.write_check_run_again(repository, id, check).await
+    }
+
+    async fn create_commit_status(
+        &self,
+        repository: &Repository,
+        commit: &CommitId,
+        status: &CommitStatus,
+    ) -> Outcome<()> {
+        self.write_commit_status(repository, commit, status).await
     }
 
     async fn create_comment(&self, repository: &Repository, number: u64, body: &str) -> Outcome<Comment> {

@@ -7,6 +7,7 @@
 mod answer;
 mod checks;
 mod code_host;
+mod commits;
 mod conditional;
 mod conversation;
 mod credentials;

@@ -143,6 +143,22 @@ impl GitHub {
         self.list_pulls(repository, "open", doing).await
     }
 
+    pub(super) async fn list_recently_closed_pull_requests(
+        &self,
+        repository: &Repository,
+    ) -> Result<Vec<PullRequest>, CodeHostError> {
+        let doing = format!("listing recently closed pull requests of {}", repository.name);
+        let call = Call::get(Identity::Installation(repository.installation), LIST, doing)
+            .in_repository(repository, &["pulls"])
+            .query("state", "closed")
+            .query("sort", "updated")
+            .query("direction", "desc")
+            .query("per_page", "50")
+            .conditional();
+        let found: Vec<PullPayload> = self.send(&call).await?.content()?;
+        Ok(found.into_iter().map(|pull| pull.into_pull_request(repository)).collect())
+    }
+
     pub(super) async fn read_pull_request(
         &self,
         repository: &Repository,

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use async_trait::async_trait;
 use capstan_domain::applying::{MANAGER, Refusal, RefusalKind};
+use capstan_domain::object::FieldPath;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 use tokio::sync::watch::Receiver;
@@ -205,8 +206,14 @@ impl ManagementCluster for KubeCluster {
         delete::delete(self, by, object, uid, run).await
     }
 
-    async fn take_over(&self, by: &As, object: &ApiObject, from: &[String]) -> Result<(), LiveError> {
-        take_over::take_over(self, by, object, from).await
+    async fn take_over(
+        &self,
+        by: &As,
+        object: &ApiObject,
+        from: &[String],
+        let_go: &[FieldPath],
+    ) -> Result<(), LiveError> {
+        take_over::take_over(self, by, object, from, let_go).await
     }
 
     async fn scope(&self, kind: &ApiKind) -> Result<Option<Scope>, LiveError> {
@@ -214,7 +221,7 @@ impl ManagementCluster for KubeCluster {
     }
 
     fn watch(&self, kinds: Receiver<BTreeSet<ApiKind>>) -> LiveChanges {
-        watch::watch(self.clone(), kinds)
+        watch::watch(self.clone(), None, kinds)
     }
 }
 

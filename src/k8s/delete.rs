@@ -3,7 +3,7 @@
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::cluster::{KubeCluster, path};
+use super::cluster::{KubeCluster, in_run, path};
 use super::discovery::Served;
 use super::rest::Call;
 use crate::app::ports::{ApiObject, As, Deleted, LiveError, Run};
@@ -32,8 +32,10 @@ pub(super) async fn delete(
         options["dryRun"] = json!(["All"]);
     }
     let call = |served: &Served| {
-        Ok(Call::new(&doing, by, Method::DELETE, path(&doing, served, object)?)
-            .body("application/json", options.clone()))
+        let call = Call::new(&doing, by, Method::DELETE, path(&doing, served, object)?)
+            .body("application/json", options.clone());
+        // The body decides; the query is what an audit log shows.
+        Ok(in_run(call, run))
     };
     let Some((_, call, answer)) = cluster.ask(&object.kind, call).await? else { return Ok(Deleted::Absent) };
     match answer.status {

@@ -2,6 +2,7 @@
 //! [`capstan_domain::applying::taken_over`].
 
 use capstan_domain::applying::{LAST_APPLIED, MANAGER, taken_over};
+use capstan_domain::object::FieldPath;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -18,11 +19,15 @@ pub(super) async fn take_over(
     by: &As,
     object: &ApiObject,
     from: &[String],
+    let_go: &[FieldPath],
 ) -> Result<(), LiveError> {
-    let doing = format!("taking over {object} from {}", from.join(", "));
+    let doing = match from {
+        [] => format!("letting go of fields of {object}"),
+        from => format!("taking over {object} from {}", from.join(", ")),
+    };
     for attempt in 1.. {
         let Some(live) = cluster.read(by, object).await? else { return Ok(()) };
-        let Some(patch) = patch(&live, from) else { return Ok(()) };
+        let Some(patch) = patch(&live, from, let_go) else { return Ok(()) };
         let call = |served: &Served| {
             Ok(Call::new(&doing, by, Method::PATCH, path(&doing, served, object)?)
                 .query("fieldManager", MANAGER)
@@ -40,12 +45,17 @@ pub(super) async fn take_over(
 
 /// The patch holds the version of what was read, so that nothing written meanwhile is undone. The annotation
 /// of client-side apply goes with its manager: it would be the next `kubectl apply`'s idea of what was there.
-fn patch(live: &Value, from: &[String]) -> Option<Value> {
-    let managed = taken_over(live, from)?;
+fn patch(live: &Value, from: &[String], let_go: &[FieldPath]) -> Option<Value> {
+    let managed = taken_over(live, from, let_go)?;
     let mut patch = vec![
         json!({"op": "replace", "path": "/metadata/resourceVersion", "value": live.pointer("/metadata/resourceVersion")}),
     ];
-    if live.pointer("/metadata/annotations").and_then(|annotations| annotations.get(LAST_APPLIED)).is_some() {
+    if from.iter().any(|manager| manager.starts_with("kubectl"))
+        && live
+            .pointer("/metadata/annotations")
+            .and_then(|annotations| annotations.get(LAST_APPLIED))
+            .is_some()
+    {
         let pointer = LAST_APPLIED.replace('~', "~0").replace('/', "~1");
         patch.push(json!({"op": "remove", "path": format!("/metadata/annotations/{pointer}")}));
     }

@@ -53,9 +53,14 @@ const FORBIDDEN: Duration = Duration::from_secs(300);
 /// How many changes may wait for whoever reads them; then the watches wait.
 const BACKLOG: usize = 4096;
 
-pub(super) fn watch(cluster: KubeCluster, kinds: Receiver<BTreeSet<ApiKind>>) -> LiveChanges {
+/// Watches these kinds in one namespace, or all.
+pub(super) fn watch(
+    cluster: KubeCluster,
+    namespace: Option<String>,
+    kinds: Receiver<BTreeSet<ApiKind>>,
+) -> LiveChanges {
     let (told, changes) = mpsc::channel(BACKLOG);
-    tokio::spawn(supervise(cluster, kinds, told));
+    tokio::spawn(supervise(cluster, namespace, kinds, told));
     Box::pin(stream::unfold(changes, |mut changes| async {
         changes.recv().await.map(|change| (change, changes))
     }))
@@ -64,6 +69,7 @@ pub(super) fn watch(cluster: KubeCluster, kinds: Receiver<BTreeSet<ApiKind>>) ->
 /// Keeps one follower a kind, until nobody listens any more.
 async fn supervise(
     cluster: KubeCluster,
+    namespace: Option<String>,
     mut kinds: Receiver<BTreeSet<ApiKind>>,
     told: mpsc::Sender<LiveChange>,
 ) {
@@ -81,7 +87,8 @@ async fn supervise(
         });
         for kind in wanted {
             running.entry(kind.clone()).or_insert_with(|| {
-                followers.spawn(Follower::new(cluster.clone(), kind, told.clone()).follow())
+                followers
+                    .spawn(Follower::new(cluster.clone(), namespace.clone(), kind, told.clone()).follow())
             });
         }
         tokio::select! {
@@ -108,6 +115,7 @@ enum End {
 /// Follows one kind.
 struct Follower {
     cluster: KubeCluster,
+    namespace: Option<String>,
     kind: ApiKind,
     told: mpsc::Sender<LiveChange>,
     memory: Memory,
@@ -117,9 +125,14 @@ struct Follower {
 }
 
 impl Follower {
-    fn new(cluster: KubeCluster, kind: ApiKind, told: mpsc::Sender<LiveChange>) -> Self {
+    fn new(
+        cluster: KubeCluster,
+        namespace: Option<String>,
+        kind: ApiKind,
+        told: mpsc::Sender<LiveChange>,
+    ) -> Self {
         let memory = Memory::new(&kind);
-        Self { cluster, kind, told, memory, place: None, failures: 0 }
+        Self { cluster, namespace, kind, told, memory, place: None, failures: 0 }
     }
 
     async fn follow(mut self) {
@@ -253,7 +266,12 @@ impl Follower {
     }
 
     fn call(&self, served: &Served) -> Call<'static> {
-        Call::new(format!("watching {}", self.kind), &As::Reconciler, Method::GET, served.path(None))
+        Call::new(
+            format!("watching {}", self.kind),
+            &As::Reconciler,
+            Method::GET,
+            served.path(self.namespace.as_deref()),
+        )
     }
 
     async fn fail(&mut self, error: &LiveError) {

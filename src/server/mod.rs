@@ -1,9 +1,10 @@
-//! The bot's HTTP side: webhook intake, the fleet page, health and metrics.
+//! The bot's HTTP side: webhook intake, the agent API, the fleet page, health and metrics.
 //!
 //! It stores and shows. What a delivery means for a repository is decided by `app`, long after the 202.
 //! Every answer that reports a failure is a fixed sentence and a request id; what happened stands in the
 //! log, in one line with that id.
 
+mod agents;
 mod answer;
 mod fleet;
 mod health;
@@ -24,6 +25,7 @@ use secrecy::SecretString;
 use tokio::net::TcpListener;
 use url::Url;
 
+use crate::app::agents::Agents;
 use crate::app::intake::DeliveryStore;
 use crate::app::ports::{Clock, FleetView};
 use signature::Secrets;
@@ -51,6 +53,8 @@ pub struct Parts {
     pub web_url: Url,
     /// What time it is.
     pub clock: Arc<dyn Clock>,
+    /// The reconcilers' API; without it there is nothing under `/agent/v1`.
+    pub agents: Option<Arc<Agents>>,
 }
 
 /// Why the server does not run.
@@ -124,6 +128,7 @@ pub async fn serve(
         web_url: Arc::new(parts.web_url),
         clock: parts.clock,
     };
+    let agents = parts.agents;
     let (stopping, stopped) = tokio::sync::oneshot::channel::<()>();
     // Small answers should leave at once.
     let listener = listener.tap_io(|stream| {
@@ -131,7 +136,7 @@ pub async fn serve(
             tracing::debug!(%error, "cannot turn off Nagle's algorithm");
         }
     });
-    let serving = axum::serve(listener, router(shared)).with_graceful_shutdown(async move {
+    let serving = axum::serve(listener, router(shared, agents)).with_graceful_shutdown(async move {
         shutdown.await;
         // The receiver is gone only when serving ended by itself.
         stopping.send(()).ok();
@@ -153,13 +158,15 @@ pub async fn serve(
     Ok(())
 }
 
-fn router(shared: Shared) -> Router {
+fn router(shared: Shared, agents: Option<Arc<Agents>>) -> Router {
+    let api = agents.map(agents::routes).unwrap_or_default();
     Router::new()
         .route("/", get(fleet::show))
         .route("/github/webhook", post(webhook::receive))
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .route("/metrics", get(health::metrics))
-        .fallback(answer::not_found)
         .with_state(shared)
+        .merge(api)
+        .fallback(answer::not_found)
 }

@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use capstan::app::agents::rollouts::{self, Teller};
+use capstan::app::agents::{AgentLimits, AgentParts, Agents, Bell, Reconcilers};
 use capstan::app::planner::Generator;
 #[cfg(feature = "demo")]
 use capstan::app::ports::FleetView;
@@ -37,6 +39,7 @@ pub(super) struct Running {
     server: JoinHandle<Result<(), ServerError>>,
     work: JoinHandle<()>,
     resync: JoinHandle<()>,
+    telling: JoinHandle<()>,
     database: Database,
 }
 
@@ -51,6 +54,7 @@ impl Running {
     pub(super) async fn finished(self) -> Result<(), Failure> {
         let served = self.server.await.map_err(failed)?;
         self.resync.abort();
+        self.telling.abort();
         if tokio::time::timeout(GRACE, self.work).await.is_err() {
             tracing::warn!("a job was cut off after {} s; the next start takes it up", GRACE.as_secs());
         }
@@ -74,6 +78,7 @@ pub(super) async fn start(config: Config, stop: CancellationToken) -> Result<Run
     let github = Arc::new(
         GitHub::connect(&config.github.api_url, credentials, GitHubLimits::default()).map_err(failed)?,
     );
+    let reconcilers = Reconcilers { records: Arc::new(database.clone()), bell: Bell::default() };
     let ports = Ports {
         host: github.clone(),
         mirror: Arc::new(mirrors),
@@ -81,6 +86,7 @@ pub(super) async fn start(config: Config, stop: CancellationToken) -> Result<Run
         clock: Arc::clone(&clock),
         planner: Arc::new(Generator::default()),
         key: BlockKey::derive(config.github.private_key.expose_secret().as_bytes()),
+        reconcilers: Some(reconcilers.clone()),
     };
     let jobs: Arc<dyn Jobs> = Arc::new(database.clone());
     // One bot per machine and state directory: what an earlier process of this name held, nobody holds
@@ -88,6 +94,22 @@ pub(super) async fn start(config: Config, stop: CancellationToken) -> Result<Run
     let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let name = format!("capstan@{}:{}", machine.trim(), config.state_dir.display());
     jobs.reclaim(&name).await.map_err(failed)?;
+
+    let agents = AgentParts {
+        reconcilers: reconcilers.clone(),
+        jobs: Arc::clone(&jobs),
+        host: ports.host.clone(),
+        mirror: ports.mirror.clone(),
+        clock: Arc::clone(&clock),
+        limits: AgentLimits::default(),
+    };
+    let agents = Arc::new(Agents::open(agents).await.map_err(failed)?);
+    let teller =
+        Teller::new(reconcilers, ports.host.clone(), Arc::clone(&clock), name.clone(), rollouts::PACE);
+    let telling = tokio::spawn({
+        let stop = stop.clone();
+        async move { teller.run(&stop).await }
+    });
 
     let work = tokio::spawn({
         let (ports, jobs, stop) = (ports.clone(), Arc::clone(&jobs), stop.clone());
@@ -108,8 +130,9 @@ pub(super) async fn start(config: Config, stop: CancellationToken) -> Result<Run
         webhook_secrets: config.github.webhook_secrets.clone(),
         web_url: config.github.web_url(),
         clock,
+        agents: Some(agents),
     };
     tracing::info!(address = %address, "listening");
     let server = tokio::spawn(server::serve(listener, parts, stop.cancelled_owned()));
-    Ok(Running { address, server, work, resync, database })
+    Ok(Running { address, server, work, resync, telling, database })
 }

@@ -1,5 +1,6 @@
 //! How the rooms are put together; part of the program, not of the library.
 
+mod agents;
 mod bot;
 #[cfg(feature = "demo")]
 mod demo;
@@ -24,6 +25,7 @@ pub(crate) fn open_checkout(directory: Option<&Path>) -> Result<Box<dyn Workspac
 pub(crate) fn run(service: &Service) -> ExitCode {
     let ended = match service {
         Service::Serve(options) => serve(options),
+        Service::Agents(arguments) => agents::run(arguments),
         #[cfg(feature = "demo")]
         Service::Demo(options) => runtime().and_then(|runtime| runtime.block_on(demo::run(options))),
     };

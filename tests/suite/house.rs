@@ -12,6 +12,7 @@ use syn::visit::Visit;
 /// Which rooms of this package a room may name, besides itself.
 const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("app", &[]),
+    ("agent_client", &["app"]),
     ("git", &["app"]),
     ("github", &["app"]),
     ("database", &["app"]),

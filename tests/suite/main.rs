@@ -10,6 +10,7 @@ mod forge;
 mod git;
 mod github;
 mod house;
+mod k8s;
 #[cfg(feature = "demo")]
 mod live;
 mod plane;

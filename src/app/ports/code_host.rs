@@ -309,6 +309,39 @@ pub enum CheckConclusion {
     ActionRequired,
 }
 
+/// A push to a branch, or what moved it otherwise.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Push {
+    /// The commit that the branch has since.
+    pub after: CommitId,
+    /// Who did it; `None` where the account is gone.
+    pub actor: Option<String>,
+}
+
+/// State of a commit status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CommitState {
+    /// Under way.
+    Pending,
+    /// Done.
+    Success,
+    /// Somebody is needed.
+    Failure,
+}
+
+/// A commit status.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommitStatus {
+    /// What it is about: `capstan/rollout`.
+    pub context: String,
+    /// State.
+    pub state: CommitState,
+    /// One line, at most 140 characters.
+    pub description: String,
+    /// Where more stands.
+    pub target_url: Option<String>,
+}
+
 /// Why a call failed; outcomes that are expected are not here.
 #[derive(Debug, thiserror::Error)]
 pub enum CodeHostError {
@@ -410,6 +443,27 @@ pub trait CodeHost: Send + Sync {
         head: &CommitId,
         name: &str,
     ) -> Result<Vec<CheckRun>, CodeHostError>;
+    /// The pull requests that were closed or merged and touched last, newest first: one page.
+    async fn recently_closed_pull_requests(
+        &self,
+        repository: &Repository,
+    ) -> Result<Vec<PullRequest>, CodeHostError>;
+    /// What moved a branch last, newest first: one page.
+    async fn pushes(&self, repository: &Repository, branch: &str) -> Result<Vec<Push>, CodeHostError>;
+    /// Whether a commit is another one, or one that came before it.
+    async fn is_contained(
+        &self,
+        repository: &Repository,
+        earlier: &CommitId,
+        later: &CommitId,
+    ) -> Result<bool, CodeHostError>;
+    /// The latest status of that context on a commit.
+    async fn commit_status(
+        &self,
+        repository: &Repository,
+        commit: &CommitId,
+        context: &str,
+    ) -> Result<Option<CommitStatus>, CodeHostError>;
     /// A folder's files by tree id, for release content that no fetched commit holds.
     async fn tree(
         &self,
@@ -475,6 +529,13 @@ pub trait CodeHost: Send + Sync {
         id: u64,
         check: &NewCheckRun,
     ) -> Result<CheckRun, CodeHostError>;
+    /// Sets the status of a context on a commit.
+    async fn create_commit_status(
+        &self,
+        repository: &Repository,
+        commit: &CommitId,
+        status: &CommitStatus,
+    ) -> Result<(), CodeHostError>;
     /// Writes a comment.
     async fn create_comment(
         &self,

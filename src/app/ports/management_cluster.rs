@@ -10,7 +10,8 @@ use std::pin::Pin;
 
 use async_trait::async_trait;
 use capstan_domain::applying::Refusal;
-use capstan_domain::object::{ObjectId, api_group};
+pub use capstan_domain::applying::Scope;
+use capstan_domain::object::{FieldPath, ObjectId, api_group};
 use futures_util::Stream;
 use serde_json::Value;
 use tokio::sync::watch;
@@ -149,15 +150,6 @@ pub enum Contested {
     Take,
 }
 
-/// Whether objects of a kind live in namespaces.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Scope {
-    /// They do.
-    Namespaced,
-    /// They do not.
-    Cluster,
-}
-
 /// How a delete ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Deleted {
@@ -178,10 +170,13 @@ pub struct LiveChange {
     pub object: ObjectId,
     /// What of it.
     pub change: Change,
+    /// Its `metadata.resourceVersion` after that, by which one knows the echo of one's own write again; empty
+    /// where it is not known.
+    pub resource_version: String,
 }
 
 /// What changed of a live object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Change {
     /// It is new.
     Appeared,
@@ -288,8 +283,16 @@ pub trait ManagementCluster: Send + Sync {
     /// Deletes the object that has this UID, and no other of its name. What it owns goes after it.
     async fn delete(&self, by: &As, object: &ApiObject, uid: &str, run: Run) -> Result<Deleted, LiveError>;
     /// Makes the fields that these managers applied or wrote Capstan's, as if Capstan had applied them, so
-    /// that the next apply removes what it no longer names. Does nothing where none of them is there.
-    async fn take_over(&self, by: &As, object: &ApiObject, from: &[String]) -> Result<(), LiveError>;
+    /// that the next apply removes what it no longer names; and lets go of some fields, so that they keep their
+    /// values although it no longer names them (replicas handed to an autoscaler). Does nothing where none of
+    /// them is there.
+    async fn take_over(
+        &self,
+        by: &As,
+        object: &ApiObject,
+        from: &[String],
+        let_go: &[FieldPath],
+    ) -> Result<(), LiveError>;
     /// Whether objects of a kind live in namespaces; `None` where the kind (in that version, if one is given)
     /// is not served. Never answers `None` from memory.
     async fn scope(&self, kind: &ApiKind) -> Result<Option<Scope>, LiveError>;

@@ -189,7 +189,7 @@ impl Walk<'_> {
         if let Some(from) = adopted.filter(|from| !from.is_empty())
             && let Some(object) = ApiObject::of(&object.value)
         {
-            self.live().take_over(by, &object, from).await?;
+            self.live().take_over(by, &object, from, &[]).await?;
         }
         let value = self.live().apply(by, &sent(&object.value), Run::Real, Contested::Take).await?;
         self.applied += 1;

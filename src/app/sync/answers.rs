@@ -259,6 +259,7 @@ fn one_plan(
             origin: None,
             command_prefix: prefix.as_str(),
             retarget: scopes.get(cluster).map(|scope| scope.retarget).unwrap_or_default(),
+            reporter: None,
         }),
         (Wanted::Blocked { why }, _) => {
             about(cluster.as_str(), &format!("the upgrade is blocked. {}", why.join(" ")))

@@ -18,6 +18,7 @@ mod facts;
 mod heads;
 mod proposals;
 mod publish;
+mod reconcilers;
 mod trees;
 
 use std::collections::BTreeMap;
@@ -36,6 +37,8 @@ use self::elsewhere::Elsewhere;
 pub use self::elsewhere::{Consumers, tell_consumers};
 use self::facts::{GitHubFacts, load};
 use self::proposals::{Outcome, Wrote};
+use self::reconcilers::Met;
+use super::agents::Reconcilers;
 use super::planner::{OpenFleet, Planner};
 use super::ports::{
     Clock, CodeHost, CodeHostError, Hints, Mirror, MirrorError, Records, RecordsError, Repository,
@@ -56,6 +59,8 @@ pub struct Ports {
     pub planner: Arc<dyn Planner>,
     /// Capstan's own key for the folded blocks.
     pub key: BlockKey,
+    /// The reconcilers, where any can enrol.
+    pub reconcilers: Option<Reconcilers>,
 }
 
 /// What a run could not do yet.
@@ -128,6 +133,8 @@ struct Run<'a> {
     origin: Option<ReleasesOrigin>,
     /// Who has to be told of the new releases here.
     consumers: Option<Consumers>,
+    /// The reconcilers of this repository.
+    met: Met,
     /// What the run ends with unless something fails.
     end: Synced,
     /// What went wrong with one cluster or pull request alone: reported once the others are done.
@@ -181,6 +188,7 @@ pub async fn sync_and_hear(
         elsewhere: None,
         origin: None,
         consumers: None,
+        met: Met::default(),
         end: Synced::Done,
         failure: None,
     };
@@ -211,6 +219,7 @@ impl Run<'_> {
             fleet.allow_retarget(cluster);
         }
         let scopes = self::scopes(&*fleet);
+        self.meet_reconcilers(&settings, &scopes).await?;
         let plans: Plans =
             tokio::task::spawn_blocking(move || fleet.plan_all().into_iter().collect()).await?;
 

@@ -91,7 +91,11 @@ impl Run<'_> {
             let action = self.decide_one(&cluster, &wanted, command).await?;
             decided.insert(cluster, Decided { wanted, action, command });
         }
-        let turn = self.choose(settings, &decided, &mut outcome);
+        let held = self.held_by_rollouts(&decided).await?;
+        for (cluster, why) in &held {
+            outcome.clusters.insert(cluster.clone(), ClusterState::new("waiting", why.clone()));
+        }
+        let turn = self.choose(settings, &decided, &held, &mut outcome);
         for cluster in turn {
             let Some(decided) = decided.get(&cluster) else { continue };
             let state = if settings.mode == Mode::Observe && !matches!(decided.action, Action::Leave(_)) {
@@ -104,6 +108,21 @@ impl Run<'_> {
             outcome.clusters.insert(cluster, state);
         }
         Ok(outcome)
+    }
+
+    /// Clusters whose next step waits for their machines. Whoever asks by command need not wait.
+    async fn held_by_rollouts(
+        &self,
+        decided: &BTreeMap<ClusterId, Decided>,
+    ) -> Result<BTreeMap<ClusterId, String>, SyncError> {
+        let mut held = BTreeMap::new();
+        for (cluster, one) in decided {
+            let opens = matches!(one.action, Action::Open { .. }) && one.command == Command::None;
+            if opens && let Some(why) = self.awaits_rollout(cluster).await? {
+                held.insert(cluster.clone(), why);
+            }
+        }
+        Ok(held)
     }
 
     fn is_open(&self, cluster: &ClusterId) -> bool {
@@ -237,6 +256,7 @@ impl Run<'_> {
         &self,
         settings: &RepositorySettings,
         decided: &BTreeMap<ClusterId, Decided>,
+        held: &BTreeMap<ClusterId, String>,
         outcome: &mut Outcome,
     ) -> Vec<ClusterId> {
         let opens = |decided: &Decided| matches!(decided.action, Action::Open { .. });
@@ -247,7 +267,9 @@ impl Run<'_> {
             .collect();
         let candidates: Vec<ClusterId> = decided
             .iter()
-            .filter(|(_, one)| opens(one) && one.command == Command::None)
+            .filter(|(cluster, one)| {
+                opens(one) && one.command == Command::None && !held.contains_key(*cluster)
+            })
             .map(|(cluster, _)| cluster.clone())
             .collect();
         if settings.mode == Mode::Observe {

@@ -249,6 +249,7 @@ impl Run<'_> {
             origin: self.origin.as_ref(),
             command_prefix: intent.command_prefix,
             retarget: intent.scope.retarget,
+            reporter: self.reporter(&intent.scope.cluster),
         }
     }
 }

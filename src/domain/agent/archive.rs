@@ -1,8 +1,9 @@
 //! What an archive holds, and what its signature speaks of.
 //!
-//! An archive is a gzipped tar of regular files: `index.json` first, then `files/<path>` in the order of the
-//! index. What a tar could otherwise say (links, modes, owners, absolute paths) is neither written nor read:
-//! the index alone says what there is, and a path in it is a [`RepoPath`], which cannot leave the repository.
+//! An archive is a gzipped tar of regular files: `index.json` first, then `files/<number>` for the entries of
+//! the index, counted from 0, whose content travels. What a tar could otherwise say (paths, links, modes,
+//! owners) is neither written nor read: the index alone says what there is, and a path in it is a
+//! [`RepoPath`], which cannot leave the repository. Nothing is ever unpacked into a folder.
 //! Symbolic links and submodules stand in the index without content: a render that meets one refuses it, here
 //! as on the bot, instead of giving another cluster without it.
 

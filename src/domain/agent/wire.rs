@@ -3,7 +3,7 @@
 //! | request | body | answer |
 //! |---|---|---|
 //! | `POST /agent/v1/enrol` | [`EnrolRequest`] | 201 [`EnrolAnswer`] |
-//! | `GET /agent/v1/work?repository=&after=&wait_seconds=` | | 200 [`WorkAnswer`] |
+//! | `GET /agent/v1/work?repository=&after=&wait_seconds=&tip_only=` | | 200 [`WorkAnswer`] |
 //! | `GET /agent/v1/archive?repository=&commit=` | | 200 `application/gzip`, with [`SIGNATURE_HEADER`] |
 //! | `POST /agent/v1/reports` | [`ReportsRequest`] | 200 [`ReportsAnswer`] |
 //! | `POST /agent/v1/preflights/{id}` | [`PreflightAnswer`](super::PreflightAnswer) | 204 |

@@ -5,6 +5,9 @@
 //! one who applied it. So the entries are turned into one of Capstan's, as if it had applied them
 //! (the way of <https://pkg.go.dev/k8s.io/client-go/util/csaupgrade>), and its next apply removes the rest.
 //!
+//! Of what client-side apply wrote only that is moved which it was told to write (the annotation that it leaves
+//! says so): the rest are defaults, and to remove a default only makes the server think of it again.
+//!
 //! Deliberately not moved: status, finalizers and owners, which controllers live by, whoever is said to have
 //! written them; and the entry `before-first-apply`, which stands for everybody.
 
@@ -21,6 +24,9 @@ pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration
 /// The manager that the API server invents for what was there before the first apply.
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 
+/// The manager of client-side apply.
+const CLIENT_SIDE_APPLY: &str = "kubectl-client-side-apply";
+
 /// Managers by which people and delivery tools write what they wish; controllers are none of them.
 const TOOLS: &[&str] = &[
     "argocd-application-controller",
@@ -32,7 +38,7 @@ const TOOLS: &[&str] = &[
     "helm-controller",
     "kapp-controller",
     "kubectl",
-    "kubectl-client-side-apply",
+    CLIENT_SIDE_APPLY,
     "kubectl-create",
     "kubectl-edit",
     "kubectl-patch",
@@ -62,9 +68,22 @@ pub fn is_applied_by_capstan(live: &Value) -> bool {
     entries(live).iter().any(is_capstans)
 }
 
-/// The `metadata.managedFields` that a live object gets when Capstan takes over what these managers wrote;
-/// `None` where there is nothing to take.
-pub fn taken_over(live: &Value, from: &[String]) -> Option<Value> {
+/// The `metadata.managedFields` that a live object gets when Capstan takes over what these managers wrote and
+/// lets go of some fields, its own ones included: those keep their values at the next apply although it names
+/// them no longer. `None` where nothing changes.
+pub fn taken_over(live: &Value, from: &[String], let_go: &[FieldPath]) -> Option<Value> {
+    let mut managed = taken(live, from).unwrap_or_else(|| Value::Array(entries(live).to_vec()));
+    let own = managed.as_array_mut().and_then(|entries| entries.iter_mut().find(|entry| is_capstans(entry)));
+    if let Some(fields) = own.and_then(|entry| entry.get_mut("fieldsV1")) {
+        for path in let_go {
+            remove(fields, live, path.steps());
+        }
+    }
+    (managed.as_array().map(Vec::as_slice) != Some(entries(live))).then_some(managed)
+}
+
+/// What these managers wrote, as Capstan's; `None` where there is nothing to take.
+fn taken(live: &Value, from: &[String]) -> Option<Value> {
     let entries = entries(live);
     let (taken, mut kept): (Vec<&Value>, Vec<Value>) = {
         let (taken, kept): (Vec<_>, Vec<_>) = entries.iter().partition(|entry| is_taken(entry, from));
@@ -73,8 +92,10 @@ pub fn taken_over(live: &Value, from: &[String]) -> Option<Value> {
     let newest = taken.last()?;
     let mut fields = Value::Object(Map::new());
     for entry in taken.iter().filter(|entry| manager(entry) != Some(BEFORE_FIRST_APPLY)) {
-        if let Some(theirs) = entry.get("fieldsV1") {
-            unite(&mut fields, theirs);
+        let Some(theirs) = entry.get("fieldsV1") else { continue };
+        match last_applied(live).filter(|_| manager(entry) == Some(CLIENT_SIDE_APPLY)) {
+            Some(wished) => unite(&mut fields, &restricted(theirs, &wished)),
+            None => unite(&mut fields, theirs),
         }
     }
     spare(&mut fields);
@@ -96,7 +117,7 @@ pub fn taken_over(live: &Value, from: &[String]) -> Option<Value> {
 /// The fields of a live object that go when Capstan takes over what these managers wrote and then applies
 /// this manifest: they wrote them, the manifest lacks them, and nobody else manages them.
 pub fn fields_that_go(live: &Value, manifest: &Value, from: &[String]) -> Vec<FieldPath> {
-    let Some(managed) = taken_over(live, from) else { return Vec::new() };
+    let Some(managed) = taken(live, from) else { return Vec::new() };
     let managed = managed.as_array().map_or(&[][..], Vec::as_slice);
     let Some(fields) =
         managed.iter().find(|entry| is_capstans(entry)).and_then(|entry| entry.get("fieldsV1"))
@@ -138,6 +159,28 @@ fn is_taken(entry: &&Value, from: &[String]) -> bool {
         && manager(entry).is_some_and(|name| from.iter().any(|wanted| wanted == name))
 }
 
+/// What client-side apply was told to write.
+fn last_applied(live: &Value) -> Option<Value> {
+    let annotation = live.pointer("/metadata/annotations")?.get(LAST_APPLIED)?.as_str()?;
+    serde_json::from_str(annotation).ok()
+}
+
+/// The part of a set that a manifest names.
+fn restricted(fields: &Value, wished: &Value) -> Value {
+    let Some(members) = fields.as_object() else { return fields.clone() };
+    let kept = members.iter().filter_map(|(key, below)| {
+        if key == "." {
+            return Some((key.clone(), below.clone()));
+        }
+        let (_, wished) = member(wished, key)?;
+        let part = restricted(below, wished);
+        // A container of which nothing else is left was not written for its own sake.
+        let is_hollow = |set: &Value| set.as_object().is_some_and(|map| map.keys().all(|key| key == "."));
+        (is_hollow(below) || !is_hollow(&part)).then(|| (key.clone(), part))
+    });
+    Value::Object(kept.collect())
+}
+
 /// Takes out of a set what controllers live by.
 fn spare(fields: &mut Value) {
     let Some(map) = fields.as_object_mut() else { return };
@@ -148,6 +191,19 @@ fn spare(fields: &mut Value) {
         if metadata.is_empty() {
             map.remove("f:metadata");
         }
+    }
+}
+
+/// Takes a field, and what is below it, out of a set that speaks of this value.
+fn remove(fields: &mut Value, value: &Value, path: &[Step]) {
+    let (Some(members), Some((first, rest))) = (fields.as_object_mut(), path.split_first()) else { return };
+    let meant =
+        members.keys().find(|key| member(value, key).is_some_and(|(step, _)| step == *first)).cloned();
+    let Some(key) = meant else { return };
+    if rest.is_empty() {
+        members.remove(&key);
+    } else if let (Some(below), Some((_, value))) = (members.get_mut(&key), member(value, &key)) {
+        remove(below, value, rest);
     }
 }
 
@@ -210,7 +266,12 @@ pub(super) fn member<'v>(value: &'v Value, key: &str) -> Option<(Step, &'v Value
         "f" => Some((Step::Key(rest.to_owned()), value.get(rest)?)),
         "k" => {
             let keys: Map<String, Value> = serde_json::from_str(rest).ok()?;
-            item(&|item| keys.iter().all(|(name, wanted)| item.get(name) == Some(wanted)))
+            // A manifest may leave a key to its default (`protocol`).
+            let is = |item: &Value| {
+                let same = |(name, wanted): (&String, &Value)| item.get(name).is_none_or(|own| own == wanted);
+                keys.iter().all(same) && keys.keys().any(|name| item.get(name).is_some())
+            };
+            item(&is)
         }
         "v" => {
             let wanted: Value = serde_json::from_str(rest).ok()?;
@@ -237,7 +298,7 @@ mod tests {
 
     fn live(entries: Vec<Value>) -> Value {
         json!({"apiVersion": "v1", "kind": "ConfigMap",
-            "metadata": {"name": "a", "annotations": {LAST_APPLIED: "{}"}, "managedFields": entries},
+            "metadata": {"name": "a", "annotations": {}, "managedFields": entries},
             "data": {"kept": "1", "gone": "2", "theirs": "3"}})
     }
 
@@ -254,12 +315,28 @@ mod tests {
         ]);
         assert_eq!(appliers(&object), ["kubectl-client-side-apply", "kustomize-controller"]);
         assert_eq!(
-            taken_over(&object, &appliers(&object)).unwrap(),
+            taken_over(&object, &appliers(&object), &[]).unwrap(),
             json!([
                 entry("some-controller", "Update", json!({"f:data": {"f:theirs": {}}})),
                 {"manager": "capstan", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1",
                  "fieldsV1": {"f:data": {".": {}, "f:kept": {}, "f:gone": {}, "f:other": {}}}},
             ])
+        );
+    }
+
+    #[test]
+    fn of_client_side_apply_only_what_it_was_told_to_write_is_taken() {
+        let mut object = live(vec![entry(
+            "kubectl-client-side-apply",
+            "Update",
+            json!({"f:spec": {"f:ports": {".": {}, "k:{\"port\":80,\"protocol\":\"TCP\"}": {".": {}, "f:port": {}, "f:protocol": {}, "f:targetPort": {}}},
+                "f:type": {}}}),
+        )]);
+        object["metadata"]["annotations"][LAST_APPLIED] = json!(r#"{"spec": {"ports": [{"port": 80}]}}"#);
+        let taken = taken_over(&object, &appliers(&object), &[]).unwrap();
+        assert_eq!(
+            taken.pointer("/0/fieldsV1").unwrap(),
+            &json!({"f:spec": {"f:ports": {".": {}, "k:{\"port\":80,\"protocol\":\"TCP\"}": {".": {}, "f:port": {}}}}})
         );
     }
 
@@ -271,7 +348,7 @@ mod tests {
         ]);
         assert!(is_applied_by_capstan(&object));
         assert_eq!(
-            taken_over(&object, &["kubectl".to_owned()]).unwrap(),
+            taken_over(&object, &["kubectl".to_owned()], &[]).unwrap(),
             json!([entry(
                 "capstan",
                 "Apply",
@@ -289,14 +366,39 @@ mod tests {
             json!({"f:metadata": {"f:finalizers": {}, "f:ownerReferences": {}}, "f:status": {"f:a": {}},
                 "f:data": {"f:kept": {}}}),
         )]);
-        let taken = taken_over(&object, &appliers(&object)).unwrap();
+        let taken = taken_over(&object, &appliers(&object), &[]).unwrap();
         assert_eq!(taken.pointer("/0/fieldsV1").unwrap(), &json!({"f:data": {"f:kept": {}}}));
+    }
+
+    #[test]
+    fn what_is_let_go_of_is_nobodys() {
+        let mut object = live(vec![
+            entry("capstan", "Apply", json!({"f:spec": {"f:replicas": {}, "f:paused": {}}})),
+            entry(
+                "kubectl",
+                "Apply",
+                json!({"f:spec": {"f:items": {"k:{\"name\":\"a\"}": {".": {}, "f:name": {}, "f:value": {}}}}}),
+            ),
+        ]);
+        object["spec"] =
+            json!({"replicas": 3, "paused": true, "items": [{"name": "b"}, {"name": "a", "value": 1}]});
+        let let_go = ["/spec/replicas", "/spec/items/1/value", "/spec/absent"]
+            .map(|path| FieldPath::parse(path).unwrap());
+        let items = json!({"k:{\"name\":\"a\"}": {".": {}, "f:name": {}}});
+        assert_eq!(
+            taken_over(&object, &["kubectl".to_owned()], &let_go).unwrap(),
+            json!([entry("capstan", "Apply", json!({"f:spec": {"f:paused": {}, "f:items": items}}))])
+        );
+        let own = taken_over(&object, &[], &let_go[..1]).unwrap();
+        assert_eq!(own.pointer("/0/fieldsV1").unwrap(), &json!({"f:spec": {"f:paused": {}}}));
+        assert_eq!(taken_over(&object, &[], &[]), None);
+        assert_eq!(taken_over(&object, &[], &let_go[2..]), None);
     }
 
     #[test]
     fn what_stood_before_the_first_apply_is_let_go_of_and_not_taken() {
         let object = live(vec![entry("before-first-apply", "Update", json!({"f:data": {"f:kept": {}}}))]);
-        assert_eq!(taken_over(&object, &appliers(&object)).unwrap(), json!([]));
+        assert_eq!(taken_over(&object, &appliers(&object), &[]).unwrap(), json!([]));
     }
 
     #[test]
@@ -305,7 +407,7 @@ mod tests {
         scale["subresource"] = json!("scale");
         let object = live(vec![scale, entry("manager", "Update", json!({"f:spec": {}}))]);
         assert_eq!(appliers(&object), Vec::<String>::new());
-        assert_eq!(taken_over(&object, &["kubectl".to_owned()]), None);
+        assert_eq!(taken_over(&object, &["kubectl".to_owned()], &[]), None);
     }
 
     #[test]

@@ -12,6 +12,7 @@
 //! | `boundary` | what a folder may not bring |
 //! | `owners` | whose an object is, of several folders |
 //! | `guards` | what would hurt the live cluster |
+//! | `plan` | in which order, and what waits |
 //! | `sent` | what of an object is sent |
 //! | `differs` | what an apply would change |
 //! | `managed`, `managers` | who owns which field; objects that others applied |
@@ -28,6 +29,7 @@ mod live;
 mod managed;
 mod managers;
 mod owners;
+mod plan;
 mod refusal;
 mod sent;
 #[cfg(test)]
@@ -43,6 +45,7 @@ pub(crate) use live::{CLUSTER_NAME_LABEL, annotation, is_core, is_terminating, l
 pub use live::{LiveObjects, identity};
 pub use managers::{LAST_APPLIED, MANAGER, appliers, fields_that_go, is_applied_by_capstan, taken_over};
 pub use owners::OwnerIndex;
+pub use plan::{Changes, Phase, Plan, Stage, Step, Withheld, plan};
 pub(crate) use refusal::shortened;
 pub use refusal::{Cause, FieldNotation, LONGEST_MESSAGE, Refusal, RefusalKind};
 pub use sent::sent;

@@ -23,6 +23,8 @@ pub struct Proposal<'a> {
     pub command_prefix: &'a str,
     /// Whether it was made under `retarget`.
     pub retarget: Retarget,
+    /// The management cluster whose reconciler reports on this cluster, by its name.
+    pub reporter: Option<&'a str>,
 }
 
 /// The title, at most 256 characters.
@@ -200,10 +202,14 @@ fn sections(page: &mut Page, proposal: &Proposal<'_>, room: usize) {
 
 fn next_steps(proposal: &Proposal<'_>) -> String {
     let prefix = one_line(proposal.command_prefix, 40);
+    let rolling = match proposal.reporter {
+        None => "No reconciler reports on this cluster here, so machines of an earlier upgrade may still be rolling: look before you merge.".to_owned(),
+        Some(name) => format!("The reconciler on {} follows the machines after the merge: the check `capstan/rollout` here tells how they do.", code(name, 100)),
+    };
     format!(
         "\n### What to do next\n\n\
          - Read the changes above and the check `capstan`, then approve and merge: machines are replaced only after the merge.\n\
-         - No reconciler reports on this cluster here, so machines of an earlier upgrade may still be rolling: look before you merge.\n\
+         - {rolling}\n\
          - A commit of your own on this branch is kept: Capstan then leaves the branch alone until somebody with write permission comments {}.\n\
          - Close it to decline this release: it is not offered again, a newer one is.\n\
          - {} lists the commands.\n",

@@ -86,6 +86,7 @@ fn body_of(upgrade: &Upgrade) -> String {
         origin: None,
         command_prefix: "/capstan",
         retarget: Retarget::Refused,
+        reporter: None,
     };
     proposal_body(&proposal, 7, &BlockKey::derive(b"secret"))
 }

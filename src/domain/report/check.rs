@@ -3,9 +3,11 @@
 use std::collections::HashSet;
 
 use super::markdown::{MAX_BODY, Page, code, one_line, prose};
-use super::{count, tables};
+use super::{count, preflight, tables};
+use crate::agent::preflight::{Meaning, Preflight, meaning};
 use crate::cluster::ClusterId;
 use crate::finding::{Finding, Severity};
+use crate::settings::PreflightMode;
 use crate::tree::RepoPath;
 use crate::upgrade::{Change, Rollout};
 
@@ -27,6 +29,10 @@ pub struct Judged {
     pub failed: Option<String>,
     /// What a person should know: that the branch was edited, that a newer release waits.
     pub notes: Vec<String>,
+    /// What the live clusters say, where there are reconcilers.
+    pub preflights: Vec<Preflight>,
+    /// What their silence counts for.
+    pub preflight_mode: PreflightMode,
 }
 
 /// What was judged.
@@ -79,6 +85,10 @@ pub struct CheckReport {
 pub enum Conclusion {
     /// Nothing stands against it.
     Success,
+    /// Nothing stands against it, but a live cluster has not said so. GitHub lets it pass.
+    Neutral,
+    /// None yet: a live cluster is being asked.
+    Pending,
     /// It brings errors.
     Failure,
     /// A person must do something.
@@ -151,11 +161,17 @@ pub fn check(judged: &Judged) -> CheckReport {
         }
     }
     new.extend(judged.findings.iter().cloned());
+    new.extend(preflight::findings(&judged.preflights));
     let errors = new.iter().filter(|finding| finding.severity == Severity::Error).count();
-    let conclusion = if errors > 0 {
+    let says = meaning(&judged.preflights, judged.preflight_mode);
+    let conclusion = if errors > 0 || says == Meaning::Rejected {
         Conclusion::Failure
-    } else if !judged.blocked.is_empty() || judged.failed.is_some() {
+    } else if !judged.blocked.is_empty() || judged.failed.is_some() || says == Meaning::ActionRequired {
         Conclusion::ActionRequired
+    } else if says == Meaning::Awaited {
+        Conclusion::Pending
+    } else if says == Meaning::Neutral {
+        Conclusion::Neutral
     } else {
         Conclusion::Success
     };
@@ -184,6 +200,7 @@ fn title(judged: &Judged, errors: usize, warnings: usize) -> String {
     if !judged.blocked.is_empty() {
         parts.push("the upgrade is blocked".to_owned());
     }
+    parts.extend(preflight::title(&judged.preflights, judged.preflight_mode).map(str::to_owned));
     if errors > 0 {
         parts.push(count(errors, "error", "errors"));
     }
@@ -219,6 +236,8 @@ fn summary(judged: &Judged, new: &[Finding], older: usize) -> String {
     }
     let rows: Vec<String> = judged.blocked.iter().map(|why| format!("- {}\n", prose(why, 900))).collect();
     page.section("### The upgrade is blocked\n\n", &rows, 8_000, |left| format!("- … and {left} more\n"));
+    let rows = preflight::rows(&judged.preflights, judged.preflight_mode);
+    page.section("\n### Preflight\n\n", &rows, 12_000, |left| format!("- … and {left} more clusters\n"));
     page.section("\n### Findings\n\n", &tables::finding_rows(new), 16_000, |left| {
         format!("- … and {left} more; `capstan validate` in a checkout shows all of them.\n")
     });

@@ -12,6 +12,8 @@ mod body;
 mod check;
 mod commit;
 pub mod markdown;
+mod preflight;
+mod rollout;
 mod sarif;
 mod tables;
 mod workflow_command;
@@ -24,6 +26,7 @@ pub use check::{
     check, check_without_settings, untouched,
 };
 pub use commit::commit_message;
+pub use rollout::{RolloutCheck, RolloutSubject, StatusState, rollout_check, rollout_status};
 pub use sarif::sarif;
 pub use tables::scaling;
 pub use workflow_command::workflow_command;

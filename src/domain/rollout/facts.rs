@@ -58,6 +58,17 @@ pub(super) const WORKER_ROLLS: &[&str] = &[
     "/spec/template/spec/bootstrap/dataSecretName",
 ];
 
+/// Fields of a MachineDeployment's template that are propagated to its machines in place.
+pub(crate) const WORKERS_IN_PLACE: &[&str] = &[
+    "/spec/template/spec/deletion",
+    "/spec/template/spec/minReadySeconds",
+    "/spec/template/spec/nodeDeletionTimeout",
+    "/spec/template/spec/nodeDrainTimeout",
+    "/spec/template/spec/nodeVolumeDetachTimeout",
+    "/spec/template/spec/readinessGates",
+    "/spec/template/spec/taints",
+];
+
 /// Where owners say after which time their machines are made anew, in v1beta1 and v1beta2.
 pub(super) const ROLLOUT_AFTER: &[&str] = &["/spec/rolloutAfter", "/spec/rollout/after"];
 
@@ -87,7 +98,7 @@ pub(super) const KUBEADM_IGNORED: &[&str] = &[
 
 /// What of a MachinePool's infrastructure object replaces instances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PoolInfrastructure {
+pub(crate) enum PoolInfrastructure {
     /// What stands below one of these.
     Below(&'static [&'static str]),
     /// A managed node group, or a kind that is not known: the provider decides.
@@ -95,7 +106,7 @@ pub(super) enum PoolInfrastructure {
 }
 
 /// The facts of a MachinePool's infrastructure kind.
-pub(super) fn pool_infrastructure(kind: &str) -> PoolInfrastructure {
+pub(crate) fn pool_infrastructure(kind: &str) -> PoolInfrastructure {
     match kind {
         "AWSMachinePool" => PoolInfrastructure::Below(&["/spec/awsLaunchTemplate"]),
         "AzureMachinePool" | "DevMachinePool" | "DockerMachinePool" => {

@@ -17,7 +17,7 @@
 
 mod class;
 mod course;
-mod facts;
+pub(crate) mod facts;
 mod kubeadm;
 pub mod observed;
 mod owner;

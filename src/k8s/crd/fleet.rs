@@ -19,12 +19,44 @@ use crate::app::reconcile::resources::FleetStatus;
     status = "FleetStatus",
     derive = "PartialEq",
     doc = "A Fleet is one repository of cluster folders that this management cluster applies: where they come from (the Capstan bot, or Git itself), how often they are looked at, with whose rights they are applied, and what is never done without a word from a person. Which folders these are says the repository's own .capstan.yaml, by the UID of this management cluster. One ManagedCluster is kept for each of them, in the namespace of the Fleet.",
-    printcolumn(name = "Ready", type_ = "string", json_path = ".status.conditions[?(@.type==\"Ready\")].status", description = "Whether the source was read and every claimed cluster was looked at"),
-    printcolumn(name = "Clusters", type_ = "integer", json_path = ".status.clusters", description = "Clusters that this Fleet applies"),
-    printcolumn(name = "Done", type_ = "integer", json_path = ".status.ready", description = "Clusters of them that are as Git says, with all machines done"),
-    printcolumn(name = "Suspended", type_ = "boolean", json_path = ".spec.suspend", description = "Whether nothing is applied", priority = 1),
-    printcolumn(name = "Commit", type_ = "string", json_path = ".status.commit", description = "The commit last read", priority = 1),
-    printcolumn(name = "Message", type_ = "string", json_path = ".status.conditions[?(@.type==\"Ready\")].message", description = "Why it is ready or not"),
+    printcolumn(
+        name = "Ready",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type==\"Ready\")].status",
+        description = "Whether the source was read and every claimed cluster was looked at"
+    ),
+    printcolumn(
+        name = "Clusters",
+        type_ = "integer",
+        json_path = ".status.clusters",
+        description = "Clusters that this Fleet applies"
+    ),
+    printcolumn(
+        name = "Done",
+        type_ = "integer",
+        json_path = ".status.ready",
+        description = "Clusters of them that are as Git says, with all machines done"
+    ),
+    printcolumn(
+        name = "Suspended",
+        type_ = "boolean",
+        json_path = ".spec.suspend",
+        description = "Whether nothing is applied",
+        priority = 1
+    ),
+    printcolumn(
+        name = "Commit",
+        type_ = "string",
+        json_path = ".status.commit",
+        description = "The commit last read",
+        priority = 1
+    ),
+    printcolumn(
+        name = "Message",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type==\"Ready\")].message",
+        description = "Why it is ready or not"
+    ),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
 )]
 #[serde(rename_all = "camelCase")]
@@ -94,8 +126,8 @@ pub struct BotSource {
     /// The repository as the bot knows it: owner/name.
     #[schemars(length(min = 3, max = 256), regex(pattern = r"^[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+$"))]
     pub repository: String,
-    /// A Secret in the Fleet's namespace. It brings the one-time join code (key joinCode) at enrolment; the
-    /// reconciler's own key and the bot's public key are kept in it from then on.
+    /// A Secret in the Fleet's namespace. It brings the one-time join code (key joinCode), which is
+    /// needed until the reconciler has enrolled.
     #[schemars(length(min = 1, max = 253))]
     pub secret_name: String,
 }
@@ -104,11 +136,12 @@ pub struct BotSource {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GitSource {
-    /// What git clones: https://… or, on the loopback and within this cluster, http://….
+    /// What git clones: https://…, ssh://git@…, file:///… (a folder that is mounted), or, within this cluster
+    /// and on the loopback, http://….
     #[schemars(length(min = 1, max = 2048), extend("x-kubernetes-validations" = [
-        {"rule": "isURL(self) && (url(self).getScheme() == 'https' || (url(self).getScheme() == 'http' && (url(self).getHostname() in ['localhost', '127.0.0.1', '::1'] || url(self).getHostname().endsWith('.svc') || url(self).getHostname().endsWith('.svc.cluster.local'))))",
-         "message": "the repository is reached by https; plain http only within this cluster (*.svc) and on the loopback"},
-        {"rule": "!self.matches('^[A-Za-z]+://[^/]*@')",
+        {"rule": "isURL(self) && (url(self).getScheme() in ['https', 'ssh', 'file'] || (url(self).getScheme() == 'http' && (url(self).getHostname() in ['localhost', '127.0.0.1', '::1'] || url(self).getHostname().endsWith('.svc') || url(self).getHostname().endsWith('.svc.cluster.local'))))",
+         "message": "the repository is reached by https://, ssh:// or file:///; plain http:// only within this cluster (*.svc) and on the loopback"},
+        {"rule": "!self.matches('^https?://[^/]*@') && !self.matches('^ssh://[^/@]*:[^/@]*@')",
          "message": "no credentials in a URL: the Secret that secretName names holds them"}
     ]))]
     pub url: String,
@@ -116,8 +149,8 @@ pub struct GitSource {
     #[serde(default = "branch")]
     #[schemars(length(min = 1, max = 244))]
     pub branch: String,
-    /// A Secret in the Fleet's namespace with the key token, or the keys username and password; none for
-    /// a repository that anybody may read.
+    /// A Secret in the Fleet's namespace with the key token, the keys username and password, or, for ssh, the
+    /// keys identity and known_hosts; none for a repository that anybody may read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253))]
     pub secret_name: Option<String>,

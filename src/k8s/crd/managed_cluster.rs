@@ -20,14 +20,55 @@ use crate::app::reconcile::resources::ManagedClusterStatus;
     status = "ManagedClusterStatus",
     derive = "PartialEq",
     doc = "A ManagedCluster is one cluster folder of a Fleet's repository, as this management cluster has applied it: the commit, the phase, what was refused and where it stands in Git, which machines are being replaced, and the inventory of everything applied. The reconciler writes it; people set spec.suspend, spec.adopt and spec.createCluster. Deleting it deletes nothing that was applied.",
-    printcolumn(name = "Cluster", type_ = "string", json_path = ".spec.cluster", description = "The cluster's folder"),
-    printcolumn(name = "Ready", type_ = "string", json_path = ".status.conditions[?(@.type==\"Ready\")].status", description = "Whether what Git says is applied and every machine has it"),
-    printcolumn(name = "Phase", type_ = "string", json_path = ".status.phase", description = "How far applying has come"),
-    printcolumn(name = "Rollout", type_ = "string", json_path = ".status.rollout.state", description = "What the machines do"),
-    printcolumn(name = "Machines", type_ = "integer", json_path = ".status.rollout.ready", description = "Machines that are as Git says"),
-    printcolumn(name = "Of", type_ = "integer", json_path = ".status.rollout.wanted", description = "Machines that there shall be"),
-    printcolumn(name = "Commit", type_ = "string", json_path = ".status.appliedCommit", description = "The commit that is applied whole", priority = 1),
-    printcolumn(name = "Message", type_ = "string", json_path = ".status.conditions[?(@.type==\"Ready\")].message", description = "Why it is ready or not"),
+    printcolumn(
+        name = "Cluster",
+        type_ = "string",
+        json_path = ".spec.cluster",
+        description = "The cluster's folder"
+    ),
+    printcolumn(
+        name = "Ready",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type==\"Ready\")].status",
+        description = "Whether what Git says is applied and every machine has it"
+    ),
+    printcolumn(
+        name = "Phase",
+        type_ = "string",
+        json_path = ".status.phase",
+        description = "How far applying has come"
+    ),
+    printcolumn(
+        name = "Rollout",
+        type_ = "string",
+        json_path = ".status.rollout.state",
+        description = "What the machines do"
+    ),
+    printcolumn(
+        name = "Machines",
+        type_ = "integer",
+        json_path = ".status.rollout.ready",
+        description = "Machines that are as Git says"
+    ),
+    printcolumn(
+        name = "Of",
+        type_ = "integer",
+        json_path = ".status.rollout.wanted",
+        description = "Machines that there shall be"
+    ),
+    printcolumn(
+        name = "Commit",
+        type_ = "string",
+        json_path = ".status.appliedCommit",
+        description = "The commit that is applied whole",
+        priority = 1
+    ),
+    printcolumn(
+        name = "Message",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type==\"Ready\")].message",
+        description = "Why it is ready or not"
+    ),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
 )]
 #[serde(rename_all = "camelCase")]

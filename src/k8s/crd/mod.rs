@@ -3,7 +3,9 @@
 //! The documentation of a field is what `kubectl explain` shows. Rules that a schema can state (bounds, CEL)
 //! stand here and nowhere else; what they mean for a pass is decided in `app::reconcile`.
 
+#[expect(clippy::duplicated_attributes, reason = "each column of a table says its type")]
 mod fleet;
+#[expect(clippy::duplicated_attributes, reason = "each column of a table says its type")]
 mod managed_cluster;
 mod schema;
 

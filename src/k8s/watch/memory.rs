@@ -44,11 +44,11 @@ impl Memory {
                 Some(then) if then.version != now.version => Some(Change::Report),
                 Some(_) => None,
             };
-            changes.extend(change.map(|change| self.change(&name, change)));
+            changes.extend(change.map(|change| self.change(&name, change, object)));
             self.seen.insert(name, now);
         }
         let gone = before.keys().filter(|name| !self.seen.contains_key(*name));
-        changes.extend(gone.map(|name| self.change(name, Change::Gone)));
+        changes.extend(gone.map(|name| self.change(name, Change::Gone, &Value::Null)));
         if std::mem::replace(&mut self.filled, true) { changes } else { Vec::new() }
     }
 
@@ -62,23 +62,24 @@ impl Memory {
             Some(then) if then.version != now.version => Change::Report,
             Some(_) => return None,
         };
-        Some(self.change(&name, change))
+        Some(self.change(&name, change, object))
     }
 
     /// One object is gone.
     pub(super) fn forget(&mut self, object: &Value) -> Option<LiveChange> {
         let name = name_of(object)?;
-        self.seen.remove(&name).map(|_| self.change(&name, Change::Gone))
+        self.seen.remove(&name).map(|_| self.change(&name, Change::Gone, object))
     }
 
-    fn change(&self, (namespace, name): &Name, change: Change) -> LiveChange {
+    fn change(&self, (namespace, name): &Name, change: Change, now: &Value) -> LiveChange {
         let object = ObjectId {
             group: self.group.clone(),
             kind: self.kind.clone(),
             namespace: namespace.clone(),
             name: name.clone(),
         };
-        LiveChange { object, change }
+        let version = now.pointer("/metadata/resourceVersion").and_then(Value::as_str);
+        LiveChange { object, change, resource_version: version.unwrap_or_default().to_owned() }
     }
 }
 

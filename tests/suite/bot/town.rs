@@ -72,6 +72,7 @@ impl Bot {
             clock: Arc::clone(&clock),
             planner: Arc::new(Generator::default()),
             key: BlockKey::derive(key.as_bytes()),
+            reconcilers: None,
         };
         let listener = server::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
         forge.deliver_to(&format!("http://{}/github/webhook", listener.local_addr().unwrap()));
@@ -83,6 +84,7 @@ impl Bot {
             webhook_secrets: vec![app.webhook_secret.into()],
             web_url: forge.url().parse().unwrap(),
             clock,
+            agents: None,
         };
         let serving = tokio::spawn(async move {
             server::serve(listener, parts, std::future::pending()).await.unwrap();

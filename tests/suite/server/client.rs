@@ -52,6 +52,7 @@ impl Running {
             webhook_secrets: vec![SECRET.into(), OLD_SECRET.into()],
             web_url: "https://github.com".parse().unwrap(),
             clock: Arc::new(SystemClock),
+            agents: None,
         };
         let listener = server::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
         let address = listener.local_addr().unwrap();

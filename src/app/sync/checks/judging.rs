@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use capstan_domain::agent::preflight::Preflight;
 use capstan_domain::cluster::ClusterId;
 use capstan_domain::finding::Finding;
 use capstan_domain::policy::settings_finding;
@@ -37,6 +38,7 @@ impl Run<'_> {
         settings: &RepositorySettings,
         scopes: &BTreeMap<ClusterId, Scope>,
         remarks: &Remarks,
+        preflights: &[Preflight],
     ) -> Result<Option<CheckReport>, SyncError> {
         let base = self.base_of(pull).await?;
         let head = self.required_snapshot(&pull.head).await?;
@@ -52,7 +54,20 @@ impl Run<'_> {
             return Ok(Some(untouched()));
         }
         let Some(comparison) = self.comparison(pull).await? else { return Ok(None) };
-        Ok(Some(self.judge_comparison(comparison, settings, &there, remarks).await?))
+        Ok(Some(self.judge_comparison(comparison, settings, &there, remarks, preflights).await?))
+    }
+
+    /// The clusters that a head touches, those that it adds included.
+    pub(in super::super) async fn touched_by_subject(
+        &self,
+        pull: &Subject,
+        settings: &RepositorySettings,
+        scopes: &BTreeMap<ClusterId, Scope>,
+    ) -> Result<Vec<ClusterId>, SyncError> {
+        let base = self.base_of(pull).await?;
+        let head = self.required_snapshot(&pull.head).await?;
+        let there = self.scopes_with(scopes, &head, settings);
+        Ok(touched(&*base.tree, &*head.tree, there.keys()))
     }
 
     pub(super) async fn judge_comparison(
@@ -61,12 +76,15 @@ impl Run<'_> {
         settings: &RepositorySettings,
         scopes: &BTreeMap<ClusterId, Scope>,
         remarks: &Remarks,
+        preflights: &[Preflight],
     ) -> Result<CheckReport, SyncError> {
         let clusters = touched(&*comparison.before, &*comparison.after, scopes.keys());
         let mut judged = Judged {
             basis: comparison.basis,
             notes: remarks.notes.clone(),
             blocked: remarks.blocked.clone(),
+            preflights: preflights.to_vec(),
+            preflight_mode: settings.preflight.mode,
             ..Judged::default()
         };
         let changes_settings = differences(&*comparison.before, &*comparison.after)

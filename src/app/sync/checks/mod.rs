@@ -9,6 +9,7 @@ mod subjects;
 
 use std::collections::BTreeMap;
 
+use capstan_domain::agent::preflight::Preflight;
 use capstan_domain::cluster::ClusterId;
 use capstan_domain::proposal::Scope;
 use capstan_domain::report::{CheckReport, Conclusion, Judged, check, check_without_settings, digest};
@@ -16,7 +17,7 @@ use capstan_domain::settings::{RepositorySettings, SettingsError};
 use capstan_domain::tree::CommitId;
 
 use self::judging::by_cluster;
-use self::subjects::Subject;
+pub(super) use self::subjects::Subject;
 use super::proposals::{Outcome, Remarks};
 use super::{Run, SyncError};
 use crate::app::ports::{CheckConclusion, CheckRecord, CodeHostError, MirrorError, NewCheckRun};
@@ -27,6 +28,9 @@ const EDITION: &str = "1";
 /// Ends the `external_id` of a run with annotations: GitHub adds to them and never takes one away, so
 /// such a run is not updated; a new one of the same name takes its place.
 const ANNOTATED: &str = "-annotated";
+/// Ends that of a run that has no conclusion yet. A completed run does not go back to work: another one of
+/// the same name takes its place.
+const PENDING: &str = "-pending";
 
 impl Run<'_> {
     pub(super) async fn report_checks(
@@ -85,8 +89,10 @@ impl Run<'_> {
         let remarks = |subject: &Subject| {
             subject.pull.and_then(|number| outcome.remarks.get(&number)).unwrap_or(&nothing)
         };
+        let preflights = self.preflights(subjects, settings, scopes).await?;
         let base = &self.facts.base.commit;
-        let keys: Vec<String> = subjects.iter().map(|one| inputs(base, one, remarks(one))).collect();
+        let keys: Vec<String> =
+            subjects.iter().map(|one| inputs(base, one, remarks(one), &preflights)).collect();
         let inputs = match keys.as_slice() {
             [only] => only.clone(),
             several => digest(&several.iter().map(String::as_str).collect::<Vec<_>>()),
@@ -96,7 +102,7 @@ impl Run<'_> {
         }
         let mut gravest: Option<CheckReport> = None;
         for subject in subjects {
-            let report = match self.judge(subject, settings, scopes, remarks(subject)).await {
+            let report = match self.judge(subject, settings, scopes, remarks(subject), &preflights).await {
                 Ok(Some(report)) => report,
                 Ok(None) => {
                     self.look_again();
@@ -125,7 +131,7 @@ impl Run<'_> {
     ) -> Result<(), SyncError> {
         let problems = [problem.to_string()];
         let remarks = Remarks { notes: problems.to_vec(), ..Remarks::default() };
-        let inputs = inputs(&self.facts.base.commit, subject, &remarks);
+        let inputs = inputs(&self.facts.base.commit, subject, &remarks, &[]);
         if self.is_reported(subject, &inputs).await? {
             return Ok(());
         }
@@ -142,7 +148,7 @@ impl Run<'_> {
                     "The settings on the base branch cannot be read ({problem}): this pull request was checked under its own."
                 );
                 let remarks = Remarks { notes: vec![note], ..Remarks::default() };
-                self.judge_comparison(comparison, &settings, &scopes, &remarks).await?
+                self.judge_comparison(comparison, &settings, &scopes, &remarks, &[]).await?
             }
         };
         self.report(subject, &inputs, &report).await
@@ -165,16 +171,26 @@ impl Run<'_> {
             &report.summary,
             &format!("{:?}", report.annotations),
         ]);
-        if !report.annotations.is_empty() {
+        // An unfinished run is updated, so it has no annotations: they come with its conclusion.
+        let annotations = match report.conclusion {
+            Conclusion::Pending => Vec::new(),
+            _ => report.annotations.clone(),
+        };
+        if report.conclusion == Conclusion::Pending {
+            output.push_str(PENDING);
+        } else if !annotations.is_empty() {
             output.push_str(ANNOTATED);
         }
+        let may_become = |before: &str| {
+            !before.ends_with(ANNOTATED) && (!output.ends_with(PENDING) || before.ends_with(PENDING))
+        };
         let new = NewCheckRun {
             name: NAME.to_owned(),
             head: pull.head.clone(),
-            conclusion: Some(conclusion(report.conclusion)),
+            conclusion: conclusion(report.conclusion),
             title: report.title.clone(),
             summary: report.summary.clone(),
-            annotations: report.annotations.clone(),
+            annotations,
             external_id: output.clone(),
         };
         let known = records.check(self.repository.id, &pull.head, NAME).await?;
@@ -183,7 +199,7 @@ impl Run<'_> {
         let asked_again = self.hints.heads.iter().any(|head| head == pull.head.as_str());
         let id = match known {
             Some(record) if said_already && !asked_again => record.check_run,
-            Some(record) if !record.content.ends_with(ANNOTATED) => {
+            Some(record) if may_become(&record.content) => {
                 host.update_check_run(self.repository, record.check_run, &new).await?.id
             }
             Some(_) => host.create_check_run(self.repository, &new).await?.id,
@@ -191,7 +207,7 @@ impl Run<'_> {
                 let runs = host.check_runs(self.repository, &pull.head, NAME).await?;
                 match runs.into_iter().max_by_key(|run| run.id) {
                     Some(run) if run.external_id == output && !asked_again => run.id,
-                    Some(run) if !run.external_id.ends_with(ANNOTATED) => {
+                    Some(run) if may_become(&run.external_id) => {
                         host.update_check_run(self.repository, run.id, &new).await?.id
                     }
                     _ => host.create_check_run(self.repository, &new).await?.id,
@@ -221,24 +237,29 @@ impl Run<'_> {
 }
 
 /// What a report is made from, in a few letters.
-fn inputs(base: &CommitId, pull: &Subject, remarks: &Remarks) -> String {
+fn inputs(base: &CommitId, pull: &Subject, remarks: &Remarks, preflights: &[Preflight]) -> String {
     let findings = format!("{:?}", remarks.findings);
     let notes = [remarks.notes.join("\n"), remarks.blocked.join("\n"), findings].join("\u{0}");
-    digest(&[EDITION, base.as_str(), pull.head.as_str(), &pull.base_branch, &notes])
+    let live = if preflights.is_empty() { String::new() } else { format!("{preflights:?}") };
+    digest(&[EDITION, base.as_str(), pull.head.as_str(), &pull.base_branch, &notes, &live])
 }
 
 const fn gravity(conclusion: Conclusion) -> u8 {
     match conclusion {
         Conclusion::Success => 0,
-        Conclusion::ActionRequired => 1,
-        Conclusion::Failure => 2,
+        Conclusion::Neutral => 1,
+        Conclusion::Pending => 2,
+        Conclusion::ActionRequired => 3,
+        Conclusion::Failure => 4,
     }
 }
 
-const fn conclusion(conclusion: Conclusion) -> CheckConclusion {
+const fn conclusion(conclusion: Conclusion) -> Option<CheckConclusion> {
     match conclusion {
-        Conclusion::Success => CheckConclusion::Success,
-        Conclusion::Failure => CheckConclusion::Failure,
-        Conclusion::ActionRequired => CheckConclusion::ActionRequired,
+        Conclusion::Pending => None,
+        Conclusion::Success => Some(CheckConclusion::Success),
+        Conclusion::Neutral => Some(CheckConclusion::Neutral),
+        Conclusion::Failure => Some(CheckConclusion::Failure),
+        Conclusion::ActionRequired => Some(CheckConclusion::ActionRequired),
     }
 }

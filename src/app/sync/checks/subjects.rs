@@ -12,13 +12,13 @@ const QUEUE_PREFIX: &str = "gh-readonly-queue/";
 
 /// What awaits a check: the head of a pull request, or of a merge group, which is the merge itself.
 #[derive(Debug, Clone)]
-pub(super) struct Subject {
-    pub(super) head: CommitId,
-    pub(super) base_branch: String,
+pub(in super::super) struct Subject {
+    pub(in super::super) head: CommitId,
+    pub(in super::super) base_branch: String,
     /// The base as the pull request last saw it.
-    pub(super) seen_base: CommitId,
+    pub(in super::super) seen_base: CommitId,
     /// The pull request; `None` for a merge group.
-    pub(super) pull: Option<u64>,
+    pub(in super::super) pull: Option<u64>,
 }
 
 impl Subject {

@@ -37,7 +37,7 @@ pub(super) fn family(id: &ObjectId) -> Family {
 
 /// Credentials of infrastructure providers: of kinds without a namespace the only ones that belong to a
 /// folder, as `AWSClusterStaticIdentity` does.
-pub(super) fn is_identity(id: &ObjectId) -> bool {
+pub(in crate::applying) fn is_identity(id: &ObjectId) -> bool {
     id.group == "infrastructure.cluster.x-k8s.io" && id.kind.ends_with("Identity")
 }
 

@@ -19,7 +19,8 @@ mod tests;
 use std::collections::HashMap;
 use std::fmt;
 
-use self::kinds::{Family, acts_with_other_rights, family, is_identity};
+pub(super) use self::kinds::is_identity;
+use self::kinds::{Family, acts_with_other_rights, family};
 use super::differs::differing;
 use super::home::{Home, Scopes};
 use super::live::is_core;

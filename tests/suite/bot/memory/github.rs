@@ -74,6 +74,28 @@ impl CodeHost for World {
         let state = self.state();
         Ok(state.checks.iter().filter(|(check, _)| check.head == *head).map(|(c, id)| run(c, *id)).collect())
     }
+    async fn recently_closed_pull_requests(&self, _: &Repository) -> Result<Vec<PullRequest>, CodeHostError> {
+        Ok(self.pulls().into_iter().filter(|pull| pull.state != PullRequestState::Open).collect())
+    }
+    async fn pushes(&self, _: &Repository, _: &str) -> Result<Vec<Push>, CodeHostError> {
+        Ok(vec![])
+    }
+    async fn is_contained(
+        &self,
+        _: &Repository,
+        earlier: &CommitId,
+        later: &CommitId,
+    ) -> Result<bool, CodeHostError> {
+        Ok(earlier == later)
+    }
+    async fn commit_status(
+        &self,
+        _: &Repository,
+        _: &CommitId,
+        _: &str,
+    ) -> Result<Option<CommitStatus>, CodeHostError> {
+        Ok(None)
+    }
     async fn tree(
         &self,
         _: &Repository,
@@ -199,6 +221,14 @@ impl CodeHost for World {
             self.state().checks[usize::try_from(id).unwrap() - 1] = (check.clone(), id);
             run(check, id)
         })
+    }
+    async fn create_commit_status(
+        &self,
+        _: &Repository,
+        _: &CommitId,
+        _: &CommitStatus,
+    ) -> Result<(), CodeHostError> {
+        self.write("status", || ())
     }
     async fn create_comment(
         &self,

@@ -294,6 +294,7 @@ impl World {
             clock: Arc::new(self.clone()),
             planner: Arc::new(Toy),
             key: BlockKey::derive(b"test"),
+            reconcilers: None,
         }
     }
 

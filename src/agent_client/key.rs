@@ -1,0 +1,82 @@
+//! The agent's own key.
+
+use std::path::Path;
+
+use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use capstan_domain::agent::{Claims, PublicKey};
+use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
+use secrecy::{ExposeSecret as _, SecretString};
+
+use super::enrolment::Enrolment;
+use super::{AgentError, files};
+
+/// The file in the agent's folder.
+const FILE: &str = "key";
+
+/// An Ed25519 key that signs tokens.
+pub(super) struct Key {
+    signing: EncodingKey,
+    public: PublicKey,
+}
+
+impl Key {
+    /// The key of the folder, which is made where there is none.
+    pub(super) fn kept_or_made(folder: &Path) -> Result<Self, AgentError> {
+        let path = folder.join(FILE);
+        if let Some(text) = files::read(&path)? {
+            let text = String::from_utf8(text).unwrap_or_default();
+            return Self::from_base64(&text).ok_or_else(|| AgentError::Disk {
+                path: path.display().to_string(),
+                reason: "it is no key of an agent: delete it, and enrol again with a new join code"
+                    .to_owned(),
+            });
+        }
+        let fresh = Ed25519KeyPair::generate_pkcs8(&aws_lc_rs::rand::SystemRandom::new()).map_err(|_| {
+            AgentError::Settings("no key can be made: the system gives no random bytes".to_owned())
+        })?;
+        let text = STANDARD.encode(fresh.as_ref());
+        files::write(&path, text.as_bytes())?;
+        Self::from_base64(&text)
+            .ok_or_else(|| AgentError::Settings("the key that was just made cannot be used".to_owned()))
+    }
+
+    /// A key that was given.
+    pub(super) fn from_secret(given: &SecretString) -> Result<Self, AgentError> {
+        Self::from_base64(given.expose_secret()).ok_or_else(|| {
+            AgentError::Settings(
+                "the agent's `key` is no Ed25519 key: give its PKCS#8 form in base64, or leave it out, and one is \
+                 made and kept in the state directory"
+                    .to_owned(),
+            )
+        })
+    }
+
+    fn from_base64(text: &str) -> Option<Self> {
+        let packed: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
+        let pkcs8 = STANDARD.decode(packed).ok()?;
+        let pair = Ed25519KeyPair::from_pkcs8(&pkcs8).ok()?;
+        let public: [u8; 32] = pair.public_key().as_ref().try_into().ok()?;
+        Some(Self { signing: EncodingKey::from_ed_der(&pkcs8), public: PublicKey::new(public) })
+    }
+
+    pub(super) const fn public(&self) -> &PublicKey {
+        &self.public
+    }
+
+    /// A token for one request.
+    pub(super) fn token(
+        &self,
+        enrolment: &Enrolment,
+        now: jiff::Timestamp,
+    ) -> Result<SecretString, AgentError> {
+        let mut header = Header::new(Algorithm::EdDSA);
+        header.kid = Some(enrolment.agent.to_string());
+        let jti = ulid::Ulid::generate().to_string();
+        let claims = Claims::new(&enrolment.agent, &enrolment.audience, jti, now);
+        encode(&header, &claims, &self.signing)
+            .map(SecretString::from)
+            .map_err(|error| AgentError::Settings(format!("the agent's key cannot sign: {error}")))
+    }
+}

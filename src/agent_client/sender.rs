@@ -1,0 +1,118 @@
+//! Sends stored reports, in order, until the bot has taken them.
+
+use std::sync::{Arc, PoisonError, Weak};
+use std::time::Duration;
+
+use capstan_domain::agent::limits::{POST_BYTES, REPORTS_PER_POST};
+use capstan_domain::agent::wire::{ReportsAnswer, ReportsRequest};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use super::{AgentClient, AgentError};
+
+/// The first wait after a failure; doubled with each further one.
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+/// The longest wait.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+/// What a try came to.
+enum Sent {
+    /// Nothing waits any more.
+    All,
+    /// More waits.
+    Some,
+}
+
+/// Sends until nobody has the client any more.
+pub(super) async fn send_stored(client: Weak<AgentClient>, stored: Arc<Notify>, stop: CancellationToken) {
+    let mut failures = 0_u32;
+    loop {
+        let result = match client.upgrade() {
+            Some(client) => client.send_some(REPORTS_PER_POST).await,
+            None => return,
+        };
+        let wait = match result {
+            Ok(Sent::Some) => {
+                failures = 0;
+                continue;
+            }
+            Ok(Sent::All) => {
+                failures = 0;
+                None
+            }
+            Err(error) => {
+                failures = failures.saturating_add(1);
+                let wait = back_off(failures);
+                tracing::warn!(error = %error, retry_after_ms = wait.as_millis(), "reports could not be sent; they are kept");
+                Some(wait)
+            }
+        };
+        let waited = async {
+            match wait {
+                // What is stored meanwhile waits its turn too.
+                Some(wait) => tokio::time::sleep(wait).await,
+                None => stored.notified().await,
+            }
+        };
+        tokio::select! {
+            () = waited => {}
+            () = stop.cancelled() => return,
+        }
+    }
+}
+
+/// Half of it is certain, half is chance: the agents of a fleet do not come back in the same second.
+fn back_off(failures: u32) -> Duration {
+    use rand::RngExt as _;
+    let whole = FIRST_WAIT.saturating_mul(1 << failures.saturating_sub(1).min(10)).min(LONGEST_WAIT);
+    whole / 2 + (whole / 2).mul_f64(rand::rng().random::<f64>())
+}
+
+impl AgentClient {
+    async fn send_some(self: &Arc<Self>, most: usize) -> Result<Sent, AgentError> {
+        let mut most = most;
+        loop {
+            let client = Arc::clone(self);
+            // Leaves room for what JSON puts around.
+            let batch = tokio::task::spawn_blocking(move || {
+                let outbox = client.outbox.lock().unwrap_or_else(PoisonError::into_inner);
+                outbox.oldest(most, (POST_BYTES - (16 << 10)) as u64)
+            });
+            let reports = batch.await.unwrap_or_default();
+            if reports.is_empty() {
+                return Ok(Sent::All);
+            }
+            let sent: Vec<_> = reports.iter().map(|report| report.id.clone()).collect();
+            let call = self.http.post("reports", &ReportsRequest { reports }, "sending reports")?;
+            let answer: ReportsAnswer = match self.authorised(call).await {
+                Ok(response) => self.http.json(response).await?,
+                // One that cannot be read or is too large keeps the others back: it is found by halves.
+                Err(AgentError::Refused { reason, .. })
+                    if sent.len() > 1 && (reason.starts_with("400 ") || reason.starts_with("413 ")) =>
+                {
+                    most = sent.len() / 2;
+                    continue;
+                }
+                Err(AgentError::Refused { reason, .. })
+                    if reason.starts_with("400 ") || reason.starts_with("413 ") =>
+                {
+                    ReportsAnswer { taken: Vec::new(), refused: sent.clone() }
+                }
+                Err(error) => return Err(error),
+            };
+            for id in &answer.refused {
+                tracing::warn!(report = %id, "the bot never takes this report: it is dropped");
+            }
+            let client = Arc::clone(self);
+            let removed = tokio::task::spawn_blocking(move || {
+                let mut outbox = client.outbox.lock().unwrap_or_else(PoisonError::into_inner);
+                // What the answer does not mention is not sent for ever either.
+                sent.iter().try_for_each(|id| outbox.remove(id))
+            });
+            if let Ok(result) = removed.await {
+                result?;
+            }
+            return Ok(Sent::Some);
+        }
+    }
+}

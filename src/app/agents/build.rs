@@ -1,0 +1,212 @@
+//! Makes an archive: the claimed folders, what their render reads besides, and the settings.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use capstan_domain::agent::archive::{FILES, INDEX, Index, IndexEntry, IndexKind};
+use capstan_domain::agent::limits::{ARCHIVE_BYTES, ARCHIVE_FILES, UNPACKED_BYTES};
+use capstan_domain::agent::permission::ManagedBy;
+use capstan_domain::cluster::ClusterId;
+use capstan_domain::layout;
+use capstan_domain::policy::folders_of;
+use capstan_domain::render;
+use capstan_domain::settings::{
+    ManagementClusterUid, REPOSITORY_FILE, RepositoryName, RepositorySettings, RuleIds,
+};
+use capstan_domain::tree::{CommitId, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+/// What an archive is made of.
+pub(super) struct Wanted {
+    pub(super) repository: RepositoryName,
+    pub(super) commit: CommitId,
+    /// The content of the commit.
+    pub(super) tree: Arc<dyn Tree>,
+    /// The content of the default branch's tip: its settings say which folders are clusters.
+    pub(super) tip: Arc<dyn Tree>,
+    /// Whose `.capstan.yaml` travels.
+    pub(super) own_settings: Arc<dyn Tree>,
+    pub(super) managed_by: ManagedBy,
+    pub(super) management_cluster: ManagementClusterUid,
+}
+
+/// The archive's bytes, or why there is none. The same input gives the same bytes.
+pub(super) fn build(wanted: &Wanted) -> Result<Vec<u8>, String> {
+    let settings = read_settings(wanted.tip.as_ref())?;
+    let tree = wanted.tree.as_ref();
+    let layout = layout::discover(tree, &settings);
+    let mut clusters: Vec<ClusterId> = Vec::new();
+    let mut entries: BTreeMap<RepoPath, TreeEntry> = BTreeMap::new();
+    for folder in &layout.clusters {
+        if !wanted.managed_by.has(&wanted.management_cluster, &folder.id) {
+            continue;
+        }
+        clusters.push(folder.id.clone());
+        let whole = tree.entries_in(folder.id.folder());
+        entries.extend(whole.iter().map(|entry| (entry.path.clone(), entry.clone())));
+        let reads = Reads::of(tree);
+        // One that cannot be rendered here cannot be there either: the folder itself travels all the same.
+        let _rendered_or_not = render::render(&reads, &folders_of(folder));
+        entries.extend(reads.seen().into_iter().map(|entry| (entry.path.clone(), entry)));
+        if entries.len() > ARCHIVE_FILES {
+            return Err(format!("the claimed folders have more than {ARCHIVE_FILES} files"));
+        }
+    }
+    let path = RepoPath::parse(REPOSITORY_FILE).map_err(|error| error.to_string())?;
+    entries.remove(&path);
+    let own_settings = wanted.own_settings.entry(&path).cloned();
+    pack(wanted, clusters, entries, own_settings.map(|entry| (path, entry)))
+}
+
+fn read_settings(tip: &dyn Tree) -> Result<RepositorySettings, String> {
+    let path = RepoPath::parse(REPOSITORY_FILE).map_err(|error| error.to_string())?;
+    let Some(entry) = tip.entry(&path) else { return Ok(RepositorySettings::default()) };
+    let bytes = tip.read(entry).map_err(|error| error.to_string())?;
+    let text = std::str::from_utf8(&bytes).map_err(|error| format!("{path}: {error}"))?;
+    RepositorySettings::read(&path, text, &RuleIds::of_catalogue()).map_err(|error| error.to_string())
+}
+
+fn pack(
+    wanted: &Wanted,
+    clusters: Vec<ClusterId>,
+    entries: BTreeMap<RepoPath, TreeEntry>,
+    settings: Option<(RepoPath, TreeEntry)>,
+) -> Result<Vec<u8>, String> {
+    let mut contents: Vec<(IndexEntry, Option<Arc<[u8]>>)> = Vec::with_capacity(entries.len() + 1);
+    let mut unpacked: u64 = 0;
+    let mut add = |tree: &dyn Tree, entry: &TreeEntry| {
+        let mut kind = IndexKind::from(entry.kind);
+        let content = kind.travels().then(|| tree.read(entry));
+        let content = match content {
+            Some(Ok(bytes)) => Some(bytes),
+            Some(Err(_)) => {
+                kind = IndexKind::Unreadable;
+                None
+            }
+            None => None,
+        };
+        unpacked = unpacked.saturating_add(content.as_ref().map_or(0, |bytes| bytes.len() as u64));
+        let index = IndexEntry { path: entry.path.clone(), kind, blob: entry.blob.clone() };
+        contents.push((index, content));
+        unpacked <= UNPACKED_BYTES
+    };
+    let mut fits = true;
+    if let Some((_, entry)) = &settings {
+        fits &= add(wanted.own_settings.as_ref(), entry);
+    }
+    for entry in entries.values() {
+        fits = fits && add(wanted.tree.as_ref(), entry);
+    }
+    if !fits {
+        return Err(format!("the claimed folders hold more than {UNPACKED_BYTES} bytes"));
+    }
+    contents.sort_by(|(a, _), (b, _)| a.path.cmp(&b.path));
+    let index = Index {
+        repository: wanted.repository.clone(),
+        commit: wanted.commit.clone(),
+        clusters,
+        entries: contents.iter().map(|(entry, _)| entry.clone()).collect(),
+    };
+    write(&index, &contents).map_err(|error| format!("the archive could not be written: {error}"))
+}
+
+fn write(index: &Index, contents: &[(IndexEntry, Option<Arc<[u8]>>)]) -> std::io::Result<Vec<u8>> {
+    let mut tar = tar::Builder::new(Bounded(GzEncoder::new(Vec::new(), Compression::fast()), ARCHIVE_BYTES));
+    let mut file = |name: &str, bytes: &[u8]| {
+        let mut header = tar::Header::new_gnu();
+        header.set_entry_type(tar::EntryType::Regular);
+        header.set_size(bytes.len() as u64);
+        header.set_mode(0o644);
+        header.set_mtime(0);
+        tar.append_data(&mut header, name, bytes)
+    };
+    file(INDEX, &serde_json::to_vec(index)?)?;
+    for (number, (_, content)) in contents.iter().enumerate() {
+        if let Some(bytes) = content {
+            // Paths stand in the index alone: a name here is nothing that anybody would follow.
+            file(&format!("{FILES}{number}"), bytes)?;
+        }
+    }
+    let Bounded(gzip, _) = tar.into_inner()?;
+    let bytes = gzip.finish()?;
+    if bytes.len() as u64 > ARCHIVE_BYTES {
+        return Err(std::io::Error::other(format!("it takes more than {ARCHIVE_BYTES} bytes")));
+    }
+    Ok(bytes)
+}
+
+/// Stops when what is packed already takes more than it may.
+struct Bounded(GzEncoder<Vec<u8>>, u64);
+
+impl Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        if self.0.get_ref().len() as u64 > self.1 {
+            return Err(std::io::Error::other(format!("it takes more than {} bytes", self.1)));
+        }
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// A snapshot that notes which files are looked at.
+struct Reads<'a> {
+    tree: &'a dyn Tree,
+    seen: Mutex<BTreeSet<RepoPath>>,
+    listed: Mutex<BTreeSet<RepoPath>>,
+}
+
+impl<'a> Reads<'a> {
+    fn of(tree: &'a dyn Tree) -> Self {
+        Self { tree, seen: Mutex::default(), listed: Mutex::default() }
+    }
+
+    fn note(&self, path: &RepoPath) {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).insert(path.clone());
+    }
+
+    fn list(&self, folder: &RepoPath) {
+        // Whoever asks for everything gets what is read of it.
+        if !folder.is_root() {
+            self.listed.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.clone());
+        }
+    }
+
+    /// The files that were read, and those in folders that were listed.
+    fn seen(self) -> Vec<TreeEntry> {
+        let listed = self.listed.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let seen = self.seen.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let in_folders = listed.iter().flat_map(|folder| self.tree.entries_in(folder));
+        let alone = seen.iter().filter_map(|path| self.tree.entry(path));
+        in_folders.chain(alone).cloned().collect()
+    }
+}
+
+impl Tree for Reads<'_> {
+    fn entries(&self) -> &[TreeEntry] {
+        self.tree.entries()
+    }
+
+    fn read(&self, entry: &TreeEntry) -> Result<Arc<[u8]>, Unreadable> {
+        self.note(&entry.path);
+        self.tree.read(entry)
+    }
+
+    fn folder_id(&self, folder: &RepoPath) -> Option<TreeId> {
+        self.tree.folder_id(folder)
+    }
+
+    fn entry(&self, path: &RepoPath) -> Option<&TreeEntry> {
+        self.note(path);
+        self.tree.entry(path)
+    }
+
+    fn entries_in(&self, folder: &RepoPath) -> &[TreeEntry] {
+        self.list(folder);
+        self.tree.entries_in(folder)
+    }
+}

@@ -1,0 +1,419 @@
+//! Tells GitHub how machines follow merges: the check `capstan/rollout` on the head of each merged pull
+//! request that touched a claimed cluster, and one commit status on its merge commit.
+//!
+//! *Expected flow.* The sync run follows a merge; reports are stored as they come; a look here makes
+//! progress of them, writes what is new, and settles what is done. *Guarantees.* A check is written at most
+//! once in [`PACE`], a status at each turn alone. Every step looks at what was told first, so a process may
+//! be killed between any two calls. Of several processes one tells.
+//!
+//! *Assumption.* A report speaks of a merge if its commit contains it: a later commit of the default branch
+//! does, so whoever skips a commit reports on both.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use capstan_domain::cluster::ClusterId;
+use capstan_domain::report::{
+    Conclusion, RolloutCheck, RolloutSubject, StatusState, digest, rollout_check, rollout_status,
+};
+use capstan_domain::settings::ManagementClusterUid;
+use capstan_domain::tree::CommitId;
+use jiff::Timestamp;
+use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
+
+use super::Reconcilers;
+use crate::app::ports::{
+    CheckConclusion, Clock, CodeHost, CodeHostError, CommitState, CommitStatus, FollowedMerge, NewCheckRun,
+    PendingReport, RecordsError, Repository, Settled, WatchedRepository,
+};
+
+/// Name of the check, and context of the status.
+pub const NAME: &str = "capstan/rollout";
+/// How often a check is written at most.
+pub const PACE: Duration = Duration::from_secs(15);
+/// How long a look may take before another process takes over.
+const LEASE_SECONDS: u32 = 120;
+/// How often one looks, besides being woken: for what other processes stored.
+const IDLE: Duration = Duration::from_secs(15);
+/// How often what is old is forgotten.
+const FORGET_EVERY: Duration = Duration::from_secs(3600);
+/// Pairs of commits that are remembered.
+const COMPARED: usize = 10_000;
+/// Changes with what checks say, so that a newer Capstan reports again.
+const EDITION: &str = "1";
+/// Ends the digest of a check with annotations: GitHub adds to them and never takes one away, so such a
+/// run is not updated; a new one of the same name takes its place.
+const ANNOTATED: &str = "-annotated";
+
+/// Why nothing could be told. What was told stays.
+#[derive(Debug, thiserror::Error)]
+pub enum TellError {
+    /// GitHub.
+    #[error(transparent)]
+    Host(#[from] CodeHostError),
+    /// The database.
+    #[error(transparent)]
+    Records(#[from] RecordsError),
+}
+
+/// Tells GitHub.
+pub struct Teller {
+    reconcilers: Reconcilers,
+    host: Arc<dyn CodeHost>,
+    clock: Arc<dyn Clock>,
+    holder: String,
+    pace: Duration,
+    /// Whether the first commit is contained in the second.
+    compared: Mutex<HashMap<(u64, CommitId, CommitId), bool>>,
+}
+
+/// What a look left to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Looked {
+    /// Nothing, until something new comes.
+    AllTold,
+    /// Something that may not be told before so long.
+    Later(Duration),
+}
+
+impl Teller {
+    /// A teller; `holder` names this process among those that share the database.
+    pub fn new(
+        reconcilers: Reconcilers,
+        host: Arc<dyn CodeHost>,
+        clock: Arc<dyn Clock>,
+        holder: String,
+        pace: Duration,
+    ) -> Self {
+        Self { reconcilers, host, clock, holder, pace, compared: Mutex::default() }
+    }
+
+    /// Tells until cancelled.
+    pub async fn run(&self, stop: &CancellationToken) {
+        let mut ear = self.reconcilers.bell.listen();
+        let mut forgotten_at: Option<std::time::Instant> = None;
+        while !stop.is_cancelled() {
+            let wait = match self.look().await {
+                Ok(Looked::AllTold) => IDLE,
+                Ok(Looked::Later(wait)) => wait.clamp(Duration::from_millis(100), IDLE),
+                Err(error) => {
+                    tracing::warn!(error = %error, "rollouts could not be told");
+                    IDLE
+                }
+            };
+            if forgotten_at.is_none_or(|at| at.elapsed() >= FORGET_EVERY) {
+                forgotten_at = Some(std::time::Instant::now());
+                if let Err(error) = self.reconcilers.records.forget_old().await {
+                    tracing::warn!(error = %error, "old records of agents could not be forgotten");
+                }
+            }
+            tokio::select! {
+                () = ear.heard() => {}
+                () = tokio::time::sleep(wait) => {}
+                () = stop.cancelled() => {}
+            }
+        }
+    }
+
+    /// Makes progress of what was reported, and tells what may be told now.
+    ///
+    /// # Errors
+    /// The records fail, or GitHub does for one merge at least; the others are told all the same.
+    pub async fn look(&self) -> Result<Looked, TellError> {
+        let records = &self.reconcilers.records;
+        let open = records.open_merges().await?;
+        if open.is_empty() || !records.hold_lease("rollouts", &self.holder, LEASE_SECONDS).await? {
+            return Ok(Looked::AllTold);
+        }
+        let mut by_repository: BTreeMap<u64, (WatchedRepository, Vec<FollowedMerge>)> = BTreeMap::new();
+        for (watched, merge) in open {
+            by_repository.entry(merge.repository).or_insert_with(|| (watched, Vec::new())).1.push(merge);
+        }
+        let mut later: Option<Duration> = None;
+        let mut failure = None;
+        for (watched, merges) in by_repository.into_values() {
+            match self.one_repository(&watched.repository, merges).await {
+                Ok(Looked::AllTold) => {}
+                Ok(Looked::Later(wait)) => later = Some(later.map_or(wait, |so_far| so_far.min(wait))),
+                Err(error) => {
+                    tracing::warn!(repository = %watched.repository.name, error = %error, "a rollout could not be told");
+                    failure.get_or_insert(error);
+                }
+            }
+        }
+        match (failure, later) {
+            (Some(error), _) => Err(error),
+            (None, Some(wait)) => Ok(Looked::Later(wait)),
+            (None, None) => Ok(Looked::AllTold),
+        }
+    }
+
+    async fn one_repository(
+        &self,
+        repository: &Repository,
+        merges: Vec<FollowedMerge>,
+    ) -> Result<Looked, TellError> {
+        let records = &self.reconcilers.records;
+        let pending = records.pending_reports(repository.id).await?;
+        let mut reports = Reports::of(&pending);
+        for (cluster, standing) in records.standings(repository.id).await? {
+            // The newest report may be older than the merge's being followed, and then waits for nobody.
+            reports.add(cluster, &standing.management_cluster, standing.report);
+        }
+        let mut later: Option<Duration> = None;
+        let mut failure = None;
+        for mut merge in merges {
+            let before = merge.clone();
+            self.make_progress(repository, &mut merge, &reports).await?;
+            let told = self.tell(repository, &mut merge).await;
+            let settled = match told {
+                Ok(None) if is_over(&merge) => Settled::Yes,
+                Ok(None) => Settled::NotYet,
+                Ok(Some(wait)) => {
+                    later = Some(later.map_or(wait, |so_far| so_far.min(wait)));
+                    Settled::NotYet
+                }
+                Err(error) => {
+                    failure.get_or_insert(error);
+                    Settled::NotYet
+                }
+            };
+            if merge != before || settled == Settled::Yes {
+                records.save_merge(&merge, settled).await?;
+            }
+        }
+        if !pending.is_empty() {
+            records.use_up_reports(&pending).await?;
+        }
+        match (failure, later) {
+            (Some(error), _) => Err(error),
+            (None, Some(wait)) => Ok(Looked::Later(wait)),
+            (None, None) => Ok(Looked::AllTold),
+        }
+    }
+
+    async fn make_progress(
+        &self,
+        repository: &Repository,
+        merge: &mut FollowedMerge,
+        reports: &Reports,
+    ) -> Result<(), TellError> {
+        let merge_commit = merge.merge_commit.clone();
+        for cluster in &mut merge.clusters {
+            for report in reports.on(&cluster.cluster, &cluster.management_cluster) {
+                let Some(next) = cluster.progress.after(report) else { continue };
+                if self.is_contained(repository, &merge_commit, report.commit()).await? {
+                    cluster.progress = next;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn is_contained(
+        &self,
+        repository: &Repository,
+        earlier: &CommitId,
+        later: &CommitId,
+    ) -> Result<bool, TellError> {
+        let key = (repository.id, earlier.clone(), later.clone());
+        if let Some(known) = self.compared.lock().await.get(&key) {
+            return Ok(*known);
+        }
+        let contained = self.host.is_contained(repository, earlier, later).await?;
+        let mut compared = self.compared.lock().await;
+        if compared.len() >= COMPARED {
+            compared.clear();
+        }
+        compared.insert(key, contained);
+        Ok(contained)
+    }
+
+    /// Tells what is new; gives how long the rest has to wait.
+    async fn tell(
+        &self,
+        repository: &Repository,
+        merge: &mut FollowedMerge,
+    ) -> Result<Option<Duration>, TellError> {
+        let subjects: Vec<RolloutSubject> = merge
+            .clusters
+            .iter()
+            .map(|cluster| RolloutSubject {
+                cluster: cluster.cluster.clone(),
+                management_cluster: cluster.name.clone(),
+                progress: cluster.progress.clone(),
+            })
+            .collect();
+        let check = rollout_check(&subjects, &merge.merge_commit, &repository.html_url);
+        let digest = digest_of(&check);
+        let mut later = None;
+        if digest != merge.told.check {
+            let now = self.clock.now();
+            match too_early(merge.told.at, now, self.pace) {
+                Some(wait) => later = Some(wait),
+                None => self.write_check(repository, merge, &check, digest, now).await?,
+            }
+        }
+        self.write_status(repository, merge, &subjects).await?;
+        Ok(later)
+    }
+
+    async fn write_check(
+        &self,
+        repository: &Repository,
+        merge: &mut FollowedMerge,
+        check: &RolloutCheck,
+        digest: String,
+        now: Timestamp,
+    ) -> Result<(), TellError> {
+        let completed = check.conclusion != Conclusion::Pending;
+        let new = NewCheckRun {
+            name: NAME.to_owned(),
+            head: merge.head.clone(),
+            conclusion: conclusion(check.conclusion),
+            title: check.title.clone(),
+            summary: check.summary.clone(),
+            annotations: check.annotations.clone(),
+            external_id: digest.clone(),
+        };
+        if merge.told.check_run.is_none() {
+            // A process that died between the call and the record told it already.
+            let runs = self.host.check_runs(repository, &merge.head, NAME).await?;
+            if let Some(run) = runs.into_iter().max_by_key(|run| run.id) {
+                merge.told.check_run = Some(run.id);
+                merge.told.completed = run.conclusion.is_some();
+                merge.told.check = run.external_id;
+            }
+        }
+        if merge.told.check != digest {
+            // A completed run does not go back to work: another one of the same name takes its place.
+            let same_run = merge
+                .told
+                .check_run
+                .filter(|_| !merge.told.check.ends_with(ANNOTATED) && (completed || !merge.told.completed));
+            let run = match same_run {
+                Some(id) => self.host.update_check_run(repository, id, &new).await?,
+                None => self.host.create_check_run(repository, &new).await?,
+            };
+            merge.told.check_run = Some(run.id);
+        }
+        merge.told.check = digest;
+        merge.told.completed = completed;
+        merge.told.at = Some(now);
+        Ok(())
+    }
+
+    async fn write_status(
+        &self,
+        repository: &Repository,
+        merge: &mut FollowedMerge,
+        subjects: &[RolloutSubject],
+    ) -> Result<(), TellError> {
+        let (state, description) = rollout_status(subjects);
+        let says = format!("{}: {description}", state.as_str());
+        if says == merge.told.status {
+            return Ok(());
+        }
+        let status = CommitStatus {
+            context: NAME.to_owned(),
+            state: match state {
+                StatusState::Pending => CommitState::Pending,
+                StatusState::Success => CommitState::Success,
+                StatusState::Failure => CommitState::Failure,
+            },
+            description,
+            target_url: Some(format!(
+                "{}/pull/{}/checks",
+                repository.html_url.trim_end_matches('/'),
+                merge.pull_request
+            )),
+        };
+        let stands = self.host.commit_status(repository, &merge.merge_commit, NAME).await?;
+        let same =
+            |known: &CommitStatus| known.state == status.state && known.description == status.description;
+        if !stands.as_ref().is_some_and(same) {
+            self.host.create_commit_status(repository, &merge.merge_commit, &status).await?;
+        }
+        merge.told.status = says;
+        Ok(())
+    }
+}
+
+/// Reports by cluster and who reported, oldest first.
+struct Reports(BTreeMap<(ClusterId, String), Vec<capstan_domain::agent::RolloutReport>>);
+
+impl Reports {
+    fn of(pending: &[PendingReport]) -> Self {
+        let mut reports = Self(BTreeMap::new());
+        for one in pending {
+            reports.add(one.report.cluster.clone(), &one.management_cluster, one.report.clone());
+        }
+        reports
+    }
+
+    fn add(
+        &mut self,
+        cluster: ClusterId,
+        by: &ManagementClusterUid,
+        report: capstan_domain::agent::RolloutReport,
+    ) {
+        let reports = self.0.entry((cluster, by.as_str().to_ascii_lowercase())).or_default();
+        reports.push(report);
+        reports.sort_by(|a, b| a.id.cmp(&b.id));
+    }
+
+    fn on(&self, cluster: &ClusterId, by: &ManagementClusterUid) -> &[capstan_domain::agent::RolloutReport] {
+        self.0.get(&(cluster.clone(), by.as_str().to_ascii_lowercase())).map_or(&[], Vec::as_slice)
+    }
+}
+
+fn digest_of(check: &RolloutCheck) -> String {
+    let mut text = digest(&[
+        EDITION,
+        &format!("{:?}", check.conclusion),
+        &check.title,
+        &check.summary,
+        &format!("{:?}", check.annotations),
+    ]);
+    if !check.annotations.is_empty() {
+        text.push_str(ANNOTATED);
+    }
+    text
+}
+
+/// How long is left of the pace.
+fn too_early(told_at: Option<Timestamp>, now: Timestamp, pace: Duration) -> Option<Duration> {
+    let passed = now.as_millisecond().saturating_sub(told_at?.as_millisecond()).max(0);
+    let passed = Duration::from_millis(u64::try_from(passed).unwrap_or(u64::MAX));
+    pace.checked_sub(passed).filter(|left| !left.is_zero())
+}
+
+fn is_over(merge: &FollowedMerge) -> bool {
+    merge.clusters.iter().all(|cluster| cluster.progress.done_at().is_some())
+}
+
+const fn conclusion(conclusion: Conclusion) -> Option<CheckConclusion> {
+    match conclusion {
+        Conclusion::Pending => None,
+        Conclusion::Success => Some(CheckConclusion::Success),
+        Conclusion::Neutral => Some(CheckConclusion::Neutral),
+        Conclusion::Failure => Some(CheckConclusion::Failure),
+        Conclusion::ActionRequired => Some(CheckConclusion::ActionRequired),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_check_waits_for_its_pace() {
+        let at = |second: i64| Timestamp::from_second(second).unwrap();
+        assert_eq!(too_early(None, at(100), PACE), None);
+        assert_eq!(too_early(Some(at(100)), at(101), PACE), Some(Duration::from_secs(14)));
+        assert_eq!(too_early(Some(at(100)), at(115), PACE), None);
+        assert_eq!(too_early(Some(at(100)), at(90), PACE), Some(PACE), "a clock that goes back");
+    }
+}

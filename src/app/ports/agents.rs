@@ -1,0 +1,299 @@
+//! What the bot remembers of reconcilers: who enrolled, what they may read and report on, what they were
+//! asked, and what they reported.
+//!
+//! Losing it costs a new enrolment: nothing that stands in Git or on GitHub depends on it.
+
+use async_trait::async_trait;
+use capstan_domain::agent::permission::ManagedBy;
+use capstan_domain::agent::{AgentId, PreflightAnswer, PreflightId, Progress, PublicKey, RolloutReport};
+use capstan_domain::cluster::ClusterId;
+use capstan_domain::settings::ManagementClusterUid;
+use capstan_domain::tree::CommitId;
+use jiff::Timestamp;
+
+use super::{RecordsError, Repository};
+
+/// A reconciler that enrolled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Agent {
+    /// Its id.
+    pub id: AgentId,
+    /// Its identity: the UID of its management cluster.
+    pub management_cluster: ManagementClusterUid,
+    /// What it calls its management cluster.
+    pub name: String,
+    /// The key that its tokens are checked with.
+    pub public_key: PublicKey,
+    /// When it enrolled.
+    pub enrolled_at: Timestamp,
+    /// When it last asked for something.
+    pub seen_at: Option<Timestamp>,
+    /// When it was revoked; nothing of it is believed since.
+    pub revoked_at: Option<Timestamp>,
+}
+
+/// A join code that was given out, by its hash.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invitation {
+    /// Hash of the code.
+    pub hash: String,
+    /// The one management cluster that it is good for, where it was made for one.
+    pub management_cluster: Option<ManagementClusterUid>,
+    /// When it ends.
+    pub expires_at: Timestamp,
+}
+
+/// What came of an enrolment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Enrolled {
+    /// The agent is known from now on; the code is used up.
+    Yes,
+    /// That code made this agent of the same key before: whoever lost the answer asks again.
+    Before(AgentId),
+    /// No such code, or it was used, is over, or is for another management cluster.
+    CodeRefused,
+}
+
+/// Whether a token's id was seen before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TokenUse {
+    /// This is its first use.
+    First,
+    /// It was used already.
+    Replayed,
+    /// The agent has too many tokens that are not over yet.
+    TooMany,
+}
+
+/// Enrolment and tokens.
+#[async_trait]
+pub trait Enrolment: Send + Sync {
+    /// The bot's own signing key (PKCS#8), kept under `name`: `fresh` where there is none yet.
+    async fn signing_key(&self, name: &str, fresh: &[u8]) -> Result<Vec<u8>, RecordsError>;
+    /// Remembers a join code by its hash.
+    async fn save_invitation(&self, invitation: &Invitation) -> Result<(), RecordsError>;
+    /// Makes an agent and uses the code up, both or neither.
+    async fn enrol(&self, code_hash: &str, agent: &Agent) -> Result<Enrolled, RecordsError>;
+    /// All agents, revoked ones too, by time of enrolment.
+    async fn agents(&self) -> Result<Vec<Agent>, RecordsError>;
+    /// One agent.
+    async fn agent(&self, id: &AgentId) -> Result<Option<Agent>, RecordsError>;
+    /// Revokes an agent; `false` where there is none that is not revoked.
+    async fn revoke(&self, id: &AgentId) -> Result<bool, RecordsError>;
+    /// Remembers that an agent asked for something now.
+    async fn saw_agent(&self, id: &AgentId) -> Result<(), RecordsError>;
+    /// Uses a token's id, which is remembered until then. At most `limit` of one agent are remembered.
+    async fn use_token(
+        &self,
+        agent: &AgentId,
+        jti: &str,
+        until: Timestamp,
+        limit: u32,
+    ) -> Result<TokenUse, RecordsError>;
+}
+
+/// A repository as agents may see it: what the last look at the tip of its default branch showed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WatchedRepository {
+    /// The repository.
+    pub repository: Repository,
+    /// Tip of its default branch.
+    pub tip: CommitId,
+    /// Who applies what, as the tip says.
+    pub managed_by: ManagedBy,
+}
+
+/// How a preflight stands in the records.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PreflightState {
+    /// Asked, and not answered yet.
+    Asked,
+    /// Answered, in time or late.
+    Answered(PreflightAnswer),
+    /// Never asked, and why.
+    NotAsked(String),
+}
+
+/// A preflight of one head by one management cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PreflightRecord {
+    /// Its id.
+    pub id: PreflightId,
+    /// The repository's id.
+    pub repository: u64,
+    /// The commit.
+    pub head: CommitId,
+    /// Who is asked.
+    pub management_cluster: ManagementClusterUid,
+    /// The clusters asked about.
+    pub clusters: Vec<ClusterId>,
+    /// When it was asked.
+    pub asked_at: Timestamp,
+    /// Until when an answer is waited for.
+    pub until: Timestamp,
+    /// How it stands.
+    pub state: PreflightState,
+}
+
+/// Repositories, commits and preflights.
+#[async_trait]
+pub trait AgentWork: Send + Sync {
+    /// Remembers what a look at the tip showed, and that agents may read and report on that commit.
+    /// `true` where something is new.
+    async fn watch_repository(&self, watched: &WatchedRepository) -> Result<bool, RecordsError>;
+    /// A repository by its name, whatever its case.
+    async fn watched_repository(&self, name: &str) -> Result<Option<WatchedRepository>, RecordsError>;
+    /// A repository by its id.
+    async fn watched_repository_by_id(&self, id: u64) -> Result<Option<WatchedRepository>, RecordsError>;
+    /// Whether a commit was ever seen as the tip of the default branch.
+    async fn was_tip(&self, repository: u64, commit: &CommitId) -> Result<bool, RecordsError>;
+
+    /// Asks: inserts the preflight, or replaces an earlier one of the same head and management cluster.
+    async fn save_preflight(&self, preflight: &PreflightRecord) -> Result<(), RecordsError>;
+    /// The preflights of a head.
+    async fn preflights_of_head(
+        &self,
+        repository: u64,
+        head: &CommitId,
+    ) -> Result<Vec<PreflightRecord>, RecordsError>;
+    /// One preflight.
+    async fn preflight(&self, id: &PreflightId) -> Result<Option<PreflightRecord>, RecordsError>;
+    /// Open questions to a management cluster that have not been given out within the last seconds; they
+    /// count as given out from now.
+    async fn give_preflights(
+        &self,
+        repository: u64,
+        management_cluster: &ManagementClusterUid,
+        not_given_for_seconds: u32,
+    ) -> Result<Vec<PreflightRecord>, RecordsError>;
+    /// Records an answer; `false` where there is no such open question.
+    async fn answer_preflight(
+        &self,
+        id: &PreflightId,
+        answer: &PreflightAnswer,
+    ) -> Result<bool, RecordsError>;
+}
+
+/// How a cluster stands, as a management cluster reported it last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClusterStanding {
+    /// Who reported.
+    pub management_cluster: ManagementClusterUid,
+    /// Its name then.
+    pub name: String,
+    /// The newest report.
+    pub report: RolloutReport,
+}
+
+/// A merged pull request whose rollout is followed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FollowedMerge {
+    /// The repository's id.
+    pub repository: u64,
+    /// The pull request.
+    pub pull_request: u64,
+    /// Its head, on which the check stands.
+    pub head: CommitId,
+    /// The commit that the merge gave, on which the status stands.
+    pub merge_commit: CommitId,
+    /// When it was merged.
+    pub merged_at: Timestamp,
+    /// What was told last.
+    pub told: Told,
+    /// The clusters that it touched.
+    pub clusters: Vec<FollowedCluster>,
+}
+
+/// What GitHub was told of a merge.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Told {
+    /// The check run.
+    pub check_run: Option<u64>,
+    /// Digest of what the check says.
+    pub check: String,
+    /// Whether the check is completed.
+    pub completed: bool,
+    /// When the check was written last.
+    pub at: Option<Timestamp>,
+    /// The commit status.
+    pub status: String,
+}
+
+/// One cluster that a merge touched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FollowedCluster {
+    /// The cluster.
+    pub cluster: ClusterId,
+    /// Who applies it.
+    pub management_cluster: ManagementClusterUid,
+    /// By its name in the settings.
+    pub name: String,
+    /// How it stands.
+    pub progress: Progress,
+}
+
+/// A report that was taken and is not part of anybody's progress yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PendingReport {
+    /// The repository's id.
+    pub repository: u64,
+    /// Who reported.
+    pub management_cluster: ManagementClusterUid,
+    /// The report.
+    pub report: RolloutReport,
+}
+
+/// Reports and the merges that they are about.
+#[async_trait]
+pub trait RolloutRecords: Send + Sync {
+    /// Takes reports of one management cluster on clusters of one repository, all or none: each becomes
+    /// the cluster's standing where it is newer, and waits to be told where a merge is followed that
+    /// touched the cluster. One that was taken before changes nothing.
+    async fn take_reports(
+        &self,
+        repository: u64,
+        management_cluster: &ManagementClusterUid,
+        name: &str,
+        reports: &[RolloutReport],
+    ) -> Result<(), RecordsError>;
+    /// What was last reported on the clusters of a repository, by whomever.
+    async fn standings(&self, repository: u64) -> Result<Vec<(ClusterId, ClusterStanding)>, RecordsError>;
+    /// What was last reported on one cluster, by whomever.
+    async fn standings_of(
+        &self,
+        repository: u64,
+        cluster: &ClusterId,
+    ) -> Result<Vec<ClusterStanding>, RecordsError>;
+
+    /// Which pull requests are followed, or were.
+    async fn followed_pull_requests(&self, repository: u64) -> Result<Vec<u64>, RecordsError>;
+    /// Follows a merge from now on; one that is followed already, or was, stays as it is.
+    async fn follow_merge(&self, merge: &FollowedMerge) -> Result<(), RecordsError>;
+    /// The merges that are followed and not all told, with the repository of each.
+    async fn open_merges(&self) -> Result<Vec<(WatchedRepository, FollowedMerge)>, RecordsError>;
+    /// Whether this process, and no other, may do what is named so, for the next seconds.
+    async fn hold_lease(&self, name: &str, holder: &str, seconds: u32) -> Result<bool, RecordsError>;
+    /// Reports on a cluster of a repository that wait to be told, oldest first.
+    async fn pending_reports(&self, repository: u64) -> Result<Vec<PendingReport>, RecordsError>;
+    /// Writes what was made of reports: the progress of clusters and what was told. `settled` merges are
+    /// not looked at again.
+    async fn save_merge(&self, merge: &FollowedMerge, settled: Settled) -> Result<(), RecordsError>;
+    /// Forgets waiting reports, once every merge that they concern has been saved.
+    async fn use_up_reports(&self, reports: &[PendingReport]) -> Result<(), RecordsError>;
+    /// Forgets what nobody asks for any more: used tokens, old join codes, commits, preflights and merges.
+    async fn forget_old(&self) -> Result<(), RecordsError>;
+}
+
+/// Whether a merge is still followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Settled {
+    /// Everything is done and told.
+    Yes,
+    /// More may come.
+    NotYet,
+}
+
+/// All of it.
+pub trait AgentRecords: Enrolment + AgentWork + RolloutRecords {}
+
+impl<T: Enrolment + AgentWork + RolloutRecords> AgentRecords for T {}

@@ -1,0 +1,354 @@
+//! What reconcilers have to do with a run: what they may read, whose merges are followed, whom the live
+//! cluster is asked for, and which cluster waits for its machines.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use capstan_domain::agent::permission::ManagedBy;
+use capstan_domain::agent::preflight::{Preflight, Standing};
+use capstan_domain::agent::{PreflightId, Progress, RolloutState};
+use capstan_domain::cluster::ClusterId;
+use capstan_domain::proposal::Scope;
+use capstan_domain::settings::{ManagementClusterUid, PreflightMode, RepositorySettings};
+use capstan_domain::tree::{CommitId, Tree};
+use jiff::{SignedDuration, Timestamp};
+use ulid::Ulid;
+
+use super::answers::touched;
+use super::checks::Subject;
+use super::{Run, SyncError};
+use crate::app::agents::Reconcilers;
+use crate::app::ports::{
+    Agent, ClusterStanding, CodeHostError, FollowedCluster, FollowedMerge, Permission, PreflightRecord,
+    PreflightState, PullRequest, PullRequestState, Told, WatchedRepository,
+};
+
+/// A merge that was missed for longer is not followed any more.
+const DAYS_BACK: i64 = 7;
+
+/// The reconcilers of a repository.
+#[derive(Default)]
+pub(super) struct Met {
+    managed_by: ManagedBy,
+    /// Those that are not revoked and that the settings name.
+    enrolled: Vec<Agent>,
+    /// What each cluster's own management cluster reported last.
+    standings: BTreeMap<ClusterId, ClusterStanding>,
+}
+
+impl Met {
+    /// The management cluster that applies a cluster and has a reconciler that reports.
+    fn reporter(&self, cluster: &ClusterId) -> Option<(&str, &ManagementClusterUid)> {
+        let owner = self.managed_by.owner(cluster)?;
+        self.is_enrolled(&owner.uid).then_some((owner.name.as_str(), &owner.uid))
+    }
+
+    fn is_enrolled(&self, uid: &ManagementClusterUid) -> bool {
+        self.enrolled.iter().any(|agent| same(&agent.management_cluster, uid))
+    }
+}
+
+fn same(a: &ManagementClusterUid, b: &ManagementClusterUid) -> bool {
+    a.as_str().eq_ignore_ascii_case(b.as_str())
+}
+
+/// Whether a question may be asked.
+enum Trust {
+    Yes,
+    No(String),
+    /// Nobody knows yet.
+    NotYet(String),
+}
+
+impl Run<'_> {
+    /// Follows new merges, shows the tip to agents, and learns what they reported.
+    pub(super) async fn meet_reconcilers(
+        &mut self,
+        settings: &RepositorySettings,
+        scopes: &BTreeMap<ClusterId, Scope>,
+    ) -> Result<(), SyncError> {
+        let Some(Reconcilers { records, bell }) = self.ports.reconcilers.clone() else { return Ok(()) };
+        let managed_by = ManagedBy::of(settings);
+        let mut enrolled = Vec::new();
+        if !managed_by.is_empty() {
+            enrolled = records.agents().await?;
+            enrolled
+                .retain(|agent| agent.revoked_at.is_none() && managed_by.knows(&agent.management_cluster));
+        }
+        self.met = Met { managed_by, enrolled, standings: BTreeMap::new() };
+        // Before agents hear of the tip: a report never comes before what it is about is followed.
+        self.follow_merges(scopes).await?;
+        let watched = WatchedRepository {
+            repository: self.repository.clone(),
+            tip: self.facts.base.commit.clone(),
+            managed_by: self.met.managed_by.clone(),
+        };
+        if records.watch_repository(&watched).await? {
+            bell.ring();
+        }
+        if !self.met.enrolled.is_empty() {
+            for (cluster, standing) in records.standings(self.repository.id).await? {
+                if self.met.managed_by.has(&standing.management_cluster, &cluster) {
+                    self.met.standings.insert(cluster, standing);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The management cluster whose reconciler reports on a cluster, by its name.
+    pub(super) fn reporter(&self, cluster: &ClusterId) -> Option<&str> {
+        self.met.reporter(cluster).map(|(name, _)| name)
+    }
+
+    async fn follow_merges(&self, scopes: &BTreeMap<ClusterId, Scope>) -> Result<(), SyncError> {
+        let Some(Reconcilers { records, bell }) = &self.ports.reconcilers else { return Ok(()) };
+        let Some(first) = self.met.enrolled.iter().map(|agent| agent.enrolled_at).min() else {
+            return Ok(());
+        };
+        let since = first.max(self.ports.clock.now() - SignedDuration::from_hours(24 * DAYS_BACK));
+        let known: BTreeSet<u64> =
+            records.followed_pull_requests(self.repository.id).await?.into_iter().collect();
+        for pull in self.ports.host.recently_closed_pull_requests(self.repository).await? {
+            let merged = pull.state == PullRequestState::Merged
+                && pull.base_branch == self.repository.default_branch
+                && !known.contains(&pull.number);
+            // GitHub tells whole seconds.
+            let at = pull.closed_at.filter(|at| *at + SignedDuration::from_secs(1) >= since);
+            let (true, Some(merged_at), Some(merge)) = (merged, at, &pull.merge_commit) else { continue };
+            let clusters = self.touched_by_merge(&pull, merge, scopes).await?;
+            let followed = FollowedMerge {
+                repository: self.repository.id,
+                pull_request: pull.number,
+                head: pull.head.clone(),
+                merge_commit: merge.clone(),
+                merged_at,
+                told: Told::default(),
+                clusters: clusters
+                    .into_iter()
+                    .filter_map(|cluster| self.followed(cluster, merged_at))
+                    .collect(),
+            };
+            if !followed.clusters.is_empty() {
+                tracing::info!(repository = %self.repository.name, pull_request = pull.number, clusters = followed.clusters.len(), "the machines of a merge are followed");
+            }
+            records.follow_merge(&followed).await?;
+            bell.ring();
+        }
+        Ok(())
+    }
+
+    fn followed(&self, cluster: ClusterId, merged_at: Timestamp) -> Option<FollowedCluster> {
+        let (name, uid) = self.met.reporter(&cluster)?;
+        Some(FollowedCluster {
+            management_cluster: uid.clone(),
+            name: name.to_owned(),
+            progress: Progress::waiting(merged_at),
+            cluster,
+        })
+    }
+
+    /// The clusters that a merge changed: those that differ from what it stands on; of several rebased
+    /// commits, the last alone stands on what came before, so what the head changed and the merge has
+    /// counts too.
+    async fn touched_by_merge(
+        &self,
+        pull: &PullRequest,
+        merge: &CommitId,
+        scopes: &BTreeMap<ClusterId, Scope>,
+    ) -> Result<BTreeSet<ClusterId>, SyncError> {
+        let Some(merged) = self.snapshot(merge).await? else { return Ok(BTreeSet::new()) };
+        let mut clusters = BTreeSet::new();
+        if let Some(parent) = merged.parents.first()
+            && let Some(before) = self.snapshot(parent).await?
+        {
+            clusters.extend(touched(&*before.tree, &*merged.tree, scopes.keys()));
+        }
+        let ends = (self.snapshot(&pull.base).await?, self.snapshot(&pull.head).await?);
+        if let (Some(base), Some(head)) = ends {
+            let folder = |tree: &dyn Tree, cluster: &ClusterId| tree.folder_id(cluster.folder());
+            let arrived =
+                |cluster: &ClusterId| folder(&*head.tree, cluster) == folder(&*merged.tree, cluster);
+            clusters.extend(touched(&*base.tree, &*head.tree, scopes.keys()).into_iter().filter(arrived));
+        }
+        Ok(clusters)
+    }
+
+    /// Why a cluster is not offered its next step yet: its machines still follow the last one.
+    pub(super) async fn awaits_rollout(&self, cluster: &ClusterId) -> Result<Option<String>, SyncError> {
+        let Some((name, _)) = self.met.reporter(cluster) else { return Ok(None) };
+        let Some(standing) = self.met.standings.get(cluster) else {
+            return Ok(Some(format!(
+                "The reconciler on `{name}` has not reported on this cluster yet: the next step is offered once it reports the last rollout done."
+            )));
+        };
+        let report = &standing.report;
+        if report.state != RolloutState::Done {
+            let how = match report.state {
+                RolloutState::Waiting | RolloutState::Done => "no machine is replaced yet".to_owned(),
+                RolloutState::Rolling => {
+                    format!("{} of {} machines are as wished", report.ready, report.wanted)
+                }
+                RolloutState::Stuck => "it is stuck".to_owned(),
+                RolloutState::Refused => "it was refused".to_owned(),
+                RolloutState::Unknown => "nobody can tell about its machines".to_owned(),
+            };
+            return Ok(Some(format!(
+                "The last rollout is not done: {how}, as the reconciler on `{name}` reports. The next step is offered once it is."
+            )));
+        }
+        let here = self.facts.base.tree.folder_id(cluster.folder());
+        let reported = self.snapshot(report.commit()).await?;
+        if reported.is_some_and(|reported| reported.tree.folder_id(cluster.folder()) == here) {
+            return Ok(None);
+        }
+        Ok(Some(format!(
+            "The reconciler on `{name}` has not reported the newest change of this cluster done yet: the next step is offered once it has."
+        )))
+    }
+
+    /// What the live clusters say to a head; asks them where they were not asked yet.
+    pub(super) async fn preflights(
+        &mut self,
+        subjects: &[Subject],
+        settings: &RepositorySettings,
+        scopes: &BTreeMap<ClusterId, Scope>,
+    ) -> Result<Vec<Preflight>, SyncError> {
+        let Some(Reconcilers { records, .. }) = self.ports.reconcilers.clone() else { return Ok(Vec::new()) };
+        let number = subjects.iter().find_map(|subject| subject.pull);
+        let pull =
+            number.and_then(|number| self.facts.open.iter().find(|pull| pull.number == number)).cloned();
+        let (Some(pull), false) = (pull, self.met.managed_by.is_empty()) else { return Ok(Vec::new()) };
+        let concerned = self.concerned_by(subjects, settings, scopes).await?;
+        if concerned.is_empty() {
+            return Ok(Vec::new());
+        }
+        let known = records.preflights_of_head(self.repository.id, &pull.head).await?;
+        let mut preflights = Vec::new();
+        for (uid, (name, clusters)) in concerned {
+            let standing = if self.met.is_enrolled(&uid) {
+                let known = known.iter().find(|known| same(&known.management_cluster, &uid));
+                Some(self.ask(&pull, settings, &uid, &clusters, known).await?)
+            } else {
+                // Where nobody is, nobody is missed, unless the settings want somebody there.
+                (settings.preflight.mode == PreflightMode::Required)
+                    .then(|| Standing::NotAsked("No reconciler of it is enrolled.".to_owned()))
+            };
+            preflights.extend(standing.map(|standing| Preflight {
+                management_cluster: name,
+                clusters,
+                standing,
+            }));
+        }
+        if preflights.iter().any(|preflight| preflight.standing == Standing::Asked) {
+            self.look_again();
+        }
+        Ok(preflights)
+    }
+
+    /// The claimed clusters that a head touches, by who claims them.
+    async fn concerned_by(
+        &self,
+        subjects: &[Subject],
+        settings: &RepositorySettings,
+        scopes: &BTreeMap<ClusterId, Scope>,
+    ) -> Result<BTreeMap<ManagementClusterUid, (String, Vec<ClusterId>)>, SyncError> {
+        let mut all = BTreeSet::new();
+        for subject in subjects.iter().filter(|subject| subject.pull.is_some()) {
+            all.extend(self.touched_by_subject(subject, settings, scopes).await?);
+        }
+        let mut concerned: BTreeMap<ManagementClusterUid, (String, Vec<ClusterId>)> = BTreeMap::new();
+        for cluster in all {
+            if let Some(owner) = self.met.managed_by.owner(&cluster) {
+                concerned
+                    .entry(owner.uid.clone())
+                    .or_insert_with(|| (owner.name.clone(), Vec::new()))
+                    .1
+                    .push(cluster);
+            }
+        }
+        Ok(concerned)
+    }
+
+    async fn ask(
+        &mut self,
+        pull: &PullRequest,
+        settings: &RepositorySettings,
+        uid: &ManagementClusterUid,
+        clusters: &[ClusterId],
+        known: Option<&PreflightRecord>,
+    ) -> Result<Standing, SyncError> {
+        let Some(Reconcilers { records, bell }) = self.ports.reconcilers.clone() else {
+            return Ok(Standing::Unanswered);
+        };
+        let now = self.ports.clock.now();
+        let asked_again = self.hints.heads.iter().any(|head| head == pull.head.as_str());
+        let covers =
+            |known: &&PreflightRecord| clusters.iter().all(|cluster| known.clusters.contains(cluster));
+        if let Some(known) = known.filter(covers) {
+            match &known.state {
+                PreflightState::Asked if known.until > now => return Ok(Standing::Asked),
+                _ if asked_again => {}
+                PreflightState::Asked => return Ok(Standing::Unanswered),
+                PreflightState::Answered(answer) => return Ok(Standing::Answered(answer.clone())),
+                PreflightState::NotAsked(why) => return Ok(Standing::NotAsked(why.clone())),
+            }
+        }
+        let (state, standing) = match self.trust(pull).await? {
+            Trust::Yes => (PreflightState::Asked, Standing::Asked),
+            Trust::No(why) => (PreflightState::NotAsked(why.clone()), Standing::NotAsked(why)),
+            Trust::NotYet(why) => {
+                self.look_again();
+                return Ok(Standing::NotAsked(why));
+            }
+        };
+        let Ok(id) = PreflightId::parse(&Ulid::generate().to_string()) else {
+            return Ok(Standing::Unanswered);
+        };
+        let timeout = SignedDuration::from_secs(i64::from(settings.preflight.timeout_seconds));
+        let record = PreflightRecord {
+            id,
+            repository: self.repository.id,
+            head: pull.head.clone(),
+            management_cluster: uid.clone(),
+            clusters: clusters.to_vec(),
+            asked_at: now,
+            until: now + timeout,
+            state,
+        };
+        records.save_preflight(&record).await?;
+        bell.ring();
+        Ok(standing)
+    }
+
+    /// Only heads of the repository itself that somebody with write permission pushed: a dry run shows a
+    /// live cluster things that nobody has reviewed.
+    async fn trust(&self, pull: &PullRequest) -> Result<Trust, SyncError> {
+        if !pull.head_in_repository {
+            return Ok(Trust::No("Its head stands in another repository.".to_owned()));
+        }
+        let host = &self.ports.host;
+        let pushes = match host.pushes(self.repository, &pull.head_branch).await {
+            Ok(pushes) => pushes,
+            Err(CodeHostError::NotFound { .. } | CodeHostError::Forbidden { .. }) => Vec::new(),
+            Err(error) => return Err(error.into()),
+        };
+        let Some(push) = pushes.into_iter().find(|push| push.after == pull.head) else {
+            return Ok(Trust::NotYet("GitHub does not say who pushed its head.".to_owned()));
+        };
+        let Some(actor) = push.actor else {
+            return Ok(Trust::No("Whoever pushed its head has no account any more.".to_owned()));
+        };
+        if actor == host.bot_login().await? {
+            return Ok(Trust::Yes);
+        }
+        let permission = match host.permission(self.repository, &actor).await {
+            Ok(permission) => permission,
+            Err(CodeHostError::NotFound { .. }) => Permission::None,
+            Err(error) => return Err(error.into()),
+        };
+        if permission >= Permission::Write {
+            return Ok(Trust::Yes);
+        }
+        Ok(Trust::No(format!("`{actor}`, who pushed its head, has no write permission.")))
+    }
+}

@@ -1,0 +1,104 @@
+//! `capstan agents invite|list|revoke`.
+//!
+//! A join code is printed once, to standard output, and never taken as an argument: what stands on a
+//! command line is seen by every process of the machine.
+
+use std::io::Write as _;
+
+use capstan_domain::agent::AgentId;
+use capstan_domain::settings::ManagementClusterUid;
+use serde_json::json;
+
+use super::arguments::{AgentsCommand, Format};
+use super::failure::Failure;
+use crate::app::agents::invite;
+use crate::app::ports::{Agent, Clock, Enrolment, RecordsError};
+
+fn failed(error: RecordsError) -> Failure {
+    Failure::Failed(error.to_string())
+}
+
+/// Runs one command on the bot's records.
+///
+/// # Errors
+/// What was named does not exist, or the records fail.
+pub async fn run(records: &dyn Enrolment, clock: &dyn Clock, command: &AgentsCommand) -> Result<(), Failure> {
+    match command {
+        AgentsCommand::Invite { management_cluster } => {
+            let uid = management_cluster.as_deref().map(ManagementClusterUid::parse).transpose();
+            let uid = uid.map_err(|error| Failure::Usage(format!("--management-cluster: {error}")))?;
+            let invited = invite(records, clock, uid).await.map_err(failed)?;
+            let until = invited.expires_at.strftime("%Y-%m-%d %H:%M UTC");
+            anstream::eprintln!(
+                "This join code is good once, until {until}. It is not shown again: put it into the Secret that \
+                 the Fleet names, under `joinCode`."
+            );
+            Ok(writeln!(anstream::stdout(), "{}", invited.code.expose())?)
+        }
+        AgentsCommand::List { output } => {
+            let agents = records.agents().await.map_err(failed)?;
+            Ok(write!(anstream::stdout(), "{}", list(&agents, *output)?)?)
+        }
+        AgentsCommand::Revoke { agent } => {
+            let id = AgentId::parse(agent).map_err(|error| {
+                Failure::Usage(format!("`{agent}`: {error}; `capstan agents list` prints them"))
+            })?;
+            if records.revoke(&id).await.map_err(failed)? {
+                Ok(writeln!(anstream::stdout(), "revoked {id}")?)
+            } else {
+                Err(Failure::Usage(format!("there is no agent {id} that is not revoked already")))
+            }
+        }
+    }
+}
+
+fn list(agents: &[Agent], output: Format) -> Result<String, Failure> {
+    let time = |at: Option<jiff::Timestamp>| at.map(|at| at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
+    let wrong = |error: &dyn std::fmt::Display| Failure::Failed(error.to_string());
+    let items = || -> Vec<serde_json::Value> {
+        agents
+            .iter()
+            .map(|agent| {
+                json!({
+                    "id": agent.id,
+                    "managementCluster": agent.management_cluster,
+                    "name": agent.name,
+                    "key": agent.public_key.fingerprint(),
+                    "enrolledAt": time(Some(agent.enrolled_at)),
+                    "seenAt": time(agent.seen_at),
+                    "revokedAt": time(agent.revoked_at),
+                })
+            })
+            .collect()
+    };
+    match output {
+        Format::Json => {
+            let text = serde_json::to_string_pretty(&items()).map_err(|error| wrong(&error))?;
+            Ok(text + "\n")
+        }
+        Format::Text => Ok(table(agents)),
+        Format::Yaml | Format::Markdown | Format::Diff => {
+            Err(Failure::Usage("agents are listed as text or json".to_owned()))
+        }
+    }
+}
+
+fn table(agents: &[Agent]) -> String {
+    if agents.is_empty() {
+        return "No reconciler has enrolled yet; `capstan agents invite` prints a join code.\n".to_owned();
+    }
+    let minute = |at: jiff::Timestamp| at.strftime("%Y-%m-%d %H:%M").to_string();
+    let mut text =
+        format!("{:26}  {:36}  {:16}  {:16}  NAME\n", "AGENT", "MANAGEMENT CLUSTER", "SEEN (UTC)", "STATE");
+    for agent in agents {
+        let seen = agent.seen_at.map_or_else(|| "never".to_owned(), minute);
+        let state = if agent.revoked_at.is_some() { "revoked" } else { "enrolled" };
+        text.push_str(&format!(
+            "{:26}  {:36}  {seen:16}  {state:16}  {}\n",
+            agent.id.as_str(),
+            agent.management_cluster.as_str(),
+            agent.name
+        ));
+    }
+    text
+}

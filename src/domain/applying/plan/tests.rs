@@ -1,0 +1,288 @@
+//! Folders, what changes in them and how they stand, and what is applied now: one a row.
+
+use super::super::testing::{id, live, objects};
+use super::*;
+use crate::rollout::observed::Counts;
+
+const CLUSTER: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Cluster
+metadata: {name: c, namespace: org}
+spec:
+  infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: DevCluster, name: c}
+  controlPlaneRef: {apiGroup: controlplane.cluster.x-k8s.io, kind: KubeadmControlPlane, name: cp}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: DevCluster
+metadata: {name: c, namespace: org}
+---
+apiVersion: controlplane.cluster.x-k8s.io/v1beta2
+kind: KubeadmControlPlane
+metadata: {name: cp, namespace: org}
+spec:
+  version: v1.35.1
+  machineTemplate: {spec: {infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: DevMachineTemplate, name: t}}}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: DevMachineTemplate
+metadata: {name: t, namespace: org}
+---
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: MachineDeployment
+metadata: {name: md, namespace: org}
+spec: {clusterName: c, replicas: 3}
+---
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: MachinePool
+metadata: {name: mp, namespace: org}
+spec:
+  clusterName: c
+  template:
+    spec:
+      bootstrap: {configRef: {apiGroup: bootstrap.cluster.x-k8s.io, kind: KubeadmConfig, name: mp}}
+      infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: AWSMachinePool, name: mp}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AWSMachinePool
+metadata: {name: mp, namespace: org}
+---
+apiVersion: bootstrap.cluster.x-k8s.io/v1beta2
+kind: KubeadmConfig
+metadata: {name: mp, namespace: org}
+---
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: MachineHealthCheck
+metadata: {name: mhc, namespace: org}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: s, namespace: org}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: org}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AWSClusterStaticIdentity
+metadata: {name: i, namespace: org}
+---
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: cni, namespace: org}
+";
+
+const CP: &str = "controlplane.cluster.x-k8s.io/KubeadmControlPlane org/cp";
+const MD: &str = "cluster.x-k8s.io/MachineDeployment org/md";
+const MP: &str = "cluster.x-k8s.io/MachinePool org/mp";
+const MP_INFRA: &str = "infrastructure.cluster.x-k8s.io/AWSMachinePool org/mp";
+const MP_CONFIG: &str = "bootstrap.cluster.x-k8s.io/KubeadmConfig org/mp";
+
+fn owner(object: &str, turn: Turn, state: State, ready: Readiness) -> OwnerVerdict {
+    OwnerVerdict {
+        object: id(object),
+        turn,
+        state,
+        since: None,
+        on: None,
+        words: None,
+        counts: Counts::default(),
+        ready,
+    }
+}
+
+fn verdict(control_plane: State, workers: State) -> Verdict {
+    Verdict {
+        state: control_plane.max(workers),
+        owners: vec![
+            owner(CP, Turn::ControlPlane, control_plane, Readiness::Ready),
+            owner(MD, Turn::Workers, workers, Readiness::Ready),
+        ],
+        machines: Vec::new(),
+    }
+}
+
+fn changes(of: &[(&str, &[&str])]) -> Changes {
+    of.iter()
+        .map(|(object, fields)| {
+            (id(object), fields.iter().map(|field| FieldPath::parse(field).unwrap()).collect())
+        })
+        .collect()
+}
+
+fn alive() -> LiveObjects {
+    live(CLUSTER)
+}
+
+/// What is applied and what waits, as `Kind name` each.
+fn planned(of: &[(&str, &[&str])], verdict: &Verdict) -> (Vec<String>, Vec<String>, Phase) {
+    let plan = plan(&objects(CLUSTER), &changes(of), &alive(), verdict);
+    let say = |id: &ObjectId| format!("{} {}", id.kind, id.name);
+    let now = plan.steps.iter().flat_map(|step| step.objects.iter().map(say)).collect();
+    (now, plan.withheld.iter().map(|held| say(&held.object)).collect(), plan.phase)
+}
+
+#[test]
+fn a_new_cluster_is_applied_whole_and_in_order() {
+    let rendered = objects(CLUSTER);
+    let all: Changes = rendered.iter().map(|object| (object.id.clone(), vec![FieldPath::root()])).collect();
+    let nothing = Verdict {
+        state: State::Waiting,
+        owners: vec![
+            owner(CP, Turn::ControlPlane, State::Waiting, Readiness::NotReady),
+            owner(MD, Turn::Workers, State::Waiting, Readiness::NotReady),
+        ],
+        machines: Vec::new(),
+    };
+    let plan = plan(&rendered, &all, &LiveObjects::default(), &nothing);
+    let told: Vec<(Stage, Vec<&str>)> = plan
+        .steps
+        .iter()
+        .map(|step| (step.stage, step.objects.iter().map(|id| id.kind.as_str()).collect()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (Stage::Namespaces, vec!["Namespace"]),
+            (Stage::Credentials, vec!["Secret", "AWSClusterStaticIdentity"]),
+            (Stage::Templates, vec!["DevMachineTemplate", "DevCluster"]),
+            (Stage::ControlPlane, vec!["Cluster", "KubeadmControlPlane"]),
+            (Stage::AddOns, vec!["MachineHealthCheck", "HelmRelease"]),
+            (Stage::Workers, vec!["KubeadmConfig", "AWSMachinePool", "MachineDeployment", "MachinePool"]),
+        ]
+    );
+    assert_eq!((plan.withheld, plan.phase), (vec![], Phase::ControlPlane));
+}
+
+#[test]
+fn workers_wait_while_their_control_plane_changes_or_rolls() {
+    let upgrade: &[(&str, &[&str])] = &[
+        (CP, &["/spec/version", "/spec/machineTemplate/spec/infrastructureRef/name"]),
+        (MD, &["/spec/template/spec/version", "/spec/template/spec/infrastructureRef/name"]),
+        (MP, &["/spec/template/spec/version"]),
+        (MP_INFRA, &["/spec/awsLaunchTemplate/ami/id"]),
+        (MP_CONFIG, &[""]),
+        ("infrastructure.cluster.x-k8s.io/DevMachineTemplate org/t", &[""]),
+    ];
+    let workers = ["KubeadmConfig mp", "MachineDeployment md", "MachinePool mp", "AWSMachinePool mp"];
+    let (now, waits, phase) = planned(upgrade, &verdict(State::Done, State::Done));
+    assert_eq!(now, ["DevMachineTemplate t", "KubeadmControlPlane cp"]);
+    assert_eq!(waits, workers);
+    assert_eq!(phase, Phase::ControlPlane);
+    // Applied, and rolling.
+    for state in [State::Waiting, State::Rolling, State::Stuck] {
+        let (now, waits, phase) = planned(&upgrade[1..5], &verdict(state, State::Waiting));
+        assert_eq!((now.len(), waits.len(), phase), (0, 4, Phase::ControlPlane), "{state:?}");
+    }
+    // Done: the workers follow.
+    let (now, waits, phase) = planned(&upgrade[1..5], &verdict(State::Done, State::Waiting));
+    assert_eq!(now, ["KubeadmConfig mp", "AWSMachinePool mp", "MachineDeployment md", "MachinePool mp"]);
+    assert_eq!((waits.len(), phase), (0, Phase::Workers));
+    assert_eq!(planned(&[], &verdict(State::Done, State::Rolling)).2, Phase::Workers);
+    assert_eq!(planned(&[], &verdict(State::Done, State::Done)).2, Phase::Done);
+    assert_eq!(planned(&[], &verdict(State::Rolling, State::Done)).2, Phase::ControlPlane);
+}
+
+#[test]
+fn what_replaces_no_machine_is_not_withheld() {
+    let rolling = verdict(State::Rolling, State::Done);
+    for (object, field, waits) in [
+        (MD, "/spec/replicas", false),
+        (MD, "/metadata/labels/a", false),
+        (MD, "/apiVersion", false),
+        (MD, "/spec/strategy/rollingUpdate/maxSurge", false),
+        (MD, "/spec/template/spec/nodeDrainTimeout", false),
+        (MD, "/spec/template/spec/deletion/nodeDrainTimeoutSeconds", false),
+        (MD, "/spec/template/metadata/labels/a", false),
+        (MD, "/spec/template/spec/version", true),
+        (MD, "/spec/template/spec/failureDomain", true),
+        (MD, "/spec/template/spec/bootstrap/configRef/name", true),
+        (MD, "/spec/rolloutAfter", true),
+        (MD, "/spec/rollout/after", true),
+        (MD, "/spec/strategy/type", true),
+        (MD, "", true),
+        (MP, "/spec/replicas", false),
+        (MP_INFRA, "/spec/maxSize", false),
+        (MP_INFRA, "/spec/awsLaunchTemplate/ami/id", true),
+        (MP_CONFIG, "/spec/files/0/content", true),
+        ("cluster.x-k8s.io/MachineHealthCheck org/mhc", "/spec/maxUnhealthy", false),
+        ("helm.toolkit.fluxcd.io/HelmRelease org/cni", "", false),
+        ("Secret org/s", "/data/a", false),
+    ] {
+        let (now, held, _) = planned(&[(object, &[field])], &rolling);
+        assert_eq!((now.len(), held.len()), if waits { (0, 1) } else { (1, 0) }, "{object} {field}");
+    }
+}
+
+#[test]
+fn an_object_is_applied_whole_or_not_at_all() {
+    let both: &[(&str, &[&str])] = &[(MD, &["/spec/replicas", "/spec/template/spec/version"])];
+    let (now, waits, _) = planned(both, &verdict(State::Rolling, State::Done));
+    assert_eq!((now.len(), waits), (0, vec!["MachineDeployment md".to_owned()]));
+    // A pool's scale waits with the instances that change.
+    let pool: &[(&str, &[&str])] = &[(MP, &["/spec/replicas"]), (MP_INFRA, &["/spec/awsLaunchTemplate"])];
+    let (now, waits, _) = planned(pool, &verdict(State::Rolling, State::Done));
+    assert_eq!((now.len(), waits), (0, vec!["MachinePool mp".to_owned(), "AWSMachinePool mp".to_owned()]));
+}
+
+#[test]
+fn a_control_plane_that_only_gets_a_label_holds_nobody_back() {
+    let changed: &[(&str, &[&str])] =
+        &[(CP, &["/metadata/labels/a"]), (MD, &["/spec/template/spec/version"])];
+    let (now, waits, phase) = planned(changed, &verdict(State::Done, State::Done));
+    assert_eq!(now, ["KubeadmControlPlane cp", "MachineDeployment md"]);
+    assert_eq!((waits.len(), phase), (0, Phase::Workers));
+}
+
+#[test]
+fn a_provider_that_shows_only_readiness_holds_nobody_back_for_ever() {
+    let version: &[(&str, &[&str])] = &[(MD, &["/spec/template/spec/version"])];
+    let mut unknown = verdict(State::Unknown, State::Done);
+    assert_eq!(planned(version, &unknown).1.len(), 0);
+    unknown.owners[0].ready = Readiness::NotReady;
+    assert_eq!(planned(version, &unknown).1.len(), 1);
+    unknown.owners.remove(0);
+    assert_eq!(planned(version, &unknown).1.len(), 1, "a control plane that nobody judged");
+}
+
+#[test]
+fn workers_follow_the_control_plane_of_the_cluster_that_they_name() {
+    let workers = "\
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: MachineDeployment
+metadata: {name: md, namespace: org}
+spec: {clusterName: c}
+";
+    // The control plane is another tool's.
+    let rendered = objects(workers);
+    let change = changes(&[(MD, &["/spec/template/spec/version"])]);
+    let held = plan(&rendered, &change, &alive(), &verdict(State::Rolling, State::Done));
+    assert_eq!(held.withheld[0].control_plane, id(CP));
+    assert_eq!(
+        held.withheld[0].to_string(),
+        "MachineDeployment org/md waits until KubeadmControlPlane org/cp is done: rolling"
+    );
+    assert_eq!(
+        plan(&rendered, &change, &LiveObjects::default(), &verdict(State::Rolling, State::Done)).withheld,
+        []
+    );
+
+    // A topology carries both, and pools beside it follow the Cluster.
+    let topology = "\
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Cluster
+metadata: {name: c, namespace: org}
+spec: {topology: {version: v1.35.1}}
+---
+";
+    let rendered = objects(&format!("{topology}{workers}"));
+    let cluster = "cluster.x-k8s.io/Cluster org/c";
+    let stands = |state| Verdict {
+        state,
+        owners: vec![owner(cluster, Turn::ControlPlane, state, Readiness::Ready)],
+        machines: Vec::new(),
+    };
+    let all = changes(&[(cluster, &["/spec/topology/version"]), (MD, &["/spec/template/spec/version"])]);
+    let upgrade = plan(&rendered, &all, &live(topology), &stands(State::Done));
+    assert_eq!(upgrade.steps.iter().flat_map(|step| step.objects.clone()).collect::<Vec<_>>(), [id(cluster)]);
+    assert_eq!(upgrade.withheld[0].control_plane, id(cluster));
+}

@@ -1,0 +1,148 @@
+//! What happened to branches and commits: pushes, ancestry, statuses.
+
+use capstan_domain::tree::CommitId;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::app::ports::{CodeHostError, CommitState, CommitStatus, Push, Repository};
+
+use super::answer::cut_to;
+use super::pulls::UserPayload;
+use super::transport::{Call, GitHub, Identity};
+
+/// What GitHub takes of a status' description, in characters.
+const DESCRIPTION_CHARACTERS: usize = 140;
+
+#[derive(Deserialize)]
+struct ActivityPayload {
+    after: String,
+    actor: Option<UserPayload>,
+}
+
+#[derive(Deserialize)]
+struct ComparePayload {
+    status: String,
+}
+
+#[derive(Deserialize)]
+struct CombinedPayload {
+    statuses: Vec<StatusPayload>,
+}
+
+#[derive(Deserialize)]
+struct StatusPayload {
+    context: String,
+    state: String,
+    description: Option<String>,
+    target_url: Option<String>,
+}
+
+fn word(state: CommitState) -> &'static str {
+    match state {
+        CommitState::Pending => "pending",
+        CommitState::Success => "success",
+        CommitState::Failure => "failure",
+    }
+}
+
+impl GitHub {
+    pub(super) async fn list_pushes(
+        &self,
+        repository: &Repository,
+        branch: &str,
+    ) -> Result<Vec<Push>, CodeHostError> {
+        let doing = format!("listing pushes to {branch} of {}", repository.name);
+        let call = Call::get(
+            Identity::Installation(repository.installation),
+            "/repos/{owner}/{repo}/activity",
+            doing,
+        )
+        .in_repository(repository, &["activity"])
+        .query("ref", format!("refs/heads/{branch}"))
+        .query("per_page", "100")
+        .conditional();
+        let found: Vec<ActivityPayload> = self.send(&call).await?.content()?;
+        let push = |activity: ActivityPayload| {
+            let after = CommitId::parse(&activity.after).ok()?;
+            Some(Push { after, actor: activity.actor.map(|actor| actor.login) })
+        };
+        Ok(found.into_iter().filter_map(push).collect())
+    }
+
+    pub(super) async fn compare_commits(
+        &self,
+        repository: &Repository,
+        earlier: &CommitId,
+        later: &CommitId,
+    ) -> Result<bool, CodeHostError> {
+        if earlier == later {
+            return Ok(true);
+        }
+        let doing = format!("comparing {earlier} with {later} of {}", repository.name);
+        // Only the first page lists changed files, with their diffs: the second costs next to nothing.
+        let call = Call::get(
+            Identity::Installation(repository.installation),
+            "/repos/{owner}/{repo}/compare/{basehead}",
+            doing,
+        )
+        .in_repository(repository, &["compare", &format!("{earlier}...{later}")])
+        .query("per_page", "1")
+        .query("page", "2");
+        let found: Option<ComparePayload> = self.send(&call).await?.content_if_found()?;
+        Ok(found.is_some_and(|found| matches!(found.status.as_str(), "ahead" | "identical")))
+    }
+
+    pub(super) async fn read_commit_status(
+        &self,
+        repository: &Repository,
+        commit: &CommitId,
+        context: &str,
+    ) -> Result<Option<CommitStatus>, CodeHostError> {
+        let doing = format!("reading statuses of {commit} of {}", repository.name);
+        let call = Call::get(
+            Identity::Installation(repository.installation),
+            "/repos/{owner}/{repo}/commits/{ref}/status",
+            doing,
+        )
+        .in_repository(repository, &["commits", commit.as_str(), "status"])
+        .query("per_page", "100");
+        let found: CombinedPayload = self.send(&call).await?.content()?;
+        Ok(found.statuses.into_iter().find(|status| status.context.eq_ignore_ascii_case(context)).map(
+            |status| CommitStatus {
+                context: status.context,
+                state: match status.state.as_str() {
+                    "pending" => CommitState::Pending,
+                    "success" => CommitState::Success,
+                    _ => CommitState::Failure,
+                },
+                description: status.description.unwrap_or_default(),
+                target_url: status.target_url,
+            },
+        ))
+    }
+
+    pub(super) async fn write_commit_status(
+        &self,
+        repository: &Repository,
+        commit: &CommitId,
+        status: &CommitStatus,
+    ) -> Result<(), CodeHostError> {
+        let doing = format!("setting the status {} of {commit} of {}", status.context, repository.name);
+        let mut body = json!({
+            "state": word(status.state),
+            "context": status.context,
+            "description": cut_to(&status.description, DESCRIPTION_CHARACTERS),
+        });
+        if let Some(url) = &status.target_url {
+            body["target_url"] = url.as_str().into();
+        }
+        let call = Call::post(
+            Identity::Installation(repository.installation),
+            "/repos/{owner}/{repo}/statuses/{sha}",
+            doing,
+        )
+        .in_repository(repository, &["statuses", commit.as_str()])
+        .body(body);
+        self.send(&call).await?.content::<serde::de::IgnoredAny>().map(drop)
+    }
+}

@@ -1,0 +1,274 @@
+//! [`Board`]: Capstan's own kinds and the Secrets beside them, in the one namespace that a reconciler looks at.
+
+mod read;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use async_trait::async_trait;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use capstan_domain::applying::MANAGER;
+use futures_util::StreamExt as _;
+use futures_util::stream::{self, BoxStream};
+use http::{Method, StatusCode};
+use secrecy::SecretString;
+use serde_json::{Value, json};
+use tokio::sync::watch::channel;
+
+use super::cluster::KubeCluster;
+use super::connect::Connection;
+use super::crd::{GROUP, VERSION};
+use super::events::{Events, Regarding, Saying};
+use super::rest::{Call, Rest};
+use super::watch;
+use crate::app::ports::{ApiKind, ApiObject, As, Change, LiveError, ManagementCluster, Run};
+use crate::app::reconcile::ports::{
+    Board, BoardChange, BoardError, ClusterKey, ClusterRecord, FleetKey, FleetRecord, Note, Tone,
+};
+use crate::app::reconcile::resources::{FleetStatus, ManagedClusterSpec, ManagedClusterStatus};
+
+/// The annotation that asks for a pass at once.
+pub(super) const RECONCILE: &str = "capstan.dev/reconcile";
+
+const FLEET: &str = "Fleet";
+const MANAGED_CLUSTER: &str = "ManagedCluster";
+
+/// Fleets and ManagedClusters of one namespace.
+#[derive(Clone)]
+pub struct KubeBoard {
+    rest: Rest,
+    cluster: KubeCluster,
+    namespace: String,
+    events: Events,
+}
+
+impl KubeBoard {
+    /// The board of a namespace; `instance` tells this process from others in events.
+    pub fn new(connection: &Connection, namespace: impl Into<String>, instance: &str) -> Self {
+        Self {
+            rest: connection.rest.clone(),
+            cluster: KubeCluster::new(connection),
+            namespace: namespace.into(),
+            events: Events::new(connection.rest.clone(), instance),
+        }
+    }
+
+    async fn one(&self, kind: &'static str, namespace: &str, name: &str) -> Result<Option<Value>, LiveError> {
+        self.cluster.read(&As::Reconciler, &object(kind, namespace, name)).await
+    }
+
+    async fn all(&self, kind: &'static str, namespace: &str) -> Result<Vec<Value>, LiveError> {
+        let kind = ApiKind::of_version(&format!("{GROUP}/{VERSION}"), kind);
+        self.cluster.list(&As::Reconciler, &kind, Some(namespace), &[]).await
+    }
+
+    /// Replaces a status whole: what the last one said and this one does not goes.
+    async fn write_status(
+        &self,
+        kind: &'static str,
+        namespace: &str,
+        name: &str,
+        status: Result<Value, serde_json::Error>,
+    ) -> Result<(), LiveError> {
+        let doing = format!("writing the status of {kind} {namespace}/{name}");
+        let status = status
+            .map_err(|error| LiveError::Malformed { doing: doing.clone(), reason: error.to_string() })?;
+        let call = self
+            .call(&doing, Method::PATCH, format!("{}/status", path(kind, namespace, Some(name))))
+            .query("fieldManager", MANAGER)
+            .query("force", "true")
+            .query("fieldValidation", "Strict")
+            .body(
+                "application/apply-patch+yaml",
+                json!({
+                    "apiVersion": format!("{GROUP}/{VERSION}"), "kind": kind,
+                    "metadata": {"name": name, "namespace": namespace}, "status": status,
+                }),
+            );
+        self.rest.done(&call).await.map(drop)
+    }
+
+    async fn heard(&self, kind: &'static str, namespace: &str, name: &str) -> Result<(), LiveError> {
+        let call = self
+            .call(
+                &format!("taking the annotation {RECONCILE} from {kind} {namespace}/{name}"),
+                Method::PATCH,
+                path(kind, namespace, Some(name)),
+            )
+            .body("application/merge-patch+json", json!({"metadata": {"annotations": {RECONCILE: null}}}));
+        let answer = self.rest.answer(&call).await?;
+        // One that is gone asks for nothing any more.
+        if answer.status.is_success() || answer.status == StatusCode::NOT_FOUND {
+            Ok(())
+        } else {
+            Err(call.refused(&answer))
+        }
+    }
+
+    fn call(&self, doing: &str, method: Method, path: String) -> Call<'static> {
+        Call::new(doing, &As::Reconciler, method, path)
+    }
+
+    async fn note(&self, kind: &'static str, key: (&str, &str), uid: &str, note: &Note) {
+        let regarding = Regarding {
+            api_version: format!("{GROUP}/{VERSION}"),
+            kind,
+            namespace: key.0.to_owned(),
+            name: key.1.to_owned(),
+            uid: uid.to_owned(),
+        };
+        let tone = match note.tone {
+            Tone::Normal => "Normal",
+            Tone::Warning => "Warning",
+        };
+        self.events.say(&regarding, Saying { tone, reason: note.reason, note: note.message.clone() }).await;
+    }
+}
+
+#[async_trait]
+impl Board for KubeBoard {
+    async fn fleets(&self) -> Result<Vec<FleetRecord>, BoardError> {
+        self.all(FLEET, &self.namespace).await?.iter().map(read::fleet).collect()
+    }
+
+    async fn fleet(&self, key: &FleetKey) -> Result<Option<FleetRecord>, BoardError> {
+        self.one(FLEET, &key.namespace, &key.name).await?.as_ref().map(read::fleet).transpose()
+    }
+
+    async fn clusters(&self, fleet: &FleetKey) -> Result<Vec<ClusterRecord>, BoardError> {
+        let all = self.all(MANAGED_CLUSTER, &fleet.namespace).await?;
+        let of_fleet = |object: &&Value| {
+            object.pointer("/spec/fleet").and_then(Value::as_str) == Some(fleet.name.as_str())
+        };
+        all.iter().filter(of_fleet).map(read::cluster).collect()
+    }
+
+    async fn cluster(&self, key: &ClusterKey) -> Result<Option<ClusterRecord>, BoardError> {
+        self.one(MANAGED_CLUSTER, &key.namespace, &key.name).await?.as_ref().map(read::cluster).transpose()
+    }
+
+    async fn create_cluster(
+        &self,
+        key: &ClusterKey,
+        spec: &ManagedClusterSpec,
+    ) -> Result<ClusterRecord, BoardError> {
+        let doing = format!("creating ManagedCluster {key}");
+        let manifest = json!({
+            "apiVersion": format!("{GROUP}/{VERSION}"), "kind": MANAGED_CLUSTER,
+            "metadata": {"name": key.name, "namespace": key.namespace, "labels": {
+                "app.kubernetes.io/managed-by": MANAGER, "capstan.dev/fleet": label(&spec.fleet)}},
+            "spec": read::cluster_spec(spec),
+        });
+        let call = self
+            .call(&doing, Method::POST, path(MANAGED_CLUSTER, &key.namespace, None))
+            .query("fieldManager", MANAGER)
+            .query("fieldValidation", "Strict")
+            .body("application/json", manifest);
+        let answer = self.rest.answer(&call).await?;
+        if answer.status == StatusCode::CONFLICT
+            && let Some(record) = self.cluster(key).await?
+        {
+            return Ok(record);
+        }
+        if answer.status.is_success() { read::cluster(&answer.body) } else { Err(call.refused(&answer)) }
+    }
+
+    async fn delete_cluster(&self, record: &ClusterRecord) -> Result<(), BoardError> {
+        let object = object(MANAGED_CLUSTER, &record.key.namespace, &record.key.name);
+        self.cluster.delete(&As::Reconciler, &object, &record.uid, Run::Real).await.map(drop)
+    }
+
+    async fn write_cluster(&self, key: &ClusterKey, status: &ManagedClusterStatus) -> Result<(), BoardError> {
+        let status = serde_json::to_value(status);
+        self.write_status(MANAGED_CLUSTER, &key.namespace, &key.name, status).await
+    }
+
+    async fn write_fleet(&self, key: &FleetKey, status: &FleetStatus) -> Result<(), BoardError> {
+        self.write_status(FLEET, &key.namespace, &key.name, serde_json::to_value(status)).await
+    }
+
+    async fn heard_cluster(&self, key: &ClusterKey) -> Result<(), BoardError> {
+        self.heard(MANAGED_CLUSTER, &key.namespace, &key.name).await
+    }
+
+    async fn heard_fleet(&self, key: &FleetKey) -> Result<(), BoardError> {
+        self.heard(FLEET, &key.namespace, &key.name).await
+    }
+
+    async fn secret(
+        &self,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<BTreeMap<String, SecretString>>, BoardError> {
+        let secret = ApiObject {
+            kind: ApiKind::of_version("v1", "Secret"),
+            namespace: Some(namespace.to_owned()),
+            name: name.to_owned(),
+        };
+        let Some(found) = self.cluster.read(&As::Reconciler, &secret).await? else { return Ok(None) };
+        let data = found.get("data").and_then(Value::as_object);
+        let read = data.into_iter().flatten().map(|(key, value)| {
+            let text = value
+                .as_str()
+                .and_then(|encoded| STANDARD.decode(encoded).ok())
+                .and_then(|bytes| String::from_utf8(bytes).ok());
+            match text {
+                Some(text) => Ok((key.clone(), SecretString::from(text))),
+                None => Err(LiveError::Malformed {
+                    doing: format!("reading {secret}"),
+                    reason: format!("the value of its key `{key}` is no text"),
+                }),
+            }
+        });
+        read.collect::<Result<_, _>>().map(Some)
+    }
+
+    async fn note_cluster(&self, record: &ClusterRecord, note: &Note) {
+        let key = (record.key.namespace.as_str(), record.key.name.as_str());
+        self.note(MANAGED_CLUSTER, key, &record.uid, note).await;
+    }
+
+    async fn note_fleet(&self, record: &FleetRecord, note: &Note) {
+        let key = (record.key.namespace.as_str(), record.key.name.as_str());
+        self.note(FLEET, key, &record.uid, note).await;
+    }
+
+    fn changes(&self) -> BoxStream<'static, BoardChange> {
+        let api_version = format!("{GROUP}/{VERSION}");
+        let kinds: BTreeSet<ApiKind> =
+            [FLEET, MANAGED_CLUSTER].map(|kind| ApiKind::of_version(&api_version, kind)).into();
+        let (_, kinds) = channel(kinds);
+        let live = watch::watch(self.cluster.clone(), Some(self.namespace.clone()), kinds);
+        live.flat_map(|live| {
+            let namespace = live.object.namespace.unwrap_or_default();
+            let name = live.object.name;
+            let change = match (live.change, live.object.kind.as_str()) {
+                (Change::Report, _) => None,
+                (_, FLEET) => Some(BoardChange::Fleet(FleetKey { namespace, name })),
+                _ => Some(BoardChange::Cluster(ClusterKey { namespace, name })),
+            };
+            stream::iter(change)
+        })
+        .boxed()
+    }
+}
+
+fn object(kind: &'static str, namespace: &str, name: &str) -> ApiObject {
+    ApiObject {
+        kind: ApiKind::of_version(&format!("{GROUP}/{VERSION}"), kind),
+        namespace: Some(namespace.to_owned()),
+        name: name.to_owned(),
+    }
+}
+
+fn path(kind: &'static str, namespace: &str, name: Option<&str>) -> String {
+    let plural = if kind == FLEET { "fleets" } else { "managedclusters" };
+    let all = format!("/apis/{GROUP}/{VERSION}/namespaces/{namespace}/{plural}");
+    name.map_or_else(|| all.clone(), |name| format!("{all}/{name}"))
+}
+
+/// A name as a label's value, which may be shorter than a name.
+fn label(name: &str) -> &str {
+    const LONGEST: usize = 63;
+    name.get(..LONGEST).unwrap_or(name).trim_end_matches(['-', '.'])
+}

@@ -1,0 +1,87 @@
+//! One leader at a time, by a Lease.
+
+use std::time::Duration;
+
+use capstan::app::ports::Leadership as _;
+use capstan::k8s::{KubeLease, Timing};
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use super::{connection, shared};
+
+/// Long enough that nobody loses a Lease because the machine is busy.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+async fn lease(name: &str, identity: &str) -> Option<KubeLease> {
+    let connection = connection(shared()?).await;
+    let timing = Timing {
+        duration: Duration::from_secs(4),
+        renew: Duration::from_secs(3),
+        retry: Duration::from_millis(200),
+    };
+    Some(KubeLease::new(&connection, "default", name, identity).with_timing(timing))
+}
+
+#[tokio::test]
+async fn a_second_one_waits_and_leads_as_soon_as_the_first_resigns() {
+    let Some(first) = lease("resigning", "one").await else { return };
+    let second = lease("resigning", "two").await.unwrap();
+    let never = CancellationToken::new();
+    let term = first.lead(&never).await.unwrap();
+
+    let waiting = tokio::spawn({
+        let never = never.clone();
+        async move { second.lead(&never).await }
+    });
+    // Twice as long as a Lease holds: the first one renews it.
+    tokio::time::sleep(Duration::from_secs(8)).await;
+    assert!(!waiting.is_finished() && !term.lost().is_cancelled());
+
+    term.resign().await;
+    let next = timeout(Duration::from_secs(3), waiting).await.expect("at once, not when the Lease runs out");
+    next.unwrap().unwrap().resign().await;
+}
+
+#[tokio::test]
+async fn a_leader_that_died_is_followed_when_its_lease_runs_out() {
+    let Some(first) = lease("dying", "one").await else { return };
+    let second = lease("dying", "two").await.unwrap();
+    let never = CancellationToken::new();
+    // A process of its own that ends without a word.
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let connection_lives_there = lease("dying", "one");
+    let dead = runtime
+        .spawn({
+            let never = never.clone();
+            async move { connection_lives_there.await.unwrap().lead(&never).await.is_some() }
+        })
+        .await
+        .unwrap();
+    assert!(dead);
+    runtime.shutdown_background();
+    drop(first);
+
+    let term = timeout(PATIENCE, second.lead(&never)).await.unwrap().unwrap();
+    assert!(!term.lost().is_cancelled());
+    term.resign().await;
+}
+
+#[tokio::test]
+async fn a_leader_whose_lease_was_taken_stops_leading() {
+    let Some(first) = lease("stolen", "one").await else { return };
+    let term = first.lead(&CancellationToken::new()).await.unwrap();
+    let theft = r#"{"spec": {"holderIdentity": "thief", "leaseDurationSeconds": 3600}}"#;
+    shared().unwrap().kubectl(&["patch", "lease", "stolen", "-n", "default", "--type=merge", "-p", theft]);
+    timeout(PATIENCE, term.lost().cancelled()).await.unwrap();
+}
+
+#[tokio::test]
+async fn one_that_is_told_to_stop_does_not_wait_any_longer() {
+    let Some(first) = lease("stopping", "one").await else { return };
+    let second = lease("stopping", "two").await.unwrap();
+    let term = first.lead(&CancellationToken::new()).await.unwrap();
+    let stop = CancellationToken::new();
+    stop.cancel();
+    assert!(second.lead(&stop).await.is_none());
+    term.resign().await;
+}
