@@ -10,7 +10,7 @@
 //! | `scenarios` | what happens to whom |
 //! | `prediction` | truth of prediction |
 //! | `verdicts` | what must be true of all requests in the audit log |
-//! | `recording` | writes down what objects say while they roll, for tests of verdicts |
+//! | `recording`, `excerpts` | writes down what objects say while they roll, for tests of verdicts |
 //! | `kills`, `waiting` | SIGKILL at random moments; conditions instead of pauses |
 //!
 //! `CAPSTAN_SCENARIOS=upgraded,stuck` plays only those, `CAPSTAN_SEED` repeats the moments of the kills. It needs a
@@ -18,6 +18,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a panic is how tests fail")]
 
+mod excerpts;
 pub(crate) mod ground;
 mod kills;
 mod offline;

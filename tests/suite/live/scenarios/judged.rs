@@ -9,6 +9,7 @@ use capstan_domain::render::{Folders, Rendered, render};
 use capstan_domain::rollout::rollouts;
 use capstan_domain::tree::RepoPath;
 use capstan_domain::upgrade::AppliedBy;
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::super::ground::Ground;
@@ -59,10 +60,10 @@ const CONTROL_PLANE: &[Row] = &[
         "  replicas: 1\n  remediation: {maxRetry: 3}\n",
     ),
     (
-        "machines made anew after a date",
+        "machines older than now made anew",
         "control-plane.yaml",
         "  remediation: {maxRetry: 3}\n",
-        "  remediation: {maxRetry: 3}\n  rollout: {after: \"2026-01-01T00:00:00Z\"}\n",
+        "  remediation: {maxRetry: 3}\n  rollout: {after: \"NOW\"}\n",
     ),
 ];
 
@@ -131,7 +132,8 @@ fn play(ground: &Ground, cluster: &Sample, rows: &[Row]) {
     for (what, file, old, new) in rows {
         let path = format!("{}/base/{file}", cluster.id());
         let text = std::fs::read_to_string(folder.at(&path)).unwrap();
-        let filled = |text: &str| text.replace("VERSION", &cluster.kubernetes);
+        let now = Timestamp::now().strftime("%FT%TZ").to_string();
+        let filled = |text: &str| text.replace("VERSION", &cluster.kubernetes).replace("NOW", &now);
         assert_eq!(text.matches(&filled(old)).count(), 1, "{what}: {text}");
         let mut edited = text.replacen(&filled(old), &filled(new), 1);
         if new.contains("judged-workers-md-2") {
