@@ -43,17 +43,23 @@ pub enum AnyCommand {
     Service(Service),
 }
 
-/// Commands that run a service; `main` wires them.
+/// Commands that run a service, or tell of one; `main` wires them.
 #[derive(Debug, Subcommand)]
 pub enum Service {
     /// Run the bot: receive webhooks, open pull requests, report checks
     Serve(Box<ServeOptions>),
+    /// Print the definitions of Capstan's own Kubernetes kinds (Fleet, ManagedCluster)
+    Crds(Crds),
     /// Invite, list and revoke reconcilers; works on the bot's database
     Agents(Agents),
     /// Run the whole bot on an embedded forge with sample data
     #[cfg(feature = "demo")]
     Demo(Demo),
 }
+
+/// `capstan crds`
+#[derive(Debug, Args)]
+pub struct Crds {}
 
 /// `capstan agents`
 #[derive(Debug, Args)]

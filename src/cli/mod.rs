@@ -12,6 +12,7 @@ mod arguments;
 mod clusters;
 mod completions;
 mod context;
+mod crds;
 mod diff;
 mod explain;
 mod failure;
@@ -33,6 +34,7 @@ pub use agents::run as run_agents;
 #[cfg(feature = "demo")]
 pub use arguments::Demo;
 pub use arguments::{Agents, AgentsCommand, AnyCommand, Arguments, Command, Format, Offline, Service};
+pub use crds::print_definitions;
 pub use failure::{Failure, Outcome};
 
 use context::Context;

@@ -9,9 +9,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use capstan::app::ports::{Workspace, WorkspaceError};
-use capstan::cli::{Failure, Service};
+use capstan::cli::{self, Failure, Service};
 use capstan::config::{Config, ServeOptions};
 use capstan::git::Checkout;
+use capstan::k8s::crd;
 use capstan::telemetry;
 use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
@@ -25,6 +26,7 @@ pub(crate) fn open_checkout(directory: Option<&Path>) -> Result<Box<dyn Workspac
 pub(crate) fn run(service: &Service) -> ExitCode {
     let ended = match service {
         Service::Serve(options) => serve(options),
+        Service::Crds(_) => print_definitions(),
         Service::Agents(arguments) => agents::run(arguments),
         #[cfg(feature = "demo")]
         Service::Demo(options) => runtime().and_then(|runtime| runtime.block_on(demo::run(options))),
@@ -48,6 +50,11 @@ fn serve(options: &ServeOptions) -> Result<(), Failure> {
         });
         running.finished().await
     })
+}
+
+fn print_definitions() -> Result<(), Failure> {
+    let definitions = crd::definitions().map_err(failed)?;
+    cli::print_definitions(definitions.iter().map(|(_, definition)| definition))
 }
 
 fn runtime() -> Result<Runtime, Failure> {

@@ -13,9 +13,10 @@
 //! | `owners` | whose an object is, of several folders |
 //! | `guards` | what would hurt the live cluster |
 //! | `plan` | in which order, and what waits |
+//! | `prune` | what is deleted |
 //! | `sent` | what of an object is sent |
 //! | `differs` | what an apply would change |
-//! | `managed`, `managers` | who owns which field; objects that others applied |
+//! | `managed`, `managers`, `handed_over` | who owns which field; objects that others applied; fields let go |
 //! | `live` | what was read of the cluster |
 //! | `inventory` | what was applied, and may be deleted again |
 //! | `refusal` | what the API server answered |
@@ -23,6 +24,7 @@
 mod boundary;
 mod differs;
 mod guards;
+mod handed_over;
 mod home;
 mod inventory;
 mod live;
@@ -30,6 +32,7 @@ mod managed;
 mod managers;
 mod owners;
 mod plan;
+mod prune;
 mod refusal;
 mod sent;
 #[cfg(test)]
@@ -39,6 +42,7 @@ mod written;
 pub use boundary::{Beyond, Outside, boundary};
 pub use differs::differs;
 pub use guards::{Broken, GuardBroken, guards, named_outside};
+pub use handed_over::{FieldSurvived, handed_over, survived};
 pub use home::{Home, Scope, Scopes, place_in_namespaces};
 pub use inventory::{Inventory, InventoryObject};
 pub(crate) use live::{CLUSTER_NAME_LABEL, annotation, is_core, is_terminating, label, text, uid};
@@ -46,6 +50,10 @@ pub use live::{LiveObjects, identity};
 pub use managers::{LAST_APPLIED, MANAGER, appliers, fields_that_go, is_applied_by_capstan, taken_over};
 pub use owners::OwnerIndex;
 pub use plan::{Changes, Phase, Plan, Stage, Step, Withheld, plan};
+pub use prune::{
+    Because, Deletions, Doomed, Forget, Forgotten, Keep, Kept, PruneFacts, TombstoneFinding, Useless,
+    Withholding, prune,
+};
 pub(crate) use refusal::shortened;
 pub use refusal::{Cause, FieldNotation, LONGEST_MESSAGE, Refusal, RefusalKind};
 pub use sent::sent;

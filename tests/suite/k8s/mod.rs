@@ -7,6 +7,7 @@
 
 mod adopting;
 mod applying;
+mod definitions;
 mod deleting;
 mod leading;
 mod watching;
