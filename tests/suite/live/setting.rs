@@ -10,7 +10,7 @@ use super::sample::{CUSTOMER, Sample};
 use super::town::REPOSITORY;
 use crate::plane::Plane;
 use crate::plane::process::Process;
-use crate::plane::reconciler::{HOME, applier};
+use crate::plane::reconciler::{self, HOME};
 
 /// The name of the management cluster.
 const HERE: &str = "here";
@@ -74,7 +74,7 @@ impl Bot {
     /// A join code for the reconciler of a management cluster, as an admin of the bot asks for one.
     pub(super) fn invite(&self, uid: &str) -> String {
         let output = Command::new(env!("CARGO_BIN_EXE_capstan"))
-            .args(["agents", "invite", HERE, uid])
+            .args(["agents", "invite", "--management-cluster", uid])
             .env("CAPSTAN_DATABASE_URL", &self.database)
             .output()
             .unwrap();
@@ -89,7 +89,7 @@ pub(super) fn prepare_namespace(plane: &Plane, cluster: &Sample) {
     if cluster.topology {
         plane.apply(&class(&namespace));
     }
-    plane.apply(&applier(&namespace));
+    reconciler::prepare_namespace(plane, &namespace);
 }
 
 /// The Fleet that reads from the bot, and the Secret with the join code.
@@ -108,7 +108,8 @@ spec:
   source:
     bot: {{url: \"{bot_url}\", repository: {REPOSITORY}, secretName: bot}}
   intervalSeconds: 30
-  concurrency: 4
+  stuckAfterSeconds: 30
+  guards: {{maxDeletions: 20}}
 "
     )
 }
