@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::config::ServeOptions;
+use crate::config::{ReconcileOptions, ServeOptions};
 
 /// Upgrades fleets of Kubernetes clusters kept in Git as Cluster API objects.
 #[derive(Debug, Parser)]
@@ -48,6 +48,8 @@ pub enum AnyCommand {
 pub enum Service {
     /// Run the bot: receive webhooks, open pull requests, report checks
     Serve(Box<ServeOptions>),
+    /// Run the reconciler: apply the clusters of this management cluster, watch their machines, report
+    Reconcile(ReconcileOptions),
     /// Print the definitions of Capstan's own Kubernetes kinds (Fleet, ManagedCluster)
     Crds(Crds),
     /// Invite, list and revoke reconcilers; works on the bot's database

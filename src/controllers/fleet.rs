@@ -389,7 +389,7 @@ impl FleetLoop {
 /// Whether a change of a live object is worth a turn.
 fn is_news(state: &State, id: &ClusterId, change: &LiveChange) -> bool {
     let echo = state.echoes.get(id).and_then(|written| written.get(&change.object));
-    if echo.is_some_and(|version| *version == version_of(change) && !version.is_empty()) {
+    if echo.is_some_and(|version| *version == change.resource_version && !version.is_empty()) {
         return false;
     }
     match change.change {
@@ -420,8 +420,4 @@ async fn sleep_until(due: Option<Instant>) {
         Some(due) => tokio::time::sleep_until(due).await,
         None => std::future::pending().await,
     }
-}
-
-fn version_of(_change: &LiveChange) -> String {
-    String::new()
 }

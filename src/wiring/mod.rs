@@ -4,13 +4,14 @@ mod agents;
 mod bot;
 #[cfg(feature = "demo")]
 mod demo;
+mod reconciler;
 
 use std::path::Path;
 use std::process::ExitCode;
 
 use capstan::app::ports::{Workspace, WorkspaceError};
 use capstan::cli::{self, Failure, Service};
-use capstan::config::{Config, ServeOptions};
+use capstan::config::{Config, ReconcileOptions, ReconcilerConfig, ServeOptions};
 use capstan::git::Checkout;
 use capstan::k8s::crd;
 use capstan::telemetry;
@@ -26,6 +27,7 @@ pub(crate) fn open_checkout(directory: Option<&Path>) -> Result<Box<dyn Workspac
 pub(crate) fn run(service: &Service) -> ExitCode {
     let ended = match service {
         Service::Serve(options) => serve(options),
+        Service::Reconcile(options) => reconcile(options),
         Service::Crds(_) => print_definitions(),
         Service::Agents(arguments) => agents::run(arguments),
         #[cfg(feature = "demo")]
@@ -49,6 +51,24 @@ fn serve(options: &ServeOptions) -> Result<(), Failure> {
             stop.cancel();
         });
         running.finished().await
+    })
+}
+
+fn reconcile(options: &ReconcileOptions) -> Result<(), Failure> {
+    let environment = |name: &str| std::env::var(name).ok();
+    let config =
+        ReconcilerConfig::load(options, &environment).map_err(|error| Failure::Usage(error.to_string()))?;
+    telemetry::start_logging(&environment, "info").map_err(failed)?;
+    let stop = CancellationToken::new();
+    runtime()?.block_on(async {
+        tokio::spawn({
+            let stop = stop.clone();
+            async move {
+                shutdown_asked().await;
+                stop.cancel();
+            }
+        });
+        reconciler::run(config, stop).await
     })
 }
 

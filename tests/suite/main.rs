@@ -16,4 +16,5 @@ mod live;
 mod plane;
 mod planes;
 mod real_cases;
+mod reconcile;
 mod server;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_domain::applying::{
-    GuardBroken, appliers, differs, fields_that_go, guards, is_applied_by_capstan, sent,
+    Changes, GuardBroken, Plan, appliers, differs, fields_that_go, guards, is_applied_by_capstan, plan, sent,
 };
 use capstan_domain::finding::Severity;
 use capstan_domain::object::{FieldPath, ObjectId};
@@ -16,10 +16,12 @@ use super::look::Look;
 use super::pass::{Ended, Failure, Walk};
 use super::reason::Reason;
 use super::resources::{Adopt, CreateClusters, KeptTemplate};
-use super::soon::{Changes, Plan, plan};
 use super::templates::kept_names;
 use super::wanted::Unwanted;
 use crate::app::ports::{ApiObject, Contested, LiveError, Run};
+
+/// How many objects that wait stand in a status.
+const WITHHELD: usize = 20;
 
 /// How many fields a preview names of one object.
 const NAMED_FIELDS: usize = 12;
@@ -51,9 +53,10 @@ impl Walk<'_> {
         let changes = changes(look, &trial, &adopted);
         let Some(verdict) = self.verdict.as_ref() else { return Ok(Ended::Applied) };
         let plan = plan(&look.objects, &changes, &look.live, verdict);
-        self.status.phase = Some(plan.phase);
-        self.intend(look, &changes).await?;
-        self.perform(look, &plan, &changes, &adopted, &trial.later).await
+        self.status.phase = Some(plan.phase.into());
+        self.status.withheld = plan.withheld.iter().take(WITHHELD).map(ToString::to_string).collect();
+        self.intend(look, &plan).await?;
+        self.perform(look, &plan, &adopted, &trial.later).await
     }
 
     /// A `Cluster` that is nowhere is made only where nobody else ever had it.
@@ -104,7 +107,7 @@ impl Walk<'_> {
     }
 
     /// Writes down what will be there, before it is.
-    async fn intend(&mut self, look: &Look, changes: &Changes) -> Result<(), LiveError> {
+    async fn intend(&mut self, look: &Look, plan: &Plan) -> Result<(), LiveError> {
         let logical: BTreeMap<ObjectId, &str> = look
             .templates
             .iter()
@@ -124,7 +127,7 @@ impl Walk<'_> {
         }
         let names = kept_names(&look.names, &look.templates, |id| inventory.get(id).is_some());
         self.status.templates = names.templates().iter().map(KeptTemplate::from).collect();
-        if changes.is_empty() {
+        if plan.steps.is_empty() {
             return Ok(());
         }
         self.status.attempted_commit = Some(self.turn.revision.commit.to_string());
@@ -135,18 +138,16 @@ impl Walk<'_> {
         &mut self,
         look: &mut Look,
         plan: &Plan,
-        changes: &Changes,
         adopted: &BTreeMap<ObjectId, Vec<String>>,
         later: &BTreeSet<ObjectId>,
     ) -> Result<Ended, Unwanted> {
-        for stage in &plan.steps {
+        for step in &plan.steps {
             if let Some(over) = (self.turn.is_over)() {
                 return Ok(Ended::Over(over));
             }
-            let due: Vec<&RenderedObject> = stage
+            let due: Vec<&RenderedObject> = step
                 .objects
                 .iter()
-                .filter(|id| changes.contains_key(id))
                 .filter_map(|id| look.objects.iter().find(|object| object.id == *id))
                 .collect();
             let untried: Vec<&RenderedObject> =

@@ -2,6 +2,7 @@
 
 use capstan_domain::cluster::ClusterId;
 use capstan_domain::object::ObjectId;
+use capstan_domain::rollout::observed::Verdict;
 use capstan_domain::tree::CommitId;
 use jiff::Timestamp;
 
@@ -12,7 +13,6 @@ use super::resources::{
     ConditionStatus, ConditionType, Conditions, FleetStatus, ManagedClusterStatus, Phase, PlaceStatus,
     RolloutState,
 };
-use super::soon::Verdict;
 
 /// How many reasons stand in a status.
 const REASONS: usize = 20;
@@ -33,7 +33,6 @@ pub(super) struct Found<'a> {
     /// How many objects were written and deleted.
     pub(super) applied: usize,
     pub(super) deleted: usize,
-    pub(super) suspended: bool,
 }
 
 /// The status after a turn. `before` is what stood there when it began; `status` what the turn made of it.

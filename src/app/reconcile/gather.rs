@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use capstan_domain::applying::{Inventory, InventoryObject, LiveObjects, named_outside};
+use capstan_domain::applying::{Inventory, InventoryObject, LiveObjects, identity, named_outside};
 use capstan_domain::object::ObjectId;
 use capstan_domain::render::RenderedObject;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
@@ -80,7 +80,12 @@ pub(super) async fn read_machines(
     for kind in OF_A_CLUSTER {
         let kind = ApiKind::preferred("cluster.x-k8s.io", kind);
         let listed = live.list(&As::Reconciler, &kind, cluster.namespace.as_deref(), &labels).await?;
-        listed.into_iter().for_each(|object| found.insert(object));
+        for object in listed {
+            // What is rendered was read in its manifest's version: another one would differ from its dry run.
+            if identity(&object).is_some_and(|id| found.get(&id).is_none()) {
+                found.insert(object);
+            }
+        }
         found.listed(&kind.group, &kind.kind);
     }
     // A topology's control plane is made by Cluster API too.

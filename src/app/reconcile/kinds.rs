@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
-use capstan_domain::applying::{self, Scopes};
+use capstan_domain::applying::Scopes;
 use capstan_domain::render::RenderedObject;
 
-use crate::app::ports::{ApiKind, LiveError, ManagementCluster, Scope};
+use crate::app::ports::{ApiKind, LiveError, ManagementCluster};
 
 /// What discovery told so far. A kind that is not served is asked for again: it may be installed meanwhile.
 #[derive(Debug, Default)]
@@ -33,11 +33,7 @@ impl Kinds {
             if self.known().of(&kind.group, &kind.kind).is_some() {
                 continue;
             }
-            let scope = match live.scope(kind).await? {
-                Some(Scope::Namespaced) => applying::Scope::Namespaced,
-                Some(Scope::Cluster) => applying::Scope::Cluster,
-                None => continue,
-            };
+            let Some(scope) = live.scope(kind).await? else { continue };
             let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
             known.insert(&kind.group, &kind.kind, scope);
         }

@@ -22,7 +22,6 @@ mod prune;
 pub mod reason;
 pub mod resources;
 pub mod revision;
-mod soon;
 mod templates;
 pub mod unclaimed;
 mod wanted;

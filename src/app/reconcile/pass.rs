@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use capstan_domain::cluster::ClusterId;
 use capstan_domain::object::ObjectId;
+use capstan_domain::rollout::observed::{self, Patience, Verdict};
 use capstan_domain::settings::Deletion;
 use capstan_domain::tree::TreeId;
 use jiff::Timestamp;
@@ -28,9 +29,8 @@ use super::kinds::Kinds;
 use super::look::{Look, look};
 use super::ports::{Board, Bot, ClusterKey, ClusterRecord, FleetRecord};
 use super::reason::Reason;
-use super::resources::{ManagedClusterSpec, ManagedClusterStatus};
+use super::resources::{ManagedClusterSpec, ManagedClusterStatus, RolloutStatus};
 use super::revision::Revision;
-use super::soon::{Verdict, judge};
 use super::wanted::Unwanted;
 use crate::app::ports::{Clock, LiveError, ManagementCluster};
 
@@ -264,7 +264,6 @@ impl<'a> Walk<'a> {
             kept: &self.kept,
             applied: self.applied,
             deleted: self.deleted,
-            suspended: self.record.spec.suspend,
         };
         let before = &self.record.status;
         let status = settle(before, self.status.clone(), &found);
@@ -293,7 +292,9 @@ impl<'a> Walk<'a> {
 
     /// Says how the machines stand, by what was read.
     pub(super) fn judge(&mut self, look: &Look) {
-        self.verdict = Some(judge(&look.objects, &look.live, self.now.as_second()));
+        let verdict = observed::judge(&look.objects, &look.live, self.now, Patience::default());
+        self.status.rollout = RolloutStatus::of(&verdict);
+        self.verdict = Some(verdict);
     }
 }
 

@@ -102,8 +102,11 @@ mod tests {
         let ours = entry("capstan", "Apply", &replicas);
         let without = json!({"spec": {"clusterName": "c"}});
         let with = json!({"spec": {"clusterName": "c", "replicas": 5}});
-        assert_eq!(paths(&handed_over(&deployment(&[ours.clone()]), &without, &[])), ["/spec/replicas"]);
-        assert_eq!(handed_over(&deployment(&[ours.clone()]), &with, &[]), []);
+        assert_eq!(
+            paths(&handed_over(&deployment(std::slice::from_ref(&ours)), &without, &[])),
+            ["/spec/replicas"]
+        );
+        assert_eq!(handed_over(&deployment(std::slice::from_ref(&ours)), &with, &[]), []);
         // The autoscaler wrote it already.
         let mut scaled = entry("cluster-autoscaler", "Update", &json!({"f:spec": {"f:replicas": {}}}));
         scaled["subresource"] = json!("scale");

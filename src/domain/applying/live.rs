@@ -63,13 +63,31 @@ impl LiveObjects {
     }
 
     /// The objects of a kind of Cluster API's core group.
-    pub(crate) fn core(&self, kind: &str) -> impl Iterator<Item = (&ObjectId, &Value)> {
-        self.iter().filter(move |(id, _)| is_core(id, kind))
+    pub(crate) fn core<'s>(&'s self, kind: &'s str) -> impl Iterator<Item = (&'s ObjectId, &'s Value)> {
+        ["cluster.x-k8s.io", "exp.cluster.x-k8s.io"]
+            .into_iter()
+            .flat_map(move |group| self.of_kind(group, kind))
+    }
+
+    /// The objects of a kind.
+    fn of_kind<'s, 'k>(
+        &'s self,
+        group: &'k str,
+        kind: &'k str,
+    ) -> impl Iterator<Item = (&'s ObjectId, &'s Value)> {
+        let first =
+            ObjectId { group: group.to_owned(), kind: kind.to_owned(), namespace: None, name: String::new() };
+        self.objects.range(first..).take_while(move |(id, _)| id.group == group && id.kind == kind)
     }
 
     /// The object that a reference of an owner in that namespace means.
     pub(crate) fn meant(&self, reference: &Reference<'_>, namespace: Option<&str>) -> Option<&Value> {
-        self.iter().find(|(id, _)| reference.means(namespace, id)).map(|(_, value)| value)
+        let means = |(id, _): &(&ObjectId, &Value)| reference.means(namespace, id);
+        let found = match reference.group {
+            Some(group) => self.of_kind(group, reference.kind).find(means),
+            None => self.iter().find(means),
+        };
+        found.map(|(_, value)| value)
     }
 }
 

@@ -5,12 +5,12 @@ use std::time::Duration;
 use async_trait::async_trait;
 use capstan_domain::cluster::ClusterId;
 use capstan_domain::object::ObjectId;
+use capstan_domain::rollout::observed::Verdict;
 use capstan_domain::templates::TemplateNames;
 use capstan_domain::tree::CommitId;
 
 use crate::app::reconcile::reason::Reason;
 use crate::app::reconcile::resources::Phase;
-use crate::app::reconcile::soon::Verdict;
 
 /// A head commit that the bot wants judged.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,12 +1,16 @@
 //! What stands in the status of a Fleet and of a ManagedCluster.
 
-use capstan_domain::applying::Inventory;
+use capstan_domain::applying::{self, Inventory};
+use capstan_domain::rollout::observed::{MachineAge, MachineState, State, Verdict};
 use capstan_domain::templates::{LiveTemplate, SpecDigest, TemplateNames};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::condition::Conditions;
+
+/// How many machines stand in a status.
+const MACHINES: usize = 100;
 
 /// What the reconciler did with one cluster folder, and how the cluster stands.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -35,6 +39,9 @@ pub struct ManagedClusterStatus {
     /// Why nothing of it is applied; absent where it is.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<PlaceStatus>,
+    /// Changes that wait for the control plane, one sentence each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub withheld: Vec<String>,
     /// Objects that Git names no more and that are kept, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<PlaceStatus>,
@@ -78,6 +85,16 @@ pub enum Phase {
     Workers,
     /// Everything is applied and every machine is as wished.
     Done,
+}
+
+impl From<applying::Phase> for Phase {
+    fn from(phase: applying::Phase) -> Self {
+        match phase {
+            applying::Phase::ControlPlane => Self::ControlPlane,
+            applying::Phase::Workers => Self::Workers,
+            applying::Phase::Done => Self::Done,
+        }
+    }
 }
 
 /// A reason with the object, field and file that it speaks of.
@@ -165,9 +182,32 @@ pub struct RolloutStatus {
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     pub since: Option<Timestamp>,
     /// Machines that are not yet, or no longer, as wished.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub machines: Vec<RolloutMachine>,
+}
+
+impl RolloutStatus {
+    /// Of a verdict; `None` where nothing owns machines.
+    pub fn of(verdict: &Verdict) -> Option<Self> {
+        if verdict.owners.is_empty() {
+            return None;
+        }
+        let counts = verdict.counts();
+        let decisive = verdict.decisive();
+        let pending = verdict
+            .machines
+            .iter()
+            .filter(|machine| machine.age == MachineAge::Old || machine.state != "Running");
+        Some(Self {
+            state: verdict.state.into(),
+            ready: counts.up_to_date.min(counts.ready).min(counts.wanted),
+            wanted: counts.wanted,
+            message: decisive.map(|_| verdict.sentence()),
+            since: decisive.and_then(|owner| owner.since),
+            machines: pending.take(MACHINES).map(RolloutMachine::of).collect(),
+        })
+    }
 }
 
 /// A rollout in one word.
@@ -185,6 +225,18 @@ pub enum RolloutState {
     Unknown,
 }
 
+impl From<State> for RolloutState {
+    fn from(state: State) -> Self {
+        match state {
+            State::Done => Self::Done,
+            State::Unknown => Self::Unknown,
+            State::Waiting => Self::Waiting,
+            State::Rolling => Self::Rolling,
+            State::Stuck => Self::Stuck,
+        }
+    }
+}
+
 /// One machine of a rollout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -193,10 +245,25 @@ pub struct RolloutMachine {
     pub name: String,
     /// The control plane, deployment or pool that owns it.
     pub owner: String,
-    /// Its phase: `Running`, `Deleting`.
+    /// Its phase in Cluster API's word: `Running`, `Deleting`.
     pub state: String,
+    /// The version of Kubernetes that it is made with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
     /// Whether it is as wished: else it is yet to be replaced.
     pub up_to_date: bool,
+}
+
+impl RolloutMachine {
+    fn of(machine: &MachineState) -> Self {
+        Self {
+            name: machine.name.clone(),
+            owner: format!("{} {}", machine.owner.kind, machine.owner.name),
+            state: machine.state.clone(),
+            version: machine.version.clone(),
+            up_to_date: machine.age == MachineAge::New,
+        }
+    }
 }
 
 /// How a Fleet stands.

@@ -11,24 +11,26 @@ use regex::Regex;
 const REASONS: &[(&str, &str)] = &[
     (r"completing a previous upgrade", "version cannot be changed: an earlier upgrade is still completing"),
     (
-        r#"version cannot be (increased|decreased) from "?(v?\d+\.\d+\.\d+[0-9A-Za-z.+-]{0,20})"? to "?(v?\d+\.\d+\.\d+[0-9A-Za-z.+-]{0,20})"?"#,
+        r#"version cannot be (increased|decreased) from "?(v?[0-9]+\.[0-9]+\.[0-9]+[0-9A-Za-z.+-]{0,20})"? to "?(v?[0-9]+\.[0-9]+\.[0-9]+[0-9A-Za-z.+-]{0,20})"?"#,
         "version cannot be $1 from $2 to $3",
     ),
     (
-        r"cannot update Kubernetes version from (v?\d+\.\d+\.\d+[0-9A-Za-z.+-]{0,20}) to (v?\d+\.\d+\.\d+[0-9A-Za-z.+-]{0,20})",
+        r"cannot update Kubernetes version from (v?[0-9]+\.[0-9]+\.[0-9]+[0-9A-Za-z.+-]{0,20}) to (v?[0-9]+\.[0-9]+\.[0-9]+[0-9A-Za-z.+-]{0,20})",
         "cannot update Kubernetes version from $1 to $2",
     ),
-    (r#"unknown field "([A-Za-z][\w.\[\]-]{0,200})""#, "unknown field `$1`"),
+    (r#"unknown field "([A-Za-z][A-Za-z0-9_.\[\]-]{0,200})""#, "unknown field `$1`"),
     (r"field is immutable|is immutable", "field is immutable"),
     (r"cannot be an even number when etcd is stacked", "cannot be an even number when etcd is stacked"),
     (r"must be of type (boolean|integer|number|string|array|object)\b", "must be of type $1"),
     (
-        r"should be (greater|less) than or equal to (-?\d{1,20}(?:\.\d{1,10})?)",
+        r"should be (greater|less) than or equal to (-?[0-9]{1,20}(?:\.[0-9]{1,10})?)",
         "must be $1 than or equal to $2",
     ),
-    (r"should be (greater|less) than (-?\d{1,20}(?:\.\d{1,10})?)", "must be $1 than $2"),
-    (r"should be at (least|most) (\d{1,20}) (chars|bytes) long", "must be at $1 $2 $3 long"),
-    (r"should have at (least|most) (\d{1,20}) (items|properties)", "must have at $1 $2 $3"),
+    (r"should be (greater|less) than (-?[0-9]{1,20}(?:\.[0-9]{1,10})?)", "must be $1 than $2"),
+    (r"should be at (least|most) ([0-9]{1,20}) (chars|bytes) long", "must be at $1 $2 $3 long"),
+    (r"should have at (least|most) ([0-9]{1,20}) (items|properties)", "must have at $1 $2 $3"),
+    // The words of an enumeration are those of the definition.
+    (r#"supported values: ("[A-Za-z0-9_./-]{1,40}"(?:, "[A-Za-z0-9_./-]{1,40}")*)"#, "supported values: $1"),
     (r"must be a valid semantic version", "must be a valid semantic version"),
     (
         r"a lowercase RFC 1123 (subdomain|label) must consist",
@@ -55,4 +57,14 @@ pub(super) fn explained(raw: &str) -> Option<String> {
         caught.expand(sentence, &mut said);
         Some(said)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pattern_is_one() {
+        assert_eq!(patterns().len(), REASONS.len());
+    }
 }

@@ -134,7 +134,7 @@ fn position(items: &[Value], inner: &str) -> Option<usize> {
     }
     let same = |value: &Value, text: &str| match value {
         Value::String(have) => have == text,
-        other => other.to_string() == text,
+        other => serde_json::from_str::<Value>(text).is_ok_and(|wanted| wanted == *other),
     };
     items.iter().position(|item| {
         inner.split(',').all(|pair| {
@@ -148,21 +148,32 @@ fn position(items: &[Value], inner: &str) -> Option<usize> {
     })
 }
 
+/// Where a message says which field it speaks of, first that fits.
+const SPOKEN_OF: [&str; 4] = [
+    // failed to create typed patch object (/; …, Kind=…): .spec.replicaz: field not declared in schema
+    r#"typed patch object \([^)]*\): (?:errors:\s+)?(\.[A-Za-z0-9_.\[\]="/-]+): "#,
+    r#"unknown field "([A-Za-z][A-Za-z0-9_.\[\]-]*)""#,
+    r#"(?: is invalid|denied the request): \[?([a-z][A-Za-z0-9_]*(?:[.\[][A-Za-z0-9_.\[\]"=/-]*)?): [A-Z]"#,
+    r#"conflict with "[^"]*"(?: using [^:]+)?: (\.[A-Za-z0-9_.\[\]="/-]+)"#,
+];
+
+fn patterns() -> &'static [Regex] {
+    static PATTERNS: OnceLock<Vec<Regex>> = OnceLock::new();
+    PATTERNS.get_or_init(|| SPOKEN_OF.iter().filter_map(|pattern| Regex::new(pattern).ok()).collect())
+}
+
 /// The field of which a message speaks that names no causes.
 pub(super) fn spoken_of(raw: &str) -> Option<FieldNotation> {
-    static PATTERNS: OnceLock<Vec<Regex>> = OnceLock::new();
-    let patterns = PATTERNS.get_or_init(|| {
-        [
-            // failed to create typed patch object (/; …, Kind=…): .spec.replicaz: field not declared in schema
-            r#"typed patch object \([^)]*\): (?:errors:\s+)?(\.[\w.\[\]="/-]+): "#,
-            r#"unknown field "([A-Za-z][\w.\[\]-]*)""#,
-            r#"(?: is invalid|denied the request): \[?([a-z]\w*(?:[.\[][\w.\[\]"=/-]*)?): [A-Z]"#,
-            r#"conflict with "[^"]*"(?: using [^:]+)?: (\.[\w.\[\]="/-]+)"#,
-        ]
-        .iter()
-        .filter_map(|pattern| Regex::new(pattern).ok())
-        .collect()
-    });
-    let caught = patterns.iter().find_map(|pattern| pattern.captures_iter(raw).last())?;
+    let caught = patterns().iter().find_map(|pattern| pattern.captures_iter(raw).last())?;
     FieldNotation::read(caught.get(1)?.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pattern_is_one() {
+        assert_eq!(patterns().len(), SPOKEN_OF.len());
+    }
 }

@@ -186,8 +186,8 @@ impl Cause {
     fn read(cause: &Value) -> Option<Self> {
         let text = |key: &str| cause.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
         let raw = text("message").or_else(|| text("reason"))?;
-        let message = match explained(raw) {
-            Some(words) if safe::is_cut(raw) => format!("{words} (Invalid value)"),
+        let message = match (explained(raw), safe::tells_value(raw)) {
+            (Some(words), Some(value)) => format!("{words} ({value})"),
             _ => safe(raw).unwrap_or_default(),
         };
         Some(Self { field: text("field").and_then(FieldNotation::read), message })

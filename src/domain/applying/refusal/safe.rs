@@ -3,30 +3,25 @@
 /// The longest that is shown, in characters.
 pub(super) const LONGEST: usize = 512;
 
-const VALUE: &str = "Invalid value:";
+/// What API servers write before a value. The words stay, nothing of what follows does.
+const VALUES: &[&str] = &["Invalid value:", "Duplicate value:", "Unsupported value:"];
 
-/// Words after which values may follow, in the messages of the API server and its libraries.
-const BEFORE_VALUES: &[&str] = &[
-    "{",
-    "map[",
-    "&value",
-    ", got ",
-    "Diff:",
-    "Duplicate value:",
-    "Unsupported value:",
-    "last-applied-configuration",
-];
+/// What values and whole objects begin with, in the messages of the API server and its libraries.
+const BEFORE_VALUES: &[&str] = &["{", "map[", "&value", ", got ", "Diff:", "last-applied-configuration"];
 
-/// Whether the message tells a value, which is cut off.
-pub(super) fn is_cut(raw: &str) -> bool {
-    raw.contains(VALUE)
+/// The words before the first value that the message tells: `Invalid value`.
+pub(super) fn tells_value(raw: &str) -> Option<&'static str> {
+    let first = VALUES.iter().filter_map(|words| Some((raw.find(words)?, *words))).min()?;
+    Some(first.1.trim_end_matches(':'))
 }
 
 /// The message without values, on one line; `None` where nothing is left.
 pub(super) fn safe(raw: &str) -> Option<String> {
     let mut text = raw;
-    if let Some(at) = text.find(VALUE) {
-        text = &text[..at + VALUE.len() - 1];
+    for words in VALUES {
+        if let Some(at) = text.find(words) {
+            text = &text[..at + words.len() - 1];
+        }
     }
     let mut cut = false;
     for words in BEFORE_VALUES {

@@ -406,6 +406,36 @@ fn rows() -> Vec<Row> {
             field: Some("spec.replicas"),
         },
         Row {
+            name: "a word that a definition does not know",
+            code: 422,
+            body: status(
+                422,
+                "Invalid",
+                r#"MachineDeployment.cluster.x-k8s.io "a" is invalid: spec.strategy.type: Unsupported value: "s3cret": supported values: "RollingUpdate", "OnDelete""#,
+                &[(
+                    "FieldValueNotSupported",
+                    "spec.strategy.type",
+                    r#"Unsupported value: "s3cret": supported values: "RollingUpdate", "OnDelete""#,
+                )],
+            ),
+            kind: RefusalKind::Invalid,
+            message: r#"spec.strategy.type: supported values: "RollingUpdate", "OnDelete" (Unsupported value)"#,
+            field: Some("spec.strategy.type"),
+        },
+        Row {
+            name: "a port twice in a list",
+            code: 422,
+            body: status(
+                422,
+                "Invalid",
+                r#"Service "a" is invalid: spec.ports[1]: Duplicate value: {"port":80,"name":"s3cret"}"#,
+                &[],
+            ),
+            kind: RefusalKind::Invalid,
+            message: r#"Service "a" is invalid: spec.ports[1]: Duplicate value"#,
+            field: Some("spec.ports[1]"),
+        },
+        Row {
             name: "asked too often",
             code: 429,
             body: status(
@@ -546,4 +576,33 @@ spec:
             "{notation}"
         );
     }
+}
+
+/// Whatever a server or something before it writes: nothing that may not be shown, and no panic.
+#[test]
+fn no_value_is_ever_shown_wherever_it_stands() {
+    use proptest::prelude::*;
+    let filler = "[ -~\n]{0,200}";
+    let opening = proptest::sample::select(vec![
+        "Invalid value: ",
+        "Duplicate value: ",
+        "Unsupported value: ",
+        "expected string, got ",
+        "object: {\"data\":",
+        "Diff: ",
+        "map[a:",
+    ]);
+    let message = (filler, opening, filler, filler)
+        .prop_map(|(before, opening, inside, after)| format!("{before}{opening}{inside}s3cret{after}"));
+    proptest!(|(message in message, code in 400_u16..600, told in any::<bool>(), field in "[a-z.\\[\\]\"=0-9]{0,40}")| {
+        let causes = [("FieldValueInvalid", field.as_str(), message.as_str())];
+        let body = status(code, "Invalid", &message, if told { &causes } else { &[] });
+        let refusal = Refusal::read(code, &body);
+        let shown = format!("{refusal} {:?}", refusal.causes);
+        prop_assert!(!shown.contains("s3cret"), "{shown}");
+        prop_assert!(refusal.message.chars().count() <= LONGEST_MESSAGE);
+        if let Some(field) = refusal.causes.iter().find_map(|cause| cause.field.as_ref()) {
+            field.path_in(&json!({"a": [{"b": 1}]}));
+        }
+    });
 }

@@ -91,12 +91,14 @@ impl Seen<'_> {
         let name = Some(self.id.name.as_str());
         id.namespace == self.id.namespace
             && match self.owner {
-                Owner::Deployment => {
-                    label(machine, DEPLOYMENT_LABEL) == name
-                        || self
-                            .machine_set_of(machine)
-                            .is_some_and(|set| owner_named(set, &self.id.kind) == name)
-                }
+                // A name that is no label's value stands there as a hash.
+                Owner::Deployment => match label(machine, DEPLOYMENT_LABEL) {
+                    Some(deployment) if self.id.name.len() <= 63 => Some(deployment) == name,
+                    _ => {
+                        let set = self.machine_set_of(machine);
+                        set.is_some_and(|set| owner_named(set, &self.id.kind) == name)
+                    }
+                },
                 Owner::Pool => {
                     owner_named(machine, &self.id.kind) == name || label(machine, POOL_LABEL) == name
                 }

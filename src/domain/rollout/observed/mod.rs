@@ -187,10 +187,14 @@ impl Verdict {
     /// What a person reads: `KubeadmControlPlane org/cp: 1 of 3 machines as wished: Rolling out …`.
     pub fn sentence(&self) -> String {
         let Some(owner) = self.decisive() else { return "every machine is as wished".to_owned() };
-        let Counts { wanted, up_to_date, .. } = owner.counts;
+        let Counts { wanted, up_to_date, current, .. } = owner.counts;
         let mut said = format!("{}: {}", owner.object, owner.state.as_str());
         if matches!(owner.state, State::Rolling | State::Stuck) {
             said.push_str(&format!(", {} of {wanted} machines as wished", up_to_date.min(wanted)));
+            let old = current.saturating_sub(up_to_date);
+            if old > 0 {
+                said.push_str(&format!(", {old} to go"));
+            }
         }
         if let Some(on) = owner.on.as_ref().filter(|on| **on != owner.object) {
             said.push_str(&format!(", by {on}"));

@@ -380,7 +380,7 @@ fn a_machine_that_never_boots_is_stuck_with_its_name_and_words() {
     assert_eq!(owner.words.as_deref(), Some("InfrastructureReady: VMProvisioned: WaitingForStartupTimeout"));
     assert_eq!(
         stuck.sentence(),
-        "MachineDeployment org/md: stuck, 1 of 1 machines as wished, by Machine org/md-new-x7k2p: InfrastructureReady: VMProvisioned: WaitingForStartupTimeout"
+        "MachineDeployment org/md: stuck, 1 of 1 machines as wished, 1 to go, by Machine org/md-new-x7k2p: InfrastructureReady: VMProvisioned: WaitingForStartupTimeout"
     );
     assert_eq!(
         stuck.machines,

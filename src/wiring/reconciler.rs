@@ -1,0 +1,117 @@
+//! The reconciler: management cluster, sources, loops and probes, started together and stopped in order.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use capstan::app::ports::{Clock, SystemClock};
+use capstan::app::reconcile::ports::{FleetRecord, NoBot, OpenSource, SecretData, SourceError, Sources};
+use capstan::app::reconcile::resources::SourceSpec;
+use capstan::app::reconcile::{Kinds, Ports};
+use capstan::cli::Failure;
+use capstan::config::ReconcilerConfig;
+use capstan::controllers::{self, Health, Parts, Reconciler};
+use capstan::git::{Access, BranchSource, MirrorLimits, Mirrors};
+use capstan::k8s::{self, KubeBoard, KubeCluster, KubeLease};
+use capstan::telemetry;
+use secrecy::ExposeSecret as _;
+use tokio_util::sync::CancellationToken;
+
+use super::failed;
+
+/// The Lease that the acting reconciler holds.
+const LEASE: &str = "capstan-reconciler";
+
+/// Runs the reconciler until cancelled. The port is taken first, so that a second one on this machine says
+/// so before it does anything.
+pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Result<(), Failure> {
+    let listener = controllers::bind(config.listen)
+        .await
+        .map_err(|error| Failure::Failed(format!("cannot listen on {}: {error}", config.listen)))?;
+    let metrics = telemetry::install_metrics().map_err(failed)?;
+    let connection = k8s::connect(config.kubeconfig.as_deref()).await.map_err(failed)?;
+    let mirrors = Mirrors::open(&config.state_dir, MirrorLimits::default()).map_err(failed)?;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let health = Arc::new(Health::default());
+    let identity = identity();
+    let parts = Parts {
+        ports: Ports {
+            live: Arc::new(KubeCluster::new(&connection)),
+            board: Arc::new(KubeBoard::new(&connection, &config.namespace, &identity)),
+            clock: Arc::clone(&clock),
+            kinds: Arc::new(Kinds::default()),
+        },
+        sources: Arc::new(Adapters { mirrors: Arc::new(mirrors), state_dir: config.state_dir.clone() }),
+        leadership: Arc::new(KubeLease::new(&connection, &config.namespace, LEASE, &identity)),
+        health: Arc::clone(&health),
+    };
+    tracing::info!(address = %config.listen, namespace = config.namespace, "reconciling");
+    let probes_stop = CancellationToken::new();
+    let probes =
+        tokio::spawn(controllers::serve_probes(listener, health, metrics, clock, probes_stop.clone()));
+    Reconciler::new(parts).run(&stop).await;
+    probes_stop.cancel();
+    probes.await.map_err(failed)?.map_err(failed)
+}
+
+/// The machine's name and something of this process alone, so that replicas are told apart.
+fn identity() -> String {
+    let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    format!("{}_{:08x}", machine.trim(), rand::random::<u32>())
+}
+
+/// Opens sources with the adapters that there are.
+struct Adapters {
+    mirrors: Arc<Mirrors>,
+    state_dir: PathBuf,
+}
+
+#[async_trait]
+impl Sources for Adapters {
+    async fn open(
+        &self,
+        fleet: &FleetRecord,
+        _uid: &str,
+        secret: Option<SecretData>,
+    ) -> Result<OpenSource, SourceError> {
+        match &fleet.spec.source {
+            SourceSpec::Git { url, branch, secret: name } => {
+                let access = match secret {
+                    Some(data) => access(&data, name.as_deref().unwrap_or_default())?,
+                    None => Access::Public,
+                };
+                let mirrors = Arc::clone(&self.mirrors);
+                let name = fleet.key.to_string();
+                let source = BranchSource::open(mirrors, &self.state_dir, &name, url, branch, access)?;
+                Ok(OpenSource { tree: Arc::new(source), bot: Arc::new(NoBot) })
+            }
+            SourceSpec::Bot { .. } => {
+                Err(SourceError::Settings("this build cannot read from a bot yet: name a Git URL".to_owned()))
+            }
+        }
+    }
+}
+
+/// What a Secret shows a Git repository.
+fn access(data: &SecretData, name: &str) -> Result<Access, SourceError> {
+    let text = |key: &str| data.get(key).filter(|value| !value.expose_secret().trim().is_empty());
+    if let Some(token) = text("token") {
+        return Ok(Access::Basic {
+            user: text("username").map_or("x-access-token", |user| user.expose_secret().trim()).to_owned(),
+            password: token.expose_secret().trim().into(),
+        });
+    }
+    if let (Some(user), Some(password)) = (text("username"), text("password")) {
+        return Ok(Access::Basic {
+            user: user.expose_secret().trim().to_owned(),
+            password: password.clone(),
+        });
+    }
+    if let (Some(key), Some(hosts)) = (text("identity"), text("known_hosts")) {
+        return Ok(Access::Key { key: key.clone(), known_hosts: hosts.expose_secret().to_owned() });
+    }
+    Err(SourceError::Settings(format!(
+        "the Secret {name} opens no Git repository: give it the key `token`, or `username` and `password`, or \
+         `identity` (an SSH key) and `known_hosts`"
+    )))
+}

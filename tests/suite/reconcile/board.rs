@@ -1,0 +1,121 @@
+//! Capstan's own custom resources, in memory.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard};
+
+use async_trait::async_trait;
+use capstan::app::reconcile::ports::{
+    Board, BoardChange, BoardError, ClusterKey, ClusterRecord, FleetKey, FleetRecord, Note,
+};
+use capstan::app::reconcile::resources::{FleetStatus, ManagedClusterSpec, ManagedClusterStatus};
+use futures_util::stream::BoxStream;
+use secrecy::SecretString;
+
+#[derive(Default)]
+pub(crate) struct Posted {
+    pub(crate) clusters: BTreeMap<String, ClusterRecord>,
+    pub(crate) writes: usize,
+    pub(crate) notes: Vec<(String, Note)>,
+    /// Every status that was ever written, in order.
+    pub(crate) history: Vec<ManagedClusterStatus>,
+}
+
+#[derive(Default)]
+pub(crate) struct FakeBoard {
+    posted: Mutex<Posted>,
+}
+
+impl FakeBoard {
+    pub(crate) fn posted(&self) -> MutexGuard<'_, Posted> {
+        self.posted.lock().unwrap()
+    }
+}
+
+#[async_trait]
+impl Board for FakeBoard {
+    async fn fleets(&self) -> Result<Vec<FleetRecord>, BoardError> {
+        Ok(Vec::new())
+    }
+
+    async fn fleet(&self, _key: &FleetKey) -> Result<Option<FleetRecord>, BoardError> {
+        Ok(None)
+    }
+
+    async fn clusters(&self, _fleet: &FleetKey) -> Result<Vec<ClusterRecord>, BoardError> {
+        Ok(self.posted().clusters.values().cloned().collect())
+    }
+
+    async fn cluster(&self, key: &ClusterKey) -> Result<Option<ClusterRecord>, BoardError> {
+        Ok(self.posted().clusters.get(&key.name).cloned())
+    }
+
+    async fn create_cluster(
+        &self,
+        key: &ClusterKey,
+        spec: &ManagedClusterSpec,
+    ) -> Result<ClusterRecord, BoardError> {
+        let record = ClusterRecord {
+            key: key.clone(),
+            uid: format!("uid-of-{}", key.name),
+            generation: 1,
+            spec: spec.clone(),
+            status: ManagedClusterStatus::default(),
+            asked: false,
+        };
+        let mut posted = self.posted();
+        posted.writes += 1;
+        posted.clusters.insert(key.name.clone(), record.clone());
+        Ok(record)
+    }
+
+    async fn delete_cluster(&self, record: &ClusterRecord) -> Result<(), BoardError> {
+        let mut posted = self.posted();
+        posted.writes += 1;
+        posted.clusters.remove(&record.key.name);
+        Ok(())
+    }
+
+    async fn write_cluster(&self, key: &ClusterKey, status: &ManagedClusterStatus) -> Result<(), BoardError> {
+        // As through the API server: what cannot be written as JSON and read back is lost.
+        let status: ManagedClusterStatus =
+            serde_json::from_value(serde_json::to_value(status).unwrap()).unwrap();
+        let mut posted = self.posted();
+        posted.writes += 1;
+        posted.history.push(status.clone());
+        posted.clusters.get_mut(&key.name).unwrap().status = status;
+        Ok(())
+    }
+
+    async fn write_fleet(&self, _key: &FleetKey, _status: &FleetStatus) -> Result<(), BoardError> {
+        Ok(())
+    }
+
+    async fn heard_cluster(&self, key: &ClusterKey) -> Result<(), BoardError> {
+        self.posted().clusters.get_mut(&key.name).unwrap().asked = false;
+        Ok(())
+    }
+
+    async fn heard_fleet(&self, _key: &FleetKey) -> Result<(), BoardError> {
+        Ok(())
+    }
+
+    async fn secret(
+        &self,
+        _namespace: &str,
+        _name: &str,
+    ) -> Result<Option<BTreeMap<String, SecretString>>, BoardError> {
+        Ok(None)
+    }
+
+    async fn note_cluster(&self, record: &ClusterRecord, note: &Note) {
+        self.posted().notes.push((record.key.name.clone(), note.clone()));
+    }
+
+    async fn note_fleet(&self, record: &FleetRecord, note: &Note) {
+        self.posted().notes.push((record.key.name.clone(), note.clone()));
+    }
+
+    fn changes(&self) -> BoxStream<'static, BoardChange> {
+        Box::pin(futures_util::stream::pending())
+    }
+}

@@ -1,0 +1,443 @@
+//! A management cluster in memory: objects, namespaces, kinds, server-side apply with one manager's fields
+//! removed again, defaults and webhooks as functions, and a log of what was asked.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard};
+
+use async_trait::async_trait;
+use capstan::app::ports::{
+    ApiKind, ApiObject, As, Contested, Deleted, LiveChanges, LiveError, ManagementCluster, Run, Scope,
+};
+use capstan_domain::applying::Refusal;
+use capstan_domain::object::FieldPath;
+use serde_json::{Map, Value, json};
+
+/// One request that reached the server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Request {
+    pub(crate) verb: &'static str,
+    pub(crate) object: String,
+    pub(crate) is_real: bool,
+}
+
+/// Says no: status and message.
+pub(crate) type Webhook = Box<dyn Fn(Option<&Value>, &Value) -> Option<(u16, String)> + Send + Sync>;
+/// Fills in what a manifest leaves out.
+pub(crate) type Defaults = Box<dyn Fn(&mut Value) + Send + Sync>;
+
+type Key = (String, String, Option<String>, String);
+
+/// What the server holds.
+#[derive(Default)]
+pub(crate) struct State {
+    pub(crate) objects: BTreeMap<Key, Value>,
+    applied: BTreeMap<Key, Value>,
+    pub(crate) log: Vec<Request>,
+    /// Every content that was ever written under a name.
+    pub(crate) forms: BTreeMap<String, BTreeSet<String>>,
+    webhooks: Vec<Webhook>,
+    defaults: Vec<Defaults>,
+    counter: u64,
+    /// After so many real writes the server is gone, before it does the next one.
+    pub(crate) dies_after: Option<usize>,
+    /// After so many real writes the server is gone, after it did the last one but before it answered.
+    pub(crate) answers: bool,
+    kinds: BTreeMap<(String, String), Scope>,
+}
+
+/// A management cluster in memory.
+pub(crate) struct FakeCluster {
+    state: Mutex<State>,
+}
+
+pub(crate) const UID: &str = "6f1c0000-0000-4000-8000-000000000001";
+
+impl FakeCluster {
+    /// One with the kinds that the tests use, and these namespaces.
+    pub(crate) fn new(namespaces: &[&str]) -> Self {
+        let mut state = State { answers: true, ..State::default() };
+        for (group, kind) in [
+            ("", "ConfigMap"),
+            ("", "Secret"),
+            ("cluster.x-k8s.io", "Cluster"),
+            ("cluster.x-k8s.io", "MachineDeployment"),
+            ("cluster.x-k8s.io", "MachineSet"),
+            ("cluster.x-k8s.io", "Machine"),
+            ("cluster.x-k8s.io", "MachinePool"),
+            ("cluster.x-k8s.io", "MachineHealthCheck"),
+            ("controlplane.cluster.x-k8s.io", "KubeadmControlPlane"),
+            ("bootstrap.cluster.x-k8s.io", "KubeadmConfigTemplate"),
+            ("infrastructure.cluster.x-k8s.io", "DevCluster"),
+            ("infrastructure.cluster.x-k8s.io", "DevMachineTemplate"),
+        ] {
+            state.kinds.insert((group.to_owned(), kind.to_owned()), Scope::Namespaced);
+        }
+        for (group, kind) in [("", "Namespace"), ("rbac.authorization.k8s.io", "ClusterRoleBinding")] {
+            state.kinds.insert((group.to_owned(), kind.to_owned()), Scope::Cluster);
+        }
+        let cluster = Self { state: Mutex::new(state) };
+        for namespace in namespaces {
+            cluster.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}));
+        }
+        cluster
+    }
+
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap()
+    }
+
+    /// Puts an object there as somebody else.
+    pub(crate) fn put(&self, object: Value) {
+        let mut state = self.state();
+        let key = key_of(&object);
+        let object = state.complete(&key, object, "somebody");
+        state.objects.insert(key, object);
+    }
+
+    /// Puts an object there as `kubectl apply` does.
+    pub(crate) fn put_by_kubectl(&self, object: Value) {
+        let mut state = self.state();
+        let key = key_of(&object);
+        let object = state.complete(&key, object, "kubectl-client-side-apply");
+        state.objects.insert(key, object);
+    }
+
+    /// Changes a live object as somebody else.
+    pub(crate) fn change(&self, kind: &str, name: &str, change: impl FnOnce(&mut Value)) {
+        let mut state = self.state();
+        let key = state.objects.keys().find(|key| key.1 == kind && key.3 == name).unwrap().clone();
+        let mut object = state.objects[&key].clone();
+        change(&mut object);
+        state.counter += 1;
+        object["metadata"]["resourceVersion"] = json!(state.counter.to_string());
+        state.objects.insert(key, object);
+    }
+
+    /// Removes a live object as somebody else.
+    pub(crate) fn remove(&self, kind: &str, name: &str) {
+        let mut state = self.state();
+        state.objects.retain(|key, _| !(key.1 == kind && key.3 == name));
+        state.applied.retain(|key, _| !(key.1 == kind && key.3 == name));
+    }
+
+    pub(crate) fn object(&self, kind: &str, name: &str) -> Option<Value> {
+        let state = self.state();
+        state.objects.iter().find(|(key, _)| key.1 == kind && key.3 == name).map(|(_, value)| value.clone())
+    }
+
+    /// Names of the live objects of a kind.
+    pub(crate) fn names(&self, kind: &str) -> Vec<String> {
+        self.state().objects.keys().filter(|key| key.1 == kind).map(|key| key.3.clone()).collect()
+    }
+
+    pub(crate) fn webhook(
+        &self,
+        says: impl Fn(Option<&Value>, &Value) -> Option<(u16, String)> + Send + Sync + 'static,
+    ) {
+        self.state().webhooks.push(Box::new(says));
+    }
+
+    pub(crate) fn default_by(&self, fill: impl Fn(&mut Value) + Send + Sync + 'static) {
+        self.state().defaults.push(Box::new(fill));
+    }
+
+    /// What was written for real since it was asked last: `apply ConfigMap org/a`.
+    pub(crate) fn take_writes(&self) -> Vec<String> {
+        let mut state = self.state();
+        let writes = state
+            .log
+            .iter()
+            .filter(|request| request.is_real)
+            .map(|request| format!("{} {}", request.verb, request.object))
+            .collect();
+        state.log.clear();
+        writes
+    }
+}
+
+impl State {
+    /// What the server adds to an object.
+    fn complete(&mut self, key: &Key, mut object: Value, manager: &str) -> Value {
+        self.counter += 1;
+        let before = self.objects.get(key);
+        let metadata = |field: &str| before.and_then(|before| before["metadata"].get(field)).cloned();
+        let uid = metadata("uid").unwrap_or_else(|| json!(format!("uid-{}", self.counter)));
+        let generation = metadata("generation").and_then(|value| value.as_i64()).unwrap_or(0);
+        let is_new_wish = before.is_none_or(|before| before.get("spec") != object.get("spec"));
+        let fields = json!({"manager": manager, "operation": if manager == "capstan" { "Apply" } else { "Update" },
+            "apiVersion": object["apiVersion"], "fieldsType": "FieldsV1", "fieldsV1": fields_of(&object)});
+        let mut managed: Vec<Value> =
+            metadata("managedFields").and_then(|fields| fields.as_array().cloned()).unwrap_or_default();
+        managed.retain(|entry| entry["manager"] != manager);
+        managed.push(fields);
+        object["metadata"]["uid"] = uid;
+        object["metadata"]["generation"] = json!(generation + i64::from(is_new_wish));
+        object["metadata"]["resourceVersion"] = json!(self.counter.to_string());
+        object["metadata"]["managedFields"] = json!(managed);
+        object
+    }
+
+    /// The object as server-side apply would leave it.
+    fn applied(&mut self, key: &Key, manifest: &Value) -> Result<Value, (u16, Value)> {
+        let before = self.objects.get(key).cloned();
+        let mut object = before.clone().unwrap_or_else(|| json!({}));
+        if let Some(earlier) = self.applied.get(key) {
+            remove_dropped(&mut object, earlier, manifest);
+        }
+        merge(&mut object, manifest);
+        for fill in &self.defaults {
+            fill(&mut object);
+        }
+        for says in &self.webhooks {
+            if let Some((status, message)) = says(before.as_ref(), &object) {
+                return Err((status, json!({"kind": "Status", "message": message, "reason": "Invalid"})));
+            }
+        }
+        let same = before.as_ref().is_some_and(|before| {
+            without_bookkeeping(before) == without_bookkeeping(&object) && self.applied.contains_key(key)
+        });
+        if same && let Some(before) = before {
+            return Ok(before);
+        }
+        let manager_fields = manifest.clone();
+        let mut completed = self.complete(key, object, "capstan");
+        let entries = completed["metadata"]["managedFields"].as_array_mut().unwrap();
+        for entry in entries.iter_mut().filter(|entry| entry["manager"] == "capstan") {
+            entry["fieldsV1"] = fields_of(&manager_fields);
+        }
+        Ok(completed)
+    }
+
+    fn missing(&self, object: &ApiObject) -> Option<(u16, Value)> {
+        let kind = (object.kind.group.clone(), object.kind.kind.clone());
+        match self.kinds.get(&kind) {
+            None => Some((404, json!({"message": "the server could not find the requested resource"}))),
+            Some(Scope::Cluster) => None,
+            Some(Scope::Namespaced) => {
+                let namespace = object.namespace.clone().unwrap_or_default();
+                let there = self.objects.contains_key(&(
+                    String::new(),
+                    "Namespace".to_owned(),
+                    None,
+                    namespace.clone(),
+                ));
+                (!there).then(|| {
+                    (404, json!({"message": format!("namespaces \"{namespace}\" not found"), "reason": "NotFound",
+                        "details": {"kind": "namespaces", "name": namespace}}))
+                })
+            }
+        }
+    }
+
+    /// Whether the server is gone before it does a real write.
+    fn is_dead(&mut self) -> bool {
+        match &mut self.dies_after {
+            Some(0) => true,
+            Some(left) => {
+                *left -= 1;
+                false
+            }
+            None => false,
+        }
+    }
+}
+
+fn key_of(object: &Value) -> Key {
+    let id = capstan_domain::applying::identity(object).unwrap();
+    (id.group, id.kind, id.namespace, id.name)
+}
+
+fn fields_of(value: &Value) -> Value {
+    match value {
+        Value::Object(map) => Value::Object(
+            map.iter()
+                .filter(|(key, _)| {
+                    !matches!(
+                        key.as_str(),
+                        "apiVersion" | "kind" | "managedFields" | "uid" | "resourceVersion" | "generation"
+                    )
+                })
+                .map(|(key, value)| (format!("f:{key}"), fields_of(value)))
+                .collect::<Map<_, _>>(),
+        ),
+        _ => json!({}),
+    }
+}
+
+/// Takes out what was applied earlier and is not applied now.
+fn remove_dropped(object: &mut Value, earlier: &Value, now: &Value) {
+    let (Some(object), Some(earlier)) = (object.as_object_mut(), earlier.as_object()) else { return };
+    for (key, was) in earlier {
+        match now.get(key) {
+            None => {
+                object.remove(key);
+            }
+            Some(is) => {
+                if let Some(inner) = object.get_mut(key) {
+                    remove_dropped(inner, was, is);
+                }
+            }
+        }
+    }
+}
+
+fn merge(object: &mut Value, manifest: &Value) {
+    match (object, manifest) {
+        (Value::Object(object), Value::Object(manifest)) => {
+            for (key, value) in manifest {
+                merge(object.entry(key.clone()).or_insert(Value::Null), value);
+            }
+        }
+        (object, manifest) => *object = manifest.clone(),
+    }
+}
+
+fn without_bookkeeping(object: &Value) -> Value {
+    let mut object = object.clone();
+    if let Some(metadata) = object["metadata"].as_object_mut() {
+        for key in ["uid", "generation", "resourceVersion", "managedFields"] {
+            metadata.remove(key);
+        }
+    }
+    object
+}
+
+fn refused(doing: &str, (status, body): (u16, Value)) -> LiveError {
+    LiveError::Refused { doing: doing.to_owned(), refusal: Refusal::read(status, &body) }
+}
+
+fn gone(doing: &str) -> LiveError {
+    LiveError::Unreachable { doing: doing.to_owned(), reason: "connection refused".to_owned() }
+}
+
+#[async_trait]
+impl ManagementCluster for FakeCluster {
+    async fn uid(&self) -> Result<String, LiveError> {
+        Ok(UID.to_owned())
+    }
+
+    async fn read(&self, _by: &As, object: &ApiObject) -> Result<Option<Value>, LiveError> {
+        let id = object.id();
+        Ok(self.state().objects.get(&(id.group, id.kind, id.namespace, id.name)).cloned())
+    }
+
+    async fn list(
+        &self,
+        _by: &As,
+        kind: &ApiKind,
+        namespace: Option<&str>,
+        labels: &[(&str, &str)],
+    ) -> Result<Vec<Value>, LiveError> {
+        let has =
+            |object: &Value| labels.iter().all(|(key, value)| object["metadata"]["labels"][*key] == **value);
+        let state = self.state();
+        let found = state.objects.iter().filter(|(key, value)| {
+            key.0 == kind.group
+                && key.1 == kind.kind
+                && (namespace.is_none() || key.2.as_deref() == namespace)
+                && has(value)
+        });
+        Ok(found.map(|(_, value)| value.clone()).collect())
+    }
+
+    async fn apply(
+        &self,
+        _by: &As,
+        manifest: &Value,
+        run: Run,
+        _contested: Contested,
+    ) -> Result<Value, LiveError> {
+        let object = ApiObject::of(manifest).unwrap();
+        let doing = format!("applying {object}");
+        let mut state = self.state();
+        if run == Run::Real && state.answers && state.is_dead() {
+            return Err(gone(&doing));
+        }
+        state.log.push(Request { verb: "apply", object: object.to_string(), is_real: run == Run::Real });
+        if let Some(missing) = state.missing(&object) {
+            return Err(refused(&doing, missing));
+        }
+        let key = key_of(manifest);
+        let result = state.applied(&key, manifest).map_err(|no| refused(&doing, no))?;
+        if run == Run::Real {
+            state.objects.insert(key.clone(), result.clone());
+            state.applied.insert(key, manifest.clone());
+            state.forms.entry(object.to_string()).or_default().insert(manifest.to_string());
+            if !state.answers && state.is_dead() {
+                return Err(gone(&doing));
+            }
+        }
+        Ok(result)
+    }
+
+    async fn dry_run_create(&self, _by: &As, manifest: &Value) -> Result<Value, LiveError> {
+        let object = ApiObject::of(manifest).unwrap();
+        let mut state = self.state();
+        state.log.push(Request { verb: "create", object: object.to_string(), is_real: false });
+        if let Some(missing) = state.missing(&object) {
+            return Err(refused("creating", missing));
+        }
+        let mut created = manifest.clone();
+        for fill in &state.defaults {
+            fill(&mut created);
+        }
+        Ok(created)
+    }
+
+    async fn delete(&self, _by: &As, object: &ApiObject, uid: &str, run: Run) -> Result<Deleted, LiveError> {
+        let id = object.id();
+        let key = (id.group, id.kind, id.namespace, id.name);
+        let mut state = self.state();
+        if run == Run::Real && state.is_dead() {
+            return Err(gone("deleting"));
+        }
+        let Some(found) = state.objects.get(&key) else { return Ok(Deleted::Absent) };
+        if found["metadata"]["uid"] != uid {
+            return Ok(Deleted::Replaced);
+        }
+        state.log.push(Request { verb: "delete", object: object.to_string(), is_real: run == Run::Real });
+        if run == Run::Real {
+            state.objects.remove(&key);
+            state.applied.remove(&key);
+        }
+        Ok(Deleted::Gone)
+    }
+
+    async fn take_over(
+        &self,
+        _by: &As,
+        object: &ApiObject,
+        from: &[String],
+        let_go: &[FieldPath],
+    ) -> Result<(), LiveError> {
+        let id = object.id();
+        let key = (id.group, id.kind, id.namespace, id.name);
+        let mut state = self.state();
+        state.log.push(Request { verb: "take over", object: object.to_string(), is_real: true });
+        if let Some(found) = state.objects.get(&key).cloned() {
+            state.applied.insert(key.clone(), manifest_of(&found));
+            let managed = capstan_domain::applying::taken_over(&found, from, let_go);
+            if let (Some(managed), Some(found)) = (managed, state.objects.get_mut(&key)) {
+                found["metadata"]["managedFields"] = managed;
+            }
+        }
+        Ok(())
+    }
+
+    async fn scope(&self, kind: &ApiKind) -> Result<Option<Scope>, LiveError> {
+        Ok(self.state().kinds.get(&(kind.group.clone(), kind.kind.clone())).copied())
+    }
+
+    fn watch(&self, _kinds: tokio::sync::watch::Receiver<BTreeSet<ApiKind>>) -> LiveChanges {
+        Box::pin(futures_util::stream::pending())
+    }
+}
+
+/// What somebody must have applied to get that object.
+fn manifest_of(object: &Value) -> Value {
+    let mut manifest = without_bookkeeping(object);
+    if let Some(fields) = manifest.as_object_mut() {
+        fields.remove("status");
+    }
+    manifest
+}

@@ -1,0 +1,64 @@
+//! Heads that are tried before the merge.
+
+use capstan::app::reconcile::ports::{PreflightAnswer, PreflightVerdict};
+use capstan::app::reconcile::preflight::preflight;
+
+use super::adopting::with_machines;
+use super::applying::plain;
+use super::world::{World, id};
+
+async fn judge(world: &World, cluster: &str) -> PreflightAnswer {
+    let head = world.revision().await;
+    let records: Vec<_> = world.board.posted().clusters.values().cloned().collect();
+    let fleet = world.fleet.lock().unwrap().clone();
+    preflight(&world.ports(), &fleet, &head, &[id(cluster)], &records).await.remove(0)
+}
+
+#[tokio::test]
+async fn a_head_that_passes_is_accepted_and_nothing_is_written() {
+    let world = World::new();
+    plain(&world, "peu01");
+    let answer = judge(&world, "gauss/peu01").await;
+    assert_eq!((answer.verdict, answer.reasons.len()), (PreflightVerdict::Accepted, 0));
+    assert_eq!(world.live.take_writes(), Vec::<String>::new());
+    assert_eq!(world.board.posted().writes, 0);
+}
+
+#[tokio::test]
+async fn a_head_that_the_webhook_refuses_is_rejected_with_file_and_line() {
+    let world = World::new();
+    plain(&world, "peu01");
+    world.live.webhook(|_, object| {
+        (object["kind"] == "ConfigMap")
+            .then(|| (422, "ConfigMap is invalid: data.key: Forbidden: not today".to_owned()))
+    });
+    let answer = judge(&world, "gauss/peu01").await;
+    assert_eq!(answer.verdict, PreflightVerdict::Rejected);
+    let reason = &answer.reasons[0];
+    assert_eq!(
+        reason.line(),
+        "gauss/peu01/base/maps.yaml:6: ConfigMap org/peu01-a: ConfigMap is invalid: data.key: Forbidden: not today"
+    );
+}
+
+#[tokio::test]
+async fn a_downgrade_is_rejected_before_the_merge() {
+    let world = World::new();
+    with_machines(&world, "v1.35.1", "one");
+    world.turn("gauss/peu01").await;
+    with_machines(&world, "v1.34.3", "one");
+    let answer = judge(&world, "gauss/peu01").await;
+    assert_eq!(answer.verdict, PreflightVerdict::Rejected);
+    assert_eq!(answer.reasons[0].kind, "VersionBelowLive");
+}
+
+#[tokio::test]
+async fn the_names_that_are_answered_are_those_that_will_be_applied() {
+    let world = World::new();
+    with_machines(&world, "v1.35.1", "one");
+    let answer = judge(&world, "gauss/peu01").await;
+    world.turn("gauss/peu01").await;
+    let live = world.live.names("DevMachineTemplate");
+    let said: Vec<String> = answer.names.templates().iter().map(|name| name.live.clone()).collect();
+    assert_eq!(said, live);
+}

@@ -1,0 +1,282 @@
+//! A fleet in Git, a management cluster and a board, all in memory.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use capstan::app::ports::Clock;
+use capstan::app::reconcile::names::resource_names;
+use capstan::app::reconcile::ports::{
+    Bot, BotError, ClusterKey, ClusterReport, FleetKey, FleetRecord, Preflight, PreflightAnswer, SourceTree,
+    Work,
+};
+use capstan::app::reconcile::resources::{
+    Adopt, ConditionType, CreateClusters, FleetSpec, FleetStatus, Guards, ManagedClusterStatus,
+    ServiceAccountSpec, SourceSpec,
+};
+use capstan::app::reconcile::revision::{Opened, Revision, Viewpoint};
+use capstan::app::reconcile::{Kinds, Over, Pass, Ports, Turn, reconcile};
+use capstan_domain::applying::Inventory;
+use capstan_domain::cluster::ClusterId;
+use capstan_domain::templates::SpecDigest;
+use capstan_domain::tree::{BlobId, CommitId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
+
+use super::board::FakeBoard;
+use super::fake::{FakeCluster, UID};
+
+pub(crate) struct World {
+    pub(crate) files: Mutex<BTreeMap<String, String>>,
+    pub(crate) live: Arc<FakeCluster>,
+    pub(crate) board: Arc<FakeBoard>,
+    pub(crate) bot: FakeBot,
+    pub(crate) fleet: Mutex<FleetRecord>,
+    clock: Arc<TestClock>,
+    kinds: Arc<Kinds>,
+    /// Whether turns are told to stop, and from which question on.
+    pub(crate) over: Mutex<Option<(usize, Over)>>,
+    /// The Kubernetes API may be another one between two turns.
+    commits: AtomicUsize,
+}
+
+#[derive(Default)]
+pub(crate) struct FakeBot {
+    pub(crate) reports: Mutex<Vec<ClusterReport>>,
+    pub(crate) elsewhere: Mutex<Option<String>>,
+    pub(crate) is_away: Mutex<bool>,
+}
+
+struct TestClock(AtomicI64);
+
+impl Clock for TestClock {
+    fn now(&self) -> jiff::Timestamp {
+        jiff::Timestamp::from_second(self.0.load(Ordering::Relaxed)).unwrap()
+    }
+}
+
+#[async_trait]
+impl Bot for FakeBot {
+    async fn work(&self, _after: Option<&CommitId>, _patience: Duration) -> Result<Work, BotError> {
+        Ok(Work::default())
+    }
+    async fn answer(&self, _preflight: &Preflight, _answers: &[PreflightAnswer]) -> Result<(), BotError> {
+        Ok(())
+    }
+    async fn report(&self, report: &ClusterReport) -> Result<(), BotError> {
+        self.reports.lock().unwrap().push(report.clone());
+        Ok(())
+    }
+    async fn recorded_elsewhere(&self, _cluster: &ClusterId) -> Result<Option<String>, BotError> {
+        if *self.is_away.lock().unwrap() {
+            return Err(BotError::Away { url: "https://bot".into(), reason: "no answer".into() });
+        }
+        Ok(self.elsewhere.lock().unwrap().clone())
+    }
+}
+
+pub(crate) const SETTINGS: &str = r#"
+managementClusters:
+- name: mc-eu
+  uid: 6f1c0000-0000-4000-8000-000000000001
+  clusters: ["gauss/*"]
+"#;
+
+impl World {
+    /// A repository whose clusters `gauss/*` are this management cluster's, with the namespace `org`.
+    pub(crate) fn new() -> Self {
+        let world = Self {
+            files: Mutex::default(),
+            live: Arc::new(FakeCluster::new(&["org"])),
+            board: Arc::default(),
+            bot: FakeBot::default(),
+            fleet: Mutex::new(fleet()),
+            clock: Arc::new(TestClock(AtomicI64::new(1_800_000_000))),
+            kinds: Arc::default(),
+            over: Mutex::default(),
+            commits: AtomicUsize::new(1),
+        };
+        world.write(".capstan.yaml", SETTINGS);
+        world
+    }
+
+    pub(crate) fn write(&self, path: &str, content: &str) {
+        self.files.lock().unwrap().insert(path.to_owned(), content.to_owned());
+        self.commits.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn remove(&self, path: &str) {
+        self.files.lock().unwrap().remove(path);
+        self.commits.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A new commit that changes nothing.
+    pub(crate) fn empty_commit(&self) {
+        self.commits.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn commit(&self) -> String {
+        format!("{:040x}", self.commits.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn pass_time(&self, seconds: i64) {
+        self.clock.0.fetch_add(seconds, Ordering::Relaxed);
+    }
+
+    pub(crate) fn ports(&self) -> Ports {
+        Ports {
+            live: self.live.clone(),
+            board: self.board.clone(),
+            clock: self.clock.clone(),
+            kinds: self.kinds.clone(),
+        }
+    }
+
+    /// Opens the files as a commit.
+    pub(crate) async fn revision(&self) -> Revision {
+        let files = self.files.lock().unwrap().clone();
+        let source = SourceTree {
+            commit: CommitId::parse(&self.commit()).unwrap(),
+            tree: Arc::new(MemoryTree::new(files)),
+        };
+        let recorded: BTreeMap<ClusterId, Inventory> = self
+            .board
+            .posted()
+            .clusters
+            .values()
+            .map(|record| (id(&record.spec.cluster), record.status.inventory.clone()))
+            .collect();
+        let mut settled = false;
+        loop {
+            let scopes = self.kinds.known();
+            let today = self.clock.now().to_zoned(jiff::tz::TimeZone::UTC).date();
+            let view = Viewpoint { name: "mc-eu", uid: UID, scopes: &scopes, recorded: &recorded, today };
+            match Revision::open(&source, &view, settled).unwrap() {
+                Opened::Ready(revision) => return *revision,
+                Opened::Unknown(kinds) => {
+                    self.kinds.learn(self.live.as_ref(), &kinds).await.unwrap();
+                    settled = true;
+                }
+            }
+        }
+    }
+
+    /// One turn of a cluster at the present commit.
+    pub(crate) async fn turn(&self, cluster: &str) -> Pass {
+        let revision = self.revision().await;
+        self.turn_at(&revision, cluster).await
+    }
+
+    pub(crate) async fn turn_at(&self, revision: &Revision, cluster: &str) -> Pass {
+        self.try_turn(revision, cluster).await.unwrap()
+    }
+
+    pub(crate) async fn try_turn(
+        &self,
+        revision: &Revision,
+        cluster: &str,
+    ) -> Result<Pass, capstan::app::ports::LiveError> {
+        let fleet = self.fleet.lock().unwrap().clone();
+        let id = id(cluster);
+        let taken = self
+            .board
+            .posted()
+            .clusters
+            .iter()
+            .map(|(name, record)| (name.clone(), record.spec.cluster.clone()))
+            .collect();
+        let name = resource_names([&id], &taken).remove(&id).unwrap();
+        let key = ClusterKey { namespace: "capstan-system".into(), name };
+        let is_over = || {
+            let mut over = self.over.lock().unwrap();
+            match over.as_mut() {
+                Some((0, why)) => Some(*why),
+                Some((left, _)) => {
+                    *left -= 1;
+                    None
+                }
+                None => None,
+            }
+        };
+        let ports = self.ports();
+        let turn =
+            Turn { ports: &ports, bot: &self.bot, fleet: &fleet, revision, id: &id, is_over: &is_over };
+        reconcile(&turn, &key).await
+    }
+
+    /// The status as it stands on the board.
+    pub(crate) fn status(&self, name: &str) -> ManagedClusterStatus {
+        self.board.posted().clusters[name].status.clone()
+    }
+
+    /// `True`, `False` or `Unknown` with the reason: `False Refused`.
+    pub(crate) fn condition(&self, name: &str, kind: ConditionType) -> String {
+        let status = self.status(name);
+        match status.conditions.of(kind) {
+            Some(condition) => format!("{:?} {}", condition.status, condition.reason),
+            None => "none".to_owned(),
+        }
+    }
+}
+
+pub(crate) fn id(text: &str) -> ClusterId {
+    ClusterId::new(RepoPath::parse(text).unwrap())
+}
+
+fn fleet() -> FleetRecord {
+    FleetRecord {
+        key: FleetKey { namespace: "capstan-system".into(), name: "fleet".into() },
+        uid: "uid-of-fleet".into(),
+        generation: 1,
+        spec: FleetSpec {
+            management_cluster: "mc-eu".into(),
+            source: SourceSpec::Git { url: "https://git".into(), branch: "main".into(), secret: None },
+            interval: Duration::from_secs(300),
+            timeout: Duration::from_secs(300),
+            concurrency: 4,
+            service_account: ServiceAccountSpec { name: "capstan-applier".into(), namespace: None },
+            guards: Guards {
+                max_deletions: 5,
+                adopt: Adopt::Preview,
+                create_clusters: CreateClusters::Recorded,
+            },
+            suspend: false,
+        },
+        status: FleetStatus::default(),
+        asked: false,
+    }
+}
+
+struct MemoryTree {
+    entries: Vec<TreeEntry>,
+    files: BTreeMap<String, String>,
+}
+
+fn digest(text: &str) -> String {
+    SpecDigest::of(&serde_json::Value::from(text)).to_string()
+}
+
+impl MemoryTree {
+    fn new(files: BTreeMap<String, String>) -> Self {
+        let entry = |(path, text): (&String, &String)| TreeEntry {
+            path: RepoPath::parse(path).unwrap(),
+            kind: EntryKind::File,
+            blob: BlobId::parse(&digest(text)).unwrap(),
+        };
+        Self { entries: files.iter().map(entry).collect(), files }
+    }
+}
+
+impl Tree for MemoryTree {
+    fn entries(&self) -> &[TreeEntry] {
+        &self.entries
+    }
+    fn read(&self, entry: &TreeEntry) -> Result<Arc<[u8]>, Unreadable> {
+        Ok(self.files[entry.path.as_str()].as_bytes().into())
+    }
+    fn folder_id(&self, folder: &RepoPath) -> Option<TreeId> {
+        let inside: Vec<_> =
+            self.files.iter().filter(|(path, _)| path.starts_with(&format!("{folder}/"))).collect();
+        (!inside.is_empty()).then(|| TreeId::parse(&digest(&format!("{inside:?}"))).unwrap())
+    }
+}
