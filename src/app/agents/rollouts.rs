@@ -158,9 +158,12 @@ impl Teller {
         let records = &self.reconcilers.records;
         let pending = records.pending_reports(repository.id).await?;
         let mut reports = Reports::of(&pending);
-        for (cluster, standing) in records.standings(repository.id).await? {
-            // The newest report may be older than the merge's being followed, and then waits for nobody.
-            reports.add(cluster, &standing.management_cluster, standing.report);
+        let unheard = merges.iter().flat_map(|merge| &merge.clusters);
+        for cluster in unheard.filter(|cluster| cluster.progress.report.is_none()) {
+            // What was reported before the merge was followed waits for nobody.
+            for standing in records.standings_of(repository.id, &cluster.cluster).await? {
+                reports.add(cluster.cluster.clone(), &standing.management_cluster, standing.report);
+            }
         }
         let mut later: Option<Duration> = None;
         let mut failure = None;

@@ -244,7 +244,9 @@ impl Agents {
         }
         let standings = self.records().standings_of(watched.repository.id, cluster).await?;
         let other = standings.into_iter().find(|standing| {
-            !standing.management_cluster.as_str().eq_ignore_ascii_case(agent.management_cluster.as_str())
+            // Whoever never applied it has no live cluster of it.
+            standing.report.applied.is_some()
+                && !standing.management_cluster.as_str().eq_ignore_ascii_case(agent.management_cluster.as_str())
         });
         Ok(RecordAnswer { elsewhere: other.map(|standing| standing.name) })
     }

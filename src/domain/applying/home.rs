@@ -67,7 +67,8 @@ impl Scopes {
 /// Where a folder's objects lie.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Home {
-    /// The namespaces of its `Cluster`s; where it has none, the one namespace of all its objects.
+    /// The namespaces of its `Cluster`s; where it has none, the one namespace of all its objects, or else
+    /// the one that it brings itself.
     pub(super) namespaces: BTreeSet<String>,
     /// The names of its `Cluster`s.
     pub(super) clusters: BTreeSet<String>,
@@ -123,6 +124,11 @@ fn find(base: &[RenderedObject], scopes: &Scopes) -> Result<Home, Box<Outside>> 
     if home.namespaces.is_empty() {
         let housed = base.iter().filter(|object| scopes.has_namespace(&object.id));
         home.namespaces = housed.filter_map(named).collect();
+        if home.namespaces.is_empty() {
+            let brought =
+                base.iter().filter(|object| object.id.group.is_empty() && object.id.kind == "Namespace");
+            home.namespaces = brought.map(|object| object.id.name.clone()).collect();
+        }
         // Without a Cluster that names one, only a namespace that all share can be meant.
         if home.namespaces.len() != 1
             && let Some(object) = clusters.first().copied().or_else(|| base.first())

@@ -264,6 +264,21 @@ metadata: {name: peu01-values}
 }
 
 #[test]
+fn a_folder_that_names_no_namespace_lives_in_the_one_that_it_brings() {
+    let base = "\
+apiVersion: v1
+kind: Namespace
+metadata: {name: org}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a}
+";
+    assert_eq!(placed(base, "").1.namespace(), Some("org"));
+    assert_eq!(verdicts(base, ""), Vec::<String>::new());
+}
+
+#[test]
 fn one_object_belongs_to_one_folder() {
     let config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: shared, namespace: org}\n";
     let shared = id("ConfigMap org/shared");

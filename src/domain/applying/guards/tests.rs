@@ -211,3 +211,31 @@ fn a_broken_guard_says_where_it_was_written() {
     let found = guards(&objects(&control_plane("v1.33.0")), &live(&live_control_plane("v1.34.3", "{}")));
     assert_eq!(found[0].written.to_string(), "c/base/a.yaml:4:17");
 }
+
+/// Every way in which a render, a live object and its machines can stand to one another: what passes never
+/// goes back and never leaves out a minor, neither from what is asked for nor from what runs.
+#[test]
+fn whatever_passes_goes_forward_by_one_minor_at_most() {
+    let minors = 33..38_u32;
+    let mut passed = 0;
+    for (wanted, spec) in minors.clone().flat_map(|wanted| minors.clone().map(move |spec| (wanted, spec))) {
+        for (low, high) in minors.clone().flat_map(|low| (low..38).map(move |high| (low, high))) {
+            let status = format!(
+                "{{version: v1.{low}.0, versions: [{{version: v1.{low}.0, replicas: 1}}, {{version: v1.{high}.0, replicas: 1}}]}}"
+            );
+            let alive = live_control_plane(&format!("v1.{spec}.0"), &status);
+            let passes = verdicts(&control_plane(&format!("v1.{wanted}.0")), &alive).is_empty();
+            let back = wanted < spec.max(high);
+            let nothing_new = wanted == spec;
+            let leaves_out = wanted > spec + 1 || wanted > low + 1;
+            assert_eq!(
+                passes,
+                !back && (nothing_new || !leaves_out),
+                "{wanted} over {spec}, {low} to {high} run"
+            );
+            passed += u32::from(passes);
+        }
+    }
+    // What stands there already, in 1*5 + 2*4 + 3*3 + 4*2 + 5*1 ways; one minor on, in three from each of four.
+    assert_eq!(passed, 35 + 12);
+}

@@ -286,3 +286,40 @@ spec: {topology: {version: v1.35.1}}
     assert_eq!(upgrade.steps.iter().flat_map(|step| step.objects.clone()).collect::<Vec<_>>(), [id(cluster)]);
     assert_eq!(upgrade.withheld[0].control_plane, id(cluster));
 }
+
+proptest::proptest! {
+    /// Whatever changes and however the cluster stands: each change is planned once or withheld once, in
+    /// order, and no worker's version passes a control plane that is not done.
+    #[test]
+    fn no_change_is_lost_and_no_version_overtakes(
+        picked in proptest::collection::vec((0..14_usize, 0..6_usize), 0..20),
+        plane in proptest::sample::select(vec![State::Done, State::Unknown, State::Waiting, State::Rolling, State::Stuck]),
+        workers in proptest::sample::select(vec![State::Done, State::Rolling]),
+        ready in proptest::bool::ANY,
+    ) {
+        const FIELDS: [&str; 6] =
+            ["/spec/replicas", "/spec/version", "/spec/template/spec/version", "/metadata/labels/a", "/spec/awsLaunchTemplate/ami/id", ""];
+        let rendered = objects(CLUSTER);
+        let mut all = Changes::new();
+        for (object, field) in picked {
+            let Some(object) = rendered.get(object) else { continue };
+            all.entry(object.id.clone()).or_default().push(FieldPath::parse(FIELDS[field]).unwrap());
+        }
+        let mut stands = verdict(plane, workers);
+        stands.owners[0].ready = if ready { Readiness::Ready } else { Readiness::NotReady };
+        let plan = plan(&rendered, &all, &alive(), &stands);
+        let now: Vec<&ObjectId> = plan.steps.iter().flat_map(|step| &step.objects).collect();
+        let mut told: Vec<&ObjectId> = now.iter().copied().chain(plan.withheld.iter().map(|held| &held.object)).collect();
+        told.sort();
+        proptest::prop_assert_eq!(told, all.keys().collect::<Vec<_>>());
+        proptest::prop_assert!(plan.steps.is_sorted_by_key(|step| step.stage));
+        let plane_is_done = (plane == State::Done || plane == State::Unknown && ready)
+            && all.get(&id(CP)).is_none_or(|fields| fields.iter().all(|field| field.to_string().starts_with("/metadata")));
+        let new_version = |id: &&&ObjectId| {
+            id.kind.starts_with("Machine") && id.kind != "MachineHealthCheck"
+                && all[**id].iter().any(|field| field.to_string() == "/spec/template/spec/version")
+        };
+        proptest::prop_assert!(plane_is_done || now.iter().find(new_version).is_none(), "{plan:?}");
+        proptest::prop_assert_eq!(plan.phase == Phase::ControlPlane, !plane_is_done);
+    }
+}

@@ -1,5 +1,7 @@
 //! What goes, what stays and why: one folder, one thing different in each row.
 
+mod random;
+
 use super::super::testing::{documents, id, objects};
 use super::*;
 use crate::templates::{Naming, SpecDigest};
