@@ -1,9 +1,10 @@
 //! The reconciler: management cluster, sources, loops and probes, started together and stopped in order.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use capstan::agent_client::{AgentClient, AgentError, AgentOptions, BotSource};
 use capstan::app::ports::{Clock, SystemClock};
 use capstan::app::reconcile::ports::{FleetRecord, NoBot, OpenSource, SecretData, SourceError, Sources};
 use capstan::app::reconcile::resources::SourceSpec;
@@ -14,8 +15,12 @@ use capstan::controllers::{self, Health, Parts, Reconciler};
 use capstan::git::{Access, BranchSource, MirrorLimits, Mirrors};
 use capstan::k8s::{self, KubeBoard, KubeCluster, KubeLease};
 use capstan::telemetry;
+use capstan_domain::agent::Words;
+use capstan_domain::agent::wire::ManagementClusterIdentity;
+use capstan_domain::settings::{ManagementClusterUid, RepositoryName};
 use secrecy::ExposeSecret as _;
 use tokio_util::sync::CancellationToken;
+use url::Url;
 
 use super::failed;
 
@@ -33,7 +38,7 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
     let mirrors = Mirrors::open(&config.state_dir, MirrorLimits::default()).map_err(failed)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let health = Arc::new(Health::default());
-    let identity = identity();
+    let identity = identity(&config.state_dir);
     let parts = Parts {
         ports: Ports {
             live: Arc::new(KubeCluster::new(&connection)),
@@ -54,10 +59,13 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
     probes.await.map_err(failed)?.map_err(failed)
 }
 
-/// The machine's name and something of this process alone, so that replicas are told apart.
-fn identity() -> String {
-    let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    format!("{}_{:08x}", machine.trim(), rand::random::<u32>())
+/// Who holds the Lease: the pod, else this machine and state directory. A process that was killed is
+/// followed by one of the same name, which need not wait until the Lease runs out.
+fn identity(state_dir: &Path) -> String {
+    std::env::var("POD_NAME").unwrap_or_else(|_| {
+        let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        format!("{}:{}", machine.trim(), state_dir.display())
+    })
 }
 
 /// Opens sources with the adapters that there are.
@@ -71,7 +79,7 @@ impl Sources for Adapters {
     async fn open(
         &self,
         fleet: &FleetRecord,
-        _uid: &str,
+        uid: &str,
         secret: Option<SecretData>,
     ) -> Result<OpenSource, SourceError> {
         match &fleet.spec.source {
@@ -85,8 +93,30 @@ impl Sources for Adapters {
                 let source = BranchSource::open(mirrors, &self.state_dir, &name, url, branch, access)?;
                 Ok(OpenSource { tree: Arc::new(source), bot: Arc::new(NoBot) })
             }
-            SourceSpec::Bot { .. } => {
-                Err(SourceError::Settings("this build cannot read from a bot yet: name a Git URL".to_owned()))
+            SourceSpec::Bot { url, repository, secret: name } => {
+                let settings = |what: &str, error: &dyn std::fmt::Display| {
+                    SourceError::Settings(format!("{what}: {error}"))
+                };
+                let mut data = secret.unwrap_or_default();
+                let agent = AgentClient::open(AgentOptions {
+                    url: Url::parse(url).map_err(|error| settings("source.bot.url", &error))?,
+                    repository: RepositoryName::parse(repository)
+                        .map_err(|error| settings("source.bot.repository", &error))?,
+                    state_dir: self.state_dir.clone(),
+                    management_cluster: ManagementClusterIdentity {
+                        uid: ManagementClusterUid::parse(uid)
+                            .map_err(|error| settings("the UID of kube-system", &error))?,
+                        name: Words::new(&fleet.spec.management_cluster),
+                    },
+                    join_code: data.remove("joinCode"),
+                    key: data.remove("key"),
+                });
+                let agent = agent.map_err(|error| match error {
+                    AgentError::Disk { .. } => SourceError::Disk(error.to_string()),
+                    other => settings(&format!("the bot of the Secret {name}"), &other),
+                })?;
+                let source = Arc::new(BotSource(agent));
+                Ok(OpenSource { tree: source.clone(), bot: source })
             }
         }
     }
