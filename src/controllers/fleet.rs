@@ -1,6 +1,6 @@
 //! The loop of one Fleet: turns for its clusters, and its own status.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -76,6 +76,10 @@ struct State {
     echoes: BTreeMap<ClusterId, BTreeMap<ObjectId, String>>,
     /// What happened to live objects of clusters while they had their turn.
     heard: BTreeMap<ClusterId, Vec<LiveChange>>,
+    /// Clusters whose ManagedCluster was touched while they had their turn.
+    touched: BTreeSet<ClusterId>,
+    /// The generation of each ManagedCluster that was looked at last.
+    generations: BTreeMap<ClusterId, i64>,
     /// Clusters whose machines roll: news of their state are worth a turn.
     rolling: BTreeMap<ClusterId, bool>,
     running: JoinSet<Ran>,
@@ -93,6 +97,8 @@ impl FleetLoop {
             status: self.fleet.status.clone(),
             echoes: BTreeMap::new(),
             heard: BTreeMap::new(),
+            touched: BTreeSet::new(),
+            generations: BTreeMap::new(),
             rolling: BTreeMap::new(),
             running: JoinSet::new(),
         };
@@ -141,7 +147,7 @@ impl FleetLoop {
     }
 
     fn has_room(&self, state: &State) -> bool {
-        !self.fleet.spec.suspend && state.running.len() < self.fleet.spec.concurrency.max(1)
+        state.running.len() < self.fleet.spec.concurrency.max(1)
     }
 
     /// Opens the source, as often as it takes.
@@ -279,9 +285,12 @@ impl FleetLoop {
             }
             Wake::Resource(key) => {
                 let named = state.names.iter().find(|(_, name)| **name == key.name).map(|(id, _)| id.clone());
-                if let Some(id) = named {
-                    state.schedule.forgive(&id);
-                    state.schedule.ask(&id, Instant::now());
+                match named {
+                    Some(id) if state.schedule.runs(&id) => {
+                        state.touched.insert(id);
+                    }
+                    Some(id) => self.heed_resource(state, &id, &key).await,
+                    None => {}
                 }
             }
             Wake::Object(id, change) => {
@@ -291,6 +300,23 @@ impl FleetLoop {
                     state.schedule.ask(&id, Instant::now() + SETTLE);
                 }
             }
+        }
+    }
+
+    /// A ManagedCluster was touched: that it was made, by this loop most likely, is no news.
+    async fn heed_resource(&self, state: &mut State, id: &ClusterId, key: &ClusterKey) {
+        let is_news = match self.ports.board.cluster(key).await {
+            Ok(Some(record)) => record.asked || state.generations.get(id) != Some(&record.generation),
+            // It is made anew with the next turn.
+            Ok(None) => true,
+            Err(error) => {
+                tracing::warn!(cluster = %id, %error, "the ManagedCluster cannot be read");
+                true
+            }
+        };
+        if is_news {
+            state.schedule.forgive(id);
+            state.schedule.ask(id, Instant::now());
         }
     }
 
@@ -346,6 +372,7 @@ impl FleetLoop {
             }
         };
         if let Ok(pass) = result {
+            state.generations.insert(id.clone(), pass.generation);
             state.echoes.insert(id.clone(), pass.written);
         }
         let interval = self.fleet.spec.interval;
@@ -354,6 +381,12 @@ impl FleetLoop {
             if is_news(state, &id, &change) {
                 state.schedule.ask(&id, Instant::now() + SETTLE);
             }
+        }
+        if state.touched.remove(&id)
+            && let Some(name) = state.names.get(&id)
+        {
+            let key = ClusterKey { namespace: self.fleet.key.namespace.clone(), name: name.clone() };
+            self.heed_resource(state, &id, &key).await;
         }
         if let Some(revision) = &state.revision {
             state.schedule.keep(revision.clusters(), Instant::now());

@@ -33,6 +33,7 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
     let listener = controllers::bind(config.listen)
         .await
         .map_err(|error| Failure::Failed(format!("cannot listen on {}: {error}", config.listen)))?;
+    let address = listener.local_addr().map_err(failed)?;
     let metrics = telemetry::install_metrics().map_err(failed)?;
     let connection = k8s::connect(config.kubeconfig.as_deref()).await.map_err(failed)?;
     let mirrors = Mirrors::open(&config.state_dir, MirrorLimits::default()).map_err(failed)?;
@@ -50,7 +51,7 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
         leadership: Arc::new(KubeLease::new(&connection, &config.namespace, LEASE, &identity)),
         health: Arc::clone(&health),
     };
-    tracing::info!(address = %config.listen, namespace = config.namespace, "reconciling");
+    tracing::info!(%address, namespace = config.namespace, "reconciling");
     let probes_stop = CancellationToken::new();
     let probes =
         tokio::spawn(controllers::serve_probes(listener, health, metrics, clock, probes_stop.clone()));

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_domain::applying::{
-    Changes, GuardBroken, Plan, appliers, differs, fields_that_go, guards, is_applied_by_capstan, plan, sent,
+    Changes, GuardBroken, Plan, appliers, differs, fields_that_go, guards, handed_over,
+    is_applied_by_capstan, plan, sent, survived,
 };
 use capstan_domain::finding::Severity;
 use capstan_domain::object::{FieldPath, ObjectId};
@@ -23,8 +24,21 @@ use crate::app::ports::{ApiObject, Contested, LiveError, Run};
 /// How many objects that wait stand in a status.
 const WITHHELD: usize = 20;
 
+/// The reason of a field that Git removed and that stays.
+const SURVIVED: &str = "FieldSurvived";
+
 /// How many fields a preview names of one object.
 const NAMED_FIELDS: usize = 12;
+
+/// What has to be done with an object's fields before it is applied.
+struct Hands {
+    /// Objects that others applied before, and who.
+    adopted: BTreeMap<ObjectId, Vec<String>>,
+    /// Counts that Git names no more and that somebody else shall own.
+    let_go: BTreeMap<ObjectId, Vec<FieldPath>>,
+    /// Objects that could not be tried yet.
+    later: BTreeSet<ObjectId>,
+}
 
 impl Walk<'_> {
     /// Applies what differs and may be applied now.
@@ -47,16 +61,19 @@ impl Walk<'_> {
             return Ok(Ended::Waiting(trial.waiting));
         }
         let adopted = self.adopted(look);
+        let let_go = let_go(look, &adopted);
         if !adopted.is_empty() && self.adopt() == Adopt::Preview {
             return Ok(Ended::Waiting(preview(look, &adopted, &trial)));
         }
-        let changes = changes(look, &trial, &adopted);
+        let changes = changes(look, &trial, &adopted, &let_go);
+        self.note_survivors(look, &trial);
         let Some(verdict) = self.verdict.as_ref() else { return Ok(Ended::Applied) };
         let plan = plan(&look.objects, &changes, &look.live, verdict);
         self.status.phase = Some(plan.phase.into());
         self.status.withheld = plan.withheld.iter().take(WITHHELD).map(ToString::to_string).collect();
         self.intend(look, &plan).await?;
-        self.perform(look, &plan, &adopted, &trial.later).await
+        let hands = Hands { adopted, let_go, later: trial.later };
+        self.perform(look, &plan, &hands).await
     }
 
     /// A `Cluster` that is nowhere is made only where nobody else ever had it.
@@ -134,13 +151,7 @@ impl Walk<'_> {
         self.save().await
     }
 
-    async fn perform(
-        &mut self,
-        look: &mut Look,
-        plan: &Plan,
-        adopted: &BTreeMap<ObjectId, Vec<String>>,
-        later: &BTreeSet<ObjectId>,
-    ) -> Result<Ended, Unwanted> {
+    async fn perform(&mut self, look: &mut Look, plan: &Plan, hands: &Hands) -> Result<Ended, Unwanted> {
         for step in &plan.steps {
             if let Some(over) = (self.turn.is_over)() {
                 return Ok(Ended::Over(over));
@@ -151,7 +162,7 @@ impl Walk<'_> {
                 .filter_map(|id| look.objects.iter().find(|object| object.id == *id))
                 .collect();
             let untried: Vec<&RenderedObject> =
-                due.iter().copied().filter(|object| later.contains(&object.id)).collect();
+                due.iter().copied().filter(|object| hands.later.contains(&object.id)).collect();
             if !untried.is_empty() {
                 let trial = try_all(self.live(), &look.wanted.by, &untried, &[]).await?;
                 if !trial.refused.is_empty() || !trial.waiting.is_empty() {
@@ -162,7 +173,7 @@ impl Walk<'_> {
             }
             let mut written = Vec::new();
             for object in due {
-                match self.write(look, object, adopted.get(&object.id)).await {
+                match self.write(look, object, hands).await {
                     Ok(value) => written.push(value),
                     Err(LiveError::Refused { refusal, .. }) if refusal.is_waiting() => {
                         return Ok(Ended::Waiting(vec![Reason::of_refusal(&refusal, object)]));
@@ -179,18 +190,47 @@ impl Walk<'_> {
         Ok(Ended::Applied)
     }
 
+    /// Notes the fields that Git removed and that stay, because somebody else holds them too. They are told
+    /// for as long as they stay.
+    fn note_survivors(&mut self, look: &Look, trial: &Trial) {
+        for object in &look.objects {
+            let Some(live) = look.live.get(&object.id) else { continue };
+            let told = self.record.status.kept.iter().filter(|kept| {
+                kept.reason == SURVIVED && kept.object.as_deref() == Some(&object.id.to_string())
+            });
+            for kept in told {
+                let Some(pointer) = kept.field.as_deref() else { continue };
+                let stays = live.pointer(pointer).is_some() && object.value.pointer(pointer).is_none();
+                if let Some(field) = FieldPath::parse(pointer).filter(|_| stays) {
+                    self.kept.push(survivor(object, field, kept.message.clone()));
+                }
+            }
+            let Some(tried) = trial.accepted.get(&object.id) else { continue };
+            for found in survived(live, tried) {
+                let message = format!(
+                    "Git removed {} and it stays: {} holds it too",
+                    found.field,
+                    found.managers.join(", ")
+                );
+                self.kept.push(survivor(object, found.field, message));
+            }
+        }
+    }
+
     /// Applies one object for real.
     async fn write(
         &mut self,
         look: &Look,
         object: &RenderedObject,
-        adopted: Option<&Vec<String>>,
+        hands: &Hands,
     ) -> Result<Value, LiveError> {
         let by = &look.wanted.by;
-        if let Some(from) = adopted.filter(|from| !from.is_empty())
+        let from = hands.adopted.get(&object.id).map(Vec::as_slice).unwrap_or_default();
+        let fields = hands.let_go.get(&object.id).map(Vec::as_slice).unwrap_or_default();
+        if (!from.is_empty() || !fields.is_empty())
             && let Some(object) = ApiObject::of(&object.value)
         {
-            self.live().take_over(by, &object, from, &[]).await?;
+            self.live().take_over(by, &object, from, fields).await?;
         }
         let value = self.live().apply(by, &sent(&object.value), Run::Real, Contested::Take).await?;
         self.applied += 1;
@@ -211,8 +251,32 @@ fn uid(object: &Value) -> Option<&str> {
     object.pointer("/metadata/uid").and_then(Value::as_str)
 }
 
+fn survivor(object: &RenderedObject, field: FieldPath, message: String) -> Reason {
+    let reason = Reason::of_object(SURVIVED, message, object, &field);
+    Reason { severity: Severity::Warning, ..reason }
+}
+
+/// Counts that Git names no more: let go of, so that they do not fall to their default for a moment.
+fn let_go(look: &Look, adopted: &BTreeMap<ObjectId, Vec<String>>) -> BTreeMap<ObjectId, Vec<FieldPath>> {
+    let mut found = BTreeMap::new();
+    for object in &look.objects {
+        let Some(live) = look.live.get(&object.id) else { continue };
+        let from = adopted.get(&object.id).map(Vec::as_slice).unwrap_or_default();
+        let fields = handed_over(live, &object.value, from);
+        if !fields.is_empty() {
+            found.insert(object.id.clone(), fields);
+        }
+    }
+    found
+}
+
 /// What differs between what is there and what would be.
-fn changes(look: &Look, trial: &Trial, adopted: &BTreeMap<ObjectId, Vec<String>>) -> Changes {
+fn changes(
+    look: &Look,
+    trial: &Trial,
+    adopted: &BTreeMap<ObjectId, Vec<String>>,
+    let_go: &BTreeMap<ObjectId, Vec<FieldPath>>,
+) -> Changes {
     let mut changes = Changes::default();
     for object in &look.objects {
         let live = look.live.get(&object.id);
@@ -222,10 +286,12 @@ fn changes(look: &Look, trial: &Trial, adopted: &BTreeMap<ObjectId, Vec<String>>
         };
         if let (Some(live), Some(from)) = (live, adopted.get(&object.id)) {
             fields.extend(fields_that_go(live, &object.value, from));
-            if fields.is_empty() {
-                // Equal in every field, and not Capstan's yet: the next drift would be nobody's.
-                fields.push(FieldPath::root().key("metadata").key("managedFields"));
-            }
+        }
+        let handed = let_go.get(&object.id).map(Vec::as_slice).unwrap_or_default();
+        fields.retain(|field| !handed.contains(field));
+        if fields.is_empty() && (adopted.contains_key(&object.id) || !handed.is_empty()) {
+            // Equal in every field, and only the owner changes.
+            fields.push(FieldPath::root().key("metadata").key("managedFields"));
         }
         if !fields.is_empty() {
             changes.insert(object.id.clone(), fields);

@@ -10,8 +10,7 @@ use super::pass::Ended;
 use super::ports::{ClusterReport, FleetRecord, Note, Tone};
 use super::reason::Reason;
 use super::resources::{
-    ConditionStatus, ConditionType, Conditions, FleetStatus, ManagedClusterStatus, Phase, PlaceStatus,
-    RolloutState,
+    ConditionStatus, ConditionType, Conditions, FleetStatus, ManagedClusterStatus, PlaceStatus, RolloutState,
 };
 
 /// How many reasons stand in a status.
@@ -52,7 +51,7 @@ pub(super) fn settle(
     };
     status.kept = places(found.kept);
     conditions(&mut status, found);
-    if let Ended::Applied = found.ended {
+    if matches!(found.ended, Ended::Applied | Ended::Removed) && status.withheld.is_empty() {
         status.applied_commit = Some(found.commit.to_string());
         status.folder = found.folder.map(str::to_owned);
     }
@@ -79,7 +78,6 @@ fn conditions(status: &mut ManagedClusterStatus, found: &Found<'_>) {
 
     let rollout = status.rollout.as_ref().map(|rollout| rollout.state);
     let words = status.rollout.as_ref().and_then(|rollout| rollout.message.clone()).unwrap_or_default();
-    let phase = status.phase;
     let mut says = Says { conditions: &mut status.conditions, now: found.now, generation: found.generation };
     match rollout {
         Some(RolloutState::Done) => says.that(RolledOut, True, "Done", ""),
@@ -89,12 +87,12 @@ fn conditions(status: &mut ManagedClusterStatus, found: &Found<'_>) {
         Some(RolloutState::Unknown) => says.that(RolledOut, Unknown, "Unknown", &words),
         None => says.conditions.clear(RolledOut),
     }
-    let withheld = phase == Some(Phase::ControlPlane);
+    let withheld = !status.withheld.is_empty();
     match found.ended {
         Ended::Applied => {
             says.that(Refused, False, "Accepted", "");
             if withheld {
-                says.that(Applied, False, "ControlPlane", "workers wait until the control plane is done");
+                says.that(Applied, False, "WorkersWithheld", "workers wait until the control plane is done");
             } else {
                 says.that(Applied, True, "Applied", "");
             }
@@ -153,7 +151,12 @@ fn conditions(status: &mut ManagedClusterStatus, found: &Found<'_>) {
         Ended::Suspended => {
             says.conditions.clear(Reconciling);
             says.conditions.clear(Stalled);
-            says.that(Ready, False, "Suspended", "`spec.suspend` is set: nothing is applied");
+            says.that(
+                Ready,
+                False,
+                "Suspended",
+                "`suspend` is set, here or in the Fleet: nothing is applied",
+            );
         }
         Ended::Over(_) => {}
     }
@@ -318,6 +321,7 @@ pub fn fleet_status(
 
     let mut status = before.clone();
     status.observed_generation = Some(fleet.generation);
+    let now = Timestamp::from_second(now.as_second()).unwrap_or(now);
     status.management_cluster_uid = Some(state.uid.to_owned());
     if let Some(commit) = state.commit {
         status.commit = Some(commit.to_owned());

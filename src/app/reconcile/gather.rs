@@ -73,9 +73,6 @@ pub(super) async fn read_machines(
     cluster: &ObjectId,
     found: &mut LiveObjects,
 ) -> Result<(), LiveError> {
-    if found.get(cluster).is_none() {
-        return Ok(());
-    }
     let labels = [(CLUSTER_NAME, cluster.name.as_str())];
     for kind in OF_A_CLUSTER {
         let kind = ApiKind::preferred("cluster.x-k8s.io", kind);

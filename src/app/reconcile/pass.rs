@@ -122,6 +122,8 @@ pub struct Pass {
     pub written: BTreeMap<ObjectId, String>,
     /// Whether something is waited for besides machines: an object that is being deleted, say.
     pub again: bool,
+    /// The generation of the ManagedCluster that was looked at.
+    pub generation: i64,
     /// The status as it stands now.
     pub status: ManagedClusterStatus,
 }
@@ -192,9 +194,12 @@ pub(super) struct Walk<'a> {
 impl<'a> Walk<'a> {
     pub(super) fn new(turn: &'a Turn<'a>, record: ClusterRecord) -> Self {
         let (status, written) = (record.status.clone(), record.status.clone());
+        // Kubernetes writes times in whole seconds.
+        let now = turn.ports.clock.now();
+        let now = Timestamp::from_second(now.as_second()).unwrap_or(now);
         Self {
             turn,
-            now: turn.ports.clock.now(),
+            now,
             record,
             status,
             written,
@@ -221,6 +226,11 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
+    /// Whether somebody said that nothing is to be applied.
+    pub(super) const fn is_suspended(&self) -> bool {
+        self.record.spec.suspend || self.turn.fleet.spec.suspend
+    }
+
     /// The pass.
     pub(super) async fn run(&mut self) -> Ended {
         match self.try_run().await {
@@ -236,16 +246,16 @@ impl<'a> Walk<'a> {
             look(turn.ports, turn.fleet, turn.revision, turn.id, &names, &self.status.inventory).await?;
         self.cluster = look.objects.iter().map(|object| &object.id).find(|id| is_cluster(id)).cloned();
         if matches!(look.wanted.tombstones, Deletion::Cluster) {
-            return self.remove_cluster(&mut look).await;
+            return self.remove_cluster(&look).await;
         }
         self.judge(&look);
-        if self.record.spec.suspend {
+        if self.is_suspended() {
             return Ok(Ended::Suspended);
         }
         let ended = self.apply(&mut look).await?;
         self.judge(&look);
         if let Ended::Applied = ended {
-            return self.prune(&mut look).await;
+            return self.prune(&look).await;
         }
         Ok(ended)
     }
@@ -286,6 +296,7 @@ impl<'a> Walk<'a> {
             deleted: self.deleted,
             written: self.echoes,
             again: self.again,
+            generation: self.record.generation,
             status: self.status,
         })
     }

@@ -8,4 +8,5 @@ mod board;
 mod dying;
 mod fake;
 mod preflight;
+mod pruning;
 mod world;
