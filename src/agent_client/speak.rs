@@ -16,11 +16,11 @@ use capstan_domain::settings::RepositoryName;
 use capstan_domain::tree::CommitId;
 
 use super::{AgentClient, AgentError};
-use crate::app::reconcile::reason::Reason;
 use crate::app::reconcile::ports::{
     Bot, BotError, ClusterReport, Preflight, PreflightAnswer, PreflightVerdict, SourceError, SourceTree,
     TreeSource, Work,
 };
+use crate::app::reconcile::reason::Reason;
 use crate::app::reconcile::resources::Phase;
 
 /// An agent for the rest of the reconciler: its source of trees, and its bot.

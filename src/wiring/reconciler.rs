@@ -20,7 +20,6 @@ use capstan_domain::agent::wire::ManagementClusterIdentity;
 use capstan_domain::settings::{ManagementClusterUid, RepositoryName};
 use secrecy::ExposeSecret as _;
 use tokio_util::sync::CancellationToken;
-use url::Url;
 
 use super::failed;
 
@@ -94,32 +93,50 @@ impl Sources for Adapters {
                 let source = BranchSource::open(mirrors, &self.state_dir, &name, url, branch, access)?;
                 Ok(OpenSource { tree: Arc::new(source), bot: Arc::new(NoBot) })
             }
-            SourceSpec::Bot { url, repository, secret: name } => {
-                let settings = |what: &str, error: &dyn std::fmt::Display| {
-                    SourceError::Settings(format!("{what}: {error}"))
-                };
-                let mut data = secret.unwrap_or_default();
-                let agent = AgentClient::open(AgentOptions {
-                    url: Url::parse(url).map_err(|error| settings("source.bot.url", &error))?,
-                    repository: RepositoryName::parse(repository)
-                        .map_err(|error| settings("source.bot.repository", &error))?,
-                    state_dir: self.state_dir.clone(),
-                    management_cluster: ManagementClusterIdentity {
-                        uid: ManagementClusterUid::parse(uid)
-                            .map_err(|error| settings("the UID of kube-system", &error))?,
-                        name: Words::new(&fleet.spec.management_cluster),
-                    },
-                    join_code: data.remove("joinCode"),
-                    key: data.remove("key"),
-                });
-                let agent = agent.map_err(|error| match error {
-                    AgentError::Disk { .. } => SourceError::Disk(error.to_string()),
-                    other => settings(&format!("the bot of the Secret {name}"), &other),
-                })?;
-                let source = Arc::new(BotSource(agent));
-                Ok(OpenSource { tree: source.clone(), bot: source })
+            SourceSpec::Bot { url, repository, secret: _ } => {
+                let source =
+                    BotSource(AgentClient::open(self.agent(fleet, uid, url, repository, secret)?).map_err(
+                        |error| match error {
+                            AgentError::Disk { .. } => SourceError::Disk(error.to_string()),
+                            error => SourceError::Settings(error.to_string()),
+                        },
+                    )?);
+                Ok(OpenSource { tree: Arc::new(source.clone()), bot: Arc::new(source) })
             }
         }
+    }
+}
+
+impl Adapters {
+    /// How a Fleet's reconciler is the agent of its bot.
+    fn agent(
+        &self,
+        fleet: &FleetRecord,
+        uid: &str,
+        url: &str,
+        repository: &str,
+        secret: Option<SecretData>,
+    ) -> Result<AgentOptions, SourceError> {
+        let wrong = |field: &str, why: String| SourceError::Settings(format!("spec.{field}: {why}"));
+        let text = |key: &str| {
+            let value = secret.as_ref()?.get(key)?;
+            (!value.expose_secret().trim().is_empty()).then(|| value.clone())
+        };
+        Ok(AgentOptions {
+            url: url
+                .parse()
+                .map_err(|error| wrong("source.bot.url", format!("`{url}` is no URL: {error}")))?,
+            repository: RepositoryName::parse(repository)
+                .map_err(|error| wrong("source.bot.repository", error))?,
+            state_dir: self.state_dir.clone(),
+            management_cluster: ManagementClusterIdentity {
+                uid: ManagementClusterUid::parse(uid)
+                    .map_err(|error| SourceError::Settings(format!("the namespace kube-system: {error}")))?,
+                name: Words::new(&fleet.spec.management_cluster),
+            },
+            join_code: text("joinCode"),
+            key: text("key"),
+        })
     }
 }
 

@@ -246,7 +246,10 @@ impl Agents {
         let other = standings.into_iter().find(|standing| {
             // Whoever never applied it has no live cluster of it.
             standing.report.applied.is_some()
-                && !standing.management_cluster.as_str().eq_ignore_ascii_case(agent.management_cluster.as_str())
+                && !standing
+                    .management_cluster
+                    .as_str()
+                    .eq_ignore_ascii_case(agent.management_cluster.as_str())
         });
         Ok(RecordAnswer { elsewhere: other.map(|standing| standing.name) })
     }

@@ -303,7 +303,10 @@ impl<'a> Walk<'a> {
 
     /// Says how the machines stand, by what was read.
     pub(super) fn judge(&mut self, look: &Look) {
-        let verdict = observed::judge(&look.objects, &look.live, self.now, Patience::default());
+        let patience = Patience::default();
+        let still =
+            jiff::SignedDuration::try_from(self.turn.fleet.spec.stuck_after).unwrap_or(patience.still);
+        let verdict = observed::judge(&look.objects, &look.live, self.now, Patience { still, ..patience });
         self.status.rollout = RolloutStatus::of(&verdict);
         self.verdict = Some(verdict);
     }

@@ -203,9 +203,12 @@ async fn reports_wait_only_while_somebody_follows_and_only_if_they_are_newer() {
         records.follow_merge(&merge).await.unwrap();
         records.follow_merge(&FollowedMerge { head: commit("f"), ..merge.clone() }).await.unwrap();
         assert_eq!(records.open_merges().await.unwrap(), [(watched("a"), merge.clone())]);
-        for (number, state) in
-            [(3, RolloutState::Stuck), (2, RolloutState::Rolling), (3, RolloutState::Done), (4, RolloutState::Done)]
-        {
+        for (number, state) in [
+            (3, RolloutState::Stuck),
+            (2, RolloutState::Rolling),
+            (3, RolloutState::Done),
+            (4, RolloutState::Done),
+        ] {
             take(number, state).await;
         }
         let pending = records.pending_reports(REPOSITORY).await.unwrap();

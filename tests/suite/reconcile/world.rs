@@ -233,6 +233,7 @@ fn fleet() -> FleetRecord {
             source: SourceSpec::Git { url: "https://git".into(), branch: "main".into(), secret: None },
             interval: Duration::from_secs(300),
             timeout: Duration::from_secs(300),
+            stuck_after: Duration::from_secs(1_200),
             concurrency: 4,
             service_account: ServiceAccountSpec { name: "capstan-applier".into(), namespace: None },
             guards: Guards {
