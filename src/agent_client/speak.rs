@@ -204,3 +204,80 @@ fn machines(verdict: Option<&Verdict>) -> (Vec<Machine>, u32) {
     };
     (old_first.into_iter().take(MACHINES).map(machine).collect(), left_out)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use capstan_domain::object::ObjectId;
+    use capstan_domain::rollout::observed::MachineState;
+    use capstan_domain::templates::TemplateNames;
+    use capstan_domain::tree::RepoPath;
+
+    fn object(name: &str) -> ObjectId {
+        ObjectId {
+            group: "cluster.x-k8s.io".to_owned(),
+            kind: "MachineDeployment".to_owned(),
+            namespace: Some("org".to_owned()),
+            name: name.to_owned(),
+        }
+    }
+
+    fn machine(number: usize, age: observed::MachineAge) -> MachineState {
+        MachineState {
+            name: format!("md-{number}"),
+            owner: object("md"),
+            state: "Running".to_owned(),
+            age,
+            version: None,
+            words: None,
+        }
+    }
+
+    fn said(state: Option<State>, phase: Option<Phase>, refused: Vec<Reason>) -> ClusterReport {
+        ClusterReport {
+            cluster: ClusterId::new(RepoPath::parse("gauss/peu01").unwrap()),
+            attempted: CommitId::parse(&"a".repeat(40)).unwrap(),
+            applied: None,
+            object: None,
+            refused,
+            phase,
+            verdict: state.map(|state| Verdict { state, owners: vec![], machines: vec![] }),
+            names: TemplateNames::default(),
+            at: jiff::Timestamp::UNIX_EPOCH,
+        }
+    }
+
+    #[test]
+    fn nothing_is_done_before_everything_is_applied() {
+        let error = || vec![Reason::plain("VersionBelowLive", "v1.20.1 is below the live v1.21.4")];
+        let warning = || vec![Reason { severity: Severity::Warning, ..Reason::plain("PatchLost", "x") }];
+        for (report, wanted) in [
+            (said(None, None, vec![]), RolloutState::Waiting),
+            (said(Some(State::Done), Some(Phase::Done), vec![]), RolloutState::Done),
+            (said(Some(State::Done), Some(Phase::ControlPlane), vec![]), RolloutState::Rolling),
+            (said(Some(State::Done), Some(Phase::Workers), vec![]), RolloutState::Rolling),
+            (said(Some(State::Stuck), Some(Phase::Workers), vec![]), RolloutState::Stuck),
+            (said(Some(State::Unknown), Some(Phase::Workers), vec![]), RolloutState::Unknown),
+            (said(Some(State::Done), Some(Phase::Done), error()), RolloutState::Refused),
+            (said(Some(State::Done), Some(Phase::Done), warning()), RolloutState::Done),
+        ] {
+            assert_eq!(state(&report), wanted, "{report:?}");
+        }
+    }
+
+    #[test]
+    fn a_report_stays_within_what_the_bot_takes() {
+        let mut report = said(Some(State::Rolling), Some(Phase::Workers), vec![]);
+        report.refused = (0..50).map(|_| Reason::plain("X", "x".repeat(5_000))).collect();
+        let mut machines: Vec<_> =
+            (0..700).map(|number| machine(number, observed::MachineAge::New)).collect();
+        machines.push(machine(900, observed::MachineAge::Old));
+        report.verdict = Some(Verdict { state: State::Rolling, owners: vec![], machines });
+        let wire = rollout_report(&report, &RepositoryName::parse("acme/gitops").unwrap()).unwrap();
+        assert_eq!((wire.machines.len(), wire.machines_left_out), (500, 201));
+        assert_eq!(wire.machines[0].name.as_str(), "md-900", "what is yet to be replaced comes first");
+        assert_eq!((wire.reasons.len(), wire.reasons[0].message.as_str().chars().count()), (20, 512));
+        let read: RolloutReport = serde_json::from_str(&serde_json::to_string(&wire).unwrap()).unwrap();
+        assert_eq!(read, wire);
+    }
+}

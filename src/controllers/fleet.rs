@@ -34,6 +34,9 @@ const REOPEN: Duration = Duration::from_secs(30);
 /// The pause after the ManagedClusters could not be listed.
 const RELIST: Duration = Duration::from_secs(5);
 
+/// The Fleet's status follows its clusters that soon.
+const SAY: Duration = Duration::from_secs(2);
+
 /// What wakes a loop.
 #[derive(Debug)]
 pub(super) enum Wake {
@@ -83,6 +86,8 @@ struct State {
     /// Clusters whose machines roll: news of their state are worth a turn.
     rolling: BTreeMap<ClusterId, bool>,
     running: JoinSet<Ran>,
+    /// When the Fleet's status is to be written: a thousand turns are not a thousand writes.
+    unsaid: Option<Instant>,
 }
 
 impl FleetLoop {
@@ -101,6 +106,7 @@ impl FleetLoop {
             generations: BTreeMap::new(),
             rolling: BTreeMap::new(),
             running: JoinSet::new(),
+            unsaid: None,
         };
         let Some(source) = self.open_source(&mut state).await else { return };
         let (tell, mut followed) = watch::channel(Followed::default());
@@ -137,6 +143,7 @@ impl FleetLoop {
                     Err(died) => tracing::error!(fleet = %self.fleet.key, error = %died, "a turn died"),
                 },
                 () = sleep_until(due) => self.begin(&mut state, &source, &followed),
+                () = sleep_until(state.unsaid) => self.say(&mut state).await,
             }
         }
         // Each turn sees the stop before its next phase; what it does until then it finishes.
@@ -254,6 +261,7 @@ impl FleetLoop {
             if let Some((id, _)) = known {
                 let ids = record.status.inventory.objects().iter().map(|object| object.id()).collect();
                 self.drift.set(&self.fleet.key, id, ids);
+                state.counted.seed(id, &record.status);
             }
         }
         for record in unclaimed(records, revision) {
@@ -391,11 +399,12 @@ impl FleetLoop {
         if let Some(revision) = &state.revision {
             state.schedule.keep(revision.clusters(), Instant::now());
         }
-        self.say(state).await;
+        state.unsaid.get_or_insert_with(|| Instant::now() + SAY);
     }
 
     /// Writes the Fleet's status, where it says something new.
     async fn say(&self, state: &mut State) {
+        state.unsaid = None;
         let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         let facts = FleetState {
             uid: &self.uid,

@@ -8,7 +8,7 @@ use capstan::agent_client::{AgentClient, AgentError, AgentOptions, BotSource};
 use capstan::app::ports::{Clock, SystemClock};
 use capstan::app::reconcile::ports::{FleetRecord, NoBot, OpenSource, SecretData, SourceError, Sources};
 use capstan::app::reconcile::resources::SourceSpec;
-use capstan::app::reconcile::{Kinds, Ports};
+use capstan::app::reconcile::{Kinds, Memo, Ports};
 use capstan::cli::Failure;
 use capstan::config::ReconcilerConfig;
 use capstan::controllers::{self, Health, Parts, Reconciler};
@@ -45,6 +45,7 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
             board: Arc::new(KubeBoard::new(&connection, &config.namespace, &identity)),
             clock: Arc::clone(&clock),
             kinds: Arc::new(Kinds::default()),
+            memo: Arc::new(Memo::default()),
         },
         sources: Arc::new(Adapters { mirrors: Arc::new(mirrors), state_dir: config.state_dir.clone() }),
         leadership: Arc::new(KubeLease::new(&connection, &config.namespace, LEASE, &identity)),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_domain::applying::{
     Changes, GuardBroken, Plan, appliers, differs, fields_that_go, guards, handed_over,
-    is_applied_by_capstan, plan, sent, survived,
+    is_applied_by_capstan, plan, sent, sent_over, survived,
 };
 use capstan_domain::finding::Severity;
 use capstan_domain::object::{FieldPath, ObjectId};
@@ -52,8 +52,7 @@ impl Walk<'_> {
         if let Some(ended) = self.check_creation(look).await {
             return Ok(ended);
         }
-        let all: Vec<&RenderedObject> = look.objects.iter().collect();
-        let trial = try_all(self.live(), &look.wanted.by, &all, &look.objects).await?;
+        let trial = self.try_unknown(look).await?;
         if !trial.refused.is_empty() {
             return Ok(Ended::Refused(trial.refused));
         }
@@ -66,6 +65,7 @@ impl Walk<'_> {
             return Ok(Ended::Waiting(preview(look, &adopted, &trial)));
         }
         let changes = changes(look, &trial, &adopted, &let_go);
+        self.remember(look, &changes);
         self.note_survivors(look, &trial);
         let Some(verdict) = self.verdict.as_ref() else { return Ok(Ended::Applied) };
         let plan = plan(&look.objects, &changes, &look.live, verdict);
@@ -74,6 +74,35 @@ impl Walk<'_> {
         self.intend(look, &plan).await?;
         let hands = Hands { adopted, let_go, later: trial.later };
         self.perform(look, &plan, &hands).await
+    }
+
+    /// Tries every object but those that were tried before, beside what is there now, without a difference.
+    async fn try_unknown(&self, look: &Look) -> Result<Trial, LiveError> {
+        let memo = &self.turn.ports.memo;
+        let (mut known, mut unknown) = (Vec::new(), Vec::new());
+        for object in &look.objects {
+            match look.live.get(&object.id) {
+                Some(live) if memo.knows(&object.id, &object.value, live, self.now) => {
+                    known.push((object.id.clone(), live.clone()));
+                }
+                _ => unknown.push(object),
+            }
+        }
+        let mut trial = try_all(self.live(), &look.wanted.by, &unknown, &look.objects).await?;
+        trial.accepted.extend(known);
+        Ok(trial)
+    }
+
+    /// Remembers what needs no second try.
+    fn remember(&self, look: &Look, changes: &Changes) {
+        for object in &look.objects {
+            match look.live.get(&object.id) {
+                Some(live) if !changes.contains_key(&object.id) => {
+                    self.turn.ports.memo.note_once(&object.id, &object.value, live, self.now);
+                }
+                _ => self.turn.ports.memo.forget(&object.id),
+            }
+        }
     }
 
     /// A `Cluster` that is nowhere is made only where nobody else ever had it.
@@ -232,7 +261,14 @@ impl Walk<'_> {
         {
             self.live().take_over(by, &object, from, fields).await?;
         }
-        let value = self.live().apply(by, &sent(&object.value), Run::Real, Contested::Take).await?;
+        let taken = !from.is_empty() || !fields.is_empty();
+        let manifest = match look.live.get(&object.id).filter(|_| !taken) {
+            // What was deleted since the look is not made again, and no version lowered that was raised.
+            Some(live) => sent_over(&object.value, live),
+            None => sent(&object.value),
+        };
+        let value = self.live().apply(by, &manifest, Run::Real, Contested::Take).await?;
+        self.turn.ports.memo.note(&object.id, &object.value, &value, self.now);
         self.applied += 1;
         self.status.last_applied_time = Some(self.now);
         if let Some(uid) = uid(&value) {

@@ -254,23 +254,15 @@ fn objects(count: usize) -> String {
     if count == 1 { "1 object".to_owned() } else { format!("{count} objects") }
 }
 
-/// What the bot hears, where it is news: the state of this commit, or of the machines, has changed.
+/// What the bot hears. Whether it is news to the bot, the bot's own adapter knows: it may have heard nothing
+/// of a status that was written long ago, or just before a death.
 pub(super) fn report(
-    before: &ManagedClusterStatus,
     after: &ManagedClusterStatus,
     found: &Found<'_>,
     object: Option<ObjectId>,
     verdict: Option<&Verdict>,
 ) -> Option<ClusterReport> {
-    let news = before.attempted_folder != after.attempted_folder
-        || before.attempted_commit != after.attempted_commit
-        || before.applied_commit != after.applied_commit
-        || before.refused != after.refused
-        || before.rollout != after.rollout
-        || before.phase != after.phase
-        || before.templates != after.templates
-        || found.applied > 0;
-    if !news || matches!(found.ended, Ended::Over(_) | Ended::Suspended) {
+    if matches!(found.ended, Ended::Over(_) | Ended::Suspended) {
         return None;
     }
     let parse = |text: &Option<String>| text.as_deref().and_then(|text| CommitId::parse(text).ok());

@@ -14,6 +14,7 @@ mod dry_runs;
 mod gather;
 mod kinds;
 mod look;
+mod memo;
 pub mod names;
 mod pass;
 pub mod ports;
@@ -28,4 +29,5 @@ mod wanted;
 
 pub use conclude::{FleetState, fleet_status};
 pub use kinds::Kinds;
+pub use memo::Memo;
 pub use pass::{Ended, Failure, Over, Pass, Ports, Turn, reconcile};

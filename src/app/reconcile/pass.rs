@@ -27,6 +27,7 @@ use super::conclude::{Found, notes, report, settle};
 use super::gather::is_cluster;
 use super::kinds::Kinds;
 use super::look::{Look, look};
+use super::memo::Memo;
 use super::ports::{Board, Bot, ClusterKey, ClusterRecord, FleetRecord};
 use super::reason::Reason;
 use super::resources::{ManagedClusterSpec, ManagedClusterStatus, RolloutStatus};
@@ -45,6 +46,8 @@ pub struct Ports {
     pub clock: Arc<dyn Clock>,
     /// What discovery told.
     pub kinds: Arc<Kinds>,
+    /// What was tried and needs no second try.
+    pub memo: Arc<Memo>,
 }
 
 /// One cluster's turn.
@@ -278,7 +281,7 @@ impl<'a> Walk<'a> {
         let before = &self.record.status;
         let status = settle(before, self.status.clone(), &found);
         let notes = notes(before, &status, &found);
-        let report = report(before, &status, &found, self.cluster.clone(), self.verdict.as_ref());
+        let report = report(&status, &found, self.cluster.clone(), self.verdict.as_ref());
         log(turn, &ended, self.applied, self.deleted);
         self.status = status;
         self.save().await?;

@@ -132,6 +132,7 @@ impl Walk<'_> {
 
     fn count_deletion(&mut self, id: &ObjectId) {
         self.deleted += 1;
+        self.turn.ports.memo.forget(id);
         metrics::counter!("capstan_deleted_objects_total", "kind" => id.kind.clone()).increment(1);
         tracing::info!(cluster = %self.turn.id, commit = %self.turn.revision.commit, object = %id, "deleted");
     }

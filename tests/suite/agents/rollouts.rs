@@ -277,3 +277,28 @@ async fn where_a_cluster_lived_before_is_remembered() {
     assert_eq!(us.record(&super::cluster("gauss/peu01")).await.unwrap().elsewhere.as_deref(), Some("mc-eu"));
     assert!(eu.record(&super::cluster("gauss/peu01")).await.is_err(), "it is not its own any more");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_dies_between_a_call_and_its_record_tells_nothing_twice() {
+    use sqlx::Connection as _;
+
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite://{}", folder.path().join("capstan.sqlite").display());
+    let town = Town::on(SETTINGS, &["gauss/peu01"], Some(&url)).await;
+    let state = tempfile::tempdir().unwrap();
+    let agent = enrolled(&town, EU, state.path()).await;
+    let (number, merge) = merged(&town, 5, MergeMethod::Merge).await;
+    say(&agent, &merge, RolloutState::Rolling, 1).await;
+    town.tell().await;
+    let (check, told) = (rollout(&town, number), statuses(&town, &merge));
+    // The calls were made, and nothing of them was recorded.
+    let mut connection = sqlx::SqliteConnection::connect(&url).await.unwrap();
+    let forgotten = "UPDATE followed_merges SET check_run = NULL, told_check = '', told_completed = 0,
+                     told_at_ms = NULL, told_status = ''";
+    sqlx::query(forgotten).execute(&mut connection).await.unwrap();
+    let before = town.forge.write_calls();
+    town.tell().await;
+    assert_eq!(town.forge.write_calls(), before);
+    assert_eq!((rollout(&town, number).id, statuses(&town, &merge)), (check.id, told));
+    town.done();
+}

@@ -45,6 +45,8 @@ pub(crate) struct State {
     kinds: BTreeMap<(String, String), Scope>,
     /// The name of an object whose deletion a webhook refuses.
     pub(crate) refuses_deletion: Option<String>,
+    /// Removes the object of that name just before the next real write.
+    pub(crate) loses_before_write: Option<String>,
 }
 
 /// A management cluster in memory.
@@ -360,7 +362,24 @@ impl ManagementCluster for FakeCluster {
             return Err(refused(&doing, missing));
         }
         let key = key_of(manifest);
-        let result = state.applied(&key, manifest).map_err(|no| refused(&doing, no))?;
+        if run == Run::Real
+            && let Some(name) = state.loses_before_write.take()
+        {
+            state.objects.retain(|key, _| key.3 != name);
+            state.applied.retain(|key, _| key.3 != name);
+        }
+        let mut manifest = manifest.clone();
+        if let Some(metadata) = manifest["metadata"].as_object_mut() {
+            for field in ["uid", "resourceVersion"] {
+                let wanted = metadata.remove(field);
+                let is = state.objects.get(&key).and_then(|live| live["metadata"].get(field)).cloned();
+                if wanted.is_some() && wanted != is {
+                    let body = json!({"message": "the object has been modified", "reason": "Conflict"});
+                    return Err(refused(&doing, (409, body)));
+                }
+            }
+        }
+        let result = state.applied(&key, &manifest).map_err(|no| refused(&doing, no))?;
         if run == Run::Real {
             state.objects.insert(key.clone(), result.clone());
             state.applied.insert(key, manifest.clone());

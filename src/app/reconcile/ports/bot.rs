@@ -111,7 +111,9 @@ pub trait Bot: Send + Sync {
     async fn work(&self, after: Option<&CommitId>, patience: Duration) -> Result<Work, BotError>;
     /// Answers a question.
     async fn answer(&self, preflight: &Preflight, answers: &[PreflightAnswer]) -> Result<(), BotError>;
-    /// Takes a report: stored when this returns, sent in order as soon as the bot takes it, once.
+    /// Takes a report: stored when this returns, sent in order as soon as the bot takes it, once. One that
+    /// says of its cluster what the last one said (whatever the time and the commit that was tried) is no
+    /// news, and costs nothing.
     async fn report(&self, report: &ClusterReport) -> Result<(), BotError>;
     /// The name of another management cluster that the bot heard of this cluster from earlier.
     async fn recorded_elsewhere(&self, cluster: &ClusterId) -> Result<Option<String>, BotError>;

@@ -53,9 +53,9 @@ pub(super) fn standing(seen: &Seen<'_>, reading: &Reading<'_>, machines: &[Found
     let mut unmet = Unmet::default();
     let tells = match seen.owner {
         Owner::Topology => topology(seen, reading, &mut unmet),
-        Owner::Kubeadm | Owner::Deployment | Owner::Set => machines_of(seen, reading, &mut unmet),
+        Owner::Kubeadm | Owner::Deployment | Owner::Set => machines_of(seen, reading, machines, &mut unmet),
         Owner::OtherControlPlane | Owner::ManagedControlPlane => {
-            other_control_plane(seen, reading, &mut unmet)
+            other_control_plane(seen, reading, machines, &mut unmet)
         }
         Owner::Pool => pool(seen, reading, machines, &mut unmet),
     };
@@ -127,7 +127,7 @@ fn version_asked<'v>(seen: &Seen<'_>, reading: &Reading<'v>) -> Option<&'v str> 
 }
 
 /// A control plane or workers of Cluster API's own.
-fn machines_of(seen: &Seen<'_>, reading: &Reading<'_>, unmet: &mut Unmet) -> Tells {
+fn machines_of(seen: &Seen<'_>, reading: &Reading<'_>, machines: &[Found<'_>], unmet: &mut Unmet) -> Tells {
     observed(reading, unmet);
     let counts = reading.counts();
     match (seen.owner, reading.contract) {
@@ -158,16 +158,11 @@ fn machines_of(seen: &Seen<'_>, reading: &Reading<'_>, unmet: &mut Unmet) -> Tel
     }
     all_are_there(counts, unmet, &[("as wished", counts.up_to_date), ("ready", counts.ready)]);
     if let Some(wanted) = version_asked(seen, reading) {
-        versions(reading, wanted, counts.wanted, unmet);
+        versions(seen, reading, machines, wanted, unmet);
         if let Some(lowest) = text(reading.object, "/status/version")
             && !is_version(lowest, wanted)
         {
             unmet.add(format!("machines of {lowest} still run"));
-        }
-        // The older contract shows versions of control planes alone; of workers the counters tell.
-        let shows = reading.versions.is_some() || seen.owner != Owner::Kubeadm;
-        if !shows && text(reading.object, "/status/version").is_none() {
-            unmet.add("it does not say which version runs");
         }
     }
     Tells::Everything
@@ -215,18 +210,21 @@ fn all_are_there(counts: Counts, unmet: &mut Unmet, parts: &[(&str, u32)]) {
     }
 }
 
-/// `versions` is one entry: the wanted one, with all replicas.
-fn versions(reading: &Reading<'_>, wanted: &str, replicas: u32, unmet: &mut Unmet) {
-    let Some(running) = &reading.versions else {
-        if reading.contract == Contract::V1beta2
-            && replicas > 0
-            && reading.object.pointer("/status/version").is_none()
-        {
-            unmet.add("it does not say which versions run");
-        }
+/// `versions` is one entry: the wanted one, with all replicas. Before Cluster API 1.14 there is no such list:
+/// control planes show their lowest version, of workers the machines themselves tell.
+fn versions(seen: &Seen<'_>, reading: &Reading<'_>, machines: &[Found<'_>], wanted: &str, unmet: &mut Unmet) {
+    let replicas = reading.counts().wanted;
+    if let Some(running) = &reading.versions {
+        one_version(running, wanted, replicas, "machines", unmet);
         return;
-    };
-    one_version(running, wanted, replicas, "machines", unmet);
+    }
+    let old = machines.iter().filter(|machine| machine.state.age == MachineAge::Old).count();
+    if old > 0 {
+        unmet.add(format!("{old} machines are not up to date"));
+    }
+    if seen.owner == Owner::Kubeadm && replicas > 0 && text(reading.object, "/status/version").is_none() {
+        unmet.add("it does not say which version runs");
+    }
 }
 
 fn one_version(running: &[(&str, u32)], wanted: &str, replicas: u32, what: &str, unmet: &mut Unmet) {
@@ -246,9 +244,14 @@ fn one_version(running: &[(&str, u32)], wanted: &str, replicas: u32, what: &str,
 }
 
 /// Control planes of other providers: whatever evidence they show must agree.
-fn other_control_plane(seen: &Seen<'_>, reading: &Reading<'_>, unmet: &mut Unmet) -> Tells {
+fn other_control_plane(
+    seen: &Seen<'_>,
+    reading: &Reading<'_>,
+    machines: &[Found<'_>],
+    unmet: &mut Unmet,
+) -> Tells {
     if reading.condition("RollingOut").is_some() && reading.versions.is_some() {
-        return machines_of(seen, reading, unmet);
+        return machines_of(seen, reading, machines, unmet);
     }
     if reading.observed.is_some() {
         observed(reading, unmet);
