@@ -19,9 +19,9 @@ use crate::plane::world::Machine;
 pub(crate) const REPOSITORY: &str = "acme/fleet";
 
 /// As long as something may take that machines take part in: a rollout of three is done in 50 s on an idle machine.
-pub(crate) const LONG: Duration = Duration::from_secs(420);
+pub(crate) const LONG: Duration = Duration::from_secs(600);
 /// As long as something may take that only programs take part in.
-pub(crate) const SHORT: Duration = Duration::from_secs(120);
+pub(crate) const SHORT: Duration = Duration::from_secs(240);
 
 /// Everything that takes part.
 pub(crate) struct Town<'a> {
@@ -55,9 +55,15 @@ impl<'a> Town<'a> {
         }
         town.push("main", "The fleet", &edits);
         town.bot.process.start();
+        until("the bot answers", SHORT, || town.bot.answers());
         let code = town.bot.invite(&uid);
         plane.apply(&setting::fleet(&town.bot.url, &code));
         town.reconciler.start();
+        // Proposals are tried on the live cluster from here on.
+        until("the reconciler follows the bot", SHORT, || {
+            let fleet = ground.world.object("Fleet", HOME, "fleet").ok_or("there is no Fleet")?;
+            holds(fleet["status"]["commit"].is_string(), || fleet["status"].to_string())
+        });
         town
     }
 

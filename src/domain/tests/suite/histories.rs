@@ -120,13 +120,15 @@ impl History {
         Self { began, events: lines.collect() }
     }
 
-    /// What is said after each event, of what Git says then: `wishes` has that from the moment on when the API
-    /// server had it.
-    fn verdicts(&self, wishes: &[(u64, String)]) -> Vec<(u64, Verdict, BTreeMap<String, Value>)> {
+    /// What is said after each event, and every five seconds while there is none and for a minute after the last, of
+    /// what Git says then: `wishes` has that from the moment on when it was applied.
+    fn verdicts(&self, wishes: &[(u64, String)]) -> Vec<Said> {
         let wishes: Vec<_> = wishes.iter().map(|(from, file)| (*from, rendered(file))).collect();
         let mut live: BTreeMap<String, Value> = BTreeMap::new();
         let mut said = Vec::new();
-        for event in &self.events {
+        let ends = self.events.iter().skip(1).map(|event| event["at_ms"].as_u64().unwrap());
+        let last = self.events.last().map_or(0, |event| event["at_ms"].as_u64().unwrap());
+        for (event, next) in self.events.iter().zip(ends.chain([last + 60_000])) {
             let at = event["at_ms"].as_u64().unwrap();
             if let Some(gone) = event["gone"].as_str() {
                 live.remove(gone);
@@ -141,12 +143,26 @@ impl History {
                 );
             }
             let Some((_, wish)) = wishes.iter().rev().find(|(from, _)| *from <= at) else { continue };
-            let now = self.began + SignedDuration::from_millis(i64::try_from(at).unwrap());
             let objects: LiveObjects = live.values().map(listed).collect();
-            said.push((at, judge(wish, &objects, now, PATIENCE), live.clone()));
+            let machines: Vec<Value> =
+                live.values().filter(|object| object["kind"] == "Machine").cloned().collect();
+            for at in (at..next.max(at + 1)).step_by(5_000) {
+                let now = self.began + SignedDuration::from_millis(i64::try_from(at).unwrap());
+                let verdict = judge(wish, &objects, now, PATIENCE);
+                said.push(Said { at, verdict, machines: machines.clone() });
+            }
         }
         said
     }
+}
+
+/// What is said at a moment.
+struct Said {
+    /// Milliseconds since the recording began.
+    at: u64,
+    verdict: Verdict,
+    /// The machines that there are.
+    machines: Vec<Value>,
 }
 
 /// RFC 7386.
@@ -180,85 +196,101 @@ fn listed(object: &Value) -> Value {
     object
 }
 
-fn debug(verdicts: &[(u64, Verdict, BTreeMap<String, Value>)]) {
-    let mut last = String::new();
-    for (at, v, _) in verdicts {
-        let s = format!("{} {}", v.state.as_str(), v.sentence());
-        if s != last {
-            println!("{at:>6} {s}");
-            last = s;
-        }
-    }
-}
-
 /// The course of the verdicts: each word with the second from which on it was said.
-fn course(verdicts: &[(u64, Verdict, BTreeMap<String, Value>)]) -> Vec<(u64, &'static str)> {
+fn course(said: &[Said]) -> Vec<(u64, &'static str)> {
     let mut course: Vec<(u64, &'static str)> = Vec::new();
-    for (at, verdict, _) in verdicts {
-        if course.last().is_none_or(|(_, word)| *word != verdict.state.as_str()) {
-            course.push((at / 1000, verdict.state.as_str()));
+    for said in said {
+        let word = said.verdict.state.as_str();
+        if course.last().is_none_or(|(_, last)| *last != word) {
+            course.push((said.at / 1000, word));
         }
     }
     course
 }
 
-/// Whenever it was said to be done, every machine ran at that version.
-fn assert_never_done_too_early(
-    verdicts: &[(u64, Verdict, BTreeMap<String, Value>)],
-    version_at: impl Fn(u64) -> &'static str,
-) {
-    for (at, verdict, live) in verdicts.iter().filter(|(_, verdict, _)| verdict.state == State::Done) {
-        let machines: Vec<&Value> = live.values().filter(|object| object["kind"] == "Machine").collect();
-        let as_wished = |machine: &&&Value| {
-            machine["spec"]["version"] == version_at(*at) && machine["status"]["nodeRef"]["name"].is_string()
+/// What a machine of the in-memory provider says that never boots.
+const NEVER_BOOTS: &str = "InfrastructureReady: * VMProvisioned: WaitingForStartupTimeout * NodeProvisioned: WaitingForVMProvisioned";
+
+/// The machine that the first verdict of "stuck" names, and its words.
+fn held_up_by(said: &[Said]) -> (String, String) {
+    let stuck = said.iter().find(|said| said.verdict.state == State::Stuck).unwrap();
+    let owner = stuck.verdict.decisive().unwrap();
+    let on = owner.on.as_ref().unwrap();
+    assert_eq!(on.kind, "Machine");
+    (on.name.clone(), owner.words.clone().unwrap())
+}
+
+/// Whenever it was said to be done, there were exactly the wished machines, all with a node at that version.
+fn assert_never_done_too_early(said: &[Said], version_at: impl Fn(u64) -> &'static str) {
+    for said in said.iter().filter(|said| said.verdict.state == State::Done) {
+        let as_wished = |machine: &Value| {
+            machine["spec"]["version"] == version_at(said.at)
+                && machine["status"]["nodeRef"]["name"].is_string()
         };
         assert!(
-            machines.len() == 3 && machines.iter().all(|machine| as_wished(&machine)),
-            "done at {at} ms with {} machines: {verdict:?}",
-            machines.len()
+            said.machines.len() == 3 && said.machines.iter().all(as_wished),
+            "done at {} ms with {:#?}",
+            said.at,
+            said.machines
         );
     }
 }
 
 #[test]
 fn a_cluster_that_is_created_is_done_once_all_its_machines_run() {
-    let history = History::read("create.jsonl");
-    let verdicts = history.verdicts(&[(0, plain("v1.34.3", "a", "a"))]);
-    debug(&verdicts);
-    assert_eq!(course(&verdicts), []);
-    assert_never_done_too_early(&verdicts, |_| "v1.34.3");
+    let said = History::read("create.jsonl").verdicts(&[(0, plain("v1.34.3", "a", "a"))]);
+    assert_eq!(course(&said), [(6, "waiting"), (6, "rolling"), (49, "done")]);
+    assert_never_done_too_early(&said, |_| "v1.34.3");
 }
 
 #[test]
 fn an_upgrade_is_done_when_the_last_old_machine_has_gone() {
-    let history = History::read("upgrade.jsonl");
-    let verdicts = history.verdicts(&[(0, plain("v1.34.3", "a", "a")), (2000, plain("v1.35.1", "b", "b"))]);
-    debug(&verdicts);
-    assert_eq!(course(&verdicts), []);
-    assert_never_done_too_early(&verdicts, |at| if at < 2000 { "v1.34.3" } else { "v1.35.1" });
+    let wishes = [(900, plain("v1.34.3", "a", "a")), (1_052, plain("v1.35.1", "b", "b"))];
+    let said = History::read("upgrade.jsonl").verdicts(&wishes);
+    assert_eq!(course(&said), [(1, "waiting"), (1, "rolling"), (49, "done")]);
+    assert_never_done_too_early(&said, |at| if at < 1_052 { "v1.34.3" } else { "v1.35.1" });
 }
 
 #[test]
 fn a_worker_that_never_boots_is_named_and_a_better_template_frees_it() {
-    let history = History::read("stuck-worker.jsonl");
-    let verdicts = history.verdicts(&[(0, plain("v1.35.1", "c", "c"))]);
-    debug(&verdicts);
-    assert_eq!(course(&verdicts), []);
+    let revision = |revision: &str| plain("v1.35.1", revision, revision);
+    let wishes = [(900, revision("b")), (2_266, revision("c")), (71_398, revision("d"))];
+    let said = History::read("stuck-worker.jsonl").verdicts(&wishes);
+    assert_eq!(
+        course(&said),
+        [(2, "waiting"), (2, "rolling"), (50, "stuck"), (71, "rolling"), (106, "done")]
+    );
+    assert_eq!(held_up_by(&said), ("rec-md-fbnxl-tgbrv".to_owned(), NEVER_BOOTS.to_owned()));
+    assert_never_done_too_early(&said, |_| "v1.35.1");
 }
 
 #[test]
 fn a_control_plane_machine_that_never_boots_is_named() {
-    let history = History::read("stuck-control-plane.jsonl");
-    let verdicts = history.verdicts(&[(0, plain("v1.35.1", "e", "e"))]);
-    debug(&verdicts);
-    assert_eq!(course(&verdicts), []);
+    let wishes = [(900, plain("v1.35.1", "d", "d")), (2_266, plain("v1.35.1", "e", "e"))];
+    let said = History::read("stuck-control-plane.jsonl").verdicts(&wishes);
+    assert_eq!(course(&said), [(2, "waiting"), (2, "rolling"), (50, "stuck")]);
+    let (machine, words) = held_up_by(&said);
+    assert_eq!(machine, "rec-cp-zncjz");
+    assert!(words.starts_with(NEVER_BOOTS), "{words}");
+    assert_never_done_too_early(&said, |_| "v1.35.1");
 }
 
+/// Between the halves the `Cluster` is green for a second.
 #[test]
 fn a_topology_is_done_when_both_halves_are() {
-    let history = History::read("topology.jsonl");
-    let verdicts = history.verdicts(&[(0, topology("v1.34.3"))]);
-    debug(&verdicts);
-    assert_eq!(course(&verdicts), []);
-    assert_never_done_too_early(&verdicts, |_| "v1.34.3");
+    let wishes = [(0, topology("v1.34.3")), (49_872, topology("v1.35.1"))];
+    let said = History::read("topology.jsonl").verdicts(&wishes);
+    assert_eq!(
+        course(&said),
+        [
+            (2, "rolling"),
+            (8, "waiting"),
+            (9, "rolling"),
+            (49, "done"),
+            (49, "waiting"),
+            (50, "rolling"),
+            (100, "done"),
+        ]
+    );
+    assert_never_done_too_early(&said, |at| if at < 49_872 { "v1.34.3" } else { "v1.35.1" });
 }
