@@ -1,11 +1,13 @@
 //! Taking over what kubectl and Flux applied: managers moved, fields that Git lacks really gone.
 
-use capstan::app::ports::{ApiObject, Contested, ManagementCluster as _, Run};
+use capstan::app::ports::{ApiObject, As, Contested, ManagementCluster as _, Run};
+use capstan::k8s::KubeCluster;
 use capstan_domain::applying::{LAST_APPLIED, appliers, fields_that_go, is_applied_by_capstan};
 use capstan_domain::object::FieldPath;
 use serde_json::{Value, json};
 
-use super::{Ground, managers};
+use super::{Ground, connection, managers};
+use crate::plane::{Parts, Plane};
 
 fn deployment(namespace: &str, name: &str, spec: &Value, labels: &Value) -> Value {
     let mut object = json!({"apiVersion": "apps/v1", "kind": "Deployment",
@@ -133,4 +135,42 @@ async fn nothing_to_take_over_is_nothing_done() {
     let applied = ground.cluster.apply(&by, &manifest, Run::Real, Contested::Refuse).await.unwrap();
     ground.cluster.take_over(&by, &object, &["kubectl".to_owned()], &[]).await.unwrap();
     assert_eq!(ground.live(&manifest).await.unwrap(), applied);
+}
+
+#[tokio::test]
+async fn what_was_applied_in_an_older_version_is_taken_over_in_the_newer_one() {
+    let Some(plane) = Plane::start(Parts::Kinds) else { return };
+    let cluster = KubeCluster::new(&connection(&plane).await);
+    // `apiVersion` of a reference and `paused`'s neighbours are words of v1beta1 alone.
+    let theirs = json!({"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "MachineDeployment",
+        "metadata": {"name": "md", "namespace": "default", "labels": {"kept": "1", "dropped": "1"}},
+        "spec": {"clusterName": "c", "replicas": 3, "progressDeadlineSeconds": 600, "minReadySeconds": 5,
+            "selector": {"matchLabels": {}},
+            "template": {"spec": {"clusterName": "c", "version": "v1.34.3", "nodeDrainTimeout": "10s",
+                "bootstrap": {"configRef": {"apiVersion": "bootstrap.cluster.x-k8s.io/v1beta1",
+                    "kind": "KubeadmConfigTemplate", "name": "md"}},
+                "infrastructureRef": {"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1",
+                    "kind": "DevMachineTemplate", "name": "md"}}}}});
+    let flux = ["apply", "--server-side", "--field-manager=kustomize-controller", "-f", "-"];
+    plane.kubectl_with(&flux, &theirs.to_string());
+    let wanted = json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineDeployment",
+        "metadata": {"name": "md", "namespace": "default", "labels": {"kept": "1"}},
+        "spec": {"clusterName": "c", "replicas": 3, "selector": {"matchLabels": {}},
+            "template": {"spec": {"clusterName": "c", "version": "v1.34.3",
+                "bootstrap": {"configRef": {"apiGroup": "bootstrap.cluster.x-k8s.io",
+                    "kind": "KubeadmConfigTemplate", "name": "md"}},
+                "infrastructureRef": {"apiGroup": "infrastructure.cluster.x-k8s.io",
+                    "kind": "DevMachineTemplate", "name": "md"}}}}});
+    let object = ApiObject::of(&wanted).unwrap();
+    let live = cluster.read(&As::Reconciler, &object).await.unwrap().unwrap();
+    assert_eq!(appliers(&live), ["kustomize-controller"]);
+    cluster.take_over(&As::Reconciler, &object, &appliers(&live), &[]).await.unwrap();
+    let adopted = cluster.apply(&As::Reconciler, &wanted, Run::Real, Contested::Take).await.unwrap();
+    assert_eq!(managers(&adopted), ["capstan Apply"]);
+    assert_eq!(adopted["metadata"]["labels"], json!({"kept": "1"}));
+    assert_eq!(adopted["spec"]["replicas"], 3);
+    assert_eq!(
+        adopted["spec"]["template"]["spec"]["infrastructureRef"]["apiGroup"],
+        "infrastructure.cluster.x-k8s.io"
+    );
 }
