@@ -148,6 +148,10 @@ fn attempts_to_leave_the_boundary_are_refused_by_name() {
             format!("{core}kind: MachineDeployment\nmetadata: {{name: spy}}\nspec:\n  clusterName: peu02\n  template:\n    spec: {{clusterName: peu01}}\n"),
             vec!["MachineDeployment org/spy /spec/clusterName OtherCluster c/overlay/a.yaml:5"],
         ),
+        (
+            "apiVersion: infrastructure.cluster.x-k8s.io/v1beta2\nkind: AWSClusterStaticIdentity\nmetadata: {name: mine}\n".to_owned(),
+            vec!["AWSClusterStaticIdentity mine  KindFromOverlay c/overlay/a.yaml:1"],
+        ),
         // A certificate authority for it.
         (
             "apiVersion: v1\nkind: Secret\nmetadata:\n  name: peu02-ca\n  labels:\n    cluster.x-k8s.io/cluster-name: peu02\n".to_owned(),
