@@ -17,8 +17,8 @@ use capstan_domain::tree::CommitId;
 
 use super::{AgentClient, AgentError};
 use crate::app::reconcile::ports::{
-    Bot, BotError, ClusterReport, Preflight, PreflightAnswer, PreflightVerdict, SourceError, SourceTree,
-    TreeSource, Work,
+    Bot, BotError, ClusterReport, Outcome, Preflight, PreflightAnswer, PreflightVerdict, SourceError,
+    SourceTree, TreeSource, Work,
 };
 use crate::app::reconcile::reason::Reason;
 use crate::app::reconcile::resources::Phase;
@@ -147,11 +147,15 @@ fn cluster_answer(answer: &PreflightAnswer) -> ClusterAnswer {
 
 /// Nothing is done before everything is applied: what is withheld has not even begun.
 fn state(report: &ClusterReport) -> RolloutState {
-    if report.refused.iter().any(|reason| reason.severity == Severity::Error) {
-        return RolloutState::Refused;
+    match report.outcome {
+        Outcome::Refused => return RolloutState::Refused,
+        Outcome::Failed => return RolloutState::Stuck,
+        Outcome::Removed => return RolloutState::Done,
+        Outcome::Applied | Outcome::Waiting => {}
     }
     let Some(verdict) = &report.verdict else { return RolloutState::Waiting };
     match verdict.state {
+        State::Done if report.outcome == Outcome::Waiting => RolloutState::Waiting,
         State::Done if report.phase == Some(Phase::Done) => RolloutState::Done,
         State::Done | State::Rolling => RolloutState::Rolling,
         State::Unknown => RolloutState::Unknown,
@@ -166,6 +170,11 @@ fn rollout_report(report: &ClusterReport, repository: &RepositoryName) -> Option
     let decisive = verdict.and_then(Verdict::decisive);
     let state = state(report);
     let says = |verdict: &Verdict| Words::new(&verdict.sentence());
+    let mut reasons = reasons(&report.refused);
+    if report.outcome == Outcome::Waiting {
+        // What passes by itself is nobody's error.
+        reasons.iter_mut().for_each(|reason| reason.severity = Severity::Warning);
+    }
     let (machines, machines_left_out) = machines(verdict);
     Some(RolloutReport {
         // The store gives it its own.
@@ -177,8 +186,8 @@ fn rollout_report(report: &ClusterReport, repository: &RepositoryName) -> Option
         state,
         observed_at: report.at,
         since: decisive.and_then(|owner| owner.since),
-        words: verdict.filter(|_| state == RolloutState::Stuck).map(says),
-        reasons: reasons(&report.refused),
+        words: verdict.filter(|verdict| verdict.state == State::Stuck).map(says),
+        reasons,
         wanted: counts.wanted,
         ready: counts.up_to_date.min(counts.wanted),
         machines,
@@ -233,13 +242,14 @@ mod tests {
         }
     }
 
-    fn said(state: Option<State>, phase: Option<Phase>, refused: Vec<Reason>) -> ClusterReport {
+    fn said(state: Option<State>, phase: Option<Phase>, outcome: Outcome) -> ClusterReport {
         ClusterReport {
             cluster: ClusterId::new(RepoPath::parse("gauss/peu01").unwrap()),
             attempted: CommitId::parse(&"a".repeat(40)).unwrap(),
             applied: None,
             object: None,
-            refused,
+            outcome,
+            refused: vec![],
             phase,
             verdict: state.map(|state| Verdict { state, owners: vec![], machines: vec![] }),
             names: TemplateNames::default(),
@@ -249,17 +259,19 @@ mod tests {
 
     #[test]
     fn nothing_is_done_before_everything_is_applied() {
-        let error = || vec![Reason::plain("VersionBelowLive", "v1.20.1 is below the live v1.21.4")];
-        let warning = || vec![Reason { severity: Severity::Warning, ..Reason::plain("PatchLost", "x") }];
+        use Outcome::{Applied, Failed, Refused, Removed, Waiting};
         for (report, wanted) in [
-            (said(None, None, vec![]), RolloutState::Waiting),
-            (said(Some(State::Done), Some(Phase::Done), vec![]), RolloutState::Done),
-            (said(Some(State::Done), Some(Phase::ControlPlane), vec![]), RolloutState::Rolling),
-            (said(Some(State::Done), Some(Phase::Workers), vec![]), RolloutState::Rolling),
-            (said(Some(State::Stuck), Some(Phase::Workers), vec![]), RolloutState::Stuck),
-            (said(Some(State::Unknown), Some(Phase::Workers), vec![]), RolloutState::Unknown),
-            (said(Some(State::Done), Some(Phase::Done), error()), RolloutState::Refused),
-            (said(Some(State::Done), Some(Phase::Done), warning()), RolloutState::Done),
+            (said(None, None, Applied), RolloutState::Waiting),
+            (said(None, None, Removed), RolloutState::Done),
+            (said(Some(State::Done), Some(Phase::Done), Applied), RolloutState::Done),
+            (said(Some(State::Done), Some(Phase::ControlPlane), Applied), RolloutState::Rolling),
+            (said(Some(State::Done), Some(Phase::Workers), Applied), RolloutState::Rolling),
+            (said(Some(State::Stuck), Some(Phase::Workers), Applied), RolloutState::Stuck),
+            (said(Some(State::Unknown), Some(Phase::Workers), Applied), RolloutState::Unknown),
+            (said(Some(State::Done), Some(Phase::Done), Waiting), RolloutState::Waiting),
+            (said(Some(State::Rolling), Some(Phase::Workers), Waiting), RolloutState::Rolling),
+            (said(Some(State::Done), Some(Phase::Done), Refused), RolloutState::Refused),
+            (said(Some(State::Done), Some(Phase::Done), Failed), RolloutState::Stuck),
         ] {
             assert_eq!(state(&report), wanted, "{report:?}");
         }
@@ -267,7 +279,7 @@ mod tests {
 
     #[test]
     fn a_report_stays_within_what_the_bot_takes() {
-        let mut report = said(Some(State::Rolling), Some(Phase::Workers), vec![]);
+        let mut report = said(Some(State::Rolling), Some(Phase::Workers), Outcome::Applied);
         report.refused = (0..50).map(|_| Reason::plain("X", "x".repeat(5_000))).collect();
         let mut machines: Vec<_> =
             (0..700).map(|number| machine(number, observed::MachineAge::New)).collect();

@@ -296,11 +296,18 @@ impl Teller {
                 .told
                 .check_run
                 .filter(|_| !merge.told.check.ends_with(ANNOTATED) && (completed || !merge.told.completed));
-            let run = match same_run {
-                Some(id) => self.host.update_check_run(repository, id, &new).await?,
-                None => self.host.create_check_run(repository, &new).await?,
+            let told = match same_run {
+                Some(id) => self.host.update_check_run(repository, id, &new).await,
+                None => self.host.create_check_run(repository, &new).await,
             };
-            merge.told.check_run = Some(run.id);
+            match told {
+                Ok(run) => merge.told.check_run = Some(run.id),
+                // The head is gone, with its fork say: it is not asked for ever.
+                Err(error @ (CodeHostError::NotFound { .. } | CodeHostError::Unexpected { .. })) => {
+                    tracing::warn!(repository = %repository.name, head = %merge.head, error = %error, "GitHub does not take the check");
+                }
+                Err(error) => return Err(error.into()),
+            }
         }
         merge.told.check = digest;
         merge.told.completed = completed;

@@ -7,7 +7,7 @@ use capstan_domain::tree::CommitId;
 use jiff::Timestamp;
 
 use super::pass::Ended;
-use super::ports::{ClusterReport, FleetRecord, Note, Tone};
+use super::ports::{ClusterReport, FleetRecord, Note, Outcome, Tone};
 use super::reason::Reason;
 use super::resources::{
     ConditionStatus, ConditionType, Conditions, FleetStatus, ManagedClusterStatus, PlaceStatus, RolloutState,
@@ -262,23 +262,24 @@ pub(super) fn report(
     object: Option<ObjectId>,
     verdict: Option<&Verdict>,
 ) -> Option<ClusterReport> {
-    if matches!(found.ended, Ended::Over(_) | Ended::Suspended) {
-        return None;
-    }
+    let (outcome, refused) = match found.ended {
+        Ended::Over(_) | Ended::Suspended => return None,
+        // Nobody's fault in Git: it is tried again, and the status says so.
+        Ended::Failed(failure) if failure.reasons.is_empty() => return None,
+        Ended::Failed(failure) => (Outcome::Failed, failure.reasons.clone()),
+        Ended::Refused(reasons) => (Outcome::Refused, reasons.clone()),
+        Ended::Waiting(reasons) => (Outcome::Waiting, reasons.clone()),
+        Ended::Removed => (Outcome::Removed, Vec::new()),
+        Ended::Applied => (Outcome::Applied, Vec::new()),
+    };
     let parse = |text: &Option<String>| text.as_deref().and_then(|text| CommitId::parse(text).ok());
     Some(ClusterReport {
         cluster: found.cluster.clone(),
         attempted: found.commit.clone(),
         applied: parse(&after.applied_commit),
         object,
-        refused: match found.ended {
-            Ended::Refused(reasons) | Ended::Waiting(reasons) => reasons.clone(),
-            Ended::Failed(failure) if failure.reasons.is_empty() => {
-                vec![Reason::plain(failure.kind, failure.message.clone())]
-            }
-            Ended::Failed(failure) => failure.reasons.clone(),
-            _ => Vec::new(),
-        },
+        outcome,
+        refused,
         phase: after.phase,
         verdict: verdict.cloned(),
         names: after.names(),

@@ -334,7 +334,9 @@ impl Run<'_> {
         let host = &self.ports.host;
         let pushes = match host.pushes(self.repository, &pull.head_branch).await {
             Ok(pushes) => pushes,
-            Err(CodeHostError::NotFound { .. } | CodeHostError::Forbidden { .. }) => Vec::new(),
+            Err(CodeHostError::NotFound { .. } | CodeHostError::Forbidden { .. }) => {
+                return Ok(Trust::No("GitHub does not say who pushed its head.".to_owned()));
+            }
             Err(error) => return Err(error.into()),
         };
         let Some(push) = pushes.into_iter().find(|push| push.after == pull.head) else {
