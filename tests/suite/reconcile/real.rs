@@ -10,7 +10,7 @@ use rand::{RngExt as _, SeedableRng as _};
 
 use crate::git::repository::TestRepository;
 use crate::plane::audit::Request;
-use crate::plane::reconciler::{self, APPLIER, HOME, applier};
+use crate::plane::reconciler::{self, HOME};
 use crate::plane::{Parts, Plane, tail};
 
 const CLUSTERS: usize = 12;
@@ -32,7 +32,7 @@ fn fleet(plane: &Plane, repository: &TestRepository) {
         );
     }
     repository.commit_all("A fleet");
-    plane.apply(&applier(CUSTOMER));
+    reconciler::prepare_namespace(plane, CUSTOMER);
     plane.apply(&format!(
         "apiVersion: capstan.dev/v1alpha1\nkind: Fleet\nmetadata: {{name: fleet, namespace: {HOME}}}\nspec:\n  managementCluster: here\n  intervalSeconds: 30\n  source: {{git: {{url: \"file://{}\", branch: main}}}}\n",
         repository.path().display()
@@ -114,7 +114,8 @@ fn killed_at_random_it_applies_everything_once_and_then_rests() {
         (0..CLUSTERS).all(|number| reads_of(&format!("c{number:02}-b")) > 0)
     });
     std::thread::sleep(Duration::from_secs(1));
-    let is_ours = |request: &&Request| request.is_by(HOME, "capstan") || request.is_by(CUSTOMER, APPLIER);
+    let is_ours =
+        |request: &&Request| request.is_by(HOME, "capstan") || request.is_by(CUSTOMER, "capstan-applier");
     let writes: Vec<String> = plane
         .audit()
         .iter()
