@@ -80,7 +80,10 @@ fn deleted(town: &Town<'_>, cluster: &Sample) {
     let file = format!("{}/capstan.yaml", cluster.id());
     let settings = town.forge.file(REPOSITORY, "main", &file).unwrap().unwrap();
     let number = town.propose("Not needed any more", &[Edit::write(file, settings + "delete: cluster\n")]);
-    town.wait_for_check(number, "capstan", "failure", SHORT);
+    until("the check of the tombstone", SHORT, || {
+        let check = town.check(number, "capstan")?;
+        holds(check.conclusion.is_some(), || check.status.clone())
+    });
     town.merge(number);
     let namespace = cluster.namespace();
     until("everything of the cluster gone", LONG, || {
