@@ -24,7 +24,9 @@ use crate::app::reconcile::ports::{
 use crate::app::reconcile::resources::{FleetStatus, RolloutState};
 use crate::app::reconcile::revision::Revision;
 use crate::app::reconcile::unclaimed::{say_unclaimed, unclaimed};
-use crate::app::reconcile::{Ended, FleetState, Over, Pass, Ports, Turn, fleet_status, reconcile};
+use crate::app::reconcile::{
+    ADOPTION_NEEDED, Ended, FleetState, Over, Pass, Ports, Turn, fleet_status, reconcile,
+};
 
 /// Several changes in a row give one turn.
 const SETTLE: Duration = Duration::from_secs(1);
@@ -442,13 +444,15 @@ fn is_news(state: &State, id: &ClusterId, change: &LiveChange) -> bool {
 
 fn is_rolling(pass: &Pass) -> bool {
     let state = pass.status.rollout.as_ref().map(|rollout| rollout.state);
-    !matches!(state, None | Some(RolloutState::Done))
+    !matches!(state, None | Some(RolloutState::Done | RolloutState::Unknown))
 }
 
 /// How soon a cluster needs another turn after this one.
 fn need(pass: &Pass) -> Need {
     match &pass.ended {
         Ended::Applied if is_rolling(pass) || pass.again => Need::Soon,
+        // Nothing moves until a person says so, which is seen at once.
+        Ended::Waiting(reasons) if reasons.iter().all(|reason| reason.kind == ADOPTION_NEEDED) => Need::Usual,
         Ended::Waiting(_) => Need::Soon,
         Ended::Applied | Ended::Removed | Ended::Refused(_) | Ended::Suspended => Need::Usual,
         Ended::Over(Over::Superseded) => Need::Now,

@@ -1,6 +1,6 @@
 //! The reconciler: management cluster, sources, loops and probes, started together and stopped in order.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -8,7 +8,7 @@ use capstan::agent_client::{AgentClient, AgentError, AgentOptions, BotSource};
 use capstan::app::ports::{Clock, SystemClock};
 use capstan::app::reconcile::ports::{FleetRecord, NoBot, OpenSource, SecretData, SourceError, Sources};
 use capstan::app::reconcile::resources::SourceSpec;
-use capstan::app::reconcile::{Kinds, Memo, Ports};
+use capstan::app::reconcile::{Kinds, Memo, Ports, Throttled};
 use capstan::cli::Failure;
 use capstan::config::ReconcilerConfig;
 use capstan::controllers::{self, Health, Parts, Reconciler};
@@ -22,6 +22,9 @@ use secrecy::ExposeSecret as _;
 use tokio_util::sync::CancellationToken;
 
 use super::failed;
+
+/// Requests to the API server that are under way at a time, all Fleets together.
+const REQUESTS: usize = 32;
 
 /// The Lease that the acting reconciler holds.
 const LEASE: &str = "capstan-reconciler";
@@ -38,10 +41,10 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
     let mirrors = Mirrors::open(&config.state_dir, MirrorLimits::default()).map_err(failed)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let health = Arc::new(Health::default());
-    let identity = identity();
+    let identity = identity(&config.state_dir);
     let parts = Parts {
         ports: Ports {
-            live: Arc::new(KubeCluster::new(&connection)),
+            live: Arc::new(Throttled::new(Arc::new(KubeCluster::new(&connection)), REQUESTS)),
             board: Arc::new(KubeBoard::new(&connection, &config.namespace, &identity)),
             clock: Arc::clone(&clock),
             kinds: Arc::new(Kinds::default()),
@@ -60,10 +63,13 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
     probes.await.map_err(failed)?.map_err(failed)
 }
 
-/// The machine's name and something of this process alone, so that replicas are told apart.
-fn identity() -> String {
-    let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    format!("{}_{:08x}", machine.trim(), rand::random::<u32>())
+/// Who holds the Lease: the pod, else this machine and state directory. A process that was killed is
+/// followed by one of the same name, which need not wait until the Lease runs out.
+fn identity(state_dir: &Path) -> String {
+    std::env::var("POD_NAME").unwrap_or_else(|_| {
+        let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        format!("{}:{}", machine.trim(), state_dir.display())
+    })
 }
 
 /// Opens sources with the adapters that there are.

@@ -123,7 +123,7 @@ impl Agents {
     }
 
     /// Has a repository looked at, since something new is known of it.
-    async fn look_at(&self, repository: u64) -> Result<(), Denied> {
+    pub(super) async fn look_at(&self, repository: u64) -> Result<(), Denied> {
         let Some(watched) = self.records().watched_repository_by_id(repository).await? else { return Ok(()) };
         let request = JobRequest {
             repository,

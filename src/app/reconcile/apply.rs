@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::dry_runs::{Trial, try_all};
 use super::gather::is_cluster;
 use super::look::Look;
-use super::pass::{Ended, Failure, Walk};
+use super::pass::{Ended, Failure, Over, Walk};
 use super::reason::Reason;
 use super::resources::{Adopt, CreateClusters, KeptTemplate};
 use super::templates::kept_names;
@@ -23,6 +23,9 @@ use crate::app::ports::{ApiObject, Contested, LiveError, Run};
 
 /// How many objects that wait stand in a status.
 const WITHHELD: usize = 20;
+
+/// The reason of objects that others applied before, and that nobody allowed to be taken over.
+pub const ADOPTION_NEEDED: &str = "AdoptionNeeded";
 
 /// The reason of a field that Git removed and that stays.
 const SURVIVED: &str = "FieldSurvived";
@@ -61,8 +64,9 @@ impl Walk<'_> {
         }
         let adopted = self.adopted(look);
         let let_go = let_go(look, &adopted);
-        if !adopted.is_empty() && self.adopt() == Adopt::Preview {
-            return Ok(Ended::Waiting(preview(look, &adopted, &trial)));
+        if self.adopt() == Adopt::Preview && adopted.keys().any(|id| self.is_stranger(id)) {
+            let strangers = adopted.into_iter().filter(|(id, _)| self.is_stranger(id)).collect();
+            return Ok(Ended::Waiting(preview(look, &strangers, &trial)));
         }
         let changes = changes(look, &trial, &adopted, &let_go);
         self.remember(look, &changes);
@@ -71,8 +75,8 @@ impl Walk<'_> {
         let plan = plan(&look.objects, &changes, &look.live, verdict);
         self.status.phase = Some(plan.phase.into());
         self.status.withheld = plan.withheld.iter().take(WITHHELD).map(ToString::to_string).collect();
-        self.intend(look, &plan).await?;
         let hands = Hands { adopted, let_go, later: trial.later };
+        self.intend(look, &plan, &hands).await?;
         self.perform(look, &plan, &hands).await
     }
 
@@ -141,19 +145,28 @@ impl Walk<'_> {
         self.record.spec.adopt.unwrap_or(self.turn.fleet.spec.guards.adopt)
     }
 
-    /// Live objects that neither this folder nor Capstan has applied before, with the tools that did.
+    /// Live objects that Capstan has not applied, with the tools that did.
     fn adopted(&self, look: &Look) -> BTreeMap<ObjectId, Vec<String>> {
         let inventory = &self.status.inventory;
+        let is_known = |id: &ObjectId, live: &Value| {
+            inventory.get(id).is_some_and(|entry| entry.uid.is_some() && entry.uid.as_deref() == uid(live))
+        };
         look.objects
             .iter()
             .filter_map(|object| Some((&object.id, look.live.get(&object.id)?)))
-            .filter(|(id, live)| inventory.get(id).is_none() && !is_applied_by_capstan(live))
+            .filter(|(id, live)| !is_known(id, live) && !is_applied_by_capstan(live))
             .map(|(id, live)| (id.clone(), appliers(live)))
             .collect()
     }
 
+    /// Whether an object that others applied is a stranger's. One that this folder had applied, and that
+    /// somebody made anew under its name, is this folder's still.
+    fn is_stranger(&self, id: &ObjectId) -> bool {
+        self.status.inventory.get(id).is_none_or(|entry| entry.uid.is_none())
+    }
+
     /// Writes down what will be there, before it is.
-    async fn intend(&mut self, look: &Look, plan: &Plan) -> Result<(), LiveError> {
+    async fn intend(&mut self, look: &Look, plan: &Plan, hands: &Hands) -> Result<(), LiveError> {
         let logical: BTreeMap<ObjectId, &str> = look
             .templates
             .iter()
@@ -166,8 +179,10 @@ impl Walk<'_> {
         for object in &look.objects {
             let name = logical.get(&object.id).copied().unwrap_or(&object.id.name);
             inventory.intend(&object.id, &object.api_version, name);
-            // Killed after the apply and before it was noted, or made anew by somebody.
-            if let Some(uid) = look.live.get(&object.id).and_then(uid) {
+            // Killed after the apply and before it was noted. What is yet to be taken over has no UID here: so
+            // whoever is killed before that takes it over next time.
+            let live = look.live.get(&object.id).filter(|_| !hands.adopted.contains_key(&object.id));
+            if let Some(uid) = live.and_then(uid) {
                 inventory.applied(&object.id, uid);
             }
         }
@@ -202,6 +217,10 @@ impl Walk<'_> {
             }
             let mut written = Vec::new();
             for object in due {
+                // A newer commit waits for the end of the step; whoever leads no more writes nothing more.
+                if let Some(Over::Stopping) = (self.turn.is_over)() {
+                    return Ok(Ended::Over(Over::Stopping));
+                }
                 match self.write(look, object, hands).await {
                     Ok(value) => written.push(value),
                     Err(LiveError::Refused { refusal, .. }) if refusal.is_waiting() => {
@@ -358,7 +377,7 @@ fn preview(look: &Look, adopted: &BTreeMap<ObjectId, Vec<String>>, trial: &Trial
             message
                 .push_str(". Allow it by `adopt: Take`, in the Fleet's guards or the ManagedCluster's spec");
             let field = sets.first().or(gone.first()).cloned().unwrap_or_default();
-            let reason = Reason::of_object("AdoptionNeeded", message, object, &field);
+            let reason = Reason::of_object(ADOPTION_NEEDED, message, object, &field);
             Reason { severity: Severity::Warning, ..reason }
         })
         .collect()

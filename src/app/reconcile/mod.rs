@@ -24,10 +24,13 @@ pub mod reason;
 pub mod resources;
 pub mod revision;
 mod templates;
+mod throttle;
 pub mod unclaimed;
 mod wanted;
 
+pub use apply::ADOPTION_NEEDED;
 pub use conclude::{FleetState, fleet_status};
 pub use kinds::Kinds;
 pub use memo::Memo;
 pub use pass::{Ended, Failure, Over, Pass, Ports, Turn, reconcile};
+pub use throttle::Throttled;

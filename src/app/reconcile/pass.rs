@@ -157,6 +157,16 @@ pub async fn reconcile(turn: &Turn<'_>, key: &ClusterKey) -> Result<Pass, LiveEr
             reason: format!("ManagedCluster {key} belongs to the folder {}", record.spec.cluster),
         });
     }
+    if record.spec.fleet != fleet.key.name {
+        return Err(LiveError::Malformed {
+            doing: format!("reconciling {}", turn.id),
+            reason: format!(
+                "ManagedCluster {key} belongs to the Fleet {}: let one Fleet have the cluster, or correct its \
+                 `spec.fleet`",
+                record.spec.fleet
+            ),
+        });
+    }
     if record.asked {
         board.heard_cluster(key).await?;
     }

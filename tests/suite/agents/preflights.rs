@@ -251,6 +251,13 @@ async fn where_no_reconciler_enrolled_nobody_is_missed_unless_an_answer_is_requi
     let check = town.check(number);
     assert_eq!(says(&check), done("action_required"), "{}", check.title);
     assert!(check.summary.contains("No reconciler of it is enrolled."), "{}", check.summary);
+
+    // Whoever enrols is asked at once.
+    let state = tempfile::tempdir().unwrap();
+    let agent = enrolled(&town, EU, state.path()).await;
+    town.settle().await;
+    assert_eq!(town.check(number).status, "in_progress");
+    assert_eq!(asked(&agent).await.clusters, [cluster("gauss/peu01")]);
     town.done();
 }
 

@@ -259,7 +259,7 @@ fn fleet() -> FleetRecord {
     }
 }
 
-struct MemoryTree {
+pub(crate) struct MemoryTree {
     entries: Vec<TreeEntry>,
     files: BTreeMap<String, String>,
 }
@@ -269,7 +269,7 @@ fn digest(text: &str) -> String {
 }
 
 impl MemoryTree {
-    fn new(files: BTreeMap<String, String>) -> Self {
+    pub(crate) fn new(files: BTreeMap<String, String>) -> Self {
         let entry = |(path, text): (&String, &String)| TreeEntry {
             path: RepoPath::parse(path).unwrap(),
             kind: EntryKind::File,
