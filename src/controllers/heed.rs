@@ -131,9 +131,7 @@ impl Heeder {
         };
         let Ok(records) = self.ports.board.clusters(&self.fleet.key).await else { return None };
         match open_revision(&self.ports, &self.fleet, &self.uid, &tree, &records, Some(base)).await {
-            Ok(head) => {
-                Some(preflight(&self.ports, &self.fleet, &head, &question.clusters, &records).await)
-            }
+            Ok(head) => Some(preflight(&self.ports, &self.fleet, &head, &question.clusters, &records).await),
             Err(NotOpened::Unusable(unusable)) => Some(all(unusable.reason(), unusable.to_string())),
             Err(NotOpened::Live(_)) => None,
             Err(NotOpened::Died(message)) => Some(all("InternalError", message)),

@@ -152,11 +152,22 @@ impl<'a> Town<'a> {
             let machines =
                 self.ground.running(cluster, version).map_err(|why| format!("{why}; {}", brief(&status)))?;
             holds(status["phase"] == "Done" && condition(&status, "Ready") == "True", || brief(&status))?;
-            holds(status["appliedCommit"] == commit, || {
-                format!("applied is {}, wanted {commit}", status["appliedCommit"])
+            // Others merge too: a newer commit with the same folder will do.
+            let applied = status["appliedCommit"].as_str().unwrap_or_default();
+            holds(self.folder(cluster, applied) == self.folder(cluster, commit), || {
+                format!("applied is {applied}, wanted {commit}")
             })?;
             Ok(machines)
         })
+    }
+
+    /// The files of a cluster at a commit.
+    fn folder(&self, cluster: &Sample, commit: &str) -> Vec<Option<String>> {
+        let files = ["capstan.yaml", "base/cluster.yaml", "base/control-plane.yaml", "base/workers.yaml"];
+        let read = |file: &&str| {
+            self.forge.file(REPOSITORY, commit, &format!("{}/{file}", cluster.id())).ok().flatten()
+        };
+        files.iter().map(read).collect()
     }
 
     /// The same for a cluster that was there from the start, of which any commit since then will do.

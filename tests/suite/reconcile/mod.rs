@@ -10,4 +10,5 @@ mod fake;
 mod looping;
 mod preflight;
 mod pruning;
+mod real;
 mod world;
