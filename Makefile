@@ -7,7 +7,7 @@ SHELL := bash
 CARGO ?= cargo
 
 help: ## list the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: prepare-build ## the whole bot on an embedded forge with sample data, and a page to look at it
 	$(CARGO) run --locked -- demo

@@ -16,7 +16,7 @@ mod fleet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use capstan::app::generator::Fleet;
 use capstan::git::Checkout;
@@ -115,13 +115,16 @@ fn child(folder: &Path) {
     );
 }
 
-/// The clusters record the tree of their release, as the bot writes it.
+/// A checkout as people have it: committed, and older than its index. The clusters record the tree of their
+/// release, as the bot writes it.
 fn write_fleet(root: &Path, clusters: usize) {
     assert!(Command::new("git").arg("init").arg("-q").arg(root).status().unwrap().success());
     let write = |(path, text): (String, String)| {
         let path = root.join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
+        fs::write(&path, text).unwrap();
+        let written = SystemTime::now() - Duration::from_secs(3_600);
+        fs::File::options().append(true).open(path).unwrap().set_modified(written).unwrap();
     };
     fleet::releases().into_iter().for_each(write);
     let tree = Command::new("sh")
@@ -136,5 +139,10 @@ fn write_fleet(root: &Path, clusters: usize) {
             text.push_str(&format!("releaseTree: {}\n", tree.trim()));
         }
         write((path, text));
+    }
+    let identity = ["-c", "user.name=A", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false"];
+    let commit = ["commit", "-q", "-m", "fleet"];
+    for command in [&["add", "-A"][..], &[&identity[..], &commit].concat()] {
+        assert!(Command::new("git").args(command).current_dir(root).status().unwrap().success());
     }
 }

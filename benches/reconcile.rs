@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 use jiff::{SignedDuration, Timestamp};
 use plane::audit::Request;
 use plane::process::Process;
-use plane::reconciler::{self, APPLIER, HOME, applier};
+use plane::reconciler::{self, HOME};
 use plane::{Parts, Plane};
 
 /// The program's own.
@@ -49,7 +49,7 @@ fn main() {
     let folder = tempfile::tempdir().unwrap();
     reconciler::install(&plane);
     for customer in 0..CUSTOMERS {
-        plane.apply(&applier(&namespace(customer)));
+        reconciler::prepare_namespace(&plane, &namespace(customer));
     }
     let repository = folder.path().join("fleet.git");
     let repository = Repository::create(&repository);
@@ -184,7 +184,6 @@ spec:
     git: {{url: \"{url}\", branch: main}}
   intervalSeconds: 3600
   concurrency: 8
-  serviceAccount: {{name: {APPLIER}}}
 "
     )
 }

@@ -27,6 +27,7 @@
 //! | what a pull request or a check says | `domain/report` |
 //! | when a proposal is opened, refreshed, left alone | `domain/proposal`, `domain/campaign` (decide), `app/sync` (act) |
 //! | a setting | `domain/settings` (a repository's), [`config`] (the bot's) |
+//! | what reconcilers may read, and what their reports become | `domain/agent`, `domain/report`; [`app::agents`] (the bot's side), [`agent_client`] (theirs) |
 //! | a subcommand or its output | [`cli`] |
 //! | what the reconciler does with a cluster, and when | `domain/applying`, [`app::reconcile`], [`controllers`] |
 //! | a call to GitHub | `app/ports/code_host.rs`, then [`github`] |

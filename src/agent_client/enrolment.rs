@@ -1,6 +1,7 @@
 //! Becoming an agent, once.
 
 use std::path::Path;
+use std::sync::PoisonError;
 
 use capstan_domain::agent::wire::{EnrolAnswer, EnrolRequest};
 use capstan_domain::agent::{AgentId, JoinCode, PublicKey};
@@ -111,6 +112,8 @@ impl AgentClient {
         // Should this fail, the same code and the same key give the same agent once more.
         files::write(&path, &text)?;
         tracing::info!(agent = %enrolment.agent, bot = %self.url(), "enrolled");
+        // A bot that takes somebody new may have heard nothing yet.
+        self.outbox.lock().unwrap_or_else(PoisonError::into_inner).forget_said(None);
         Ok(enrolment)
     }
 

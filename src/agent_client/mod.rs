@@ -21,6 +21,7 @@ mod http;
 mod key;
 mod outbox;
 mod sender;
+mod speak;
 mod tree;
 
 use std::path::PathBuf;
@@ -45,6 +46,7 @@ use self::outbox::Outbox;
 
 pub use self::archive::Fetched;
 pub use self::outbox::OutboxLimits;
+pub use self::speak::BotSource;
 
 /// How an agent is set up.
 pub struct AgentOptions {
@@ -181,6 +183,11 @@ impl AgentClient {
     /// The bot's URL.
     pub fn url(&self) -> &Url {
         self.http.url()
+    }
+
+    /// The repository.
+    pub const fn repository(&self) -> &RepositoryName {
+        &self.repository
     }
 
     /// What there is to do: at once where the tip is not `after` or a question is open, else after at most

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-use capstan_domain::agent::{ReportId, RolloutReport};
+use capstan_domain::agent::{ReportId, RolloutReport, RolloutState};
 use capstan_domain::cluster::ClusterId;
 use ulid::Ulid;
 
@@ -109,10 +109,12 @@ impl Outbox {
     /// left.
     fn make_room(&mut self) -> Result<(), AgentError> {
         while self.waiting.len() > self.limits.reports || self.bytes > self.limits.bytes {
-            let superseded = self.waiting.iter().find_map(|(id, (cluster, _))| {
-                let newest = self.said.get(cluster).is_some_and(|said| said.id == *id);
-                (!newest).then(|| id.clone())
-            });
+            let newest: HashMap<&ClusterId, &ReportId> =
+                self.waiting.iter().map(|(id, (cluster, _))| (cluster, id)).collect();
+            let superseded = self
+                .waiting
+                .iter()
+                .find_map(|(id, (cluster, _))| (newest.get(cluster) != Some(&id)).then(|| id.clone()));
             let Some(id) = superseded.or_else(|| self.waiting.keys().next().cloned()) else { return Ok(()) };
             tracing::warn!(report = %id, "too many reports wait for the bot: the oldest is dropped");
             self.remove(&id)?;
@@ -138,6 +140,14 @@ impl Outbox {
         batch
     }
 
+    /// Forgets what was said of a cluster, or of all: it is news again.
+    pub(super) fn forget_said(&mut self, cluster: Option<&ClusterId>) {
+        match cluster {
+            Some(cluster) => drop(self.said.remove(cluster)),
+            None => self.said.clear(),
+        }
+    }
+
     /// Forgets a report that the bot has, or never takes.
     pub(super) fn remove(&mut self, id: &ReportId) -> Result<(), AgentError> {
         files::remove(&self.path(id))?;
@@ -152,15 +162,25 @@ fn read(bytes: &[u8]) -> Option<RolloutReport> {
     serde_json::from_slice(bytes).ok()
 }
 
+/// A commit that was tried and changed nothing is no news of a cluster.
 fn says_the_same(said: &RolloutReport, report: &RolloutReport) -> bool {
-    let same = RolloutReport { id: said.id.clone(), observed_at: said.observed_at, ..report.clone() };
+    let attempted = match report.state {
+        RolloutState::Refused => &report.attempted,
+        _ if report.applied.is_none() => &report.attempted,
+        _ => &said.attempted,
+    };
+    let same = RolloutReport {
+        id: said.id.clone(),
+        observed_at: said.observed_at,
+        attempted: attempted.clone(),
+        ..report.clone()
+    };
     same == *said
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use capstan_domain::agent::RolloutState;
     use capstan_domain::settings::RepositoryName;
     use capstan_domain::tree::{CommitId, RepoPath};
 
@@ -207,6 +227,30 @@ mod tests {
         let first = again.oldest(1, 0)[0].id.clone();
         again.remove(&first).unwrap();
         assert_eq!(again.len(), 3);
+    }
+
+    #[test]
+    fn a_commit_that_changes_nothing_is_no_news_unless_it_was_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut outbox = Outbox::open(folder.path(), OutboxLimits::default()).unwrap();
+        let tried = |digit: &str, state| RolloutReport {
+            attempted: CommitId::parse(&digit.repeat(40)).unwrap(),
+            applied: CommitId::parse(&"a".repeat(40)).ok(),
+            state,
+            ..report("a", 1)
+        };
+        let mut stored = |report: RolloutReport| {
+            let before = outbox.len();
+            outbox.store(report).unwrap();
+            outbox.len() > before
+        };
+        assert!(stored(tried("a", RolloutState::Done)));
+        assert!(!stored(tried("b", RolloutState::Done)));
+        assert!(stored(tried("b", RolloutState::Refused)));
+        assert!(stored(tried("c", RolloutState::Refused)));
+        outbox.forget_said(None);
+        outbox.store(tried("c", RolloutState::Refused)).unwrap();
+        assert_eq!(outbox.len(), 4, "to a bot that knows nothing all is news");
     }
 
     #[test]

@@ -82,7 +82,8 @@ impl AgentClient {
             if reports.is_empty() {
                 return Ok(Sent::All);
             }
-            let sent: Vec<_> = reports.iter().map(|report| report.id.clone()).collect();
+            let sent: Vec<_> =
+                reports.iter().map(|report| (report.id.clone(), report.cluster.clone())).collect();
             let call = self.http.post("reports", &ReportsRequest { reports }, "sending reports")?;
             let answer: ReportsAnswer = match self.authorised(call).await {
                 Ok(response) => self.http.json(response).await?,
@@ -96,18 +97,28 @@ impl AgentClient {
                 Err(AgentError::Refused { reason, .. })
                     if reason.starts_with("400 ") || reason.starts_with("413 ") =>
                 {
-                    ReportsAnswer { taken: Vec::new(), refused: sent.clone() }
+                    ReportsAnswer {
+                        taken: Vec::new(),
+                        refused: sent.iter().map(|(id, _)| id.clone()).collect(),
+                    }
                 }
                 Err(error) => return Err(error),
             };
             for id in &answer.refused {
-                tracing::warn!(report = %id, "the bot never takes this report: it is dropped");
+                tracing::warn!(report = %id, "the bot does not take this report: it is dropped");
             }
             let client = Arc::clone(self);
-            let removed = tokio::task::spawn_blocking(move || {
+            let removed = tokio::task::spawn_blocking(move || -> Result<(), AgentError> {
                 let mut outbox = client.outbox.lock().unwrap_or_else(PoisonError::into_inner);
-                // What the answer does not mention is not sent for ever either.
-                sent.iter().try_for_each(|id| outbox.remove(id))
+                for (id, cluster) in &sent {
+                    // What was refused may be taken later: the next report says it again.
+                    if answer.refused.contains(id) {
+                        outbox.forget_said(Some(cluster));
+                    }
+                    // What the answer does not mention is not sent for ever either.
+                    outbox.remove(id)?;
+                }
+                Ok(())
             });
             if let Ok(result) = removed.await {
                 result?;

@@ -4,14 +4,12 @@ use std::fs;
 use std::path::Path;
 
 use capstan_domain::cluster::ClusterId;
-use capstan_domain::finding::{Finding, Severity};
-use capstan_domain::policy::{self, AppliedBy, Facts, Occasion};
-use capstan_domain::render::Rendered;
+use capstan_domain::finding::Severity;
+use capstan_domain::policy::{self, AppliedBy};
 use capstan_domain::templates::TemplateNames;
 use serde_json::Value;
 
 use super::arguments::Render;
-use super::context::today;
 use super::{Context, Failure, Format, Outcome, output, text};
 use crate::app::generator::Fleet;
 
@@ -23,7 +21,8 @@ pub(super) fn run(context: &Context<'_>, command: &Render) -> Result<Outcome, Fa
     let cluster = context.cluster(&fleet, &command.cluster)?;
     let names = names(&fleet, &cluster, command.names.as_deref())?;
     let mut rendered = fleet.render(&cluster).map_err(|error| Failure::Failed(error.to_string()))?;
-    let lost = lost_patches(&fleet, cluster.as_str(), &rendered);
+    // Patches that were left out because they find no target: what is printed lacks what they set.
+    let lost = policy::lost_patches(&rendered, &fleet.settings().severities());
     fleet
         .name_templates(&cluster, &mut rendered, &names)
         .map_err(|error| Failure::Failed(error.to_string()))?;
@@ -65,22 +64,4 @@ fn names(fleet: &Fleet, cluster: &ClusterId, file: Option<&Path>) -> Result<Temp
         let number = |number: Option<u32>| number.map(|number| format!(":{number}")).unwrap_or_default();
         Failure::Failed(format!("{shown}{}{}: {}", number(error.line), number(error.column), error.message))
     })
-}
-
-/// Patches that were left out because they find no target: what was printed lacks what they set.
-fn lost_patches(fleet: &Fleet, cluster: &str, rendered: &Rendered) -> Vec<Finding> {
-    let Some(folder) = fleet.layout().cluster(cluster) else { return Vec::new() };
-    let facts = Facts {
-        folders: &policy::folders_of(folder),
-        before: rendered,
-        after: rendered,
-        applied_by: AppliedBy::Others,
-        occasion: Occasion::Revision,
-        release: None,
-        schemas: fleet.schemas(),
-        cluster_api: None,
-        today: today(),
-    };
-    let findings = policy::judge(&facts, &fleet.settings().severities());
-    findings.into_iter().filter(|finding| finding.rule == "overlay-loses-target").collect()
 }

@@ -1,6 +1,6 @@
 //! The loop of one Fleet: turns for its clusters, and its own status.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,7 +24,9 @@ use crate::app::reconcile::ports::{
 use crate::app::reconcile::resources::{FleetStatus, RolloutState};
 use crate::app::reconcile::revision::Revision;
 use crate::app::reconcile::unclaimed::{say_unclaimed, unclaimed};
-use crate::app::reconcile::{Ended, FleetState, Over, Pass, Ports, Turn, fleet_status, reconcile};
+use crate::app::reconcile::{
+    ADOPTION_NEEDED, Ended, FleetState, Over, Pass, Ports, Turn, fleet_status, reconcile,
+};
 
 /// Several changes in a row give one turn.
 const SETTLE: Duration = Duration::from_secs(1);
@@ -33,6 +35,9 @@ const REOPEN: Duration = Duration::from_secs(30);
 
 /// The pause after the ManagedClusters could not be listed.
 const RELIST: Duration = Duration::from_secs(5);
+
+/// The Fleet's status follows its clusters that soon.
+const SAY: Duration = Duration::from_secs(2);
 
 /// What wakes a loop.
 #[derive(Debug)]
@@ -76,9 +81,15 @@ struct State {
     echoes: BTreeMap<ClusterId, BTreeMap<ObjectId, String>>,
     /// What happened to live objects of clusters while they had their turn.
     heard: BTreeMap<ClusterId, Vec<LiveChange>>,
+    /// Clusters whose ManagedCluster was touched while they had their turn.
+    touched: BTreeSet<ClusterId>,
+    /// The generation of each ManagedCluster that was looked at last.
+    generations: BTreeMap<ClusterId, i64>,
     /// Clusters whose machines roll: news of their state are worth a turn.
     rolling: BTreeMap<ClusterId, bool>,
     running: JoinSet<Ran>,
+    /// When the Fleet's status is to be written: a thousand turns are not a thousand writes.
+    unsaid: Option<Instant>,
 }
 
 impl FleetLoop {
@@ -93,8 +104,11 @@ impl FleetLoop {
             status: self.fleet.status.clone(),
             echoes: BTreeMap::new(),
             heard: BTreeMap::new(),
+            touched: BTreeSet::new(),
+            generations: BTreeMap::new(),
             rolling: BTreeMap::new(),
             running: JoinSet::new(),
+            unsaid: None,
         };
         let Some(source) = self.open_source(&mut state).await else { return };
         let (tell, mut followed) = watch::channel(Followed::default());
@@ -131,6 +145,7 @@ impl FleetLoop {
                     Err(died) => tracing::error!(fleet = %self.fleet.key, error = %died, "a turn died"),
                 },
                 () = sleep_until(due) => self.begin(&mut state, &source, &followed),
+                () = sleep_until(state.unsaid) => self.say(&mut state).await,
             }
         }
         // Each turn sees the stop before its next phase; what it does until then it finishes.
@@ -141,7 +156,7 @@ impl FleetLoop {
     }
 
     fn has_room(&self, state: &State) -> bool {
-        !self.fleet.spec.suspend && state.running.len() < self.fleet.spec.concurrency.max(1)
+        state.running.len() < self.fleet.spec.concurrency.max(1)
     }
 
     /// Opens the source, as often as it takes.
@@ -248,6 +263,7 @@ impl FleetLoop {
             if let Some((id, _)) = known {
                 let ids = record.status.inventory.objects().iter().map(|object| object.id()).collect();
                 self.drift.set(&self.fleet.key, id, ids);
+                state.counted.seed(id, &record.status);
             }
         }
         for record in unclaimed(records, revision) {
@@ -279,9 +295,12 @@ impl FleetLoop {
             }
             Wake::Resource(key) => {
                 let named = state.names.iter().find(|(_, name)| **name == key.name).map(|(id, _)| id.clone());
-                if let Some(id) = named {
-                    state.schedule.forgive(&id);
-                    state.schedule.ask(&id, Instant::now());
+                match named {
+                    Some(id) if state.schedule.runs(&id) => {
+                        state.touched.insert(id);
+                    }
+                    Some(id) => self.heed_resource(state, &id, &key).await,
+                    None => {}
                 }
             }
             Wake::Object(id, change) => {
@@ -291,6 +310,23 @@ impl FleetLoop {
                     state.schedule.ask(&id, Instant::now() + SETTLE);
                 }
             }
+        }
+    }
+
+    /// A ManagedCluster was touched: that it was made, by this loop most likely, is no news.
+    async fn heed_resource(&self, state: &mut State, id: &ClusterId, key: &ClusterKey) {
+        let is_news = match self.ports.board.cluster(key).await {
+            Ok(Some(record)) => record.asked || state.generations.get(id) != Some(&record.generation),
+            // It is made anew with the next turn.
+            Ok(None) => true,
+            Err(error) => {
+                tracing::warn!(cluster = %id, %error, "the ManagedCluster cannot be read");
+                true
+            }
+        };
+        if is_news {
+            state.schedule.forgive(id);
+            state.schedule.ask(id, Instant::now());
         }
     }
 
@@ -346,6 +382,7 @@ impl FleetLoop {
             }
         };
         if let Ok(pass) = result {
+            state.generations.insert(id.clone(), pass.generation);
             state.echoes.insert(id.clone(), pass.written);
         }
         let interval = self.fleet.spec.interval;
@@ -355,14 +392,21 @@ impl FleetLoop {
                 state.schedule.ask(&id, Instant::now() + SETTLE);
             }
         }
+        if state.touched.remove(&id)
+            && let Some(name) = state.names.get(&id)
+        {
+            let key = ClusterKey { namespace: self.fleet.key.namespace.clone(), name: name.clone() };
+            self.heed_resource(state, &id, &key).await;
+        }
         if let Some(revision) = &state.revision {
             state.schedule.keep(revision.clusters(), Instant::now());
         }
-        self.say(state).await;
+        state.unsaid.get_or_insert_with(|| Instant::now() + SAY);
     }
 
     /// Writes the Fleet's status, where it says something new.
     async fn say(&self, state: &mut State) {
+        state.unsaid = None;
         let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         let facts = FleetState {
             uid: &self.uid,
@@ -400,13 +444,15 @@ fn is_news(state: &State, id: &ClusterId, change: &LiveChange) -> bool {
 
 fn is_rolling(pass: &Pass) -> bool {
     let state = pass.status.rollout.as_ref().map(|rollout| rollout.state);
-    !matches!(state, None | Some(RolloutState::Done))
+    !matches!(state, None | Some(RolloutState::Done | RolloutState::Unknown))
 }
 
 /// How soon a cluster needs another turn after this one.
 fn need(pass: &Pass) -> Need {
     match &pass.ended {
         Ended::Applied if is_rolling(pass) || pass.again => Need::Soon,
+        // Nothing moves until a person says so, which is seen at once.
+        Ended::Waiting(reasons) if reasons.iter().all(|reason| reason.kind == ADOPTION_NEEDED) => Need::Usual,
         Ended::Waiting(_) => Need::Soon,
         Ended::Applied | Ended::Removed | Ended::Refused(_) | Ended::Suspended => Need::Usual,
         Ended::Over(Over::Superseded) => Need::Now,

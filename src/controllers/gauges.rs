@@ -16,7 +16,7 @@ use std::time::Duration;
 use capstan_domain::cluster::ClusterId;
 
 use crate::app::reconcile::ports::FleetKey;
-use crate::app::reconcile::resources::{ManagedClusterStatus, Phase, RolloutState};
+use crate::app::reconcile::resources::{ConditionType, ManagedClusterStatus, Phase, RolloutState};
 use crate::app::reconcile::{Ended, Pass};
 
 /// Everything that a cluster can be counted as: a gauge that is not named again would keep its last value.
@@ -48,6 +48,13 @@ impl Counted {
         if !matches!(pass.ended, Ended::Over(_)) {
             self.states.insert(id.clone(), state(&pass.ended, &pass.status));
             self.show(fleet);
+        }
+    }
+
+    /// Takes over how a cluster stood before this process began.
+    pub(super) fn seed(&mut self, id: &ClusterId, status: &ManagedClusterStatus) {
+        if status.conditions.hold(ConditionType::Ready) {
+            self.states.entry(id.clone()).or_insert("Done");
         }
     }
 

@@ -19,6 +19,8 @@ use capstan_domain::templates::TemplateNames;
 const PATIENCE: Duration = Duration::from_secs(50);
 /// The pause after the bot did not answer.
 const PAUSE: Duration = Duration::from_secs(10);
+/// The pause before a question is taken up again that could not be answered yet.
+const LATER: Duration = Duration::from_secs(1);
 /// Heads that are tried at a time.
 const HEADS: usize = 2;
 
@@ -67,24 +69,36 @@ impl Heeder {
                 let (heeder, places) = (Arc::clone(&heeder), Arc::clone(&places));
                 tried.spawn(async move {
                     let _place = places.acquire().await;
-                    heeder.answer(&question).await;
+                    heeder.answer(&question).await
                 });
             }
             // A question stays open until it is answered: asking again before would bring it twice.
-            while tried.join_next().await.is_some() {}
+            let mut later = false;
+            while let Some(answered) = tried.join_next().await {
+                later |= matches!(answered, Ok(Answered::NotYet));
+            }
+            if later {
+                tokio::select! {
+                    () = tokio::time::sleep(LATER) => {}
+                    () = stop.cancelled() => {}
+                }
+            }
         }
     }
 
-    async fn answer(&self, question: &Preflight) {
+    async fn answer(&self, question: &Preflight) -> Answered {
         let started = tokio::time::Instant::now();
-        let answers = self.try_head(question).await;
+        let Some(answers) = self.try_head(question).await else { return Answered::NotYet };
         metrics::histogram!("capstan_preflight_seconds").record(started.elapsed().as_secs_f64());
         if let Err(error) = self.source.bot.answer(question, &answers).await {
             tracing::warn!(fleet = %self.fleet.key, head = short(&question.head), %error, "a preflight's answer was not taken");
         }
+        Answered::Sent
     }
 
-    async fn try_head(&self, question: &Preflight) -> Vec<PreflightAnswer> {
+    /// Tries a head. `None` where that is only not possible yet: this process has just begun, or the
+    /// management cluster is away. An answer is for good, so the question stays open.
+    async fn try_head(&self, question: &Preflight) -> Option<Vec<PreflightAnswer>> {
         let all = |kind: &'static str, message: String| -> Vec<PreflightAnswer> {
             let reason = Reason { severity: Severity::Warning, ..Reason::plain(kind, message) };
             let clusters = question.clusters.iter();
@@ -97,27 +111,38 @@ impl Heeder {
                 })
                 .collect()
         };
-        let base = self.followed.borrow().revision.clone();
-        let Some(base) = base else {
-            return all(
-                "NothingOpened",
-                "the default branch cannot be applied from, so no head can be tried under its settings"
-                    .to_owned(),
-            );
+        let followed = self.followed.borrow().clone();
+        let base = match (followed.revision, followed.problem) {
+            (Some(base), _) => base,
+            (None, Some(problem)) if problem.in_commit => {
+                return Some(all(
+                    "NothingOpened",
+                    format!(
+                        "the default branch cannot be applied from, so no head can be tried under its settings: {}",
+                        problem.message
+                    ),
+                ));
+            }
+            (None, _) => return None,
         };
         let tree = match self.source.tree.at(&question.head).await {
             Ok(tree) => tree,
-            Err(error) => return all(error.kind(), error.to_string()),
+            Err(error) => return Some(all(error.kind(), error.to_string())),
         };
-        let records = match self.ports.board.clusters(&self.fleet.key).await {
-            Ok(records) => records,
-            Err(error) => return all("ManagementClusterAway", error.to_string()),
-        };
+        let Ok(records) = self.ports.board.clusters(&self.fleet.key).await else { return None };
         match open_revision(&self.ports, &self.fleet, &self.uid, &tree, &records, Some(base)).await {
-            Ok(head) => preflight(&self.ports, &self.fleet, &head, &question.clusters, &records).await,
-            Err(NotOpened::Unusable(unusable)) => all(unusable.reason(), unusable.to_string()),
-            Err(NotOpened::Live(error)) => all("ManagementClusterAway", error.to_string()),
-            Err(NotOpened::Died(message)) => all("InternalError", message),
+            Ok(head) => Some(preflight(&self.ports, &self.fleet, &head, &question.clusters, &records).await),
+            Err(NotOpened::Unusable(unusable)) => Some(all(unusable.reason(), unusable.to_string())),
+            Err(NotOpened::Live(_)) => None,
+            Err(NotOpened::Died(message)) => Some(all("InternalError", message)),
         }
     }
+}
+
+/// What became of a question.
+enum Answered {
+    /// It was answered, as far as the bot took it.
+    Sent,
+    /// It stays open.
+    NotYet,
 }

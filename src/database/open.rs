@@ -14,6 +14,9 @@ use tokio::sync::Notify;
 use super::{Database, Engine};
 use crate::app::ports::Clock;
 
+/// How often the tables are brought up to date before it counts as failed.
+const MIGRATION_TRIES: u64 = 6;
+
 /// One row a migration: its number, its name, its SQL for SQLite and for PostgreSQL. Released ones
 /// never change: the database remembers their checksums.
 const MIGRATIONS: &[(i64, &str, &str, &str)] = &[
@@ -163,9 +166,21 @@ async fn migrate(engine: &Engine) -> Result<(), OpenError> {
     let mut migrator = Migrator::with_migrations(migrations);
     // A table of its own, so that a database shared with another program that uses sqlx is no trap.
     migrator.dangerous_set_table_name("capstan_migrations");
-    let applied = match engine {
-        Engine::Sqlite { writer, .. } => migrator.run(writer).await,
-        Engine::Postgres(pool) => migrator.run(pool).await,
+    let mut tries = 1;
+    let applied = loop {
+        let applied = match engine {
+            Engine::Sqlite { writer, .. } => migrator.run(writer).await,
+            Engine::Postgres(pool) => migrator.run(pool).await,
+        };
+        match applied {
+            // SQLite has no lock for it: another process that opens the same file at the same time may
+            // have been first, and the next look finds its work done.
+            Err(MigrateError::Execute(_) | MigrateError::ExecuteMigration(..)) if tries < MIGRATION_TRIES => {
+                tokio::time::sleep(Duration::from_millis(100 * tries)).await;
+                tries += 1;
+            }
+            applied => break applied,
+        }
     };
     applied.map_err(|error| match error {
         MigrateError::VersionMissing(version) => OpenError::Newer(version),

@@ -46,6 +46,14 @@ impl AgentWork for Database {
         row.map(watched).transpose()
     }
 
+    async fn watched_repositories(&self) -> Result<Vec<WatchedRepository>, RecordsError> {
+        let sql = format!("SELECT {WATCHED} FROM watched_repositories w ORDER BY w.repository");
+        let rows: Vec<WatchedRow> =
+            read!(self, pool => sqlx::query_as(sqlx::AssertSqlSafe(sql)).fetch_all(pool).await)
+                .map_err(failed("reading repositories"))?;
+        rows.into_iter().map(watched).collect()
+    }
+
     async fn watched_repository_by_id(&self, id: u64) -> Result<Option<WatchedRepository>, RecordsError> {
         let sql = format!("SELECT {WATCHED} FROM watched_repositories w WHERE w.repository = $1");
         let row: Option<WatchedRow> = read!(self, pool => sqlx::query_as(sqlx::AssertSqlSafe(sql))

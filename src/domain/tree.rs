@@ -1,10 +1,14 @@
 //! Paths, Git ids and snapshots of a repository.
 
+mod folder;
+
 use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+
+pub use folder::{Folder, changed_files};
 
 /// A path inside a repository: relative, `/` between parts, no `.`, `..`, empty part, NUL or
 /// backslash, so that no path made from it can leave the repository. The root is `""`.
@@ -221,6 +225,11 @@ pub trait Tree: Send + Sync {
 
     /// The Git tree id of a folder; `None` where there is no such folder.
     fn folder_id(&self, folder: &RepoPath) -> Option<TreeId>;
+
+    /// All of it as a value that snapshots share; `None` where it was not made of folders.
+    fn root(&self) -> Option<&Arc<Folder>> {
+        None
+    }
 
     /// The entry at a path.
     fn entry(&self, path: &RepoPath) -> Option<&TreeEntry> {

@@ -1,9 +1,8 @@
 //! The content of a commit, or of a folder found by its tree id.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use capstan_domain::tree::{EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable, below};
+use capstan_domain::tree::{EntryKind, Folder, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use gix::ObjectId;
 
 use super::explain;
@@ -16,54 +15,35 @@ const MAXIMUM_DEPTH: usize = 128;
 /// they are asked for.
 pub(super) struct CommitTree {
     objects: Arc<Objects>,
-    files: Arc<FileList>,
-}
-
-/// The files and folders of a commit, without the database that they were read from.
-pub(super) struct FileList {
-    /// Ordered by path.
-    entries: Vec<TreeEntry>,
-    folders: BTreeMap<RepoPath, TreeId>,
-    /// How many folders were read from the database to make this list.
+    root: Arc<Folder>,
+    /// How many folders were read from the database to make it.
     pub(super) folders_read: usize,
 }
 
 impl CommitTree {
-    /// Lists the tree `root`; `earlier` is a list of the same repository, whose folders are not read
-    /// again where they have not changed. `Ok(None)` where it, or a folder in it, is not in the database.
+    /// Lists the tree `root`; `earlier` is one of the same repository, whose folders are not read again
+    /// where they have not changed. `Ok(None)` where it, or a folder in it, is not in the database.
     pub(super) fn list(
         objects: Arc<Objects>,
         root: ObjectId,
-        earlier: Option<&FileList>,
+        earlier: Option<&Arc<Folder>>,
     ) -> Result<Option<Self>, String> {
-        let files = FileList { entries: Vec::new(), folders: BTreeMap::new(), folders_read: 0 };
-        let mut listing = Listing { earlier, files };
-        let complete = objects.with(|repository| listing.add(repository, root, &mut String::new(), 0))?;
-        if !complete {
-            return Ok(None);
-        }
-        let mut files = listing.files;
-        // Git's order of folders is that of their files' paths: this finds little to do.
-        files.entries.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(Some(Self { objects, files: Arc::new(files) }))
+        let mut listing = Listing { folders_read: 0 };
+        let root =
+            objects.with(|repository| listing.folder(repository, root, RepoPath::root(), earlier, 0))?;
+        let folders_read = listing.folders_read;
+        Ok(root.map(|root| Self { objects, root, folders_read }))
     }
 
-    /// Its files and folders.
-    pub(super) const fn files(&self) -> &Arc<FileList> {
-        &self.files
-    }
-}
-
-impl FileList {
-    /// How many files it names.
-    pub(super) fn len(&self) -> usize {
-        self.entries.len()
+    /// Its files and folders, without the database that they were read from.
+    pub(super) const fn folder(&self) -> &Arc<Folder> {
+        &self.root
     }
 }
 
 impl Tree for CommitTree {
     fn entries(&self) -> &[TreeEntry] {
-        &self.files.entries
+        self.root.entries()
     }
 
     fn read(&self, entry: &TreeEntry) -> Result<Arc<[u8]>, Unreadable> {
@@ -77,78 +57,103 @@ impl Tree for CommitTree {
     }
 
     fn folder_id(&self, folder: &RepoPath) -> Option<TreeId> {
-        self.files.folders.get(folder).cloned()
+        self.root.folder(folder).map(|folder| folder.id().clone())
+    }
+
+    fn root(&self) -> Option<&Arc<Folder>> {
+        Some(&self.root)
+    }
+
+    fn entry(&self, path: &RepoPath) -> Option<&TreeEntry> {
+        self.root.entry(path)
+    }
+
+    fn entries_in(&self, folder: &RepoPath) -> &[TreeEntry] {
+        self.root.folder(folder).map(Folder::entries).unwrap_or_default()
     }
 }
 
-struct Listing<'a> {
-    earlier: Option<&'a FileList>,
-    files: FileList,
+struct Listing {
+    folders_read: usize,
 }
 
-impl Listing<'_> {
-    /// Adds the tree `id` that stands at `prefix`. A name that is no UTF-8 or holds a backslash
-    /// cannot be a path here and is left out; it still counts in its folder's id, which is Git's own.
-    fn add(
+impl Listing {
+    /// The tree `id` that stands at `path`. A name that is no UTF-8 or holds a backslash cannot be a path
+    /// here and is left out; it still counts in its folder's id, which is Git's own.
+    fn folder(
         &mut self,
         repository: &gix::Repository,
         id: ObjectId,
-        prefix: &mut String,
+        path: RepoPath,
+        earlier: Option<&Arc<Folder>>,
         depth: usize,
-    ) -> Result<bool, String> {
+    ) -> Result<Option<Arc<Folder>>, String> {
+        if let Some(earlier) = earlier.filter(|earlier| is_id(&id, earlier.id())) {
+            return Ok(Some(Arc::clone(earlier)));
+        }
         if depth > MAXIMUM_DEPTH {
-            return Err(format!("`{prefix}` is nested deeper than {MAXIMUM_DEPTH} folders"));
+            return Err(format!("`{path}` is nested deeper than {MAXIMUM_DEPTH} folders"));
         }
-        if self.copy_unchanged(id, prefix) {
-            return Ok(true);
-        }
-        self.files.folders_read += 1;
+        self.folders_read += 1;
         let object =
             repository.try_find_object(id).map_err(|error| format!("tree {id}: {}", explain(&error)))?;
-        let Some(object) = object else { return Ok(false) };
-        let tree =
-            object.try_into_tree().map_err(|_| format!("object {id} at `{prefix}` is not a folder"))?;
-        if let (Ok(path), Some(tree_id)) = (RepoPath::parse(prefix), tree_id(&id)) {
-            self.files.folders.insert(path, tree_id);
-        }
+        let Some(object) = object else { return Ok(None) };
+        let tree = object.try_into_tree().map_err(|_| format!("object {id} at `{path}` is not a folder"))?;
+        let mut known = Known::of(earlier);
+        let (mut files, mut folders) = (Vec::new(), Vec::new());
         for entry in tree.iter() {
-            let entry = entry.map_err(|error| format!("tree {id} at `{prefix}`: {}", explain(&error)))?;
+            let entry = entry.map_err(|error| format!("tree {id} at `{path}`: {}", explain(&error)))?;
             let Ok(name) = std::str::from_utf8(entry.filename()) else { continue };
-            let length = prefix.len();
-            if !prefix.is_empty() {
-                prefix.push('/');
-            }
-            prefix.push_str(name);
-            let complete = match entry_kind(entry.mode()) {
-                None => self.add(repository, entry.object_id(), prefix, depth + 1)?,
-                Some(kind) => {
-                    if let (Ok(path), Some(blob)) = (RepoPath::parse(prefix), blob_id(entry.oid())) {
-                        self.files.entries.push(TreeEntry { path, kind, blob });
+            let Some(kind) = entry_kind(entry.mode()) else {
+                let earlier = known.next(name);
+                if let Some(same) = earlier.filter(|earlier| is_id(entry.oid(), earlier.id())) {
+                    folders.push(Arc::clone(same));
+                } else if let Ok(below) = RepoPath::parse(&join(&path, name)) {
+                    match self.folder(repository, entry.object_id(), below, earlier, depth + 1)? {
+                        Some(folder) => folders.push(folder),
+                        None => return Ok(None),
                     }
-                    true
                 }
+                continue;
             };
-            if !complete {
-                return Ok(false);
+            if let (Ok(path), Some(blob)) = (RepoPath::parse(&join(&path, name)), blob_id(entry.oid())) {
+                files.push(TreeEntry { path, kind, blob });
             }
-            prefix.truncate(length);
         }
-        Ok(true)
+        let id = tree_id(&id).ok_or_else(|| format!("`{id}` is no object id"))?;
+        Ok(Some(Arc::new(Folder::new(path, id, files, folders))))
+    }
+}
+
+/// The folders of an earlier state of a folder, asked for about in their order.
+struct Known<'a> {
+    folders: &'a [Arc<Folder>],
+    at: usize,
+}
+
+impl<'a> Known<'a> {
+    fn of(earlier: Option<&'a Arc<Folder>>) -> Self {
+        Self { folders: earlier.map(|folder| folder.folders()).unwrap_or_default(), at: 0 }
     }
 
-    /// Takes over a folder from the earlier list, if it stands there with the same content.
-    fn copy_unchanged(&mut self, id: ObjectId, prefix: &str) -> bool {
-        let Some((earlier, path)) = self.earlier.zip(RepoPath::parse(prefix).ok()) else { return false };
-        let is_same = earlier.folders.get(&path).is_some_and(|known| Some(known) == tree_id(&id).as_ref());
-        if !is_same {
-            return false;
+    fn next(&mut self, name: &str) -> Option<&'a Arc<Folder>> {
+        let is_it = |folder: &&'a Arc<Folder>| folder.path().name() == name;
+        if let Some(found) = self.folders.get(self.at).filter(is_it) {
+            self.at += 1;
+            return Some(found);
         }
-        self.files.entries.extend_from_slice(below(&earlier.entries, &path));
-        let folders = earlier.folders.range(path.clone()..);
-        let folders = folders.take_while(|(folder, _)| folder.as_str().starts_with(path.as_str()));
-        // `a-b` stands between `a` and `a/c`.
-        let folders = folders.filter(|(folder, _)| **folder == path || folder.is_in(&path));
-        self.files.folders.extend(folders.map(|(folder, id)| (folder.clone(), id.clone())));
-        true
+        let at = self.folders.binary_search_by(|folder| folder.path().name().cmp(name)).ok()?;
+        self.at = at + 1;
+        self.folders.get(at)
     }
+}
+
+fn join(folder: &RepoPath, name: &str) -> String {
+    if folder.is_root() { name.to_owned() } else { format!("{folder}/{name}") }
+}
+
+/// Whether Git's own id is the one in the domain's words.
+fn is_id(id: &gix::oid, known: &TreeId) -> bool {
+    let mut digits = gix::hash::Kind::hex_buf();
+    id.hex_to_buf(&mut digits) == known.as_str()
 }

@@ -26,15 +26,18 @@ struct Folder {
     folders: BTreeMap<BString, Folder>,
 }
 
-/// The tree id of every folder, as `git add -A && git write-tree` would make them.
+/// The tree id of a folder, of which these are the files, and of every folder below it, as
+/// `git add -A && git write-tree` would make them.
 pub(super) fn folder_ids(
     files: &[StoredFile],
+    top: &RepoPath,
     hash: gix::hash::Kind,
 ) -> Result<HashMap<RepoPath, TreeId>, gix::Error> {
     let mut root = Folder::default();
     for file in files {
         let mut folder = &mut root;
-        let mut rest = file.path.as_bstr();
+        let skipped = if top.is_root() { 0 } else { top.as_str().len() + 1 };
+        let mut rest = file.path.get(skipped..).unwrap_or_default().as_bstr();
         while let Some(slash) = rest.find_byte(b'/') {
             folder = folder.folders.entry(rest[..slash].into()).or_default();
             rest = rest[slash + 1..].as_bstr();
@@ -42,7 +45,7 @@ pub(super) fn folder_ids(
         folder.files.push(Entry { mode: file.mode, filename: rest.into(), oid: file.id });
     }
     let mut ids = HashMap::new();
-    hash_folder(root, &mut Vec::new(), hash, &mut ids)?;
+    hash_folder(root, &mut top.as_str().as_bytes().to_vec(), hash, &mut ids)?;
     Ok(ids)
 }
 

@@ -16,13 +16,13 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use capstan_domain::tree::{CommitId, RepoPath, Tree, TreeId};
+use capstan_domain::tree::{CommitId, Folder, RepoPath, Tree, TreeId};
 use gix::ObjectId;
 use gix::refs::transaction::PreviousValue;
 use secrecy::SecretString;
 
 use super::access::{Access, check_url, without_credentials};
-use super::commit_tree::{CommitTree, FileList};
+use super::commit_tree::CommitTree;
 use super::explain;
 use super::fetch::{Fetch, FetchFailure, folder_bytes};
 use super::objects::{Objects, object_id};
@@ -73,7 +73,7 @@ struct Shelf {
 #[derive(Default)]
 struct Listed {
     /// By repository, the one read last in front.
-    lists: Mutex<VecDeque<(u64, Arc<FileList>)>>,
+    lists: Mutex<VecDeque<(u64, Arc<Folder>)>>,
     folders: AtomicUsize,
 }
 
@@ -82,17 +82,17 @@ const LISTED_FILES: usize = 1_000_000;
 
 impl Listed {
     /// The list that was made last of a repository.
-    fn earlier(&self, repository: u64) -> Option<Arc<FileList>> {
+    fn earlier(&self, repository: u64) -> Option<Arc<Folder>> {
         let lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
         lists.iter().find(|(id, _)| *id == repository).map(|(_, list)| Arc::clone(list))
     }
 
-    fn keep(&self, repository: u64, list: &Arc<FileList>) {
-        self.folders.fetch_add(list.folders_read, Ordering::Relaxed);
+    fn keep(&self, repository: u64, tree: &CommitTree) {
+        self.folders.fetch_add(tree.folders_read, Ordering::Relaxed);
         let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
         lists.retain(|(id, _)| *id != repository);
-        lists.push_front((repository, Arc::clone(list)));
-        let files = |lists: &VecDeque<(u64, Arc<FileList>)>| -> usize {
+        lists.push_front((repository, Arc::clone(tree.folder())));
+        let files = |lists: &VecDeque<(u64, Arc<Folder>)>| -> usize {
             lists.iter().map(|(_, list)| list.len()).sum()
         };
         while files(&lists) > LISTED_FILES {
@@ -275,7 +275,7 @@ impl Place {
             Some((root, parents, read_trailers(found.message_raw_sloppy())))
         })?;
         let earlier = self.listed.earlier(self.repository);
-        let tree = match CommitTree::list(Arc::clone(&objects), root, earlier.as_deref()) {
+        let tree = match CommitTree::list(Arc::clone(&objects), root, earlier.as_ref()) {
             Ok(Some(tree)) => tree,
             Ok(None) => return None,
             Err(reason) => {
@@ -283,7 +283,7 @@ impl Place {
                 return None;
             }
         };
-        self.listed.keep(self.repository, tree.files());
+        self.listed.keep(self.repository, &tree);
         Some(Snapshot {
             commit: commit.clone(),
             root: tree.folder_id(&RepoPath::root())?,

@@ -14,6 +14,7 @@ mod fetch;
 mod file_writer;
 mod folder_ids;
 mod history;
+mod identify;
 mod mirror;
 mod objects;
 mod trailers;

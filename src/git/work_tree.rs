@@ -4,17 +4,18 @@ use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use capstan_domain::tree::{EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use gix::ObjectId;
 use gix::bstr::{BStr, BString, ByteSlice, ByteVec};
-use gix::index::entry::{Flags, Mode, Stat, stat};
+use gix::index::entry::{Flags, Mode, Stat};
 use gix::index::fs::Metadata;
 use gix::objs::tree::EntryKind as GitKind;
 
 use super::explain;
 use super::folder_ids::{StoredFile, folder_ids};
+use super::identify::{Found, Identify, OnDisk, Tracked};
 use super::objects::{Objects, blob_id, entry_kind, too_large};
 use super::{CheckoutError, MAXIMUM_FILE_BYTES};
 
@@ -33,7 +34,8 @@ pub(super) struct WorkTree {
     /// What each entry was when it was listed, by the same index; `None` for what is not on disk.
     seen: Vec<Option<Stat>>,
     stored: Vec<StoredFile>,
-    folders: OnceLock<HashMap<RepoPath, TreeId>>,
+    /// Ids of folders that were asked for, and of those below them.
+    folders: Mutex<HashMap<RepoPath, Option<TreeId>>>,
 }
 
 impl WorkTree {
@@ -56,8 +58,9 @@ impl WorkTree {
             stored.push(file.stored);
         }
         listed.sort_unstable_by(|(a, _), (b, _)| a.path.cmp(&b.path));
+        stored.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         let (entries, seen) = listed.into_iter().unzip();
-        Ok(Self { root: root.to_owned(), objects, hash, entries, seen, stored, folders: OnceLock::new() })
+        Ok(Self { root: root.to_owned(), objects, hash, entries, seen, stored, folders: Mutex::default() })
     }
 
     fn seen(&self, path: &RepoPath) -> Option<&Stat> {
@@ -89,19 +92,18 @@ impl Tree for WorkTree {
                 .map_err(|_| unreadable("the link's target cannot be read".to_owned()))?;
             return Ok(target.into());
         }
-        if Metadata::from_path_no_follow(&path).map_err(io)?.is_symlink() {
-            return Err(changed());
-        }
-        let mut file = fs::File::open(&path).map_err(io)?;
+        let file = fs::File::open(&path).map_err(io)?;
         let metadata = Metadata::from_file(&file).map_err(io)?;
+        // The file's own number is part of it: what a link put in its place leads to is another file.
         if Stat::from_fs(&metadata).ok().as_ref() != Some(seen) {
             return Err(changed());
         }
         if metadata.len() > MAXIMUM_FILE_BYTES {
             return Err(unreadable(too_large(metadata.len())));
         }
-        let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default());
-        file.read_to_end(&mut bytes).map_err(io)?;
+        // One byte more than there should be, so that a file that grows shows.
+        let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default() + 1);
+        file.take(metadata.len() + 1).read_to_end(&mut bytes).map_err(io)?;
         if bytes.len() as u64 != metadata.len() {
             return Err(changed());
         }
@@ -109,44 +111,45 @@ impl Tree for WorkTree {
     }
 
     fn folder_id(&self, folder: &RepoPath) -> Option<TreeId> {
-        let ids = self.folders.get_or_init(|| {
-            folder_ids(&self.stored, self.hash).unwrap_or_else(|error| {
-                tracing::error!(error = %explain(&error), "cannot compute the tree ids of the work tree");
-                HashMap::new()
-            })
+        let mut known = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(id) = known.get(folder) {
+            return id.clone();
+        }
+        let below = stored_in(&self.stored, folder);
+        let ids = folder_ids(below, folder, self.hash).unwrap_or_else(|error| {
+            tracing::error!(error = %explain(&error), "cannot compute the tree ids of the work tree");
+            HashMap::new()
         });
-        ids.get(folder).cloned()
+        let id = ids.get(folder).cloned().filter(|_| folder.is_root() || !below.is_empty());
+        known.extend(ids.into_iter().map(|(path, id)| (path, Some(id))));
+        known.insert(folder.clone(), id.clone());
+        id
     }
 }
 
-/// A file found on disk, or in the index alone.
-struct Found {
-    stored: StoredFile,
-    seen: Option<Stat>,
-}
-
-struct Tracked {
-    mode: Mode,
-    id: ObjectId,
-    stat: Stat,
-    flags: Flags,
+/// The files in a folder, of a list that is ordered by path.
+fn stored_in<'s>(stored: &'s [StoredFile], folder: &RepoPath) -> &'s [StoredFile] {
+    if folder.is_root() {
+        return stored;
+    }
+    let prefix = format!("{folder}/");
+    let start = stored.partition_point(|file| file.path.as_bytes() < prefix.as_bytes());
+    let length = stored[start..].partition_point(|file| file.path.starts_with(prefix.as_bytes()));
+    &stored[start..start + length]
 }
 
 /// The walk over the disk, guided by the index and the ignore rules.
 struct Listing<'repository> {
-    repository: &'repository gix::Repository,
     root: &'repository Path,
     tracked: HashMap<BString, Tracked>,
     tracked_folders: HashSet<BString>,
-    index_time: FileTime,
-    stat_options: stat::Options,
-    capabilities: gix::fs::Capabilities,
+    identify: Identify<'repository>,
     excludes: gix::AttributeStack<'repository>,
+    /// Files that count.
+    files: Vec<OnDisk>,
+    /// Submodules.
     found: Vec<Found>,
 }
-
-/// The index's time stamp has a type of a crate that gix does not pass on: kept as a stat's time.
-type FileTime = stat::Time;
 
 /// Whether files that are not tracked are wanted: below an ignored folder they are not.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -182,20 +185,25 @@ impl<'repository> Listing<'repository> {
         }
         let excludes = repository.excludes(&index, None, Default::default()).map_err(failed)?;
         Ok(Self {
-            repository,
             root,
             tracked,
             tracked_folders,
-            index_time: index.timestamp().into(),
-            stat_options: repository.stat_options().map_err(failed)?,
-            capabilities: repository.filesystem_options().map_err(failed)?,
+            identify: Identify {
+                root,
+                hash: repository.object_hash(),
+                index_time: index.timestamp().into(),
+                stat_options: repository.stat_options().map_err(failed)?,
+                capabilities: repository.filesystem_options().map_err(failed)?,
+            },
             excludes,
+            files: Vec::new(),
             found: Vec::new(),
         })
     }
 
     fn run(mut self) -> Result<Vec<Found>, CheckoutError> {
         self.walk(&mut BString::default(), Untracked::Wanted)?;
+        self.found.extend(self.identify.all(std::mem::take(&mut self.files))?);
         // What remains is deleted on disk, unless a sparse checkout left it out on purpose.
         for (path, known) in self.tracked.drain() {
             if known.flags.contains(Flags::SKIP_WORKTREE)
@@ -265,55 +273,15 @@ impl<'repository> Listing<'repository> {
         });
     }
 
+    /// Files are looked at once all are known, on all cores.
     fn file(&mut self, path: &BString, untracked: Untracked) -> Result<(), CheckoutError> {
         let known = self.tracked.remove(path);
-        if known.is_none()
-            && (untracked == Untracked::Ignored || self.is_excluded(path.as_bstr(), Mode::FILE)?)
-        {
-            return Ok(());
+        let ignored = known.is_none()
+            && (untracked == Untracked::Ignored || self.is_excluded(path.as_bstr(), Mode::FILE)?);
+        if !ignored {
+            self.files.push(OnDisk { path: path.clone(), known });
         }
-        let on_disk = self.root.join(path.to_path_lossy());
-        let io = |error: std::io::Error| CheckoutError::io(&on_disk, error);
-        let metadata = match Metadata::from_path_no_follow(&on_disk) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-            metadata => metadata.map_err(io)?,
-        };
-        let mode = self.mode(&metadata, known.as_ref());
-        let seen = Stat::from_fs(&metadata).ok();
-        let unchanged = known.as_ref().filter(|known| {
-            known.mode.to_tree_entry_mode().is_some_and(|tracked| tracked.kind() == mode)
-                && seen.is_some_and(|seen| known.stat.matches(&seen, self.stat_options))
-                && known.stat.mtime.secs < self.index_time.secs
-        });
-        let id = match unchanged {
-            Some(known) => known.id,
-            None if metadata.is_symlink() => {
-                let target = fs::read_link(&on_disk).map_err(io)?;
-                let target = Vec::from_path_buf(target).unwrap_or_default();
-                self.hash(&mut target.as_slice(), target.len() as u64, &on_disk)?
-            }
-            None => match fs::File::open(&on_disk) {
-                Ok(mut file) => self.hash(&mut file, metadata.len(), &on_disk)?,
-                // Listed all the same: whoever reads it is told why it cannot be read.
-                Err(_) => self.repository.object_hash().null(),
-            },
-        };
-        self.found.push(Found { stored: StoredFile { path: path.clone(), mode: mode.into(), id }, seen });
         Ok(())
-    }
-
-    /// The mode that `git add` would store. Where the file system cannot tell, the index's stands.
-    fn mode(&self, metadata: &Metadata, known: Option<&Tracked>) -> GitKind {
-        let tracked = known.map(|known| known.mode);
-        if metadata.is_symlink() || (!self.capabilities.symlink && tracked == Some(Mode::SYMLINK)) {
-            return GitKind::Link;
-        }
-        let executable = if self.capabilities.executable_bit {
-            metadata.is_executable()
-        } else {
-            tracked == Some(Mode::FILE_EXECUTABLE)
-        };
-        if executable { GitKind::BlobExecutable } else { GitKind::Blob }
     }
 
     fn is_excluded(&mut self, path: &BStr, mode: Mode) -> Result<bool, CheckoutError> {
@@ -323,18 +291,6 @@ impl<'repository> Listing<'repository> {
             .at_entry(path, Some(mode))
             .map_err(|error| CheckoutError::unreadable(&root.join(path.to_path_lossy()), &error))?;
         Ok(platform.is_excluded())
-    }
-
-    fn hash(&self, content: &mut dyn Read, length: u64, path: &Path) -> Result<ObjectId, CheckoutError> {
-        gix::objs::compute_stream_hash(
-            self.repository.object_hash(),
-            gix::objs::Kind::Blob,
-            content,
-            length,
-            &mut gix::progress::Discard,
-            &gix::interrupt::IS_INTERRUPTED,
-        )
-        .map_err(|error| CheckoutError::unreadable(path, &error))
     }
 }
 

@@ -153,7 +153,7 @@ impl GitHub {
             .query("state", "closed")
             .query("sort", "updated")
             .query("direction", "desc")
-            .query("per_page", "50")
+            .query("per_page", "100")
             .conditional();
         let found: Vec<PullPayload> = self.send(&call).await?.content()?;
         Ok(found.into_iter().map(|pull| pull.into_pull_request(repository)).collect())

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
 
 use super::rest::Rest;
@@ -71,13 +71,10 @@ pub async fn connect(kubeconfig: Option<&Path>) -> Result<Connection, ConnectErr
     Ok(Connection { rest: Rest::new(client, PATIENCE), namespace })
 }
 
-async fn from_file(
-    path: &Path,
-    read: Result<Kubeconfig, kube::config::KubeconfigError>,
-) -> Result<Config, ConnectError> {
-    let failed = |error: kube::config::KubeconfigError| ConnectError::Kubeconfig {
+async fn from_file(path: &Path, read: Result<Kubeconfig, KubeconfigError>) -> Result<Config, ConnectError> {
+    let failed = |error: KubeconfigError| ConnectError::Kubeconfig {
         path: path.display().to_string(),
-        reason: error.to_string(),
+        reason: explain(&error),
     };
     let read = read.map_err(failed)?;
     let names_a_proxy = read
@@ -92,4 +89,50 @@ async fn from_file(
         config.proxy_url = None;
     }
     Ok(config)
+}
+
+/// The parser's own words quote the lines around the place, and with them tokens and keys: only the place is told.
+fn explain(error: &KubeconfigError) -> String {
+    match error {
+        KubeconfigError::Parse(error) => match error.location() {
+            Some(place) => format!("no kubeconfig from line {}, column {} on", place.line(), place.column()),
+            None => "no kubeconfig".to_owned(),
+        },
+        error => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    async fn refused(text: &str) -> String {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        match connect(Some(file.path())).await {
+            Ok(_) => panic!("it is taken: {text}"),
+            Err(error) => format!("{error} {error:?}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_kubeconfig_that_is_not_there_is_named() {
+        let error = connect(Some(Path::new("/nowhere/kubeconfig"))).await.err().unwrap().to_string();
+        assert!(error.starts_with("kubeconfig /nowhere/kubeconfig: "), "{error}");
+    }
+
+    #[tokio::test]
+    async fn no_credential_of_a_broken_kubeconfig_is_shown() {
+        for text in [
+            "users:\n- name: a\n  user: {token: hunter2\n",
+            "users:\n- name: a\n  user:\n    token: [hunter2]\n",
+            "users: hunter2\n",
+            "kind: Config\nusers:\n- name: a\n  user: {token: hunter2, client-key-data: '%%hunter2%%', client-certificate-data: '%%hunter2'}\nclusters:\n- name: c\n  cluster: {server: 'https://127.0.0.1:1', certificate-authority-data: '%%hunter2'}\ncontexts:\n- name: x\n  context: {cluster: c, user: a}\ncurrent-context: x\n",
+        ] {
+            let words = refused(text).await;
+            assert!(!words.contains("hunter2"), "{words}");
+        }
+    }
 }

@@ -3,7 +3,7 @@
 //! Answers stay what they are: a status and JSON. Those that are not the wished one become a [`Refusal`],
 //! which cuts out what may not be shown; a body never reaches a log line or an error otherwise.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use capstan_domain::applying::Refusal;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
@@ -174,7 +174,17 @@ impl Rest {
             doing: call.doing.clone(),
             reason: format!("no such request: {error}"),
         })?;
-        self.client.send(request).await.map_err(|error| call.unreachable(why(&error)))
+        let begun = Instant::now();
+        let sent = self.client.send(request).await;
+        let code = sent
+            .as_ref()
+            .map_or_else(|_| "none".to_owned(), |response| response.status().as_u16().to_string());
+        let method = call.method.to_string();
+        metrics::histogram!("capstan_apiserver_request_seconds", "method" => method.clone())
+            .record(begun.elapsed().as_secs_f64());
+        metrics::counter!("capstan_apiserver_requests_total", "method" => method, "code" => code)
+            .increment(1);
+        sent.map_err(|error| call.unreachable(why(&error)))
     }
 }
 

@@ -1,23 +1,30 @@
 //! The reconciler: management cluster, sources, loops and probes, started together and stopped in order.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use capstan::agent_client::{AgentClient, AgentError, AgentOptions, BotSource};
 use capstan::app::ports::{Clock, SystemClock};
 use capstan::app::reconcile::ports::{FleetRecord, NoBot, OpenSource, SecretData, SourceError, Sources};
 use capstan::app::reconcile::resources::SourceSpec;
-use capstan::app::reconcile::{Kinds, Ports};
+use capstan::app::reconcile::{Kinds, Memo, Ports, Throttled};
 use capstan::cli::Failure;
 use capstan::config::ReconcilerConfig;
 use capstan::controllers::{self, Health, Parts, Reconciler};
 use capstan::git::{Access, BranchSource, MirrorLimits, Mirrors};
 use capstan::k8s::{self, KubeBoard, KubeCluster, KubeLease};
 use capstan::telemetry;
+use capstan_domain::agent::Words;
+use capstan_domain::agent::wire::ManagementClusterIdentity;
+use capstan_domain::settings::{ManagementClusterUid, RepositoryName};
 use secrecy::ExposeSecret as _;
 use tokio_util::sync::CancellationToken;
 
 use super::failed;
+
+/// Requests to the API server that are under way at a time, all Fleets together.
+const REQUESTS: usize = 32;
 
 /// The Lease that the acting reconciler holds.
 const LEASE: &str = "capstan-reconciler";
@@ -28,24 +35,26 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
     let listener = controllers::bind(config.listen)
         .await
         .map_err(|error| Failure::Failed(format!("cannot listen on {}: {error}", config.listen)))?;
+    let address = listener.local_addr().map_err(failed)?;
     let metrics = telemetry::install_metrics().map_err(failed)?;
     let connection = k8s::connect(config.kubeconfig.as_deref()).await.map_err(failed)?;
     let mirrors = Mirrors::open(&config.state_dir, MirrorLimits::default()).map_err(failed)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let health = Arc::new(Health::default());
-    let identity = identity();
+    let identity = identity(&config.state_dir);
     let parts = Parts {
         ports: Ports {
-            live: Arc::new(KubeCluster::new(&connection)),
+            live: Arc::new(Throttled::new(Arc::new(KubeCluster::new(&connection)), REQUESTS)),
             board: Arc::new(KubeBoard::new(&connection, &config.namespace, &identity)),
             clock: Arc::clone(&clock),
             kinds: Arc::new(Kinds::default()),
+            memo: Arc::new(Memo::default()),
         },
         sources: Arc::new(Adapters { mirrors: Arc::new(mirrors), state_dir: config.state_dir.clone() }),
         leadership: Arc::new(KubeLease::new(&connection, &config.namespace, LEASE, &identity)),
         health: Arc::clone(&health),
     };
-    tracing::info!(address = %config.listen, namespace = config.namespace, "reconciling");
+    tracing::info!(%address, namespace = config.namespace, "reconciling");
     let probes_stop = CancellationToken::new();
     let probes =
         tokio::spawn(controllers::serve_probes(listener, health, metrics, clock, probes_stop.clone()));
@@ -54,10 +63,13 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
     probes.await.map_err(failed)?.map_err(failed)
 }
 
-/// The machine's name and something of this process alone, so that replicas are told apart.
-fn identity() -> String {
-    let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    format!("{}_{:08x}", machine.trim(), rand::random::<u32>())
+/// Who holds the Lease: the pod, else this machine and state directory. A process that was killed is
+/// followed by one of the same name, which need not wait until the Lease runs out.
+fn identity(state_dir: &Path) -> String {
+    std::env::var("POD_NAME").unwrap_or_else(|_| {
+        let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        format!("{}:{}", machine.trim(), state_dir.display())
+    })
 }
 
 /// Opens sources with the adapters that there are.
@@ -71,7 +83,7 @@ impl Sources for Adapters {
     async fn open(
         &self,
         fleet: &FleetRecord,
-        _uid: &str,
+        uid: &str,
         secret: Option<SecretData>,
     ) -> Result<OpenSource, SourceError> {
         match &fleet.spec.source {
@@ -85,10 +97,50 @@ impl Sources for Adapters {
                 let source = BranchSource::open(mirrors, &self.state_dir, &name, url, branch, access)?;
                 Ok(OpenSource { tree: Arc::new(source), bot: Arc::new(NoBot) })
             }
-            SourceSpec::Bot { .. } => {
-                Err(SourceError::Settings("this build cannot read from a bot yet: name a Git URL".to_owned()))
+            SourceSpec::Bot { url, repository, secret: _ } => {
+                let source =
+                    BotSource(AgentClient::open(self.agent(fleet, uid, url, repository, secret)?).map_err(
+                        |error| match error {
+                            AgentError::Disk { .. } => SourceError::Disk(error.to_string()),
+                            error => SourceError::Settings(error.to_string()),
+                        },
+                    )?);
+                Ok(OpenSource { tree: Arc::new(source.clone()), bot: Arc::new(source) })
             }
         }
+    }
+}
+
+impl Adapters {
+    /// How a Fleet's reconciler is the agent of its bot.
+    fn agent(
+        &self,
+        fleet: &FleetRecord,
+        uid: &str,
+        url: &str,
+        repository: &str,
+        secret: Option<SecretData>,
+    ) -> Result<AgentOptions, SourceError> {
+        let wrong = |field: &str, why: String| SourceError::Settings(format!("spec.{field}: {why}"));
+        let text = |key: &str| {
+            let value = secret.as_ref()?.get(key)?;
+            (!value.expose_secret().trim().is_empty()).then(|| value.clone())
+        };
+        Ok(AgentOptions {
+            url: url
+                .parse()
+                .map_err(|error| wrong("source.bot.url", format!("`{url}` is no URL: {error}")))?,
+            repository: RepositoryName::parse(repository)
+                .map_err(|error| wrong("source.bot.repository", error))?,
+            state_dir: self.state_dir.clone(),
+            management_cluster: ManagementClusterIdentity {
+                uid: ManagementClusterUid::parse(uid)
+                    .map_err(|error| SourceError::Settings(format!("the namespace kube-system: {error}")))?,
+                name: Words::new(&fleet.spec.management_cluster),
+            },
+            join_code: text("joinCode"),
+            key: text("key"),
+        })
     }
 }
 

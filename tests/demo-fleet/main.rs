@@ -21,6 +21,7 @@ mod plane;
 mod live;
 mod story;
 
+use live::ground::{Capstan, Ground};
 use live::sample::Sample;
 use live::town::Town;
 
@@ -32,12 +33,13 @@ fn main() {
     let clusters: Vec<Sample> = (1..=10)
         .map(|number| Sample { provider: "mem".to_owned(), ..Sample::new(&format!("shop{number:02}")) })
         .collect();
-    let Some(town) = Town::start(&clusters, &[]) else {
+    let Some(ground) = Ground::start(Capstan::Installed) else {
         println!(
             "The demo needs Go 1.26 or newer, once, to build a management cluster: install it (https://go.dev/dl), then run this again."
         );
         return;
     };
+    let town = Town::start(&ground, &clusters, &[]);
     story::tell(&town, &clusters);
     if !once {
         story::invite(&town);

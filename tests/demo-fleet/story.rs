@@ -16,7 +16,7 @@ const NEW: &str = "v1.35.1";
 /// Ten clusters of three machines take a minute on two cores that do nothing else.
 const PATIENCE: Duration = Duration::from_secs(900);
 
-pub(super) fn tell(town: &Town, clusters: &[Sample]) {
+pub(super) fn tell(town: &Town<'_>, clusters: &[Sample]) {
     introduce(town, clusters);
     create(town, clusters);
     let proposals = release(town, clusters);
@@ -24,7 +24,7 @@ pub(super) fn tell(town: &Town, clusters: &[Sample]) {
     canary(town, &clusters[0], proposals[0]);
     everybody(town, &clusters[1..], &proposals[1..]);
     drift(town, &clusters[2]);
-    let truths = town.truths();
+    let truths = town.ground.truths();
     let machines: usize = truths.iter().map(|truth| truth.replaced()).sum();
     assert!(truths.iter().all(|truth| truth.holds()), "a prediction did not come true: {truths:?}");
     say(&format!(
@@ -33,7 +33,7 @@ pub(super) fn tell(town: &Town, clusters: &[Sample]) {
     ));
 }
 
-fn introduce(town: &Town, clusters: &[Sample]) {
+fn introduce(town: &Town<'_>, clusters: &[Sample]) {
     say(&format!(
         "\n   A stand-in for GitHub serves {}/{REPOSITORY}\n   It holds {} clusters of the customer gauss, each one control plane machine and two workers at Kubernetes\n   {OLD}, and the release mem/v1.0.0 that they come from. `capstan serve` runs beside it as a GitHub App;\n   `capstan reconcile` runs beside the management cluster, enrolled with a one-time join code. It dials out to\n   the bot; the bot never dials in.",
         town.forge.url(),
@@ -41,17 +41,17 @@ fn introduce(town: &Town, clusters: &[Sample]) {
     ));
 }
 
-fn create(town: &Town, clusters: &[Sample]) {
+fn create(town: &Town<'_>, clusters: &[Sample]) {
     heading(1, "The reconciler finds ten cluster folders in Git and none on the management cluster");
     let took = watch(town, clusters, OLD, "machines run");
-    let requests = town.plane.audit().into_iter().filter(|request| request.impersonated.is_some());
+    let requests = town.ground.plane.audit().into_iter().filter(|request| request.impersonated.is_some());
     let written = requests.filter(|request| request.is_write()).count();
     say(&format!(
         "   After {took:.0} s every machine runs. {written} objects were written, each first tried as a dry run and each in the\n   name of the customer's own service account, which may touch nothing but its namespace.",
     ));
 }
 
-fn release(town: &Town, clusters: &[Sample]) -> Vec<u64> {
+fn release(town: &Town<'_>, clusters: &[Sample]) -> Vec<u64> {
     heading(2, &format!("The platform team pushes release mem/v1.1.0: Kubernetes {NEW} and its image"));
     let newer = Sample { kubernetes: NEW.to_owned(), ..clusters[0].clone() };
     let start = Instant::now();
@@ -79,7 +79,7 @@ fn release(town: &Town, clusters: &[Sample]) -> Vec<u64> {
     numbers
 }
 
-fn reject(town: &Town, cluster: &Sample) {
+fn reject(town: &Town<'_>, cluster: &Sample) {
     heading(3, "Somebody proposes two control plane machines, which etcd cannot do with");
     let (path, text) = cluster.file("control-plane.yaml");
     let edit = Edit::write(path, text.replace("replicas: 1", "replicas: 2"));
@@ -98,7 +98,7 @@ fn reject(town: &Town, cluster: &Sample) {
     town.forge.close(REPOSITORY, number, "ada").unwrap();
 }
 
-fn canary(town: &Town, cluster: &Sample, number: u64) {
+fn canary(town: &Town<'_>, cluster: &Sample, number: u64) {
     heading(4, &format!("#{number} is merged: {} goes first", cluster.id()));
     let title = format!("{} rolls", cluster.id());
     std::thread::scope(|scope| {
@@ -122,7 +122,7 @@ fn canary(town: &Town, cluster: &Sample, number: u64) {
     ));
 }
 
-fn everybody(town: &Town, clusters: &[Sample], numbers: &[u64]) {
+fn everybody(town: &Town<'_>, clusters: &[Sample], numbers: &[u64]) {
     heading(5, &format!("The other {} are merged at once", numbers.len()));
     std::thread::scope(|scope| {
         let merged: Vec<_> = clusters
@@ -141,14 +141,14 @@ fn everybody(town: &Town, clusters: &[Sample], numbers: &[u64]) {
     for number in numbers {
         town.wait_for_check(*number, "capstan/rollout", "success", SHORT);
     }
-    let table = town.plane.kubectl(&["get", "managedclusters", "-n", HOME]);
+    let table = town.ground.plane.kubectl(&["get", "managedclusters", "-n", HOME]);
     table.lines().for_each(|line| say(&format!("      {line}")));
 }
 
-fn drift(town: &Town, cluster: &Sample) {
+fn drift(town: &Town<'_>, cluster: &Sample) {
     heading(6, "Somebody scales workers by hand, past Git");
     let (namespace, name) = (cluster.namespace(), format!("{}-md", cluster.name));
-    town.plane.kubectl(&[
+    town.ground.plane.kubectl(&[
         "patch",
         "machinedeployment",
         "-n",
@@ -160,7 +160,7 @@ fn drift(town: &Town, cluster: &Sample) {
     ]);
     let start = Instant::now();
     until("drift repaired", PATIENCE, || {
-        let live = town.world.object("MachineDeployment", &namespace, &name).ok_or("not there")?;
+        let live = town.ground.world.object("MachineDeployment", &namespace, &name).ok_or("not there")?;
         holds(live["spec"]["replicas"] == 2 && live["metadata"]["generation"].as_u64() > Some(3), || {
             format!("replicas {}", live["spec"]["replicas"])
         })
@@ -170,7 +170,7 @@ fn drift(town: &Town, cluster: &Sample) {
 
 /// What can be done while everything goes on.
 pub(super) fn invite(town: &Town) {
-    let kubeconfig = town.plane.admin_kubeconfig();
+    let kubeconfig = town.ground.plane.admin_kubeconfig();
     heading(7, "Now you: all of this goes on until Ctrl-C");
     say(&format!(
         "   Pull requests, checks and diffs:\n      {}/{REPOSITORY}\n   The fleet as the bot sees it:\n      {}\n   The management cluster:\n      export KUBECONFIG={}\n      kubectl get managedclusters,machines -A",
@@ -181,7 +181,7 @@ pub(super) fn invite(town: &Town) {
 }
 
 /// Tells how many machines run at a version, until all do and Capstan says that it is done; the seconds it took.
-fn watch(town: &Town, clusters: &[Sample], version: &str, words: &str) -> f64 {
+fn watch(town: &Town<'_>, clusters: &[Sample], version: &str, words: &str) -> f64 {
     let start = Instant::now();
     let wanted: usize = clusters.iter().map(|cluster| cluster.workers as usize + 1).sum();
     let mut told = usize::MAX;
@@ -207,7 +207,7 @@ fn watch(town: &Town, clusters: &[Sample], version: &str, words: &str) -> f64 {
     start.elapsed().as_secs_f64()
 }
 
-fn is_done(town: &Town, cluster: &Sample) -> Look<()> {
+fn is_done(town: &Town<'_>, cluster: &Sample) -> Look<()> {
     let status = town.managed(cluster)?["status"].clone();
     holds(status["phase"] == "Done" && condition(&status, "Ready") == "True", String::new)
 }

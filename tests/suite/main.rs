@@ -1,5 +1,6 @@
 //! One binary for all integration tests: compiling and linking once is what keeps them quick.
 
+mod agents;
 mod bot;
 mod cli;
 mod database;

@@ -45,6 +45,12 @@ impl Agents {
                     key = agent.public_key.fingerprint(),
                     "a reconciler enrolled"
                 );
+                // What waited for somebody to ask is judged anew.
+                for watched in self.records().watched_repositories().await? {
+                    if watched.managed_by.knows(&agent.management_cluster) {
+                        self.look_at(watched.repository.id).await?;
+                    }
+                }
                 Ok(self.welcome(id))
             }
             Enrolled::Before(id) => Ok(self.welcome(id)),

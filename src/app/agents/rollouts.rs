@@ -158,9 +158,12 @@ impl Teller {
         let records = &self.reconcilers.records;
         let pending = records.pending_reports(repository.id).await?;
         let mut reports = Reports::of(&pending);
-        for (cluster, standing) in records.standings(repository.id).await? {
-            // The newest report may be older than the merge's being followed, and then waits for nobody.
-            reports.add(cluster, &standing.management_cluster, standing.report);
+        let unheard = merges.iter().flat_map(|merge| &merge.clusters);
+        for cluster in unheard.filter(|cluster| cluster.progress.report.is_none()) {
+            // What was reported before the merge was followed waits for nobody.
+            for standing in records.standings_of(repository.id, &cluster.cluster).await? {
+                reports.add(cluster.cluster.clone(), &standing.management_cluster, standing.report);
+            }
         }
         let mut later: Option<Duration> = None;
         let mut failure = None;
@@ -293,11 +296,18 @@ impl Teller {
                 .told
                 .check_run
                 .filter(|_| !merge.told.check.ends_with(ANNOTATED) && (completed || !merge.told.completed));
-            let run = match same_run {
-                Some(id) => self.host.update_check_run(repository, id, &new).await?,
-                None => self.host.create_check_run(repository, &new).await?,
+            let told = match same_run {
+                Some(id) => self.host.update_check_run(repository, id, &new).await,
+                None => self.host.create_check_run(repository, &new).await,
             };
-            merge.told.check_run = Some(run.id);
+            match told {
+                Ok(run) => merge.told.check_run = Some(run.id),
+                // The head is gone, with its fork say: it is not asked for ever.
+                Err(error @ (CodeHostError::NotFound { .. } | CodeHostError::Unexpected { .. })) => {
+                    tracing::warn!(repository = %repository.name, head = %merge.head, error = %error, "GitHub does not take the check");
+                }
+                Err(error) => return Err(error.into()),
+            }
         }
         merge.told.check = digest;
         merge.told.completed = completed;

@@ -123,7 +123,7 @@ impl Agents {
     }
 
     /// Has a repository looked at, since something new is known of it.
-    async fn look_at(&self, repository: u64) -> Result<(), Denied> {
+    pub(super) async fn look_at(&self, repository: u64) -> Result<(), Denied> {
         let Some(watched) = self.records().watched_repository_by_id(repository).await? else { return Ok(()) };
         let request = JobRequest {
             repository,
@@ -244,7 +244,12 @@ impl Agents {
         }
         let standings = self.records().standings_of(watched.repository.id, cluster).await?;
         let other = standings.into_iter().find(|standing| {
-            !standing.management_cluster.as_str().eq_ignore_ascii_case(agent.management_cluster.as_str())
+            // Whoever never applied it has no live cluster of it.
+            standing.report.applied.is_some()
+                && !standing
+                    .management_cluster
+                    .as_str()
+                    .eq_ignore_ascii_case(agent.management_cluster.as_str())
         });
         Ok(RecordAnswer { elsewhere: other.map(|standing| standing.name) })
     }

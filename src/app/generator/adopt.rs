@@ -54,7 +54,7 @@ impl Fleet {
             }));
         }
         let effective = self.effective(&cluster)?;
-        let standing = Standing::of(&cluster, &effective, &self.shared.catalogue);
+        let standing = Standing::of(&cluster, &effective, self.catalogue());
         let providers = match standing.provider {
             Ok(provider) => vec![provider],
             Err(ProviderUnknown::Several { providers }) => providers,
@@ -77,7 +77,7 @@ impl Fleet {
     }
 
     fn sources_of(&self, providers: &[Provider]) -> Vec<Arc<Result<Source, Refused>>> {
-        let releases = providers.iter().flat_map(|provider| self.shared.catalogue.of_provider(provider));
+        let releases = providers.iter().flat_map(|provider| self.catalogue().of_provider(provider));
         releases.map(|release| self.source_of(release)).collect()
     }
 

@@ -13,17 +13,20 @@ pub(super) struct Bounded<K, V> {
     /// The round in which the others were last thrown out.
     swept: u64,
     entries: HashMap<K, Entry<V>>,
+    /// Groups that were asked for as a whole, and when.
+    groups: HashMap<usize, u64>,
 }
 
 struct Entry<V> {
     value: V,
     bytes: usize,
     round: u64,
+    group: usize,
 }
 
 impl<K: Eq + Hash, V: Clone> Bounded<K, V> {
     pub(super) fn new(budget: usize) -> Self {
-        Self { budget, used: 0, round: 1, swept: 0, entries: HashMap::new() }
+        Self { budget, used: 0, round: 1, swept: 0, entries: HashMap::new(), groups: HashMap::new() }
     }
 
     pub(super) const fn begin_round(&mut self) {
@@ -36,18 +39,25 @@ impl<K: Eq + Hash, V: Clone> Bounded<K, V> {
         Some(entry.value.clone())
     }
 
-    pub(super) fn keep(&mut self, key: K, value: V, bytes: usize) {
+    /// Asks for all values of a group at once, whoever holds them.
+    pub(super) fn recall_group(&mut self, group: usize) {
+        self.groups.insert(group, self.round);
+    }
+
+    pub(super) fn keep(&mut self, key: K, value: V, bytes: usize, group: usize) {
         if let Some(old) = self.entries.remove(&key) {
             self.used -= old.bytes;
         }
         if self.used + bytes > self.budget && self.swept < self.round {
             self.swept = self.round;
-            self.entries.retain(|_, entry| entry.round == self.round);
+            let round = self.round;
+            self.groups.retain(|_, asked| *asked == round);
+            self.entries.retain(|_, entry| entry.round == round || self.groups.contains_key(&entry.group));
             self.used = self.entries.values().map(|entry| entry.bytes).sum();
         }
         if self.used + bytes <= self.budget {
             self.used += bytes;
-            self.entries.insert(key, Entry { value, bytes, round: self.round });
+            self.entries.insert(key, Entry { value, bytes, round: self.round, group });
         }
     }
 }
@@ -59,13 +69,13 @@ mod tests {
     #[test]
     fn what_the_present_round_did_not_ask_for_makes_room() {
         let mut map = Bounded::new(30);
-        map.keep("a", 1, 10);
-        map.keep("b", 2, 10);
+        map.keep("a", 1, 10, 0);
+        map.keep("b", 2, 10, 0);
         map.begin_round();
         assert_eq!(map.recall(&"b"), Some(2));
-        map.keep("c", 3, 15);
+        map.keep("c", 3, 15, 0);
         assert_eq!((map.recall(&"a"), map.recall(&"b"), map.recall(&"c")), (None, Some(2), Some(3)));
-        map.keep("d", 4, 10);
+        map.keep("d", 4, 10, 0);
         assert_eq!(map.recall(&"d"), None, "there is no room left in this round");
     }
 
@@ -76,7 +86,7 @@ mod tests {
             map.begin_round();
             for key in 0..5 {
                 if map.recall(&key).is_none() {
-                    map.keep(key, key, 10);
+                    map.keep(key, key, 10, 0);
                 }
             }
         }
@@ -84,12 +94,23 @@ mod tests {
     }
 
     #[test]
+    fn a_group_that_was_asked_for_as_a_whole_stays() {
+        let mut map = Bounded::new(30);
+        map.keep("a", 1, 10, 7);
+        map.keep("b", 2, 10, 8);
+        map.begin_round();
+        map.recall_group(7);
+        map.keep("c", 3, 15, 7);
+        assert_eq!((map.recall(&"a"), map.recall(&"b"), map.recall(&"c")), (Some(1), None, Some(3)));
+    }
+
+    #[test]
     fn a_new_value_takes_the_place_of_the_old_one() {
         let mut map = Bounded::new(10);
-        map.keep("a", 1, 10);
-        map.keep("a", 2, 9);
+        map.keep("a", 1, 10, 0);
+        map.keep("a", 2, 9, 0);
         assert_eq!(map.recall(&"a"), Some(2));
-        map.keep("a", 3, 11);
+        map.keep("a", 3, 11, 0);
         assert_eq!(map.recall(&"a"), None);
     }
 }

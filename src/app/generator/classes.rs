@@ -1,12 +1,14 @@
 //! ClusterClasses that lie in one cluster's folder and are used from others.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use capstan_domain::cluster::{Cluster, ClusterId};
 use capstan_domain::yaml::Node;
 
 use super::Fleet;
 use super::seen::{Reads, Seen};
+use super::wide::ClassUsers;
 
 impl Fleet {
     /// ClusterClasses of this cluster's base that Clusters of other folders use. Only asked for where
@@ -28,7 +30,7 @@ impl Fleet {
         cluster: &ClusterId,
         classes: impl IntoIterator<Item = &'c str>,
     ) -> Vec<String> {
-        let users = self.class_users.get_or_init(|| self.read_class_users());
+        let users = self.wide.class_users.get_or_init(|| Arc::new(self.read_class_users()));
         let elsewhere = |class: &&str| {
             users.get(*class).is_some_and(|clusters| clusters.iter().any(|user| user != cluster))
         };
@@ -36,8 +38,8 @@ impl Fleet {
     }
 
     /// Which clusters use which class. Clusters that cannot be read use none that is known.
-    fn read_class_users(&self) -> BTreeMap<String, Vec<ClusterId>> {
-        let mut users: BTreeMap<String, Vec<ClusterId>> = BTreeMap::new();
+    fn read_class_users(&self) -> ClassUsers {
+        let mut users = ClassUsers::new();
         for folder in &self.layout.clusters {
             let used = match self.kept(&folder.id) {
                 Some(kept) => kept.classes_used.clone(),
@@ -54,9 +56,10 @@ impl Fleet {
     }
 }
 
-/// The classes that a cluster's own Clusters use.
+/// The classes that a cluster's own Clusters use, each once.
 pub(super) fn classes_used(cluster: &Cluster) -> Vec<String> {
-    documents(cluster).filter_map(class_used).map(ToOwned::to_owned).collect()
+    let used: BTreeSet<&str> = documents(cluster).filter_map(class_used).collect();
+    used.into_iter().map(ToOwned::to_owned).collect()
 }
 
 fn documents(cluster: &Cluster) -> impl Iterator<Item = &Node> {

@@ -15,22 +15,24 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use capstan_domain::cluster::ClusterId;
 use capstan_domain::layout::{self, Layout, ReleaseFolder};
+use capstan_domain::policy::Snapshot;
 use capstan_domain::release::Catalogue;
-use capstan_domain::schema;
 use capstan_domain::settings::RepositorySettings;
-use capstan_domain::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
+use capstan_domain::tree::{BlobId, EntryKind, Folder, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use capstan_domain::upgrade::Upgrade;
 use jiff::civil::Date;
 
 use super::Shared;
 use super::bounded::Bounded;
+use super::look::Look;
 use super::plan::Record;
 use super::seen::{Reads, Seen};
+use super::wide::Defined;
 
 /// How many repositories (or states of their settings and releases) are remembered at once.
 const FLEETS: usize = 16;
-/// How many layouts: a repository's own, and those of the pull requests under judgement.
-const LAYOUTS: usize = 8;
+/// How many looks: at a repository itself, and at the pull requests under judgement.
+const LOOKS: usize = 32;
 
 /// How much may be remembered.
 #[derive(Debug, Clone, Copy)]
@@ -56,10 +58,15 @@ pub struct PlanCounts {
     pub recalled: usize,
 }
 
-/// Plans, contents, layouts and catalogues of earlier looks. Shared by all workers.
-pub struct Memory {
+/// Plans, contents, layouts and catalogues of earlier looks. Shared by all workers: a copy is the same
+/// memory.
+#[derive(Clone)]
+pub struct Memory(Arc<Kinds>);
+
+/// What is remembered, by kind.
+struct Kinds {
     contents: Arc<Mutex<Bounded<BlobId, Arc<[u8]>>>>,
-    layouts: Mutex<VecDeque<KnownLayout>>,
+    looks: Mutex<VecDeque<Arc<Look>>>,
     fleets: Mutex<VecDeque<Arc<KnownFleet>>>,
     next_fleet: AtomicUsize,
     plans: Arc<Plans>,
@@ -73,6 +80,7 @@ pub(super) struct Plans {
 }
 
 /// A plan with all that it was made from, beside the fleet's own inputs.
+#[derive(Debug)]
 pub(super) struct Kept {
     /// The cluster's folder.
     pub(super) folder: TreeId,
@@ -85,13 +93,13 @@ pub(super) struct Kept {
     pub(super) upgrade: Arc<Upgrade>,
 }
 
-/// A file with definitions, or why it cannot be had.
-type Definition = (RepoPath, Result<Arc<[u8]>, String>);
-
-struct KnownLayout {
-    root: TreeId,
-    settings: RepositorySettings,
-    layout: Arc<Layout>,
+/// Where the releases of a fleet are.
+pub(super) struct ReleasesIn<'a> {
+    /// The snapshot that holds them.
+    pub(super) tree: &'a dyn Tree,
+    pub(super) layout: &'a Layout,
+    /// The root of that snapshot, where it is another repository's.
+    pub(super) elsewhere: Option<TreeId>,
 }
 
 /// What all clusters of a fleet share, with what it was made from.
@@ -101,9 +109,10 @@ pub(super) struct KnownFleet {
     settings: RepositorySettings,
     today: Date,
     releases: Vec<ReleaseFolder>,
+    elsewhere: Option<TreeId>,
     /// What reading the releases looked at.
     seen: Vec<Seen>,
-    definitions: Vec<Definition>,
+    defined: Arc<Defined>,
     pub(super) shared: Arc<Shared>,
     plans: Arc<Plans>,
 }
@@ -117,9 +126,9 @@ impl Default for Memory {
 impl Memory {
     /// An empty memory with these bounds.
     pub fn new(limits: MemoryLimits) -> Self {
-        Self {
+        Self(Arc::new(Kinds {
             contents: Arc::new(Mutex::new(Bounded::new(limits.content_bytes))),
-            layouts: Mutex::default(),
+            looks: Mutex::default(),
             fleets: Mutex::default(),
             next_fleet: AtomicUsize::new(0),
             plans: Arc::new(Plans {
@@ -127,90 +136,117 @@ impl Memory {
                 planned: AtomicUsize::new(0),
                 recalled: AtomicUsize::new(0),
             }),
-        }
+        }))
     }
 
     /// How many plans were made and recalled since the memory was made.
     pub fn counts(&self) -> PlanCounts {
         PlanCounts {
-            planned: self.plans.planned.load(Ordering::Relaxed),
-            recalled: self.plans.recalled.load(Ordering::Relaxed),
+            planned: self.0.plans.planned.load(Ordering::Relaxed),
+            recalled: self.0.plans.recalled.load(Ordering::Relaxed),
         }
     }
 
     /// Begins a look at a repository: what it does not ask for is the first to give way.
     pub(super) fn begin(&self) {
-        lock(&self.contents).begin_round();
-        lock(&self.plans.kept).begin_round();
+        lock(&self.0.contents).begin_round();
+        lock(&self.0.plans.kept).begin_round();
     }
 
     /// A snapshot whose small files are read once, whichever snapshot they are asked of.
     pub fn remembering(&self, tree: Arc<dyn Tree>) -> Arc<dyn Tree> {
-        Arc::new(Remembering { tree, contents: Arc::clone(&self.contents) })
+        Arc::new(Remembering { tree, contents: Arc::clone(&self.0.contents) })
     }
 
-    /// The layout of a snapshot, found once for each root tree.
-    pub fn layout(&self, tree: &dyn Tree, settings: &RepositorySettings) -> Arc<Layout> {
-        let Some(root) = tree.folder_id(&RepoPath::root()) else {
-            return Arc::new(layout::discover(tree, settings));
-        };
-        let is_same = |known: &KnownLayout| known.root == root && known.settings == *settings;
-        if let Some(layout) = lock(&self.layouts).iter().find(|known| is_same(known)) {
-            return Arc::clone(&layout.layout);
+    /// A snapshot as these settings see it, for judging it.
+    pub fn seen_as(&self, tree: Arc<dyn Tree>, settings: &RepositorySettings) -> SeenAs {
+        let tree = self.remembering(tree);
+        let look = self.look(tree.as_ref(), settings);
+        SeenAs { tree, look }
+    }
+
+    /// The look at a snapshot: made from an earlier one where it differs little from that one's.
+    pub(super) fn look(&self, tree: &dyn Tree, settings: &RepositorySettings) -> Arc<Look> {
+        let discover = || Arc::new(layout::discover(tree, settings));
+        let Some(root) = tree.root() else { return Arc::new(Look::first(None, settings, discover())) };
+        let known: Vec<Arc<Look>> = lock(&self.0.looks).iter().cloned().collect();
+        if let Some(look) = known.iter().find(|look| look.is_of(root, settings)) {
+            return Arc::clone(look);
         }
-        let layout = Arc::new(layout::discover(tree, settings));
+        let next = known.iter().find_map(|look| look.next(root, tree, settings));
+        let look = Arc::new(next.unwrap_or_else(|| Look::first(Some(root), settings, discover())));
         // A problem may be a file that could not be had this time.
-        if layout.problems.is_empty() {
-            let known = KnownLayout { root, settings: settings.clone(), layout: Arc::clone(&layout) };
-            let mut layouts = lock(&self.layouts);
-            layouts.push_front(known);
-            layouts.truncate(LAYOUTS);
+        if look.layout.problems.is_empty() {
+            let mut looks = lock(&self.0.looks);
+            looks.push_front(Arc::clone(&look));
+            looks.truncate(LOOKS);
         }
-        layout
+        look
     }
 
     /// What the clusters of this fleet share: as it was kept, where all that it was made from still holds.
     pub(super) fn fleet(
         &self,
-        tree: &dyn Tree,
-        layout: &Layout,
+        releases: &ReleasesIn<'_>,
+        defined: &Arc<Defined>,
         settings: &RepositorySettings,
         today: Date,
     ) -> Arc<KnownFleet> {
-        let definitions: Vec<Definition> =
-            schema::definitions(tree, layout).into_iter().map(|file| (file.path, file.bytes)).collect();
-        let mut fleets = lock(&self.fleets);
+        let ReleasesIn { tree, layout, elsewhere } = releases;
+        let mut fleets = lock(&self.0.fleets);
         let holds = |known: &Arc<KnownFleet>| {
             known.today == today
                 && known.settings == *settings
+                && known.elsewhere == *elsewhere
                 && known.releases == layout.releases
-                && known.definitions == definitions
-                && known.seen.iter().all(|seen| seen.holds_in(tree))
+                && known.defined.is(defined)
+                && (elsewhere.is_some() || known.seen.iter().all(|seen| seen.holds_in(*tree)))
         };
         if let Some(known) = fleets.iter().position(holds).and_then(|at| fleets.remove(at)) {
             fleets.push_front(Arc::clone(&known));
             return known;
         }
         drop(fleets);
-        let reads = Reads::outside(tree);
+        let reads = Reads::outside(*tree);
         let catalogue = Catalogue::read(&reads, layout);
         let seen = reads.into_seen();
         let known = Arc::new(KnownFleet {
-            number: self.next_fleet.fetch_add(1, Ordering::Relaxed),
+            number: self.0.next_fleet.fetch_add(1, Ordering::Relaxed),
             settings: settings.clone(),
             today,
             releases: layout.releases.clone(),
-            definitions,
+            elsewhere: elsewhere.clone(),
+            defined: Arc::clone(defined),
             shared: Arc::new(Shared::new(catalogue)),
-            plans: Arc::clone(&self.plans),
+            plans: Arc::clone(&self.0.plans),
             seen: seen.clone().unwrap_or_default(),
         });
         if seen.is_some() {
-            let mut fleets = lock(&self.fleets);
+            let mut fleets = lock(&self.0.fleets);
             fleets.push_front(Arc::clone(&known));
             fleets.truncate(FLEETS);
         }
         known
+    }
+}
+
+/// A snapshot under some settings, with what is known of it as a whole.
+pub struct SeenAs {
+    tree: Arc<dyn Tree>,
+    look: Arc<Look>,
+}
+
+impl SeenAs {
+    /// Its releases and clusters.
+    pub fn layout(&self) -> &Layout {
+        &self.look.layout
+    }
+
+    /// What rules want to know of it.
+    pub fn snapshot(&self) -> Snapshot<'_> {
+        let (tree, layout) = (self.tree.as_ref(), self.layout());
+        let schemas = self.look.wide.defined(tree, layout).schemas();
+        Snapshot { tree, layout, schemas, cluster_api: self.look.wide.cluster_api(tree, layout) }
     }
 }
 
@@ -222,9 +258,19 @@ impl KnownFleet {
         (kept.folder == *folder).then_some(kept)
     }
 
-    /// Counts a plan that was recalled.
-    pub(super) fn count_recalled(&self) {
-        self.plans.recalled.fetch_add(1, Ordering::Relaxed);
+    /// Tells the fleet from others.
+    pub(super) const fn number(&self) -> usize {
+        self.number
+    }
+
+    /// Counts plans that were recalled.
+    pub(super) fn count_recalled(&self, plans: usize) {
+        self.plans.recalled.fetch_add(plans, Ordering::Relaxed);
+    }
+
+    /// Says that the fleet's plans are wanted, so that they stay when there is no room for all.
+    pub(super) fn recall_all(&self) {
+        lock(&self.plans.kept).recall_group(self.number);
     }
 
     /// Counts a plan that was made.
@@ -233,10 +279,12 @@ impl KnownFleet {
     }
 
     /// Keeps a plan, where there is room.
-    pub(super) fn keep(&self, kept: Kept) {
+    pub(super) fn keep(&self, kept: Kept) -> Arc<Kept> {
         let bytes = bytes_of(&kept.upgrade);
         let key = (self.number, kept.upgrade.cluster.clone());
-        lock(&self.plans.kept).keep(key, Arc::new(kept), bytes);
+        let kept = Arc::new(kept);
+        lock(&self.plans.kept).keep(key, Arc::clone(&kept), bytes, self.number);
+        kept
     }
 }
 
@@ -272,13 +320,17 @@ impl Tree for Remembering {
         }
         let content = self.tree.read(entry)?;
         if content.len() <= SMALL {
-            lock(&self.contents).keep(entry.blob.clone(), Arc::clone(&content), content.len() + 200);
+            lock(&self.contents).keep(entry.blob.clone(), Arc::clone(&content), content.len() + 200, 0);
         }
         Ok(content)
     }
 
     fn folder_id(&self, folder: &RepoPath) -> Option<TreeId> {
         self.tree.folder_id(folder)
+    }
+
+    fn root(&self) -> Option<&Arc<Folder>> {
+        self.tree.root()
     }
 
     fn entry(&self, path: &RepoPath) -> Option<&TreeEntry> {

@@ -13,6 +13,7 @@ mod adopt;
 mod bounded;
 mod classes;
 mod judge;
+mod look;
 mod memory;
 mod plan;
 mod plan_all;
@@ -20,18 +21,18 @@ mod recall;
 mod releases;
 mod seen;
 mod sources;
+mod wide;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 use capstan_domain::cluster::{Cluster, ClusterError, ClusterId};
 use capstan_domain::finding::Severity;
-use capstan_domain::flux::FluxIndex;
 use capstan_domain::layout::{self, ClusterFolder, Layout};
 use capstan_domain::policy::{self, CoreVersion};
 use capstan_domain::release::{Catalogue, ReleaseId};
 use capstan_domain::render::{self, RenderError, Rendered};
-use capstan_domain::schema::{self, Schemas};
+use capstan_domain::schema::Schemas;
 use capstan_domain::settings::{
     ClaimedTwice, ClusterSettings, Deletion, EffectiveSettings, REPOSITORY_FILE, RepositorySettings, RuleIds,
     SettingsError,
@@ -42,14 +43,16 @@ use capstan_domain::upgrade::{AppliedBy, MergeSettings, Refusal, Retarget, Upgra
 use jiff::civil::Date;
 
 pub use adopt::Adopted;
-pub use memory::{Memory, MemoryLimits, PlanCounts};
+pub use memory::{Memory, MemoryLimits, PlanCounts, SeenAs};
 pub use plan::{Planned, Summary};
 pub use releases::{PastRelease, consents};
 
-use memory::KnownFleet;
+use look::Look;
+use memory::{KnownFleet, ReleasesIn};
 use releases::Home;
 use seen::Presence;
 use sources::Sources;
+use wide::Wide;
 
 /// A repository at one commit, ready to plan.
 pub struct Fleet {
@@ -60,6 +63,8 @@ pub struct Fleet {
     shared: Arc<Shared>,
     /// What is kept of earlier looks; without it every plan is made anew.
     known: Option<Arc<KnownFleet>>,
+    /// Where that is kept, and this look at the repository.
+    memory: Option<(Memory, Arc<Look>)>,
     /// Content of old releases that the snapshot itself does not hold.
     provided: BTreeMap<TreeId, Arc<dyn Tree>>,
     /// Releases that are in no folder any more, from history.
@@ -68,26 +73,22 @@ pub struct Fleet {
     merge_settings: MergeSettings,
     /// Clusters in whose overlay names of rotated templates may be edited.
     retarget: BTreeSet<ClusterId>,
-    /// What Flux substitutes where; read when a release with variables is first planned.
-    flux: OnceLock<FluxIndex>,
-    /// The version of Cluster API that the repository installs; read when first asked for.
-    cluster_api: OnceLock<Option<CoreVersion>>,
-    /// Which clusters use which ClusterClass; read when first asked for.
-    class_users: OnceLock<BTreeMap<String, Vec<ClusterId>>>,
+    /// What plans ask of the whole snapshot.
+    wide: Arc<Wide>,
     today: Date,
 }
 
 /// What the plans of all clusters share.
+#[derive(Default)]
 struct Shared {
-    catalogue: Catalogue,
+    /// Read when first asked for: who renders a cluster does not want to know its release.
+    catalogue: OnceLock<Catalogue>,
     sources: Sources,
-    /// What the repository's definitions say of objects' fields; gathered when first asked for.
-    schemas: OnceLock<Schemas>,
 }
 
 impl Shared {
     fn new(catalogue: Catalogue) -> Self {
-        Self { catalogue, sources: Sources::default(), schemas: OnceLock::new() }
+        Self { catalogue: OnceLock::from(catalogue), sources: Sources::default() }
     }
 }
 
@@ -131,17 +132,11 @@ impl Fleet {
         today: Date,
     ) -> Self {
         let layout = Arc::new(layout::discover(tree.as_ref(), &settings));
-        let catalogue = match Home::of(&settings) {
-            Home::Here => Catalogue::read(tree.as_ref(), &layout),
-            Home::Elsewhere(_) | Home::Missing(_) => Catalogue::default(),
-        };
-        let shared = Arc::new(Shared::new(catalogue));
-        Self::of(tree, settings, has_settings_file, layout, shared, today)
+        Self::of(tree, settings, has_settings_file, layout, Arc::default(), today)
     }
 
     /// [`Self::open`] with what is remembered of earlier looks at this repository, or at others: the
-    /// same plans, made only where something that they were made from has changed. Where the releases
-    /// are in another repository, every plan is made.
+    /// same plans, made only where something that they were made from has changed.
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -149,14 +144,15 @@ impl Fleet {
         memory.begin();
         let tree = memory.remembering(tree);
         let (settings, has_settings_file) = read_settings(tree.as_ref())?;
-        if !matches!(Home::of(&settings), Home::Here) {
-            return Ok(Self::with_settings(tree, settings, has_settings_file, today));
-        }
-        let layout = memory.layout(tree.as_ref(), &settings);
-        let known = memory.fleet(tree.as_ref(), &layout, &settings, today);
-        let shared = Arc::clone(&known.shared);
+        let look = memory.look(tree.as_ref(), &settings);
+        let layout = Arc::clone(&look.layout);
+        let known = matches!(Home::of(&settings), Home::Here).then(|| {
+            let releases = ReleasesIn { tree: tree.as_ref(), layout: &layout, elsewhere: None };
+            memory.fleet(&releases, look.wide.defined(tree.as_ref(), &layout), &settings, today)
+        });
+        let shared = known.as_ref().map_or_else(Arc::default, |known| Arc::clone(&known.shared));
         let fleet = Self::of(tree, settings, has_settings_file, layout, shared, today);
-        Ok(Self { known: Some(known), ..fleet })
+        Ok(Self { wide: Arc::clone(&look.wide), known, memory: Some((memory.clone(), look)), ..fleet })
     }
 
     fn of(
@@ -177,12 +173,11 @@ impl Fleet {
             layout,
             shared,
             known: None,
+            memory: None,
             provided: BTreeMap::new(),
             merge_settings,
             retarget: BTreeSet::new(),
-            flux: OnceLock::new(),
-            cluster_api: OnceLock::new(),
-            class_users: OnceLock::new(),
+            wide: Arc::default(),
             today,
         }
     }
@@ -209,12 +204,15 @@ impl Fleet {
 
     /// The releases that could be read, and those that could not.
     pub fn catalogue(&self) -> &Catalogue {
-        &self.shared.catalogue
+        self.shared.catalogue.get_or_init(|| match self.releases {
+            Home::Here => Catalogue::read(self.tree.as_ref(), &self.layout),
+            Home::Elsewhere(_) | Home::Missing(_) => Catalogue::default(),
+        })
     }
 
     /// What is known of objects' fields: the repository's definitions and the built-in table.
     pub fn schemas(&self) -> &Schemas {
-        self.shared.schemas.get_or_init(|| schema::discover(self.tree.as_ref(), &self.layout))
+        self.wide.defined(self.tree.as_ref(), &self.layout).schemas()
     }
 
     /// Ids of all clusters, ordered.
@@ -234,7 +232,7 @@ impl Fleet {
 
     /// Whether the content of an old release is at hand.
     fn find_old_tree(&self, tree: &TreeId) -> Presence {
-        let is_here = self.shared.catalogue.find_tree(tree).is_some() || self.provided.contains_key(tree);
+        let is_here = self.catalogue().find_tree(tree).is_some() || self.provided.contains_key(tree);
         if is_here { Presence::Here } else { Presence::Missing }
     }
 
@@ -249,9 +247,8 @@ impl Fleet {
             let is_known = record.tree.is_some_and(|tree| self.find_old_tree(&tree) == Presence::Here);
             record.release.filter(|_| !is_known)
         });
-        let unreadable =
-            |id: &ReleaseId| self.shared.catalogue.unreadable().iter().any(|(other, _)| other == id);
-        recorded.filter(|id| self.shared.catalogue.find(id).is_none() && !unreadable(id)).collect()
+        let unreadable = |id: &ReleaseId| self.catalogue().unreadable().iter().any(|(other, _)| other == id);
+        recorded.filter(|id| self.catalogue().find(id).is_none() && !unreadable(id)).collect()
     }
 
     /// Gives the content of one of [`Self::missing_trees`]; its paths start at the release's folder.
@@ -355,8 +352,7 @@ impl Fleet {
 
     /// The version of Cluster API that the repository installs, where it says so.
     pub fn cluster_api(&self) -> Option<&CoreVersion> {
-        let read = || policy::core_version(self.tree.as_ref(), &self.layout);
-        self.cluster_api.get_or_init(read).as_ref()
+        self.wide.cluster_api(self.tree.as_ref(), &self.layout)
     }
 
     fn folder(&self, id: &ClusterId) -> Result<&ClusterFolder, Refused> {

@@ -91,8 +91,8 @@ impl Fleet {
         self.require_releases()?;
         let cluster = self.read_cluster(id)?;
         let effective = self.effective(&cluster)?;
-        let standing = Standing::of(&cluster, &effective, &self.shared.catalogue);
-        Ok(path::way(&standing, &effective, &self.shared.catalogue, asked, self.today)?)
+        let standing = Standing::of(&cluster, &effective, self.catalogue());
+        Ok(path::way(&standing, &effective, self.catalogue(), asked, self.today)?)
     }
 
     /// Plans one cluster: for the release that it is offered, or for the one asked for by name.
@@ -156,8 +156,8 @@ impl Fleet {
         self.require_releases()?;
         let cluster = self.read_cluster(id)?;
         let effective = self.effective(&cluster)?;
-        let standing = Standing::of(&cluster, &effective, &self.shared.catalogue);
-        Ok(path::offer(&standing, &effective, &self.shared.catalogue, Some(asked), self.today).map(drop))
+        let standing = Standing::of(&cluster, &effective, self.catalogue());
+        Ok(path::offer(&standing, &effective, self.catalogue(), Some(asked), self.today).map(drop))
     }
 
     fn offer(
@@ -166,8 +166,8 @@ impl Fleet {
         effective: &EffectiveSettings,
         asked: Option<&ReleaseName>,
     ) -> Result<(Standing, Offer), Refused> {
-        let standing = Standing::of(cluster, effective, &self.shared.catalogue);
-        let offer = path::offer(&standing, effective, &self.shared.catalogue, asked, self.today)?;
+        let standing = Standing::of(cluster, effective, self.catalogue());
+        let offer = path::offer(&standing, effective, self.catalogue(), asked, self.today)?;
         Ok((standing, offer))
     }
 
@@ -192,13 +192,13 @@ impl Fleet {
         planned.upgrade.notes.extend(offer.notes.iter().cloned());
         planned.upgrade.notes.extend(self.note_of_past(standing));
         planned.upgrade.findings.extend(cluster.findings.iter().cloned());
-        let from = planned.upgrade.from.as_ref().and_then(|id| self.shared.catalogue.find(id));
+        let from = planned.upgrade.from.as_ref().and_then(|id| self.catalogue().find(id));
         self.link_changelogs(&mut planned.upgrade, from, release);
         self.judge(reads, cluster, effective, planned, from, release)
     }
 
     fn release_of(&self, step: &Step) -> Result<&Release, Refused> {
-        self.shared.catalogue.find(&step.to).ok_or_else(|| Refused {
+        self.catalogue().find(&step.to).ok_or_else(|| Refused {
             message: format!("the release {} cannot be read", step.to),
             file: None,
             line: None,
@@ -250,10 +250,10 @@ impl Fleet {
     /// Adds the links that the releases on the way give in their own notes, archived ones included.
     fn link_changelogs(&self, upgrade: &mut Upgrade, from: Option<&Release>, to: &Release) {
         let Some(from) = from.filter(|_| !upgrade.components.is_empty()) else { return };
-        let on_the_way = self.shared.catalogue.of_provider(&to.provider);
+        let on_the_way = self.catalogue().of_provider(&to.provider);
         for release in on_the_way.filter(|on| on.version > from.version && on.version <= to.version) {
             // Notes are for people: what cannot be read of them gives no links, and breaks nothing.
-            let notes = release.notes.as_ref().and_then(|entry| self.tree.read(entry).ok());
+            let notes = release.notes.as_ref().and_then(|entry| self.releases_tree().read(entry).ok());
             if let Some(notes) = notes {
                 upgrade::link_changelogs(&mut upgrade.components, &String::from_utf8_lossy(&notes));
             }
@@ -266,14 +266,14 @@ impl Fleet {
         let id = standing.release.as_ref()?;
         if let Some(tree) = &standing.tree {
             reads.note(Seen::OldTree(tree.clone(), self.find_old_tree(tree)));
-            if let Some(release) = self.shared.catalogue.find_tree(tree) {
+            if let Some(release) = self.catalogue().find_tree(tree) {
                 return Some(self.source_of(release));
             }
             if let Some(content) = self.provided.get(tree) {
                 return Some(self.shared.sources.of_tree(content.as_ref(), id, tree, self.schemas()));
             }
         }
-        if let Some(release) = self.shared.catalogue.find(id) {
+        if let Some(release) = self.catalogue().find(id) {
             return Some(self.source_of(release));
         }
         reads.note(Seen::Past(id.clone(), self.look_up_past(id)));
@@ -297,7 +297,7 @@ impl Fleet {
 
     /// Releases that a cluster of unknown release may have come from.
     fn candidates(&self, provider: &capstan_domain::release::Provider) -> Vec<Arc<Result<Source, Refused>>> {
-        let releases = self.shared.catalogue.of_provider(provider);
+        let releases = self.catalogue().of_provider(provider);
         releases.map(|release: &Release| self.source_of(release)).collect()
     }
 
@@ -318,7 +318,7 @@ impl Fleet {
     }
 
     pub(super) fn flux_index(&self) -> &FluxIndex {
-        self.flux.get_or_init(|| FluxIndex::read(self.tree.as_ref(), &self.layout))
+        self.wide.flux.get_or_init(|| Arc::new(FluxIndex::read(self.tree.as_ref(), &self.layout)))
     }
 
     pub(super) fn cluster_facts(

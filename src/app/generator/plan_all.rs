@@ -2,13 +2,12 @@
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use capstan_domain::cluster::{ClusterId, ReleaseName};
-use capstan_domain::upgrade::Upgrade;
 
-use super::{Fleet, Planned, Refused};
+use super::{Fleet, Planned};
 
 impl Fleet {
     /// Plans several clusters; results in the order of the ids. `progress` is called once a cluster,
@@ -25,25 +24,19 @@ impl Fleet {
             planned
         })
     }
-
-    /// The plans of several clusters for the releases that they are offered, known ones recalled; in the
-    /// order of the ids.
-    pub fn plan_or_recall_all(&self, clusters: &[ClusterId]) -> Vec<Result<Arc<Upgrade>, Refused>> {
-        on_all_cores(clusters, |id| self.plan_or_recall(id))
-    }
 }
 
-/// What `one` makes of each cluster, in their order.
-fn on_all_cores<T: Send>(clusters: &[ClusterId], one: impl Fn(&ClusterId) -> T + Sync) -> Vec<T> {
-    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(clusters.len());
+/// What `one` makes of each item, in their order.
+pub(super) fn on_all_cores<I: Sync, T: Send>(items: &[I], one: impl Fn(&I) -> T + Sync) -> Vec<T> {
+    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(items.len());
     let next = AtomicUsize::new(0);
-    let results: Mutex<Vec<Option<T>>> = Mutex::new(clusters.iter().map(|_| None).collect());
+    let results: Mutex<Vec<Option<T>>> = Mutex::new(items.iter().map(|_| None).collect());
     let work = || {
-        while let Some((index, id)) = {
+        while let Some((index, item)) = {
             let index = next.fetch_add(1, Ordering::Relaxed);
-            clusters.get(index).map(|id| (index, id))
+            items.get(index).map(|item| (index, item))
         } {
-            let result = one(id);
+            let result = one(item);
             let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(slot) = results.get_mut(index) {
                 *slot = Some(result);

@@ -1,13 +1,18 @@
 //! Plans that are kept, and whether all that they were made from is still the same.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Weak};
 
 use capstan_domain::cluster::ClusterId;
+use capstan_domain::release::ReleaseId;
+use capstan_domain::tree::TreeId;
 use capstan_domain::upgrade::Upgrade;
 
+use super::look::Given;
 use super::memory::Kept;
 use super::plan::{Made, Record, settings_of};
-use super::seen::{Reads, Seen};
+use super::plan_all::on_all_cores;
+use super::seen::{Presence, Reads, Seen};
 use super::{Fleet, Refused};
 
 impl Fleet {
@@ -17,21 +22,90 @@ impl Fleet {
     /// # Errors
     /// As [`Self::plan`].
     pub fn plan_or_recall(&self, id: &ClusterId) -> Result<Arc<Upgrade>, Refused> {
-        let Some(known) = &self.known else { return self.plan(id, None).map(Arc::new) };
+        self.recall_or_make(id).map(|(upgrade, _)| upgrade)
+    }
+
+    /// The same for all clusters, in their order. Those that nothing concerns that has changed since the last
+    /// look are not even asked about.
+    pub fn plan_or_recall_all(&self) -> Vec<Result<Arc<Upgrade>, Refused>> {
+        let folders = &self.layout.clusters;
+        let (Some(known), Some((_, look))) = (&self.known, &self.memory) else {
+            return on_all_cores(folders, |folder| self.plan_or_recall(&folder.id));
+        };
+        let given = self.given();
+        let trusted = look.trusted(known.number(), &given);
+        known.recall_all();
+        let mut plans: Vec<Option<Result<Arc<Upgrade>, Refused>>> =
+            trusted.iter().map(|kept| Some(Ok(Arc::clone(&kept.upgrade()?.upgrade)))).collect();
+        plans.resize_with(folders.len(), || None);
+        let open: Vec<usize> =
+            plans.iter().enumerate().filter(|(_, plan)| plan.is_none()).map(|(at, _)| at).collect();
+        known.count_recalled(plans.len() - open.len());
+        let made = on_all_cores(&open, |at| self.recall_or_make(&folders[*at].id));
+        let mut others = Vec::with_capacity(open.len());
+        for (at, made) in open.into_iter().zip(made) {
+            let (plan, kept) = match made {
+                Ok((upgrade, kept)) => (Ok(upgrade), kept),
+                Err(refused) => (Err(refused), None),
+            };
+            others.push((at, kept));
+            plans[at] = Some(plan);
+        }
+        look.keep_plans(known.number(), given, trusted, &others);
+        plans.into_iter().flatten().collect()
+    }
+
+    fn recall_or_make(&self, id: &ClusterId) -> Result<(Arc<Upgrade>, Option<Arc<Kept>>), Refused> {
+        let Some(known) = &self.known else {
+            return self.plan(id, None).map(|upgrade| (Arc::new(upgrade), None));
+        };
         if let Some(kept) = self.kept(id)
             && kept.seen.iter().all(|seen| self.still_sees(id, seen))
         {
-            known.count_recalled();
-            return Ok(Arc::clone(&kept.upgrade));
+            known.count_recalled(1);
+            return Ok((Arc::clone(&kept.upgrade), Some(kept)));
         }
         known.count_planned();
         let reads = Reads::beside(self.tree.as_ref(), id.folder());
         let Made { upgrade, record, classes_used } = self.make(&reads, id, None)?;
         let upgrade = Arc::new(upgrade);
-        if let (Some(folder), Some(seen)) = (self.tree.folder_id(id.folder()), reads.into_seen()) {
-            known.keep(Kept { folder, seen, record, classes_used, upgrade: Arc::clone(&upgrade) });
+        let kept = match (self.tree.folder_id(id.folder()), reads.into_seen()) {
+            (Some(folder), Some(seen)) => {
+                Some(known.keep(Kept { folder, seen, record, classes_used, upgrade: Arc::clone(&upgrade) }))
+            }
+            _ => None,
+        };
+        Ok((upgrade, kept))
+    }
+
+    /// What was given from outside of the snapshot.
+    fn given(&self) -> Given {
+        let past = |id: &ReleaseId| Some((id.clone(), self.look_up_past(id)?));
+        Given {
+            retarget: self.retarget.clone(),
+            trees: self.provided.keys().cloned().collect(),
+            past: self.past.keys().filter_map(past).collect(),
         }
-        Ok(upgrade)
+    }
+
+    /// [`Self::missing_trees`] of all clusters.
+    pub fn missing_trees_of_all(&self) -> BTreeSet<TreeId> {
+        let known = self.memory.as_ref().map(|(_, look)| look.known()).unwrap_or_default();
+        let mut trees = BTreeSet::new();
+        let mut last = None;
+        for (at, folder) in self.layout.clusters.iter().enumerate() {
+            let tree = match known.get(at).and_then(Weak::upgrade) {
+                Some(kept) => kept.record.tree.clone(),
+                None => self.record_of(&folder.id).and_then(|record| record.tree),
+            };
+            // Most clusters of a fleet are at the same release.
+            if tree != last {
+                trees.extend(tree.clone());
+                last = tree;
+            }
+        }
+        trees.retain(|tree| self.find_old_tree(tree) == Presence::Missing);
+        trees
     }
 
     /// What is kept of a cluster whose folder has not changed.

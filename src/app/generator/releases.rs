@@ -11,6 +11,7 @@ use capstan_domain::release::{Catalogue, Release, ReleaseId};
 use capstan_domain::settings::{REPOSITORY_FILE, RepositorySettings};
 use capstan_domain::tree::{RepoPath, Tree, TreeId};
 
+use super::memory::ReleasesIn;
 use super::{Fleet, Refused, Shared, read_settings};
 
 /// Where the releases are.
@@ -63,9 +64,16 @@ impl Fleet {
             settings.releases.paths = own.releases.paths;
         }
         let layout = layout::discover(tree.as_ref(), &settings);
-        self.shared = Arc::new(Shared::new(Catalogue::read(tree.as_ref(), &layout)));
-        // What is kept was made from this repository's own releases.
-        self.known = None;
+        let root = tree.folder_id(&RepoPath::root());
+        self.known = self.memory.as_ref().zip(root).map(|((memory, _), root)| {
+            let releases = ReleasesIn { tree: tree.as_ref(), layout: &layout, elsewhere: Some(root) };
+            let defined = self.wide.defined(self.tree.as_ref(), &self.layout);
+            memory.fleet(&releases, defined, &self.settings, self.today)
+        });
+        self.shared = match &self.known {
+            Some(known) => Arc::clone(&known.shared),
+            None => Arc::new(Shared::new(Catalogue::read(tree.as_ref(), &layout))),
+        };
         self.releases = Home::Elsewhere(tree);
     }
 

@@ -10,7 +10,6 @@ use capstan_domain::proposal::Scope;
 use capstan_domain::render::{self, FieldDifference, Rendered};
 use capstan_domain::report::{JudgedCluster, Judgement};
 use capstan_domain::rollout;
-use capstan_domain::schema;
 use capstan_domain::settings::{RepositorySettings, SettingsError};
 use capstan_domain::tree::{Tree, TreeId};
 use capstan_domain::upgrade::{AppliedBy, Change, Reason, Retarget, Upgrade};
@@ -45,27 +44,8 @@ impl Planner for Generator {
         clusters: &[ClusterId],
         today: Date,
     ) -> Vec<JudgedCluster> {
-        let (before, after) = (self.memory.remembering(before), self.memory.remembering(after));
-        let layout = |tree: &dyn Tree| self.memory.layout(tree, settings);
-        let (old, new) = (layout(before.as_ref()), layout(after.as_ref()));
-        let known = |tree: &dyn Tree, layout: &Layout| schema::discover(tree, layout);
-        let (old_schemas, new_schemas) = (known(before.as_ref(), &old), known(after.as_ref(), &new));
-        let core = |tree: &dyn Tree, layout: &Layout| policy::core_version(tree, layout);
-        let (old_core, new_core) = (core(before.as_ref(), &old), core(after.as_ref(), &new));
-        let (old, new) = (
-            Snapshot {
-                tree: before.as_ref(),
-                layout: &old,
-                schemas: &old_schemas,
-                cluster_api: old_core.as_ref(),
-            },
-            Snapshot {
-                tree: after.as_ref(),
-                layout: &new,
-                schemas: &new_schemas,
-                cluster_api: new_core.as_ref(),
-            },
-        );
+        let (old, new) = (self.memory.seen_as(before, settings), self.memory.seen_as(after, settings));
+        let (old, new) = (old.snapshot(), new.snapshot());
         clusters
             .iter()
             .map(|cluster| {
@@ -89,8 +69,7 @@ impl Planner for Generator {
     }
 
     fn scopes(&self, tree: Arc<dyn Tree>, settings: &RepositorySettings) -> Vec<Scope> {
-        let tree = self.memory.remembering(tree);
-        scopes_of(&self.memory.layout(tree.as_ref(), settings), |_| Retarget::Refused)
+        scopes_of(self.memory.seen_as(tree, settings).layout(), |_| Retarget::Refused)
     }
 }
 
@@ -121,7 +100,7 @@ fn scopes_of(layout: &Layout, retarget: impl Fn(&ClusterId) -> Retarget) -> Vec<
         overlay: folder.overlay.clone(),
         retarget: retarget(&folder.id),
     };
-    layout.clusters.iter().map(scope).collect()
+    layout.clusters.iter().map(|folder| scope(folder)).collect()
 }
 
 impl OpenFleet for Fleet {
@@ -149,7 +128,7 @@ impl OpenFleet for Fleet {
     }
 
     fn missing_trees(&self) -> Vec<TreeId> {
-        Self::missing_trees(self, self.clusters()).into_iter().collect()
+        Self::missing_trees_of_all(self).into_iter().collect()
     }
 
     fn provide_tree(&mut self, id: TreeId, tree: Arc<dyn Tree>) {
@@ -161,9 +140,8 @@ impl OpenFleet for Fleet {
     }
 
     fn plan_all(&self) -> Vec<(ClusterId, Result<Arc<Upgrade>, String>)> {
-        let clusters: Vec<ClusterId> = self.clusters().cloned().collect();
-        let plans = self.plan_or_recall_all(&clusters);
-        let plans = plans.into_iter().map(|plan| plan.map_err(|refused| refused.to_string()));
-        clusters.into_iter().zip(plans).collect()
+        let plans = self.plan_or_recall_all().into_iter();
+        let plans = plans.map(|plan| plan.map_err(|refused| refused.to_string()));
+        self.clusters().cloned().zip(plans).collect()
     }
 }

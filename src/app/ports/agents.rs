@@ -143,6 +143,8 @@ pub trait AgentWork: Send + Sync {
     async fn watch_repository(&self, watched: &WatchedRepository) -> Result<bool, RecordsError>;
     /// A repository by its name, whatever its case.
     async fn watched_repository(&self, name: &str) -> Result<Option<WatchedRepository>, RecordsError>;
+    /// All repositories that were ever looked at.
+    async fn watched_repositories(&self) -> Result<Vec<WatchedRepository>, RecordsError>;
     /// A repository by its id.
     async fn watched_repository_by_id(&self, id: u64) -> Result<Option<WatchedRepository>, RecordsError>;
     /// Whether a commit was ever seen as the tip of the default branch.

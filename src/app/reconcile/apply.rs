@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_domain::applying::{
-    Changes, GuardBroken, Plan, appliers, differs, fields_that_go, guards, is_applied_by_capstan, plan, sent,
+    Changes, GuardBroken, Plan, appliers, differs, fields_that_go, guards, handed_over,
+    is_applied_by_capstan, plan, sent, sent_over, survived,
 };
 use capstan_domain::finding::Severity;
 use capstan_domain::object::{FieldPath, ObjectId};
@@ -13,7 +14,7 @@ use serde_json::Value;
 use super::dry_runs::{Trial, try_all};
 use super::gather::is_cluster;
 use super::look::Look;
-use super::pass::{Ended, Failure, Walk};
+use super::pass::{Ended, Failure, Over, Walk};
 use super::reason::Reason;
 use super::resources::{Adopt, CreateClusters, KeptTemplate};
 use super::templates::kept_names;
@@ -23,8 +24,24 @@ use crate::app::ports::{ApiObject, Contested, LiveError, Run};
 /// How many objects that wait stand in a status.
 const WITHHELD: usize = 20;
 
+/// The reason of objects that others applied before, and that nobody allowed to be taken over.
+pub const ADOPTION_NEEDED: &str = "AdoptionNeeded";
+
+/// The reason of a field that Git removed and that stays.
+const SURVIVED: &str = "FieldSurvived";
+
 /// How many fields a preview names of one object.
 const NAMED_FIELDS: usize = 12;
+
+/// What has to be done with an object's fields before it is applied.
+struct Hands {
+    /// Objects that others applied before, and who.
+    adopted: BTreeMap<ObjectId, Vec<String>>,
+    /// Counts that Git names no more and that somebody else shall own.
+    let_go: BTreeMap<ObjectId, Vec<FieldPath>>,
+    /// Objects that could not be tried yet.
+    later: BTreeSet<ObjectId>,
+}
 
 impl Walk<'_> {
     /// Applies what differs and may be applied now.
@@ -38,8 +55,7 @@ impl Walk<'_> {
         if let Some(ended) = self.check_creation(look).await {
             return Ok(ended);
         }
-        let all: Vec<&RenderedObject> = look.objects.iter().collect();
-        let trial = try_all(self.live(), &look.wanted.by, &all, &look.objects).await?;
+        let trial = self.try_unknown(look).await?;
         if !trial.refused.is_empty() {
             return Ok(Ended::Refused(trial.refused));
         }
@@ -47,16 +63,50 @@ impl Walk<'_> {
             return Ok(Ended::Waiting(trial.waiting));
         }
         let adopted = self.adopted(look);
-        if !adopted.is_empty() && self.adopt() == Adopt::Preview {
-            return Ok(Ended::Waiting(preview(look, &adopted, &trial)));
+        let let_go = let_go(look, &adopted);
+        if self.adopt() == Adopt::Preview && adopted.keys().any(|id| self.is_stranger(id)) {
+            let strangers = adopted.into_iter().filter(|(id, _)| self.is_stranger(id)).collect();
+            return Ok(Ended::Waiting(preview(look, &strangers, &trial)));
         }
-        let changes = changes(look, &trial, &adopted);
+        let changes = changes(look, &trial, &adopted, &let_go);
+        self.remember(look, &changes);
+        self.note_survivors(look, &trial);
         let Some(verdict) = self.verdict.as_ref() else { return Ok(Ended::Applied) };
         let plan = plan(&look.objects, &changes, &look.live, verdict);
         self.status.phase = Some(plan.phase.into());
         self.status.withheld = plan.withheld.iter().take(WITHHELD).map(ToString::to_string).collect();
-        self.intend(look, &plan).await?;
-        self.perform(look, &plan, &adopted, &trial.later).await
+        let hands = Hands { adopted, let_go, later: trial.later };
+        self.intend(look, &plan, &hands).await?;
+        self.perform(look, &plan, &hands).await
+    }
+
+    /// Tries every object but those that were tried before, beside what is there now, without a difference.
+    async fn try_unknown(&self, look: &Look) -> Result<Trial, LiveError> {
+        let memo = &self.turn.ports.memo;
+        let (mut known, mut unknown) = (Vec::new(), Vec::new());
+        for object in &look.objects {
+            match look.live.get(&object.id) {
+                Some(live) if memo.knows(&object.id, &object.value, live, self.now) => {
+                    known.push((object.id.clone(), live.clone()));
+                }
+                _ => unknown.push(object),
+            }
+        }
+        let mut trial = try_all(self.live(), &look.wanted.by, &unknown, &look.objects).await?;
+        trial.accepted.extend(known);
+        Ok(trial)
+    }
+
+    /// Remembers what needs no second try.
+    fn remember(&self, look: &Look, changes: &Changes) {
+        for object in &look.objects {
+            match look.live.get(&object.id) {
+                Some(live) if !changes.contains_key(&object.id) => {
+                    self.turn.ports.memo.note_once(&object.id, &object.value, live, self.now);
+                }
+                _ => self.turn.ports.memo.forget(&object.id),
+            }
+        }
     }
 
     /// A `Cluster` that is nowhere is made only where nobody else ever had it.
@@ -95,19 +145,28 @@ impl Walk<'_> {
         self.record.spec.adopt.unwrap_or(self.turn.fleet.spec.guards.adopt)
     }
 
-    /// Live objects that neither this folder nor Capstan has applied before, with the tools that did.
+    /// Live objects that Capstan has not applied, with the tools that did.
     fn adopted(&self, look: &Look) -> BTreeMap<ObjectId, Vec<String>> {
         let inventory = &self.status.inventory;
+        let is_known = |id: &ObjectId, live: &Value| {
+            inventory.get(id).is_some_and(|entry| entry.uid.is_some() && entry.uid.as_deref() == uid(live))
+        };
         look.objects
             .iter()
             .filter_map(|object| Some((&object.id, look.live.get(&object.id)?)))
-            .filter(|(id, live)| inventory.get(id).is_none() && !is_applied_by_capstan(live))
+            .filter(|(id, live)| !is_known(id, live) && !is_applied_by_capstan(live))
             .map(|(id, live)| (id.clone(), appliers(live)))
             .collect()
     }
 
+    /// Whether an object that others applied is a stranger's. One that this folder had applied, and that
+    /// somebody made anew under its name, is this folder's still.
+    fn is_stranger(&self, id: &ObjectId) -> bool {
+        self.status.inventory.get(id).is_none_or(|entry| entry.uid.is_none())
+    }
+
     /// Writes down what will be there, before it is.
-    async fn intend(&mut self, look: &Look, plan: &Plan) -> Result<(), LiveError> {
+    async fn intend(&mut self, look: &Look, plan: &Plan, hands: &Hands) -> Result<(), LiveError> {
         let logical: BTreeMap<ObjectId, &str> = look
             .templates
             .iter()
@@ -120,8 +179,10 @@ impl Walk<'_> {
         for object in &look.objects {
             let name = logical.get(&object.id).copied().unwrap_or(&object.id.name);
             inventory.intend(&object.id, &object.api_version, name);
-            // Killed after the apply and before it was noted, or made anew by somebody.
-            if let Some(uid) = look.live.get(&object.id).and_then(uid) {
+            // Killed after the apply and before it was noted. What is yet to be taken over has no UID here: so
+            // whoever is killed before that takes it over next time.
+            let live = look.live.get(&object.id).filter(|_| !hands.adopted.contains_key(&object.id));
+            if let Some(uid) = live.and_then(uid) {
                 inventory.applied(&object.id, uid);
             }
         }
@@ -134,13 +195,7 @@ impl Walk<'_> {
         self.save().await
     }
 
-    async fn perform(
-        &mut self,
-        look: &mut Look,
-        plan: &Plan,
-        adopted: &BTreeMap<ObjectId, Vec<String>>,
-        later: &BTreeSet<ObjectId>,
-    ) -> Result<Ended, Unwanted> {
+    async fn perform(&mut self, look: &mut Look, plan: &Plan, hands: &Hands) -> Result<Ended, Unwanted> {
         for step in &plan.steps {
             if let Some(over) = (self.turn.is_over)() {
                 return Ok(Ended::Over(over));
@@ -151,7 +206,7 @@ impl Walk<'_> {
                 .filter_map(|id| look.objects.iter().find(|object| object.id == *id))
                 .collect();
             let untried: Vec<&RenderedObject> =
-                due.iter().copied().filter(|object| later.contains(&object.id)).collect();
+                due.iter().copied().filter(|object| hands.later.contains(&object.id)).collect();
             if !untried.is_empty() {
                 let trial = try_all(self.live(), &look.wanted.by, &untried, &[]).await?;
                 if !trial.refused.is_empty() || !trial.waiting.is_empty() {
@@ -162,7 +217,11 @@ impl Walk<'_> {
             }
             let mut written = Vec::new();
             for object in due {
-                match self.write(look, object, adopted.get(&object.id)).await {
+                // A newer commit waits for the end of the step; whoever leads no more writes nothing more.
+                if let Some(Over::Stopping) = (self.turn.is_over)() {
+                    return Ok(Ended::Over(Over::Stopping));
+                }
+                match self.write(look, object, hands).await {
                     Ok(value) => written.push(value),
                     Err(LiveError::Refused { refusal, .. }) if refusal.is_waiting() => {
                         return Ok(Ended::Waiting(vec![Reason::of_refusal(&refusal, object)]));
@@ -179,20 +238,56 @@ impl Walk<'_> {
         Ok(Ended::Applied)
     }
 
+    /// Notes the fields that Git removed and that stay, because somebody else holds them too. They are told
+    /// for as long as they stay.
+    fn note_survivors(&mut self, look: &Look, trial: &Trial) {
+        for object in &look.objects {
+            let Some(live) = look.live.get(&object.id) else { continue };
+            let told = self.record.status.kept.iter().filter(|kept| {
+                kept.reason == SURVIVED && kept.object.as_deref() == Some(&object.id.to_string())
+            });
+            for kept in told {
+                let Some(pointer) = kept.field.as_deref() else { continue };
+                let stays = live.pointer(pointer).is_some() && object.value.pointer(pointer).is_none();
+                if let Some(field) = FieldPath::parse(pointer).filter(|_| stays) {
+                    self.kept.push(survivor(object, field, kept.message.clone()));
+                }
+            }
+            let Some(tried) = trial.accepted.get(&object.id) else { continue };
+            for found in survived(live, tried) {
+                let message = format!(
+                    "Git removed {} and it stays: {} holds it too",
+                    found.field,
+                    found.managers.join(", ")
+                );
+                self.kept.push(survivor(object, found.field, message));
+            }
+        }
+    }
+
     /// Applies one object for real.
     async fn write(
         &mut self,
         look: &Look,
         object: &RenderedObject,
-        adopted: Option<&Vec<String>>,
+        hands: &Hands,
     ) -> Result<Value, LiveError> {
         let by = &look.wanted.by;
-        if let Some(from) = adopted.filter(|from| !from.is_empty())
+        let from = hands.adopted.get(&object.id).map(Vec::as_slice).unwrap_or_default();
+        let fields = hands.let_go.get(&object.id).map(Vec::as_slice).unwrap_or_default();
+        if (!from.is_empty() || !fields.is_empty())
             && let Some(object) = ApiObject::of(&object.value)
         {
-            self.live().take_over(by, &object, from, &[]).await?;
+            self.live().take_over(by, &object, from, fields).await?;
         }
-        let value = self.live().apply(by, &sent(&object.value), Run::Real, Contested::Take).await?;
+        let taken = !from.is_empty() || !fields.is_empty();
+        let manifest = match look.live.get(&object.id).filter(|_| !taken) {
+            // What was deleted since the look is not made again, and no version lowered that was raised.
+            Some(live) => sent_over(&object.value, live),
+            None => sent(&object.value),
+        };
+        let value = self.live().apply(by, &manifest, Run::Real, Contested::Take).await?;
+        self.turn.ports.memo.note(&object.id, &object.value, &value, self.now);
         self.applied += 1;
         self.status.last_applied_time = Some(self.now);
         if let Some(uid) = uid(&value) {
@@ -211,8 +306,32 @@ fn uid(object: &Value) -> Option<&str> {
     object.pointer("/metadata/uid").and_then(Value::as_str)
 }
 
+fn survivor(object: &RenderedObject, field: FieldPath, message: String) -> Reason {
+    let reason = Reason::of_object(SURVIVED, message, object, &field);
+    Reason { severity: Severity::Warning, ..reason }
+}
+
+/// Counts that Git names no more: let go of, so that they do not fall to their default for a moment.
+fn let_go(look: &Look, adopted: &BTreeMap<ObjectId, Vec<String>>) -> BTreeMap<ObjectId, Vec<FieldPath>> {
+    let mut found = BTreeMap::new();
+    for object in &look.objects {
+        let Some(live) = look.live.get(&object.id) else { continue };
+        let from = adopted.get(&object.id).map(Vec::as_slice).unwrap_or_default();
+        let fields = handed_over(live, &object.value, from);
+        if !fields.is_empty() {
+            found.insert(object.id.clone(), fields);
+        }
+    }
+    found
+}
+
 /// What differs between what is there and what would be.
-fn changes(look: &Look, trial: &Trial, adopted: &BTreeMap<ObjectId, Vec<String>>) -> Changes {
+fn changes(
+    look: &Look,
+    trial: &Trial,
+    adopted: &BTreeMap<ObjectId, Vec<String>>,
+    let_go: &BTreeMap<ObjectId, Vec<FieldPath>>,
+) -> Changes {
     let mut changes = Changes::default();
     for object in &look.objects {
         let live = look.live.get(&object.id);
@@ -222,10 +341,12 @@ fn changes(look: &Look, trial: &Trial, adopted: &BTreeMap<ObjectId, Vec<String>>
         };
         if let (Some(live), Some(from)) = (live, adopted.get(&object.id)) {
             fields.extend(fields_that_go(live, &object.value, from));
-            if fields.is_empty() {
-                // Equal in every field, and not Capstan's yet: the next drift would be nobody's.
-                fields.push(FieldPath::root().key("metadata").key("managedFields"));
-            }
+        }
+        let handed = let_go.get(&object.id).map(Vec::as_slice).unwrap_or_default();
+        fields.retain(|field| !handed.contains(field));
+        if fields.is_empty() && (adopted.contains_key(&object.id) || !handed.is_empty()) {
+            // Equal in every field, and only the owner changes.
+            fields.push(FieldPath::root().key("metadata").key("managedFields"));
         }
         if !fields.is_empty() {
             changes.insert(object.id.clone(), fields);
@@ -256,7 +377,7 @@ fn preview(look: &Look, adopted: &BTreeMap<ObjectId, Vec<String>>, trial: &Trial
             message
                 .push_str(". Allow it by `adopt: Take`, in the Fleet's guards or the ManagedCluster's spec");
             let field = sets.first().or(gone.first()).cloned().unwrap_or_default();
-            let reason = Reason::of_object("AdoptionNeeded", message, object, &field);
+            let reason = Reason::of_object(ADOPTION_NEEDED, message, object, &field);
             Reason { severity: Severity::Warning, ..reason }
         })
         .collect()

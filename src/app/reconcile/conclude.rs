@@ -7,11 +7,10 @@ use capstan_domain::tree::CommitId;
 use jiff::Timestamp;
 
 use super::pass::Ended;
-use super::ports::{ClusterReport, FleetRecord, Note, Tone};
+use super::ports::{ClusterReport, FleetRecord, Note, Outcome, Tone};
 use super::reason::Reason;
 use super::resources::{
-    ConditionStatus, ConditionType, Conditions, FleetStatus, ManagedClusterStatus, Phase, PlaceStatus,
-    RolloutState,
+    ConditionStatus, ConditionType, Conditions, FleetStatus, ManagedClusterStatus, PlaceStatus, RolloutState,
 };
 
 /// How many reasons stand in a status.
@@ -52,7 +51,7 @@ pub(super) fn settle(
     };
     status.kept = places(found.kept);
     conditions(&mut status, found);
-    if let Ended::Applied = found.ended {
+    if matches!(found.ended, Ended::Applied | Ended::Removed) && status.withheld.is_empty() {
         status.applied_commit = Some(found.commit.to_string());
         status.folder = found.folder.map(str::to_owned);
     }
@@ -79,7 +78,6 @@ fn conditions(status: &mut ManagedClusterStatus, found: &Found<'_>) {
 
     let rollout = status.rollout.as_ref().map(|rollout| rollout.state);
     let words = status.rollout.as_ref().and_then(|rollout| rollout.message.clone()).unwrap_or_default();
-    let phase = status.phase;
     let mut says = Says { conditions: &mut status.conditions, now: found.now, generation: found.generation };
     match rollout {
         Some(RolloutState::Done) => says.that(RolledOut, True, "Done", ""),
@@ -89,12 +87,12 @@ fn conditions(status: &mut ManagedClusterStatus, found: &Found<'_>) {
         Some(RolloutState::Unknown) => says.that(RolledOut, Unknown, "Unknown", &words),
         None => says.conditions.clear(RolledOut),
     }
-    let withheld = phase == Some(Phase::ControlPlane);
+    let withheld = !status.withheld.is_empty();
     match found.ended {
         Ended::Applied => {
             says.that(Refused, False, "Accepted", "");
             if withheld {
-                says.that(Applied, False, "ControlPlane", "workers wait until the control plane is done");
+                says.that(Applied, False, "WorkersWithheld", "workers wait until the control plane is done");
             } else {
                 says.that(Applied, True, "Applied", "");
             }
@@ -153,7 +151,12 @@ fn conditions(status: &mut ManagedClusterStatus, found: &Found<'_>) {
         Ended::Suspended => {
             says.conditions.clear(Reconciling);
             says.conditions.clear(Stalled);
-            says.that(Ready, False, "Suspended", "`spec.suspend` is set: nothing is applied");
+            says.that(
+                Ready,
+                False,
+                "Suspended",
+                "`suspend` is set, here or in the Fleet: nothing is applied",
+            );
         }
         Ended::Over(_) => {}
     }
@@ -251,39 +254,32 @@ fn objects(count: usize) -> String {
     if count == 1 { "1 object".to_owned() } else { format!("{count} objects") }
 }
 
-/// What the bot hears, where it is news: the state of this commit, or of the machines, has changed.
+/// What the bot hears. Whether it is news to the bot, the bot's own adapter knows: it may have heard nothing
+/// of a status that was written long ago, or just before a death.
 pub(super) fn report(
-    before: &ManagedClusterStatus,
     after: &ManagedClusterStatus,
     found: &Found<'_>,
     object: Option<ObjectId>,
     verdict: Option<&Verdict>,
 ) -> Option<ClusterReport> {
-    let news = before.attempted_folder != after.attempted_folder
-        || before.attempted_commit != after.attempted_commit
-        || before.applied_commit != after.applied_commit
-        || before.refused != after.refused
-        || before.rollout != after.rollout
-        || before.phase != after.phase
-        || before.templates != after.templates
-        || found.applied > 0;
-    if !news || matches!(found.ended, Ended::Over(_) | Ended::Suspended) {
-        return None;
-    }
+    let (outcome, refused) = match found.ended {
+        Ended::Over(_) | Ended::Suspended => return None,
+        // Nobody's fault in Git: it is tried again, and the status says so.
+        Ended::Failed(failure) if failure.reasons.is_empty() => return None,
+        Ended::Failed(failure) => (Outcome::Failed, failure.reasons.clone()),
+        Ended::Refused(reasons) => (Outcome::Refused, reasons.clone()),
+        Ended::Waiting(reasons) => (Outcome::Waiting, reasons.clone()),
+        Ended::Removed => (Outcome::Removed, Vec::new()),
+        Ended::Applied => (Outcome::Applied, Vec::new()),
+    };
     let parse = |text: &Option<String>| text.as_deref().and_then(|text| CommitId::parse(text).ok());
     Some(ClusterReport {
         cluster: found.cluster.clone(),
         attempted: found.commit.clone(),
         applied: parse(&after.applied_commit),
         object,
-        refused: match found.ended {
-            Ended::Refused(reasons) | Ended::Waiting(reasons) => reasons.clone(),
-            Ended::Failed(failure) if failure.reasons.is_empty() => {
-                vec![Reason::plain(failure.kind, failure.message.clone())]
-            }
-            Ended::Failed(failure) => failure.reasons.clone(),
-            _ => Vec::new(),
-        },
+        outcome,
+        refused,
         phase: after.phase,
         verdict: verdict.cloned(),
         names: after.names(),
@@ -318,6 +314,7 @@ pub fn fleet_status(
 
     let mut status = before.clone();
     status.observed_generation = Some(fleet.generation);
+    let now = Timestamp::from_second(now.as_second()).unwrap_or(now);
     status.management_cluster_uid = Some(state.uid.to_owned());
     if let Some(commit) = state.commit {
         status.commit = Some(commit.to_owned());

@@ -56,10 +56,22 @@ pub(super) async fn read_live(
             None => found.absent(id),
         }
     }
-    for cluster in objects.iter().filter(|object| is_cluster(&object.id)) {
+    let machines = objects.iter().any(|object| may_make_machines(&object.id, &object.value))
+        || inventory.objects().iter().any(|object| is_of_cluster_api(&object.id()));
+    for cluster in objects.iter().filter(|object| machines && is_cluster(&object.id)) {
         read_machines(live, &cluster.id, &mut found).await?;
     }
     Ok(found)
+}
+
+/// Whether machines may come of an object: a `Cluster` without a topology makes none by itself.
+fn may_make_machines(id: &ObjectId, value: &serde_json::Value) -> bool {
+    if is_cluster(id) { value.pointer("/spec/topology").is_some() } else { is_of_cluster_api(id) }
+}
+
+/// Whether an object is of Cluster API, and more than the `Cluster` itself.
+fn is_of_cluster_api(id: &ObjectId) -> bool {
+    id.group.ends_with("cluster.x-k8s.io") && !is_cluster(id)
 }
 
 /// Whether an identity is that of a `Cluster`.
@@ -73,9 +85,6 @@ pub(super) async fn read_machines(
     cluster: &ObjectId,
     found: &mut LiveObjects,
 ) -> Result<(), LiveError> {
-    if found.get(cluster).is_none() {
-        return Ok(());
-    }
     let labels = [(CLUSTER_NAME, cluster.name.as_str())];
     for kind in OF_A_CLUSTER {
         let kind = ApiKind::preferred("cluster.x-k8s.io", kind);

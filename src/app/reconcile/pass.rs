@@ -27,6 +27,7 @@ use super::conclude::{Found, notes, report, settle};
 use super::gather::is_cluster;
 use super::kinds::Kinds;
 use super::look::{Look, look};
+use super::memo::Memo;
 use super::ports::{Board, Bot, ClusterKey, ClusterRecord, FleetRecord};
 use super::reason::Reason;
 use super::resources::{ManagedClusterSpec, ManagedClusterStatus, RolloutStatus};
@@ -45,6 +46,8 @@ pub struct Ports {
     pub clock: Arc<dyn Clock>,
     /// What discovery told.
     pub kinds: Arc<Kinds>,
+    /// What was tried and needs no second try.
+    pub memo: Arc<Memo>,
 }
 
 /// One cluster's turn.
@@ -122,6 +125,8 @@ pub struct Pass {
     pub written: BTreeMap<ObjectId, String>,
     /// Whether something is waited for besides machines: an object that is being deleted, say.
     pub again: bool,
+    /// The generation of the ManagedCluster that was looked at.
+    pub generation: i64,
     /// The status as it stands now.
     pub status: ManagedClusterStatus,
 }
@@ -150,6 +155,16 @@ pub async fn reconcile(turn: &Turn<'_>, key: &ClusterKey) -> Result<Pass, LiveEr
         return Err(LiveError::Malformed {
             doing: format!("reconciling {}", turn.id),
             reason: format!("ManagedCluster {key} belongs to the folder {}", record.spec.cluster),
+        });
+    }
+    if record.spec.fleet != fleet.key.name {
+        return Err(LiveError::Malformed {
+            doing: format!("reconciling {}", turn.id),
+            reason: format!(
+                "ManagedCluster {key} belongs to the Fleet {}: let one Fleet have the cluster, or correct its \
+                 `spec.fleet`",
+                record.spec.fleet
+            ),
         });
     }
     if record.asked {
@@ -192,9 +207,12 @@ pub(super) struct Walk<'a> {
 impl<'a> Walk<'a> {
     pub(super) fn new(turn: &'a Turn<'a>, record: ClusterRecord) -> Self {
         let (status, written) = (record.status.clone(), record.status.clone());
+        // Kubernetes writes times in whole seconds.
+        let now = turn.ports.clock.now();
+        let now = Timestamp::from_second(now.as_second()).unwrap_or(now);
         Self {
             turn,
-            now: turn.ports.clock.now(),
+            now,
             record,
             status,
             written,
@@ -221,6 +239,11 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
+    /// Whether somebody said that nothing is to be applied.
+    pub(super) const fn is_suspended(&self) -> bool {
+        self.record.spec.suspend || self.turn.fleet.spec.suspend
+    }
+
     /// The pass.
     pub(super) async fn run(&mut self) -> Ended {
         match self.try_run().await {
@@ -236,16 +259,16 @@ impl<'a> Walk<'a> {
             look(turn.ports, turn.fleet, turn.revision, turn.id, &names, &self.status.inventory).await?;
         self.cluster = look.objects.iter().map(|object| &object.id).find(|id| is_cluster(id)).cloned();
         if matches!(look.wanted.tombstones, Deletion::Cluster) {
-            return self.remove_cluster(&mut look).await;
+            return self.remove_cluster(&look).await;
         }
         self.judge(&look);
-        if self.record.spec.suspend {
+        if self.is_suspended() {
             return Ok(Ended::Suspended);
         }
         let ended = self.apply(&mut look).await?;
         self.judge(&look);
         if let Ended::Applied = ended {
-            return self.prune(&mut look).await;
+            return self.prune(&look).await;
         }
         Ok(ended)
     }
@@ -268,7 +291,7 @@ impl<'a> Walk<'a> {
         let before = &self.record.status;
         let status = settle(before, self.status.clone(), &found);
         let notes = notes(before, &status, &found);
-        let report = report(before, &status, &found, self.cluster.clone(), self.verdict.as_ref());
+        let report = report(&status, &found, self.cluster.clone(), self.verdict.as_ref());
         log(turn, &ended, self.applied, self.deleted);
         self.status = status;
         self.save().await?;
@@ -286,13 +309,17 @@ impl<'a> Walk<'a> {
             deleted: self.deleted,
             written: self.echoes,
             again: self.again,
+            generation: self.record.generation,
             status: self.status,
         })
     }
 
     /// Says how the machines stand, by what was read.
     pub(super) fn judge(&mut self, look: &Look) {
-        let verdict = observed::judge(&look.objects, &look.live, self.now, Patience::default());
+        let patience = Patience::default();
+        let still =
+            jiff::SignedDuration::try_from(self.turn.fleet.spec.stuck_after).unwrap_or(patience.still);
+        let verdict = observed::judge(&look.objects, &look.live, self.now, Patience { still, ..patience });
         self.status.rollout = RolloutStatus::of(&verdict);
         self.verdict = Some(verdict);
     }

@@ -1,17 +1,156 @@
 //! The end of a pass: what is gone from Git is deleted, under guard.
 
+use std::collections::BTreeSet;
+
+use capstan_domain::applying::{Deletions, Doomed, PruneFacts, Withholding, prune};
+use capstan_domain::finding::Severity;
+use capstan_domain::object::ObjectId;
+use capstan_domain::rollout::observed::State;
+
 use super::look::Look;
-use super::pass::{Ended, Walk};
+use super::pass::{Ended, Failure, Walk};
+use super::reason::Reason;
 use super::wanted::Unwanted;
+use crate::app::ports::{ApiObject, Deleted, LiveError, Run};
+
+/// How a deletion came out.
+enum Gone {
+    /// The object is there no more, or was another one.
+    Yes,
+    /// It is not gone yet, for that reason.
+    NotYet(Reason),
+}
 
 impl Walk<'_> {
     /// Deletes what may be deleted.
-    pub(super) async fn prune(&mut self, _look: &mut Look) -> Result<Ended, Unwanted> {
+    pub(super) async fn prune(&mut self, look: &Look) -> Result<Ended, Unwanted> {
+        if let Some(over) = (self.turn.is_over)() {
+            return Ok(Ended::Over(over));
+        }
+        let round = self.round(look);
+        self.perform_deletions(look, round).await
+    }
+
+    /// Deletes the whole cluster, step by step; nothing of it is applied any more.
+    pub(super) async fn remove_cluster(&mut self, look: &Look) -> Result<Ended, Unwanted> {
+        self.status.rollout = None;
+        self.status.phase = None;
+        self.status.withheld = Vec::new();
+        if self.is_suspended() {
+            return Ok(Ended::Suspended);
+        }
+        if let Some(over) = (self.turn.is_over)() {
+            return Ok(Ended::Over(over));
+        }
+        let round = self.round(look);
+        let is_over = round.is_over();
+        let ended = self.perform_deletions(look, round).await?;
+        if !matches!(ended, Ended::Applied) {
+            return Ok(ended);
+        }
+        if is_over && self.status.inventory.objects().is_empty() {
+            return Ok(Ended::Removed);
+        }
+        self.again = true;
+        let kept = std::mem::take(&mut self.kept);
+        let message = format!("{} objects are left", self.status.inventory.objects().len());
+        Ok(Ended::Waiting(if kept.is_empty() { vec![Reason::plain("Deleting", message)] } else { kept }))
+    }
+
+    fn round(&self, look: &Look) -> Deletions {
+        let withheld =
+            if self.status.withheld.is_empty() { Withholding::Nothing } else { Withholding::Workers };
+        let budget = self.turn.fleet.spec.guards.max_deletions;
+        prune(&PruneFacts {
+            folder: self.turn.id,
+            inventory: &self.status.inventory,
+            rendered: Some(&look.objects),
+            templates: &look.templates,
+            delete: &look.wanted.tombstones,
+            namespace: look.wanted.home.namespace(),
+            live: &look.live,
+            owners: &self.turn.revision.owners,
+            rollout: self.verdict.as_ref().map_or(State::Unknown, |verdict| verdict.state),
+            withheld,
+            budget: u32::try_from(budget).unwrap_or(u32::MAX),
+        })
+    }
+
+    async fn perform_deletions(&mut self, look: &Look, round: Deletions) -> Result<Ended, Unwanted> {
+        for forgotten in &round.forget {
+            self.status.inventory.forget(&forgotten.object);
+        }
+        for kept in &round.keep {
+            let kind = if kept.needs_a_person() { "KeptUntilAsked" } else { "Kept" };
+            self.kept.push(of_object(kind, kept.to_string(), &kept.object));
+        }
+        for finding in &round.findings {
+            let message = finding.to_string();
+            let reason = Reason { file: self.settings_file(), ..Reason::plain("UselessTombstone", message) };
+            self.kept.push(Reason { severity: Severity::Warning, ..reason });
+        }
+        for doomed in &round.delete {
+            if let Some(over) = (self.turn.is_over)() {
+                return Ok(Ended::Over(over));
+            }
+            match self.delete(look, doomed).await {
+                Ok(Gone::Yes) => self.status.inventory.forget(&doomed.object),
+                Ok(Gone::NotYet(reason)) => {
+                    self.again = true;
+                    self.kept.push(reason);
+                }
+                Err(error) => return Ok(Ended::Failed(Failure::from(error))),
+            }
+        }
+        self.keep_names();
         Ok(Ended::Applied)
     }
 
-    /// Deletes the whole cluster, step by step.
-    pub(super) async fn remove_cluster(&mut self, _look: &mut Look) -> Result<Ended, Unwanted> {
-        Ok(Ended::Applied)
+    async fn delete(&mut self, look: &Look, doomed: &Doomed) -> Result<Gone, LiveError> {
+        let id = &doomed.object;
+        let object = ApiObject::from(id);
+        match self.live().delete(&look.wanted.by, &object, &doomed.uid, Run::Real).await {
+            Ok(Deleted::Gone) => {
+                self.count_deletion(id);
+                Ok(Gone::Yes)
+            }
+            Ok(Deleted::Absent | Deleted::Replaced) => Ok(Gone::Yes),
+            Ok(Deleted::Terminating) => {
+                self.count_deletion(id);
+                Ok(Gone::NotYet(of_object("Terminating", format!("{id} is being deleted"), id)))
+            }
+            // It stays in the inventory and is tried again: a webhook that refuses may have its reasons today.
+            Err(LiveError::Refused { refusal, .. }) => {
+                tracing::warn!(cluster = %self.turn.id, object = %id, %refusal, "a deletion was refused");
+                metrics::counter!("capstan_failures_total", "cause" => "DeletionRefused").increment(1);
+                let message = format!("{id} was not deleted: {}", refusal.message);
+                Ok(Gone::NotYet(of_object(refusal.kind.as_str(), message, id)))
+            }
+            Err(error) => Err(error),
+        }
     }
+
+    fn count_deletion(&mut self, id: &ObjectId) {
+        self.deleted += 1;
+        self.turn.ports.memo.forget(id);
+        metrics::counter!("capstan_deleted_objects_total", "kind" => id.kind.clone()).increment(1);
+        tracing::info!(cluster = %self.turn.id, commit = %self.turn.revision.commit, object = %id, "deleted");
+    }
+
+    /// Names of templates that are in the inventory no more are nobody's.
+    fn keep_names(&mut self) {
+        let known: BTreeSet<ObjectId> =
+            self.status.inventory.objects().iter().map(|object| object.id()).collect();
+        self.status.templates.retain(|template| known.contains(&template.live_id()));
+    }
+
+    fn settings_file(&self) -> Option<capstan_domain::tree::RepoPath> {
+        let folder = self.turn.revision.fleet.layout().cluster(self.turn.id.as_str())?;
+        folder.settings.as_ref().map(|entry| entry.path.clone())
+    }
+}
+
+fn of_object(kind: &'static str, message: String, id: &ObjectId) -> Reason {
+    let reason = Reason { object: Some(id.clone()), ..Reason::plain(kind, message) };
+    Reason { severity: Severity::Warning, ..reason }
 }

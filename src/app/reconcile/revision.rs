@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use capstan_domain::applying::{Inventory, OwnerIndex, Scopes, place_in_namespaces};
+use capstan_domain::applying::{Inventory, InventoryObject, OwnerIndex, Scopes, place_in_namespaces};
 use capstan_domain::cluster::ClusterId;
+use capstan_domain::object::ObjectId;
 use capstan_domain::settings::{ClaimedTwice, REPOSITORY_FILE, SettingsError};
 use capstan_domain::templates::SpecDigest;
 use capstan_domain::tree::{CommitId, RepoPath, TreeId};
@@ -175,7 +176,18 @@ impl Revision {
             unknown
                 .extend(kinds.into_iter().filter(|kind| view.scopes.of(&kind.group, &kind.kind).is_none()));
             match place_in_namespaces(&mut rendered, view.scopes) {
-                Ok(_) => owners.renders(id, rendered.objects.iter().map(|object| &object.id)),
+                Ok(_) => {
+                    let named: BTreeSet<&ObjectId> =
+                        rendered.objects.iter().map(|object| &object.id).collect();
+                    // Templates live under names of their own.
+                    let recorded = view.recorded.get(id).map(Inventory::objects).unwrap_or_default();
+                    let live: Vec<ObjectId> = recorded
+                        .iter()
+                        .filter(|object| named.contains(&object.logical_id()))
+                        .map(InventoryObject::id)
+                        .collect();
+                    owners.renders(id, named.into_iter().chain(&live));
+                }
                 Err(_) => owners.unreadable(id),
             }
         }

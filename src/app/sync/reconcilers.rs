@@ -22,6 +22,8 @@ use crate::app::ports::{
     PreflightState, PullRequest, PullRequestState, Told, WatchedRepository,
 };
 
+/// A question is not asked again within so long.
+const JUST_NOW: SignedDuration = SignedDuration::from_secs(30);
 /// A merge that was missed for longer is not followed any more.
 const DAYS_BACK: i64 = 7;
 
@@ -281,7 +283,10 @@ impl Run<'_> {
             return Ok(Standing::Unanswered);
         };
         let now = self.ports.clock.now();
-        let asked_again = self.hints.heads.iter().any(|head| head == pull.head.as_str());
+        // A job that is put off is given the same hint again: what was asked just now is not asked anew.
+        let asked_again = self.hints.heads.iter().any(|head| head == pull.head.as_str())
+            && known.is_some_and(|known| known.asked_at + JUST_NOW <= now)
+            && !self.is_under_way(&pull.head).await?;
         let covers =
             |known: &&PreflightRecord| clusters.iter().all(|cluster| known.clusters.contains(cluster));
         if let Some(known) = known.filter(covers) {
@@ -329,7 +334,9 @@ impl Run<'_> {
         let host = &self.ports.host;
         let pushes = match host.pushes(self.repository, &pull.head_branch).await {
             Ok(pushes) => pushes,
-            Err(CodeHostError::NotFound { .. } | CodeHostError::Forbidden { .. }) => Vec::new(),
+            Err(CodeHostError::NotFound { .. } | CodeHostError::Forbidden { .. }) => {
+                return Ok(Trust::No("GitHub does not say who pushed its head.".to_owned()));
+            }
             Err(error) => return Err(error.into()),
         };
         let Some(push) = pushes.into_iter().find(|push| push.after == pull.head) else {

@@ -5,6 +5,30 @@ use std::marker::PhantomData;
 
 use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
 
+/// Reads a text of at most `N` bytes.
+pub(super) fn text<'de, D, const N: usize>(deserializer: D) -> Result<String, D::Error>
+where
+    D: Deserializer<'de>,
+{
+    let text = String::deserialize(deserializer)?;
+    if text.len() > N {
+        return Err(D::Error::invalid_length(text.len(), &"a shorter text"));
+    }
+    Ok(text)
+}
+
+/// The same where there may be none.
+pub(super) fn optional_text<'de, D, const N: usize>(deserializer: D) -> Result<Option<String>, D::Error>
+where
+    D: Deserializer<'de>,
+{
+    let text = Option::<String>::deserialize(deserializer)?;
+    match text {
+        Some(text) if text.len() > N => Err(D::Error::invalid_length(text.len(), &"a shorter text")),
+        text => Ok(text),
+    }
+}
+
 /// Reads a list of at most `N` items; stops reading at the first that is too many.
 pub(super) fn at_most<'de, D, T, const N: usize>(deserializer: D) -> Result<Vec<T>, D::Error>
 where

@@ -133,6 +133,7 @@ pub struct Reason {
     /// How bad.
     pub severity: Severity,
     /// A CamelCase word: `Invalid`, `VersionBelowLive`.
+    #[serde(deserialize_with = "bounded::text::<_, 128>")]
     pub kind: String,
     /// One or two sentences.
     pub message: Words,
@@ -140,7 +141,7 @@ pub struct Reason {
     #[serde(default)]
     pub object: Option<ObjectId>,
     /// The field, a JSON Pointer.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "bounded::optional_text::<_, 4096>")]
     pub field: Option<String>,
     /// The file that sets it.
     #[serde(default)]

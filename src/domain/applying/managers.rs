@@ -89,9 +89,14 @@ fn taken(live: &Value, from: &[String]) -> Option<Value> {
         let (taken, kept): (Vec<_>, Vec<_>) = entries.iter().partition(|entry| is_taken(entry, from));
         (taken, kept.into_iter().cloned().collect())
     };
-    let newest = taken.last()?;
+    let newest = taken.iter().max_by_key(|entry| entry.get("time").and_then(Value::as_str))?;
+    // An entry speaks in the words of one version, and the API server translates it as a whole: words of another
+    // one in it would make every later apply fail. What was written in another version is let go of.
+    let version = kept.iter().find(|entry| is_capstans(entry)).unwrap_or(newest).get("apiVersion").cloned();
+    let in_its_words = |entry: &&&Value| entry.get("apiVersion") == version.as_ref();
     let mut fields = Value::Object(Map::new());
-    for entry in taken.iter().filter(|entry| manager(entry) != Some(BEFORE_FIRST_APPLY)) {
+    for entry in taken.iter().filter(in_its_words).filter(|entry| manager(entry) != Some(BEFORE_FIRST_APPLY))
+    {
         let Some(theirs) = entry.get("fieldsV1") else { continue };
         match last_applied(live).filter(|_| manager(entry) == Some(CLIENT_SIDE_APPLY)) {
             Some(wished) => unite(&mut fields, &restricted(theirs, &wished)),
@@ -107,7 +112,7 @@ fn taken(live: &Value, from: &[String]) -> Option<Value> {
         }
         None if fields.as_object().is_some_and(Map::is_empty) => {}
         None => kept.push(serde_json::json!({
-            "manager": MANAGER, "operation": "Apply", "apiVersion": newest.get("apiVersion"),
+            "manager": MANAGER, "operation": "Apply", "apiVersion": version,
             "fieldsType": "FieldsV1", "fieldsV1": fields,
         })),
     }
@@ -356,6 +361,32 @@ mod tests {
                 "f:data": {"f:kept": {}, "f:gone": {}}, "f:spec": {"f:a": {"f:b": {}, ".": {}}}})
             )])
         );
+    }
+
+    #[test]
+    fn one_entry_speaks_in_the_words_of_one_version() {
+        let at = |manager: &str, version: &str, time: &str, field: &str| {
+            let mut entry = entry(manager, "Apply", json!({"f:spec": {field: {}}}));
+            entry["apiVersion"] = json!(version);
+            entry["time"] = json!(time);
+            entry
+        };
+        let old = at("kubectl", "x/v1", "2024-01-01T00:00:00Z", "f:old");
+        let new = at("kustomize-controller", "x/v2", "2026-01-01T00:00:00Z", "f:new");
+        let object = live(vec![new, old]);
+        let taken = taken_over(&object, &appliers(&object), &[]).unwrap();
+        assert_eq!(taken.as_array().unwrap().len(), 1);
+        assert_eq!(
+            (&taken[0]["apiVersion"], &taken[0]["fieldsV1"]),
+            (&json!("x/v2"), &json!({"f:spec": {"f:new": {}}}))
+        );
+
+        let own = at("capstan", "x/v2", "2025-01-01T00:00:00Z", "f:own");
+        let late = at("kubectl", "x/v1", "2026-01-01T00:00:00Z", "f:old");
+        let object = live(vec![own, late]);
+        let taken = taken_over(&object, &appliers(&object), &[]).unwrap();
+        assert_eq!(taken.as_array().unwrap().len(), 1);
+        assert_eq!(taken[0]["fieldsV1"], json!({"f:spec": {"f:own": {}}}));
     }
 
     #[test]

@@ -6,6 +6,14 @@
 //!
 //! Deliberately absent: requests, clocks, and what the rollout has come to ([`crate::rollout::observed`]).
 //!
+//! *Expected flow*: the folders of a commit are rendered and [indexed](OwnerIndex); of each,
+//! [`place_in_namespaces`], [`boundary()`], live names of templates, [`named_outside`] and one read of the live
+//! cluster, [`guards()`], a dry run of everything, [`differs()`], [`plan()`]; [`Inventory::intend`] is stored, then
+//! each step is applied ([`handed_over()`] first, then [`sent_over`]); [`prune()`]; and the rollout is judged.
+//!
+//! *Guarantees*: the same facts give the same decisions; none of them needs another's memory, so a pass may
+//! be broken off anywhere and the next one begins anew.
+//!
 //! | file | tells |
 //! |---|---|
 //! | `home` | the namespaces of a folder |
@@ -56,5 +64,5 @@ pub use prune::{
 };
 pub(crate) use refusal::shortened;
 pub use refusal::{Cause, FieldNotation, LONGEST_MESSAGE, Refusal, RefusalKind};
-pub use sent::sent;
+pub use sent::{sent, sent_over};
 pub use written::Written;

@@ -2,6 +2,9 @@
 
 use serde_json::Value;
 
+use super::live::identity;
+use crate::policy::version_fields;
+
 /// What only the server sets, below `metadata`: in a server-side apply some of these are refused, others
 /// would bind the apply to one moment.
 const SERVER_OWNED: &[&str] = &[
@@ -30,11 +33,39 @@ pub fn sent(object: &Value) -> Value {
     sent
 }
 
+/// The object as it is applied over the live one that was judged. It carries that one's UID, so that an
+/// object which was deleted meanwhile is not made a second time; and, where it asks for a version of
+/// Kubernetes, its resource version, so that a version which somebody raised meanwhile is not lowered. Where
+/// either has changed, the server answers with a conflict, and the next look judges anew.
+pub fn sent_over(object: &Value, live: &Value) -> Value {
+    let mut sent = sent(object);
+    let Some(id) = identity(&sent) else { return sent };
+    let metadata = |key: &str| live.get("metadata").and_then(|metadata| metadata.get(key)).cloned();
+    let asks_for_version = !version_fields(&id.group, &id.kind).is_empty();
+    let bound = [("uid", true), ("resourceVersion", asks_for_version)];
+    if let Some(fields) = sent.get_mut("metadata").and_then(Value::as_object_mut) {
+        for (key, _) in bound.into_iter().filter(|(_, wanted)| *wanted) {
+            fields.extend(metadata(key).map(|value| (key.to_owned(), value)));
+        }
+    }
+    sent
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn what_was_judged_is_what_is_applied_over() {
+        let object = |kind: &str| json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": kind, "metadata": {"name": "a"}});
+        let live = json!({"metadata": {"name": "a", "uid": "u", "resourceVersion": "7", "generation": 3}});
+        let metadata = |kind: &str| sent_over(&object(kind), &live)["metadata"].clone();
+        assert_eq!(metadata("MachineDeployment"), json!({"name": "a", "uid": "u", "resourceVersion": "7"}));
+        assert_eq!(metadata("Cluster"), json!({"name": "a", "uid": "u", "resourceVersion": "7"}));
+        assert_eq!(metadata("MachineHealthCheck"), json!({"name": "a", "uid": "u"}));
+    }
 
     #[test]
     fn what_the_server_sets_is_not_sent() {

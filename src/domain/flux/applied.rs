@@ -143,8 +143,14 @@ pub(super) fn reached(tree: &dyn Tree, start: &RepoPath) -> Vec<(RepoPath, Exten
     found
 }
 
+/// The names under which Flux and kustomize look for a folder's file.
+const KUSTOMIZATIONS: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
+
+pub(super) fn is_kustomization(path: &RepoPath) -> bool {
+    KUSTOMIZATIONS.contains(&path.name())
+}
+
 fn kustomization(tree: &dyn Tree, folder: &RepoPath) -> Option<YamlFile> {
-    let names = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
-    let entry = names.iter().find_map(|name| tree.entry(&folder.join(name).ok()?))?;
+    let entry = KUSTOMIZATIONS.iter().find_map(|name| tree.entry(&folder.join(name).ok()?))?;
     YamlFile::read_bytes(&tree.read(entry).ok()?).ok()
 }

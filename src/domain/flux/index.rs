@@ -1,12 +1,12 @@
 //! The Flux Kustomizations of a repository, found by the folders that they apply.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::applied::{Applied, Extent, From, FromKind, Need, reached, read};
+use super::applied::{Applied, Extent, From, FromKind, Need, is_kustomization, reached, read};
 use super::{Disagreement, Given, Knowledge, PostBuild};
 use crate::cluster::ClusterId;
 use crate::layout::{Layout, is_manifest};
-use crate::tree::{RepoPath, Tree, TreeEntry};
+use crate::tree::{Folder, RepoPath, Tree, TreeEntry};
 use crate::yaml::{Node, YamlFile};
 
 /// The Flux Kustomizations of a snapshot that substitute, and what they take values from.
@@ -19,6 +19,8 @@ pub struct FluxIndex {
     /// What is applied by which of them.
     folders: BTreeMap<RepoPath, Vec<(Extent, usize)>>,
     sources: Vec<ValueSource>,
+    /// The files that it was made from, beside the kustomizations on the way.
+    files: BTreeSet<RepoPath>,
 }
 
 /// A ConfigMap or Secret that some Kustomization names.
@@ -39,12 +41,14 @@ impl FluxIndex {
         for entry in candidates(tree, layout) {
             let Ok(bytes) = tree.read(entry) else { continue };
             let Ok(text) = std::str::from_utf8(&bytes) else { continue };
-            if text.contains("kustomize.toolkit.fluxcd.io") && text.contains("postBuild") {
+            if may_substitute(text) {
+                index.files.insert(entry.path.clone());
                 let Ok(file) = YamlFile::read(text) else { continue };
                 let roots = file.documents().iter().map(|document| &document.root);
                 index.applied.extend(roots.filter_map(|root| read(&entry.path, &file, root)));
             }
-            if text.contains("ConfigMap") || text.contains("Secret") {
+            if may_hold_values(text) {
+                index.files.insert(entry.path.clone());
                 holders.push(entry);
             }
         }
@@ -58,6 +62,24 @@ impl FluxIndex {
             index.sources = holders.iter().flat_map(|entry| sources(tree, entry, &wanted)).collect();
         }
         index
+    }
+
+    /// Whether another index might come of a snapshot that differs from this index's own in a file; `earlier`
+    /// is that one's root.
+    pub fn may_change(&self, earlier: &Folder, tree: &dyn Tree, layout: &Layout, path: &RepoPath) -> bool {
+        // What a Kustomization reaches hangs on kustomizations, wherever they stand, and on which files exist.
+        let came_or_went = earlier.entry(path).is_some() != tree.entry(path).is_some();
+        if !self.applied.is_empty() && (came_or_went || is_kustomization(path)) {
+            return true;
+        }
+        if self.files.contains(path) {
+            return true;
+        }
+        let Some(entry) = tree.entry(path).filter(|entry| is_candidate(layout, entry)) else { return false };
+        let content = tree.read(entry);
+        let text =
+            content.as_ref().ok().and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default();
+        content.is_err() || may_substitute(text) || !self.applied.is_empty() && may_hold_values(text)
     }
 
     /// What Flux substitutes in a cluster's objects: of the Kustomizations that apply the cluster's own
@@ -147,18 +169,27 @@ impl FluxIndex {
 
 /// Manifests outside of releases and of clusters' bases.
 fn candidates<'t>(tree: &'t dyn Tree, layout: &Layout) -> impl Iterator<Item = &'t TreeEntry> {
-    let mut excluded: Vec<RepoPath> = layout.releases.iter().map(|release| release.folder.clone()).collect();
+    tree.entries().iter().filter(move |entry| is_candidate(layout, entry))
+}
+
+fn is_candidate(layout: &Layout, entry: &TreeEntry) -> bool {
     // With `base: "."` the base is the whole folder of the cluster, Flux's own files included.
-    let bases = layout.clusters.iter().filter(|cluster| cluster.base != *cluster.id.folder());
-    excluded.extend(bases.map(|cluster| cluster.base.clone()));
-    excluded.sort();
-    tree.entries().iter().filter(move |entry| {
-        let is_excluded = || {
-            std::iter::successors(entry.path.parent(), RepoPath::parent)
-                .any(|folder| excluded.binary_search(&folder).is_ok())
-        };
-        is_manifest(&entry.path) && !is_excluded()
-    })
+    let in_base = || {
+        let cluster = layout.cluster_around(&entry.path);
+        cluster.is_some_and(|cluster| cluster.base != *cluster.id.folder() && entry.path.is_in(&cluster.base))
+    };
+    is_manifest(&entry.path)
+        && !layout.is_record(&entry.path)
+        && layout.release_around(&entry.path).is_none()
+        && !in_base()
+}
+
+fn may_substitute(text: &str) -> bool {
+    text.contains("kustomize.toolkit.fluxcd.io") && text.contains("postBuild")
+}
+
+fn may_hold_values(text: &str) -> bool {
+    text.contains("ConfigMap") || text.contains("Secret")
 }
 
 /// The ConfigMaps and Secrets of a file that somebody takes values from.

@@ -1,6 +1,7 @@
 //! Finding cluster folders.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::discover::{Files, files_in, is_file};
 use super::sniff::{Sniffed, content, has_cluster_object, is_broken, sniff};
@@ -16,9 +17,9 @@ pub(super) fn find(
     settings: &RepositorySettings,
     releases: &BTreeSet<RepoPath>,
     problems: &mut Vec<Problem>,
-) -> Vec<ClusterFolder> {
+) -> Vec<Arc<ClusterFolder>> {
     let mut found: BTreeMap<RepoPath, ClusterFolder> = BTreeMap::new();
-    for folder in candidates(tree, settings) {
+    for folder in candidates(tree.entries(), settings) {
         let with_ancestors = || std::iter::successors(Some(folder.clone()), RepoPath::parent);
         let is_release = ReleaseVersion::parse(folder.name()).is_some();
         if is_release || with_ancestors().any(|folder| releases.contains(&folder)) {
@@ -31,14 +32,7 @@ pub(super) fn find(
         }
         let mut said = Vec::new();
         let cluster = read(tree, settings, &folder, &mut said);
-        let is_cluster = match &settings.clusters.paths {
-            Some(patterns) => {
-                !cluster.base_files.is_empty()
-                    && patterns.iter().any(|pattern| pattern.matches(folder.as_str()))
-            }
-            None => has_shape(tree, &cluster, settings, problems),
-        };
-        if !is_cluster {
+        if !is_cluster(tree, settings, &cluster, problems) {
             continue;
         }
         let refusal = if let Some(outer) = outer {
@@ -62,14 +56,48 @@ pub(super) fn find(
             }
         }
     }
-    found.into_values().collect()
+    found.into_values().map(Arc::new).collect()
+}
+
+/// A known cluster's folder after files in it changed; `None` where a new search may find that it is none any
+/// more, or holds another one.
+pub(super) fn read_again(
+    tree: &dyn Tree,
+    settings: &RepositorySettings,
+    known: &ClusterFolder,
+) -> Option<ClusterFolder> {
+    let mut problems = Vec::new();
+    let folder = known.id.folder();
+    let cluster = read(tree, settings, folder, &mut problems);
+    let stays = is_cluster(tree, settings, &cluster, &mut problems) && problems.is_empty();
+    let inside = candidates(tree.entries_in(folder), settings);
+    let is_part = |inner: &RepoPath| {
+        belongs_to(inner, &cluster, settings) && read_as_one(tree, inner, &cluster).is_none()
+    };
+    let alone = inside.iter().filter(|inner| inner.is_in(folder)).all(is_part);
+    (stays && alone).then_some(cluster)
+}
+
+fn is_cluster(
+    tree: &dyn Tree,
+    settings: &RepositorySettings,
+    cluster: &ClusterFolder,
+    problems: &mut Vec<Problem>,
+) -> bool {
+    match &settings.clusters.paths {
+        Some(patterns) => {
+            !cluster.base_files.is_empty()
+                && patterns.iter().any(|pattern| pattern.matches(cluster.id.as_str()))
+        }
+        None => has_shape(tree, cluster, settings, problems),
+    }
 }
 
 /// Folders that hold a base, shallow ones first.
-fn candidates(tree: &dyn Tree, settings: &RepositorySettings) -> Vec<RepoPath> {
+fn candidates(entries: &[TreeEntry], settings: &RepositorySettings) -> Vec<RepoPath> {
     let base = settings.clusters.base.path();
     let mut folders = BTreeSet::new();
-    for entry in tree.entries() {
+    for entry in entries {
         if base.is_root() {
             if !is_manifest(&entry.path) {
                 continue;
@@ -90,7 +118,7 @@ fn candidates(tree: &dyn Tree, settings: &RepositorySettings) -> Vec<RepoPath> {
 }
 
 /// The folder that `folder` is the base of: `gauss/peu01` for `gauss/peu01/base`.
-fn holder(folder: &RepoPath, base: &RepoPath) -> Option<RepoPath> {
+pub(super) fn holder(folder: &RepoPath, base: &RepoPath) -> Option<RepoPath> {
     let above = folder.as_str().strip_suffix(base.as_str())?;
     match above.strip_suffix('/') {
         Some(above) => RepoPath::parse(above).ok(),

@@ -9,27 +9,31 @@
 
 mod clusters;
 mod discover;
+mod follow;
 mod releases;
 mod sniff;
 #[cfg(test)]
 mod tests;
 
 use std::fmt;
+use std::sync::Arc;
 
 use crate::cluster::ClusterId;
 use crate::release::{Provider, ReleaseId};
+use crate::settings::FOLDER_FILE;
 use crate::tree::{RepoPath, TreeEntry};
 use crate::version::ReleaseVersion;
 
 pub use discover::discover;
+pub use follow::{Followed, follow};
 
 /// Where everything is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Layout {
     /// Releases, ordered by provider, version, and then those in use before archived ones.
     pub releases: Vec<ReleaseFolder>,
-    /// Clusters, ordered by id.
-    pub clusters: Vec<ClusterFolder>,
+    /// Clusters, ordered by id; shared with the layouts of snapshots that have them too.
+    pub clusters: Vec<Arc<ClusterFolder>>,
     /// What looks wrong, ordered by path and line.
     pub problems: Vec<Problem>,
 }
@@ -38,7 +42,39 @@ impl Layout {
     /// The cluster of that id.
     pub fn cluster(&self, id: &str) -> Option<&ClusterFolder> {
         let at = self.clusters.binary_search_by(|cluster| cluster.id.as_str().cmp(id)).ok()?;
-        self.clusters.get(at)
+        self.clusters.get(at).map(AsRef::as_ref)
+    }
+
+    /// The cluster in whose folder a file stands.
+    pub fn cluster_around(&self, path: &RepoPath) -> Option<&ClusterFolder> {
+        let mut above = std::iter::successors(path.parent(), RepoPath::parent);
+        above.find_map(|folder| self.cluster(folder.as_str()))
+    }
+
+    /// The release in whose folder a file stands.
+    pub fn release_around(&self, path: &RepoPath) -> Option<&ReleaseFolder> {
+        let mut above = std::iter::successors(path.parent(), RepoPath::parent);
+        above.find_map(|folder| {
+            ReleaseVersion::parse(folder.name())?;
+            self.releases.iter().find(|release| release.folder == folder)
+        })
+    }
+
+    /// Whether a file is the `capstan.yaml` of a cluster: settings of one document, which hold no objects.
+    pub fn is_record(&self, path: &RepoPath) -> bool {
+        let is = |cluster: &ClusterFolder| {
+            let files = [&cluster.settings, &cluster.overlay_settings];
+            files.into_iter().flatten().any(|entry| entry.path == *path)
+        };
+        path.name() == FOLDER_FILE && self.cluster_around(path).is_some_and(is)
+    }
+
+    /// Whether a file stands in a release, or in a cluster's base or overlay.
+    pub fn holds(&self, path: &RepoPath) -> bool {
+        self.release_around(path).is_some()
+            || self
+                .cluster_around(path)
+                .is_some_and(|cluster| path.is_in(&cluster.base) || path.is_in(&cluster.overlay))
     }
 }
 
@@ -100,7 +136,7 @@ impl ClusterFolder {
     /// Where the cluster's `capstan.yaml` is, or would be.
     pub fn settings_path(&self) -> RepoPath {
         let folder = self.id.folder();
-        folder.join(crate::settings::FOLDER_FILE).unwrap_or_else(|_| folder.clone())
+        folder.join(FOLDER_FILE).unwrap_or_else(|_| folder.clone())
     }
 }
 

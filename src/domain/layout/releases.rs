@@ -10,9 +10,9 @@ use crate::tree::{RepoPath, Tree};
 use crate::version::ReleaseVersion;
 
 /// A release's folders have these names, whatever a cluster's are called.
-const BASE: &str = "base";
+pub(super) const BASE: &str = "base";
 const OVERLAY: &str = "overlay";
-const MANIFEST: &str = "release.yaml";
+pub(super) const MANIFEST: &str = "release.yaml";
 const NOTES: &str = "README.md";
 
 /// Every release folder.

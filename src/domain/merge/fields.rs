@@ -197,12 +197,11 @@ impl<'m> FieldMerge<'m> {
     fn mapping(&mut self, path: &Field<'_>, Three { o, c, n }: Three<'_>) {
         let (o, c, n) = (entries_of(o), entries_of(c), entries_of(n));
         for entry in c {
-            let below = path.key(&entry.key);
             let three = Three { o: find(o, &entry.key), c: Some(&entry.value), n: find(n, &entry.key) };
-            if three.o.is_none() && three.n.is_none() && self.owners.is_empty() {
+            if self.owners.is_empty() && self.is_settled(three) {
                 continue;
             }
-            self.field(&below, three, &Slot::At(entry.key_span.start));
+            self.field(&path.key(&entry.key), three, &Slot::At(entry.key_span.start));
         }
         for (at, entry) in n.iter().enumerate() {
             if find(c, &entry.key).is_some() {
@@ -217,6 +216,16 @@ impl<'m> FieldMerge<'m> {
             };
             let three = Three { o: find(o, &entry.key), c: None, n: Some(&entry.value) };
             self.field(&path.key(&entry.key), three, &slot);
+        }
+    }
+
+    /// Whether nothing is to be decided whatever the settings say of types: what both releases leave out, or
+    /// spell alike. Most fields are; for them no path is made.
+    fn is_settled(&self, three: Three<'_>) -> bool {
+        match (three.o, three.n) {
+            (None, None) => true,
+            (Some(o), Some(n)) if self.old == OldState::Known && !self.partial => spelled_alike(o, n),
+            _ => false,
         }
     }
 
@@ -365,6 +374,11 @@ const fn collection(node: &Node) -> Collection {
         NodeKind::Mapping(_) => Collection::Mapping,
         NodeKind::Sequence(_) => Collection::Sequence,
     }
+}
+
+/// Whether two nodes are scalars that were written alike.
+fn spelled_alike(one: &Node, other: &Node) -> bool {
+    matches!((&one.kind, &other.kind), (NodeKind::Scalar(one), NodeKind::Scalar(other)) if one == other)
 }
 
 /// Whether the present ones among three values are of different types. A string and a number are

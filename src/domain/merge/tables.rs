@@ -59,6 +59,16 @@ const SET: &str = "
     ..BB. ..BB. BB.B. BBB.. NNNN.  C T
 ";
 
+/// The same for what a fragment says of a set.
+const FRAGMENT_SET: &str = "
+    O -   O ~   O 1   O 2   O T
+    ..NNN ..NNN ...cc ..c.c ..cc.  C -
+    ..NNN ..NNN ...cc ..c.c ..cc.  C ~
+    .c.uB ...uB NN.NN ....B BB.B.  C 1
+    .cu.B ..u.B ....B NNN.N BBB..  C 2
+    .cBB. ..BB. BB.B. BBB.. NNNN.  C T
+";
+
 /// With an unknown old release there is one block: N's overwrite, nothing is removed.
 const UNKNOWN: &str = "
     O ?
@@ -126,6 +136,7 @@ fn fragments() {
     for values in [SCALAR, MAPPING, LIST_BY_KEY, ARGUMENTS, COMMANDS, PLAIN] {
         check(&values, FRAGMENT, Said::Fragment, "null");
     }
+    check(&NAMES, FRAGMENT_SET, Said::Fragment, "null");
 }
 
 #[test]

@@ -21,18 +21,8 @@ const NAMES: [&str; 5] = ["capi", "cluster-api", "clusterapi", "clusterctl", "pr
 ///
 /// Looked at are manifests outside of clusters and releases whose path names Cluster API or providers.
 pub fn core_version(tree: &dyn Tree, layout: &Layout) -> Option<CoreVersion> {
-    let elsewhere = |path: &RepoPath| {
-        let mut folders = std::iter::successors(path.parent(), RepoPath::parent);
-        !folders.any(|folder| {
-            layout.cluster(folder.as_str()).is_some() || ReleaseVersion::parse(folder.name()).is_some()
-        })
-    };
     let mut found = BTreeSet::new();
-    for entry in tree.entries().iter().filter(|entry| is_manifest(&entry.path)) {
-        let path = entry.path.as_str().to_ascii_lowercase();
-        if !NAMES.iter().any(|name| path.contains(name)) || !elsewhere(&entry.path) {
-            continue;
-        }
+    for entry in tree.entries().iter().filter(|entry| may_name_core(layout, &entry.path)) {
         let Ok(bytes) = tree.read(entry) else { continue };
         let says_something = bytes.windows(12).any(|window| window == b"CoreProvider");
         let Some(file) = says_something.then(|| YamlFile::read_bytes(&bytes).ok()).flatten() else {
@@ -42,6 +32,20 @@ pub fn core_version(tree: &dyn Tree, layout: &Layout) -> Option<CoreVersion> {
     }
     let mut found = found.into_iter();
     found.next().filter(|_| found.next().is_none())
+}
+
+/// Whether [`core_version`] looks into a file of that name.
+pub fn may_name_core(layout: &Layout, path: &RepoPath) -> bool {
+    let says_so = || {
+        let name = path.as_str().to_ascii_lowercase();
+        NAMES.iter().any(|part| name.contains(part))
+    };
+    let elsewhere = || {
+        let mut folders = std::iter::successors(path.parent(), RepoPath::parent);
+        layout.cluster_around(path).is_none()
+            && !folders.any(|folder| ReleaseVersion::parse(folder.name()).is_some())
+    };
+    is_manifest(path) && says_so() && elsewhere()
 }
 
 /// The version that a release brings, where it names Cluster API as a component.

@@ -78,7 +78,7 @@ mod wrong_type;
 
 use std::collections::BTreeSet;
 
-pub use cluster_api::{CoreVersion, core_version};
+pub use cluster_api::{CoreVersion, core_version, may_name_core};
 pub use evidence::{Evidence, Survey};
 pub(crate) use kubernetes::{Role as VersionRole, fields as version_fields};
 pub use rule::{About, Change, Example, Facts, Files, Occasion, ReleaseStep, Rule, Spot, Verdict};
@@ -89,6 +89,7 @@ pub use crate::upgrade::AppliedBy;
 
 use crate::finding::{Finding, Severity};
 use crate::object::{FieldPath, ObjectId};
+use crate::render::Rendered;
 
 /// Every rule, ordered by id.
 pub fn catalogue() -> &'static [&'static dyn Rule] {
@@ -189,6 +190,18 @@ pub fn judge(facts: &Facts<'_>, severities: &Severities) -> Vec<Finding> {
             Some(verdict.into_finding(severity))
         })
         .collect();
+    sort(&mut findings);
+    findings
+}
+
+/// The patches of a render that were applied to nothing, where nobody wants to know more.
+pub fn lost_patches(rendered: &Rendered, severities: &Severities) -> Vec<Finding> {
+    let verdicts = overlay_loses_target::lost(&rendered.patches, &rendered.patches);
+    let found = verdicts.into_iter().filter_map(|verdict| {
+        let severity = severities.of_rule(verdict.rule)?;
+        Some(verdict.into_finding(severity))
+    });
+    let mut findings: Vec<Finding> = found.collect();
     sort(&mut findings);
     findings
 }

@@ -55,24 +55,31 @@ impl Rule for OverlayLosesTarget {
     }
 
     fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Verdict>) {
-        for patch in &change.after.rendered.patches {
-            let message = if let Some(reason) = &patch.lost {
-                format!("this patch is lost: {reason}. Correct its target, or remove it")
-            } else if patch.matched.is_empty() && found_once(&change.before.rendered.patches, patch) {
-                format!(
-                    "this patch was meant for {}, which it no longer finds: correct its target, or remove it",
-                    patch.target
-                )
-            } else {
-                continue;
-            };
-            let verdict = Verdict::new(&ABOUT, message).place(&patch.place);
-            verdicts.push(match before_target(&change.before.rendered.patches, patch) {
-                Some(object) => verdict.object(object),
-                None => verdict,
-            });
-        }
+        verdicts.extend(lost(&change.before.rendered.patches, &change.after.rendered.patches));
     }
+}
+
+/// The patches that were applied to nothing, now that there are these instead of those before.
+pub(super) fn lost(before: &[PatchUse], after: &[PatchUse]) -> Vec<Verdict> {
+    let mut verdicts = Vec::new();
+    for patch in after {
+        let message = if let Some(reason) = &patch.lost {
+            format!("this patch is lost: {reason}. Correct its target, or remove it")
+        } else if patch.matched.is_empty() && found_once(before, patch) {
+            format!(
+                "this patch was meant for {}, which it no longer finds: correct its target, or remove it",
+                patch.target
+            )
+        } else {
+            continue;
+        };
+        let verdict = Verdict::new(&ABOUT, message).place(&patch.place);
+        verdicts.push(match before_target(before, patch) {
+            Some(object) => verdict.object(object),
+            None => verdict,
+        });
+    }
+    verdicts
 }
 
 fn same<'a>(before: &'a [PatchUse], patch: &'a PatchUse) -> impl Iterator<Item = &'a PatchUse> {

@@ -10,7 +10,7 @@ use super::scalar::{Scalar, Style};
 use crate::yaml::{Scalar as Written, ScalarStyle};
 
 /// Who reads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Dialect {
     /// `kubectl apply`: files without a kustomization.
     Kubernetes,

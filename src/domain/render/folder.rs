@@ -212,7 +212,7 @@ impl<'a> Cluster<'a> {
 
 /// The object that an overlay's document names, whatever the API version. A document without a
 /// namespace means the one object of its kind and name.
-fn target_of(identity: &Identity, objects: &[Resource]) -> Result<Option<usize>, RenderError> {
+fn target_of(identity: &Identity<'_>, objects: &[Resource]) -> Result<Option<usize>, RenderError> {
     let wanted = identity.object_id();
     let mut alike = Vec::new();
     for (index, object) in objects.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! Files of a snapshot, read once, as the objects they hold.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::dialect::Dialect;
@@ -18,10 +18,11 @@ const LOCAL_CONFIG: &str = "config.kubernetes.io/local-config";
 pub(super) const KUSTOMIZATION_NAMES: [&str; 3] =
     ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
-/// The files of a snapshot, read once each way.
-type Known = BTreeMap<(RepoPath, Dialect), Arc<Loaded>>;
+/// Files, read once each way: by content, where it stands, and whose words it is read in.
+type Known = HashMap<(BlobId, RepoPath, Dialect), Arc<Loaded>>;
 
 /// A file's documents, the empty ones left out.
+#[derive(Debug)]
 pub(super) struct Loaded {
     pub(super) start: Place,
     pub(super) documents: Vec<Placed>,
@@ -30,21 +31,24 @@ pub(super) struct Loaded {
 /// Files parsed before, by the id of their content: whoever renders a cluster before and after a change
 /// parses only what changed. For trees whose blob ids are Git's own.
 #[derive(Debug, Default)]
-pub struct ParsedFiles(RefCell<HashMap<BlobId, YamlFile>>);
+pub struct ParsedFiles {
+    parsed: RefCell<HashMap<BlobId, YamlFile>>,
+    loaded: RefCell<Known>,
+}
 
 impl ParsedFiles {
     /// Keeps a file that somebody else parsed.
     pub fn insert(&self, blob: BlobId, file: YamlFile) {
-        self.0.borrow_mut().insert(blob, file);
+        self.parsed.borrow_mut().insert(blob, file);
     }
 
     /// Whether a file of that content was parsed.
     pub fn has(&self, blob: &BlobId) -> bool {
-        self.0.borrow().contains_key(blob)
+        self.parsed.borrow().contains_key(blob)
     }
 
     fn known(&self, blob: &BlobId) -> Option<YamlFile> {
-        self.0.borrow().get(blob).cloned()
+        self.parsed.borrow().get(blob).cloned()
     }
 }
 
@@ -52,18 +56,17 @@ impl ParsedFiles {
 pub(super) struct Loader<'a> {
     pub(super) tree: &'a dyn Tree,
     parsed: &'a ParsedFiles,
-    files: RefCell<Known>,
 }
 
 impl<'a> Loader<'a> {
     pub(super) const fn new(tree: &'a dyn Tree, parsed: &'a ParsedFiles) -> Self {
-        Self { tree, parsed, files: RefCell::new(BTreeMap::new()) }
+        Self { tree, parsed }
     }
 
     /// The documents of a file that the snapshot has.
     pub(super) fn read(&self, entry: &TreeEntry, dialect: Dialect) -> Result<Arc<Loaded>, RenderError> {
-        let known = (entry.path.clone(), dialect);
-        if let Some(loaded) = self.files.borrow().get(&known) {
+        let known = (entry.blob.clone(), entry.path.clone(), dialect);
+        if let Some(loaded) = self.parsed.loaded.borrow().get(&known) {
             return Ok(Arc::clone(loaded));
         }
         let file = match self.parsed.known(&entry.blob) {
@@ -82,7 +85,7 @@ impl<'a> Loader<'a> {
             .filter(|document| !document.is_null())
             .collect();
         let loaded = Arc::new(Loaded { start: Place::new(source, 0), documents });
-        self.files.borrow_mut().insert(known, Arc::clone(&loaded));
+        self.parsed.loaded.borrow_mut().insert(known, Arc::clone(&loaded));
         Ok(loaded)
     }
 

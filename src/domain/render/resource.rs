@@ -1,5 +1,7 @@
 //! An object on its way through a render: its value, and what kustomize remembers about it.
 
+use std::collections::HashMap;
+
 use super::RenderedObject;
 use super::error::RenderError;
 use super::placed::{Place, Placed};
@@ -36,20 +38,20 @@ pub(super) enum Hashed {
 }
 
 /// The identity of a Kubernetes object, with its API version.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Identity {
-    pub(super) api_version: String,
-    pub(super) kind: String,
-    pub(super) namespace: Option<String>,
-    pub(super) name: String,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Identity<'v> {
+    pub(super) api_version: &'v str,
+    pub(super) kind: &'v str,
+    pub(super) namespace: Option<&'v str>,
+    pub(super) name: &'v str,
 }
 
-impl Identity {
+impl<'v> Identity<'v> {
     /// Reads the identity of an object, or of a patch.
-    pub(super) fn of(value: &Placed) -> Result<Self, RenderError> {
+    pub(super) fn of(value: &'v Placed) -> Result<Self, RenderError> {
         let text = |keys: &[&str], what: &str| match value.at(keys) {
             Some(found) => match found.as_str() {
-                Some(text) if !text.is_empty() => Ok(text.to_owned()),
+                Some(text) if !text.is_empty() => Ok(text),
                 _ => Err(RenderError::malformed(
                     &found.place,
                     format!("`{what}` is not a text: Kubernetes wants a string here, quote it"),
@@ -83,10 +85,10 @@ impl Identity {
 
     pub(super) fn object_id(&self) -> ObjectId {
         ObjectId {
-            group: api_group(&self.api_version).to_owned(),
-            kind: self.kind.clone(),
-            namespace: self.namespace.clone(),
-            name: self.name.clone(),
+            group: api_group(self.api_version).to_owned(),
+            kind: self.kind.to_owned(),
+            namespace: self.namespace.map(str::to_owned),
+            name: self.name.to_owned(),
         }
     }
 }
@@ -102,7 +104,7 @@ impl Resource {
         Self { value, former: Vec::new(), prefixes: Vec::new(), suffixes: Vec::new(), hashed: Hashed::No }
     }
 
-    pub(super) fn identity(&self) -> Result<Identity, RenderError> {
+    pub(super) fn identity(&self) -> Result<Identity<'_>, RenderError> {
         Identity::of(&self.value)
     }
 
@@ -110,7 +112,7 @@ impl Resource {
         let identity = self.identity()?;
         Ok(RenderedObject {
             id: identity.object_id(),
-            api_version: identity.api_version,
+            api_version: identity.api_version.to_owned(),
             value: self.value.to_value(),
             placed: self.value,
         })
@@ -119,14 +121,14 @@ impl Resource {
 
 /// Refuses a second object of one identity.
 pub(super) fn refuse_twins(objects: &[Resource]) -> Result<(), RenderError> {
-    let mut seen: std::collections::BTreeMap<ObjectId, &Place> = std::collections::BTreeMap::new();
+    let mut seen: HashMap<(&str, &str, Option<&str>, &str), &Place> = HashMap::with_capacity(objects.len());
     for object in objects {
-        let mut id = object.identity()?.object_id();
-        if id.namespace.as_deref() == Some("default") {
-            id.namespace = None;
-        }
+        let id = object.identity()?;
+        let namespace = id.namespace.filter(|namespace| *namespace != "default");
         let place = &object.value.place;
-        if let Some(first) = seen.get(&id) {
+        let known = seen.insert((api_group(id.api_version), id.kind, namespace, id.name), place);
+        if let Some(first) = known {
+            let id = Identity { namespace, ..id }.object_id();
             return Err(RenderError::at(
                 place,
                 super::Trouble::Duplicate,
@@ -137,7 +139,6 @@ pub(super) fn refuse_twins(objects: &[Resource]) -> Result<(), RenderError> {
                 ),
             ));
         }
-        seen.insert(id, place);
     }
     Ok(())
 }

@@ -25,7 +25,48 @@ pub(super) struct Selector {
 #[derive(Debug, Default)]
 struct Pattern {
     text: String,
-    regex: Option<Regex>,
+    expression: Expression,
+}
+
+/// A regular expression that a text must match as a whole.
+#[derive(Debug, Default)]
+enum Expression {
+    /// None was given.
+    #[default]
+    Any,
+    /// Words with anything between them (`c1-md-.*`): what most are, and compiling one takes longer than
+    /// rendering a file.
+    Words(Vec<String>),
+    Regex(Regex),
+}
+
+impl Expression {
+    fn words(text: &str) -> Option<Self> {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_/".contains(&byte);
+        let words: Vec<String> = text.split(".*").map(str::to_owned).collect();
+        words.iter().all(|word| word.bytes().all(is_plain)).then_some(Self::Words(words))
+    }
+
+    fn fits(&self, text: &str) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Words(words) => fits_words(words, text),
+            Self::Regex(regex) => regex.is_match(text),
+        }
+    }
+}
+
+fn fits_words(words: &[String], text: &str) -> bool {
+    let Some((first, others)) = words.split_first() else { return text.is_empty() };
+    let Some((last, between)) = others.split_last() else { return text == first };
+    // A dot stands for anything but the end of a line.
+    let Some(rest) = text.strip_prefix(first.as_str()).filter(|_| !text.contains('\n')) else { return false };
+    let Some(mut rest) = rest.strip_suffix(last.as_str()) else { return false };
+    between.iter().all(|word| {
+        let found = rest.find(word.as_str());
+        rest = found.map_or(rest, |at| &rest[at + word.len()..]);
+        found.is_some()
+    })
 }
 
 impl Pattern {
@@ -39,6 +80,9 @@ impl Pattern {
         if text.is_empty() {
             return Ok(Self::default());
         }
+        if let Some(expression) = Expression::words(text) {
+            return Ok(Self { text: text.to_owned(), expression });
+        }
         let regex = Regex::new(&format!("^(?:{})$", go_spelling(text))).map_err(|error| {
             let reason = error.to_string();
             let reason = reason.lines().last().unwrap_or_default().trim().to_owned();
@@ -47,11 +91,15 @@ impl Pattern {
                 format!("`{field}` of a target is a regular expression, and `{text}` is none: {reason}"),
             )
         })?;
-        Ok(Self { text: text.to_owned(), regex: Some(regex) })
+        Ok(Self { text: text.to_owned(), expression: Expression::Regex(regex) })
     }
 
     fn fits(&self, text: &str) -> bool {
-        self.regex.as_ref().is_none_or(|regex| regex.is_match(text))
+        self.expression.fits(text)
+    }
+
+    const fn is_given(&self) -> bool {
+        !matches!(self.expression, Expression::Any)
     }
 }
 
@@ -168,14 +216,14 @@ impl Selector {
 
     /// Whether it asks for a name.
     pub(super) const fn names_something(&self) -> bool {
-        self.name.regex.is_some()
+        self.name.is_given()
     }
 
     /// Whether it asks for anything else.
     pub(super) fn has_names(&self) -> bool {
         [&self.group, &self.version, &self.kind, &self.name, &self.namespace]
             .iter()
-            .any(|pattern| pattern.regex.is_some())
+            .any(|pattern| pattern.is_given())
     }
 }
 
@@ -285,6 +333,26 @@ fn parse_requirement(part: &str) -> Option<Requirement> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_fit_what_their_regular_expression_fits() {
+        let patterns = ["a", "a.*", ".*a", ".*", "a.*b", "a.*b.*a", ".*.*", "ab.*ba", "a-b_c/d"];
+        let texts = [
+            "", "a", "b", "ab", "ba", "aba", "abba", "aab", "ab\nba", "xay", "abxba", "a-b_c/d", "aa", "a\n",
+        ];
+        for pattern in patterns {
+            let words = Expression::words(pattern).unwrap();
+            let regex = Regex::new(&format!("^(?:{pattern})$")).unwrap();
+            for text in texts {
+                assert_eq!(words.fits(text), regex.is_match(text), "{pattern} and {text:?}");
+            }
+        }
+        for pattern in
+            ["a.b", "a+", "[ab]", "a|b", "", "(a)", "a$"].iter().filter(|pattern| !pattern.is_empty())
+        {
+            assert!(Expression::words(pattern).is_none(), "{pattern}");
+        }
+    }
 
     #[test]
     fn label_selectors_read_as_kubernetes_reads_them() {

@@ -1,6 +1,7 @@
 //! What of a ClusterClass becomes different, as far as machines are concerned.
 
 use super::kubeadm;
+use super::pointer::At;
 use crate::templates::SpecDigest;
 use crate::yaml::Value;
 
@@ -53,14 +54,14 @@ pub(super) fn compare<'v>(
             _ => one.get("name") != other.get("name"),
         }
     };
-    let spec = |class: &'v Value, path: &str| class.pointer(path);
+    let spec = |class: &'v Value, path: &str| class.at(path);
     let control_plane = reference(spec(before, "/spec/controlPlane"));
     let machines = |class: &'v Value| reference(spec(class, "/spec/controlPlane/machineInfrastructure"));
     change.control_plane = differ(control_plane, reference(spec(after, "/spec/controlPlane")), true)
         || differ(machines(before), machines(after), false);
     for list in ["machineDeployments", "machinePools"] {
         let items = |class: &'v Value| {
-            let items = class.pointer(&format!("/spec/workers/{list}")).and_then(Value::as_array);
+            let items = class.at(&format!("/spec/workers/{list}")).and_then(Value::as_array);
             items.into_iter().flatten().filter_map(|item| Some((item.get("class")?.as_str()?, item)))
         };
         for (name, new) in items(after) {
@@ -75,7 +76,7 @@ pub(super) fn compare<'v>(
             }
         }
     }
-    let patches = |class: &Value| class.pointer("/spec/patches").cloned().unwrap_or(Value::Null);
+    let patches = |class: &Value| class.at("/spec/patches").cloned().unwrap_or(Value::Null);
     let has_patches = patches(after).as_array().is_some_and(|patches| !patches.is_empty());
     if patches(before) != patches(after) || (has_patches && !change.is_nothing()) {
         change.unknown = true;
@@ -98,7 +99,7 @@ fn reference(holder: Option<&Value>) -> Option<&Value> {
 /// Of a KubeadmControlPlaneTemplate only what would replace machines of a KubeadmControlPlane counts.
 fn control_plane_rolls(one: &Value, other: &Value) -> bool {
     const KUBEADM: &str = "/spec/template/spec/kubeadmConfigSpec";
-    if one.pointer(KUBEADM).is_none() && other.pointer(KUBEADM).is_none() {
+    if one.at(KUBEADM).is_none() && other.at(KUBEADM).is_none() {
         return one.get("spec") != other.get("spec");
     }
     !kubeadm::differences(one, other, KUBEADM).rolls.is_empty()

@@ -1,6 +1,7 @@
 //! Whether two `kubeadmConfigSpec` mean the same machine, as the control plane's controller compares them.
 
 use super::facts::KUBEADM_IGNORED;
+use super::pointer::At;
 use crate::yaml::Value;
 
 /// What differs, and for whom.
@@ -19,7 +20,7 @@ pub(super) struct Differences {
 /// `{name, value}` (v1beta2): what the conversion between the versions does replaces nothing.
 pub(super) fn differences(before: &Value, after: &Value, pointer: &str) -> Differences {
     let mut leaves = Vec::new();
-    walk(before.pointer(pointer), after.pointer(pointer), "", &mut leaves);
+    walk(before.at(pointer), after.at(pointer), "", &mut leaves);
     let mut found = Differences::default();
     for leaf in leaves {
         if KUBEADM_IGNORED.iter().any(|ignored| below(&leaf, ignored)) {

@@ -13,6 +13,7 @@
 //! | `kubeadm` | whether two `kubeadmConfigSpec` mean the same machine |
 //! | `topology`, `class` | Clusters with a managed topology, and their classes |
 //! | `course` | a verdict in the making |
+//! | `pointer` | fields by their JSON Pointers |
 //! | [`observed`] | what has become of it, as the live cluster shows |
 
 mod class;
@@ -21,6 +22,7 @@ pub(crate) mod facts;
 mod kubeadm;
 pub mod observed;
 mod owner;
+mod pointer;
 #[cfg(test)]
 mod tests;
 mod topology;
@@ -31,6 +33,7 @@ use self::class::{ClassChange, Side, compare};
 use self::course::Verdict;
 use self::facts::PoolInfrastructure;
 use self::owner::{Owner, annotation, owner, replacing, replicas};
+use self::pointer::At;
 use self::topology::{scaled, topology};
 use crate::object::{ObjectId, api_group};
 use crate::render::RenderedObject;
@@ -95,7 +98,7 @@ struct Pair<'v> {
 
 impl Pair<'_> {
     fn differs(self, pointer: &str) -> bool {
-        some(self.before.pointer(pointer)) != some(self.after.pointer(pointer))
+        some(self.before.at(pointer)) != some(self.after.at(pointer))
     }
 }
 
@@ -166,7 +169,7 @@ impl Reading<'_> {
             }
             differences.first_machine_only.iter().for_each(|path| verdict.perhaps(path));
             for pointer in facts::ROLLOUT_BEFORE {
-                if pair.differs(pointer) && some(pair.after.pointer(pointer)).is_some() {
+                if pair.differs(pointer) && some(pair.after.at(pointer)).is_some() {
                     verdict.perhaps(pointer);
                     verdict.note("Machines whose certificates end within that time are replaced at once.");
                 }
@@ -179,7 +182,7 @@ impl Reading<'_> {
                 })
             };
             let mut leaves = Vec::new();
-            differing(pair.before.pointer("/spec"), pair.after.pointer("/spec"), "/spec", &mut leaves);
+            differing(pair.before.at("/spec"), pair.after.at("/spec"), "/spec", &mut leaves);
             leaves.iter().filter(|path| !known(path)).for_each(|path| verdict.perhaps(path));
         }
         let course = rolling(&mut verdict, pair);
@@ -216,15 +219,15 @@ impl Reading<'_> {
         let strategy = |value: &Value| {
             facts::STRATEGIES
                 .iter()
-                .find_map(|pointer| value.pointer(pointer)?.get("type")?.as_str())
+                .find_map(|pointer| value.at(pointer)?.get("type")?.as_str())
                 .unwrap_or("RollingUpdate")
                 .to_owned()
         };
         let (was, is) = (strategy(pair.before), strategy(pair.after));
         if was == "OnDelete" && is != "OnDelete" {
-            let pointer = facts::STRATEGIES.iter().find(|pointer| {
-                pair.after.pointer(pointer).is_some() || pair.before.pointer(pointer).is_some()
-            });
+            let pointer = facts::STRATEGIES
+                .iter()
+                .find(|pointer| pair.after.at(pointer).is_some() || pair.before.at(pointer).is_some());
             verdict.perhaps(&format!("{}/type", pointer.unwrap_or(&"/spec/strategy")));
             verdict.note("Machines that `OnDelete` left as they were are replaced now.");
         }
@@ -239,7 +242,7 @@ impl Reading<'_> {
                 verdict.note(format!("At most {surge} more and {unavailable} fewer than wanted at a time."));
             }
         }
-        if pair.after.pointer("/spec/paused") == Some(&Value::Bool(true)) {
+        if pair.after.at("/spec/paused") == Some(&Value::Bool(true)) {
             verdict.note("Paused: nothing happens until the pause is taken away.");
         }
         verdict
@@ -248,7 +251,7 @@ impl Reading<'_> {
     fn pool(&self, pair: Pair<'_>) -> Verdict {
         let mut verdict = Verdict::default();
         let infrastructure = "/spec/template/spec/infrastructureRef";
-        let kind = pair.after.pointer(infrastructure).and_then(|node| text(node, "kind")).unwrap_or_default();
+        let kind = pair.after.at(infrastructure).and_then(|node| text(node, "kind")).unwrap_or_default();
         for pointer in ["/spec/template/spec/version", "/spec/template/spec/bootstrap/dataSecretName"] {
             if pair.differs(pointer) {
                 verdict.definitely(pointer);
@@ -257,7 +260,7 @@ impl Reading<'_> {
         self.reference(&mut verdict, pair, "/spec/template/spec/bootstrap/configRef");
         if renamed(pair, infrastructure) {
             verdict.definitely(&format!("{infrastructure}/name"));
-        } else if let Some((before, after)) = self.named(pair.before.pointer(infrastructure)) {
+        } else if let Some((before, after)) = self.named(pair.before.at(infrastructure)) {
             let named = Pair { before, after };
             match facts::pool_infrastructure(kind) {
                 PoolInfrastructure::Below(fields) if fields.iter().any(|field| named.differs(field)) => {
@@ -285,12 +288,11 @@ impl Reading<'_> {
 
     /// Machines made before that time are replaced when it comes.
     fn rollout_after(verdict: &mut Verdict, pair: Pair<'_>) {
-        let value = |value: &Value| {
-            facts::ROLLOUT_AFTER.iter().find_map(|pointer| some(value.pointer(pointer)).cloned())
-        };
+        let value =
+            |value: &Value| facts::ROLLOUT_AFTER.iter().find_map(|pointer| some(value.at(pointer)).cloned());
         let (was, is) = (value(pair.before), value(pair.after));
         let Some(time) = is.filter(|time| was.as_ref() != Some(time)) else { return };
-        let pointer = facts::ROLLOUT_AFTER.iter().find(|pointer| some(pair.after.pointer(pointer)).is_some());
+        let pointer = facts::ROLLOUT_AFTER.iter().find(|pointer| some(pair.after.at(pointer)).is_some());
         verdict.definitely(pointer.unwrap_or(&"/spec/rolloutAfter"));
         if let Some(time) = time.as_str() {
             verdict.note(format!("Machines made before {time} are replaced once that time has come."));
@@ -299,14 +301,14 @@ impl Reading<'_> {
 
     fn references(&self, verdict: &mut Verdict, pair: Pair<'_>) {
         let before =
-            REFERENCES.iter().find(|path| pair.before.pointer(path).is_some() && is_control_plane_path(path));
+            REFERENCES.iter().find(|path| pair.before.at(path).is_some() && is_control_plane_path(path));
         let after =
-            REFERENCES.iter().find(|path| pair.after.pointer(path).is_some() && is_control_plane_path(path));
+            REFERENCES.iter().find(|path| pair.after.at(path).is_some() && is_control_plane_path(path));
         if let (Some(before), Some(after)) = (before, after)
             && before != after
         {
             // The same reference in another version of the API.
-            let (one, other) = (pair.before.pointer(before), pair.after.pointer(after));
+            let (one, other) = (pair.before.at(before), pair.after.at(after));
             if target(one) != target(other) || self.content_rolls(one) {
                 verdict.definitely(&format!("{after}/name"));
             }
@@ -318,9 +320,9 @@ impl Reading<'_> {
     }
 
     fn reference(&self, verdict: &mut Verdict, pair: Pair<'_>, reference: &str) {
-        if renamed(pair, reference) || self.content_rolls(pair.before.pointer(reference)) {
-            let kind_alone = pair.before.pointer(&format!("{reference}/name"))
-                == pair.after.pointer(&format!("{reference}/name"))
+        if renamed(pair, reference) || self.content_rolls(pair.before.at(reference)) {
+            let kind_alone = pair.before.at(&format!("{reference}/name"))
+                == pair.after.at(&format!("{reference}/name"))
                 && renamed(pair, reference);
             let field = if kind_alone { "kind" } else { "name" };
             verdict.definitely(&format!("{reference}/{field}"));
@@ -349,9 +351,7 @@ impl Reading<'_> {
     /// another one. Templates that others apply under their old names change nothing for machines.
     fn class_change(&self, pair: Pair<'_>) -> ClassChange {
         let name = |value: &Value| {
-            let name = value
-                .pointer("/spec/topology/class")
-                .or_else(|| value.pointer("/spec/topology/classRef/name"));
+            let name = value.at("/spec/topology/class").or_else(|| value.at("/spec/topology/classRef/name"));
             name.and_then(Value::as_str).map(str::to_owned)
         };
         let (Some(old), Some(new)) = (name(pair.before), name(pair.after)) else {
@@ -379,10 +379,9 @@ impl Reading<'_> {
 
     fn is_paused(&self, object: &RenderedObject) -> bool {
         let paused = |value: &Value| {
-            annotation(value, facts::PAUSED).is_some()
-                || value.pointer("/spec/paused") == Some(&Value::Bool(true))
+            annotation(value, facts::PAUSED).is_some() || value.at("/spec/paused") == Some(&Value::Bool(true))
         };
-        let named = object.value.pointer("/spec/clusterName").and_then(Value::as_str);
+        let named = object.value.at("/spec/clusterName").and_then(Value::as_str);
         let cluster = self.after.values().find(|other| {
             other.id.group == "cluster.x-k8s.io"
                 && other.id.kind == "Cluster"
@@ -420,7 +419,7 @@ fn target(reference: Option<&Value>) -> Option<(Option<&str>, &str, &str)> {
 }
 
 fn renamed(pair: Pair<'_>, reference: &str) -> bool {
-    match (target(pair.before.pointer(reference)), target(pair.after.pointer(reference))) {
+    match (target(pair.before.at(reference)), target(pair.after.at(reference))) {
         (Some((one_group, one_kind, one)), Some((group, kind, other))) => {
             let same_group = one_group.is_none() || group.is_none() || one_group == group;
             !same_group || one_kind != kind || one != other
@@ -436,7 +435,8 @@ fn find_value_in<'a>(objects: &ById<'a>, kind: &str, name: &str) -> Option<&'a V
 
 fn spec_differs(before: &Value, after: &Value) -> bool {
     match (before.get("spec"), after.get("spec")) {
-        (Some(before), Some(after)) => SpecDigest::of(before) != SpecDigest::of(after),
+        // Most templates stay as they are, and a digest is dear.
+        (Some(before), Some(after)) => before != after && SpecDigest::of(before) != SpecDigest::of(after),
         _ => false,
     }
 }

@@ -1,6 +1,7 @@
 //! What machines come from, how many there are, and how they are replaced.
 
 use super::facts;
+use super::pointer::At;
 use crate::object::ObjectId;
 use crate::yaml::Value;
 
@@ -20,7 +21,7 @@ pub(super) fn owner(id: &ObjectId, value: &Value) -> Option<Owner> {
     let kind = id.kind.as_str();
     match id.group.as_str() {
         "cluster.x-k8s.io" | "exp.cluster.x-k8s.io" => match kind {
-            "Cluster" => value.pointer("/spec/topology").map(|_| Owner::Topology),
+            "Cluster" => value.at("/spec/topology").map(|_| Owner::Topology),
             "MachineDeployment" => Some(Owner::Deployment),
             // One that has an owner is a MachineDeployment's, and never in Git.
             "MachineSet" => Some(Owner::Set),
@@ -60,7 +61,7 @@ pub(super) fn replicas(value: &Value) -> Option<u32> {
 }
 
 pub(super) fn count(value: &Value, pointer: &str) -> Option<u32> {
-    value.pointer(pointer).and_then(Value::as_u64).and_then(|count| u32::try_from(count).ok())
+    value.at(pointer).and_then(Value::as_u64).and_then(|count| u32::try_from(count).ok())
 }
 
 /// How outdated machines are replaced.
@@ -74,7 +75,7 @@ pub(super) struct Replacing {
 }
 
 pub(super) fn replacing(value: &Value, replicas: Option<u32>) -> Replacing {
-    let strategy = facts::STRATEGIES.iter().find_map(|pointer| value.pointer(pointer));
+    let strategy = facts::STRATEGIES.iter().find_map(|pointer| value.at(pointer));
     let word = strategy.and_then(|strategy| strategy.get("type")).and_then(Value::as_str);
     let rolling = strategy.and_then(|strategy| strategy.get("rollingUpdate"));
     let limit = |key: &str, default: u32, round: fn(u64) -> u64| {

@@ -4,6 +4,7 @@ use super::class::ClassChange;
 use super::course::Verdict;
 use super::facts::{CONCURRENCY, COUNT_OWNED, DEFER_UPGRADE, HOLD_UPGRADE};
 use super::owner::{annotation, count};
+use super::pointer::At;
 use crate::upgrade::RolloutPart;
 use crate::yaml::Value;
 
@@ -17,12 +18,12 @@ struct Group<'v> {
 
 fn groups(cluster: &Value) -> Vec<Group<'_>> {
     let mut found = Vec::new();
-    if let Some(value) = cluster.pointer("/spec/topology/controlPlane") {
+    if let Some(value) = cluster.at("/spec/topology/controlPlane") {
         let replicas = count(value, "/replicas");
         found.push(Group { name: "controlPlane".to_owned(), value, replicas, list: "controlPlane" });
     }
     for list in ["machineDeployments", "machinePools"] {
-        let items = cluster.pointer(&format!("/spec/topology/workers/{list}")).and_then(Value::as_array);
+        let items = cluster.at(&format!("/spec/topology/workers/{list}")).and_then(Value::as_array);
         for value in items.into_iter().flatten() {
             let owned = COUNT_OWNED.iter().any(|name| annotation(value, name).is_some());
             let replicas = count(value, "/replicas").filter(|_| !owned);
@@ -36,16 +37,16 @@ fn groups(cluster: &Value) -> Vec<Group<'_>> {
 /// What becomes of a Cluster with a topology, given what of its class becomes different.
 pub(super) fn topology(before: &Value, after: &Value, class_change: &ClassChange) -> Verdict {
     let mut verdict = Verdict::default();
-    let differs = |pointer: &str| before.pointer(pointer) != after.pointer(pointer);
+    let differs = |pointer: &str| before.at(pointer) != after.at(pointer);
     let upgraded = differs("/spec/topology/version");
     for pointer in ["/spec/topology/version", "/spec/topology/rolloutAfter"] {
-        if differs(pointer) && after.pointer(pointer).is_some() {
+        if differs(pointer) && after.at(pointer).is_some() {
             verdict.definitely(pointer);
         }
     }
     let class = ["/spec/topology/class", "/spec/topology/classRef/name"]
         .into_iter()
-        .find(|pointer| after.pointer(pointer).is_some());
+        .find(|pointer| after.at(pointer).is_some());
     // A rebase replaces machines only where the templates come out different, and which variables end in
     // machines only the class's patches know.
     let class = class.unwrap_or("/spec/topology/class");
@@ -135,7 +136,7 @@ fn part(
         verdict.scales(path);
         return RolloutPart { name, replaced: Some(0), created: group.replicas, deleted: Some(0), order };
     };
-    let differs = |pointer: &str| earlier.value.pointer(pointer) != group.value.pointer(pointer);
+    let differs = |pointer: &str| earlier.value.at(pointer) != group.value.at(pointer);
     let mut rolls = causes.upgraded;
     let mut perhaps = causes.unknown;
     if causes.class_change.concerns(group.list, group.value.get("class").and_then(Value::as_str)) {
@@ -147,7 +148,7 @@ fn part(
         }
     }
     for field in ["/failureDomain", "/rollout/after"] {
-        if differs(field) && group.value.pointer(field).is_some() {
+        if differs(field) && group.value.at(field).is_some() {
             verdict.definitely(&format!("{path}{field}"));
             rolls = true;
         }

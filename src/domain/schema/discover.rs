@@ -26,11 +26,24 @@ pub fn definitions(tree: &dyn Tree, layout: &Layout) -> Vec<SchemaFile> {
         let own = entry.path.as_str().strip_prefix(FOLDER).is_some_and(|rest| rest.starts_with('/'));
         let counts = own || !is_inside(&entry.path, &folders) || mentions_crd(entry.path.as_str());
         let is_file = matches!(entry.kind, EntryKind::File | EntryKind::Executable);
-        if counts && is_file && is_manifest(&entry.path) && seen.insert((own, &entry.blob)) {
+        let may_define = counts && is_file && is_manifest(&entry.path) && !layout.is_record(&entry.path);
+        if may_define && seen.insert((own, &entry.blob)) {
             files.extend(read(tree, entry, own));
         }
     }
     files
+}
+
+/// Whether a file that came, went or changed may be one of [`definitions`]; `known` are those from before.
+pub fn may_define(tree: &dyn Tree, layout: &Layout, known: &[SchemaFile], path: &RepoPath) -> bool {
+    let own = path.as_str().strip_prefix(FOLDER).is_some_and(|rest| rest.starts_with('/'));
+    let counts = own || !layout.holds(path) || mentions_crd(path.as_str());
+    if !counts || !is_manifest(path) || layout.is_record(path) {
+        return false;
+    }
+    let found = || tree.entry(path).and_then(|entry| read(tree, entry, own)).is_some();
+    // One of several files of one content may have stood for the others.
+    own || known.iter().any(|file| file.path == *path) || found()
 }
 
 fn read(tree: &dyn Tree, entry: &TreeEntry, own: bool) -> Option<SchemaFile> {

@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::node::{Document, Position};
+use serde_json::Value;
+
+use super::node::{Document, Entry, Node, NodeKind, Position};
 use super::{quick, read};
 
 /// A file that was read strictly. Cloning is cheap; text and tree never change.
@@ -84,6 +86,26 @@ impl YamlFile {
         let start = lines.get(line.saturating_sub(1)).copied().unwrap_or_default();
         place(line, &text[start..offset])
     }
+}
+
+/// The value of a text that is one document of everyday YAML in which every scalar is a string to whoever
+/// reads YAML, of whatever version; `None` for any other text.
+pub(crate) fn texts_alone(text: &str) -> Option<Value> {
+    match quick::read(text)?.as_slice() {
+        [document] => strings(&document.root),
+        _ => None,
+    }
+}
+
+fn strings(node: &Node) -> Option<Value> {
+    Some(match &node.kind {
+        NodeKind::Scalar(_) => Value::String(node.as_str()?.to_owned()),
+        NodeKind::Sequence(items) => Value::Array(items.iter().map(strings).collect::<Option<_>>()?),
+        NodeKind::Mapping(entries) => {
+            let field = |entry: &Entry| Some((entry.key.clone(), strings(&entry.value)?));
+            Value::Object(entries.iter().map(field).collect::<Option<_>>()?)
+        }
+    })
 }
 
 /// YAML takes a carriage return alone for the end of a line, and nobody else does: lines here are what

@@ -92,7 +92,15 @@ fn lost_line(batch: &Batch<'_>, source: &Source, text: &str) -> Option<usize> {
     for range in planned.lines.iter().chain([&end]) {
         if range.start > from {
             let stretch = &old[from..range.start];
-            match new[found_to..].find(stretch) {
+            let rest = &new[found_to..];
+            let is_last = range.start == old.len();
+            // Most edits leave everything before and behind them in its place.
+            let found = match rest {
+                rest if rest.starts_with(stretch) => Some(0),
+                rest if is_last && rest.ends_with(stretch) => Some(rest.len() - stretch.len()),
+                rest => rest.find(stretch),
+            };
+            match found {
                 Some(at) => found_to += at + stretch.len(),
                 None => return Some(from),
             }

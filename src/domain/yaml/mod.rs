@@ -26,6 +26,7 @@ mod touch;
 mod write;
 
 pub use edit::{DocumentEdit, Edit, EditRefused, edit};
+pub(crate) use file::texts_alone;
 pub use file::{YamlError, YamlFile};
 pub use meaning::same_meaning;
 pub use node::{Document, DuplicateKey, Entry, Node, NodeKind, Position, Scalar, ScalarStyle, Span};

@@ -28,6 +28,18 @@ const HASH_FROM: usize = 16;
 
 /// All documents of a text; `None` where the general reader must look at it.
 pub(super) fn read(text: &str) -> Option<Vec<Document>> {
+    if text.ends_with('\n') || text.contains('|') || text.is_empty() {
+        return read_ended(text);
+    }
+    // Only a literal block could tell whether the last line is ended.
+    let mut documents = read_ended(&format!("{text}\n"))?;
+    if let Some(last) = documents.last_mut() {
+        last.span.end = text.len();
+    }
+    Some(documents)
+}
+
+fn read_ended(text: &str) -> Option<Vec<Document>> {
     let known = |byte: &u8| matches!(byte, b' '..=b'~' | b'\n');
     if text.len() > BYTES || !text.ends_with('\n') || !text.as_bytes().iter().all(known) {
         return None;
@@ -42,8 +54,13 @@ pub(super) fn read(text: &str) -> Option<Vec<Document>> {
         } else if !documents.is_empty() {
             return None;
         }
-        let first = reader.line.filter(|line| !line.is_marker && line.indent() == 0)?;
-        let root = reader.block(first, 0)?;
+        let root = match reader.line {
+            // Nothing but comments, as behind a marker at the end of a file.
+            Some(line) if line.is_marker && !documents.is_empty() => nothing_behind(&marker),
+            None if !documents.is_empty() => nothing_behind(&marker),
+            Some(line) if !line.is_marker && line.indent() == 0 => reader.block(line, 0)?,
+            _ => return None,
+        };
         if reader.line.is_some_and(|line| !line.is_marker) || documents.len() == limits::DOCUMENTS {
             return None;
         }
@@ -54,6 +71,11 @@ pub(super) fn read(text: &str) -> Option<Vec<Document>> {
         documents.push(Document { root, span: start..text.len(), marker, duplicate_key: None });
     }
     (!documents.is_empty()).then_some(documents)
+}
+
+/// An empty document.
+fn nothing_behind(marker: &std::ops::Range<usize>) -> Node {
+    scalar_node("", ScalarStyle::Plain, marker.end..marker.end)
 }
 
 /// A line that holds more than blanks and a comment.
@@ -356,7 +378,7 @@ impl<'a> Reader<'a> {
                 length
             }
             Within::Flow => {
-                let length = bytes.iter().position(|byte| !is_key_byte(*byte))?;
+                let length = bytes.iter().position(|byte| !is_key_byte(*byte) && !b"=+@".contains(byte))?;
                 if !matches!(bytes[length], b',' | b']' | b'}' | b' ') {
                     return None;
                 }

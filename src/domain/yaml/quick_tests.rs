@@ -69,7 +69,6 @@ fn what_is_not_plain_is_left_to_the_general_reader() {
         "",
         "# nothing\n",
         "---\n",
-        "a: 1",
         "a: 1\r\n",
         "a:\t1\n",
         "a: ä\n",
@@ -109,10 +108,30 @@ fn what_is_not_plain_is_left_to_the_general_reader() {
         "%YAML 1.2\n---\na: 1\n",
         "a: 1\n...\n",
         "--- {a: 1}\n",
-        "a: 1\n---\n---\nb: 1\n",
+        "a: |\n  x",
+        "---\n---\na: 1\n",
     ];
     for text in texts {
         assert!(!agrees(text), "{text}");
+    }
+}
+
+#[test]
+fn files_that_end_abruptly_or_hold_nothing_in_between_are_read_quickly() {
+    let texts = [
+        "a: 1",
+        "a: 1 # why",
+        "a: 'x'",
+        "a:",
+        "- a\n- b",
+        "a: 1\n---\n",
+        "a: 1\n---\n# nothing\n",
+        "a: 1\n---",
+        "a: 1\n---\n---\nb: 1\n",
+        "a: [b=c, d+e, f@g.h]\n",
+    ];
+    for text in texts {
+        assert!(agrees(text), "{text}");
     }
 }
 

@@ -79,6 +79,7 @@ fn fleet_spec(spec: crd::FleetSpec) -> Option<wanted::FleetSpec> {
         source: source(spec.source)?,
         interval: seconds(spec.interval_seconds),
         timeout: seconds(spec.timeout_seconds),
+        stuck_after: seconds(spec.stuck_after_seconds),
         concurrency: count(spec.concurrency).max(1),
         service_account: wanted::ServiceAccountSpec {
             name: spec.service_account.name,

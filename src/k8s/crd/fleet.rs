@@ -79,6 +79,11 @@ pub struct FleetSpec {
     #[serde(default = "timeout")]
     #[schemars(range(min = 5, max = 3600))]
     pub timeout_seconds: i32,
+    /// How long a rollout may make no step (no machine more, no machine less) before it is reported as stuck, in
+    /// seconds: longer than a machine takes to boot.
+    #[serde(default = "stuck_after")]
+    #[schemars(range(min = 10, max = 86400))]
+    pub stuck_after_seconds: i32,
     /// How many clusters are worked on at the same time.
     #[serde(default = "concurrency")]
     #[schemars(range(min = 1, max = 64))]
@@ -235,6 +240,10 @@ const fn interval() -> i32 {
 
 const fn timeout() -> i32 {
     300
+}
+
+const fn stuck_after() -> i32 {
+    1200
 }
 
 const fn concurrency() -> i32 {

@@ -17,10 +17,33 @@ pub(super) fn tidy(definition: &mut Value) {
     }
 }
 
+/// The words of a schema in the order in which people read it; others follow as they come.
+const ORDER: &[&str] = &[
+    "description",
+    "type",
+    "format",
+    "enum",
+    "default",
+    "minimum",
+    "maximum",
+    "minLength",
+    "maxLength",
+    "pattern",
+    "x-kubernetes-validations",
+    "x-kubernetes-list-type",
+    "x-kubernetes-list-map-keys",
+    "required",
+    "properties",
+];
+
 fn tidy_schema(schema: &mut Value) {
     let Some(map) = schema.as_object_mut() else { return };
     map.remove("nullable");
-    // The schema's own words first, then what is below: the order in which people read it.
+    for bound in ["minimum", "maximum"] {
+        if let Some(whole) = map.get(bound).and_then(Value::as_f64).and_then(whole) {
+            map.insert(bound.to_owned(), whole.into());
+        }
+    }
     let known_format = map
         .get("format")
         .and_then(Value::as_str)
@@ -43,6 +66,19 @@ fn tidy_schema(schema: &mut Value) {
         }
     }
     drop_empty_variants(map);
+    let mut ordered = Map::new();
+    for key in ORDER {
+        if let Some(value) = map.remove(*key) {
+            ordered.insert((*key).to_owned(), value);
+        }
+    }
+    ordered.append(map);
+    *map = ordered;
+}
+
+/// A bound as the whole number that it is: bounds of integers need no point.
+fn whole(bound: f64) -> Option<i64> {
+    (bound.fract() == 0.0).then_some(bound as i64)
 }
 
 /// `anyOf`/`oneOf` that hold nothing any more once values were brought up to the field itself.

@@ -1,5 +1,7 @@
 //! The harness of the live tests: the same town, with ten clusters.
 
+#[path = "../../suite/live/ground.rs"]
+pub(crate) mod ground;
 #[path = "../../suite/live/prediction.rs"]
 pub(crate) mod prediction;
 #[path = "../../suite/live/sample.rs"]

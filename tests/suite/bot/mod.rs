@@ -9,6 +9,6 @@ mod kills;
 mod memory;
 mod proposals;
 mod retarget;
-mod sample;
+pub(crate) mod sample;
 mod strangers;
-mod town;
+pub(crate) mod town;

@@ -4,7 +4,7 @@
 use capstan::forge::Edit;
 
 /// A release of a Kubernetes version.
-pub(super) fn release(name: &str, kubernetes: &str) -> Edit {
+pub(crate) fn release(name: &str, kubernetes: &str) -> Edit {
     Edit::write(
         format!("aws/{name}/base/machinepool.yaml"),
         format!("kind: MachinePool\nspec:\n  template:\n    spec:\n      version: {kubernetes}\n"),
@@ -12,7 +12,7 @@ pub(super) fn release(name: &str, kubernetes: &str) -> Edit {
 }
 
 /// A cluster's machine pool at a Kubernetes version.
-pub(super) fn machine_pool(cluster: &str, kubernetes: &str, replicas: u32) -> Edit {
+pub(crate) fn machine_pool(cluster: &str, kubernetes: &str, replicas: u32) -> Edit {
     let name = cluster.rsplit('/').next().unwrap();
     Edit::write(
         format!("{cluster}/base/machinepool.yaml"),
@@ -50,7 +50,7 @@ spec:
 }
 
 /// A cluster at `aws/v21.0.0`.
-pub(super) fn cluster(id: &str) -> Vec<Edit> {
+pub(crate) fn cluster(id: &str) -> Vec<Edit> {
     let name = id.rsplit('/').next().unwrap();
     vec![
         Edit::write(format!("{id}/capstan.yaml"), "release: aws/v21.0.0\n"),
@@ -74,7 +74,7 @@ spec:
 }
 
 /// Release v21.0.0 and these clusters, under these settings.
-pub(super) fn repository(settings: &str, clusters: &[&str]) -> Vec<Edit> {
+pub(crate) fn repository(settings: &str, clusters: &[&str]) -> Vec<Edit> {
     let mut edits = vec![Edit::write(".capstan.yaml", settings), release("v21.0.0", "v1.21.4")];
     edits.extend(clusters.iter().flat_map(|id| cluster(id)));
     edits

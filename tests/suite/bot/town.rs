@@ -1,12 +1,15 @@
 //! A forge with people, and the real bot: server, SQLite, mirrors, GitHub client and worker, driven step
 //! by step so that a conversation needs no waiting.
 
+use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use capstan::app::agents::rollouts::{Looked, PACE, Teller};
+use capstan::app::agents::{AgentLimits, AgentParts, Agents, Bell, Reconcilers, invite};
 use capstan::app::planner::Generator;
-use capstan::app::ports::{Cause, Clock, FleetView as _, Jobs, SystemClock};
+use capstan::app::ports::{Cause, Clock, FleetView as _, Jobs};
 use capstan::app::sync::Ports;
 use capstan::app::worker::{perform, resync};
 use capstan::database::Database;
@@ -16,15 +19,16 @@ use capstan::github::{AppCredentials, GitHub, GitHubLimits};
 use capstan::server::{self, Parts, Probe};
 use capstan::telemetry;
 use capstan_domain::report::BlockKey;
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use super::sample;
 use crate::forge::conformance::assert_conforms;
 
-pub(super) const REPOSITORY: &str = "acme/gitops";
+pub(crate) const REPOSITORY: &str = "acme/gitops";
 
 /// A forge with `acme/gitops`, where ada may write and mallory may read.
-pub(super) fn forge() -> Forge {
+pub(crate) fn forge() -> Forge {
     // The forge has a runtime of its own, which cannot be made inside another.
     let started = std::thread::spawn(|| Forge::start(Options::default()).unwrap());
     let forge = started.join().unwrap();
@@ -39,32 +43,62 @@ pub(super) fn forge() -> Forge {
     forge
 }
 
+/// The machine's clock, put forward by hand.
+#[derive(Default)]
+pub(crate) struct ShiftedClock(Mutex<jiff::SignedDuration>);
+
+impl ShiftedClock {
+    fn advance(&self, seconds: i64) {
+        *self.0.lock().unwrap() += jiff::SignedDuration::from_secs(seconds);
+    }
+}
+
+impl Clock for ShiftedClock {
+    fn now(&self) -> jiff::Timestamp {
+        jiff::Timestamp::now() + *self.0.lock().unwrap()
+    }
+}
+
 /// The bot in this process.
 struct Bot {
     ports: Ports,
     database: Database,
     jobs: Arc<dyn Jobs>,
+    agents: Arc<Agents>,
+    teller: Teller,
+    webhook_secret: String,
+    address: SocketAddr,
     serving: JoinHandle<()>,
+    stop: Option<oneshot::Sender<()>>,
 }
 
 /// Forge and bot.
-pub(super) struct Town {
-    pub(super) forge: Forge,
+pub(crate) struct Town {
+    pub(crate) forge: Forge,
     bot: Bot,
+    clock: Arc<ShiftedClock>,
     folder: tempfile::TempDir,
     lives: u32,
 }
 
 impl Bot {
-    async fn start(forge: &Forge, state: &Path, life: u32) -> Self {
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let url = format!("sqlite://{}", state.join(format!("capstan-{life}.sqlite")).display());
+    async fn start(
+        forge: &Forge,
+        state: &Path,
+        life: u32,
+        url: Option<&str>,
+        shifted: &Arc<ShiftedClock>,
+    ) -> Self {
+        let clock: Arc<dyn Clock> = shifted.clone();
+        let own = format!("sqlite://{}", state.join(format!("capstan-{life}.sqlite")).display());
+        let url = url.unwrap_or(&own).to_owned();
         let database = Database::open(&url, Arc::clone(&clock)).await.unwrap();
         let app = forge.app();
         let key = app.private_key.clone();
         let credentials = AppCredentials::from_pem(app.id, &key.clone().into(), "test").unwrap();
         let limits = GitHubLimits { first_retry_after: Duration::from_millis(5), ..GitHubLimits::default() };
         let github = GitHub::connect(&forge.url().parse().unwrap(), credentials, limits).unwrap();
+        let reconcilers = Reconcilers { records: Arc::new(database.clone()), bell: Bell::default() };
         let ports = Ports {
             host: Arc::new(github),
             mirror: Arc::new(Mirrors::open(state, MirrorLimits::default()).unwrap()),
@@ -72,49 +106,90 @@ impl Bot {
             clock: Arc::clone(&clock),
             planner: Arc::new(Generator::default()),
             key: BlockKey::derive(key.as_bytes()),
-            reconcilers: None,
+            reconcilers: Some(reconcilers.clone()),
         };
-        let listener = server::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
-        forge.deliver_to(&format!("http://{}/github/webhook", listener.local_addr().unwrap()));
+        let jobs: Arc<dyn Jobs> = Arc::new(database.clone());
+        let parts = AgentParts {
+            reconcilers: reconcilers.clone(),
+            jobs: Arc::clone(&jobs),
+            host: ports.host.clone(),
+            mirror: ports.mirror.clone(),
+            clock: Arc::clone(&clock),
+            limits: AgentLimits { look_every: Duration::from_millis(100), ..AgentLimits::default() },
+        };
+        let agents = Arc::new(Agents::open(parts).await.unwrap());
+        let teller = Teller::new(reconcilers, ports.host.clone(), clock, "test".to_owned(), PACE);
+        let mut bot = Self {
+            ports,
+            database,
+            jobs,
+            agents,
+            teller,
+            webhook_secret: app.webhook_secret,
+            address: "127.0.0.1:0".parse().unwrap(),
+            serving: tokio::spawn(async {}),
+            stop: None,
+        };
+        bot.serve(forge).await;
+        bot
+    }
+
+    /// Listens where it listened before.
+    async fn serve(&mut self, forge: &Forge) {
+        let listener = server::bind(self.address).await.unwrap();
+        self.address = listener.local_addr().unwrap();
+        forge.deliver_to(&format!("http://{}/github/webhook", self.address));
         let parts = Parts {
-            deliveries: Arc::new(database.clone()),
-            fleet: Arc::new(database.clone()),
+            deliveries: Arc::new(self.database.clone()),
+            fleet: Arc::new(self.database.clone()),
             github: Probe::new(|| async { Ok(()) }),
             metrics: telemetry::metrics_recorder().unwrap().handle(),
-            webhook_secrets: vec![app.webhook_secret.into()],
+            webhook_secrets: vec![self.webhook_secret.clone().into()],
             web_url: forge.url().parse().unwrap(),
-            clock,
-            agents: None,
+            clock: self.ports.clock.clone(),
+            agents: Some(Arc::clone(&self.agents)),
         };
-        let serving = tokio::spawn(async move {
-            server::serve(listener, parts, std::future::pending()).await.unwrap();
+        let (stop, stopped) = oneshot::channel::<()>();
+        self.stop = Some(stop);
+        self.serving = tokio::spawn(async move {
+            let stopped = async {
+                if stopped.await.is_err() {
+                    std::future::pending::<()>().await;
+                }
+            };
+            server::serve(listener, parts, stopped).await.unwrap();
         });
-        Self { ports, database: database.clone(), jobs: Arc::new(database), serving }
     }
 }
 
 impl Town {
     /// A town whose repository has these clusters at `aws/v21.0.0`.
-    pub(super) async fn new(settings: &str, clusters: &[&str]) -> Self {
+    pub(crate) async fn new(settings: &str, clusters: &[&str]) -> Self {
+        Self::on(settings, clusters, None).await
+    }
+
+    /// The same on a database of the caller's.
+    pub(crate) async fn on(settings: &str, clusters: &[&str], database_url: Option<&str>) -> Self {
         let forge = forge();
         let folder = tempfile::tempdir().unwrap();
-        let bot = Bot::start(&forge, folder.path(), 0).await;
-        let town = Self { forge, bot, folder, lives: 0 };
+        let clock = Arc::new(ShiftedClock::default());
+        let bot = Bot::start(&forge, folder.path(), 0, database_url, &clock).await;
+        let town = Self { forge, bot, clock, folder, lives: 0 };
         town.push("main", &sample::repository(settings, clusters));
         town.settle().await;
         town
     }
 
-    pub(super) fn push(&self, branch: &str, edits: &[Edit]) -> String {
+    pub(crate) fn push(&self, branch: &str, edits: &[Edit]) -> String {
         self.forge.commit(REPOSITORY, branch, "ada", "A change", edits).unwrap()
     }
 
-    pub(super) fn release(&self, name: &str, kubernetes: &str) {
+    pub(crate) fn release(&self, name: &str, kubernetes: &str) {
         self.push("main", &[sample::release(name, kubernetes)]);
     }
 
     /// Until every webhook has been delivered and every job done, those that follow from them included.
-    pub(super) async fn settle(&self) {
+    pub(crate) async fn settle(&self) {
         for _ in 0..50 {
             assert!(self.forge.delivered(Duration::from_secs(20)).await, "webhooks are not delivered");
             let Some(job) = self.bot.jobs.claim("test", Duration::from_secs(60)).await.unwrap() else {
@@ -126,63 +201,119 @@ impl Town {
     }
 
     /// What the bot does every few minutes.
-    pub(super) async fn resync(&self) {
+    pub(crate) async fn resync(&self) {
         resync(&self.bot.ports, &self.bot.jobs, Cause::Resync).await.unwrap();
         self.settle().await;
     }
 
     /// The bot is gone; with it, what webhooks arrive.
-    pub(super) fn stop_bot(&self) {
+    pub(crate) fn stop_bot(&self) {
         self.bot.serving.abort();
     }
 
     /// A new process with a database that knows nothing.
-    pub(super) async fn restart_without_database(&mut self) {
+    pub(crate) async fn restart_without_database(&mut self) {
         self.bot.serving.abort();
         self.lives += 1;
-        self.bot = Bot::start(&self.forge, self.folder.path(), self.lives).await;
+        self.bot = Bot::start(&self.forge, self.folder.path(), self.lives, None, &self.clock).await;
         resync(&self.bot.ports, &self.bot.jobs, Cause::Start).await.unwrap();
         self.settle().await;
     }
 
     /// A new process on a new disk: neither database nor mirrors.
-    pub(super) async fn restart_with_nothing(&mut self) {
+    pub(crate) async fn restart_with_nothing(&mut self) {
         self.folder = tempfile::tempdir().unwrap();
         self.restart_without_database().await;
     }
 
     /// What the fleet page says of a cluster: its state, and why.
-    pub(super) async fn standing(&self, cluster: &str) -> (String, String) {
+    pub(crate) async fn standing(&self, cluster: &str) -> (String, String) {
         let fleet = self.bot.database.fleet().await.unwrap();
         let mut clusters = fleet.repositories.into_iter().flat_map(|repository| repository.clusters);
         let found = clusters.rfind(|row| row.cluster == cluster).unwrap();
         (found.state, found.reason)
     }
 
-    pub(super) fn pulls(&self) -> Vec<PullView> {
+    /// Where the bot listens.
+    pub(crate) fn bot_url(&self) -> String {
+        format!("http://{}", self.bot.address)
+    }
+
+    /// The bot's records.
+    pub(crate) fn database(&self) -> &Database {
+        &self.bot.database
+    }
+
+    /// A join code for a management cluster.
+    pub(crate) async fn invite(&self, uid: &str) -> String {
+        let uid = capstan_domain::settings::ManagementClusterUid::parse(uid).unwrap();
+        let invited = invite(&self.bot.database, self.clock.as_ref(), Some(uid)).await.unwrap();
+        invited.code.expose().to_owned()
+    }
+
+    /// Time passes for the bot.
+    pub(crate) fn pass(&self, seconds: i64) {
+        self.clock.advance(seconds);
+    }
+
+    /// What the bot's teller does when it is woken.
+    pub(crate) async fn tell(&self) -> Looked {
+        self.bot.teller.look().await.unwrap()
+    }
+
+    /// The bot answers nobody, and forgets nothing.
+    pub(crate) async fn go_away(&mut self) {
+        self.bot.stop.take().unwrap().send(()).unwrap();
+        (&mut self.bot.serving).await.unwrap();
+    }
+
+    /// It is back at its old place.
+    pub(crate) async fn come_back(&mut self) {
+        self.bot.serve(&self.forge).await;
+    }
+
+    /// A new process on the same disk and database.
+    pub(crate) async fn restart(&mut self, database_url: Option<&str>) {
+        self.go_away().await;
+        let address = self.bot.address;
+        let mut bot =
+            Bot::start(&self.forge, self.folder.path(), self.lives, database_url, &self.clock).await;
+        bot.stop.take().unwrap().send(()).unwrap();
+        (&mut bot.serving).await.unwrap();
+        bot.address = address;
+        bot.serve(&self.forge).await;
+        self.bot = bot;
+    }
+
+    pub(crate) fn pulls(&self) -> Vec<PullView> {
         self.forge.pulls(REPOSITORY).unwrap()
     }
 
-    pub(super) fn open_pulls(&self) -> Vec<PullView> {
+    pub(crate) fn open_pulls(&self) -> Vec<PullView> {
         self.pulls().into_iter().filter(|pull| pull.state == PullState::Open).collect()
     }
 
-    pub(super) fn pull(&self, number: u64) -> PullView {
+    pub(crate) fn pull(&self, number: u64) -> PullView {
         self.forge.pull(REPOSITORY, number).unwrap()
     }
 
     /// The check `capstan` on a pull request's head that GitHub shows: the latest.
-    pub(super) fn check(&self, number: u64) -> CheckView {
-        let mut checks = self.forge.checks(REPOSITORY, &self.pull(number).head).unwrap();
-        checks.retain(|check| check.name == "capstan");
-        checks.into_iter().max_by_key(|check| check.id).unwrap()
+    pub(crate) fn check(&self, number: u64) -> CheckView {
+        self.check_named("capstan", number).unwrap()
     }
 
-    pub(super) fn file(&self, revision: &str, path: &str) -> String {
+    /// The latest check of that name on a pull request's head.
+    pub(crate) fn check_named(&self, name: &str, number: u64) -> Option<CheckView> {
+        let mut checks = self.forge.checks(REPOSITORY, &self.pull(number).head).unwrap();
+        checks.retain(|check| check.name == name);
+        checks.into_iter().max_by_key(|check| check.id)
+    }
+
+    pub(crate) fn file(&self, revision: &str, path: &str) -> String {
         self.forge.file(REPOSITORY, revision, path).unwrap().unwrap_or_default()
     }
 
-    pub(super) fn open(&self, author: &str, branch: &str, edits: &[Edit]) -> u64 {
+    pub(crate) fn open(&self, author: &str, branch: &str, edits: &[Edit]) -> u64 {
         self.forge.commit(REPOSITORY, branch, "ada", "Mine", edits).unwrap();
         let new = NewPull {
             title: "Mine".to_owned(),
@@ -193,21 +324,21 @@ impl Town {
         self.forge.open_pull(REPOSITORY, author, new).unwrap()
     }
 
-    pub(super) async fn comment(&self, number: u64, by: &str, body: &str) -> u64 {
+    pub(crate) async fn comment(&self, number: u64, by: &str, body: &str) -> u64 {
         let comment = self.forge.comment(REPOSITORY, number, by, body).unwrap();
         self.settle().await;
         comment
     }
 
     /// What Capstan answered on a pull request.
-    pub(super) fn answers(&self, number: u64) -> Vec<String> {
+    pub(crate) fn answers(&self, number: u64) -> Vec<String> {
         let bot = self.forge.bot_login();
         let comments = self.forge.comments(REPOSITORY, number).unwrap();
         comments.into_iter().filter(|comment| comment.author == bot).map(|comment| comment.body).collect()
     }
 
     /// Every call was one that GitHub knows.
-    pub(super) fn done(self) {
+    pub(crate) fn done(self) {
         assert_conforms(&self.forge);
     }
 }

@@ -8,6 +8,7 @@
     reason = "a panic is how tests fail"
 )]
 
+mod agents;
 mod deliveries;
 mod engines;
 mod open;

@@ -93,3 +93,17 @@ async fn urls_of_other_engines_are_refused_and_passwords_never_shown() {
     let nonsense = error("postgres://capstan:hunter2@:port/fleet").await;
     assert!(!nonsense.contains("hunter2"), "{nonsense}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn several_processes_may_open_a_new_file_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite://{}", folder.path().join("capstan.sqlite").display());
+    let mut opening = tokio::task::JoinSet::new();
+    for _ in 0..8 {
+        let url = url.clone();
+        opening.spawn(async move { Database::open(&url, Arc::new(SystemClock)).await.map(drop) });
+    }
+    for opened in opening.join_all().await {
+        opened.unwrap();
+    }
+}

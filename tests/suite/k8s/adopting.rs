@@ -1,9 +1,9 @@
 //! Taking over what kubectl and Flux applied: managers moved, fields that Git lacks really gone.
 
-use capstan::app::ports::{ApiObject, Contested, ManagementCluster as _, Run};
+use capstan::app::ports::{ApiObject, As, Contested, ManagementCluster as _, Run};
 use capstan_domain::applying::{LAST_APPLIED, appliers, fields_that_go, is_applied_by_capstan};
 use capstan_domain::object::FieldPath;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{Ground, managers};
 
@@ -133,4 +133,48 @@ async fn nothing_to_take_over_is_nothing_done() {
     let applied = ground.cluster.apply(&by, &manifest, Run::Real, Contested::Refuse).await.unwrap();
     ground.cluster.take_over(&by, &object, &["kubectl".to_owned()], &[]).await.unwrap();
     assert_eq!(ground.live(&manifest).await.unwrap(), applied);
+}
+
+#[tokio::test]
+async fn what_was_applied_in_an_older_version_is_taken_over_in_the_newer_one() {
+    let Some(ground) = Ground::prepare("older").await else { return };
+    let schema = |fields: &[&str]| {
+        let fields: Map<String, Value> =
+            fields.iter().map(|field| ((*field).to_owned(), json!({"type": "string"}))).collect();
+        json!({"openAPIV3Schema": {"type": "object", "properties": {"spec": {"type": "object", "properties": fields}}}})
+    };
+    let definition = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "relics.test.capstan.dev"},
+        "spec": {"group": "test.capstan.dev", "scope": "Namespaced",
+            "names": {"kind": "Relic", "plural": "relics", "singular": "relic"},
+            "versions": [
+                {"name": "v1", "served": true, "storage": false, "schema": schema(&["kept", "dropped", "old"])},
+                {"name": "v2", "served": true, "storage": true, "schema": schema(&["kept", "dropped"])}]}});
+    ground.plane.apply(&definition.to_string());
+    let established = ["wait", "--for=condition=Established", "--timeout=30s", "crd/relics.test.capstan.dev"];
+    ground.plane.kubectl(&established);
+    let relic = |version: &str, spec: Value| {
+        json!({"apiVersion": format!("test.capstan.dev/{version}"), "kind": "Relic",
+            "metadata": {"name": "r", "namespace": "older"}, "spec": spec})
+    };
+    let theirs = relic("v1", json!({"kept": "1", "dropped": "1", "old": "1"}));
+    let flux = ["apply", "--server-side", "--field-manager=kustomize-controller", "-f", "-"];
+    for _ in 0..100 {
+        // The API answers for a new kind some moments after it was established.
+        if ground.plane.try_kubectl(&flux, &theirs.to_string()).is_ok() {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    let by = As::Reconciler;
+    let wanted = relic("v2", json!({"kept": "1"}));
+    let object = ApiObject::of(&wanted).unwrap();
+    let live = ground.cluster.read(&by, &object).await.unwrap().unwrap();
+    assert_eq!(appliers(&live), ["kustomize-controller"]);
+    ground.cluster.take_over(&by, &object, &appliers(&live), &[]).await.unwrap();
+    let adopted = ground.cluster.apply(&by, &wanted, Run::Real, Contested::Take).await.unwrap();
+    assert_eq!(adopted["spec"], json!({"kept": "1"}));
+    assert_eq!(managers(&adopted), ["capstan Apply"]);
+    let again = ground.cluster.apply(&by, &wanted, Run::Real, Contested::Refuse).await.unwrap();
+    assert_eq!(again["metadata"]["resourceVersion"], adopted["metadata"]["resourceVersion"]);
 }

@@ -195,8 +195,8 @@ async fn what_makes_no_sense_is_refused_with_words_that_help() {
     assert_eq!(
         spec,
         serde_json::json!({
-            "managementCluster": "mc", "intervalSeconds": 300, "timeoutSeconds": 300, "concurrency": 4,
-            "suspend": false, "source": {"git": {"url": "https://example.com/a.git", "branch": "main"}},
+            "managementCluster": "mc", "intervalSeconds": 300, "timeoutSeconds": 300,
+            "stuckAfterSeconds": 1200, "concurrency": 4, "suspend": false, "source": {"git": {"url": "https://example.com/a.git", "branch": "main"}},
             "serviceAccount": {"name": "capstan-applier"},
             "guards": {"maxDeletions": 5, "adopt": "preview", "createClusters": "recorded"},
         }),

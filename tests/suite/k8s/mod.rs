@@ -10,6 +10,8 @@ mod applying;
 mod definitions;
 mod deleting;
 mod leading;
+mod posting;
+mod rights;
 mod watching;
 
 use std::sync::OnceLock;

@@ -146,4 +146,6 @@ async fn what_changes_while_the_api_server_is_away_is_told_when_it_is_back() {
     // And it goes on.
     plane.apply(&config_map("default", "later", &json!({})).to_string());
     assert_eq!(next(&mut changes, "later").await, Change::Appeared);
+    // It would wait for the watches that this process still holds.
+    plane.kill("kube-apiserver");
 }

@@ -24,6 +24,11 @@ impl Prediction {
         Self(rows.collect())
     }
 
+    /// From owners and numbers.
+    pub(crate) fn of(owners: impl Iterator<Item = (String, Option<u32>)>) -> Self {
+        Self(owners.filter_map(|(owner, machines)| Some((owner, machines?))).collect())
+    }
+
     /// How many machines in all.
     pub(crate) fn machines(&self) -> u32 {
         self.0.values().sum()
@@ -59,17 +64,12 @@ impl fmt::Display for Truth {
             }
             machines.iter().map(String::as_str).collect::<Vec<_>>().join(" ")
         };
-        let verdict = if self.holds() { "true" } else { "FALSE" };
-        write!(
-            f,
-            "{:<34} {:<46} {verdict:<5}  predicted {}: {}; replaced {}: {}",
-            self.what,
-            self.owner,
-            self.predicted.len(),
-            names(&self.predicted),
-            self.replaced.len(),
-            names(&self.replaced)
-        )
+        write!(f, "{:<40} {:<64} ", self.what, self.owner)?;
+        if self.holds() {
+            write!(f, "true   replaced as predicted: {}", names(&self.replaced))
+        } else {
+            write!(f, "FALSE  predicted: {}; replaced: {}", names(&self.predicted), names(&self.replaced))
+        }
     }
 }
 

@@ -126,7 +126,7 @@ metadata:
   labels:
     cluster.x-k8s.io/cluster-name: NAME
   annotations:
-    capstan.dev/sample: \"true\"
+    example.com/sample: \"true\"
 spec:
   backend:
     inMemory: {}

@@ -1,16 +1,20 @@
 //! What stands round the loop: the forge with its people, the programs with their settings, and what an admin of the
 //! management cluster prepares.
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use capstan::forge::{Forge, Options, Permission, Recording, Selection};
 
 use super::sample::{CUSTOMER, Sample};
 use super::town::REPOSITORY;
+use super::waiting::{Look, holds};
 use crate::plane::Plane;
 use crate::plane::process::Process;
-use crate::plane::reconciler::{HOME, applier};
+use crate::plane::reconciler::{self, HOME};
 
 /// The name of the management cluster.
 const HERE: &str = "here";
@@ -71,10 +75,22 @@ impl Bot {
         Self { process, url, database }
     }
 
+    /// Whether it answers: its database is ready then.
+    pub(crate) fn answers(&self) -> Look<()> {
+        let address = self.url.trim_start_matches("http://");
+        let mut stream = TcpStream::connect(address).map_err(|error| error.to_string())?;
+        stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        let request = format!("GET /healthz HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).map_err(|error| error.to_string())?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).map_err(|error| error.to_string())?;
+        holds(answer.starts_with("HTTP/1.1 200"), || answer.lines().next().unwrap_or_default().to_owned())
+    }
+
     /// A join code for the reconciler of a management cluster, as an admin of the bot asks for one.
     pub(super) fn invite(&self, uid: &str) -> String {
         let output = Command::new(env!("CARGO_BIN_EXE_capstan"))
-            .args(["agents", "invite", HERE, uid])
+            .args(["agents", "invite", "--management-cluster", uid])
             .env("CAPSTAN_DATABASE_URL", &self.database)
             .output()
             .unwrap();
@@ -89,7 +105,7 @@ pub(super) fn prepare_namespace(plane: &Plane, cluster: &Sample) {
     if cluster.topology {
         plane.apply(&class(&namespace));
     }
-    plane.apply(&applier(&namespace));
+    reconciler::prepare_namespace(plane, &namespace);
 }
 
 /// The Fleet that reads from the bot, and the Secret with the join code.
@@ -108,7 +124,8 @@ spec:
   source:
     bot: {{url: \"{bot_url}\", repository: {REPOSITORY}, secretName: bot}}
   intervalSeconds: 30
-  concurrency: 4
+  stuckAfterSeconds: 30
+  guards: {{maxDeletions: 20}}
 "
     )
 }

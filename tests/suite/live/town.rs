@@ -1,58 +1,50 @@
 //! The whole loop on one machine: a forge, the bot and the reconciler as processes, and a management cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use capstan::forge::{CheckView, Edit, Forge, MergeMethod, NewPull, PullState, PullView};
 use serde_json::Value;
 
-use super::prediction::{Prediction, Truth, compare};
+use super::ground::Ground;
+use super::prediction::Prediction;
 use super::sample::Sample;
 use super::setting::{self, Bot};
 use super::waiting::{Look, holds, until};
 use crate::plane::process::Process;
 use crate::plane::reconciler::{self, HOME};
-use crate::plane::world::{CLUSTER_API, Machine, World};
-use crate::plane::{Parts, Plane, tail};
+use crate::plane::tail;
+use crate::plane::world::Machine;
 
 pub(crate) const REPOSITORY: &str = "acme/fleet";
 
 /// As long as something may take that machines take part in: a rollout of three is done in 50 s on an idle machine.
-pub(crate) const LONG: Duration = Duration::from_secs(420);
+pub(crate) const LONG: Duration = Duration::from_secs(600);
 /// As long as something may take that only programs take part in.
-pub(crate) const SHORT: Duration = Duration::from_secs(120);
-
-const CAPSTAN_KINDS: &[(&str, &str, &str)] =
-    &[("capstan.dev", "v1alpha1", "ManagedCluster"), ("capstan.dev", "v1alpha1", "Fleet")];
+pub(crate) const SHORT: Duration = Duration::from_secs(240);
 
 /// Everything that takes part.
-pub(crate) struct Town {
+pub(crate) struct Town<'a> {
+    pub(crate) ground: &'a Ground,
     pub(crate) forge: Forge,
-    pub(crate) plane: Plane,
-    pub(crate) world: World,
     pub(crate) bot: Bot,
     pub(crate) reconciler: Process,
-    truths: Mutex<Vec<Truth>>,
     _folder: tempfile::TempDir,
 }
 
-impl Town {
-    /// Starts everything, with these clusters on the default branch from the start, and room for those that come by
-    /// a merge; `None`, said aloud, where no management cluster was built.
-    pub(crate) fn start(clusters: &[Sample], expected: &[Sample]) -> Option<Self> {
-        let plane = Plane::start(Parts::Everything)?;
+impl<'a> Town<'a> {
+    /// Starts bot and reconciler, with these clusters on the default branch from the start, and room for those that
+    /// come by a merge.
+    pub(crate) fn start(ground: &'a Ground, clusters: &[Sample], expected: &[Sample]) -> Self {
+        let plane = &ground.plane;
         let forge = setting::forge();
         let folder = tempfile::tempdir().unwrap();
         let bot = Bot::new(&forge, folder.path());
-        reconciler::install(&plane);
-        clusters.iter().chain(expected).for_each(|cluster| setting::prepare_namespace(&plane, cluster));
-        let reconciler = reconciler::process(&plane, folder.path());
-        let kinds: Vec<_> = CLUSTER_API.iter().chain(CAPSTAN_KINDS).copied().collect();
-        let world = World::watch(&plane.admin_kubeconfig(), &kinds, None);
-        let town = Self { forge, plane, world, bot, reconciler, truths: Mutex::default(), _folder: folder };
+        clusters.iter().chain(expected).for_each(|cluster| setting::prepare_namespace(plane, cluster));
+        let reconciler = reconciler::process(plane, folder.path());
+        let town = Self { ground, forge, bot, reconciler, _folder: folder };
 
-        let uid = town.plane.uid();
+        let uid = plane.uid();
         let mut edits = vec![Edit::write(".capstan.yaml", setting::settings(&uid))];
         edits.extend(clusters.iter().flat_map(Sample::folder));
         let mut providers = BTreeSet::new();
@@ -63,10 +55,16 @@ impl Town {
         }
         town.push("main", "The fleet", &edits);
         town.bot.process.start();
+        until("the bot answers", SHORT, || town.bot.answers());
         let code = town.bot.invite(&uid);
-        town.plane.apply(&setting::fleet(&town.bot.url, &code));
+        plane.apply(&setting::fleet(&town.bot.url, &code));
         town.reconciler.start();
-        Some(town)
+        // Proposals are tried on the live cluster from here on.
+        until("the reconciler follows the bot", SHORT, || {
+            let fleet = ground.world.object("Fleet", HOME, "fleet").ok_or("there is no Fleet")?;
+            holds(fleet["status"]["commit"].is_string(), || fleet["status"].to_string())
+        });
+        town
     }
 
     // Git.
@@ -143,20 +141,7 @@ impl Town {
 
     /// The machines of a cluster as they are now.
     pub(crate) fn machines(&self, cluster: &Sample) -> Vec<Machine> {
-        self.world.machines(&cluster.namespace(), &cluster.name)
-    }
-
-    /// Whether a cluster has exactly its machines, all running at this version.
-    pub(crate) fn runs(&self, cluster: &Sample, version: &str) -> Look<Vec<Machine>> {
-        let machines = self.machines(cluster);
-        let wanted = cluster.workers as usize + 1;
-        holds(machines.len() == wanted, || format!("{} of {wanted} machines", machines.len()))?;
-        for machine in &machines {
-            holds(machine.phase == "Running" && machine.has_node && machine.version == version, || {
-                format!("{} is {} at {}", machine.name, machine.phase, machine.version)
-            })?;
-        }
-        Ok(machines)
+        self.ground.machines(cluster)
     }
 
     /// Waits until a cluster runs at this version, and Capstan says that it is done with this commit.
@@ -164,13 +149,25 @@ impl Town {
         until(&format!("{} done at {version}", cluster.id()), LONG, || {
             self.all_is_well()?;
             let status = self.managed(cluster)?["status"].clone();
-            let machines = self.runs(cluster, version).map_err(|why| format!("{why}; {}", brief(&status)))?;
+            let machines =
+                self.ground.running(cluster, version).map_err(|why| format!("{why}; {}", brief(&status)))?;
             holds(status["phase"] == "Done" && condition(&status, "Ready") == "True", || brief(&status))?;
-            holds(status["appliedCommit"] == commit, || {
-                format!("applied is {}, wanted {commit}", status["appliedCommit"])
+            // Others merge too: a newer commit with the same folder will do.
+            let applied = status["appliedCommit"].as_str().unwrap_or_default();
+            holds(self.folder(cluster, applied) == self.folder(cluster, commit), || {
+                format!("applied is {applied}, wanted {commit}")
             })?;
             Ok(machines)
         })
+    }
+
+    /// The files of a cluster at a commit.
+    fn folder(&self, cluster: &Sample, commit: &str) -> Vec<Option<String>> {
+        let files = ["capstan.yaml", "base/cluster.yaml", "base/control-plane.yaml", "base/workers.yaml"];
+        let read = |file: &&str| {
+            self.forge.file(REPOSITORY, commit, &format!("{}/{file}", cluster.id())).ok().flatten()
+        };
+        files.iter().map(read).collect()
     }
 
     /// The same for a cluster that was there from the start, of which any commit since then will do.
@@ -178,7 +175,7 @@ impl Town {
         until(&format!("{} done at first", cluster.id()), LONG, || {
             self.all_is_well()?;
             let status = self.managed(cluster)?["status"].clone();
-            let machines = self.runs(cluster, &cluster.kubernetes);
+            let machines = self.ground.running(cluster, &cluster.kubernetes);
             let machines = machines.map_err(|why| format!("{why}; {}", brief(&status)))?;
             holds(status["phase"] == "Done" && condition(&status, "Ready") == "True", || brief(&status))?;
             Ok(machines)
@@ -187,7 +184,7 @@ impl Town {
 
     /// The ManagedCluster of a cluster.
     pub(crate) fn managed(&self, cluster: &Sample) -> Look<Value> {
-        let all = self.world.objects("ManagedCluster", HOME);
+        let all = self.ground.world.objects("ManagedCluster", HOME);
         all.into_iter()
             .find(|managed| managed["spec"]["cluster"] == cluster.id())
             .ok_or_else(|| format!("no ManagedCluster of {}", cluster.id()))
@@ -217,14 +214,8 @@ impl Town {
         let before = self.machines(cluster);
         let commit = self.merge(number);
         let after = self.wait_until_done(cluster, version, &commit);
-        let rows = compare(what, &prediction, &before, &after);
-        self.truths.lock().unwrap_or_else(PoisonError::into_inner).extend(rows);
+        self.ground.judge(what, &prediction, &before, &after);
         after
-    }
-
-    /// The table of predicted and replaced machines so far.
-    pub(crate) fn truths(&self) -> Vec<Truth> {
-        self.truths.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Fails with its log where a program ended that nobody killed.

@@ -1,14 +1,13 @@
 //! Capstan on a management cluster: its kinds and rights as `deploy/` has them, and its program.
 
 use std::path::Path;
+use std::process::Command;
 
 use super::Plane;
 use super::process::Process;
 
 /// Where the reconciler and its objects live.
 pub(crate) const HOME: &str = "capstan-system";
-/// The service account that a folder is applied as.
-pub(crate) const APPLIER: &str = "capstan-applier";
 
 /// `capstan reconcile` with the rights of the service account that `deploy/` gives it.
 pub(crate) fn process(plane: &Plane, folder: &Path) -> Process {
@@ -23,49 +22,25 @@ pub(crate) fn process(plane: &Plane, folder: &Path) -> Process {
     Process::new(arguments, Vec::new(), &folder.join("reconcile.log"))
 }
 
-/// Capstan's own kinds, home and rights, as `deploy/` has them.
+/// Capstan's own kinds, home and rights, as the program prints them and `deploy/` has them.
 pub(crate) fn install(plane: &Plane) {
-    let deploy = Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy");
-    for file in ["crds.yaml", "namespace.yaml", "rbac.yaml"] {
-        plane.apply(&std::fs::read_to_string(deploy.join(file)).unwrap());
+    let crds = Command::new(env!("CARGO_BIN_EXE_capstan")).arg("crds").output().unwrap();
+    assert!(crds.status.success(), "{}", String::from_utf8_lossy(&crds.stderr));
+    plane.apply(std::str::from_utf8(&crds.stdout).unwrap());
+    for file in ["namespace.yaml", "rbac.yaml"] {
+        plane.apply(&deployed(file));
     }
-    plane.kubectl(&[
-        "wait",
-        "--for=condition=Established",
-        "--timeout=60s",
-        "crd",
-        "managedclusters.capstan.dev",
-    ]);
+    let kinds = ["crd/fleets.capstan.dev", "crd/managedclusters.capstan.dev"];
+    plane.kubectl(&[&["wait", "--for=condition=Established", "--timeout=60s"], &kinds[..]].concat());
 }
 
-/// A namespace, and there a service account that may apply what cluster folders hold.
-pub(crate) fn applier(namespace: &str) -> String {
-    format!(
-        "apiVersion: v1
-kind: Namespace
-metadata: {{name: {namespace}}}
----
-apiVersion: v1
-kind: ServiceAccount
-metadata: {{name: {APPLIER}, namespace: {namespace}}}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: Role
-metadata: {{name: {APPLIER}, namespace: {namespace}}}
-rules:
-- apiGroups: [cluster.x-k8s.io, controlplane.cluster.x-k8s.io, bootstrap.cluster.x-k8s.io, infrastructure.cluster.x-k8s.io]
-  resources: [\"*\"]
-  verbs: [get, list, create, patch, delete]
-- apiGroups: [\"\"]
-  resources: [configmaps, secrets]
-  verbs: [get, list, create, patch, delete]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {{name: {APPLIER}, namespace: {namespace}}}
-roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: Role, name: {APPLIER}}}
-subjects:
-- {{kind: ServiceAccount, name: {APPLIER}, namespace: {namespace}}}
-"
-    )
+/// A namespace, and there the service account of `deploy/applier`, which may apply what cluster folders hold.
+pub(crate) fn prepare_namespace(plane: &Plane, namespace: &str) {
+    plane.apply(&format!("{{apiVersion: v1, kind: Namespace, metadata: {{name: {namespace}}}}}"));
+    let arguments = ["apply", "--server-side", "--field-manager=admin", "-n", namespace, "-f", "-"];
+    plane.kubectl_with(&arguments, &deployed("applier/applier.yaml"));
+}
+
+fn deployed(file: &str) -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy").join(file)).unwrap()
 }

@@ -99,8 +99,9 @@ impl World {
 impl Seen {
     fn put(&mut self, kind: &str, object: &DynamicObject, gone: bool) {
         let mut value = serde_json::to_value(object).unwrap();
-        if let Some(metadata) = value["metadata"].as_object_mut() {
-            metadata.remove("managedFields");
+        // Which fields whose are is most of an object, and nobody asks for it here.
+        for entry in value["metadata"]["managedFields"].as_array_mut().into_iter().flatten() {
+            entry.as_object_mut().map(|entry| entry.remove("fieldsV1"));
         }
         let meta = &object.metadata;
         let key = (

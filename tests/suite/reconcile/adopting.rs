@@ -158,3 +158,31 @@ async fn a_lower_version_is_never_sent_not_even_as_a_dry_run() {
     let asked = world.live.state().log.clone();
     assert!(asked.iter().all(|request| !request.object.contains("KubeadmControlPlane")), "{asked:?}");
 }
+
+#[tokio::test]
+async fn who_is_killed_before_taking_over_takes_over_next_time() {
+    let world = World::new();
+    plain(&world, "peu01");
+    by_kubectl(&world);
+    world.fleet.lock().unwrap().spec.guards.adopt = Adopt::Take;
+    for writes in 0..3 {
+        world.live.state().dies_after = Some(writes);
+        world.turn("gauss/peu01").await;
+    }
+    world.live.state().dies_after = None;
+    let pass = world.turn("gauss/peu01").await;
+    assert!(matches!(pass.ended, Ended::Applied), "{:?}", pass.ended);
+    assert_eq!(world.live.object("ConfigMap", "peu01-a").unwrap()["data"], json!({"key": "1"}));
+}
+
+#[tokio::test]
+async fn an_object_of_the_folder_that_somebody_made_anew_is_repaired_without_asking() {
+    let world = World::new();
+    plain(&world, "peu01");
+    world.turn("gauss/peu01").await;
+    world.live.remove("ConfigMap", "peu01-a");
+    by_kubectl(&world);
+    let pass = world.turn("gauss/peu01").await;
+    assert!(matches!(pass.ended, Ended::Applied), "{:?}", pass.ended);
+    assert_eq!(world.live.object("ConfigMap", "peu01-a").unwrap()["data"], json!({"key": "1"}));
+}

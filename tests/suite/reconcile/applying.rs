@@ -267,3 +267,26 @@ pub(crate) fn sorted(mut texts: Vec<String>) -> Vec<String> {
     texts.sort();
     texts
 }
+
+#[tokio::test]
+async fn a_fleet_at_rest_asks_for_no_dry_runs_but_once_an_hour() {
+    let world = World::new();
+    plain(&world, "peu01");
+    world.turn("gauss/peu01").await;
+    world.turn("gauss/peu01").await;
+    world.live.state().log.clear();
+    world.turn("gauss/peu01").await;
+    assert_eq!(world.live.state().log.len(), 0);
+
+    // Whatever changes is tried again, and only that.
+    world.live.change("ConfigMap", "peu01-b", |object| object["data"]["key"] = json!("by hand"));
+    world.turn("gauss/peu01").await;
+    let tried: Vec<String> = world.live.state().log.iter().map(|request| request.object.clone()).collect();
+    assert_eq!(tried, ["ConfigMap org/peu01-b", "ConfigMap org/peu01-b"]);
+
+    world.turn("gauss/peu01").await;
+    world.live.state().log.clear();
+    world.pass_time(3700);
+    world.turn("gauss/peu01").await;
+    assert_eq!(world.live.state().log.len(), 3);
+}

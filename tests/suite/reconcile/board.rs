@@ -14,6 +14,8 @@ use secrecy::SecretString;
 #[derive(Default)]
 pub(crate) struct Posted {
     pub(crate) clusters: BTreeMap<String, ClusterRecord>,
+    pub(crate) fleets: Vec<FleetRecord>,
+    pub(crate) fleet_status: FleetStatus,
     pub(crate) writes: usize,
     pub(crate) notes: Vec<(String, Note)>,
     /// Every status that was ever written, in order.
@@ -34,11 +36,11 @@ impl FakeBoard {
 #[async_trait]
 impl Board for FakeBoard {
     async fn fleets(&self) -> Result<Vec<FleetRecord>, BoardError> {
-        Ok(Vec::new())
+        Ok(self.posted().fleets.clone())
     }
 
-    async fn fleet(&self, _key: &FleetKey) -> Result<Option<FleetRecord>, BoardError> {
-        Ok(None)
+    async fn fleet(&self, key: &FleetKey) -> Result<Option<FleetRecord>, BoardError> {
+        Ok(self.posted().fleets.iter().find(|fleet| fleet.key == *key).cloned())
     }
 
     async fn clusters(&self, _fleet: &FleetKey) -> Result<Vec<ClusterRecord>, BoardError> {
@@ -86,7 +88,8 @@ impl Board for FakeBoard {
         Ok(())
     }
 
-    async fn write_fleet(&self, _key: &FleetKey, _status: &FleetStatus) -> Result<(), BoardError> {
+    async fn write_fleet(&self, _key: &FleetKey, status: &FleetStatus) -> Result<(), BoardError> {
+        self.posted().fleet_status = status.clone();
         Ok(())
     }
 
@@ -104,7 +107,7 @@ impl Board for FakeBoard {
         _namespace: &str,
         _name: &str,
     ) -> Result<Option<BTreeMap<String, SecretString>>, BoardError> {
-        Ok(None)
+        Ok(Some(BTreeMap::new()))
     }
 
     async fn note_cluster(&self, record: &ClusterRecord, note: &Note) {

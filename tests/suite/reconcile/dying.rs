@@ -97,3 +97,22 @@ async fn what_was_intended_and_never_applied_is_forgotten_when_git_drops_it() {
         assert!(left.contains(&name.as_str()), "{name} is an orphan");
     }
 }
+
+#[tokio::test]
+async fn a_cluster_that_is_deleted_between_look_and_apply_is_not_made_a_second_time_unseen() {
+    let world = World::new();
+    plain(&world, "peu01");
+    world.turn("gauss/peu01").await;
+    world.live.change("Cluster", "peu01", |object| object["spec"]["paused"] = serde_json::json!(true));
+    world.live.state().loses_before_write = Some("peu01".to_owned());
+    let pass = world.turn("gauss/peu01").await;
+    let Ended::Failed(failure) = &pass.ended else { panic!("{:?}", pass.ended) };
+    assert_eq!(failure.kind, "Conflict");
+    assert_eq!(world.live.names("Cluster"), Vec::<String>::new());
+
+    // The next look sees that it is gone, and asks first whether it may be made.
+    *world.bot.elsewhere.lock().unwrap() = Some("mc-us".to_owned());
+    let pass = world.turn("gauss/peu01").await;
+    assert!(matches!(pass.ended, Ended::Refused(_)), "{:?}", pass.ended);
+    assert_eq!(world.live.names("Cluster"), Vec::<String>::new());
+}

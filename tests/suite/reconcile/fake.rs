@@ -43,6 +43,10 @@ pub(crate) struct State {
     /// After so many real writes the server is gone, after it did the last one but before it answered.
     pub(crate) answers: bool,
     kinds: BTreeMap<(String, String), Scope>,
+    /// The name of an object whose deletion a webhook refuses.
+    pub(crate) refuses_deletion: Option<String>,
+    /// Removes the object of that name just before the next real write.
+    pub(crate) loses_before_write: Option<String>,
 }
 
 /// A management cluster in memory.
@@ -358,7 +362,24 @@ impl ManagementCluster for FakeCluster {
             return Err(refused(&doing, missing));
         }
         let key = key_of(manifest);
-        let result = state.applied(&key, manifest).map_err(|no| refused(&doing, no))?;
+        if run == Run::Real
+            && let Some(name) = state.loses_before_write.take()
+        {
+            state.objects.retain(|key, _| key.3 != name);
+            state.applied.retain(|key, _| key.3 != name);
+        }
+        let mut manifest = manifest.clone();
+        if let Some(metadata) = manifest["metadata"].as_object_mut() {
+            for field in ["uid", "resourceVersion"] {
+                let wanted = metadata.remove(field);
+                let is = state.objects.get(&key).and_then(|live| live["metadata"].get(field)).cloned();
+                if wanted.is_some() && wanted != is {
+                    let body = json!({"message": "the object has been modified", "reason": "Conflict"});
+                    return Err(refused(&doing, (409, body)));
+                }
+            }
+        }
+        let result = state.applied(&key, &manifest).map_err(|no| refused(&doing, no))?;
         if run == Run::Real {
             state.objects.insert(key.clone(), result.clone());
             state.applied.insert(key, manifest.clone());
@@ -396,6 +417,10 @@ impl ManagementCluster for FakeCluster {
             return Ok(Deleted::Replaced);
         }
         state.log.push(Request { verb: "delete", object: object.to_string(), is_real: run == Run::Real });
+        if state.refuses_deletion.as_deref() == Some(object.name.as_str()) {
+            let message = "admission webhook \"v.example.com\" denied the request: in use";
+            return Err(refused("deleting", (403, json!({"message": message, "reason": "Forbidden"}))));
+        }
         if run == Run::Real {
             state.objects.remove(&key);
             state.applied.remove(&key);
@@ -415,7 +440,19 @@ impl ManagementCluster for FakeCluster {
         let mut state = self.state();
         state.log.push(Request { verb: "take over", object: object.to_string(), is_real: true });
         if let Some(found) = state.objects.get(&key).cloned() {
-            state.applied.insert(key.clone(), manifest_of(&found));
+            let mut manifest = if from.is_empty() {
+                state.applied.get(&key).cloned().unwrap_or_default()
+            } else {
+                manifest_of(&found)
+            };
+            for field in let_go {
+                let pointer = field.to_string();
+                let (parent, name) = pointer.rsplit_once('/').unwrap();
+                if let Some(parent) = manifest.pointer_mut(parent).and_then(Value::as_object_mut) {
+                    parent.remove(name);
+                }
+            }
+            state.applied.insert(key.clone(), manifest);
             let managed = capstan_domain::applying::taken_over(&found, from, let_go);
             if let (Some(managed), Some(found)) = (managed, state.objects.get_mut(&key)) {
                 found["metadata"]["managedFields"] = managed;

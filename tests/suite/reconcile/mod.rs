@@ -7,5 +7,8 @@ mod applying;
 mod board;
 mod dying;
 mod fake;
+mod looping;
 mod preflight;
+mod pruning;
+mod real;
 mod world;

@@ -17,7 +17,7 @@ use capstan::app::reconcile::resources::{
     ServiceAccountSpec, SourceSpec,
 };
 use capstan::app::reconcile::revision::{Opened, Revision, Viewpoint};
-use capstan::app::reconcile::{Kinds, Over, Pass, Ports, Turn, reconcile};
+use capstan::app::reconcile::{Kinds, Memo, Over, Pass, Ports, Turn, reconcile};
 use capstan_domain::applying::Inventory;
 use capstan_domain::cluster::ClusterId;
 use capstan_domain::templates::SpecDigest;
@@ -34,6 +34,7 @@ pub(crate) struct World {
     pub(crate) fleet: Mutex<FleetRecord>,
     clock: Arc<TestClock>,
     kinds: Arc<Kinds>,
+    memo: Arc<Memo>,
     /// Whether turns are told to stop, and from which question on.
     pub(crate) over: Mutex<Option<(usize, Over)>>,
     /// The Kubernetes API may be another one between two turns.
@@ -64,7 +65,15 @@ impl Bot for FakeBot {
         Ok(())
     }
     async fn report(&self, report: &ClusterReport) -> Result<(), BotError> {
-        self.reports.lock().unwrap().push(report.clone());
+        let mut reports = self.reports.lock().unwrap();
+        // As the port says: what says the same is no news.
+        let is_news = reports.iter().rfind(|said| said.cluster == report.cluster).is_none_or(|said| {
+            let same = ClusterReport { at: said.at, attempted: said.attempted.clone(), ..report.clone() };
+            same != *said
+        });
+        if is_news {
+            reports.push(report.clone());
+        }
         Ok(())
     }
     async fn recorded_elsewhere(&self, _cluster: &ClusterId) -> Result<Option<String>, BotError> {
@@ -93,6 +102,7 @@ impl World {
             fleet: Mutex::new(fleet()),
             clock: Arc::new(TestClock(AtomicI64::new(1_800_000_000))),
             kinds: Arc::default(),
+            memo: Arc::default(),
             over: Mutex::default(),
             commits: AtomicUsize::new(1),
         };
@@ -129,6 +139,7 @@ impl World {
             board: self.board.clone(),
             clock: self.clock.clone(),
             kinds: self.kinds.clone(),
+            memo: self.memo.clone(),
         }
     }
 
@@ -233,6 +244,7 @@ fn fleet() -> FleetRecord {
             source: SourceSpec::Git { url: "https://git".into(), branch: "main".into(), secret: None },
             interval: Duration::from_secs(300),
             timeout: Duration::from_secs(300),
+            stuck_after: Duration::from_secs(1_200),
             concurrency: 4,
             service_account: ServiceAccountSpec { name: "capstan-applier".into(), namespace: None },
             guards: Guards {
@@ -247,7 +259,7 @@ fn fleet() -> FleetRecord {
     }
 }
 
-struct MemoryTree {
+pub(crate) struct MemoryTree {
     entries: Vec<TreeEntry>,
     files: BTreeMap<String, String>,
 }
@@ -257,7 +269,7 @@ fn digest(text: &str) -> String {
 }
 
 impl MemoryTree {
-    fn new(files: BTreeMap<String, String>) -> Self {
+    pub(crate) fn new(files: BTreeMap<String, String>) -> Self {
         let entry = |(path, text): (&String, &String)| TreeEntry {
             path: RepoPath::parse(path).unwrap(),
             kind: EntryKind::File,

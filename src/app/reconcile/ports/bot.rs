@@ -56,6 +56,21 @@ pub enum PreflightVerdict {
     Rejected,
 }
 
+/// How a pass over one cluster ended, as far as the bot cares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// Everything is applied that may be applied now.
+    Applied,
+    /// Everything is deleted, as a tombstone says.
+    Removed,
+    /// Nothing more is applied now; it passes by itself.
+    Waiting,
+    /// Nothing is applied, for reasons that stand in Git or in the live cluster.
+    Refused,
+    /// Something could not be done, and an object is to blame.
+    Failed,
+}
+
 /// How one cluster stands with a commit of the default branch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClusterReport {
@@ -67,7 +82,9 @@ pub struct ClusterReport {
     pub applied: Option<CommitId>,
     /// The `Cluster` object, so that the bot knows where it lives.
     pub object: Option<ObjectId>,
-    /// Why nothing of it is applied, or what failed; empty where all is well.
+    /// How the pass ended.
+    pub outcome: Outcome,
+    /// Why nothing of it is applied, what it waits for, or what failed; empty where all is well.
     pub refused: Vec<Reason>,
     /// How far it is applied.
     pub phase: Option<Phase>,
@@ -111,7 +128,9 @@ pub trait Bot: Send + Sync {
     async fn work(&self, after: Option<&CommitId>, patience: Duration) -> Result<Work, BotError>;
     /// Answers a question.
     async fn answer(&self, preflight: &Preflight, answers: &[PreflightAnswer]) -> Result<(), BotError>;
-    /// Takes a report: stored when this returns, sent in order as soon as the bot takes it, once.
+    /// Takes a report: stored when this returns, sent in order as soon as the bot takes it, once. One that
+    /// says of its cluster what the last one said (whatever the time and the commit that was tried) is no
+    /// news, and costs nothing.
     async fn report(&self, report: &ClusterReport) -> Result<(), BotError>;
     /// The name of another management cluster that the bot heard of this cluster from earlier.
     async fn recorded_elsewhere(&self, cluster: &ClusterId) -> Result<Option<String>, BotError>;

@@ -12,6 +12,8 @@ mod sources;
 pub use board::{
     Board, BoardChange, BoardError, ClusterKey, ClusterRecord, FleetKey, FleetRecord, Note, Tone,
 };
-pub use bot::{Bot, BotError, ClusterReport, NoBot, Preflight, PreflightAnswer, PreflightVerdict, Work};
+pub use bot::{
+    Bot, BotError, ClusterReport, NoBot, Outcome, Preflight, PreflightAnswer, PreflightVerdict, Work,
+};
 pub use source::{SourceError, SourceTree, TreeSource};
 pub use sources::{OpenSource, SecretData, Sources};

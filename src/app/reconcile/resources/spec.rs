@@ -13,6 +13,8 @@ pub struct FleetSpec {
     pub interval: Duration,
     /// How long one pass over one cluster may take; 300 s by default.
     pub timeout: Duration,
+    /// How long a rollout may make no step before it counts as stuck; 1,200 s by default.
+    pub stuck_after: Duration,
     /// How many clusters are worked on at a time; 4 by default.
     pub concurrency: usize,
     /// With whose rights a folder is applied.

@@ -1,6 +1,7 @@
 //! What stands in the status of a Fleet and of a ManagedCluster.
 
 use capstan_domain::applying::{self, Inventory};
+use capstan_domain::object::ObjectId;
 use capstan_domain::rollout::observed::{MachineAge, MachineState, State, Verdict};
 use capstan_domain::templates::{LiveTemplate, SpecDigest, TemplateNames};
 use jiff::Timestamp;
@@ -139,6 +140,16 @@ pub struct KeptTemplate {
 }
 
 impl KeptTemplate {
+    /// The live object.
+    pub fn live_id(&self) -> ObjectId {
+        ObjectId {
+            group: self.group.clone(),
+            kind: self.kind.clone(),
+            namespace: self.namespace.clone(),
+            name: self.live.clone(),
+        }
+    }
+
     fn as_live(&self) -> Option<LiveTemplate> {
         Some(LiveTemplate {
             group: self.group.clone(),

@@ -57,7 +57,8 @@ impl Run<'_> {
         Ok(Some(self.judge_comparison(comparison, settings, &there, remarks, preflights).await?))
     }
 
-    /// The clusters that a head touches, those that it adds included.
+    /// The clusters that a merge of a head would change, those that it adds included. What the default branch
+    /// changed since the head was made is not the head's doing.
     pub(in super::super) async fn touched_by_subject(
         &self,
         pull: &Subject,
@@ -67,7 +68,18 @@ impl Run<'_> {
         let base = self.base_of(pull).await?;
         let head = self.required_snapshot(&pull.head).await?;
         let there = self.scopes_with(scopes, &head, settings);
-        Ok(touched(&*base.tree, &*head.tree, there.keys()))
+        let differ = touched(&*base.tree, &*head.tree, there.keys());
+        if differ.is_empty() || head.parents.contains(&base.commit) {
+            return Ok(differ);
+        }
+        Ok(match self.comparison(pull).await? {
+            Some(comparison) => touched(&*comparison.before, &*comparison.after, there.keys()),
+            // Asked again once GitHub has computed the merge.
+            None => match self.snapshot(&pull.seen_base).await? {
+                Some(seen) => touched(&*seen.tree, &*head.tree, there.keys()),
+                None => differ,
+            },
+        })
     }
 
     pub(super) async fn judge_comparison(

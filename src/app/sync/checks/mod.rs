@@ -154,6 +154,12 @@ impl Run<'_> {
         self.report(subject, &inputs, &report).await
     }
 
+    /// Whether the check on a head was reported without a conclusion: what was asked again is under way.
+    pub(super) async fn is_under_way(&self, head: &CommitId) -> Result<bool, SyncError> {
+        let record = self.ports.records.check(self.repository.id, head, NAME).await?;
+        Ok(record.is_some_and(|record| record.content.ends_with(PENDING)))
+    }
+
     async fn is_reported(&self, pull: &Subject, inputs: &str) -> Result<bool, SyncError> {
         if self.hints.heads.iter().any(|head| head == pull.head.as_str()) {
             return Ok(false);

@@ -55,14 +55,15 @@ pub(super) fn marks(object: &RenderedObject, hand: Hand<'_>, outside: &mut impl 
     }
 }
 
-/// Machines that an object brings to another folder's cluster.
+/// Machines, and secrets of Cluster API's own, that an object brings to another folder's cluster.
 pub(super) fn belongs(object: &RenderedObject, home: &Home, outside: &mut impl FnMut(FieldPath, Beyond)) {
     // Clusters that a chart makes stand in no base: nobody knows their names here.
-    if home.clusters.is_empty() || !object.id.group.ends_with("cluster.x-k8s.io") {
+    if home.clusters.is_empty() {
         return;
     }
     let foreign = |name: &str| (!home.clusters.contains(name)).then(|| name.to_owned());
-    for pointer in CLUSTER_NAMES {
+    let names = CLUSTER_NAMES.iter().filter(|_| object.id.group.ends_with("cluster.x-k8s.io"));
+    for pointer in names {
         let Some(cluster) = text(&object.value, pointer).and_then(foreign) else { continue };
         if let Some(field) = FieldPath::parse(pointer) {
             outside(field, Beyond::OtherCluster { cluster });

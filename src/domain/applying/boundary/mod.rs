@@ -200,7 +200,7 @@ pub fn boundary(
             Some(_) => Hand::Base,
         };
         let mut outside = |field: FieldPath, why| found.push(Outside::of(object, field, why));
-        place(object, home, scopes, &mut outside);
+        place(object, hand, home, scopes, &mut outside);
         brought(object, hand, &mut outside);
         marks::marks(object, hand, &mut outside);
         marks::belongs(object, home, &mut outside);
@@ -216,7 +216,13 @@ pub fn boundary(
 }
 
 /// Where the object lies.
-fn place(object: &RenderedObject, home: &Home, scopes: &Scopes, outside: &mut impl FnMut(FieldPath, Beyond)) {
+fn place(
+    object: &RenderedObject,
+    hand: Hand<'_>,
+    home: &Home,
+    scopes: &Scopes,
+    outside: &mut impl FnMut(FieldPath, Beyond),
+) {
     let id = &object.id;
     if scopes.has_namespace(id) {
         let inside = id.namespace.as_ref().is_some_and(|namespace| home.namespaces.contains(namespace));
@@ -232,6 +238,8 @@ fn place(object: &RenderedObject, home: &Home, scopes: &Scopes, outside: &mut im
         }
     } else if !is_identity(id) {
         outside(FieldPath::root(), Beyond::ClusterScoped);
+    } else if !matches!(hand, Hand::Base) {
+        outside(FieldPath::root(), Beyond::KindFromOverlay("identities that have no namespace"));
     }
 }
 

@@ -149,6 +149,15 @@ fn attempts_to_leave_the_boundary_are_refused_by_name() {
             vec!["MachineDeployment org/spy /spec/clusterName OtherCluster c/overlay/a.yaml:5"],
         ),
         (
+            "apiVersion: infrastructure.cluster.x-k8s.io/v1beta2\nkind: AWSClusterStaticIdentity\nmetadata: {name: mine}\n".to_owned(),
+            vec!["AWSClusterStaticIdentity mine  KindFromOverlay c/overlay/a.yaml:1"],
+        ),
+        // A certificate authority for it.
+        (
+            "apiVersion: v1\nkind: Secret\nmetadata:\n  name: peu02-ca\n  labels:\n    cluster.x-k8s.io/cluster-name: peu02\n".to_owned(),
+            vec!["Secret org/peu02-ca /metadata/labels/cluster.x-k8s.io~1cluster-name OtherCluster c/overlay/a.yaml:6"],
+        ),
+        (
             "apiVersion: v1\nkind: Secret\nmetadata:\n  name: s\n  labels:\n    capstan.dev/cluster: gauss/peu02\n".to_owned(),
             vec!["Secret org/s /metadata/labels/capstan.dev~1cluster OwnerMark c/overlay/a.yaml:6"],
         ),

@@ -12,6 +12,7 @@
 //! |---|---|
 //! | a version below what is live | the higher of live `spec` and everything that runs (`status.version`, `status.versions`) |
 //! | a minor left out | live `spec`; for control planes also the lowest that still runs, which waits instead of failing |
+//! | a `Cluster` that somebody is deleting | the live `Cluster`: machines made beneath it would hold it up |
 //! | a template, config or class that is neither rendered nor live | rendered names after [`name_templates`](crate::templates::name_templates), and live objects that are not being deleted |
 
 mod references;
@@ -23,7 +24,7 @@ use std::fmt;
 
 pub use references::named_outside;
 
-use super::live::LiveObjects;
+use super::live::{LiveObjects, is_core, is_terminating};
 use super::written::Written;
 use crate::object::{FieldPath, ObjectId};
 use crate::render::RenderedObject;
@@ -80,6 +81,8 @@ pub enum Broken {
         /// Its name.
         name: String,
     },
+    /// Somebody deletes the `Cluster`: what is applied now would be made anew beneath it. Passes by itself.
+    ClusterTerminating,
     /// A reference to what is being deleted.
     ReferenceTerminating {
         /// Kind of the object named.
@@ -92,7 +95,7 @@ pub enum Broken {
 impl GuardBroken {
     /// Whether this passes by itself when machines have caught up: no error, but a wait.
     pub const fn is_waiting(&self) -> bool {
-        matches!(self.broken, Broken::StillRolling { .. })
+        matches!(self.broken, Broken::StillRolling { .. } | Broken::ClusterTerminating)
     }
 
     /// A word for conditions.
@@ -102,6 +105,7 @@ impl GuardBroken {
             Broken::SkipsMinor { .. } => "SkipsMinor",
             Broken::StillRolling { .. } => "StillRolling",
             Broken::NoVersion { .. } => "NoVersion",
+            Broken::ClusterTerminating => "ClusterTerminating",
             Broken::MissingReference { .. } | Broken::ReferenceTerminating { .. } => "MissingReference",
         }
     }
@@ -128,6 +132,10 @@ impl fmt::Display for GuardBroken {
                 f,
                 "{object} asks for Kubernetes `{text}`, which is no version, while {live} is live: write a version"
             ),
+            Broken::ClusterTerminating => write!(
+                f,
+                "{object} is being deleted, though Git still has it: nothing is applied until it is gone"
+            ),
             Broken::MissingReference { kind, name } => write!(
                 f,
                 "{object} names {kind} {name}, which is neither rendered here nor live: correct the name or add the object"
@@ -152,6 +160,10 @@ pub fn guards(rendered: &[RenderedObject], live: &LiveObjects) -> Vec<GuardBroke
             let written = Written::of(object, &field);
             found.push(GuardBroken { object: object.id.clone(), field, written, broken });
         };
+        let going = live.get(&object.id).is_some_and(is_terminating);
+        if going && is_core(&object.id, "Cluster") {
+            broken(FieldPath::root(), Broken::ClusterTerminating);
+        }
         versions::check(object, rendered, live, &mut broken);
         references::check(object, rendered, live, &mut broken);
     }

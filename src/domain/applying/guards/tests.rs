@@ -207,6 +207,20 @@ spec:
 }
 
 #[test]
+fn nothing_is_made_anew_beneath_a_cluster_that_somebody_deletes() {
+    let cluster =
+        "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {name: c, namespace: org}\n";
+    let going = cluster.replace("namespace: org", "namespace: org, deletionTimestamp: now");
+    let found = guards(&objects(cluster), &live(&going));
+    assert_eq!(
+        found[0].to_string(),
+        "Cluster org/c is being deleted, though Git still has it: nothing is applied until it is gone"
+    );
+    assert!(found[0].is_waiting());
+    assert_eq!(guards(&objects(cluster), &live(cluster)), []);
+}
+
+#[test]
 fn a_broken_guard_says_where_it_was_written() {
     let found = guards(&objects(&control_plane("v1.33.0")), &live(&live_control_plane("v1.34.3", "{}")));
     assert_eq!(found[0].written.to_string(), "c/base/a.yaml:4:17");

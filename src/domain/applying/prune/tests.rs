@@ -4,6 +4,7 @@ mod random;
 
 use super::super::testing::{documents, id, objects};
 use super::*;
+use crate::settings::Tombstone;
 use crate::templates::{Naming, SpecDigest};
 use crate::tree::RepoPath;
 use crate::yaml::Value;

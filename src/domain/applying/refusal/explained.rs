@@ -36,6 +36,9 @@ const REASONS: &[(&str, &str)] = &[
         r"a lowercase RFC 1123 (subdomain|label) must consist",
         "must be a name: lower-case letters, digits, `-` and `.`",
     ),
+    (r"a valid label must be an empty string or consist of", "must be a valid value of a label"),
+    (r"name part must consist of|prefix part", "must be a valid key of a label or annotation"),
+    (r"should be a non-negative integer|must be greater than or equal to 0", "must not be negative"),
     (r"ClusterClass \S{1,253} not found", "the ClusterClass does not exist"),
 ];
 

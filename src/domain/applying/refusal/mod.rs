@@ -224,11 +224,15 @@ fn kind(status: u16, body: &Value, raw: &str, causes: &[&Value]) -> RefusalKind 
     if says("completing a previous upgrade") {
         return RefusalKind::StillCompleting;
     }
-    if says("failed to create typed patch object") || says("strict decoding error") {
-        return RefusalKind::Schema;
-    }
     if says("failed calling webhook") || says("failed to call webhook") || says("conversion webhook for") {
         return RefusalKind::Webhook;
+    }
+    // The first two come as a 500, as if the server had failed.
+    if says("failed to create typed patch object")
+        || says("failed to convert new object")
+        || says("strict decoding error")
+    {
+        return RefusalKind::Schema;
     }
     match status {
         400 if says("cannot be handled as a") => RefusalKind::Schema,

@@ -13,11 +13,57 @@ use crate::render::selector::go_spelling;
 #[derive(Debug, Clone)]
 pub(super) struct Image {
     pub(super) place: Place,
-    name: Regex,
+    name: Name,
     new_name: String,
     new_tag: String,
     tag_suffix: String,
     digest: String,
+}
+
+/// The name of an image is a regular expression for kustomize, dots and all; a tag and a digest may follow.
+#[derive(Debug, Clone)]
+enum Name {
+    /// One of letters, digits and dots, as nearly all are: compiling an expression takes longer than
+    /// rendering a file.
+    Plain(String),
+    Regex(Regex),
+}
+
+impl Name {
+    fn read(name: &str) -> Option<Self> {
+        if name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._/-".contains(&byte)) {
+            return Some(Self::Plain(name.to_owned()));
+        }
+        let pattern = format!("^{}(:[a-zA-Z0-9_.{{}}-]*)?(@sha256:[a-zA-Z0-9_.{{}}-]*)?$", go_spelling(name));
+        Regex::new(&pattern).ok().map(Self::Regex)
+    }
+
+    fn fits(&self, image: &str) -> bool {
+        match self {
+            Self::Plain(name) => rest_behind(name, image).is_some_and(is_tag_and_digest),
+            Self::Regex(regex) => regex.is_match(image),
+        }
+    }
+}
+
+/// What follows the name, in which a dot stands for any character.
+fn rest_behind<'i>(name: &str, image: &'i str) -> Option<&'i str> {
+    let mut rest = image.chars();
+    for wanted in name.chars() {
+        let found = rest.next()?;
+        let fits = if wanted == '.' { found != '\n' } else { found == wanted };
+        fits.then_some(())?;
+    }
+    Some(rest.as_str())
+}
+
+fn is_tag_and_digest(text: &str) -> bool {
+    let behind = |text: &'_ str| -> usize {
+        let is_part = |c: char| c.is_ascii_alphanumeric() || "_.{}-".contains(c);
+        text.find(|c| !is_part(c)).unwrap_or(text.len())
+    };
+    let text = text.strip_prefix(':').map_or(text, |tag| &tag[behind(tag)..]);
+    text.strip_prefix("@sha256:").map_or(text, |digest| &digest[behind(digest)..]).is_empty()
 }
 
 const FIELDS: [&str; 5] = ["name", "newName", "newTag", "tagSuffix", "digest"];
@@ -37,10 +83,7 @@ impl Image {
             }),
         };
         let name = text("name")?;
-        // The name is a regular expression for kustomize, dots and all.
-        let pattern =
-            format!("^{}(:[a-zA-Z0-9_.{{}}-]*)?(@sha256:[a-zA-Z0-9_.{{}}-]*)?$", go_spelling(&name));
-        let name = Regex::new(&pattern).map_err(|_| {
+        let name = Name::read(&name).ok_or_else(|| {
             RenderError::malformed(
                 entry.field("name").map_or(&entry.place, |name| &name.place),
                 format!("`{name}` is no name of an image: correct it"),
@@ -67,7 +110,7 @@ impl Image {
             ));
         }
         let text = field.written().into_owned();
-        if self.name.is_match(&text) {
+        if self.name.fits(&text) {
             field.replace_scalar(Placed::open(&self.renamed(&text), &self.place));
         }
         Ok(())

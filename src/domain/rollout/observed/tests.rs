@@ -293,6 +293,22 @@ fn the_older_contract_alone_is_judged_by_its_own_counters() {
 }
 
 #[test]
+fn before_versions_were_listed_the_machines_themselves_tell() {
+    let mut owner = deployment(&WATCH[6].0);
+    owner["status"].as_object_mut().unwrap().remove("versions");
+    assert_eq!(verdict(DEPLOYMENT, &[&owner], "10:00:30").state, State::Done);
+    let mut old = machine("md-a", ("MachineSet", "md-old"), "v1.34.3", "09:00:00", &json!([]));
+    old["metadata"]["labels"]["cluster.x-k8s.io/deployment-name"] = json!("md");
+    assert_eq!(verdict(DEPLOYMENT, &[&owner, &old], "10:00:30").state, State::Rolling);
+
+    let mut plane = control_plane(&WATCH[6].0);
+    plane["status"].as_object_mut().unwrap().remove("versions");
+    assert_eq!(verdict(CONTROL_PLANE, &[&plane], "10:00:30").state, State::Done);
+    plane["status"].as_object_mut().unwrap().remove("version");
+    assert_eq!(verdict(CONTROL_PLANE, &[&plane], "10:00:30").state, State::Rolling);
+}
+
+#[test]
 fn one_thing_amiss_is_enough_to_be_not_done() {
     let done = control_plane(&WATCH[6].0);
     let broken: &[(&str, Value)] = &[

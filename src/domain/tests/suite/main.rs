@@ -7,6 +7,7 @@ mod edits;
 mod fuzzed;
 mod generated_upgrades;
 mod giant_swarm;
+mod histories;
 mod kustomize;
 mod manifest;
 mod objects;

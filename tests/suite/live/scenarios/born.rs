@@ -7,14 +7,14 @@ use super::super::sample::Sample;
 use super::super::town::{LONG, REPOSITORY, SHORT, Town};
 use super::super::waiting::{holds, until};
 
-pub(super) fn play(town: &Town, cluster: &Sample) {
+pub(super) fn play(town: &Town<'_>, cluster: &Sample) {
     created(town, cluster);
     rejected(town, cluster);
     nameless(town, cluster);
     deleted(town, cluster);
 }
 
-fn created(town: &Town, cluster: &Sample) {
+fn created(town: &Town<'_>, cluster: &Sample) {
     let number = town.propose("A cluster of our own", &cluster.folder());
     town.wait_for_check(number, "capstan", "success", SHORT);
     town.merge_and_compare("created by a merge", cluster, number, "v1.34.3");
@@ -22,7 +22,7 @@ fn created(town: &Town, cluster: &Sample) {
 }
 
 /// Changes that only the live cluster's webhooks know to be wrong, beside one that the rules know as well.
-fn rejected(town: &Town, cluster: &Sample) {
+fn rejected(town: &Town<'_>, cluster: &Sample) {
     let (path, text) = cluster.file("control-plane.yaml");
     let attempts = [
         ("Two control planes", "replicas: 1", "replicas: 2", "even number"),
@@ -58,7 +58,7 @@ fn rejected(town: &Town, cluster: &Sample) {
 }
 
 /// The API takes a reference to nothing, and every condition stays green: Capstan does not send it.
-fn nameless(town: &Town, cluster: &Sample) {
+fn nameless(town: &Town<'_>, cluster: &Sample) {
     let (path, text) = cluster.file("control-plane.yaml");
     let broken = text.replacen("        name: born-cp\n", "        name: born-nowhere\n", 1);
     assert_ne!(broken, text);
@@ -73,7 +73,7 @@ fn nameless(town: &Town, cluster: &Sample) {
     town.wait_until_done(cluster, "v1.34.3", &commit);
 }
 
-fn deleted(town: &Town, cluster: &Sample) {
+fn deleted(town: &Town<'_>, cluster: &Sample) {
     let file = format!("{}/capstan.yaml", cluster.id());
     let settings = town.forge.file(REPOSITORY, "main", &file).unwrap().unwrap();
     let number = town.propose("Not needed any more", &[Edit::write(file, settings + "delete: cluster\n")]);
@@ -84,10 +84,10 @@ fn deleted(town: &Town, cluster: &Sample) {
         let machines = town.machines(cluster);
         holds(machines.is_empty(), || format!("{} machines are left", machines.len()))?;
         for kind in ["Cluster", "KubeadmControlPlane", "MachineDeployment"] {
-            let left = town.world.objects(kind, &namespace);
+            let left = town.ground.world.objects(kind, &namespace);
             holds(left.is_empty(), || format!("{kind} is left"))?;
         }
-        let templates = town.plane.kubectl(&[
+        let templates = town.ground.plane.kubectl(&[
             "get",
             "devmachinetemplates,devclusters,kubeadmconfigtemplates",
             "-n",
@@ -97,7 +97,7 @@ fn deleted(town: &Town, cluster: &Sample) {
         ]);
         holds(templates.is_empty(), || format!("left are {templates}"))
     });
-    let deleted = town.plane.audit().into_iter().filter(|request| {
+    let deleted = town.ground.plane.audit().into_iter().filter(|request| {
         request.is_write()
             && request.verb.starts_with("delete")
             && request.namespace == namespace
@@ -108,8 +108,8 @@ fn deleted(town: &Town, cluster: &Sample) {
 }
 
 /// The generation of the control plane: it moves with every change of its spec.
-fn control_plane(town: &Town, cluster: &Sample) -> u64 {
+fn control_plane(town: &Town<'_>, cluster: &Sample) -> u64 {
     let name = format!("{}-cp", cluster.name);
-    let live = town.world.object("KubeadmControlPlane", &cluster.namespace(), &name).unwrap();
+    let live = town.ground.world.object("KubeadmControlPlane", &cluster.namespace(), &name).unwrap();
     live["metadata"]["generation"].as_u64().unwrap()
 }

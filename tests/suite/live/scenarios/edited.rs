@@ -6,14 +6,14 @@ use super::super::sample::Sample;
 use super::super::town::{LONG, SHORT, Town};
 use super::super::waiting::{holds, until};
 
-pub(super) fn play(town: &Town, cluster: &Sample) {
+pub(super) fn play(town: &Town<'_>, cluster: &Sample) {
     town.wait_until_done_at_first(cluster);
     let slower = edited(town, cluster);
     bot_away(town, &slower);
 }
 
 /// The template is immutable and keeps its name in Git: a new one takes its place.
-fn edited(town: &Town, cluster: &Sample) -> Sample {
+fn edited(town: &Town<'_>, cluster: &Sample) -> Sample {
     let slower = Sample { worker_startup: "1500ms".to_owned(), ..cluster.clone() };
     let (path, text) = slower.file("workers.yaml");
     let number = town.propose("Slower workers", &[Edit::write(path, text)]);
@@ -25,16 +25,16 @@ fn edited(town: &Town, cluster: &Sample) -> Sample {
 }
 
 /// Drift is repaired without the bot; what is merged meanwhile is applied and told once it is back.
-fn bot_away(town: &Town, cluster: &Sample) {
+fn bot_away(town: &Town<'_>, cluster: &Sample) {
     let (namespace, name) = (cluster.namespace(), format!("{}-md", cluster.name));
-    let deployment = || town.world.object("MachineDeployment", &namespace, &name).unwrap();
+    let deployment = || town.ground.world.object("MachineDeployment", &namespace, &name).unwrap();
     let slowest = Sample { worker_startup: "1700ms".to_owned(), ..cluster.clone() };
     let (path, text) = slowest.file("workers.yaml");
     let number = town.propose("Still slower workers", &[Edit::write(path, text)]);
     town.wait_for_check(number, "capstan", "success", SHORT);
 
     town.bot.process.kill();
-    town.plane.kubectl(&[
+    town.ground.plane.kubectl(&[
         "patch",
         "machinedeployment",
         "-n",

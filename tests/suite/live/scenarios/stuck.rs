@@ -7,7 +7,7 @@ use super::super::town::{LONG, SHORT, Town, brief};
 use super::super::waiting::{holds, until};
 use crate::plane::world::Machine;
 
-pub(super) fn play(town: &Town, cluster: &Sample) {
+pub(super) fn play(town: &Town<'_>, cluster: &Sample) {
     let before = town.wait_until_done_at_first(cluster);
     let edit = |startup: &str| {
         let (path, text) =

@@ -3,7 +3,7 @@
 use super::super::sample::Sample;
 use super::super::town::{SHORT, Town};
 
-pub(super) fn play(town: &Town, cluster: &Sample) {
+pub(super) fn play(town: &Town<'_>, cluster: &Sample) {
     town.wait_until_done_at_first(cluster);
     let newer = Sample { kubernetes: "v1.35.1".to_owned(), ..cluster.clone() };
     town.push("main", "Release topology/v1.1.0", &newer.release("v1.1.0"));

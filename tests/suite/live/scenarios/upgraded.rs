@@ -5,14 +5,14 @@ use super::super::sample::Sample;
 use super::super::town::{LONG, SHORT, Town};
 use super::super::waiting::{holds, until};
 
-pub(super) fn play(town: &Town, cluster: &Sample) {
+pub(super) fn play(town: &Town<'_>, cluster: &Sample) {
     town.wait_until_done_at_first(cluster);
     upgraded(town, cluster);
     reverted(town, cluster);
     raised_by_hand(town, cluster);
 }
 
-fn upgraded(town: &Town, cluster: &Sample) {
+fn upgraded(town: &Town<'_>, cluster: &Sample) {
     let newer = Sample { kubernetes: "v1.35.1".to_owned(), ..cluster.clone() };
     town.push("main", "Release upgraded/v1.1.0", &newer.release("v1.1.0"));
     let proposal = town.proposal(cluster, "v1.1.0");
@@ -23,7 +23,7 @@ fn upgraded(town: &Town, cluster: &Sample) {
     town.wait_for_check(proposal.number, "capstan/rollout", "success", SHORT);
 
     // Workers were held back until no control plane machine of the old version was left.
-    let audit = town.plane.audit();
+    let audit = town.ground.plane.audit();
     let namespace = cluster.namespace();
     let control_plane = old.iter().find(|machine| machine.owner.starts_with("Kubeadm")).unwrap();
     let gone = audit.iter().filter(|request| {
@@ -42,7 +42,7 @@ fn upgraded(town: &Town, cluster: &Sample) {
 }
 
 /// The merge is reverted on the default branch.
-fn reverted(town: &Town, cluster: &Sample) {
+fn reverted(town: &Town<'_>, cluster: &Sample) {
     let before = town.machines(cluster);
     town.push("main", "Revert", &cluster.folder());
     let said = town.wait_until_refused(cluster, "v1.34.3");
@@ -51,13 +51,13 @@ fn reverted(town: &Town, cluster: &Sample) {
 }
 
 /// Somebody raises the live version by hand: Git is now behind, and stays refused.
-fn raised_by_hand(town: &Town, cluster: &Sample) {
+fn raised_by_hand(town: &Town<'_>, cluster: &Sample) {
     let namespace = cluster.namespace();
     let name = format!("{}-cp", cluster.name);
     let newer = Sample { kubernetes: "v1.35.1".to_owned(), ..cluster.clone() };
     let commit = town.push("main", "As it runs", &newer.folder());
     town.wait_until_done(cluster, "v1.35.1", &commit);
-    town.plane.kubectl(&[
+    town.ground.plane.kubectl(&[
         "patch",
         "kubeadmcontrolplane",
         "-n",
@@ -76,6 +76,6 @@ fn raised_by_hand(town: &Town, cluster: &Sample) {
         });
         holds(raised, || format!("{machines:?}"))
     });
-    let live = town.world.object("KubeadmControlPlane", &namespace, &name).unwrap();
+    let live = town.ground.world.object("KubeadmControlPlane", &namespace, &name).unwrap();
     assert_eq!(live["spec"]["version"], "v1.35.4");
 }

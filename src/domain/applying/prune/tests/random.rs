@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::super::*;
 use super::folder;
 use crate::applying::testing::{id, rendered as render};
+use crate::settings::Tombstone;
 use crate::templates::NamedTemplate;
 
 const KINDS: [(&str, &str); 9] = [

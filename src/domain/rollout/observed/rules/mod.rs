@@ -1,14 +1,19 @@
 //! What of "done" an owner does not meet.
 
+mod pool;
+mod topology;
+
 use serde_json::Value;
 
-use super::machines::{Found, is_owned_by_topology};
-use super::reading::{Contract, Reading, count, is_version, said, version_counts, written};
+use self::pool::pool;
+use self::topology::{topology, topology_counts};
+use super::machines::Found;
+use super::reading::{Contract, Reading, is_version};
 use super::{Counts, MachineAge, Readiness, Seen, State};
-use crate::applying::{CLUSTER_NAME_LABEL, annotation, is_core, is_terminating, label, text};
+use crate::applying::{CLUSTER_NAME_LABEL, annotation, is_terminating, label, text};
 use crate::policy::version_fields;
 use crate::rollout::facts;
-use crate::rollout::owner::{Owner, owner, replacing};
+use crate::rollout::owner::{Owner, replacing};
 use crate::templates::{Role, references};
 
 /// How an owner stands, before anybody asks whether it is stuck.
@@ -53,9 +58,9 @@ pub(super) fn standing(seen: &Seen<'_>, reading: &Reading<'_>, machines: &[Found
     let mut unmet = Unmet::default();
     let tells = match seen.owner {
         Owner::Topology => topology(seen, reading, &mut unmet),
-        Owner::Kubeadm | Owner::Deployment | Owner::Set => machines_of(seen, reading, &mut unmet),
+        Owner::Kubeadm | Owner::Deployment | Owner::Set => machines_of(seen, reading, machines, &mut unmet),
         Owner::OtherControlPlane | Owner::ManagedControlPlane => {
-            other_control_plane(seen, reading, &mut unmet)
+            other_control_plane(seen, reading, machines, &mut unmet)
         }
         Owner::Pool => pool(seen, reading, machines, &mut unmet),
     };
@@ -127,7 +132,7 @@ fn version_asked<'v>(seen: &Seen<'_>, reading: &Reading<'v>) -> Option<&'v str> 
 }
 
 /// A control plane or workers of Cluster API's own.
-fn machines_of(seen: &Seen<'_>, reading: &Reading<'_>, unmet: &mut Unmet) -> Tells {
+fn machines_of(seen: &Seen<'_>, reading: &Reading<'_>, machines: &[Found<'_>], unmet: &mut Unmet) -> Tells {
     observed(reading, unmet);
     let counts = reading.counts();
     match (seen.owner, reading.contract) {
@@ -158,16 +163,11 @@ fn machines_of(seen: &Seen<'_>, reading: &Reading<'_>, unmet: &mut Unmet) -> Tel
     }
     all_are_there(counts, unmet, &[("as wished", counts.up_to_date), ("ready", counts.ready)]);
     if let Some(wanted) = version_asked(seen, reading) {
-        versions(reading, wanted, counts.wanted, unmet);
+        versions(seen, reading, machines, wanted, unmet);
         if let Some(lowest) = text(reading.object, "/status/version")
             && !is_version(lowest, wanted)
         {
             unmet.add(format!("machines of {lowest} still run"));
-        }
-        // The older contract shows versions of control planes alone; of workers the counters tell.
-        let shows = reading.versions.is_some() || seen.owner != Owner::Kubeadm;
-        if !shows && text(reading.object, "/status/version").is_none() {
-            unmet.add("it does not say which version runs");
         }
     }
     Tells::Everything
@@ -215,18 +215,21 @@ fn all_are_there(counts: Counts, unmet: &mut Unmet, parts: &[(&str, u32)]) {
     }
 }
 
-/// `versions` is one entry: the wanted one, with all replicas.
-fn versions(reading: &Reading<'_>, wanted: &str, replicas: u32, unmet: &mut Unmet) {
-    let Some(running) = &reading.versions else {
-        if reading.contract == Contract::V1beta2
-            && replicas > 0
-            && reading.object.pointer("/status/version").is_none()
-        {
-            unmet.add("it does not say which versions run");
-        }
+/// `versions` is one entry: the wanted one, with all replicas. Before Cluster API 1.14 there is no such list:
+/// control planes show their lowest version, of workers the machines themselves tell.
+fn versions(seen: &Seen<'_>, reading: &Reading<'_>, machines: &[Found<'_>], wanted: &str, unmet: &mut Unmet) {
+    let replicas = reading.counts().wanted;
+    if let Some(running) = &reading.versions {
+        one_version(running, wanted, replicas, "machines", unmet);
         return;
-    };
-    one_version(running, wanted, replicas, "machines", unmet);
+    }
+    let old = machines.iter().filter(|machine| machine.state.age == MachineAge::Old).count();
+    if old > 0 {
+        unmet.add(format!("{old} machines are not up to date"));
+    }
+    if seen.owner == Owner::Kubeadm && replicas > 0 && text(reading.object, "/status/version").is_none() {
+        unmet.add("it does not say which version runs");
+    }
 }
 
 fn one_version(running: &[(&str, u32)], wanted: &str, replicas: u32, what: &str, unmet: &mut Unmet) {
@@ -246,9 +249,14 @@ fn one_version(running: &[(&str, u32)], wanted: &str, replicas: u32, what: &str,
 }
 
 /// Control planes of other providers: whatever evidence they show must agree.
-fn other_control_plane(seen: &Seen<'_>, reading: &Reading<'_>, unmet: &mut Unmet) -> Tells {
+fn other_control_plane(
+    seen: &Seen<'_>,
+    reading: &Reading<'_>,
+    machines: &[Found<'_>],
+    unmet: &mut Unmet,
+) -> Tells {
     if reading.condition("RollingOut").is_some() && reading.versions.is_some() {
-        return machines_of(seen, reading, unmet);
+        return machines_of(seen, reading, machines, unmet);
     }
     if reading.observed.is_some() {
         observed(reading, unmet);
@@ -304,178 +312,6 @@ fn readiness(reading: &Reading<'_>) -> Readiness {
         None => reading.object.pointer("/status/ready") == Some(&Value::Bool(true)),
     };
     if seen && ready { Readiness::Ready } else { Readiness::NotReady }
-}
-
-/// A pool: its provider replaces instances in place, and Cluster API's own counters of pools without
-/// `Machine`s are copies of what is wished. Versions are real: they come from the nodes.
-fn pool(seen: &Seen<'_>, reading: &Reading<'_>, machines: &[Found<'_>], unmet: &mut Unmet) -> Tells {
-    observed(reading, unmet);
-    let counts = reading.counts();
-    all_are_there(counts, unmet, &[("ready", counts.ready)]);
-    let conditions = [
-        ("RollingOut", "False"),
-        ("ScalingUp", "False"),
-        ("ScalingDown", "False"),
-        ("MachinesUpToDate", "True"),
-    ];
-    expect(reading, unmet, &conditions, &[]);
-    let old = machines.iter().filter(|machine| machine.state.age == MachineAge::Old).count();
-    if old > 0 {
-        unmet.add(format!("{old} machines are not up to date"));
-    }
-    let wanted = version_asked(seen, reading);
-    let mut shown = false;
-    if let (Some(wanted), Some(running)) = (wanted, &reading.versions) {
-        one_version(running, wanted, counts.wanted, "machines", unmet);
-        shown = true;
-    }
-    let parts: Vec<&Value> = references(&seen.id.group, &seen.id.kind, reading.object)
-        .iter()
-        .filter_map(|reference| seen.live.meant(reference, seen.id.namespace.as_deref()))
-        .collect();
-    let models = |part: &Value| -> Vec<bool> {
-        let instances = part.pointer("/status/instances").and_then(Value::as_array);
-        let said = instances.into_iter().flatten().filter_map(|one| one.get("latestModelApplied")?.as_bool());
-        said.collect()
-    };
-    let mut provider_tells = false;
-    for part in &parts {
-        let models = models(part);
-        provider_tells |= !models.is_empty();
-        let outdated = models.iter().filter(|latest| !**latest).count();
-        if outdated > 0 {
-            unmet.add(format!("{outdated} instances are not up to date"));
-        }
-        if let Some(state) = text(part, "/status/provisioningState").filter(|state| *state != "Succeeded") {
-            unmet.add(format!("its infrastructure is {state}"));
-        }
-        if part.pointer("/status/ready") == Some(&Value::Bool(false)) {
-            unmet.add("its infrastructure is not ready");
-        }
-    }
-    // The version was written after the parts, so machines of that version were made from them.
-    let last_part = parts.iter().filter_map(|part| written(part)).max();
-    let proven = match (last_part, written(reading.object)) {
-        (Some(part), Some(pool)) => part <= pool,
-        (None, _) => true,
-        (Some(_), None) => false,
-    };
-    let made_since = last_part.is_some_and(|part| {
-        !machines.is_empty() && machines.iter().all(|machine| machine.created.is_some_and(|time| time > part))
-    });
-    if (shown && proven) || provider_tells || made_since {
-        Tells::Everything
-    } else {
-        Tells::TooLittle(
-            "its provider does not show whether instances were replaced since the last change".to_owned(),
-        )
-    }
-}
-
-/// A `Cluster` with a topology, and what its controller made of it.
-fn topology(seen: &Seen<'_>, reading: &Reading<'_>, unmet: &mut Unmet) -> Tells {
-    observed(reading, unmet);
-    expect(reading, unmet, &[], &[("TopologyReconciled", "True")]);
-    let wanted = version_asked(seen, reading);
-    if reading.contract == Contract::V1beta2 {
-        expect(
-            reading,
-            unmet,
-            &[
-                ("ScalingUp", "False"),
-                ("ScalingDown", "False"),
-                ("ControlPlaneMachinesUpToDate", "True"),
-                ("WorkerMachinesUpToDate", "True"),
-            ],
-            &[("RollingOut", "False"), ("Available", "True")],
-        );
-    }
-    let halves = ["controlPlane", "workers"];
-    for (half, words) in halves.iter().zip(["control plane machines", "workers"]) {
-        let Some(status) = half_of(reading.object, half) else { continue };
-        let number = |name: &str| count(status.get(name));
-        if let Some(desired) = number("desiredReplicas") {
-            let parts = ["replicas", "upToDateReplicas", "readyReplicas"];
-            for (name, number) in parts.iter().filter_map(|name| Some((name, number(name)?))) {
-                if number != desired {
-                    unmet.add(format!("{words}: {name} is {number}, and there shall be {desired}"));
-                }
-            }
-            if let (Some(running), Some(wanted)) = (status.get("versions"), wanted) {
-                one_version(&version_counts(running), wanted, desired, words, unmet);
-            }
-        }
-        let planned =
-            status.get("upgradePlan").and_then(Value::as_array).is_some_and(|plan| !plan.is_empty());
-        if planned {
-            unmet.add(format!("more upgrades of the {words} are planned"));
-        }
-    }
-    made_by_topology(seen, reading.object, wanted, unmet)
-}
-
-/// `status.controlPlane`, which v1beta1 has beneath `status.v1beta2`.
-fn half_of<'v>(cluster: &'v Value, half: &str) -> Option<&'v Value> {
-    cluster
-        .pointer(&format!("/status/v1beta2/{half}"))
-        .or_else(|| cluster.pointer(&format!("/status/{half}")))
-}
-
-/// The control plane and the worker groups, each by itself: their conditions know their own generation.
-fn made_by_topology(seen: &Seen<'_>, cluster: &Value, wanted: Option<&str>, unmet: &mut Unmet) -> Tells {
-    let name = seen.id.name.as_str();
-    let plane = super::control_plane_reference(seen.id, cluster);
-    let namespace = seen.id.namespace.as_deref();
-    let mut has_plane = false;
-    for (id, value) in seen.live.iter() {
-        let is_plane = plane.as_ref().is_some_and(|reference| reference.means(namespace, id));
-        let is_group = ["MachineDeployment", "MachinePool"].iter().any(|kind| is_core(id, kind))
-            && is_owned_by_topology(value)
-            && (label(value, CLUSTER_NAME_LABEL) == Some(name)
-                || text(value, "/spec/clusterName") == Some(name));
-        if !is_plane && !is_group {
-            continue;
-        }
-        has_plane |= is_plane;
-        let Some(kind) = owner(id, value) else { continue };
-        let part = Seen { id, owner: kind, wished: None, live: seen.live };
-        let asked = version_asked(&part, &Reading::of(value));
-        if let (Some(asked), Some(wanted)) = (asked, wanted)
-            && !is_version(asked, wanted)
-        {
-            unmet.add(format!("{id} is still to go from {asked} to {wanted}"));
-            continue;
-        }
-        let standing = standing(&part, &Reading::of(value), &part.machines());
-        if !matches!(standing.state, State::Done | State::Unknown) {
-            let words = standing.words.unwrap_or_else(|| standing.state.as_str().to_owned());
-            unmet.add(format!("{id}: {}", said(&words)));
-        }
-    }
-    if plane.is_some() && has_plane {
-        Tells::Everything
-    } else if plane.is_none() {
-        unmet.add("it has no control plane yet");
-        Tells::Everything
-    } else {
-        Tells::TooLittle("its control plane cannot be seen".to_owned())
-    }
-}
-
-fn topology_counts(reading: &Reading<'_>) -> Counts {
-    let sum = |names: &[&str]| {
-        ["controlPlane", "workers"]
-            .iter()
-            .filter_map(|half| half_of(reading.object, half))
-            .filter_map(|status| names.iter().find_map(|name| count(status.get(name))))
-            .fold(0_u32, u32::saturating_add)
-    };
-    Counts {
-        wanted: sum(&["desiredReplicas"]),
-        current: sum(&["replicas"]),
-        up_to_date: sum(&["upToDateReplicas"]),
-        ready: sum(&["readyReplicas"]),
-    }
 }
 
 /// What an owner says of its own rollout.

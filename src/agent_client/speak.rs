@@ -1,0 +1,295 @@
+//! The reconciler's words in those of the wire, within its bounds.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use capstan_domain::agent::limits::{MACHINES, NAMES, REASONS};
+use capstan_domain::agent::{
+    ClusterAnswer, Machine, MachineAge, PreflightAnswer as WireAnswer, PreflightId,
+    PreflightVerdict as WireVerdict, Reason as WireReason, ReportId, RolloutReport, RolloutState, Words,
+};
+use capstan_domain::cluster::ClusterId;
+use capstan_domain::finding::Severity;
+use capstan_domain::rollout::observed::{self, State, Verdict};
+use capstan_domain::settings::RepositoryName;
+use capstan_domain::tree::CommitId;
+
+use super::{AgentClient, AgentError};
+use crate::app::reconcile::ports::{
+    Bot, BotError, ClusterReport, Outcome, Preflight, PreflightAnswer, PreflightVerdict, SourceError,
+    SourceTree, TreeSource, Work,
+};
+use crate::app::reconcile::reason::Reason;
+use crate::app::reconcile::resources::Phase;
+
+/// An agent for the rest of the reconciler: its source of trees, and its bot.
+#[derive(Debug, Clone)]
+pub struct BotSource(pub Arc<AgentClient>);
+
+#[async_trait]
+impl TreeSource for BotSource {
+    async fn kept(&self) -> Result<Option<SourceTree>, SourceError> {
+        let kept = self.0.kept().await.map_err(|error| self.source_error(error))?;
+        Ok(kept.map(|kept| SourceTree { commit: kept.commit, tree: kept.tree }))
+    }
+
+    async fn fetch(&self) -> Result<SourceTree, SourceError> {
+        let fetched = self.0.fetch().await.map_err(|error| self.source_error(error))?;
+        Ok(SourceTree { commit: fetched.commit, tree: fetched.tree })
+    }
+
+    async fn at(&self, commit: &CommitId) -> Result<SourceTree, SourceError> {
+        let tree = self.0.at(commit).await.map_err(|error| self.source_error(error))?;
+        Ok(SourceTree { commit: commit.clone(), tree })
+    }
+
+    /// The one long poll is [`Bot::work`]'s.
+    async fn wait(&self, _after: Option<&CommitId>, patience: Duration) {
+        tokio::time::sleep(patience).await;
+    }
+}
+
+#[async_trait]
+impl Bot for BotSource {
+    async fn work(&self, after: Option<&CommitId>, patience: Duration) -> Result<Work, BotError> {
+        let work = self.0.work(after, patience).await.map_err(|error| self.bot_error(error))?;
+        let questions = work.preflights.into_iter().map(|question| Preflight {
+            id: question.id.to_string(),
+            head: question.head,
+            clusters: question.clusters,
+        });
+        Ok(Work { commit: work.commit, preflights: questions.collect() })
+    }
+
+    async fn answer(&self, preflight: &Preflight, answers: &[PreflightAnswer]) -> Result<(), BotError> {
+        let refused = |reason: String| BotError::Refused { url: self.0.url().to_string(), reason };
+        let id = PreflightId::parse(&preflight.id).map_err(|error| refused(error.to_string()))?;
+        let answer = WireAnswer { clusters: answers.iter().map(cluster_answer).collect(), duration_ms: 0 };
+        self.0.answer(&id, &answer).await.map_err(|error| self.bot_error(error))
+    }
+
+    async fn report(&self, report: &ClusterReport) -> Result<(), BotError> {
+        let report = rollout_report(report, self.0.repository())
+            .ok_or_else(|| BotError::Store("the report has no id".to_owned()))?;
+        self.0.report(report).await.map_err(|error| self.bot_error(error))
+    }
+
+    async fn recorded_elsewhere(&self, cluster: &ClusterId) -> Result<Option<String>, BotError> {
+        let record = self.0.record(cluster).await.map_err(|error| self.bot_error(error))?;
+        Ok(record.elsewhere)
+    }
+}
+
+impl BotSource {
+    fn bot_error(&self, error: AgentError) -> BotError {
+        let url = self.0.url().to_string();
+        match error {
+            AgentError::Away { reason, .. } => BotError::Away { url, reason },
+            AgentError::Disk { .. } => BotError::Store(error.to_string()),
+            AgentError::Refused { reason, .. } | AgentError::NotThere { reason, .. } => {
+                BotError::Refused { url, reason }
+            }
+            AgentError::Forged { .. } | AgentError::Settings(_) => {
+                BotError::Refused { url, reason: error.to_string() }
+            }
+        }
+    }
+
+    fn source_error(&self, error: AgentError) -> SourceError {
+        let source_name = self.0.url().to_string();
+        match error {
+            AgentError::Settings(reason) => SourceError::Settings(reason),
+            AgentError::Disk { .. } => SourceError::Disk(error.to_string()),
+            AgentError::NotThere { reason, .. } => {
+                SourceError::Missing { source_name, what: format!("such content for this agent. {reason}") }
+            }
+            AgentError::Away { reason, .. } | AgentError::Refused { reason, .. } => {
+                SourceError::Away { source_name, reason }
+            }
+            AgentError::Forged { .. } => SourceError::Away { source_name, reason: error.to_string() },
+        }
+    }
+}
+
+fn reason(reason: &Reason) -> WireReason {
+    WireReason {
+        severity: reason.severity,
+        kind: reason.kind.to_owned(),
+        message: Words::new(&reason.message),
+        object: reason.object.clone(),
+        field: reason.field.as_ref().map(ToString::to_string),
+        file: reason.file.clone(),
+        line: reason.line,
+        column: reason.column,
+    }
+}
+
+/// The gravest first, as many as the wire takes.
+fn reasons(all: &[Reason]) -> Vec<WireReason> {
+    let mut errors_first: Vec<&Reason> = all.iter().collect();
+    errors_first.sort_by_key(|reason| std::cmp::Reverse(reason.severity));
+    errors_first.into_iter().take(REASONS).map(reason).collect()
+}
+
+fn cluster_answer(answer: &PreflightAnswer) -> ClusterAnswer {
+    ClusterAnswer {
+        cluster: answer.cluster.clone(),
+        verdict: match answer.verdict {
+            PreflightVerdict::Accepted => WireVerdict::Accepted,
+            PreflightVerdict::NotVerifiable => WireVerdict::NotVerifiable,
+            PreflightVerdict::Rejected => WireVerdict::Rejected,
+        },
+        reasons: reasons(&answer.reasons),
+        names: answer.names.templates().iter().take(NAMES).cloned().collect(),
+    }
+}
+
+/// Nothing is done before everything is applied: what is withheld has not even begun.
+fn state(report: &ClusterReport) -> RolloutState {
+    match report.outcome {
+        Outcome::Refused => return RolloutState::Refused,
+        Outcome::Failed => return RolloutState::Stuck,
+        Outcome::Removed => return RolloutState::Done,
+        Outcome::Applied | Outcome::Waiting => {}
+    }
+    let Some(verdict) = &report.verdict else { return RolloutState::Waiting };
+    match verdict.state {
+        State::Done if report.outcome == Outcome::Waiting => RolloutState::Waiting,
+        State::Done if report.phase == Some(Phase::Done) => RolloutState::Done,
+        State::Done | State::Rolling => RolloutState::Rolling,
+        State::Unknown => RolloutState::Unknown,
+        State::Waiting => RolloutState::Waiting,
+        State::Stuck => RolloutState::Stuck,
+    }
+}
+
+fn rollout_report(report: &ClusterReport, repository: &RepositoryName) -> Option<RolloutReport> {
+    let verdict = report.verdict.as_ref();
+    let counts = verdict.map(Verdict::counts).unwrap_or_default();
+    let decisive = verdict.and_then(Verdict::decisive);
+    let state = state(report);
+    let says = |verdict: &Verdict| Words::new(&verdict.sentence());
+    let mut reasons = reasons(&report.refused);
+    if report.outcome == Outcome::Waiting {
+        // What passes by itself is nobody's error.
+        reasons.iter_mut().for_each(|reason| reason.severity = Severity::Warning);
+    }
+    let (machines, machines_left_out) = machines(verdict);
+    Some(RolloutReport {
+        // The store gives it its own.
+        id: ReportId::parse(&"0".repeat(26)).ok()?,
+        repository: repository.clone(),
+        cluster: report.cluster.clone(),
+        attempted: report.attempted.clone(),
+        applied: report.applied.clone(),
+        state,
+        observed_at: report.at,
+        since: decisive.and_then(|owner| owner.since),
+        words: verdict.filter(|verdict| verdict.state == State::Stuck).map(says),
+        reasons,
+        wanted: counts.wanted,
+        ready: counts.up_to_date.min(counts.wanted),
+        machines,
+        machines_left_out,
+        names: report.names.templates().iter().take(NAMES).cloned().collect(),
+    })
+}
+
+/// Those that are yet to be replaced first.
+fn machines(verdict: Option<&Verdict>) -> (Vec<Machine>, u32) {
+    let all = verdict.map(|verdict| verdict.machines.as_slice()).unwrap_or_default();
+    let mut old_first: Vec<&observed::MachineState> = all.iter().collect();
+    old_first.sort_by_key(|machine| machine.age != observed::MachineAge::Old);
+    let left_out = u32::try_from(all.len().saturating_sub(MACHINES)).unwrap_or(u32::MAX);
+    let machine = |machine: &observed::MachineState| Machine {
+        name: Words::new(&machine.name),
+        owner: Words::new(&machine.owner.to_string()),
+        state: Words::new(&machine.state),
+        age: match machine.age {
+            observed::MachineAge::New => MachineAge::New,
+            observed::MachineAge::Old => MachineAge::Old,
+        },
+    };
+    (old_first.into_iter().take(MACHINES).map(machine).collect(), left_out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use capstan_domain::object::ObjectId;
+    use capstan_domain::rollout::observed::MachineState;
+    use capstan_domain::templates::TemplateNames;
+    use capstan_domain::tree::RepoPath;
+
+    fn object(name: &str) -> ObjectId {
+        ObjectId {
+            group: "cluster.x-k8s.io".to_owned(),
+            kind: "MachineDeployment".to_owned(),
+            namespace: Some("org".to_owned()),
+            name: name.to_owned(),
+        }
+    }
+
+    fn machine(number: usize, age: observed::MachineAge) -> MachineState {
+        MachineState {
+            name: format!("md-{number}"),
+            owner: object("md"),
+            state: "Running".to_owned(),
+            age,
+            version: None,
+            words: None,
+        }
+    }
+
+    fn said(state: Option<State>, phase: Option<Phase>, outcome: Outcome) -> ClusterReport {
+        ClusterReport {
+            cluster: ClusterId::new(RepoPath::parse("gauss/peu01").unwrap()),
+            attempted: CommitId::parse(&"a".repeat(40)).unwrap(),
+            applied: None,
+            object: None,
+            outcome,
+            refused: vec![],
+            phase,
+            verdict: state.map(|state| Verdict { state, owners: vec![], machines: vec![] }),
+            names: TemplateNames::default(),
+            at: jiff::Timestamp::UNIX_EPOCH,
+        }
+    }
+
+    #[test]
+    fn nothing_is_done_before_everything_is_applied() {
+        use Outcome::{Applied, Failed, Refused, Removed, Waiting};
+        for (report, wanted) in [
+            (said(None, None, Applied), RolloutState::Waiting),
+            (said(None, None, Removed), RolloutState::Done),
+            (said(Some(State::Done), Some(Phase::Done), Applied), RolloutState::Done),
+            (said(Some(State::Done), Some(Phase::ControlPlane), Applied), RolloutState::Rolling),
+            (said(Some(State::Done), Some(Phase::Workers), Applied), RolloutState::Rolling),
+            (said(Some(State::Stuck), Some(Phase::Workers), Applied), RolloutState::Stuck),
+            (said(Some(State::Unknown), Some(Phase::Workers), Applied), RolloutState::Unknown),
+            (said(Some(State::Done), Some(Phase::Done), Waiting), RolloutState::Waiting),
+            (said(Some(State::Rolling), Some(Phase::Workers), Waiting), RolloutState::Rolling),
+            (said(Some(State::Done), Some(Phase::Done), Refused), RolloutState::Refused),
+            (said(Some(State::Done), Some(Phase::Done), Failed), RolloutState::Stuck),
+        ] {
+            assert_eq!(state(&report), wanted, "{report:?}");
+        }
+    }
+
+    #[test]
+    fn a_report_stays_within_what_the_bot_takes() {
+        let mut report = said(Some(State::Rolling), Some(Phase::Workers), Outcome::Applied);
+        report.refused = (0..50).map(|_| Reason::plain("X", "x".repeat(5_000))).collect();
+        let mut machines: Vec<_> =
+            (0..700).map(|number| machine(number, observed::MachineAge::New)).collect();
+        machines.push(machine(900, observed::MachineAge::Old));
+        report.verdict = Some(Verdict { state: State::Rolling, owners: vec![], machines });
+        let wire = rollout_report(&report, &RepositoryName::parse("acme/gitops").unwrap()).unwrap();
+        assert_eq!((wire.machines.len(), wire.machines_left_out), (500, 201));
+        assert_eq!(wire.machines[0].name.as_str(), "md-900", "what is yet to be replaced comes first");
+        assert_eq!((wire.reasons.len(), wire.reasons[0].message.as_str().chars().count()), (20, 512));
+        let read: RolloutReport = serde_json::from_str(&serde_json::to_string(&wire).unwrap()).unwrap();
+        assert_eq!(read, wire);
+    }
+}

@@ -1,0 +1,114 @@
+//! What plans ask of a whole snapshot: found out when the first of them asks, and carried over to the next
+//! snapshot where nothing that it was made from has changed.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use capstan_domain::cluster::{Cluster, ClusterId};
+use capstan_domain::flux::FluxIndex;
+use capstan_domain::layout::Layout;
+use capstan_domain::policy::{self, CoreVersion};
+use capstan_domain::schema::{self, SchemaFile, Schemas};
+use capstan_domain::tree::{Folder, RepoPath, Tree};
+
+use super::classes::classes_used;
+
+/// Which clusters use which ClusterClass.
+pub(super) type ClassUsers = BTreeMap<String, Vec<ClusterId>>;
+
+/// The files that define kinds, and what they say.
+#[derive(Debug)]
+pub(super) struct Defined {
+    files: Vec<SchemaFile>,
+    schemas: OnceLock<Schemas>,
+}
+
+impl Defined {
+    /// Finds the files of a snapshot.
+    fn of(tree: &dyn Tree, layout: &Layout) -> Self {
+        Self { files: schema::definitions(tree, layout), schemas: OnceLock::new() }
+    }
+
+    pub(super) fn schemas(&self) -> &Schemas {
+        self.schemas.get_or_init(|| Schemas::read(self.files.clone()))
+    }
+
+    /// Whether the files are the same.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        let same =
+            |(one, other): (&SchemaFile, &SchemaFile)| one.path == other.path && one.bytes == other.bytes;
+        std::ptr::eq(self, other)
+            || self.files.len() == other.files.len() && self.files.iter().zip(&other.files).all(same)
+    }
+}
+
+/// What is known of one snapshot as a whole.
+#[derive(Debug, Default)]
+pub(super) struct Wide {
+    /// What is known of objects' fields.
+    pub(super) defined: OnceLock<Arc<Defined>>,
+    /// What Flux substitutes where.
+    pub(super) flux: OnceLock<Arc<FluxIndex>>,
+    /// The version of Cluster API that the repository installs.
+    pub(super) cluster_api: OnceLock<Option<CoreVersion>>,
+    pub(super) class_users: OnceLock<Arc<ClassUsers>>,
+}
+
+/// A snapshot that follows another one.
+pub(super) struct Next<'a> {
+    /// The root of the one before.
+    pub(super) earlier: &'a Folder,
+    pub(super) tree: &'a dyn Tree,
+    pub(super) layout: &'a Layout,
+    /// The files in which they differ.
+    pub(super) changed: &'a [RepoPath],
+    /// The clusters in whose folders they lie: indexes into the layout's.
+    pub(super) touched: &'a [usize],
+}
+
+impl Wide {
+    pub(super) fn defined(&self, tree: &dyn Tree, layout: &Layout) -> &Arc<Defined> {
+        self.defined.get_or_init(|| Arc::new(Defined::of(tree, layout)))
+    }
+
+    pub(super) fn cluster_api(&self, tree: &dyn Tree, layout: &Layout) -> Option<&CoreVersion> {
+        self.cluster_api.get_or_init(|| policy::core_version(tree, layout)).as_ref()
+    }
+
+    /// What of this holds for the next snapshot too.
+    pub(super) fn follow(&self, next: &Next<'_>) -> Self {
+        let wide = Self::default();
+        let may_define =
+            |known: &Defined, path: &RepoPath| schema::may_define(next.tree, next.layout, &known.files, path);
+        if let Some(defined) = self.defined.get()
+            && !next.changed.iter().any(|path| may_define(defined, path))
+        {
+            let _ = wide.defined.set(Arc::clone(defined));
+        }
+        if let Some(flux) = self.flux.get()
+            && !next.changed.iter().any(|path| flux.may_change(next.earlier, next.tree, next.layout, path))
+        {
+            let _ = wide.flux.set(Arc::clone(flux));
+        }
+        if let Some(version) = self.cluster_api.get()
+            && !next.changed.iter().any(|path| policy::may_name_core(next.layout, path))
+        {
+            let _ = wide.cluster_api.set(version.clone());
+        }
+        if let Some(users) = self.class_users.get()
+            && next.touched.iter().all(|at| uses_the_same(users, next, *at))
+        {
+            let _ = wide.class_users.set(Arc::clone(users));
+        }
+        wide
+    }
+}
+
+/// Whether a cluster uses the classes that it used before.
+fn uses_the_same(users: &ClassUsers, next: &Next<'_>, at: usize) -> bool {
+    let Some(folder) = next.layout.clusters.get(at) else { return false };
+    let Ok(cluster) = Cluster::read(next.tree, folder) else { return false };
+    let used = classes_used(&cluster);
+    let mut before = users.iter().filter(|(_, clusters)| clusters.contains(&folder.id));
+    before.clone().count() == used.len() && before.all(|(class, _)| used.contains(class))
+}

@@ -1,0 +1,188 @@
+//! Who may be an agent, and whose tokens are believed.
+
+use std::time::Duration;
+
+use capstan::app::ports::Enrolment as _;
+use capstan_domain::agent::AgentId;
+
+use super::raw::Raw;
+use super::{EU, SETTINGS, US, each_engine, enrolled};
+use crate::bot::town::Town;
+
+const UNKNOWN: &str = "This agent is not known here";
+const WORK: &str = "work?repository=acme/gitops";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_join_code_makes_one_agent_of_one_management_cluster_within_the_hour() {
+    each_engine(&["gauss/peu01"], async |town, _| {
+        let code = town.invite(EU).await;
+        let (mut first, mut second) = (Raw::new(&town), Raw::new(&town));
+        first.enrol(&code, US).await.refuses(401, UNKNOWN);
+        assert_eq!(first.enrol(&code, EU).await.status, 201);
+        let agent = first.enrolment.clone().unwrap();
+        second.enrol(&code, EU).await.refuses(401, UNKNOWN);
+        assert_eq!(first.enrol(&code, EU).await.status, 201, "whoever lost the answer asks again");
+        assert_eq!(first.enrolment, Some(agent.clone()));
+        assert_eq!(agent.audience, agent.bot_public_key.audience());
+
+        let stored = town.database().agents().await.unwrap();
+        assert_eq!(stored.len(), 1);
+        assert_eq!((stored[0].id.clone(), stored[0].management_cluster.as_str()), (agent.agent, EU));
+
+        let late = town.invite(EU).await;
+        town.pass(3_600);
+        second.enrol(&late, EU).await.refuses(401, UNKNOWN);
+        second.enrol("capstan-join-aaaaaaaaaaaaaaaaaaaaaaaaaa", EU).await.refuses(401, UNKNOWN);
+        second.enrol("no code at all", EU).await.refuses(401, UNKNOWN);
+        town.done();
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_is_believed_once_within_its_time_and_for_its_bot_alone() {
+    each_engine(&["gauss/peu01"], async |town, _| {
+        let agent = Raw::enrolled(&town).await;
+        let token = agent.token();
+        assert_eq!(agent.get(WORK, Some(&token)).await.status, 200);
+        agent.get(WORK, Some(&token)).await.refuses(401, UNKNOWN);
+
+        let with = |change: &dyn Fn(&mut capstan_domain::agent::Claims)| {
+            let mut claims = agent.claims();
+            change(&mut claims);
+            agent.sign(&claims)
+        };
+        let other = Raw::enrolled(&town).await;
+        let other_id = other.enrolment.as_ref().unwrap().agent.to_string();
+        let unsigned = {
+            let signed = agent.token();
+            let claims = signed.split('.').nth(1).unwrap();
+            // {"typ":"JWT","alg":"none"}
+            format!("eyJ0eXAiOiJKV1QiLCJhbGciOiJub25lIn0.{claims}.")
+        };
+        let of_another_key = {
+            let stranger = Raw { enrolment: agent.enrolment.clone(), ..Raw::new(&town) };
+            stranger.token()
+        };
+        let tokens = [
+            with(&|claims| (claims.iat, claims.exp) = (claims.iat - 200, claims.iat - 61)),
+            with(&|claims| (claims.iat, claims.exp) = (claims.iat + 120, claims.iat + 180)),
+            with(&|claims| claims.exp = claims.iat + 301),
+            with(&|claims| claims.aud = "capstan-bot:another".to_owned()),
+            with(&|claims| claims.iss = other_id.clone()),
+            with(&|claims| claims.jti = String::new()),
+            of_another_key,
+            unsigned,
+            agent.token().replace('.', "x"),
+            "x".repeat(10_000),
+            String::new(),
+        ];
+        for token in tokens {
+            agent.get(WORK, Some(&token)).await.refuses(401, UNKNOWN);
+        }
+        agent.get(WORK, None).await.refuses(401, UNKNOWN);
+        assert_eq!(agent.get(WORK, Some(&agent.token())).await.status, 200, "and the agent is still welcome");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_is_revoked_gets_nothing_more_not_even_what_is_under_way() {
+    each_engine(&["gauss/peu01"], async |town, _| {
+        let agent = Raw::enrolled(&town).await;
+        let id: AgentId = agent.enrolment.as_ref().unwrap().agent.clone();
+        let tip = town.forge.resolve("acme/gitops", "main").unwrap().unwrap();
+        let poll = format!("{WORK}&after={tip}&wait_seconds=50");
+        let token = agent.token();
+        let (polled, ()) = tokio::join!(agent.get(&poll, Some(&token)), async {
+            // Long enough that the poll usually waits; where it does not, it is refused at the door.
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            assert!(town.database().revoke(&id).await.unwrap());
+        });
+        polled.refuses(401, UNKNOWN);
+        agent.get(WORK, Some(&agent.token())).await.refuses(401, UNKNOWN);
+        assert!(!town.database().revoke(&id).await.unwrap(), "once is enough");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_was_revoked_says_so_and_enrols_anew_with_a_new_code() {
+    let town = Town::new(SETTINGS, &["gauss/peu01"]).await;
+    let state = tempfile::tempdir().unwrap();
+    let client = enrolled(&town, EU, state.path()).await;
+    let id = town.database().agents().await.unwrap()[0].id.clone();
+    town.database().revoke(&id).await.unwrap();
+    let refused = client.work(None, Duration::ZERO).await.unwrap_err().to_string();
+    assert!(refused.contains("is revoked or unknown there") && refused.contains(id.as_str()), "{refused}");
+    drop(client);
+
+    let code = town.invite(EU).await;
+    let again = super::client(&town, EU, state.path(), Some(&code));
+    assert!(again.work(None, Duration::ZERO).await.unwrap().commit.is_some());
+    assert_eq!(town.database().agents().await.unwrap().len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn key_and_enrolment_are_their_owners_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let town = Town::new(SETTINGS, &["gauss/peu01"]).await;
+    let state = tempfile::tempdir().unwrap();
+    let _client = enrolled(&town, EU, state.path()).await;
+    let mut modes = Vec::new();
+    let mut folders = vec![state.path().join("agents")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let entry = entry.unwrap();
+            let mode = entry.metadata().unwrap().permissions().mode() & 0o777;
+            modes.push((entry.file_name().to_string_lossy().into_owned(), mode));
+            if entry.path().is_dir() {
+                folders.push(entry.path());
+            }
+        }
+    }
+    for name in ["key", "enrolment.json"] {
+        let mode = modes.iter().find(|(found, _)| found == name).unwrap().1;
+        assert_eq!(mode, 0o600, "{name}");
+    }
+    assert!(modes.iter().all(|(_, mode)| mode & 0o077 == 0), "{modes:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_too_large_or_unreadable_is_refused_without_a_word_of_it() {
+    let town = Town::new(SETTINGS, &["gauss/peu01"]).await;
+    let mut agent = Raw::enrolled(&town).await;
+    let too_large = |came: Option<super::raw::Came>| {
+        came.iter().for_each(|came| came.refuses(413, "The body is too large"));
+    };
+    too_large(agent.post_too_much("enrol", None, 5_000).await);
+    let code = "capstan-join-aaaaaaaaaaaaaaaaaaaaaaaaaa";
+    let came = agent.post("enrol", None, format!("{{\"join_code\": [\"{code}\"]}}")).await;
+    came.refuses(400, "The request cannot be read");
+    assert!(!came.body.contains("aaaa"));
+    let token = agent.token();
+    too_large(agent.post_too_much("reports", Some(&token), (2 << 20) + 1).await);
+    let token = agent.token();
+    agent.post("reports", Some(&token), "{").await.refuses(400, "The request cannot be read");
+    let many = serde_json::json!({"reports": vec![serde_json::json!({}); 65]}).to_string();
+    let token = agent.token();
+    agent.post("reports", Some(&token), many).await.refuses(400, "The request cannot be read");
+    // Without a token nobody's body is read.
+    agent.post("reports", None, "{").await.refuses(401, UNKNOWN);
+    let token = agent.token();
+    agent.get("nothing", Some(&token)).await.refuses(404, "There is nothing here");
+    // More than the bot takes of one agent.
+    let haste = async {
+        for _ in 0..300 {
+            let token = agent.token();
+            let came = agent.get(WORK, Some(&token)).await;
+            if came.status == 429 {
+                came.refuses(429, "Too much at once: ask again later");
+                return true;
+            }
+        }
+        false
+    };
+    assert!(haste.await, "300 requests in a row are too much");
+    assert_eq!(agent.enrol(&town.invite(EU).await, EU).await.status, 201);
+}

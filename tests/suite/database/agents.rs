@@ -1,0 +1,241 @@
+//! What only the records of agents can show: keys, tokens, leases, and what is forgotten.
+
+use std::time::Duration;
+
+use capstan::app::ports::{
+    Agent, AgentWork, Clock, Enrolled, Enrolment, FollowedCluster, FollowedMerge, Invitation, Repository,
+    RepositoryName, RolloutRecords, Settled, TokenUse, Told, WatchedRepository,
+};
+use capstan_domain::agent::permission::ManagedBy;
+use capstan_domain::agent::{AgentId, Progress, PublicKey, ReportId, RolloutReport, RolloutState};
+use capstan_domain::cluster::ClusterId;
+use capstan_domain::settings::{ManagementClusterUid, RepositoryName as SettingsName};
+use capstan_domain::tree::{CommitId, RepoPath};
+use jiff::SignedDuration;
+
+use super::each_engine;
+use super::engines::Bench;
+
+/// Larger than any 32-bit number: GitHub's ids are past that.
+const REPOSITORY: u64 = 1 << 40;
+const UID: &str = "6f1c2d3e-0000-4000-8000-00000000000A";
+
+fn agent_id(digit: char) -> AgentId {
+    AgentId::parse(&format!("0{}", digit.to_string().repeat(25))).unwrap()
+}
+
+fn uid() -> ManagementClusterUid {
+    ManagementClusterUid::parse(UID).unwrap()
+}
+
+fn commit(digit: &str) -> CommitId {
+    CommitId::parse(&digit.repeat(40)).unwrap()
+}
+
+fn cluster(id: &str) -> ClusterId {
+    ClusterId::new(RepoPath::parse(id).unwrap())
+}
+
+fn agent(bench: &Bench, digit: char) -> Agent {
+    Agent {
+        id: agent_id(digit),
+        management_cluster: uid(),
+        name: "mc-eu".to_owned(),
+        public_key: PublicKey::new([u8::try_from(digit).unwrap(); 32]),
+        enrolled_at: bench.clock.now(),
+        seen_at: None,
+        revoked_at: None,
+    }
+}
+
+fn watched(tip: &str) -> WatchedRepository {
+    WatchedRepository {
+        repository: Repository {
+            id: REPOSITORY,
+            installation: 7,
+            name: RepositoryName::parse("Acme/GitOps").unwrap(),
+            default_branch: "main".to_owned(),
+            archived: false,
+            node_id: "R_1".to_owned(),
+            clone_url: "https://github.com/Acme/GitOps.git".to_owned(),
+            html_url: "https://github.com/Acme/GitOps".to_owned(),
+        },
+        tip: commit(tip),
+        managed_by: ManagedBy::default(),
+    }
+}
+
+fn report(number: u32, state: RolloutState) -> RolloutReport {
+    RolloutReport {
+        id: ReportId::parse(&format!("{number:026}")).unwrap(),
+        repository: SettingsName::parse("acme/gitops").unwrap(),
+        cluster: cluster("gauss/peu01"),
+        attempted: commit("a"),
+        applied: None,
+        state,
+        observed_at: "2026-11-21T12:00:00Z".parse().unwrap(),
+        since: None,
+        words: None,
+        reasons: vec![],
+        wanted: 3,
+        ready: 1,
+        machines: vec![],
+        machines_left_out: 0,
+        names: vec![],
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_first_key_stays() {
+    each_engine(async |bench| {
+        let records = &bench.database;
+        assert_eq!(records.signing_key("x", &[0, 127, 255]).await.unwrap(), [0, 127, 255]);
+        assert_eq!(bench.reopened().await.signing_key("x", &[1]).await.unwrap(), [0, 127, 255]);
+        assert_eq!(records.signing_key("y", &[1]).await.unwrap(), [1]);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_many_who_have_one_code_one_enrols() {
+    each_engine(async |bench| {
+        let records = &bench.database;
+        let invitation = Invitation {
+            hash: "h".to_owned(),
+            management_cluster: Some(ManagementClusterUid::parse(&UID.to_lowercase()).unwrap()),
+            expires_at: bench.clock.now() + SignedDuration::from_hours(1),
+        };
+        records.save_invitation(&invitation).await.unwrap();
+        let mut tries = tokio::task::JoinSet::new();
+        for digit in '1'..='8' {
+            let (database, agent) = (bench.database.clone(), agent(&bench, digit));
+            tries.spawn(async move { database.enrol("h", &agent).await.unwrap() });
+        }
+        let outcomes = tries.join_all().await;
+        assert_eq!(outcomes.iter().filter(|outcome| **outcome == Enrolled::Yes).count(), 1, "{outcomes:?}");
+        assert_eq!(records.agents().await.unwrap().len(), 1);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tokens_are_remembered_while_they_last_and_bounded() {
+    each_engine(async |bench| {
+        let records = &bench.database;
+        let (one, other) = (agent_id('1'), agent_id('2'));
+        let until = bench.clock.now() + SignedDuration::from_secs(60);
+        for (agent, jti, outcome) in [
+            (&one, "a", TokenUse::First),
+            (&one, "a", TokenUse::Replayed),
+            (&other, "a", TokenUse::First),
+            (&one, "b", TokenUse::First),
+            (&one, "c", TokenUse::TooMany),
+        ] {
+            assert_eq!(records.use_token(agent, jti, until, 2).await.unwrap(), outcome, "{agent} {jti}");
+        }
+        bench.clock.advance(Duration::from_secs(60));
+        let later = bench.clock.now() + SignedDuration::from_secs(60);
+        assert_eq!(records.use_token(&one, "c", later, 2).await.unwrap(), TokenUse::First);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_process_at_a_time_holds_a_lease() {
+    each_engine(async |bench| {
+        let records = &bench.database;
+        assert!(records.hold_lease("x", "one", 10).await.unwrap());
+        assert!(!records.hold_lease("x", "two", 10).await.unwrap());
+        assert!(records.hold_lease("y", "two", 10).await.unwrap());
+        bench.clock.advance(Duration::from_secs(9));
+        assert!(records.hold_lease("x", "one", 10).await.unwrap(), "renewed");
+        bench.clock.advance(Duration::from_secs(9));
+        assert!(!records.hold_lease("x", "two", 10).await.unwrap());
+        bench.clock.advance(Duration::from_secs(1));
+        assert!(records.hold_lease("x", "two", 10).await.unwrap());
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repository_is_found_by_its_name_and_commits_stay_known() {
+    each_engine(async |bench| {
+        let records = &bench.database;
+        assert!(records.watch_repository(&watched("a")).await.unwrap());
+        assert!(!records.watch_repository(&watched("a")).await.unwrap(), "nothing new");
+        assert!(records.watch_repository(&watched("b")).await.unwrap());
+        assert_eq!(records.watched_repository("aCME/gitops").await.unwrap(), Some(watched("b")));
+        assert_eq!(records.watched_repository("acme/other").await.unwrap(), None);
+        assert!(records.was_tip(REPOSITORY, &commit("a")).await.unwrap());
+        assert!(!records.was_tip(REPOSITORY, &commit("c")).await.unwrap());
+        bench.clock.advance(Duration::from_secs(61 * 24 * 3600));
+        records.forget_old().await.unwrap();
+        assert!(!records.was_tip(REPOSITORY, &commit("a")).await.unwrap());
+        assert!(records.was_tip(REPOSITORY, &commit("b")).await.unwrap(), "the tip is never forgotten");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reports_wait_only_while_somebody_follows_and_only_if_they_are_newer() {
+    each_engine(async |bench| {
+        let records = &bench.database;
+        records.watch_repository(&watched("a")).await.unwrap();
+        let take = async |number, state| {
+            records.take_reports(REPOSITORY, &uid(), "mc-eu", &[report(number, state)]).await.unwrap();
+        };
+        take(1, RolloutState::Rolling).await;
+        assert_eq!(records.pending_reports(REPOSITORY).await.unwrap(), [], "nobody follows");
+        let merge = FollowedMerge {
+            repository: REPOSITORY,
+            pull_request: 12,
+            head: commit("b"),
+            merge_commit: commit("a"),
+            merged_at: bench.clock.now(),
+            told: Told::default(),
+            clusters: vec![FollowedCluster {
+                cluster: cluster("gauss/peu01"),
+                management_cluster: ManagementClusterUid::parse(&UID.to_lowercase()).unwrap(),
+                name: "mc-eu".to_owned(),
+                progress: Progress::waiting(bench.clock.now()),
+            }],
+        };
+        records.follow_merge(&merge).await.unwrap();
+        records.follow_merge(&FollowedMerge { head: commit("f"), ..merge.clone() }).await.unwrap();
+        assert_eq!(records.open_merges().await.unwrap(), [(watched("a"), merge.clone())]);
+        for (number, state) in [
+            (3, RolloutState::Stuck),
+            (2, RolloutState::Rolling),
+            (3, RolloutState::Done),
+            (4, RolloutState::Done),
+        ] {
+            take(number, state).await;
+        }
+        let pending = records.pending_reports(REPOSITORY).await.unwrap();
+        let said: Vec<_> = pending.iter().map(|one| (one.report.id.to_string(), one.report.state)).collect();
+        assert_eq!(
+            said,
+            [(format!("{:026}", 3), RolloutState::Stuck), (format!("{:026}", 4), RolloutState::Done)]
+        );
+        let standing = &records.standings(REPOSITORY).await.unwrap()[0];
+        assert_eq!((standing.0.as_str(), standing.1.report.state), ("gauss/peu01", RolloutState::Done));
+
+        let mut told = merge.clone();
+        told.told = Told {
+            check_run: Some(REPOSITORY),
+            check: "digest".to_owned(),
+            completed: true,
+            at: Some(bench.clock.now()),
+            status: "success: x".to_owned(),
+        };
+        told.clusters[0].progress = told.clusters[0].progress.after(&pending[1].report).unwrap();
+        records.save_merge(&told, Settled::NotYet).await.unwrap();
+        records.use_up_reports(&pending).await.unwrap();
+        assert_eq!(bench.reopened().await.open_merges().await.unwrap(), [(watched("a"), told.clone())]);
+        assert_eq!(records.pending_reports(REPOSITORY).await.unwrap(), []);
+        records.save_merge(&told, Settled::Yes).await.unwrap();
+        assert_eq!(records.open_merges().await.unwrap(), []);
+        assert_eq!(records.followed_pull_requests(REPOSITORY).await.unwrap(), [12]);
+    })
+    .await;
+}

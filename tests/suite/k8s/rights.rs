@@ -1,0 +1,330 @@
+//! The rights in `deploy/` are enough and not more: a real `capstan reconcile` with them, and what it asked for.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::git::repository::TestRepository;
+use crate::plane::audit::Request;
+use crate::plane::reconciler::{self, HOME};
+use crate::plane::{Parts, Plane, tail};
+
+/// Whose folders are applied.
+const CUSTOMER: &str = "acme";
+
+#[test]
+fn the_reconciler_gets_by_with_its_rights_and_none_is_idle() {
+    let Some(plane) = Plane::start(Parts::Kinds) else { return };
+    reconciler::install(&plane);
+    plane.kubectl(&["create", "namespace", CUSTOMER]);
+    plane.kubectl(&["apply", "-n", CUSTOMER, "-k", &deploy("applier").display().to_string()]);
+    let repository = TestRepository::new();
+    let folder = tempfile::tempdir().unwrap();
+    settle(&plane, &repository);
+    let process = reconciler::process(&plane, folder.path());
+    process.start();
+    let wait = |what: &str, done: &dyn Fn() -> bool| {
+        let begun = Instant::now();
+        while !done() {
+            process.is_well().unwrap();
+            assert!(
+                begun.elapsed() < Duration::from_secs(120),
+                "{what} does not happen:\n{}\n{}",
+                tail(&process.log(), 40),
+                plane.kubectl(&["get", "fleets,managedclusters", "-A", "-o", "yaml"])
+            );
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    };
+    let is_there =
+        |kind: &str, name: &str| plane.try_kubectl(&["get", kind, name, "-n", CUSTOMER], "").is_ok();
+    let all_there = |names: &[(&str, &str)]| names.iter().all(|(kind, name)| is_there(kind, name));
+
+    // Created whole: nobody acts on the control plane here, so the test says for it that it is up.
+    wait("the cluster is created", &|| {
+        all_there(&[
+            ("cluster", "web"),
+            ("kubeadmcontrolplane", "web-cp"),
+            ("configmap", "notes"),
+            ("secret", "login"),
+        ])
+    });
+    finish_control_plane(&plane);
+    wait("the workers are applied", &|| is_there("machinedeployment", "web-md"));
+
+    wait("the control plane of a topology is looked for", &|| {
+        plane.audit().iter().any(|request| request.name == "topo-cp" && request.verb == "get")
+    });
+
+    // Asked for a look, of a Fleet and of a cluster.
+    for (kind, name) in [("fleet", "gitops"), ("managedcluster", "acme-web")] {
+        plane.kubectl(&["annotate", kind, name, "-n", HOME, "capstan.dev/reconcile=now"]);
+        wait("the annotation is taken away", &|| {
+            let annotations = ["get", kind, name, "-n", HOME, "-o", "jsonpath={.metadata.annotations}"];
+            !plane.kubectl(&annotations).contains("capstan.dev/reconcile")
+        });
+    }
+
+    // Pruned, with a tombstone where one is needed.
+    let base = |file: &str| repository.at(&format!("acme/web/base/{file}"));
+    for file in ["notes.yaml", "login.yaml", "check.yaml", "addons.yaml"] {
+        std::fs::remove_file(base(file)).unwrap();
+    }
+    repository.write("acme/web/capstan.yaml", "delete: [{kind: Secret, name: login}]\n");
+    repository.commit_all("Without what nobody needs");
+    wait("what is gone from Git is deleted", &|| {
+        !is_there("configmap", "notes")
+            && !is_there("secret", "login")
+            && !is_there("machinehealthcheck", "web")
+            && !is_there("clusterresourceset", "web")
+    });
+
+    // The whole cluster, and then its folder.
+    repository.write("acme/web/capstan.yaml", "delete: cluster\n");
+    repository.commit_all("Away with it");
+    wait("the cluster is deleted", &|| {
+        !is_there("cluster", "web")
+            && !is_there("kubeadmcontrolplane", "web-cp")
+            && !is_there("devcluster", "web")
+    });
+    std::fs::remove_dir_all(repository.at("acme/web")).unwrap();
+    repository.commit_all("And its folder");
+    wait("its record is gone", &|| {
+        plane.try_kubectl(&["get", "managedcluster", "acme-web", "-n", HOME], "").is_err()
+    });
+    drop(process);
+
+    let audit = plane.audit();
+    // Drift of customers' Secrets and ConfigMaps is seen at the interval, with the customer's rights: to watch them
+    // would be to read them all. Whoever wants it grants it.
+    let is_unwatched = |request: &Request| {
+        request.verb == "list"
+            && request.namespace.is_empty()
+            && ["secrets", "configmaps"].contains(&&*request.resource)
+    };
+    let refused: Vec<String> = audit
+        .iter()
+        .filter(|request| request.code == 403 && request.user.contains("capstan") && !is_unwatched(request))
+        .map(Request::words)
+        .collect();
+    assert_eq!(refused, Vec::<String>::new(), "rights are missing");
+
+    let answered = |request: &&Request| request.code < 400 || request.code == 404 || request.code == 409;
+    let own: Vec<&Request> = audit
+        .iter()
+        .filter(answered)
+        .filter(|request| request.is_by(HOME, "capstan") && request.impersonated.is_none())
+        .collect();
+    let applied: Vec<&Request> = audit.iter().filter(|request| request.impersonated.is_some()).collect();
+    assert!(applied.iter().all(|request| request.is_by(CUSTOMER, "capstan-applier")));
+    let mut idle = idle_rights(&deploy("rbac.yaml"), &own, &applied);
+    idle.extend(idle_rights(&deploy("applier/applier.yaml"), &applied, &[]));
+    assert_eq!(idle, Vec::<String>::new(), "granted and never used");
+
+    // What a folder says is never written, and no Secret of a customer read, with the reconciler's own rights.
+    let strays: Vec<String> = own
+        .iter()
+        .filter(|request| request.namespace != HOME)
+        .filter(|request| {
+            request.is_write() || request.resource == "secrets" || request.resource == "configmaps"
+        })
+        .map(|request| request.words())
+        .collect();
+    assert_eq!(strays, Vec::<String>::new());
+}
+
+#[test]
+fn deploy_is_accepted_by_a_real_api_server() {
+    let Some(plane) = super::shared() else { return };
+    super::definitions::install(plane);
+    let built = plane.kubectl(&["kustomize", &deploy("").display().to_string()]);
+    for kind in [
+        "Namespace",
+        "CustomResourceDefinition",
+        "ClusterRole",
+        "Role",
+        "Deployment",
+        "PersistentVolumeClaim",
+    ] {
+        assert!(built.contains(&format!("\nkind: {kind}\n")), "{kind}");
+    }
+    plane.apply(&std::fs::read_to_string(deploy("namespace.yaml")).unwrap());
+    // Warnings are errors: the namespace warns of pods that are not restricted.
+    plane.kubectl_with(
+        &[
+            "apply",
+            "--server-side",
+            "--field-manager=admin",
+            "--dry-run=server",
+            "--warnings-as-errors",
+            "-f",
+            "-",
+        ],
+        &built,
+    );
+}
+
+fn deploy(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy").join(path)
+}
+
+/// A repository with one cluster that has a bit of everything, a Fleet that reads it, and one whose source is away.
+fn settle(plane: &Plane, repository: &TestRepository) {
+    let sample =
+        Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/controlplane/sample-cluster"))
+            .args(["web", "--namespace", CUSTOMER])
+            .output()
+            .unwrap();
+    assert!(sample.status.success(), "{}", String::from_utf8_lossy(&sample.stderr));
+    let list: Value = serde_json::from_slice(&sample.stdout).unwrap();
+    for object in list["items"].as_array().unwrap() {
+        let words =
+            [&object["kind"], &object["metadata"]["name"]].map(|word| word.as_str().unwrap().to_lowercase());
+        // The sample's own mark begins as Capstan's do, which a folder may not bring.
+        let text = object.to_string().replace("capstan.dev/sample", "example.com/sample");
+        repository.write(&format!("acme/web/base/{}.yaml", words.join("-")), &text);
+    }
+    let more = [
+        (
+            "notes.yaml",
+            "{apiVersion: v1, kind: ConfigMap, metadata: {name: notes, namespace: acme}, data: {a: b}}",
+        ),
+        (
+            "login.yaml",
+            "{apiVersion: v1, kind: Secret, metadata: {name: login, namespace: acme}, stringData: {a: b}}",
+        ),
+        (
+            "check.yaml",
+            "{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineHealthCheck, metadata: {name: web, namespace: acme}, spec: {clusterName: web, selector: {matchLabels: {a: b}}, checks: {nodeStartupTimeoutSeconds: 600}}}",
+        ),
+        (
+            "addons.yaml",
+            "{apiVersion: addons.cluster.x-k8s.io/v1beta2, kind: ClusterResourceSet, metadata: {name: web, namespace: acme}, spec: {clusterSelector: {matchLabels: {a: b}}, strategy: Reconcile, resources: [{kind: ConfigMap, name: notes}]}}",
+        ),
+    ];
+    for (file, text) in more {
+        repository.write(&format!("acme/web/base/{file}"), text);
+    }
+    // A topology, live already, whose control plane nobody's folder names: the reconciler looks for it itself.
+    let topology = |more: &str| {
+        format!(
+            "{{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {{name: topo, namespace: {CUSTOMER}}}, spec: {{topology: {{classRef: {{name: small}}, version: v1.34.3}}{more}}}}}"
+        )
+    };
+    let reference = ", controlPlaneRef: {apiGroup: controlplane.cluster.x-k8s.io, kind: KubeadmControlPlane, name: topo-cp}";
+    plane.apply(&topology(reference));
+    repository.write("acme/topo/base/cluster.yaml", &topology(""));
+    let uid = plane.uid();
+    repository.write(
+        ".capstan.yaml",
+        &format!("managementClusters:\n- {{name: here, uid: {uid}, clusters: ['acme/*']}}\n"),
+    );
+    repository.commit_all("A cluster");
+    let url = repository.path().display();
+    plane.apply(&format!(
+        "apiVersion: capstan.dev/v1alpha1
+kind: Fleet
+metadata: {{name: gitops, namespace: {HOME}}}
+spec:
+  managementCluster: here
+  source: {{git: {{url: 'file://{url}'}}}}
+  intervalSeconds: 5
+  guards: {{createClusters: always}}
+---
+apiVersion: v1
+kind: Secret
+metadata: {{name: away, namespace: {HOME}}}
+stringData: {{token: t}}
+---
+apiVersion: capstan.dev/v1alpha1
+kind: Fleet
+metadata: {{name: away, namespace: {HOME}}}
+spec:
+  managementCluster: here
+  source: {{git: {{url: 'http://127.0.0.1:1/away.git', secretName: away}}}}
+  intervalSeconds: 5
+"
+    ));
+}
+
+/// Writes the status that Cluster API's controller would.
+fn finish_control_plane(plane: &Plane) {
+    let condition = |kind: &str, status: &str| {
+        format!(
+            r#"{{"type": "{kind}", "status": "{status}", "reason": "Said", "message": "", "observedGeneration": 1, "lastTransitionTime": "2026-01-01T00:00:00Z"}}"#
+        )
+    };
+    let conditions = [
+        condition("Available", "True"),
+        condition("RollingOut", "False"),
+        condition("MachinesUpToDate", "True"),
+        condition("ScalingUp", "False"),
+        condition("ScalingDown", "False"),
+    ]
+    .join(",");
+    let status = format!(
+        r#"{{"status": {{"observedGeneration": 1, "version": "v1.34.3", "replicas": 1, "upToDateReplicas": 1,
+        "readyReplicas": 1, "availableReplicas": 1, "initialization": {{"controlPlaneInitialized": true}},
+        "versions": [{{"version": "v1.34.3", "replicas": 1}}], "conditions": [{conditions}]}}}}"#
+    );
+    plane.kubectl(&[
+        "patch",
+        "kubeadmcontrolplane",
+        "web-cp",
+        "-n",
+        CUSTOMER,
+        "--subresource=status",
+        "--type=merge",
+        "-p",
+        &status,
+    ]);
+}
+
+/// The rights of the Roles and ClusterRoles of a file that no request used, as `verb resource.group`. Where a rule
+/// says every resource of a group, one of them is enough.
+fn idle_rights(file: &Path, asked: &[&Request], impersonated: &[&Request]) -> Vec<String> {
+    let text = std::fs::read_to_string(file).unwrap();
+    let file = capstan_domain::yaml::YamlFile::read(&text).unwrap();
+    let documents = file.documents().iter().map(|document| document.root.value());
+    let used: BTreeSet<(&str, &str, &str)> = asked
+        .iter()
+        .flat_map(|request| {
+            let resource = request.resource.as_str();
+            // A server-side apply that creates asks for both; the log names one.
+            let creates = (request.verb == "patch" && request.code == 201).then_some("create");
+            [Some(request.verb.as_str()), creates]
+                .into_iter()
+                .flatten()
+                .map(move |verb| (request.group.as_str(), resource, verb))
+        })
+        .collect();
+    let mut idle = Vec::new();
+    for role in documents {
+        let words = |rule: &Value, key: &str| -> Vec<String> {
+            let items = rule[key].as_array().into_iter().flatten();
+            items.map(|item| item.as_str().unwrap().to_owned()).collect()
+        };
+        for rule in role["rules"].as_array().into_iter().flatten() {
+            for group in words(rule, "apiGroups") {
+                for resource in words(rule, "resources") {
+                    for verb in words(rule, "verbs") {
+                        let is_used = if verb == "impersonate" {
+                            !impersonated.is_empty()
+                        } else {
+                            used.iter().any(|(of, name, done)| {
+                                *of == group && (resource == "*" || *name == resource) && *done == verb
+                            })
+                        };
+                        if !is_used {
+                            idle.push(format!("{verb} {resource}.{group}"));
+                        }
+                    }
+                }
+            }
+        }
+    }
+    idle
+}

@@ -1,0 +1,294 @@
+//! The loops: sources followed, turns given, one failing cluster beside others, heads tried as the bot asks.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use capstan::app::ports::{Leadership, Term};
+use capstan::app::reconcile::ports::{
+    Bot, BotError, ClusterReport, FleetRecord, OpenSource, Preflight, PreflightAnswer, PreflightVerdict,
+    SecretData, SourceError, SourceTree, Sources, TreeSource, Work,
+};
+use capstan::app::reconcile::resources::{ConditionType, SourceSpec};
+use capstan::controllers::{Health, Parts, Reconciler};
+use capstan_domain::cluster::ClusterId;
+use capstan_domain::tree::CommitId;
+use tokio_util::sync::CancellationToken;
+
+use super::applying::plain;
+use super::world::{MemoryTree, World, id};
+
+/// Git, and the bot beside it.
+#[derive(Default)]
+struct Remote {
+    files: Mutex<BTreeMap<String, String>>,
+    commit: Mutex<u32>,
+    is_away: Mutex<bool>,
+    kept: Mutex<Option<SourceTree>>,
+    heads: Mutex<BTreeMap<String, BTreeMap<String, String>>>,
+    questions: Mutex<Vec<Preflight>>,
+    answers: Mutex<Vec<PreflightAnswer>>,
+    reports: Mutex<Vec<ClusterReport>>,
+}
+
+fn commit(number: u32) -> CommitId {
+    CommitId::parse(&format!("{number:040x}")).unwrap()
+}
+
+impl Remote {
+    /// Everything that the world's folders hold now, as the next commit.
+    fn push(&self, world: &World) {
+        *self.files.lock().unwrap() = world.files.lock().unwrap().clone();
+        *self.commit.lock().unwrap() += 1;
+    }
+
+    fn tree(files: BTreeMap<String, String>, commit: CommitId) -> SourceTree {
+        SourceTree { commit, tree: Arc::new(MemoryTree::new(files)) }
+    }
+
+    fn away() -> SourceError {
+        SourceError::Away { source_name: "https://git".into(), reason: "no answer".into() }
+    }
+}
+
+#[derive(Clone)]
+struct Handle(Arc<Remote>);
+
+#[async_trait]
+impl TreeSource for Handle {
+    async fn kept(&self) -> Result<Option<SourceTree>, SourceError> {
+        Ok(self.0.kept.lock().unwrap().clone())
+    }
+    async fn fetch(&self) -> Result<SourceTree, SourceError> {
+        if *self.0.is_away.lock().unwrap() {
+            return Err(Remote::away());
+        }
+        let tree = Remote::tree(self.0.files.lock().unwrap().clone(), commit(*self.0.commit.lock().unwrap()));
+        *self.0.kept.lock().unwrap() = Some(tree.clone());
+        Ok(tree)
+    }
+    async fn at(&self, head: &CommitId) -> Result<SourceTree, SourceError> {
+        let files = self.0.heads.lock().unwrap().get(head.as_str()).cloned().ok_or_else(Remote::away)?;
+        Ok(Remote::tree(files, head.clone()))
+    }
+    async fn wait(&self, _after: Option<&CommitId>, _patience: Duration) {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[async_trait]
+impl Bot for Handle {
+    async fn work(&self, _after: Option<&CommitId>, _patience: Duration) -> Result<Work, BotError> {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        Ok(Work { commit: None, preflights: self.0.questions.lock().unwrap().drain(..).collect() })
+    }
+    async fn answer(&self, _question: &Preflight, answers: &[PreflightAnswer]) -> Result<(), BotError> {
+        self.0.answers.lock().unwrap().extend_from_slice(answers);
+        Ok(())
+    }
+    async fn report(&self, report: &ClusterReport) -> Result<(), BotError> {
+        self.0.reports.lock().unwrap().push(report.clone());
+        Ok(())
+    }
+    async fn recorded_elsewhere(&self, _cluster: &ClusterId) -> Result<Option<String>, BotError> {
+        Ok(None)
+    }
+}
+
+#[async_trait]
+impl Sources for Handle {
+    async fn open(
+        &self,
+        _fleet: &FleetRecord,
+        _uid: &str,
+        _secret: Option<SecretData>,
+    ) -> Result<OpenSource, SourceError> {
+        Ok(OpenSource { tree: Arc::new(self.clone()), bot: Arc::new(self.clone()) })
+    }
+}
+
+/// Nobody else wants to lead.
+struct Alone;
+
+#[async_trait]
+impl Leadership for Alone {
+    async fn lead(&self, stop: &CancellationToken) -> Option<Term> {
+        let resigned = CancellationToken::new();
+        let keeping = tokio::spawn(resigned.clone().cancelled_owned());
+        (!stop.is_cancelled()).then(|| Term::new(CancellationToken::new(), resigned, keeping))
+    }
+}
+
+struct Running {
+    stop: CancellationToken,
+    task: tokio::task::JoinHandle<()>,
+}
+
+impl Running {
+    fn start(world: &World, remote: &Arc<Remote>) -> Self {
+        {
+            let mut fleet = world.fleet.lock().unwrap();
+            let secret = "agent".to_owned();
+            fleet.spec.source =
+                SourceSpec::Bot { url: "https://bot".into(), repository: "acme/fleet".into(), secret };
+            world.board.posted().fleets = vec![fleet.clone()];
+        }
+        let stop = CancellationToken::new();
+        let parts = Parts {
+            ports: world.ports(),
+            sources: Arc::new(Handle(Arc::clone(remote))),
+            leadership: Arc::new(Alone),
+            health: Arc::new(Health::default()),
+        };
+        let task = tokio::spawn({
+            let stop = stop.clone();
+            async move { Reconciler::new(parts).run(&stop).await }
+        });
+        Self { stop, task }
+    }
+
+    async fn stop(self) {
+        self.stop.cancel();
+        tokio::time::timeout(Duration::from_secs(20), self.task).await.unwrap().unwrap();
+    }
+}
+
+/// Waits until something holds; what it waits for takes milliseconds.
+async fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !holds() {
+        assert!(begun.elapsed() < Duration::from_secs(30), "never: {what}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+fn ready(world: &World, name: &str) -> String {
+    if !world.board.posted().clusters.contains_key(name) {
+        return "none".to_owned();
+    }
+    world.condition(name, ConditionType::Ready)
+}
+
+#[tokio::test]
+async fn one_broken_folder_holds_nobody_up_and_its_repair_is_seen_at_once() {
+    let (world, remote) = (World::new(), Arc::new(Remote::default()));
+    for name in ["peu01", "peu02", "peu03", "peu04", "peu05", "peu06"] {
+        plain(&world, name);
+    }
+    world.write("gauss/peu02/base/maps.yaml", "kind: [\n");
+    remote.push(&world);
+    let running = Running::start(&world, &remote);
+    for name in ["gauss-peu01", "gauss-peu03", "gauss-peu04", "gauss-peu05", "gauss-peu06"] {
+        eventually(name, || ready(&world, name) == "True Done").await;
+    }
+    eventually("the broken one is refused", || ready(&world, "gauss-peu02") == "False Refused").await;
+
+    plain(&world, "peu02");
+    remote.push(&world);
+    eventually("the repaired one is done", || ready(&world, "gauss-peu02") == "True Done").await;
+    eventually("the Fleet says so", || world.board.posted().fleet_status.ready == 6).await;
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn with_git_and_bot_away_a_restart_repairs_drift_from_what_was_kept() {
+    let (world, remote) = (World::new(), Arc::new(Remote::default()));
+    plain(&world, "peu01");
+    remote.push(&world);
+    let running = Running::start(&world, &remote);
+    eventually("applied", || ready(&world, "gauss-peu01") == "True Done").await;
+    running.stop().await;
+
+    *remote.is_away.lock().unwrap() = true;
+    world.live.change("ConfigMap", "peu01-b", |object| object["data"]["key"] = serde_json::json!("by hand"));
+    let running = Running::start(&world, &remote);
+    eventually("repaired", || world.live.object("ConfigMap", "peu01-b").unwrap()["data"]["key"] == "1").await;
+    eventually("said", || {
+        let posted = world.board.posted();
+        posted
+            .fleet_status
+            .conditions
+            .of(ConditionType::SourceReady)
+            .is_some_and(|is| is.reason == "SourceAway")
+    })
+    .await;
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn settings_that_nobody_can_read_stop_everything_and_delete_nothing() {
+    let (world, remote) = (World::new(), Arc::new(Remote::default()));
+    plain(&world, "peu01");
+    remote.push(&world);
+    let running = Running::start(&world, &remote);
+    eventually("applied", || ready(&world, "gauss-peu01") == "True Done").await;
+    world.live.take_writes();
+    world.write(".capstan.yaml", "managementClusters: {}\n");
+    remote.push(&world);
+    eventually("said", || {
+        let posted = world.board.posted();
+        posted
+            .fleet_status
+            .conditions
+            .of(ConditionType::Ready)
+            .is_some_and(|is| is.reason == "SettingsUnreadable")
+    })
+    .await;
+    assert_eq!(world.live.take_writes(), Vec::<String>::new());
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_folder_that_is_gone_is_said_and_nothing_of_it_is_deleted() {
+    let (world, remote) = (World::new(), Arc::new(Remote::default()));
+    plain(&world, "peu01");
+    plain(&world, "peu02");
+    remote.push(&world);
+    let running = Running::start(&world, &remote);
+    eventually("applied", || ready(&world, "gauss-peu01") == "True Done").await;
+    world.remove("gauss/peu01/base/cluster.yaml");
+    world.remove("gauss/peu01/base/maps.yaml");
+    remote.push(&world);
+    eventually("said", || ready(&world, "gauss-peu01") == "False FolderGone").await;
+    assert_eq!(world.live.names("Cluster"), ["peu01", "peu02"]);
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn heads_are_tried_as_the_bot_asks_under_the_settings_of_the_default_branch() {
+    let (world, remote) = (World::new(), Arc::new(Remote::default()));
+    plain(&world, "peu01");
+    remote.push(&world);
+    let running = Running::start(&world, &remote);
+    eventually("applied", || ready(&world, "gauss-peu01") == "True Done").await;
+    assert_eq!(remote.reports.lock().unwrap().len(), 1);
+    world.live.take_writes();
+
+    let head = commit(4711);
+    world.write(
+        "gauss/peu01/overlay/root.yaml",
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: root}\n",
+    );
+    // A head cannot claim what the default branch does not give it.
+    world.write(".capstan.yaml", "managementClusters: []\n");
+    remote.heads.lock().unwrap().insert(head.to_string(), world.files.lock().unwrap().clone());
+    remote.questions.lock().unwrap().push(Preflight {
+        id: "1".into(),
+        head,
+        clusters: vec![id("gauss/peu01")],
+    });
+    eventually("answered", || !remote.answers.lock().unwrap().is_empty()).await;
+    let answers = remote.answers.lock().unwrap().clone();
+    assert_eq!((answers.len(), answers[0].verdict), (1, PreflightVerdict::Rejected));
+    assert_eq!(answers[0].reasons[0].kind, "OutsideBoundary");
+    assert_eq!(world.live.take_writes(), Vec::<String>::new());
+
+    // A head that cannot be had is not verifiable, and is answered all the same.
+    remote.answers.lock().unwrap().clear();
+    let question = Preflight { id: "2".into(), head: commit(4712), clusters: vec![id("gauss/peu01")] };
+    remote.questions.lock().unwrap().push(question);
+    eventually("answered", || !remote.answers.lock().unwrap().is_empty()).await;
+    assert_eq!(remote.answers.lock().unwrap()[0].verdict, PreflightVerdict::NotVerifiable);
+    running.stop().await;
+}

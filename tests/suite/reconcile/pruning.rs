@@ -1,0 +1,189 @@
+//! What is deleted of what Git names no more, and what is not.
+
+use capstan::app::reconcile::Ended;
+use capstan::app::reconcile::resources::ConditionType;
+use serde_json::json;
+
+use super::adopting::with_machines;
+use super::applying::plain;
+use super::world::World;
+
+fn deletions(world: &World) -> Vec<String> {
+    world.live.take_writes().into_iter().filter(|write| write.starts_with("delete")).collect()
+}
+
+#[tokio::test]
+async fn a_config_map_that_nothing_names_goes_with_its_file() {
+    let world = World::new();
+    plain(&world, "peu01");
+    world.write(
+        "gauss/peu01/base/more.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: more\ndata: {one: \"1\"}\n",
+    );
+    world.turn("gauss/peu01").await;
+    world.live.take_writes();
+    world.remove("gauss/peu01/base/more.yaml");
+    let pass = world.turn("gauss/peu01").await;
+    assert!(matches!(pass.ended, Ended::Applied), "{:?}", pass.ended);
+    assert_eq!(deletions(&world), ["delete ConfigMap org/more"]);
+    assert_eq!(world.status("gauss-peu01").inventory.objects().len(), 3);
+    world.turn("gauss/peu01").await;
+    assert_eq!(world.live.take_writes(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn what_needs_a_tombstone_stays_and_is_named_until_it_has_one() {
+    let world = World::new();
+    plain(&world, "peu01");
+    world.write(
+        "gauss/peu01/base/md.yaml",
+        "apiVersion: cluster.x-k8s.io/v1beta2\nkind: MachineDeployment\nmetadata:\n  name: md-0\nspec:\n  clusterName: peu01\n  replicas: 0\n  template: {spec: {clusterName: peu01}}\n",
+    );
+    world.turn("gauss/peu01").await;
+    world.remove("gauss/peu01/base/md.yaml");
+    world.turn("gauss/peu01").await;
+    assert_eq!(deletions(&world), Vec::<String>::new());
+    let kept = &world.status("gauss-peu01").kept;
+    assert_eq!((kept.len(), kept[0].reason.as_str()), (1, "KeptUntilAsked"));
+    assert_eq!(kept[0].object.as_deref(), Some("MachineDeployment org/md-0"));
+
+    world.write("gauss/peu01/capstan.yaml", "delete:\n- {kind: MachineDeployment, name: md-0}\n");
+    world.turn("gauss/peu01").await;
+    assert_eq!(deletions(&world), ["delete MachineDeployment org/md-0"]);
+    assert!(world.status("gauss-peu01").kept.is_empty());
+}
+
+#[tokio::test]
+async fn a_webhook_that_refuses_a_deletion_is_asked_again() {
+    let world = World::new();
+    plain(&world, "peu01");
+    world.write(
+        "gauss/peu01/base/more.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: more\ndata: {one: \"1\"}\n",
+    );
+    world.turn("gauss/peu01").await;
+    world.remove("gauss/peu01/base/more.yaml");
+    world.live.state().refuses_deletion = Some("more".to_owned());
+    let pass = world.turn("gauss/peu01").await;
+    assert!(pass.again);
+    assert_eq!(world.status("gauss-peu01").inventory.objects().len(), 4);
+    let kept = &world.status("gauss-peu01").kept[0];
+    assert_eq!(kept.object.as_deref(), Some("ConfigMap org/more"));
+    assert!(kept.message.contains("in use"), "{}", kept.message);
+    world.live.state().refuses_deletion = None;
+    world.turn("gauss/peu01").await;
+    assert_eq!(world.status("gauss-peu01").inventory.objects().len(), 3);
+    assert_eq!(world.live.names("ConfigMap").len(), 2);
+}
+
+#[tokio::test]
+async fn an_object_that_was_made_anew_by_somebody_is_not_deleted() {
+    let world = World::new();
+    plain(&world, "peu01");
+    world.write(
+        "gauss/peu01/base/more.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: more\ndata: {one: \"1\"}\n",
+    );
+    world.turn("gauss/peu01").await;
+    world.remove("gauss/peu01/base/more.yaml");
+    world.live.remove("ConfigMap", "more");
+    world.live.put(
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "more", "namespace": "org"}}),
+    );
+    world.live.take_writes();
+    world.turn("gauss/peu01").await;
+    assert_eq!(deletions(&world), Vec::<String>::new());
+    assert_eq!(world.status("gauss-peu01").inventory.objects().len(), 3);
+}
+
+#[tokio::test]
+async fn an_empty_folder_deletes_nothing() {
+    let world = World::new();
+    plain(&world, "peu01");
+    world.write("gauss/peu01/capstan.yaml", "track: none\n");
+    world.turn("gauss/peu01").await;
+    world.live.take_writes();
+    world.write("gauss/peu01/base/cluster.yaml", "# nothing here\n");
+    world.write("gauss/peu01/base/maps.yaml", "# nothing here\n");
+    let revision = world.revision().await;
+    // Whether it still counts as a cluster or not: nothing happens to what is there.
+    if revision.clusters().any(|id| id.as_str() == "gauss/peu01") {
+        let pass = world.turn_at(&revision, "gauss/peu01").await;
+        assert!(matches!(pass.ended, Ended::Refused(_)), "{:?}", pass.ended);
+    }
+    assert_eq!(world.live.take_writes(), Vec::<String>::new());
+    assert_eq!(world.status("gauss-peu01").inventory.objects().len(), 3);
+}
+
+#[tokio::test]
+async fn an_object_that_moves_to_another_folder_is_handed_over() {
+    let world = World::new();
+    plain(&world, "peu01");
+    plain(&world, "peu02");
+    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: shared\ndata: {one: \"1\"}\n";
+    world.write("gauss/peu01/base/more.yaml", map);
+    world.turn("gauss/peu01").await;
+    world.turn("gauss/peu02").await;
+    world.live.take_writes();
+    world.remove("gauss/peu01/base/more.yaml");
+    world.write("gauss/peu02/base/more.yaml", map);
+    world.turn("gauss/peu01").await;
+    let pass = world.turn("gauss/peu02").await;
+    assert!(matches!(pass.ended, Ended::Applied), "{:?}", pass.ended);
+    assert_eq!(deletions(&world), Vec::<String>::new());
+    assert_eq!(world.status("gauss-peu01").inventory.objects().len(), 3);
+    assert_eq!(world.status("gauss-peu02").inventory.objects().len(), 4);
+}
+
+#[tokio::test]
+async fn a_cluster_with_a_tombstone_goes_first_and_its_parts_after_it() {
+    let world = World::new();
+    with_machines(&world, "v1.34.3", "one");
+    world.turn("gauss/peu01").await;
+    world.live.take_writes();
+    world.write("gauss/peu01/capstan.yaml", "delete: cluster\n");
+    let pass = world.turn("gauss/peu01").await;
+    assert!(matches!(pass.ended, Ended::Waiting(_)), "{:?}", pass.ended);
+    assert_eq!(world.live.take_writes(), ["delete Cluster org/peu01"]);
+    let mut last = None;
+    for _ in 0..6 {
+        last = Some(world.turn("gauss/peu01").await);
+    }
+    assert!(matches!(last.unwrap().ended, Ended::Removed));
+    assert!(world.status("gauss-peu01").inventory.objects().is_empty());
+    assert_eq!(
+        world.live.names("KubeadmControlPlane").len() + world.live.names("DevMachineTemplate").len(),
+        0
+    );
+    assert_eq!(world.condition("gauss-peu01", ConditionType::Ready), "True Removed");
+    let writes = world.board.posted().writes;
+    world.live.take_writes();
+    world.turn("gauss/peu01").await;
+    assert_eq!((world.live.take_writes(), world.board.posted().writes), (Vec::new(), writes));
+}
+
+#[tokio::test]
+async fn replicas_that_git_lets_go_do_not_fall() {
+    let world = World::new();
+    plain(&world, "peu01");
+    let workers = |replicas: &str| {
+        format!(
+            "apiVersion: cluster.x-k8s.io/v1beta2\nkind: MachineDeployment\nmetadata:\n  name: md-0\nspec:\n  clusterName: peu01\n{replicas}  template: {{spec: {{clusterName: peu01}}}}\n"
+        )
+    };
+    world.live.default_by(|object| {
+        if object["kind"] == "MachineDeployment" && object["spec"].get("replicas").is_none() {
+            object["spec"]["replicas"] = json!(1);
+        }
+    });
+    world.write("gauss/peu01/base/md.yaml", &workers("  replicas: 5\n"));
+    world.turn("gauss/peu01").await;
+    world.live.take_writes();
+    world.write("gauss/peu01/base/md.yaml", &workers(""));
+    let pass = world.turn("gauss/peu01").await;
+    assert!(matches!(pass.ended, Ended::Applied), "{:?}", pass.ended);
+    assert_eq!(world.live.object("MachineDeployment", "md-0").unwrap()["spec"]["replicas"], 5);
+    world.live.take_writes();
+    world.turn("gauss/peu01").await;
+    assert_eq!(world.live.take_writes(), Vec::<String>::new());
+}

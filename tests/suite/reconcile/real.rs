@@ -1,0 +1,146 @@
+//! The program on a real API server: killed at random while it applies a fleet, at rest, and with a hand on
+//! what it applied.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use rand::rngs::StdRng;
+use rand::{RngExt as _, SeedableRng as _};
+
+use crate::git::repository::TestRepository;
+use crate::plane::audit::Request;
+use crate::plane::reconciler::{self, HOME};
+use crate::plane::{Parts, Plane, tail};
+
+const CLUSTERS: usize = 12;
+const CUSTOMER: &str = "gauss";
+
+fn fleet(plane: &Plane, repository: &TestRepository) {
+    let uid = plane.uid();
+    repository.write(
+        ".capstan.yaml",
+        &format!("managementClusters:\n- {{name: here, uid: {uid}, clusters: [\"gauss/*\"]}}\n"),
+    );
+    for number in 0..CLUSTERS {
+        let name = format!("c{number:02}");
+        repository.write(
+            &format!("gauss/{name}/base/all.yaml"),
+            &format!(
+                "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {{name: {name}, namespace: {CUSTOMER}}}\nspec: {{paused: true}}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}-a}}\ndata: {{key: \"1\"}}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}-b}}\ndata: {{key: \"1\"}}\n"
+            ),
+        );
+    }
+    repository.commit_all("A fleet");
+    reconciler::prepare_namespace(plane, CUSTOMER);
+    plane.apply(&format!(
+        "apiVersion: capstan.dev/v1alpha1\nkind: Fleet\nmetadata: {{name: fleet, namespace: {HOME}}}\nspec:\n  managementCluster: here\n  intervalSeconds: 30\n  source: {{git: {{url: \"file://{}\", branch: main}}}}\n",
+        repository.path().display()
+    ));
+}
+
+#[test]
+fn killed_at_random_it_applies_everything_once_and_then_rests() {
+    let Some(plane) = Plane::start(Parts::Kinds) else { return };
+    let seed: u64 = rand::random();
+    eprintln!("seed {seed}");
+    let mut chance = StdRng::seed_from_u64(seed);
+    reconciler::install(&plane);
+    let (repository, folder) = (TestRepository::new(), tempfile::tempdir().unwrap());
+    fleet(&plane, &repository);
+    let process = reconciler::process(&plane, folder.path());
+    process.start();
+    for _ in 0..6 {
+        std::thread::sleep(Duration::from_millis(chance.random_range(200..1500)));
+        process.kill();
+        process.start();
+    }
+    let wait = |what: &str, done: &dyn Fn() -> bool| {
+        let begun = Instant::now();
+        while !done() {
+            let log = || tail(&process.log(), 30);
+            assert!(begun.elapsed() < Duration::from_secs(180), "{what} does not happen:\n{}", log());
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    };
+    let ready = ["get", "managedclusters", "-n", HOME, "-o"];
+    let path = "jsonpath={range .items[*]}{.status.conditions[?(@.type==\"Ready\")].status}{\"\\n\"}{end}";
+    wait("every cluster is done", &|| {
+        let said = plane.kubectl(&[&ready[..], &[path]].concat());
+        said.lines().filter(|line| *line == "True").count() == CLUSTERS
+    });
+
+    let fleet_ready = ["get", "fleet", "fleet", "-n", HOME, "-o", "jsonpath={.status.ready}"];
+    wait("the Fleet says so", &|| plane.kubectl(&fleet_ready) == CLUSTERS.to_string());
+
+    // Each object in one form, whoever of the processes wrote it, and all of it in the inventory.
+    let is_applied = |request: &&Request| {
+        request.namespace == CUSTOMER
+            && request.is_write()
+            && request.impersonated.is_some()
+            && request.code < 300
+    };
+    let mut forms: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for request in plane.audit().iter().filter(is_applied) {
+        let mut body = request.body.clone();
+        for field in ["uid", "resourceVersion"] {
+            body["metadata"].as_object_mut().unwrap().remove(field);
+        }
+        forms.entry(format!("{}/{}", request.resource, request.name)).or_default().insert(body.to_string());
+    }
+    assert_eq!(forms.len(), CLUSTERS * 3);
+    assert!(forms.values().all(|forms| forms.len() == 1), "seed {seed}: {forms:?}");
+    let inventories = plane.kubectl(&[
+        "get",
+        "managedclusters",
+        "-n",
+        HOME,
+        "-o",
+        "jsonpath={.items[*].status.inventory.objects[*].uid}",
+    ]);
+    assert_eq!(inventories.split_whitespace().collect::<BTreeSet<_>>().len(), CLUSTERS * 3, "seed {seed}");
+
+    // A pass over all of it, asked for: nothing is written but the annotation that asked.
+    let since = Timestamp::now();
+    plane.kubectl(&["annotate", "fleet", "fleet", "-n", HOME, "capstan.dev/reconcile=now"]);
+    let reads_of = |name: &str| {
+        plane
+            .audit()
+            .iter()
+            .filter(|request| request.at >= since && request.name == name && !request.is_write())
+            .count()
+    };
+    wait("every cluster is looked at", &|| {
+        (0..CLUSTERS).all(|number| reads_of(&format!("c{number:02}-b")) > 0)
+    });
+    std::thread::sleep(Duration::from_secs(1));
+    let is_ours =
+        |request: &&Request| request.is_by(HOME, "capstan") || request.is_by(CUSTOMER, "capstan-applier");
+    let writes: Vec<String> = plane
+        .audit()
+        .iter()
+        .filter(|request| request.at >= since && request.is_write())
+        .filter(is_ours)
+        .filter(|request| request.resource != "leases")
+        .filter(|request| !(request.resource == "fleets" && request.verb == "patch"))
+        .map(Request::words)
+        .collect();
+    assert_eq!(writes, Vec::<String>::new(), "a pass that finds nothing to do writes");
+
+    // A hand on an object that is watched: repaired long before the interval.
+    plane.kubectl(&[
+        "patch",
+        "cluster",
+        "c03",
+        "-n",
+        CUSTOMER,
+        "--type=merge",
+        "-p",
+        "{\"spec\":{\"paused\":false}}",
+    ]);
+    let begun = Instant::now();
+    wait("drift is repaired", &|| {
+        plane.kubectl(&["get", "cluster", "c03", "-n", CUSTOMER, "-o", "jsonpath={.spec.paused}"]) == "true"
+    });
+    assert!(begun.elapsed() < Duration::from_secs(20), "only the interval saw it: {:?}", begun.elapsed());
+}
