@@ -24,7 +24,7 @@ use std::time::Instant;
 use capstan::app::planner::{Generator, Planner as _};
 use capstan::app::ports::{Mirror as _, Repository, RepositoryName};
 use capstan::git::{MirrorLimits, Mirrors};
-use capstan_domain::tree::{CommitId, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
+use capstan_domain::tree::{CommitId, Folder, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 
 /// The program's own.
 #[global_allocator]
@@ -141,6 +141,18 @@ impl Tree for Counting {
 
     fn folder_id(&self, folder: &RepoPath) -> Option<TreeId> {
         self.tree.folder_id(folder)
+    }
+
+    fn root(&self) -> Option<&Arc<Folder>> {
+        self.tree.root()
+    }
+
+    fn entry(&self, path: &RepoPath) -> Option<&TreeEntry> {
+        self.tree.entry(path)
+    }
+
+    fn entries_in(&self, folder: &RepoPath) -> &[TreeEntry] {
+        self.tree.entries_in(folder)
     }
 }
 

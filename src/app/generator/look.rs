@@ -78,7 +78,7 @@ impl Asked {
 
     /// Whether all of it is as it was.
     fn holds(&self, changed: &[RepoPath], before: &Wide, now: &Wide) -> bool {
-        let kept = |asked: bool, before: bool, now: bool| !asked || !before || now;
+        let kept = |asked: bool, before: bool, now: bool| !asked || before && now;
         let is_inside = |path: &RepoPath| {
             std::iter::successors(path.parent(), RepoPath::parent)
                 .any(|folder| self.folders.contains(&folder))
