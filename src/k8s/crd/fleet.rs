@@ -119,7 +119,7 @@ pub struct Source {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BotSource {
-    /// Where the bot answers, e.g. https://capstan.example.com. Plain http only within this cluster (a host
+    /// Where the bot answers, for example `https://capstan.example.com`. Plain http only within this cluster (a host
     /// that ends in .svc or .svc.cluster.local) and on the loopback.
     #[schemars(length(min = 1, max = 2048), extend("x-kubernetes-validations" = [
         {"rule": "isURL(self) && (url(self).getScheme() == 'https' || (url(self).getScheme() == 'http' && (url(self).getHostname() in ['localhost', '127.0.0.1', '::1'] || url(self).getHostname().endsWith('.svc') || url(self).getHostname().endsWith('.svc.cluster.local'))))",
