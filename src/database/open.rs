@@ -14,9 +14,6 @@ use tokio::sync::Notify;
 use super::{Database, Engine};
 use crate::app::ports::Clock;
 
-/// How often the tables are brought up to date before it counts as failed.
-const MIGRATION_TRIES: u64 = 6;
-
 /// One row a migration: its number, its name, its SQL for SQLite and for PostgreSQL. Released ones
 /// never change: the database remembers their checksums.
 const MIGRATIONS: &[(i64, &str, &str, &str)] = &[
@@ -97,11 +94,11 @@ impl Database {
             Some(other) => return Err(OpenError::Url(format!("`{other}:` is no engine that Capstan knows"))),
             None => return Err(OpenError::Url("it has no scheme".to_owned())),
         };
-        migrate(&engine).await?;
         Ok(Self { engine, clock, work: Arc::new(Notify::new()) })
     }
 }
 
+/// Opens the file and migrates it, one process at a time.
 async fn open_sqlite(url: &str) -> Result<Engine, OpenError> {
     let options = SqliteConnectOptions::from_str(url)
         .map_err(|error| OpenError::Url(error.to_string()))?
@@ -113,10 +110,14 @@ async fn open_sqlite(url: &str) -> Result<Engine, OpenError> {
         .busy_timeout(Duration::from_secs(5));
     let path = Path::new(options.get_filename()).to_path_buf();
     let broken = |source| OpenError::Sqlite { path: path.clone(), source };
+    let in_memory = url.contains(":memory:") || url.contains("mode=memory");
+    let turn = if in_memory { None } else { turn_to_open(&path).await };
     // Connections are never recycled: a file does not go away, and reopening one costs its cache.
     let pool = || SqlitePoolOptions::new().idle_timeout(None).max_lifetime(None).test_before_acquire(false);
     let writer = pool().max_connections(1).connect_with(options.clone()).await.map_err(broken)?;
-    if url.contains(":memory:") || url.contains("mode=memory") {
+    migrator(|&(_, _, sqlite, _)| sqlite).run(&writer).await.map_err(refused)?;
+    drop(turn);
+    if in_memory {
         // Each connection to memory would be a database of its own.
         return Ok(Engine::Sqlite { reader: writer.clone(), writer });
     }
@@ -149,41 +150,40 @@ async fn open_postgres(url: &str) -> Result<Engine, OpenError> {
         .connect_with(options.clone())
         .await
         .map_err(broken)?;
+    // sqlx holds PostgreSQL's advisory lock meanwhile.
+    migrator(|&(_, _, _, postgres)| postgres).run(&pool).await.map_err(refused)?;
     Ok(Engine::Postgres(pool))
 }
 
-async fn migrate(engine: &Engine) -> Result<(), OpenError> {
-    let migrations = MIGRATIONS
-        .iter()
-        .map(|&(version, name, sqlite, postgres)| {
-            let sql = match engine {
-                Engine::Sqlite { .. } => sqlite,
-                Engine::Postgres(_) => postgres,
-            };
-            Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
-        })
-        .collect();
-    let mut migrator = Migrator::with_migrations(migrations);
+/// Waits until no other process opens this file, where a file beside it can be made to hold the turn by.
+///
+/// SQLite answers "locked" at once, without the patience that it was given, when two make a file a WAL database
+/// or when both hold a read that they turn into a write; and sqlx knows no lock for its migrations. The
+/// system releases a turn whose holder dies.
+async fn turn_to_open(database: &Path) -> Option<std::fs::File> {
+    let mut beside = database.as_os_str().to_owned();
+    beside.push("-opening");
+    let take = move || {
+        let file = std::fs::File::options().create(true).truncate(false).write(true).open(beside).ok()?;
+        file.lock().ok().map(|()| file)
+    };
+    tokio::task::spawn_blocking(take).await.ok().flatten()
+}
+
+/// The migrations, in the words that `of` takes from a row.
+fn migrator(of: fn(&(i64, &'static str, &'static str, &'static str)) -> &'static str) -> Migrator {
+    let migration = |row: &(i64, &'static str, _, _)| {
+        Migration::new(row.0, row.1.into(), MigrationType::Simple, of(row).into_sql_str(), false)
+    };
+    let mut migrator = Migrator::with_migrations(MIGRATIONS.iter().map(migration).collect());
     // A table of its own, so that a database shared with another program that uses sqlx is no trap.
     migrator.dangerous_set_table_name("capstan_migrations");
-    let mut tries = 1;
-    let applied = loop {
-        let applied = match engine {
-            Engine::Sqlite { writer, .. } => migrator.run(writer).await,
-            Engine::Postgres(pool) => migrator.run(pool).await,
-        };
-        match applied {
-            // SQLite has no lock for it: another process that opens the same file at the same time may
-            // have been first, and the next look finds its work done.
-            Err(MigrateError::Execute(_) | MigrateError::ExecuteMigration(..)) if tries < MIGRATION_TRIES => {
-                tokio::time::sleep(Duration::from_millis(100 * tries)).await;
-                tries += 1;
-            }
-            applied => break applied,
-        }
-    };
-    applied.map_err(|error| match error {
+    migrator
+}
+
+fn refused(error: MigrateError) -> OpenError {
+    match error {
         MigrateError::VersionMissing(version) => OpenError::Newer(version),
         other => OpenError::Migrate(other),
-    })
+    }
 }
