@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-fleet test check bench fuzz prepare-build prepare-test conformance-descriptions kubectl plane
+.PHONY: help demo demo-fleet test check bench fuzz prepare-build prepare-test conformance-descriptions kubectl plane flux
 
 CARGO ?= cargo
 
@@ -27,7 +27,7 @@ check: ## the quick inner loop: format, lints, unit tests
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(CARGO) test --workspace --locked --lib
 
-bench: prepare-build kubectl plane ## figures, measured side by side and printed as tables
+bench: prepare-build kubectl plane flux ## figures, measured side by side and printed as tables
 	$(CARGO) bench --locked --bench plan --bench fleet_push --bench intake --bench push --bench render --bench reconcile
 
 FUZZ_TARGETS ?= commands variables payloads yaml merge
@@ -54,6 +54,10 @@ kubectl:
 # A real management cluster, built once (about nine minutes) and started by the tests that need one.
 plane:
 	@tests/controlplane/build
+
+# The real kustomize-controller, beside which the reconciler is measured: by `make bench` alone.
+flux:
+	@benches/flux/build
 
 # GitHub's own descriptions of its APIs, against which the tests check every exchange.
 conformance-descriptions:

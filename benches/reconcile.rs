@@ -1,11 +1,14 @@
 //! 1,000 clusters of 4 objects on a real API server that nobody else works on: the first apply, a pass in which nothing
-//! is to be done, and a commit that changes 10 of them. `cargo bench --bench reconcile [-- CLUSTERS]`
+//! is to be done, and a commit that changes 10 of them; then the same with Flux's kustomize-controller on a second API
+//! server like the first, once as it comes and once with 20 reconciliations at a time.
+//! `cargo bench --bench reconcile [-- [CLUSTERS] [alone]]`
 //!
 //! Each cluster is a `Cluster` and three ConfigMaps; Cluster API's kinds are served, its controllers do not run, so
-//! what is measured is the reconciler and the API server. Times are from the order until the API server has answered
-//! the last request of the reconciler; requests are those of the audit log, by the reconciler and in the name of the
-//! service accounts that it applies as; memory is the most that the reconciler's process ever had. It needs a
-//! management cluster: `make plane`.
+//! what is measured is the reconciler and the API server. Times are from the order (the start of the process, the
+//! annotation or the new revision) until the API server has answered the last request of the reconciler; requests are
+//! those of the audit log, by the reconciler and in the name of the service accounts that it applies as, leases and
+//! watches aside; memory is the most that its process ever had (`VmHWM`). It needs a management cluster (`make
+//! plane`), and for Flux what `make flux` builds; both have Capstan's own defaults and Flux's.
 
 #![expect(
     clippy::print_stdout,
@@ -13,6 +16,7 @@
     reason = "a benchmark prints figures and stops where it cannot go on"
 )]
 
+mod flux;
 #[path = "../tests/suite/plane/mod.rs"]
 #[expect(dead_code, reason = "the tests use more of it")]
 mod plane;
@@ -24,9 +28,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use flux::Flux;
 use jiff::{SignedDuration, Timestamp};
 use plane::audit::Request;
-use plane::process::Process;
 use plane::reconciler::{self, HOME};
 use plane::{Parts, Plane};
 
@@ -42,10 +46,60 @@ const CHANGED: usize = 10;
 const REST: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_secs(1800);
 
+const FIRST: &str = "first apply";
+const NOTHING: &str = "nothing to be done";
+const FEW: &str = "a commit changes 10";
+
 fn main() {
-    let asked = std::env::args().skip(1).find_map(|argument| argument.parse().ok());
-    let clusters: usize = asked.unwrap_or(1_000);
-    let Some(plane) = Plane::start(Parts::Kinds) else { return };
+    let asked: Vec<String> = std::env::args().skip(1).collect();
+    let clusters: usize = asked.iter().find_map(|argument| argument.parse().ok()).unwrap_or(1_000);
+    println!(
+        "{clusters} clusters of 4 objects, each program on an API server without other clients; load of this machine \
+         at the start {}",
+        load()
+    );
+    println!(
+        "{:<24}  {:>8}  {:>9}  {:>9}  {:>9}  {:>9}  {:>9}",
+        "", "wall s", "requests", "reads", "dry runs", "writes", "peak MiB"
+    );
+    let Some(ours) = measure_capstan(clusters) else { return };
+    if asked.iter().any(|argument| argument == "alone") {
+        return;
+    }
+    let Some(built) = Flux::built() else {
+        println!(
+            "SKIPPED: Flux's kustomize-controller is not built (`make flux` builds it where Go is): Capstan is measured alone"
+        );
+        return;
+    };
+    for (name, flags) in [
+        ("Flux as it comes", &[][..]),
+        ("Flux, 20 at a time", &["--concurrent=20", "--kube-api-qps=500", "--kube-api-burst=1000"]),
+    ] {
+        let Some(theirs) = measure_flux(clusters, &built, name, flags) else { return };
+        println!("Capstan beside {name}:");
+        for (one, other) in ours.iter().zip(&theirs) {
+            println!(
+                "{:<24}  {:.2} of its time, {:.2} of its requests, {:.2} of its memory",
+                one.what,
+                one.seconds / other.seconds,
+                one.requests as f64 / other.requests as f64,
+                one.peak / other.peak
+            );
+        }
+    }
+}
+
+/// One row of a table.
+struct Row {
+    what: &'static str,
+    seconds: f64,
+    requests: usize,
+    peak: f64,
+}
+
+fn measure_capstan(clusters: usize) -> Option<Vec<Row>> {
+    let plane = Plane::start(Parts::Kinds)?;
     let folder = tempfile::tempdir().unwrap();
     reconciler::install(&plane);
     for customer in 0..CUSTOMERS {
@@ -59,33 +113,82 @@ fn main() {
     files.extend((0..clusters).map(|number| cluster(number, "one")));
     repository.commit(&files);
 
-    println!("{clusters} clusters of 4 objects, on an API server without other clients");
-    println!(
-        "{:<24}  {:>8}  {:>9}  {:>9}  {:>9}  {:>9}  {:>9}",
-        "", "wall s", "requests", "reads", "dry runs", "writes", "peak MiB"
-    );
+    println!("Capstan");
     let process = reconciler::process(&plane, folder.path());
     plane.apply(&fleet(&repository.url));
-    let first = Timestamp::now();
+    let bench = Bench {
+        plane: &plane,
+        account: (HOME, "capstan"),
+        is_well: &|| {
+            process.is_well().map_err(|ended| format!("{ended}\n{}", plane::tail(&process.log(), 30)))
+        },
+        peak: &|| process.peak_memory().unwrap_or_default(),
+    };
+    // Every pass over a cluster begins by reading its ManagedCluster.
+    let all_had_a_turn = |requests: &[Request]| {
+        requests
+            .iter()
+            .filter(|request| request.verb == "get" && request.resource == "managedclusters")
+            .count()
+            >= clusters
+    };
+    let mut rows = Vec::new();
+    let since = Timestamp::now();
     process.start();
-    row("first apply", first, &plane, &process);
+    rows.push(bench.row(FIRST, since, &|_| applied(&plane, "one") == clusters));
+
+    let since = Timestamp::now();
+    pass(&plane);
+    rows.push(bench.row(NOTHING, since, &all_had_a_turn));
+
+    repository.commit(&changed(clusters));
+    let since = Timestamp::now();
+    pass(&plane);
+    let wanted = CHANGED.min(clusters);
+    rows.push(
+        bench.row(FEW, since, &|requests| all_had_a_turn(requests) && applied(&plane, "two") == wanted),
+    );
+    Some(rows)
+}
+
+fn measure_flux(clusters: usize, built: &Path, name: &str, flags: &[&str]) -> Option<Vec<Row>> {
+    let plane = Plane::start(Parts::Kinds)?;
+    let folder = tempfile::tempdir().unwrap();
+    for customer in 0..CUSTOMERS {
+        let name = namespace(customer);
+        plane.apply(&format!("{{apiVersion: v1, kind: Namespace, metadata: {{name: {name}}}}}"));
+    }
+    let mut files: BTreeMap<String, String> = (0..clusters).map(|number| cluster(number, "one")).collect();
+    let of_folder = |(path, _): (String, String)| path.trim_end_matches("/cluster.yaml").to_owned();
+    Flux::prepare(&plane, built, (0..clusters).map(|number| of_folder(cluster(number, "one"))));
+    let all = |files: &BTreeMap<String, String>| -> Vec<(String, String)> {
+        files.iter().map(|(path, text)| (path.clone(), text.clone())).collect()
+    };
+
+    println!("{name}, load {}", load());
+    let since = Timestamp::now();
+    let flux = Flux::start(&plane, built, folder.path(), flags);
+    let bench = Bench {
+        plane: &plane,
+        account: (flux::HOME, flux::ACCOUNT),
+        is_well: &|| flux.is_well(),
+        peak: &|| flux.peak_memory(),
+    };
+    let mut rows = Vec::new();
+    flux.commit("1", &all(&files));
+    rows.push(bench.row(FIRST, since, &|_| flux.applied_at("1") == clusters));
     assert_eq!(applied(&plane, "one"), clusters, "not every cluster was applied");
 
-    let second = Timestamp::now();
-    pass(&plane);
-    row("nothing to be done", second, &plane, &process);
+    let since = Timestamp::now();
+    flux.commit("2", &all(&files));
+    rows.push(bench.row(NOTHING, since, &|_| flux.applied_at("2") == clusters));
 
-    let changed: Vec<_> = (0..CHANGED).map(|number| cluster(number * clusters / CHANGED, "two")).collect();
-    repository.commit(&changed);
-    let third = Timestamp::now();
-    pass(&plane);
-    row("a commit changes 10", third, &plane, &process);
+    files.extend(changed(clusters));
+    let since = Timestamp::now();
+    flux.commit("3", &all(&files));
+    rows.push(bench.row(FEW, since, &|_| flux.applied_at("3") == clusters));
     assert_eq!(applied(&plane, "two"), CHANGED.min(clusters), "not every change was applied");
-
-    println!(
-        "beside it, measured elsewhere on two cores: Flux's kustomize-controller takes about 240 s for the first apply of\n\
-         1,000 Kustomizations of 4 objects, and 223 MiB"
-    );
+    Some(rows)
 }
 
 /// Asks for a pass over everything, now.
@@ -93,47 +196,74 @@ fn pass(plane: &Plane) {
     plane.kubectl(&["annotate", "fleet", "-n", HOME, "fleet", "--overwrite", "capstan.dev/reconcile=now"]);
 }
 
-/// Waits until the reconciler is at rest, and prints what it asked since then.
-fn row(what: &str, since: Timestamp, plane: &Plane, process: &Process) {
-    let requests = settle(plane, process, since);
-    let last = requests.iter().map(|request| request.at).max().unwrap_or(since);
-    let count = |of: &dyn Fn(&&Request) -> bool| requests.iter().filter(of).count();
-    println!(
-        "{what:<24}  {:>8.1}  {:>9}  {:>9}  {:>9}  {:>9}  {:>9.1}",
-        last.duration_since(since).as_secs_f64(),
-        requests.len(),
-        count(&|request| !request.dry_run && !request.is_write()),
-        count(&|request| request.dry_run),
-        count(&|request| request.is_write()),
-        process.peak_memory().unwrap_or_default(),
-    );
-    let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
-    for request in &requests {
-        let dry = if request.dry_run { " (dry run)" } else { "" };
-        *kinds.entry(format!("{} {}{dry}", request.verb, request.resource)).or_default() += 1;
-    }
-    let kinds: Vec<String> = kinds.into_iter().map(|(kind, count)| format!("{count} {kind}")).collect();
-    println!("{:<24}  {}", "", kinds.join(", "));
+/// What a run looks at while a program works.
+struct Bench<'b> {
+    plane: &'b Plane,
+    /// Namespace and name of the service account that the program has.
+    account: (&'b str, &'b str),
+    is_well: &'b dyn Fn() -> Result<(), String>,
+    peak: &'b dyn Fn() -> f64,
 }
 
-/// The requests of the reconciler since a moment, once it makes no more.
-fn settle(plane: &Plane, process: &Process, since: Timestamp) -> Vec<Request> {
-    let start = Instant::now();
-    loop {
-        assert!(start.elapsed() < PATIENCE, "it never comes to rest\n{}", plane::tail(&process.log(), 30));
-        assert_eq!(process.is_well(), Ok(()), "{}", plane::tail(&process.log(), 30));
-        std::thread::sleep(REST / 2);
-        let audit = plane.audit();
-        let requests: Vec<Request> = audit
-            .into_iter()
-            .filter(|request| request.at >= since && request.is_by(HOME, "capstan") && !is_lease(request))
-            .collect();
-        let last = requests.iter().map(|request| request.at).max();
+impl Bench<'_> {
+    /// Waits until the program is done and at rest, and prints what it asked since then.
+    fn row(&self, what: &'static str, since: Timestamp, is_done: &dyn Fn(&[Request]) -> bool) -> Row {
+        let requests = self.settle(since, is_done);
+        let last = requests.iter().map(|request| request.at).max().unwrap_or(since);
+        let count = |of: &dyn Fn(&&Request) -> bool| requests.iter().filter(of).count();
+        let seconds = last.duration_since(since).as_secs_f64();
+        let row = Row { what, seconds, requests: requests.len(), peak: (self.peak)() };
+        println!(
+            "{what:<24}  {:>8.1}  {:>9}  {:>9}  {:>9}  {:>9}  {:>9.1}",
+            row.seconds,
+            row.requests,
+            count(&|request| !request.dry_run && !request.is_write()),
+            count(&|request| request.dry_run),
+            count(&|request| request.is_write()),
+            row.peak,
+        );
+        let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
+        for request in &requests {
+            let dry = if request.dry_run { " (dry run)" } else { "" };
+            *kinds.entry(format!("{} {}{dry}", request.verb, request.resource)).or_default() += 1;
+        }
+        let kinds: Vec<String> = kinds.into_iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+        println!("{:<24}  {}", "", kinds.join(", "));
+        row
+    }
+
+    /// The requests of the program since a moment, once it is done and makes no more.
+    fn settle(&self, since: Timestamp, is_done: &dyn Fn(&[Request]) -> bool) -> Vec<Request> {
+        let start = Instant::now();
         let rest = SignedDuration::try_from(REST).unwrap();
-        if last.is_some_and(|last| Timestamp::now().duration_since(last) > rest) {
-            return requests;
+        loop {
+            assert_eq!((self.is_well)(), Ok(()));
+            assert!(start.elapsed() < PATIENCE, "it never comes to rest");
+            std::thread::sleep(REST / 2);
+            let audit = self.plane.audit();
+            let requests: Vec<Request> = audit
+                .into_iter()
+                .filter(|request| request.at >= since && request.is_by(self.account.0, self.account.1))
+                .filter(|request| !is_lease(request) && request.verb != "watch")
+                .collect();
+            let last = requests.iter().map(|request| request.at).max();
+            let rests = last.is_some_and(|last| Timestamp::now().duration_since(last) > rest);
+            if rests && is_done(&requests) {
+                return requests;
+            }
         }
     }
+}
+
+/// What the machine does besides: the load of the last minute.
+fn load() -> String {
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    load.split(' ').next().unwrap_or_default().to_owned()
+}
+
+/// The files that the last commit changes.
+fn changed(clusters: usize) -> Vec<(String, String)> {
+    (0..CHANGED.min(clusters)).map(|number| cluster(number * clusters / CHANGED, "two")).collect()
 }
 
 fn is_lease(request: &Request) -> bool {
@@ -183,7 +313,6 @@ spec:
   source:
     git: {{url: \"{url}\", branch: main}}
   intervalSeconds: 3600
-  concurrency: 8
 "
     )
 }

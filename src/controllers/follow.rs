@@ -117,8 +117,23 @@ impl Follower {
 
     async fn open_revision(&self, tree: &SourceTree) -> Result<Revision, NotOpened> {
         let records = self.ports.board.clusters(&self.fleet.key).await.map_err(NotOpened::Live)?;
-        open_revision(&self.ports, &self.fleet, &self.uid, tree, &records, None).await
+        // Of a status the inventory is the smaller part: the rest is not held while folders are rendered.
+        let recorded = records.into_iter().filter_map(|record| {
+            let id = folder_of(&record)?;
+            Some((id, record.status.inventory))
+        });
+        open_revision(&self.ports, &self.fleet, &self.uid, tree, recorded.collect(), None).await
     }
+}
+
+/// The folder that a ManagedCluster stands for.
+fn folder_of(record: &ClusterRecord) -> Option<ClusterId> {
+    RepoPath::parse(&record.spec.cluster).ok().map(ClusterId::new)
+}
+
+/// What each folder has applied.
+pub(super) fn inventories(records: &[ClusterRecord]) -> BTreeMap<ClusterId, Inventory> {
+    records.iter().filter_map(|record| Some((folder_of(record)?, record.status.inventory.clone()))).collect()
 }
 
 /// Opens a commit, or a head under the settings of `base`.
@@ -127,16 +142,9 @@ pub(super) async fn open_revision(
     fleet: &FleetRecord,
     uid: &str,
     tree: &SourceTree,
-    records: &[ClusterRecord],
+    recorded: BTreeMap<ClusterId, Inventory>,
     base: Option<Arc<Revision>>,
 ) -> Result<Revision, NotOpened> {
-    let recorded: BTreeMap<ClusterId, Inventory> = records
-        .iter()
-        .filter_map(|record| {
-            let folder = RepoPath::parse(&record.spec.cluster).ok()?;
-            Some((ClusterId::new(folder), record.status.inventory.clone()))
-        })
-        .collect();
     let recorded = Arc::new(recorded);
     let mut settled = false;
     loop {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::follow::{Followed, NotOpened, open_revision, short};
+use super::follow::{Followed, NotOpened, inventories, open_revision, short};
 use crate::app::reconcile::Ports;
 use crate::app::reconcile::ports::{FleetRecord, OpenSource, Preflight, PreflightAnswer, PreflightVerdict};
 use crate::app::reconcile::preflight::preflight;
@@ -130,7 +130,8 @@ impl Heeder {
             Err(error) => return Some(all(error.kind(), error.to_string())),
         };
         let Ok(records) = self.ports.board.clusters(&self.fleet.key).await else { return None };
-        match open_revision(&self.ports, &self.fleet, &self.uid, &tree, &records, Some(base)).await {
+        let recorded = inventories(&records);
+        match open_revision(&self.ports, &self.fleet, &self.uid, &tree, recorded, Some(base)).await {
             Ok(head) => Some(preflight(&self.ports, &self.fleet, &head, &question.clusters, &records).await),
             Err(NotOpened::Unusable(unusable)) => Some(all(unusable.reason(), unusable.to_string())),
             Err(NotOpened::Live(_)) => None,

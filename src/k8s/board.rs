@@ -15,7 +15,7 @@ use secrecy::SecretString;
 use serde_json::{Value, json};
 use tokio::sync::watch::channel;
 
-use super::cluster::KubeCluster;
+use super::cluster::{KubeCluster, List};
 use super::connect::Connection;
 use super::crd::{GROUP, VERSION};
 use super::events::{Events, Regarding, Saying};
@@ -29,6 +29,10 @@ use crate::app::reconcile::resources::{FleetStatus, ManagedClusterSpec, ManagedC
 
 /// The annotation that asks for a pass at once.
 pub(super) const RECONCILE: &str = "capstan.dev/reconcile";
+
+/// How many objects one page of a list holds: an inventory takes some ten times as much memory on its way as
+/// what is kept of it.
+const PAGE: &str = "100";
 
 const FLEET: &str = "Fleet";
 const MANAGED_CLUSTER: &str = "ManagedCluster";
@@ -57,9 +61,17 @@ impl KubeBoard {
         self.cluster.read(&As::Reconciler, &object(kind, namespace, name)).await
     }
 
-    async fn all(&self, kind: &'static str, namespace: &str) -> Result<Vec<Value>, LiveError> {
+    /// All of a kind; what `read` answers with `None` is passed over.
+    async fn all<T: Send>(
+        &self,
+        kind: &'static str,
+        namespace: &str,
+        read: impl Fn(&Value) -> Option<Result<T, LiveError>> + Send + Sync,
+    ) -> Result<Vec<T>, LiveError> {
         let kind = ApiKind::of_version(&format!("{GROUP}/{VERSION}"), kind);
-        self.cluster.list(&As::Reconciler, &kind, Some(namespace), &[]).await
+        let list = List { kind: &kind, namespace: Some(namespace), labels: &[], page: PAGE };
+        let all = self.cluster.list_as(&As::Reconciler, &list, |object| read(&object)).await?;
+        all.into_iter().collect()
     }
 
     /// Replaces a status whole: what the last one said and this one does not goes.
@@ -128,7 +140,7 @@ impl KubeBoard {
 #[async_trait]
 impl Board for KubeBoard {
     async fn fleets(&self) -> Result<Vec<FleetRecord>, BoardError> {
-        self.all(FLEET, &self.namespace).await?.iter().map(read::fleet).collect()
+        self.all(FLEET, &self.namespace, |object| Some(read::fleet(object))).await
     }
 
     async fn fleet(&self, key: &FleetKey) -> Result<Option<FleetRecord>, BoardError> {
@@ -136,11 +148,11 @@ impl Board for KubeBoard {
     }
 
     async fn clusters(&self, fleet: &FleetKey) -> Result<Vec<ClusterRecord>, BoardError> {
-        let all = self.all(MANAGED_CLUSTER, &fleet.namespace).await?;
-        let of_fleet = |object: &&Value| {
+        let is_of_fleet = |object: &Value| {
             object.pointer("/spec/fleet").and_then(Value::as_str) == Some(fleet.name.as_str())
         };
-        all.iter().filter(of_fleet).map(read::cluster).collect()
+        let read = |object: &Value| is_of_fleet(object).then(|| read::cluster(object));
+        self.all(MANAGED_CLUSTER, &fleet.namespace, read).await
     }
 
     async fn cluster(&self, key: &ClusterKey) -> Result<Option<ClusterRecord>, BoardError> {

@@ -24,6 +24,16 @@ const PAGE: &str = "500";
 /// How often a list is begun again whose pages have expired under it.
 const LIST_TRIES: usize = 3;
 
+/// What is listed.
+pub(super) struct List<'l> {
+    pub(super) kind: &'l ApiKind,
+    /// All where `None`.
+    pub(super) namespace: Option<&'l str>,
+    pub(super) labels: &'l [(&'l str, &'l str)],
+    /// How many objects one page holds.
+    pub(super) page: &'static str,
+}
+
 /// A management cluster behind its API server.
 #[derive(Clone)]
 pub struct KubeCluster {
@@ -71,6 +81,70 @@ impl KubeCluster {
             Some((_, call, answer)) => Err(call.refused(&answer)),
         }
     }
+
+    /// All of a kind, each object read as soon as its page is here: of many objects that are wanted in part
+    /// only that part is held, and one page. What `read` answers with `None` is passed over.
+    pub(super) async fn list_as<T: Send>(
+        &self,
+        by: &As,
+        list: &List<'_>,
+        read: impl Fn(Value) -> Option<T> + Send + Sync,
+    ) -> Result<Vec<T>, LiveError> {
+        let List { kind, namespace, labels, page } = *list;
+        let doing = match namespace {
+            Some(namespace) => format!("listing {kind} in {namespace}"),
+            None => format!("listing {kind}"),
+        };
+        if let Some(namespace) = namespace {
+            segment(&doing, "namespace", namespace)?;
+        }
+        let selector =
+            labels.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(",");
+        let mut found: Vec<T> = Vec::new();
+        let mut next: Option<String> = None;
+        let mut tries = 0;
+        loop {
+            let call = |served: &Served| {
+                let mut call =
+                    Call::new(&doing, by, Method::GET, served.path(namespace)).query("limit", page);
+                if !selector.is_empty() {
+                    call = call.query("labelSelector", &selector);
+                }
+                Ok(match &next {
+                    Some(token) => call.query("continue", token),
+                    None => call,
+                })
+            };
+            let Some((served, call, mut answer)) = self.ask(kind, call).await? else { return Ok(Vec::new()) };
+            match answer.status {
+                status if status.is_success() => {}
+                StatusCode::NOT_FOUND => return Ok(Vec::new()),
+                // The pages were cut from a state that the server no longer has: what was read of them is no
+                // one moment's truth.
+                StatusCode::GONE if tries < LIST_TRIES => {
+                    tries += 1;
+                    found.clear();
+                    next = None;
+                    continue;
+                }
+                _ => return Err(call.refused(&answer)),
+            }
+            next = answer
+                .body
+                .pointer("/metadata/continue")
+                .and_then(Value::as_str)
+                .filter(|token| !token.is_empty())
+                .map(str::to_owned);
+            let api_version = served.api_version();
+            if let Some(Value::Array(items)) = answer.body.get_mut("items").map(Value::take) {
+                let items = items.into_iter().map(|item| named(item, &api_version, &served.kind));
+                found.extend(items.filter_map(&read));
+            }
+            if next.is_none() {
+                return Ok(found);
+            }
+        }
+    }
 }
 
 #[async_trait]
@@ -105,58 +179,7 @@ impl ManagementCluster for KubeCluster {
         namespace: Option<&str>,
         labels: &[(&str, &str)],
     ) -> Result<Vec<Value>, LiveError> {
-        let doing = match namespace {
-            Some(namespace) => format!("listing {kind} in {namespace}"),
-            None => format!("listing {kind}"),
-        };
-        if let Some(namespace) = namespace {
-            segment(&doing, "namespace", namespace)?;
-        }
-        let selector =
-            labels.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(",");
-        let mut found: Vec<Value> = Vec::new();
-        let mut next: Option<String> = None;
-        let mut tries = 0;
-        loop {
-            let call = |served: &Served| {
-                let mut call =
-                    Call::new(&doing, by, Method::GET, served.path(namespace)).query("limit", PAGE);
-                if !selector.is_empty() {
-                    call = call.query("labelSelector", &selector);
-                }
-                Ok(match &next {
-                    Some(token) => call.query("continue", token),
-                    None => call,
-                })
-            };
-            let Some((served, call, mut answer)) = self.ask(kind, call).await? else { return Ok(Vec::new()) };
-            match answer.status {
-                status if status.is_success() => {}
-                StatusCode::NOT_FOUND => return Ok(Vec::new()),
-                // The pages were cut from a state that the server no longer has: what was read of them is no
-                // one moment's truth.
-                StatusCode::GONE if tries < LIST_TRIES => {
-                    tries += 1;
-                    found.clear();
-                    next = None;
-                    continue;
-                }
-                _ => return Err(call.refused(&answer)),
-            }
-            let api_version = served.api_version();
-            if let Some(Value::Array(items)) = answer.body.get_mut("items").map(Value::take) {
-                found.extend(items.into_iter().map(|item| named(item, &api_version, &served.kind)));
-            }
-            next = answer
-                .body
-                .pointer("/metadata/continue")
-                .and_then(Value::as_str)
-                .filter(|token| !token.is_empty())
-                .map(str::to_owned);
-            if next.is_none() {
-                return Ok(found);
-            }
-        }
+        self.list_as(by, &List { kind, namespace, labels, page: PAGE }, Some).await
     }
 
     async fn apply(

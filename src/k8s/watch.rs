@@ -31,7 +31,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, sleep, timeout};
 
 use self::lines::Lines;
-use self::memory::Memory;
+use self::memory::{Listed, Memory};
 use super::cluster::KubeCluster;
 use super::discovery::Served;
 use super::rest::Call;
@@ -172,7 +172,7 @@ impl Follower {
     /// Lists the kind, tells what changed since it was last seen, and remembers where to go on.
     async fn list(&mut self, served: &Served) -> Result<bool, LiveError> {
         let mut next: Option<String> = None;
-        let mut found: Vec<Value> = Vec::new();
+        let mut found: Vec<Listed> = Vec::new();
         loop {
             let mut call = self.call(served).accept(METADATA_LIST).query("limit", PAGE);
             if let Some(token) = &next {
@@ -180,7 +180,7 @@ impl Follower {
             }
             let mut page = self.cluster.rest.done(&call).await?;
             if let Some(Value::Array(items)) = page.get_mut("items").map(Value::take) {
-                found.extend(items);
+                found.extend(items.iter().filter_map(Listed::of));
             }
             let text = |pointer: &str| {
                 page.pointer(pointer)
@@ -198,8 +198,8 @@ impl Follower {
         Ok(self.tell_all(found).await.is_ok())
     }
 
-    async fn tell_all(&mut self, found: Vec<Value>) -> Result<(), Unheard> {
-        for change in self.memory.compare(&found) {
+    async fn tell_all(&mut self, found: Vec<Listed>) -> Result<(), Unheard> {
+        for change in self.memory.compare(found) {
             self.tell(change).await?;
         }
         Ok(())

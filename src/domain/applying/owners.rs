@@ -9,9 +9,28 @@ use crate::object::ObjectId;
 /// What the folders of a management cluster render, and what they have applied.
 #[derive(Debug, Clone, Default)]
 pub struct OwnerIndex {
-    rendered: BTreeMap<ObjectId, BTreeSet<ClusterId>>,
-    recorded: BTreeMap<ObjectId, BTreeSet<ClusterId>>,
+    objects: BTreeMap<ObjectId, Owners>,
     unreadable: BTreeSet<ClusterId>,
+}
+
+/// The folders that render an object, and those that have applied it: almost always one.
+#[derive(Debug, Clone, Default)]
+struct Owners {
+    rendered: Few,
+    recorded: Few,
+}
+
+/// A set that takes no more memory than it needs: there is one for each object of a fleet.
+#[derive(Debug, Clone, Default)]
+struct Few(Vec<ClusterId>);
+
+impl Few {
+    fn insert(&mut self, folder: &ClusterId) {
+        if let Err(at) = self.0.binary_search(folder) {
+            self.0.reserve_exact(1);
+            self.0.insert(at, folder.clone());
+        }
+    }
 }
 
 /// Whose an object is.
@@ -31,7 +50,7 @@ impl OwnerIndex {
     /// A folder renders these: the identities with their namespaces, before templates get their live names.
     pub fn renders<'o>(&mut self, folder: &ClusterId, objects: impl IntoIterator<Item = &'o ObjectId>) {
         for id in objects {
-            self.rendered.entry(id.clone()).or_default().insert(folder.clone());
+            self.objects.entry(id.clone()).or_default().rendered.insert(folder);
         }
     }
 
@@ -43,36 +62,33 @@ impl OwnerIndex {
     /// A folder has applied these.
     pub fn records(&mut self, folder: &ClusterId, inventory: &Inventory) {
         for object in inventory.objects() {
-            self.recorded.entry(object.logical_id()).or_default().insert(folder.clone());
-            self.recorded.entry(object.id()).or_default().insert(folder.clone());
+            self.objects.entry(object.logical_id()).or_default().recorded.insert(folder);
+            self.objects.entry(object.id()).or_default().recorded.insert(folder);
         }
     }
 
     /// Whose an object is that a folder renders. Of several that render it, the one that has applied it
     /// keeps it; what nobody applied belongs to none of them, since nobody can say who is right.
     pub(super) fn claim(&self, folder: &ClusterId, id: &ObjectId) -> Claim {
-        let others = |index: &BTreeMap<ObjectId, BTreeSet<ClusterId>>| -> Vec<ClusterId> {
-            index.get(id).into_iter().flatten().filter(|other| *other != folder).cloned().collect()
-        };
-        let (rendered, recorded) = (others(&self.rendered), others(&self.recorded));
-        if let Some(other) = rendered.iter().find(|other| recorded.contains(other)) {
+        let Some(Owners { rendered, recorded }) = self.objects.get(id) else { return Claim::Own };
+        let mut others = rendered.0.iter().filter(|other| *other != folder);
+        if let Some(other) = others.clone().find(|other| recorded.0.contains(other)) {
             return Claim::Of(other.clone());
         }
-        let mine = self.recorded.get(id).is_some_and(|folders| folders.contains(folder));
-        if mine {
+        if recorded.0.contains(folder) {
             return Claim::Own;
         }
-        if let Some(other) = rendered.into_iter().next() {
-            return Claim::Undecided(other);
+        if let Some(other) = others.next() {
+            return Claim::Undecided(other.clone());
         }
-        match recorded.into_iter().find(|other| self.unreadable.contains(other)) {
-            Some(other) => Claim::PerhapsOf(other),
+        match recorded.0.iter().find(|other| self.unreadable.contains(*other)) {
+            Some(other) => Claim::PerhapsOf(other.clone()),
             None => Claim::Own,
         }
     }
 
     /// Another folder that renders the object: it is that folder's now.
     pub(super) fn heir(&self, folder: &ClusterId, id: &ObjectId) -> Option<&ClusterId> {
-        self.rendered.get(id).into_iter().flatten().find(|other| *other != folder)
+        self.objects.get(id)?.rendered.0.iter().find(|other| *other != folder)
     }
 }

@@ -62,7 +62,7 @@ pub(super) fn cluster_spec(spec: &wanted::ManagedClusterSpec) -> crd::ManagedClu
 /// What the API server has checked against the schema can be read, unless its definition is not this
 /// program's: then nothing is guessed.
 fn parse<T: serde::de::DeserializeOwned>(object: &Value) -> Result<T, LiveError> {
-    serde_json::from_value(object.clone()).map_err(|error| LiveError::Malformed {
+    T::deserialize(object).map_err(|error| LiveError::Malformed {
         doing: ApiObject::of(object)
             .map_or_else(|| "reading an object".to_owned(), |object| format!("reading {object}")),
         reason: format!(

@@ -17,6 +17,21 @@ struct Seen {
     version: u64,
 }
 
+/// What a list tells of one object: a small part of what the object takes.
+#[derive(Debug)]
+pub(super) struct Listed {
+    name: Name,
+    seen: Seen,
+    version: String,
+}
+
+impl Listed {
+    /// Of an object of a list; `None` where it has no name.
+    pub(super) fn of(object: &Value) -> Option<Self> {
+        Some(Self { name: name_of(object)?, seen: seen(object), version: version_of(object).to_owned() })
+    }
+}
+
 /// The objects of one kind.
 pub(super) struct Memory {
     group: String,
@@ -32,23 +47,21 @@ impl Memory {
     }
 
     /// Takes in a whole list; tells what changed since.
-    pub(super) fn compare(&mut self, found: &[Value]) -> Vec<LiveChange> {
+    pub(super) fn compare(&mut self, found: Vec<Listed>) -> Vec<LiveChange> {
         let before = std::mem::take(&mut self.seen);
         let mut changes = Vec::new();
-        for object in found {
-            let Some(name) = name_of(object) else { continue };
-            let now = seen(object);
+        for Listed { name, seen: now, version } in found {
             let change = match before.get(&name) {
                 None => Some(Change::Appeared),
                 Some(then) if then.wish != now.wish => Some(Change::Wish),
                 Some(then) if then.version != now.version => Some(Change::Report),
                 Some(_) => None,
             };
-            changes.extend(change.map(|change| self.change(&name, change, object)));
+            changes.extend(change.map(|change| self.change(&name, change, version)));
             self.seen.insert(name, now);
         }
         let gone = before.keys().filter(|name| !self.seen.contains_key(*name));
-        changes.extend(gone.map(|name| self.change(name, Change::Gone, &Value::Null)));
+        changes.extend(gone.map(|name| self.change(name, Change::Gone, String::new())));
         if std::mem::replace(&mut self.filled, true) { changes } else { Vec::new() }
     }
 
@@ -62,25 +75,29 @@ impl Memory {
             Some(then) if then.version != now.version => Change::Report,
             Some(_) => return None,
         };
-        Some(self.change(&name, change, object))
+        Some(self.change(&name, change, version_of(object).to_owned()))
     }
 
     /// One object is gone.
     pub(super) fn forget(&mut self, object: &Value) -> Option<LiveChange> {
         let name = name_of(object)?;
-        self.seen.remove(&name).map(|_| self.change(&name, Change::Gone, object))
+        self.seen.remove(&name)?;
+        Some(self.change(&name, Change::Gone, version_of(object).to_owned()))
     }
 
-    fn change(&self, (namespace, name): &Name, change: Change, now: &Value) -> LiveChange {
+    fn change(&self, (namespace, name): &Name, change: Change, resource_version: String) -> LiveChange {
         let object = ObjectId {
             group: self.group.clone(),
             kind: self.kind.clone(),
             namespace: namespace.clone(),
             name: name.clone(),
         };
-        let version = now.pointer("/metadata/resourceVersion").and_then(Value::as_str);
-        LiveChange { object, change, resource_version: version.unwrap_or_default().to_owned() }
+        LiveChange { object, change, resource_version }
     }
+}
+
+fn version_of(object: &Value) -> &str {
+    object.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default()
 }
 
 fn name_of(object: &Value) -> Option<Name> {
@@ -91,7 +108,7 @@ fn name_of(object: &Value) -> Option<Name> {
 
 fn seen(object: &Value) -> Seen {
     let metadata = object.get("metadata").unwrap_or(&Value::Null);
-    let version = metadata.get("resourceVersion").and_then(Value::as_str).unwrap_or_default();
+    let version = version_of(object);
     let digest = |parts: &[&str]| {
         let mut hasher = DefaultHasher::new();
         for part in parts {
@@ -122,6 +139,10 @@ mod tests {
             "generation": generation}})
     }
 
+    fn listed<const N: usize>(objects: [Value; N]) -> Vec<Listed> {
+        objects.iter().filter_map(Listed::of).collect()
+    }
+
     fn changes(changes: &[LiveChange]) -> Vec<(String, Change)> {
         changes.iter().map(|change| (change.object.name.clone(), change.change)).collect()
     }
@@ -129,7 +150,7 @@ mod tests {
     #[test]
     fn a_wish_is_told_from_a_report() {
         let mut memory = Memory::new(&ApiKind::preferred("cluster.x-k8s.io", "MachineDeployment"));
-        assert_eq!(memory.compare(&[object("a", "1", 1), object("b", "2", 1)]), []);
+        assert_eq!(memory.compare(listed([object("a", "1", 1), object("b", "2", 1)])), []);
         assert_eq!(memory.see(&object("a", "3", 1)).unwrap().change, Change::Report);
         assert_eq!(memory.see(&object("a", "4", 2)).unwrap().change, Change::Wish);
         assert_eq!(memory.see(&object("a", "4", 2)), None);
@@ -146,9 +167,12 @@ mod tests {
     #[test]
     fn what_happened_unseen_is_told_by_the_next_list() {
         let mut memory = Memory::new(&ApiKind::preferred("", "X"));
-        assert_eq!(memory.compare(&[object("a", "1", 1), object("b", "2", 1), object("c", "3", 1)]), []);
+        assert_eq!(
+            memory.compare(listed([object("a", "1", 1), object("b", "2", 1), object("c", "3", 1)])),
+            []
+        );
         let mut told =
-            changes(&memory.compare(&[object("a", "9", 2), object("b", "2", 1), object("d", "8", 1)]));
+            changes(&memory.compare(listed([object("a", "9", 2), object("b", "2", 1), object("d", "8", 1)])));
         told.sort_by(|a, b| a.0.cmp(&b.0));
         assert_eq!(
             told,
@@ -164,7 +188,7 @@ mod tests {
     fn a_kind_without_generations_has_wishes_alone() {
         let config = |version: &str| json!({"metadata": {"name": "a", "resourceVersion": version}});
         let mut memory = Memory::new(&ApiKind::preferred("", "ConfigMap"));
-        memory.compare(&[config("1")]);
+        memory.compare(listed([config("1")]));
         assert_eq!(memory.see(&config("2")).unwrap().change, Change::Wish);
     }
 }

@@ -58,9 +58,7 @@ impl Process {
     /// The most memory that it had so far, in MiB, where it runs.
     pub(crate) fn peak_memory(&self) -> Option<f64> {
         let child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
-        let status = std::fs::read_to_string(format!("/proc/{}/status", child.as_ref()?.id())).ok()?;
-        let peak = status.lines().find(|line| line.starts_with("VmHWM"))?;
-        Some(peak.split_whitespace().nth(1)?.parse::<f64>().ok()? / 1024.0)
+        peak_memory(child.as_ref()?.id())
     }
 
     /// What it logged.
@@ -73,4 +71,11 @@ impl Drop for Process {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+/// The most memory that a process had so far, in MiB, where it runs.
+pub(crate) fn peak_memory(process: u32) -> Option<f64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let peak = status.lines().find(|line| line.starts_with("VmHWM"))?;
+    Some(peak.split_whitespace().nth(1)?.parse::<f64>().ok()? / 1024.0)
 }

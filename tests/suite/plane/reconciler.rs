@@ -19,7 +19,9 @@ pub(crate) fn process(plane: &Plane, folder: &Path) -> Process {
     ];
     let arguments = arguments.into_iter().flat_map(|(flag, value)| [flag.to_owned(), value]);
     let arguments = [vec!["reconcile".to_owned()], arguments.collect()].concat();
-    Process::new(arguments, Vec::new(), &folder.join("reconcile.log"))
+    // As `deploy/reconciler.yaml` has it.
+    let environment = vec![("MIMALLOC_PURGE_DELAY".to_owned(), "0".to_owned())];
+    Process::new(arguments, environment, &folder.join("reconcile.log"))
 }
 
 /// Capstan's own kinds, home and rights, as the program prints them and `deploy/` has them.
