@@ -2,9 +2,7 @@
 
 use std::fs;
 use std::io::Read;
-use std::num::NonZero;
 use std::path::Path;
-use std::thread;
 
 use gix::ObjectId;
 use gix::bstr::{BString, ByteSlice, ByteVec};
@@ -29,12 +27,6 @@ pub(super) struct Tracked {
     pub(super) flags: Flags,
 }
 
-/// A file that the walk over the disk came by.
-pub(super) struct OnDisk {
-    pub(super) path: BString,
-    pub(super) known: Option<Tracked>,
-}
-
 /// The index's time stamp has a type of a crate that gix does not pass on: kept as a stat's time.
 type FileTime = stat::Time;
 
@@ -48,44 +40,18 @@ pub(super) struct Identify<'a> {
     pub(super) capabilities: gix::fs::Capabilities,
 }
 
-/// How many files are worth a thread.
-const FILES_OF_A_THREAD: usize = 200;
-
 impl Identify<'_> {
-    /// All files, on all cores.
-    pub(super) fn all(self, files: Vec<OnDisk>) -> Result<Vec<Found>, CheckoutError> {
-        let threads = thread::available_parallelism().map_or(1, NonZero::get);
-        let each = files.len().div_ceil(threads).max(FILES_OF_A_THREAD);
-        let some = |files: &[OnDisk]| -> Result<Vec<Found>, CheckoutError> {
-            files.iter().filter_map(|file| self.one(file).transpose()).collect()
-        };
-        let mut parts = files.chunks(each);
-        let own = parts.next().unwrap_or_default();
-        thread::scope(|scope| {
-            let others: Vec<_> = parts.map(|part| scope.spawn(move || some(part))).collect();
-            let mut found = some(own)?;
-            for other in others {
-                match other.join() {
-                    Ok(part) => found.append(&mut part?),
-                    Err(panic) => std::panic::resume_unwind(panic),
-                }
-            }
-            Ok(found)
-        })
-    }
-
     /// One file; `None` where it went in the meantime.
-    fn one(self, file: &OnDisk) -> Result<Option<Found>, CheckoutError> {
-        let OnDisk { path, known } = file;
+    pub(super) fn one(self, path: &BString, known: Option<&Tracked>) -> Result<Option<Found>, CheckoutError> {
         let on_disk = self.root.join(path.to_path_lossy());
         let io = |error: std::io::Error| CheckoutError::io(&on_disk, error);
         let metadata = match Metadata::from_path_no_follow(&on_disk) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             metadata => metadata.map_err(io)?,
         };
-        let mode = self.mode(&metadata, known.as_ref());
+        let mode = self.mode(&metadata, known);
         let seen = Stat::from_fs(&metadata).ok();
-        let unchanged = known.as_ref().filter(|known| {
+        let unchanged = known.filter(|known| {
             known.mode.to_tree_entry_mode().is_some_and(|tracked| tracked.kind() == mode)
                 && seen.is_some_and(|seen| known.stat.matches(&seen, self.stat_options))
                 && known.stat.mtime.secs < self.index_time.secs

@@ -1,10 +1,13 @@
 //! The files of a checkout as `git add -A` would take them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::fs;
 use std::io::Read;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 
 use capstan_domain::tree::{EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use gix::ObjectId;
@@ -15,7 +18,7 @@ use gix::objs::tree::EntryKind as GitKind;
 
 use super::explain;
 use super::folder_ids::{StoredFile, folder_ids};
-use super::identify::{Found, Identify, OnDisk, Tracked};
+use super::identify::{Found, Identify, Tracked};
 use super::objects::{Objects, blob_id, entry_kind, too_large};
 use super::{CheckoutError, MAXIMUM_FILE_BYTES};
 
@@ -41,25 +44,25 @@ pub(super) struct WorkTree {
 impl WorkTree {
     /// Lists the work tree at `root`.
     pub(super) fn list(objects: Arc<Objects>, root: &Path) -> Result<Self, CheckoutError> {
-        let (hash, found) = objects.with(|repository| {
-            let listing = Listing::new(repository, root)?.run()?;
-            Ok::<_, CheckoutError>((repository.object_hash(), listing))
-        })?;
+        let listing = objects.with(|repository| Listing::new(repository, root))?;
+        let hash = listing.identify.hash;
+        let mut found = listing.run(&objects)?;
+        // Both lists have this order: it is that of the bytes.
+        found.sort_unstable_by(|a, b| a.stored.path.cmp(&b.stored.path));
         let mut stored = Vec::with_capacity(found.len());
-        let mut listed = Vec::with_capacity(found.len());
+        let mut entries = Vec::with_capacity(found.len());
+        let mut seen = Vec::with_capacity(found.len());
         for file in found {
             if let (Some(kind), Some(path), Some(blob)) = (
                 entry_kind(file.stored.mode),
                 file.stored.path.to_str().ok().and_then(|path| RepoPath::parse(path).ok()),
                 blob_id(&file.stored.id),
             ) {
-                listed.push((TreeEntry { path, kind, blob }, file.seen));
+                entries.push(TreeEntry { path, kind, blob });
+                seen.push(file.seen);
             }
             stored.push(file.stored);
         }
-        listed.sort_unstable_by(|(a, _), (b, _)| a.path.cmp(&b.path));
-        stored.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-        let (entries, seen) = listed.into_iter().unzip();
         Ok(Self { root: root.to_owned(), objects, hash, entries, seen, stored, folders: Mutex::default() })
     }
 
@@ -138,17 +141,12 @@ fn stored_in<'s>(stored: &'s [StoredFile], folder: &RepoPath) -> &'s [StoredFile
     &stored[start..start + length]
 }
 
-/// The walk over the disk, guided by the index and the ignore rules.
-struct Listing<'repository> {
-    root: &'repository Path,
+/// What is known before the walk over the disk: the index.
+struct Listing<'a> {
+    root: &'a Path,
     tracked: HashMap<BString, Tracked>,
     tracked_folders: HashSet<BString>,
-    identify: Identify<'repository>,
-    excludes: gix::AttributeStack<'repository>,
-    /// Files that count.
-    files: Vec<OnDisk>,
-    /// Submodules.
-    found: Vec<Found>,
+    identify: Identify<'a>,
 }
 
 /// Whether files that are not tracked are wanted: below an ignored folder they are not.
@@ -158,8 +156,15 @@ enum Untracked {
     Ignored,
 }
 
-impl<'repository> Listing<'repository> {
-    fn new(repository: &'repository gix::Repository, root: &'repository Path) -> Result<Self, CheckoutError> {
+/// A folder that is still to be walked.
+type Ahead = (BString, Untracked);
+
+/// How many folders for each thread there shall be before the walk is shared: so few that finding them costs
+/// nothing, so many that no thread waits long for another one's last.
+const FOLDERS_OF_A_THREAD: usize = 8;
+
+impl<'a> Listing<'a> {
+    fn new(repository: &gix::Repository, root: &'a Path) -> Result<Self, CheckoutError> {
         let failed = |error: gix::Error| CheckoutError::unreadable(root, &error);
         let index = repository.index_or_empty().map_err(failed)?;
         let mut tracked = HashMap::with_capacity(index.entries().len());
@@ -177,13 +182,14 @@ impl<'repository> Listing<'repository> {
         for path in tracked.keys() {
             let mut end = path.len();
             while let Some(slash) = path[..end].rfind_byte(b'/') {
-                if !tracked_folders.insert(BString::from(&path[..slash])) {
+                let folder = path[..slash].as_bstr();
+                if tracked_folders.contains(folder) {
                     break;
                 }
+                tracked_folders.insert(folder.to_owned());
                 end = slash;
             }
         }
-        let excludes = repository.excludes(&index, None, Default::default()).map_err(failed)?;
         Ok(Self {
             root,
             tracked,
@@ -195,75 +201,154 @@ impl<'repository> Listing<'repository> {
                 stat_options: repository.stat_options().map_err(failed)?,
                 capabilities: repository.filesystem_options().map_err(failed)?,
             },
-            excludes,
-            files: Vec::new(),
-            found: Vec::new(),
         })
     }
 
-    fn run(mut self) -> Result<Vec<Found>, CheckoutError> {
-        self.walk(&mut BString::default(), Untracked::Wanted)?;
-        self.found.extend(self.identify.all(std::mem::take(&mut self.files))?);
-        // What remains is deleted on disk, unless a sparse checkout left it out on purpose.
-        for (path, known) in self.tracked.drain() {
+    /// The files on disk, found and looked at on all cores, and what a sparse checkout left out.
+    fn run(&self, objects: &Objects) -> Result<Vec<Found>, CheckoutError> {
+        let threads = thread::available_parallelism().map_or(1, NonZero::get);
+        let mut ahead = VecDeque::from([(BString::default(), Untracked::Wanted)]);
+        let mut walked = objects.with(|repository| {
+            let mut walk = Walk::new(self, repository)?;
+            while ahead.len() < threads * FOLDERS_OF_A_THREAD
+                && let Some(next) = ahead.pop_front()
+            {
+                ahead.extend(walk.step(next)?);
+            }
+            Ok::<_, CheckoutError>(walk.walked)
+        })?;
+        let ahead: Vec<Ahead> = ahead.into();
+        let next = AtomicUsize::new(0);
+        let share = || {
+            objects.with(|repository| {
+                let mut walk = Walk::new(self, repository)?;
+                while let Some(folder) = ahead.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    walk.all_below(folder.clone())?;
+                }
+                Ok::<_, CheckoutError>(walk.walked)
+            })
+        };
+        let parts = thread::scope(|scope| {
+            let others: Vec<_> = (1..threads.min(ahead.len())).map(|_| scope.spawn(share)).collect();
+            let own = share();
+            let others = others.into_iter().map(|other| match other.join() {
+                Ok(part) => part,
+                Err(panic) => std::panic::resume_unwind(panic),
+            });
+            std::iter::once(own).chain(others).collect::<Vec<_>>()
+        });
+        for part in parts {
+            let mut part = part?;
+            walked.found.append(&mut part.found);
+            walked.unskipped.append(&mut part.unskipped);
+        }
+        let Walked { mut found, unskipped } = walked;
+        // What was not found is deleted on disk, unless a sparse checkout left it out on purpose.
+        let unskipped: HashSet<BString> = unskipped.into_iter().collect();
+        for (path, known) in &self.tracked {
             if known.flags.contains(Flags::SKIP_WORKTREE)
+                && !unskipped.contains(path)
                 && let Some(mode) = known.mode.to_tree_entry_mode()
             {
-                self.found.push(Found { stored: StoredFile { path, mode, id: known.id }, seen: None });
+                found.push(Found {
+                    stored: StoredFile { path: path.clone(), mode, id: known.id },
+                    seen: None,
+                });
             }
         }
-        Ok(self.found)
+        Ok(found)
+    }
+}
+
+/// What a walk came by.
+#[derive(Default)]
+struct Walked {
+    found: Vec<Found>,
+    /// What a sparse checkout would leave out, and is there.
+    unskipped: Vec<BString>,
+}
+
+/// One thread's walk over the disk, guided by the index and the ignore rules.
+struct Walk<'l, 'repository> {
+    listing: &'l Listing<'l>,
+    excludes: gix::AttributeStack<'repository>,
+    walked: Walked,
+}
+
+impl<'l, 'repository> Walk<'l, 'repository> {
+    fn new(
+        listing: &'l Listing<'l>,
+        repository: &'repository gix::Repository,
+    ) -> Result<Self, CheckoutError> {
+        let failed = |error: gix::Error| CheckoutError::unreadable(listing.root, &error);
+        let index = repository.index_or_empty().map_err(failed)?;
+        let excludes = repository.excludes(&index, None, Default::default()).map_err(failed)?;
+        Ok(Self { listing, excludes, walked: Walked::default() })
     }
 
-    fn walk(&mut self, folder: &mut BString, untracked: Untracked) -> Result<(), CheckoutError> {
-        let on_disk = self.root.join(folder.to_path_lossy());
+    fn all_below(&mut self, folder: Ahead) -> Result<(), CheckoutError> {
+        let mut ahead = vec![folder];
+        while let Some(next) = ahead.pop() {
+            ahead.extend(self.step(next)?);
+        }
+        Ok(())
+    }
+
+    /// Takes in the files of one folder; the folders in it that are to be walked.
+    fn step(&mut self, (mut path, untracked): Ahead) -> Result<Vec<Ahead>, CheckoutError> {
+        let on_disk = self.listing.root.join(path.to_path_lossy());
         let io = |error: std::io::Error| CheckoutError::io(&on_disk, error);
+        let mut ahead = Vec::new();
         for entry in fs::read_dir(&on_disk).map_err(io)? {
             let entry = entry.map_err(io)?;
             let Ok(name) = Vec::from_os_string(entry.file_name()) else { continue };
             if name.eq_ignore_ascii_case(b".git") {
                 continue;
             }
-            let length = folder.len();
+            let length = path.len();
             if length > 0 {
-                folder.push(b'/');
+                path.push(b'/');
             }
-            folder.push_str(&name);
+            path.push_str(&name);
             let kind = entry.file_type().map_err(io)?;
             if kind.is_dir() {
-                self.folder(folder, untracked)?;
+                ahead.extend(self.folder(&path, untracked)?.map(|untracked| (path.clone(), untracked)));
             } else if kind.is_file() || kind.is_symlink() {
-                self.file(folder, untracked)?;
+                self.file(&path, untracked)?;
             }
-            folder.truncate(length);
+            path.truncate(length);
         }
-        Ok(())
+        Ok(ahead)
     }
 
-    fn folder(&mut self, path: &mut BString, untracked: Untracked) -> Result<(), CheckoutError> {
-        if self.tracked.get(path).is_some_and(|known| known.mode.is_submodule()) {
-            self.submodule(path);
-            return Ok(());
+    /// Whether a folder is walked, and what of it is wanted.
+    fn folder(&mut self, path: &BString, untracked: Untracked) -> Result<Option<Untracked>, CheckoutError> {
+        if let Some(known) = self.listing.tracked.get(path).filter(|known| known.mode.is_submodule()) {
+            self.submodule(path, known);
+            return Ok(None);
         }
-        let holds_tracked = self.tracked_folders.contains(path);
-        let on_disk = self.root.join(path.to_path_lossy());
-        if !holds_tracked && on_disk.join(".git").symlink_metadata().is_ok() {
-            return Ok(());
+        let holds_tracked = self.listing.tracked_folders.contains(path);
+        let is_repository = || {
+            let on_disk = self.listing.root.join(path.to_path_lossy());
+            on_disk.join(".git").symlink_metadata().is_ok()
+        };
+        if !holds_tracked && is_repository() {
+            return Ok(None);
         }
         let ignored = untracked == Untracked::Ignored || self.is_excluded(path.as_bstr(), Mode::DIR)?;
-        match (ignored, holds_tracked) {
-            (true, false) => Ok(()),
-            (true, true) => self.walk(path, Untracked::Ignored),
-            (false, _) => self.walk(path, untracked),
-        }
+        Ok(match (ignored, holds_tracked) {
+            (true, false) => None,
+            (true, true) => Some(Untracked::Ignored),
+            (false, _) => Some(untracked),
+        })
     }
 
     /// A submodule counts as the commit that is checked out in it.
-    fn submodule(&mut self, path: &BString) {
-        let Some(known) = self.tracked.remove(path) else { return };
-        let on_disk = self.root.join(path.to_path_lossy());
+    fn submodule(&mut self, path: &BString, known: &Tracked) {
+        let on_disk = self.listing.root.join(path.to_path_lossy());
         let head = gix::open(on_disk).ok().and_then(|inner| inner.head_id().ok().map(gix::Id::detach));
-        self.found.push(Found {
+        self.note_unskipped(path, known);
+        self.walked.found.push(Found {
             stored: StoredFile {
                 path: path.clone(),
                 mode: GitKind::Commit.into(),
@@ -273,19 +358,26 @@ impl<'repository> Listing<'repository> {
         });
     }
 
-    /// Files are looked at once all are known, on all cores.
     fn file(&mut self, path: &BString, untracked: Untracked) -> Result<(), CheckoutError> {
-        let known = self.tracked.remove(path);
-        let ignored = known.is_none()
-            && (untracked == Untracked::Ignored || self.is_excluded(path.as_bstr(), Mode::FILE)?);
-        if !ignored {
-            self.files.push(OnDisk { path: path.clone(), known });
+        let known = self.listing.tracked.get(path);
+        match known {
+            Some(known) => self.note_unskipped(path, known),
+            None if untracked == Untracked::Ignored => return Ok(()),
+            None if self.is_excluded(path.as_bstr(), Mode::FILE)? => return Ok(()),
+            None => {}
         }
+        self.walked.found.extend(self.listing.identify.one(path, known)?);
         Ok(())
     }
 
+    fn note_unskipped(&mut self, path: &BString, known: &Tracked) {
+        if known.flags.contains(Flags::SKIP_WORKTREE) {
+            self.walked.unskipped.push(path.clone());
+        }
+    }
+
     fn is_excluded(&mut self, path: &BStr, mode: Mode) -> Result<bool, CheckoutError> {
-        let root = self.root;
+        let root = self.listing.root;
         let platform = self
             .excludes
             .at_entry(path, Some(mode))

@@ -20,7 +20,8 @@ pub(crate) fn process(plane: &Plane, folder: &Path) -> Process {
     let arguments = arguments.into_iter().flat_map(|(flag, value)| [flag.to_owned(), value]);
     let arguments = [vec!["reconcile".to_owned()], arguments.collect()].concat();
     // As `deploy/reconciler.yaml` has it.
-    let environment = vec![("MIMALLOC_PURGE_DELAY".to_owned(), "0".to_owned())];
+    let environment = ["MIMALLOC_PURGE_DELAY", "MIMALLOC_ALLOW_THP"];
+    let environment = environment.map(|name| (name.to_owned(), "0".to_owned())).to_vec();
     Process::new(arguments, environment, &folder.join("reconcile.log"))
 }
 
