@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::dialect::resolve;
+use super::shared::Shared;
 use crate::yaml::{Scalar as Written, ScalarStyle};
 
 /// A scalar: its value, and what kustomize keeps of how it was written.
@@ -16,6 +17,8 @@ pub struct Scalar {
     written: Option<Arc<str>>,
     tag: Tag,
     style: Style,
+    /// The node that kustomize has at other places too.
+    shared: Option<Shared>,
 }
 
 /// Scalars are the same where their values are, however they were written.
@@ -75,7 +78,7 @@ impl Scalar {
     /// A value that was written that way.
     pub(super) fn written(value: Value, text: &str, style: Style) -> Self {
         let tag = if style == Style::Quoted { Tag::Text } else { Tag::of(&value, text) };
-        let plain = Self { value, written: None, tag, style };
+        let plain = Self { value, written: None, tag, style, shared: None };
         if plain.text() == text { plain } else { Self { written: Some(text.into()), ..plain } }
     }
 
@@ -86,7 +89,8 @@ impl Scalar {
 
     fn with(text: &str, tag: Tag, style: Style) -> Self {
         if style == Style::Quoted || tag == Tag::Text {
-            return Self { value: Value::String(text.to_owned()), written: None, tag, style };
+            let value = Value::String(text.to_owned());
+            return Self { value, written: None, tag, style, shared: None };
         }
         Self { tag, style, ..resolve(text) }
     }
@@ -103,10 +107,11 @@ impl Scalar {
 
     /// Another scalar in the place of this one, in the style of this one.
     pub(super) fn replaced_by(&self, new: &Self) -> Self {
+        let shared = self.shared.map(Shared::set);
         if self.style == new.style || new.value.is_null() {
-            return Self { style: self.style, ..new.clone() };
+            return Self { style: self.style, shared, ..new.clone() };
         }
-        Self::with(&new.text(), new.tag, self.style)
+        Self { shared, ..Self::with(&new.text(), new.tag, self.style) }
     }
 
     /// The same kind of scalar with another text, as kustomize copies texts.
@@ -119,7 +124,7 @@ impl Scalar {
             || found == self.tag
             || (self.tag, found) == (Tag::Float, Tag::Integer);
         if fits {
-            return Ok(Self::with(text, self.tag, self.style));
+            return Ok(Self { shared: self.shared.map(Shared::set), ..Self::with(text, self.tag, self.style) });
         }
         Err(format!("it is {}, and `{text}` is not", self.tag.noun()))
     }
@@ -132,6 +137,14 @@ impl Scalar {
             Value::String(text) if quoted(text) => Self { style: Style::Quoted, ..Self::from(value) },
             _ => Self::from(value),
         };
+    }
+
+    pub(super) const fn shared(&self) -> Option<Shared> {
+        self.shared
+    }
+
+    pub(super) const fn share(&mut self, with: Option<Shared>) {
+        self.shared = with;
     }
 
     /// The value: null, a boolean, a number or a string.
@@ -152,7 +165,7 @@ impl Scalar {
 
 impl From<Value> for Scalar {
     fn from(value: Value) -> Self {
-        let plain = Self { value, written: None, tag: Tag::Text, style: Style::Plain };
+        let plain = Self { value, written: None, tag: Tag::Text, style: Style::Plain, shared: None };
         let tag = Tag::of(&plain.value, &plain.text());
         Self { tag, ..plain }
     }

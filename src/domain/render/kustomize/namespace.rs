@@ -51,15 +51,14 @@ pub(super) fn set(
         let Some(resource) = resources.get_mut(index) else { break };
         resource.remember();
         let gvk = Gvk::of(&resource.value);
-        let value = &mut resource.value;
         if !gvk.is_cluster_scoped() {
-            own.visit(value, Blank::Text, &namespace.place, &mut |found| put(found))?;
+            own.visit(resource, Blank::Text, &namespace.place, &mut |found| put(found))?;
         }
         if matches!(gvk.kind.as_str(), "RoleBinding" | "ClusterRoleBinding") {
-            bind(value, reach, &text);
+            bind(&mut resource.value, reach, &text);
         }
         for field in fields.iter().filter(|field| applies(field, &gvk)) {
-            field.visit(value, Blank::Text, &namespace.place, &mut |found| put(found))?;
+            field.visit(resource, Blank::Text, &namespace.place, &mut |found| put(found))?;
         }
         refuse_conflict(resources, index, namespace)?;
     }
