@@ -15,12 +15,14 @@
 
 mod applied;
 mod index;
+mod remote;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
 
 pub use index::FluxIndex;
+pub use remote::Remote;
 
 use crate::tree::RepoPath;
 use crate::yaml::Node;

@@ -28,7 +28,7 @@ impl<'a> Evidence<'a> {
         // A release that brings Cluster API itself brings it before the clusters follow.
         let brought = facts.release.as_ref().and_then(|step| of_release(step.to));
         let core = brought.or_else(|| facts.cluster_api.clone());
-        let survey = |rendered| Survey::of(rendered, facts.schemas, core.clone());
+        let survey = |rendered| Survey::of(rendered, facts, core.clone());
         let (before, after) = (survey(facts.before), survey(facts.after));
         Self { facts, before, after }
     }
@@ -56,7 +56,12 @@ impl<'a> Evidence<'a> {
         if self.facts.occasion == Occasion::Revision {
             return verdict;
         }
-        let old = verdict.object.as_ref().and_then(|id| self.before.object(id));
+        let id = verdict.object.as_ref();
+        if id.is_some_and(|id| self.facts.inside.iter().any(|object| object.id == *id)) {
+            // The upgrade leaves that file as it is.
+            return verdict;
+        }
+        let old = id.and_then(|id| self.before.object(id));
         let path = verdict.path.clone().unwrap_or_default();
         let known = old.and_then(|old| old.place_of(&path)).map(Spot::from);
         let nowhere = verdict.place.clone().map(|spot| Spot { position: None, ..spot });
@@ -82,6 +87,8 @@ pub struct Survey<'a> {
     /// Objects by name: references seldom name a namespace.
     named: HashMap<&'a str, Vec<&'a RenderedObject>>,
     pub(super) schemas: &'a Schemas,
+    /// What the repository applies inside the cluster, before and after the change.
+    pub(super) inside: &'a [RenderedObject],
     /// The version of Cluster API that manages the cluster, where that is known.
     pub(super) cluster_api: Option<CoreVersion>,
     misfits: OnceLock<Vec<Misfit<'a>>>,
@@ -89,7 +96,7 @@ pub struct Survey<'a> {
 }
 
 impl<'a> Survey<'a> {
-    fn of(rendered: &'a Rendered, schemas: &'a Schemas, cluster_api: Option<CoreVersion>) -> Self {
+    fn of(rendered: &'a Rendered, facts: &'a Facts<'a>, cluster_api: Option<CoreVersion>) -> Self {
         let mut named: HashMap<&str, Vec<&RenderedObject>> = HashMap::with_capacity(rendered.objects.len());
         for object in &rendered.objects {
             named.entry(&object.id.name).or_default().push(object);
@@ -99,7 +106,8 @@ impl<'a> Survey<'a> {
             objects: &rendered.objects,
             versions: wanted(&rendered.objects),
             named,
-            schemas,
+            schemas: facts.schemas,
+            inside: facts.inside,
             cluster_api,
             misfits: OnceLock::new(),
             references: OnceLock::new(),

@@ -21,6 +21,7 @@ mod evidence;
 mod file_not_listed;
 mod fitting;
 mod immutable_field;
+mod inside;
 mod invalid_definition;
 mod invalid_layout;
 mod invalid_settings;
@@ -80,6 +81,7 @@ use std::collections::BTreeSet;
 
 pub use cluster_api::{CoreVersion, core_version, may_name_core};
 pub use evidence::{Evidence, Survey};
+pub use inside::inside;
 pub(crate) use kubernetes::{Role as VersionRole, fields as version_fields};
 pub use rule::{About, Change, Example, Facts, Files, Occasion, ReleaseStep, Rule, Spot, Verdict};
 pub use severities::{Level, Severities, SeverityRefused};

@@ -69,6 +69,7 @@ fn judged(
         folders: &folders,
         before: &before,
         after: &after,
+        inside: &[],
         applied_by,
         occasion,
         release: None,

@@ -6,6 +6,7 @@ use jiff::civil::Date;
 
 use super::cluster_api::CoreVersion;
 use super::file_not_listed::unlisted;
+use super::inside;
 use super::release_without_predecessor::gaps;
 use super::rule::{Facts, Occasion, Spot, Verdict};
 use super::{
@@ -14,10 +15,13 @@ use super::{
 };
 use crate::cluster::{Cluster, ClusterError, ClusterId};
 use crate::finding::Finding;
+use crate::flux::FluxIndex;
 use crate::layout::{ClusterFolder, Layout, is_manifest};
 use crate::object::ObjectId;
 use crate::release::{Catalogue, ReleaseError};
-use crate::render::{Folders, ParsedFiles, RenderError, Rendered, Trouble, render, render_with};
+use crate::render::{
+    Folders, ParsedFiles, RenderError, Rendered, RenderedObject, Trouble, render, render_with,
+};
 use crate::schema::Schemas;
 use crate::settings::{Deletion, REPOSITORY_FILE, RepositorySettings, SettingsError};
 use crate::tree::{EntryKind, RepoPath, Tree, TreeEntry};
@@ -35,6 +39,8 @@ pub struct Snapshot<'a> {
     pub schemas: &'a Schemas,
     /// The version of Cluster API that it installs, where it says so.
     pub cluster_api: Option<&'a CoreVersion>,
+    /// Its Flux Kustomizations, where somebody looked for them.
+    pub flux: Option<&'a FluxIndex>,
 }
 
 /// Which clusters are judged.
@@ -82,7 +88,7 @@ pub fn validate(
         if now.layout.cluster(gone.id.as_str()).is_none() {
             let old = before.and_then(|before| render(before.tree, &folders_of(gone)).ok());
             let old = old.unwrap_or_default();
-            checked.judge(gone, &old, &Rendered::default(), settings, &severities);
+            checked.judge(gone, &old, &Rendered::default(), &[], settings, &severities);
         }
     }
     if let Scope::Everything = scope {
@@ -280,7 +286,8 @@ impl Checked<'_> {
             let folder = before.layout.cluster(folder.id.as_str())?;
             render(before.tree, &folders_of(folder)).ok()
         });
-        self.judge(folder, old.as_ref().unwrap_or(&after), &after, settings, severities);
+        let inside = inside(now.tree, &folders_of(folder), &after, now.flux, &read);
+        self.judge(folder, old.as_ref().unwrap_or(&after), &after, &inside, settings, severities);
     }
 
     fn failed(&mut self, error: &RenderError) {
@@ -322,6 +329,7 @@ impl Checked<'_> {
         folder: &ClusterFolder,
         before: &Rendered,
         after: &Rendered,
+        inside: &[RenderedObject],
         settings: &RepositorySettings,
         severities: &Severities,
     ) {
@@ -333,6 +341,7 @@ impl Checked<'_> {
             folders: &folders_of(folder),
             before,
             after,
+            inside,
             applied_by,
             occasion: Occasion::Revision,
             release: None,

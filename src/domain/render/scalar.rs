@@ -124,7 +124,10 @@ impl Scalar {
             || found == self.tag
             || (self.tag, found) == (Tag::Float, Tag::Integer);
         if fits {
-            return Ok(Self { shared: self.shared.map(Shared::set), ..Self::with(text, self.tag, self.style) });
+            return Ok(Self {
+                shared: self.shared.map(Shared::set),
+                ..Self::with(text, self.tag, self.style)
+            });
         }
         Err(format!("it is {}, and `{text}` is not", self.tag.noun()))
     }
@@ -137,6 +140,11 @@ impl Scalar {
             Value::String(text) if quoted(text) => Self { style: Style::Quoted, ..Self::from(value) },
             _ => Self::from(value),
         };
+    }
+
+    /// Whether kustomize takes it for null, and not for a text that says so.
+    pub(super) fn is_known_null(&self) -> bool {
+        self.tag == Tag::Null
     }
 
     pub(super) const fn shared(&self) -> Option<Shared> {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::cluster::{Cluster, ReleaseName};
 use crate::finding::Finding;
+use crate::flux::FluxIndex;
 use crate::layout::discover;
 use crate::merge::{Source, SourceFacts};
 use crate::policy::{
@@ -102,9 +103,12 @@ fn validated(now: Texts, before: Option<Texts>) -> Result<Vec<Finding>, Settings
         layout: &old_layout,
         schemas: &schemas,
         cluster_api: None,
+        flux: None,
     });
     let core = core_version(&now, &layout);
-    let now = Snapshot { tree: &now, layout: &layout, schemas: &schemas, cluster_api: core.as_ref() };
+    let flux = FluxIndex::read(&now, &layout);
+    let (cluster_api, flux) = (core.as_ref(), Some(&flux));
+    let now = Snapshot { tree: &now, layout: &layout, schemas: &schemas, cluster_api, flux };
     Ok(validate(now, before, &settings, Scope::Everything, TODAY))
 }
 
@@ -130,7 +134,7 @@ fn upgraded(files: Texts) -> Result<Vec<Finding>, SettingsError> {
         overlay: sources(&tree, &folder.overlay_files),
         record: folder.settings.as_ref().map(|entry| text(&tree, entry)),
         variables: cluster.settings.as_ref().map(|own| own.variables.clone()).unwrap_or_default(),
-        flux: crate::flux::FluxIndex::read(&tree, &layout).post_build(&cluster.id),
+        flux: FluxIndex::read(&tree, &layout).post_build(&cluster.id),
         release: from.map(|release| release.id.clone()),
         applied: AppliedBy::Others,
         classes_used_elsewhere: Vec::new(),
@@ -156,6 +160,7 @@ fn upgraded(files: Texts) -> Result<Vec<Finding>, SettingsError> {
         folders: &folders,
         before: &before,
         after: &after,
+        inside: &[],
         applied_by: AppliedBy::Others,
         occasion: Occasion::Upgrade,
         release: Some(ReleaseStep { from, to, place }),

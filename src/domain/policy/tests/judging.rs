@@ -109,6 +109,7 @@ fn releases_judge_clusters_that_show_no_version() {
             folders: &folders,
             before: &empty,
             after: &empty,
+            inside: &[],
             applied_by: AppliedBy::Others,
             occasion: Occasion::Upgrade,
             release: Some(ReleaseStep { from: Some(&from), to: &to, place: None }),

@@ -1,6 +1,7 @@
 //! Whole trees.
 
 use super::{TODAY, lines, path};
+use crate::flux::FluxIndex;
 use crate::layout::discover;
 use crate::policy::{Scope, Snapshot, validate};
 use crate::render::testing::Files;
@@ -29,12 +30,18 @@ fn validated(settings: &str, now: &[(&str, &str)], before: Option<&[(&str, &str)
     let tree = Files::new(now);
     let layout = discover(&tree, &settings);
     let schemas = crate::schema::discover(&tree, &layout);
+    let flux = FluxIndex::read(&tree, &layout);
     let old = before.map(Files::new);
     let old_layout = old.as_ref().map(|tree| discover(tree, &settings)).unwrap_or_default();
-    let before =
-        old.as_ref().map(|tree| Snapshot { tree, layout: &old_layout, schemas: &schemas, cluster_api: None });
+    let before = old.as_ref().map(|tree| Snapshot {
+        tree,
+        layout: &old_layout,
+        schemas: &schemas,
+        cluster_api: None,
+        flux: None,
+    });
     lines(&validate(
-        Snapshot { tree: &tree, layout: &layout, schemas: &schemas, cluster_api: None },
+        Snapshot { tree: &tree, layout: &layout, schemas: &schemas, cluster_api: None, flux: Some(&flux) },
         before,
         &settings,
         Scope::Everything,
@@ -139,7 +146,9 @@ fn the_whole_corpus_is_judged_without_a_panic() {
     let settings = RepositorySettings::default();
     let layout = discover(&tree, &settings);
     let schemas = crate::schema::discover(&tree, &layout);
-    let now = Snapshot { tree: &tree, layout: &layout, schemas: &schemas, cluster_api: None };
+    let flux = FluxIndex::read(&tree, &layout);
+    let flux = Some(&flux);
+    let now = Snapshot { tree: &tree, layout: &layout, schemas: &schemas, cluster_api: None, flux };
     let mut counts = std::collections::BTreeMap::<&str, usize>::new();
     for finding in validate(now, Some(now), &settings, Scope::Everything, TODAY) {
         assert!(!finding.message.is_empty() && finding.file.is_some(), "{finding:?}");
@@ -162,7 +171,8 @@ fn real_manifests_are_judged_and_only_what_is_wrong_with_them_is_found() {
         let tree = Files::from_bytes([("c/base/a.yaml".to_owned(), bytes.to_vec())]);
         let layout = discover(&tree, &settings);
         clusters += layout.clusters.len();
-        let now = Snapshot { tree: &tree, layout: &layout, schemas: Schemas::built_in(), cluster_api: None };
+        let schemas = Schemas::built_in();
+        let now = Snapshot { tree: &tree, layout: &layout, schemas, cluster_api: None, flux: None };
         for finding in validate(now, None, &settings, Scope::Everything, TODAY) {
             *counts.entry(finding.rule).or_default() += 1;
             let line = finding.line.unwrap_or_default();
@@ -243,4 +253,57 @@ fn files_that_generators_read_and_components_that_nobody_includes_are_left_out_o
         ("gauss/peu01/base/values.yaml", "replicas: 2\n"),
     ];
     assert_eq!(validated("", &now, None), [""; 0]);
+}
+
+#[test]
+fn folders_that_flux_applies_to_the_cluster_itself_are_judged_by_the_clusters_kubernetes() {
+    let cluster = "\
+{apiVersion: cluster.x-k8s.io/v1beta1, kind: Cluster, metadata: {name: peu01, namespace: org}}
+---
+apiVersion: controlplane.cluster.x-k8s.io/v1beta1
+kind: KubeadmControlPlane
+metadata: {name: peu01, namespace: org}
+spec: {version: v1.25.3, replicas: 3}
+";
+    let budget = "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: dns, namespace: kube-system}\n";
+    let kustomization = |path: &str, secret: &str| {
+        format!(
+            "\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {{name: apps, namespace: org}}
+spec:
+  path: {path}
+  sourceRef: {{kind: GitRepository, name: fleet}}
+  kubeConfig: {{secretRef: {{name: {secret}}}}}
+"
+        )
+    };
+    let (own, elsewhere) = (
+        kustomization("./apps/own", "peu01-kubeconfig"),
+        kustomization("./apps/elsewhere", "peu01-kubeconfig"),
+    );
+    let other = kustomization("./apps/other", "peu02-kubeconfig");
+    let found = validated(
+        "",
+        &[
+            ("gauss/peu01/base/cluster.yaml", cluster),
+            // This one is for the management cluster, whose Kubernetes nobody knows.
+            ("gauss/peu01/base/budget.yaml", budget),
+            ("gauss/peu01/base/apps.yaml", &own),
+            ("mc/apps.yaml", &elsewhere),
+            ("mc/other.yaml", &other),
+            ("apps/own/budget.yaml", budget),
+            ("apps/elsewhere/sub/budget.yaml", budget),
+            ("apps/other/budget.yaml", budget),
+        ],
+        None,
+    );
+    let removed: Vec<&String> = found.iter().filter(|line| line.contains("kubernetes-api-removed")).collect();
+    assert_eq!(removed.len(), 2, "{found:#?}");
+    for (line, place) in
+        removed.iter().zip(["apps/elsewhere/sub/budget.yaml:1:13", "apps/own/budget.yaml:1:13"])
+    {
+        assert!(line.contains(place), "{line}");
+    }
 }

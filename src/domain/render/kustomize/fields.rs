@@ -128,7 +128,11 @@ impl Walk<'_> {
         if field.is_null()
             && let Some(content) = blank
         {
-            field.content = content;
+            match content {
+                // Kustomize forgets that it is null, and keeps the text.
+                Content::Scalar(_) => *field = Placed::open(&field.written(), &field.place),
+                content => field.content = content,
+            }
         }
         self.walk(field, rest, set)
     }

@@ -42,8 +42,9 @@ pub(super) fn set(
 ) -> Result<(), RenderError> {
     let text = Placed::text(&namespace.text, &namespace.place);
     let put = |found: &mut Placed| {
-        let there =
-            matches!(found.content, Content::Scalar(_)) && !found.written().is_empty() && !found.is_null();
+        // A null that kustomize no longer knows as one is a text to it.
+        let there = matches!(&found.content, Content::Scalar(scalar) if !scalar.is_known_null())
+            && !found.written().is_empty();
         if reach.unset_only == UnsetOnly::Yes && there { Ok(()) } else { put_scalar(found, text.clone()) }
     };
     let own = FieldSpec::new(Gvk::default(), "metadata/namespace", Create::Yes);

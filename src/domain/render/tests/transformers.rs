@@ -269,3 +269,38 @@ replacements:
         "c/base/kustomization.yaml:3:3: Capstan does not render `replacements` that change their own source before they are done: put that target last, or take the value from a field that stays"
     );
 }
+
+/// What kubectl 1.36 prints.
+#[test]
+fn a_prefix_goes_before_the_text_of_null() {
+    let config = "namePrefix: [{kind: Widget, path: spec/mode, create: true}]\n";
+    let widget = "{apiVersion: acme.io/v1, kind: Widget, metadata: {name: w}, spec: {mode: null}}";
+    let rendered = rendered(&[
+        ("c/base/kustomization.yaml", "resources: [w.yaml]\nconfigurations: [config.yaml]\nnamePrefix: p-\n"),
+        ("c/base/config.yaml", config),
+        ("c/base/w.yaml", widget),
+    ]);
+    expect(
+        &rendered,
+        "{apiVersion: acme.io/v1, kind: Widget, metadata: {name: p-w}, spec: {mode: p-null}}\n",
+    );
+}
+
+/// What kubectl 1.36 prints: only what goes through JSON forgets how it was written.
+#[test]
+fn a_list_alone_in_its_file_keeps_how_its_objects_were_written() {
+    let item = "apiVersion: acme.io/v1, kind: Widget, metadata: {name: w, annotations: {x: 1.50}}";
+    let alone = format!("{{apiVersion: v1, kind: List, items: [{{{item}}}]}}");
+    for (list, expected) in [
+        (alone.clone(), "1.50"),
+        (alone.replace("kind: List", "kind: WidgetList"), "1.5"),
+        (format!("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: a}}}}\n---\n{alone}\n"), "1.5"),
+    ] {
+        let rendered = rendered(&[
+            ("c/base/kustomization.yaml", "resources: [list.yaml]\n"),
+            ("c/base/list.yaml", &list),
+        ]);
+        let object = &rendered.objects.last().unwrap().value;
+        assert_eq!(object["metadata"]["annotations"]["x"], expected, "{list}");
+    }
+}
