@@ -96,13 +96,20 @@ impl Scalar {
     }
 
     /// A string that old YAML takes for something else is put in quotes where kustomize sets it anew.
-    pub(super) fn set_anew(self) -> Self {
-        let text = self.text();
-        let is_text = matches!(self.tag, Tag::Text | Tag::Open) && self.style == Style::Plain;
-        if is_text && !text.is_empty() && !Written::plain(&*text).value().is_string() {
-            return Self::with(&text, self.tag, Style::Quoted);
-        }
+    pub(super) fn set_anew(mut self) -> Self {
+        self.quote();
         self
+    }
+
+    /// The same where it stands.
+    pub(super) fn quote(&mut self) {
+        if !matches!(self.tag, Tag::Text | Tag::Open) || self.style != Style::Plain {
+            return;
+        }
+        let text = self.text();
+        if !text.is_empty() && !Written::plain(&*text).value().is_string() {
+            *self = Self { shared: self.shared, ..Self::with(&text, self.tag, Style::Quoted) };
+        }
     }
 
     /// Another scalar in the place of this one, in the style of this one.

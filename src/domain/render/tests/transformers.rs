@@ -304,3 +304,19 @@ fn a_list_alone_in_its_file_keeps_how_its_objects_were_written() {
         assert_eq!(object["metadata"]["annotations"]["x"], expected, "{list}");
     }
 }
+
+/// What kubectl 1.36 prints: the first patch leaves `on` in quotes, and what takes its place keeps them.
+#[test]
+fn a_patch_puts_words_of_old_yaml_in_quotes_wherever_they_stand() {
+    let kustomization = "\
+resources: [w.yaml]
+patches:
+- patch: '{apiVersion: acme.io/v1, kind: Widget, metadata: {name: w}, more: true}'
+- patch: '{apiVersion: acme.io/v1, kind: Widget, metadata: {name: w}, spec: {mode: 1e3, date: 1e3}}'
+";
+    let widget =
+        "{apiVersion: acme.io/v1, kind: Widget, metadata: {name: w}, spec: {mode: on, date: 2024-01-02}}";
+    let rendered = rendered(&[("c/base/kustomization.yaml", kustomization), ("c/base/w.yaml", widget)]);
+    let spec = &rendered.objects[0].value["spec"];
+    assert_eq!((&spec["mode"], &spec["date"]), (&"1e3".into(), &1000.into()));
+}
