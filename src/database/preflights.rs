@@ -20,10 +20,11 @@ pub(super) const WATCHED: &str =
     "w.repository, w.installation, w.name, w.default_branch, w.node_id, w.clone_url,
     w.html_url, w.tip, w.managed_by";
 
-type PreflightRow = (String, i64, String, String, String, i64, i64, String, Option<String>);
+type PreflightRow =
+    (String, i64, String, String, String, String, String, String, i64, i64, String, Option<String>);
 
-const PREFLIGHTS: &str =
-    "id, repository, head, management_cluster, clusters, asked_at_ms, until_ms, state, answer";
+const PREFLIGHTS: &str = "id, repository, head, commit_id, content, standing, management_cluster, clusters,
+    asked_at_ms, until_ms, state, answer";
 
 #[async_trait]
 impl AgentWork for Database {
@@ -82,18 +83,23 @@ impl AgentWork for Database {
             PreflightState::Answered(answer) => ("answered", Some(json(DOING, answer)?)),
             PreflightState::NotAsked(why) => ("not asked", Some(why.clone())),
         };
-        let sql = "INSERT INTO preflights (id, repository, head, management_cluster, clusters, asked_at_ms, until_ms,
-                       state, answer)
-                   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+        let sql =
+            "INSERT INTO preflights (id, repository, head, commit_id, content, standing, management_cluster,
+                       clusters, asked_at_ms, until_ms, state, answer)
+                   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
                    ON CONFLICT (repository, head, management_cluster) DO UPDATE SET
-                       id = excluded.id, clusters = excluded.clusters, asked_at_ms = excluded.asked_at_ms,
-                       until_ms = excluded.until_ms, given_at_ms = NULL, state = excluded.state,
-                       answer = excluded.answer";
+                       id = excluded.id, commit_id = excluded.commit_id, content = excluded.content,
+                       standing = excluded.standing, clusters = excluded.clusters,
+                       asked_at_ms = excluded.asked_at_ms, until_ms = excluded.until_ms, given_at_ms = NULL,
+                       state = excluded.state, answer = excluded.answer";
         let clusters = json(DOING, &preflight.clusters)?;
         write!(self, pool => sqlx::query(sql)
             .bind(preflight.id.as_str())
             .bind(preflight.repository.cast_signed())
             .bind(preflight.head.as_str())
+            .bind(preflight.commit.as_str())
+            .bind(&preflight.content)
+            .bind(&preflight.standing)
             .bind(preflight.management_cluster.as_str().to_ascii_lowercase())
             .bind(&clusters)
             .bind(preflight.asked_at.as_millisecond())
@@ -111,16 +117,15 @@ impl AgentWork for Database {
         repository: u64,
         head: &CommitId,
     ) -> Result<Vec<PreflightRecord>, RecordsError> {
-        let sql = format!(
-            "SELECT {PREFLIGHTS} FROM preflights WHERE repository = $1 AND head = $2 ORDER BY management_cluster"
-        );
-        let rows: Vec<PreflightRow> = read!(self, pool => sqlx::query_as(sqlx::AssertSqlSafe(sql))
-            .bind(repository.cast_signed())
-            .bind(head.as_str())
-            .fetch_all(pool)
-            .await)
-        .map_err(failed("reading preflights"))?;
-        rows.into_iter().map(preflight).collect()
+        self.preflights_by("head", repository, head).await
+    }
+
+    async fn preflights_of_commit(
+        &self,
+        repository: u64,
+        commit: &CommitId,
+    ) -> Result<Vec<PreflightRecord>, RecordsError> {
+        self.preflights_by("commit_id", repository, commit).await
     }
 
     async fn preflight(&self, id: &PreflightId) -> Result<Option<PreflightRecord>, RecordsError> {
@@ -197,6 +202,25 @@ impl AgentWork for Database {
 }
 
 impl Database {
+    async fn preflights_by(
+        &self,
+        column: &'static str,
+        repository: u64,
+        commit: &CommitId,
+    ) -> Result<Vec<PreflightRecord>, RecordsError> {
+        let sql = format!(
+            "SELECT {PREFLIGHTS} FROM preflights WHERE repository = $1 AND {column} = $2
+             ORDER BY management_cluster, id"
+        );
+        let rows: Vec<PreflightRow> = read!(self, pool => sqlx::query_as(sqlx::AssertSqlSafe(sql))
+            .bind(repository.cast_signed())
+            .bind(commit.as_str())
+            .fetch_all(pool)
+            .await)
+        .map_err(failed("reading preflights"))?;
+        rows.into_iter().map(preflight).collect()
+    }
+
     async fn watch_rows(&self, watched: &WatchedRepository, managed_by: &str) -> Result<bool, sqlx::Error> {
         let repository = &watched.repository;
         let id = repository.id.cast_signed();
@@ -271,12 +295,28 @@ pub(super) fn watched(row: WatchedRow) -> Result<WatchedRepository, RecordsError
 
 fn preflight(row: PreflightRow) -> Result<PreflightRecord, RecordsError> {
     const DOING: &str = "reading a preflight";
-    let (id, repository, head, management_cluster, clusters, asked_at_ms, until_ms, state, answer) = row;
+    let (
+        id,
+        repository,
+        head,
+        commit,
+        content,
+        standing,
+        management_cluster,
+        clusters,
+        asked_at_ms,
+        until_ms,
+        state,
+        answer,
+    ) = row;
     let answer = answer.unwrap_or_default();
     Ok(PreflightRecord {
         id: PreflightId::parse(&id).map_err(|error| corrupt(DOING, error))?,
         repository: repository.cast_unsigned(),
         head: CommitId::parse(&head).map_err(|error| corrupt(DOING, error))?,
+        commit: CommitId::parse(&commit).map_err(|error| corrupt(DOING, error))?,
+        content,
+        standing,
         management_cluster: uid(DOING, &management_cluster)?,
         clusters: from_json(DOING, &clusters)?,
         asked_at: timestamp(asked_at_ms),

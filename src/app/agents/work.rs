@@ -92,6 +92,7 @@ impl Agents {
         PreflightQuestion {
             id: preflight.id,
             head: preflight.head,
+            commit: preflight.commit,
             clusters: preflight.clusters.into_iter().filter(its_own).collect(),
             timeout_seconds: u32::try_from(left.max(0)).unwrap_or(u32::MAX),
         }

@@ -121,8 +121,14 @@ pub struct PreflightRecord {
     pub id: PreflightId,
     /// The repository's id.
     pub repository: u64,
-    /// The commit.
+    /// The head of the pull request.
     pub head: CommitId,
+    /// The commit that is tried: the head, or GitHub's test merge of it.
+    pub commit: CommitId,
+    /// Digest of what the clusters asked about are made of in that commit.
+    pub content: String,
+    /// How the rollouts of those clusters stood when it was asked, in a few letters.
+    pub standing: String,
     /// Who is asked.
     pub management_cluster: ManagementClusterUid,
     /// The clusters asked about.
@@ -157,6 +163,12 @@ pub trait AgentWork: Send + Sync {
         &self,
         repository: u64,
         head: &CommitId,
+    ) -> Result<Vec<PreflightRecord>, RecordsError>;
+    /// The preflights that try a commit.
+    async fn preflights_of_commit(
+        &self,
+        repository: u64,
+        commit: &CommitId,
     ) -> Result<Vec<PreflightRecord>, RecordsError>;
     /// One preflight.
     async fn preflight(&self, id: &PreflightId) -> Result<Option<PreflightRecord>, RecordsError>;
