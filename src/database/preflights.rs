@@ -1,5 +1,7 @@
 //! What agents may read, and what they are asked.
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use capstan_domain::agent::permission::ManagedBy;
 use capstan_domain::agent::{PreflightAnswer, PreflightId};
@@ -11,6 +13,9 @@ use super::{Database, corrupt, failed, read, timestamp, transaction, write};
 use crate::app::ports::{
     AgentWork, PreflightRecord, PreflightState, RecordsError, Repository, RepositoryName, WatchedRepository,
 };
+
+/// How long a question may be answered.
+const OPEN_FOR_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// As selected by [`WATCHED`].
 pub(super) type WatchedRow = (i64, i64, String, String, String, String, String, String, String);
@@ -146,16 +151,17 @@ impl AgentWork for Database {
     ) -> Result<Vec<PreflightRecord>, RecordsError> {
         const DOING: &str = "giving out preflights";
         let now_ms = self.now_ms();
+        let asked_after_ms = now_ms.saturating_sub(OPEN_FOR_MS);
         let given_before_ms = now_ms.saturating_sub(i64::from(not_given_for_seconds) * 1000);
         let uid = management_cluster.as_str().to_ascii_lowercase();
         let open = "SELECT id FROM preflights
-                    WHERE state = 'asked' AND management_cluster = $1 AND repository = $2 AND until_ms > $3
+                    WHERE state = 'asked' AND management_cluster = $1 AND repository = $2 AND asked_at_ms > $3
                         AND (given_at_ms IS NULL OR given_at_ms <= $4) LIMIT 1";
         // A look before the leap: those who poll should not queue for the one writer.
         let any: Option<(String,)> = read!(self, pool => sqlx::query_as(open)
             .bind(&uid)
             .bind(repository.cast_signed())
-            .bind(now_ms)
+            .bind(asked_after_ms)
             .bind(given_before_ms)
             .fetch_optional(pool)
             .await)
@@ -164,22 +170,47 @@ impl AgentWork for Database {
             return Ok(Vec::new());
         }
         let sql = format!(
-            "UPDATE preflights SET given_at_ms = $3
-             WHERE state = 'asked' AND management_cluster = $1 AND repository = $2 AND until_ms > $3
+            "UPDATE preflights SET given_at_ms = $5
+             WHERE state = 'asked' AND management_cluster = $1 AND repository = $2 AND asked_at_ms > $3
                  AND (given_at_ms IS NULL OR given_at_ms <= $4)
              RETURNING {PREFLIGHTS}"
         );
         let rows: Vec<PreflightRow> = write!(self, pool => sqlx::query_as(sqlx::AssertSqlSafe(sql))
             .bind(&uid)
             .bind(repository.cast_signed())
-            .bind(now_ms)
+            .bind(asked_after_ms)
             .bind(given_before_ms)
+            .bind(now_ms)
             .fetch_all(pool)
             .await)
         .map_err(failed(DOING))?;
         let mut given = rows.into_iter().map(preflight).collect::<Result<Vec<_>, _>>()?;
         given.sort_by(|a, b| a.id.cmp(&b.id));
         Ok(given)
+    }
+
+    async fn keep_preflights_of(
+        &self,
+        repository: u64,
+        heads: &BTreeSet<&CommitId>,
+    ) -> Result<(), RecordsError> {
+        const DOING: &str = "forgetting preflights";
+        let asked = "SELECT DISTINCT head FROM preflights WHERE repository = $1 AND state = 'asked'";
+        let asked: Vec<(String,)> =
+            read!(self, pool => sqlx::query_as(asked).bind(repository.cast_signed()).fetch_all(pool).await)
+                .map_err(failed(DOING))?;
+        let is_open = |head: &String| heads.iter().any(|open| open.as_str() == head);
+        for (head,) in asked.into_iter().filter(|(head,)| !is_open(head)) {
+            let sql = "DELETE FROM preflights WHERE repository = $1 AND head = $2 AND state = 'asked'";
+            write!(self, pool => sqlx::query(sql)
+                .bind(repository.cast_signed())
+                .bind(&head)
+                .execute(pool)
+                .await
+                .map(drop))
+            .map_err(failed(DOING))?;
+        }
+        Ok(())
     }
 
     async fn answer_preflight(

@@ -58,7 +58,8 @@ impl Agents {
             let given = match questions {
                 Questions::Keep => Vec::new(),
                 Questions::Give => {
-                    let seconds = self.limiter.limits.ask_again_seconds;
+                    // Whoever knows no commit yet has only begun: what its process was asked before is lost.
+                    let seconds = after.map_or(0, |_| self.limiter.limits.ask_again_seconds);
                     let uid = &agent.management_cluster;
                     self.records().give_preflights(watched.repository.id, uid, seconds).await?
                 }

@@ -3,6 +3,8 @@
 //!
 //! Losing it costs a new enrolment: nothing that stands in Git or on GitHub depends on it.
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use capstan_domain::agent::permission::ManagedBy;
 use capstan_domain::agent::{AgentId, PreflightAnswer, PreflightId, Progress, PublicKey, RolloutReport};
@@ -173,13 +175,20 @@ pub trait AgentWork: Send + Sync {
     /// One preflight.
     async fn preflight(&self, id: &PreflightId) -> Result<Option<PreflightRecord>, RecordsError>;
     /// Open questions to a management cluster that have not been given out within the last seconds; they
-    /// count as given out from now.
+    /// count as given out from now. Those that nobody waits for any more are among them, for a day: a late
+    /// answer is better than none.
     async fn give_preflights(
         &self,
         repository: u64,
         management_cluster: &ManagementClusterUid,
         not_given_for_seconds: u32,
     ) -> Result<Vec<PreflightRecord>, RecordsError>;
+    /// Forgets the open questions about heads that are none of these.
+    async fn keep_preflights_of(
+        &self,
+        repository: u64,
+        heads: &BTreeSet<&CommitId>,
+    ) -> Result<(), RecordsError>;
     /// Records an answer; `false` where there is no such open question.
     async fn answer_preflight(
         &self,

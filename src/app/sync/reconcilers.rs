@@ -123,6 +123,8 @@ impl Run<'_> {
         if records.watch_repository(&watched).await? {
             bell.ring();
         }
+        let heads: BTreeSet<&CommitId> = self.facts.open.iter().map(|pull| &pull.head).collect();
+        records.keep_preflights_of(self.repository.id, &heads).await?;
         if !self.met.enrolled.is_empty() {
             for (cluster, standing) in records.standings(self.repository.id).await? {
                 if self.met.managed_by.has(&standing.management_cluster, &cluster) {

@@ -15,6 +15,7 @@ mod cluster_api;
 mod component_downgrade;
 mod contract_mismatch;
 mod control_plane_replicas_even;
+mod deletions;
 mod duplicate_object;
 mod edit_refused;
 mod evidence;

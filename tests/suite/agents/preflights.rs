@@ -157,6 +157,32 @@ async fn silence_is_neutral_or_asks_for_a_person_as_the_settings_say() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn nobody_waits_for_ever_and_a_late_answer_still_counts() {
+    each_engine(&["gauss/peu01"], async |mut town, url| {
+        let state = tempfile::tempdir().unwrap();
+        let agent = enrolled(&town, EU, state.path()).await;
+        let (first, second) = (town.open("ada", "more", &bigger(5)), town.open("ada", "most", &bigger(9)));
+        town.settle().await;
+        // The bot is away for longer than an answer is waited for.
+        town.pass(61);
+        town.restart(Some(&url)).await;
+        town.settle().await;
+        assert_eq!(says(&town.check(first)), done("neutral"));
+        town.forge.close(REPOSITORY, second, "ada").unwrap();
+        town.settle().await;
+
+        let open = agent.work(None, Duration::ZERO).await.unwrap().preflights;
+        let [question] = open.as_slice() else { panic!("the first alone is still a question: {open:?}") };
+        assert_eq!(question.timeout_seconds, 0);
+        agent.answer(&question.id, &answer(PreflightVerdict::Accepted, None)).await.unwrap();
+        town.settle().await;
+        assert_eq!(says(&town.check(first)), done("success"));
+        town.done();
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn only_heads_of_the_repository_that_a_writer_pushed_are_asked_about() {
     let town = Town::new(SETTINGS, &["gauss/peu01"]).await;
     let state = tempfile::tempdir().unwrap();
@@ -274,11 +300,14 @@ async fn a_question_survives_the_bot_and_a_lost_answer_is_asked_for_again() {
         let number = town.open("ada", "more", &bigger(5));
         town.settle().await;
         let question = asked(&agent).await;
-        let again = agent.work(None, Duration::ZERO).await.unwrap();
-        assert!(again.preflights.is_empty(), "given out once, for a while");
+        let tip = agent.work(Some(&commit(&"0".repeat(40))), Duration::ZERO).await.unwrap();
+        assert!(tip.preflights.is_empty(), "given out once, for a while");
+        // A reconciler that has only begun has forgotten it.
+        assert_eq!(asked(&agent).await.id, question.id);
         town.restart(Some(&url)).await;
         town.pass(21);
-        assert_eq!(asked(&agent).await.id, question.id);
+        let later = agent.work(tip.commit.as_ref(), Duration::from_secs(10)).await.unwrap();
+        assert_eq!(later.preflights[0].id, question.id);
         agent.answer(&question.id, &answer(PreflightVerdict::Accepted, None)).await.unwrap();
         town.settle().await;
         assert_eq!(says(&town.check(number)), done("success"));
