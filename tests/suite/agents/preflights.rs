@@ -334,7 +334,7 @@ async fn live_says(agent: &AgentClient, question: &PreflightQuestion) -> Preflig
     let pool = file_of(agent, question, "gauss/peu01/base/machinepool.yaml").await;
     let number = |field: &str| -> u32 {
         let (_, rest) = pool.split_once(field).unwrap();
-        rest.trim_start().split_whitespace().next().unwrap().parse().unwrap()
+        rest.split_whitespace().next().unwrap().parse().unwrap()
     };
     if pool.contains("version: v1.21.4") {
         answer(PreflightVerdict::Rejected, Some("spec.version: below live v1.22.5"))
