@@ -12,6 +12,7 @@ use super::{Facts, Occasion, Spot, Verdict};
 use crate::object::{FieldPath, ObjectId};
 use crate::render::{Place, Rendered, RenderedObject};
 use crate::schema::Schemas;
+use crate::templates::{base_name, split_suffix};
 
 /// A cluster before and after a change; the facts themselves are at hand too.
 #[derive(Debug)]
@@ -37,6 +38,21 @@ impl<'a> Evidence<'a> {
     pub(super) fn pairs(&self) -> impl Iterator<Item = (&'a RenderedObject, &'a RenderedObject)> + '_ {
         let objects: &'a [RenderedObject] = self.after.objects;
         objects.iter().filter_map(|new| Some((self.before.object(&new.id)?, new)))
+    }
+
+    /// Whether a verdict on the cluster before the change says what one after it says: of the same field of
+    /// the same object, or of the template that it was before it got a new name.
+    pub(super) fn is_same(&self, old: &Verdict, new: &Verdict) -> bool {
+        if old.path != new.path {
+            return false;
+        }
+        match (&old.object, &new.object) {
+            (Some(one), Some(other)) if one != other => {
+                let is_rotated = split_suffix(&other.name).is_some();
+                is_rotated && self.before.logical(one) == self.after.logical(other)
+            }
+            (one, other) => one == other,
+        }
     }
 
     /// Where a field is to be looked for, or what stands nearest above it: an upgrade speaks of the files
@@ -135,6 +151,13 @@ impl<'a> Survey<'a> {
         let objects: &'a [RenderedObject] = self.objects;
         let of = |object: &'a RenderedObject| named_by(object).into_iter().map(move |named| (object, named));
         self.references.get_or_init(|| objects.iter().flat_map(of).collect())
+    }
+
+    /// Which object it is under the name that it has in Git whatever its spec says.
+    fn logical(&self, id: &ObjectId) -> ObjectId {
+        let spec = self.object(id).and_then(|object| object.value.get("spec"));
+        let name = spec.map_or(id.name.as_str(), |spec| base_name(&id.name, spec));
+        ObjectId { name: name.to_owned(), ..id.clone() }
     }
 
     /// The object of that identity.

@@ -177,9 +177,7 @@ pub fn judge(facts: &Facts<'_>, severities: &Severities) -> Vec<Finding> {
         if facts.occasion == Occasion::Upgrade && !found.is_empty() {
             let mut already = Vec::new();
             rule.inspect(&evidence.before, &mut already);
-            found.retain(|new| {
-                !already.iter().any(|old| (&old.object, &old.path) == (&new.object, &new.path))
-            });
+            found.retain(|new| !already.iter().any(|old| evidence.is_same(old, new)));
         }
         verdicts.extend(found.into_iter().map(|verdict| evidence.in_words_of_the_occasion(verdict)));
     }

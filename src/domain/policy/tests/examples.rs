@@ -191,3 +191,46 @@ fn text(tree: &Files, entry: &TreeEntry) -> SourceFile {
     let bytes = tree.read(entry).unwrap();
     SourceFile::new(entry.path.clone(), std::str::from_utf8(&bytes).unwrap())
 }
+
+#[test]
+fn a_rotated_template_of_an_unlisted_kind_is_told_once() {
+    const MACHINES: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: peu01-md-0, namespace: org}
+spec: {template: {spec: {infrastructureRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: AcmeMachineTemplate, name: peu01-md-0}}}}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: AcmeMachineTemplate
+metadata: {name: peu01-md-0, namespace: org}
+spec: {template: {spec: {size: 1}}}
+";
+    const OLD: &str = "\
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: AcmeMachineTemplate
+spec: {template: {spec: {size: 1}}}
+";
+    const NEW: &str = "\
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: AcmeMachineTemplate
+spec: {template: {spec: {size: 2}}}
+";
+    let findings = upgraded(&[
+        ("peu01/capstan.yaml", "release: aws/v21.0.0\n"),
+        ("peu01/base/machines.yaml", MACHINES),
+        ("aws/v21.0.0/base/machines.yaml", OLD),
+        ("aws/v22.0.0/base/machines.yaml", NEW),
+    ])
+    .unwrap();
+    let told: Vec<&str> = findings
+        .iter()
+        .filter(|finding| finding.rule == "unknown-template")
+        .map(|finding| finding.message.as_str())
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "AcmeMachineTemplate org/peu01-md-0 is of a kind that Capstan does not know. Machines are made from it, so it gets a new name like every machine template."
+        ]
+    );
+}

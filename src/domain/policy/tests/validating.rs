@@ -338,3 +338,44 @@ spec:
         assert!(line.contains(place), "{line}");
     }
 }
+
+#[test]
+fn a_version_that_a_definition_does_not_serve_is_told_with_those_that_it_does() {
+    let definition = |served: &str| {
+        format!(
+            "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {{name: awsmachinetemplates.infrastructure.cluster.x-k8s.io}}
+spec:
+  group: infrastructure.cluster.x-k8s.io
+  names: {{kind: AWSMachineTemplate, plural: awsmachinetemplates}}
+  scope: Namespaced
+  versions:
+  - {{name: v1beta1, served: {served}, storage: false, schema: {{openAPIV3Schema: {{type: object}}}}}}
+  - {{name: v1beta2, served: true, storage: true, schema: {{openAPIV3Schema: {{type: object}}}}}}
+"
+        )
+    };
+    let (unserved, served) = (definition("false"), definition("true"));
+    let template = "\
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: AWSMachineTemplate
+metadata: {name: peu01, namespace: org}
+";
+    let not_served = |definitions: &[(&str, &str)]| -> Vec<String> {
+        let mut files = vec![("gauss/peu01/base/template.yaml", template)];
+        files.extend_from_slice(definitions);
+        let found = validated("", &files, None);
+        found.into_iter().filter(|line| line.contains("api-version-not-served")).collect()
+    };
+    assert_eq!(
+        not_served(&[(".capstan/crds/aws.yaml", &unserved)]),
+        [
+            "api-version-not-served Warning gauss/peu01/base/template.yaml:1:13 AWSMachineTemplate org/peu01 /apiVersion"
+        ]
+    );
+    assert_eq!(not_served(&[(".capstan/crds/aws.yaml", &served)]), [""; 0]);
+    // Another definition serves it: nobody knows which of them is in use.
+    assert_eq!(not_served(&[("crds/old.yaml", &served), ("crds/new.yaml", &unserved)]), [""; 0]);
+}
