@@ -154,7 +154,8 @@ impl Folder<'_> {
             if random.percent(30) {
                 marks.set("app", raw("null"));
             }
-            patch.inside("metadata").set(random.pick(&["labels", "annotations"]), marks);
+            let key = *random.pick(&["labels", "annotations"]);
+            patch.inside("metadata").set(key, marks);
         }
         if random.percent(10) {
             let finalizers = list([text("acme.io/new"), text("acme.io/hold")]);
