@@ -77,7 +77,20 @@ impl Fleet {
         let severities = self.settings.severities();
         planned.upgrade.findings = severities.settle(std::mem::take(&mut planned.upgrade.findings));
         let findings = policy::judge(&facts, &severities);
-        let rollouts = rollout::rollouts(&before.objects, &after.objects, applied_by);
+        let rollouts = match applied_by {
+            AppliedBy::Others => rollout::rollouts(&before.objects, &after.objects, applied_by),
+            AppliedBy::Reconciler => {
+                let names = self.live_names(&cluster.id);
+                reads.note(Seen::Names(names.cloned()));
+                match names {
+                    Some(names) => {
+                        let names = names.as_ref();
+                        rollout::rollouts_live(&before.objects, &after.objects, [names, names])
+                    }
+                    None => rollout::rollouts(&before.objects, &after.objects, applied_by),
+                }
+            }
+        };
         Ok(planned.finish(findings, rollouts))
     }
 }
