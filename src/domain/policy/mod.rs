@@ -76,6 +76,7 @@ mod unreadable_file;
 mod unsupported_substitution;
 mod validate;
 mod variable_contradiction;
+mod variables;
 mod wrong_type;
 
 pub use cluster_api::{CoreVersion, core_version, may_name_core};

@@ -10,6 +10,7 @@ use super::file_not_listed::unlisted;
 use super::inside;
 use super::release_without_predecessor::gaps;
 use super::rule::{Facts, Occasion, Spot, Verdict};
+use super::variables::{Values, without_value};
 use super::{
     About, Severities, duplicate_object, invalid_definition, invalid_layout, invalid_settings, invalid_yaml,
     release_breaks_requests, render_failed, sort, unreadable_file,
@@ -100,6 +101,13 @@ pub fn validate(
 /// Whether an entry has content of its own.
 const fn is_file(entry: &TreeEntry) -> bool {
     matches!(entry.kind, EntryKind::File | EntryKind::Executable)
+}
+
+fn applied_by(settings: &RepositorySettings, folder: &ClusterFolder) -> AppliedBy {
+    match settings.claimed_by(&folder.id) {
+        Ok(None) => AppliedBy::Others,
+        Ok(Some(_)) | Err(_) => AppliedBy::Reconciler,
+    }
 }
 
 /// A settings file that cannot be used, as a finding.
@@ -253,10 +261,10 @@ impl Checked<'_> {
             }
         }
         self.files(now.tree, folder.base_files.iter().chain(&folder.overlay_files));
-        let deletion = match Cluster::read(now.tree, folder) {
+        let own = match Cluster::read(now.tree, folder) {
             Ok(cluster) => {
                 self.findings.extend(cluster.findings);
-                cluster.settings.map(|settings| settings.delete)
+                cluster.settings
             }
             Err(error) => {
                 let rule = match &error {
@@ -277,7 +285,13 @@ impl Checked<'_> {
             }
         };
         self.verdicts.extend(unlisted(now.tree, folder, &read));
-        let deletions = deletion.map(|deletion| Deletions::of(now.tree, folder, deletion));
+        if let Some(flux) = now.flux {
+            let (own, flux) = (own.as_ref().map(|own| own.variables.clone()), flux.post_build(&folder.id));
+            let applied_by = applied_by(settings, folder);
+            let values = Values { own: &own.unwrap_or_default(), flux: &flux, applied_by };
+            self.verdicts.extend(without_value(&after, &values));
+        }
+        let deletions = own.map(|own| Deletions::of(now.tree, folder, own.delete));
         if let Some(deletions) = &deletions {
             self.verdicts.extend(deletions.of_what_is_rendered(&after));
         }
@@ -315,10 +329,7 @@ impl Checked<'_> {
         settings: &RepositorySettings,
         severities: &Severities,
     ) {
-        let applied_by = match settings.claimed_by(&folder.id) {
-            Ok(None) => AppliedBy::Others,
-            Ok(Some(_)) | Err(_) => AppliedBy::Reconciler,
-        };
+        let applied_by = applied_by(settings, folder);
         let facts = Facts {
             folders: &folders_of(folder),
             before,

@@ -379,3 +379,65 @@ metadata: {name: peu01, namespace: org}
     // Another definition serves it: nobody knows which of them is in use.
     assert_eq!(not_served(&[("crds/old.yaml", &served), ("crds/new.yaml", &unserved)]), [""; 0]);
 }
+
+#[test]
+fn variables_without_a_value_are_told_of_the_tree_too() {
+    let workers = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: peu01-md-0, namespace: org}
+spec:
+  template:
+    spec:
+      failureDomain: ${ZONE}
+      version: ${VERSION:=v1.30.2}
+      nodeDrainTimeout: $${LITERAL}
+---
+apiVersion: bootstrap.cluster.x-k8s.io/v1beta1
+kind: KubeadmConfigTemplate
+metadata: {name: peu01-md-0, namespace: org}
+spec: {template: {spec: {preKubeadmCommands: ['echo ${HOSTNAME}']}}}
+";
+    let flux = |substitute: &str| {
+        format!(
+            "\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {{name: fleet, namespace: flux-system}}
+spec:
+  path: ./gauss/peu01/base
+  sourceRef: {{kind: GitRepository, name: fleet}}
+  postBuild: {{substitute: {{{substitute}}}}}
+"
+        )
+    };
+    let found = |settings: &str, more: &[(&str, &str)]| -> Vec<String> {
+        let mut files = vec![("gauss/peu01/base/workers.yaml", workers)];
+        files.extend_from_slice(more);
+        let all = validated(settings, &files, None);
+        all.into_iter().filter(|line| line.contains("variable") || line.contains("substitution")).collect()
+    };
+    let zone = "unbound-variable Error gauss/peu01/base/workers.yaml:7:22 MachineDeployment org/peu01-md-0 /spec/template/spec/failureDomain";
+    let version = "unbound-variable Error gauss/peu01/base/workers.yaml:8:16 MachineDeployment org/peu01-md-0 /spec/template/spec/version";
+    let script = "unbound-variable Error gauss/peu01/base/workers.yaml:14:47 KubeadmConfigTemplate org/peu01-md-0 /spec/template/spec/preKubeadmCommands/0";
+    assert_eq!(found("", &[]), [zone, version], "nobody substitutes, and scripts may mean their own");
+    let own = ("gauss/peu01/capstan.yaml", "variables: {ZONE: eu-1a, VERSION: v1.30.2}\n");
+    assert_eq!(found("", &[own]), [""; 0], "whoever applies the cluster may use these");
+    let claimed = "managementClusters: [{name: mc, uid: 6f1c0000-0000-4000-8000-000000000001, clusters: ['gauss/*']}]\n";
+    assert_eq!(found(claimed, &[own]), [zone, version], "the reconciler applies texts as they stand");
+    let (all, some) = (flux("ZONE: eu-1a, HOSTNAME: x"), flux("ZONE: eu-1a"));
+    assert_eq!(found("", &[("flux/a.yaml", &all)]), [""; 0]);
+    assert_eq!(found("", &[("flux/a.yaml", &some)]), [script], "Flux knows no scripts");
+    let other = flux("ZONE: eu-1b, HOSTNAME: x").replace("name: fleet,", "name: other,");
+    let twice = found("", &[("flux/a.yaml", &all), ("flux/b.yaml", &other)]);
+    assert_eq!(twice, ["variable-contradiction Warning flux/b.yaml:7:28 - -"]);
+    let broken = workers.replace("${HOSTNAME}", "${LIST[0]}");
+    let broken = validated("", &[("gauss/peu01/base/workers.yaml", &broken), ("flux/a.yaml", &all)], None);
+    let broken: Vec<&String> = broken.iter().filter(|line| line.contains("substitution")).collect();
+    assert_eq!(
+        broken,
+        [
+            "unsupported-substitution Error gauss/peu01/base/workers.yaml:14:47 KubeadmConfigTemplate org/peu01-md-0 /spec/template/spec/preKubeadmCommands/0"
+        ]
+    );
+}
