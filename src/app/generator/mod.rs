@@ -34,8 +34,7 @@ use capstan_domain::release::{Catalogue, ReleaseId};
 use capstan_domain::render::{self, RenderError, Rendered};
 use capstan_domain::schema::Schemas;
 use capstan_domain::settings::{
-    ClaimedTwice, ClusterSettings, Deletion, EffectiveSettings, REPOSITORY_FILE, RepositorySettings, RuleIds,
-    SettingsError,
+    ClaimedTwice, Deletion, EffectiveSettings, REPOSITORY_FILE, RepositorySettings, RuleIds, SettingsError,
 };
 use capstan_domain::templates::{self, NamedTemplate, TemplateNames};
 use capstan_domain::tree::{RepoPath, Tree, TreeId};
@@ -73,6 +72,8 @@ pub struct Fleet {
     merge_settings: MergeSettings,
     /// Clusters in whose overlay names of rotated templates may be edited.
     retarget: BTreeSet<ClusterId>,
+    /// The live names of templates, by cluster.
+    names: BTreeMap<ClusterId, Arc<TemplateNames>>,
     /// What plans ask of the whole snapshot.
     wide: Arc<Wide>,
     today: Date,
@@ -177,6 +178,7 @@ impl Fleet {
             provided: BTreeMap::new(),
             merge_settings,
             retarget: BTreeSet::new(),
+            names: BTreeMap::new(),
             wide: Arc::default(),
             today,
         }
@@ -256,6 +258,17 @@ impl Fleet {
         self.provided.insert(id, tree);
     }
 
+    /// Gives the live names of the clusters' templates, as reconcilers reported them: plans of claimed clusters
+    /// say with them which machines roll.
+    pub fn know_names(&mut self, names: BTreeMap<ClusterId, Arc<TemplateNames>>) {
+        self.names = names;
+    }
+
+    /// What is known of a claimed cluster's live names.
+    fn live_names(&self, cluster: &ClusterId) -> Option<&Arc<TemplateNames>> {
+        self.names.get(cluster)
+    }
+
     /// Lets the upgrade of a cluster edit, in its overlay, the names of templates that it rotates.
     pub fn allow_retarget(&mut self, cluster: ClusterId) {
         self.retarget.insert(cluster);
@@ -279,18 +292,8 @@ impl Fleet {
     /// # Errors
     /// A `capstan.yaml` that cannot be read.
     pub fn tombstones(&self, id: &ClusterId) -> Result<Deletion, Refused> {
-        let Some(entry) = &self.folder(id)?.settings else { return Ok(Deletion::Nothing) };
-        let refused =
-            |message: String| Refused { message, file: Some(entry.path.clone()), line: None, column: None };
-        let bytes = self.tree.read(entry).map_err(|error| refused(error.reason))?;
-        let text = std::str::from_utf8(&bytes).map_err(|error| refused(format!("is not UTF-8 ({error})")))?;
-        let settings = ClusterSettings::read(&entry.path, text).map_err(|error| Refused {
-            message: error.message,
-            file: Some(error.file),
-            line: error.line,
-            column: error.column,
-        })?;
-        Ok(settings.delete)
+        let settings = Cluster::settings_of(self.tree.as_ref(), self.folder(id)?)?;
+        Ok(settings.map(|settings| settings.delete).unwrap_or_default())
     }
 
     /// What the settings say of a cluster.

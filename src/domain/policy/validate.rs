@@ -5,21 +5,26 @@ use std::collections::BTreeSet;
 use jiff::civil::Date;
 
 use super::cluster_api::CoreVersion;
+use super::deletions::Deletions;
 use super::file_not_listed::unlisted;
+use super::inside;
 use super::release_without_predecessor::gaps;
 use super::rule::{Facts, Occasion, Spot, Verdict};
+use super::variables::{Values, without_value};
 use super::{
     About, Severities, duplicate_object, invalid_definition, invalid_layout, invalid_settings, invalid_yaml,
-    release_breaks_requests, render_failed, rendered_tombstone, sort, unreadable_file,
+    release_breaks_requests, render_failed, sort, unreadable_file,
 };
 use crate::cluster::{Cluster, ClusterError, ClusterId};
 use crate::finding::Finding;
+use crate::flux::FluxIndex;
 use crate::layout::{ClusterFolder, Layout, is_manifest};
-use crate::object::ObjectId;
 use crate::release::{Catalogue, ReleaseError};
-use crate::render::{Folders, ParsedFiles, RenderError, Rendered, Trouble, render, render_with};
+use crate::render::{
+    Folders, ParsedFiles, RenderError, Rendered, RenderedObject, Trouble, render, render_with,
+};
 use crate::schema::Schemas;
-use crate::settings::{Deletion, REPOSITORY_FILE, RepositorySettings, SettingsError};
+use crate::settings::{REPOSITORY_FILE, RepositorySettings, SettingsError};
 use crate::tree::{EntryKind, RepoPath, Tree, TreeEntry};
 use crate::upgrade::AppliedBy;
 use crate::yaml::{Position, YamlFile};
@@ -35,6 +40,8 @@ pub struct Snapshot<'a> {
     pub schemas: &'a Schemas,
     /// The version of Cluster API that it installs, where it says so.
     pub cluster_api: Option<&'a CoreVersion>,
+    /// Its Flux Kustomizations, where somebody looked for them.
+    pub flux: Option<&'a FluxIndex>,
 }
 
 /// Which clusters are judged.
@@ -82,7 +89,7 @@ pub fn validate(
         if now.layout.cluster(gone.id.as_str()).is_none() {
             let old = before.and_then(|before| render(before.tree, &folders_of(gone)).ok());
             let old = old.unwrap_or_default();
-            checked.judge(gone, &old, &Rendered::default(), settings, &severities);
+            checked.judge(gone, &old, &Rendered::default(), &[], settings, &severities);
         }
     }
     if let Scope::Everything = scope {
@@ -94,6 +101,13 @@ pub fn validate(
 /// Whether an entry has content of its own.
 const fn is_file(entry: &TreeEntry) -> bool {
     matches!(entry.kind, EntryKind::File | EntryKind::Executable)
+}
+
+fn applied_by(settings: &RepositorySettings, folder: &ClusterFolder) -> AppliedBy {
+    match settings.claimed_by(&folder.id) {
+        Ok(None) => AppliedBy::Others,
+        Ok(Some(_)) | Err(_) => AppliedBy::Reconciler,
+    }
 }
 
 /// A settings file that cannot be used, as a finding.
@@ -247,10 +261,10 @@ impl Checked<'_> {
             }
         }
         self.files(now.tree, folder.base_files.iter().chain(&folder.overlay_files));
-        let deletion = match Cluster::read(now.tree, folder) {
+        let own = match Cluster::read(now.tree, folder) {
             Ok(cluster) => {
                 self.findings.extend(cluster.findings);
-                cluster.settings.map(|settings| settings.delete)
+                cluster.settings
             }
             Err(error) => {
                 let rule = match &error {
@@ -271,16 +285,30 @@ impl Checked<'_> {
             }
         };
         self.verdicts.extend(unlisted(now.tree, folder, &read));
-        if let Some(deletion) = deletion {
-            self.tombstones(folder, &deletion, &after);
+        if let Some(flux) = now.flux {
+            let (own, flux) = (own.as_ref().map(|own| own.variables.clone()), flux.post_build(&folder.id));
+            let applied_by = applied_by(settings, folder);
+            let values = Values { own: &own.unwrap_or_default(), flux: &flux, applied_by };
+            self.verdicts.extend(without_value(&after, &values));
+        }
+        let deletions = own.map(|own| Deletions::of(now.tree, folder, own.delete));
+        if let Some(deletions) = &deletions {
+            self.verdicts.extend(deletions.of_what_is_rendered(&after));
         }
         // A cluster that is new, or could not be rendered before, is compared with itself: the
         // comparing rules then have nothing to say.
         let old = before.and_then(|before| {
-            let folder = before.layout.cluster(folder.id.as_str())?;
-            render(before.tree, &folders_of(folder)).ok()
+            let old_folder = before.layout.cluster(folder.id.as_str())?;
+            let old = render(before.tree, &folders_of(old_folder)).ok()?;
+            if let Some(deletions) = &deletions {
+                let said = Cluster::settings_of(before.tree, old_folder).ok().flatten();
+                let said = said.map(|settings| settings.delete).unwrap_or_default();
+                self.verdicts.extend(deletions.of_machines(&said, &old, &after));
+            }
+            Some(old)
         });
-        self.judge(folder, old.as_ref().unwrap_or(&after), &after, settings, severities);
+        let inside = inside(now.tree, &folders_of(folder), &after, now.flux, &read);
+        self.judge(folder, old.as_ref().unwrap_or(&after), &after, &inside, settings, severities);
     }
 
     fn failed(&mut self, error: &RenderError) {
@@ -292,47 +320,21 @@ impl Checked<'_> {
         }
     }
 
-    fn tombstones(&mut self, folder: &ClusterFolder, deletion: &Deletion, after: &Rendered) {
-        let Deletion::Objects(tombstones) = deletion else { return };
-        for tombstone in tombstones {
-            let names = |id: &ObjectId| {
-                id.kind == tombstone.kind
-                    && id.name == tombstone.name
-                    && tombstone.group.as_ref().is_none_or(|group| *group == id.group)
-                    && tombstone
-                        .namespace
-                        .as_ref()
-                        .is_none_or(|namespace| Some(namespace) == id.namespace.as_ref())
-            };
-            if let Some(object) = after.objects.iter().find(|object| names(&object.id)) {
-                let message = format!(
-                    "`delete` names {}, which {} still renders: remove the one or the other, nothing is deleted until then",
-                    object.id,
-                    object.origin().file()
-                );
-                let place = Spot { file: folder.settings_path(), position: None };
-                self.verdicts
-                    .push(Verdict::new(&rendered_tombstone::ABOUT, message).object(&object.id).place(place));
-            }
-        }
-    }
-
     fn judge(
         &mut self,
         folder: &ClusterFolder,
         before: &Rendered,
         after: &Rendered,
+        inside: &[RenderedObject],
         settings: &RepositorySettings,
         severities: &Severities,
     ) {
-        let applied_by = match settings.claimed_by(&folder.id) {
-            Ok(None) => AppliedBy::Others,
-            Ok(Some(_)) | Err(_) => AppliedBy::Reconciler,
-        };
+        let applied_by = applied_by(settings, folder);
         let facts = Facts {
             folders: &folders_of(folder),
             before,
             after,
+            inside,
             applied_by,
             occasion: Occasion::Revision,
             release: None,
