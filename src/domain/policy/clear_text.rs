@@ -37,7 +37,12 @@ pub(super) fn give_away(text: &str) -> Option<Kind> {
 }
 
 fn in_plain(text: &str) -> Option<Kind> {
-    if let Some(start) = text.find("PRIVATE KEY-----")
+    // Asked of every text of every cluster: what lacks a letter of a mark is not searched for the mark.
+    let has = |letter: u8| text.as_bytes().contains(&letter);
+    let (has_dash, has_underscore) = (has(b'-'), has(b'_'));
+    if has_dash
+        && has(b' ')
+        && let Some(start) = text.find("PRIVATE KEY-----")
         && text[..start].ends_with([' ', '-'])
         && text[..start].contains("-----BEGIN")
         // An example most often has dots or a variable where the key would be.
@@ -50,17 +55,19 @@ fn in_plain(text: &str) -> Option<Kind> {
         Some(text[at..].trim_start_matches([' ', '"', '\'', '=', ':']))
     };
     let word = |text: &str, allowed: fn(char) -> bool| text.chars().take_while(|c| allowed(*c)).count();
-    if let Some(key) = after("aws_secret_access_key").or_else(|| after("AWS_SECRET_ACCESS_KEY"))
+    if has_underscore
+        && let Some(key) = after("aws_secret_access_key").or_else(|| after("AWS_SECRET_ACCESS_KEY"))
         && word(key, |c| c.is_ascii_alphanumeric() || c == '/' || c == '+') == 40
     {
         return Some(Kind::AwsKey);
     }
     for mark in ["ghp_", "gho_", "ghs_"] {
-        if after(mark).is_some_and(|token| word(token, |c| c.is_ascii_alphanumeric()) >= 36) {
+        if has_underscore && after(mark).is_some_and(|token| word(token, |c| c.is_ascii_alphanumeric()) >= 36)
+        {
             return Some(Kind::GitHubToken);
         }
     }
-    let key = after("client-key-data:");
+    let key = if has_dash && has(b':') { after("client-key-data:") } else { None };
     key.is_some_and(|key| word(key, |c| c.is_ascii_alphanumeric() || c == '/' || c == '+') >= 100)
         .then_some(Kind::ClientKey)
 }

@@ -66,7 +66,8 @@ fn blob_id(content: &[u8]) -> Option<BlobId> {
     let mut hash = Sha256::new();
     hash.update(format!("blob {}\0", content.len()));
     hash.update(content);
-    let hex: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    let digit = |value: u8| char::from(if value < 10 { b'0' + value } else { b'a' + value - 10 });
+    let hex: String = hash.finalize().iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect();
     BlobId::parse(&hex).ok()
 }
 

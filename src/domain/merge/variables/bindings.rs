@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::expression::{Operation, Token, may_hold_tokens, tokens};
+use super::expression::{Operation, Token, may_hold_expressions, may_hold_tokens, tokens};
 use super::substitute::{Flux, Scope, Substitution};
 use crate::flux::PostBuild;
 use crate::merge::lists::pair_items;
@@ -81,7 +81,7 @@ impl Bindings {
     /// Learns from a release's scalar and the cluster's text in the same place. Only one unknown in
     /// one place can be solved for; a value that equals the default binds nothing.
     pub(crate) fn unify(&mut self, own: &BTreeMap<String, String>, release: &str, cluster: Found) {
-        if !release.contains("${") {
+        if !may_hold_expressions(release) {
             return;
         }
         let parts = tokens(release);

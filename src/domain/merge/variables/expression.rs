@@ -67,7 +67,24 @@ pub(crate) enum Operation<'t> {
 
 /// Whether a text may hold more than literals, as a quick look.
 pub(crate) fn may_hold_tokens(text: &str) -> bool {
-    text.contains("${") || text.contains("$$")
+    has_dollar_before(text, |next| next == b'{' || next == b'$')
+}
+
+/// Whether a text holds what begins an expression: `${`. Asked of every scalar of a release for every cluster,
+/// and most have no `$` at all.
+pub(crate) fn may_hold_expressions(text: &str) -> bool {
+    has_dollar_before(text, |next| next == b'{')
+}
+
+fn has_dollar_before(text: &str, is_wanted: impl Fn(u8) -> bool) -> bool {
+    let mut rest = text.as_bytes();
+    while let Some(at) = rest.iter().position(|byte| *byte == b'$') {
+        rest = rest.get(at + 1..).unwrap_or_default();
+        if rest.first().copied().is_some_and(&is_wanted) {
+            return true;
+        }
+    }
+    false
 }
 
 /// The tokens of a scalar's text.
@@ -235,6 +252,21 @@ mod tests {
 
     fn with_default<'t>(name: &'t str, operator: &'t str, tokens: Vec<Token<'t>>, raw: &'t str) -> Token<'t> {
         Token::Variable(Variable { name, operation: Operation::Default { operator, tokens }, raw })
+    }
+
+    #[test]
+    fn a_quick_look_finds_what_begins_like_a_token() {
+        for (text, expression, token) in [
+            ("", false, false),
+            ("$", false, false),
+            ("a$b", false, false),
+            ("a$b${c}", true, true),
+            ("a$$", false, true),
+            ("$${a}", true, true),
+            ("ü${", true, true),
+        ] {
+            assert_eq!((may_hold_expressions(text), may_hold_tokens(text)), (expression, token), "{text}");
+        }
     }
 
     #[test]

@@ -18,15 +18,17 @@ pub(crate) use bindings::{Bindings, Found};
 pub(crate) use expression::{Operation, Token, Variable, may_hold_tokens, tokens};
 pub(crate) use substitute::{Extent, Flux, Scope, Substitution, Trouble, expressions};
 
+use expression::may_hold_expressions;
+
 use crate::flux::PostBuild;
 use crate::yaml::{Node, NodeKind};
 
 /// Whether any scalar or key below holds an expression or an escaped one.
 pub(crate) fn is_templated(node: &Node) -> bool {
     match &node.kind {
-        NodeKind::Scalar(scalar) => scalar.text.contains("${"),
+        NodeKind::Scalar(scalar) => may_hold_expressions(&scalar.text),
         NodeKind::Mapping(entries) => {
-            entries.iter().any(|entry| entry.key.contains("${") || is_templated(&entry.value))
+            entries.iter().any(|entry| may_hold_expressions(&entry.key) || is_templated(&entry.value))
         }
         NodeKind::Sequence(items) => items.iter().any(is_templated),
     }

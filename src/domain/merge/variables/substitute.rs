@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::bindings::Bindings;
-use super::expression::{Operation, Token, Variable, may_hold_tokens, tokens};
+use super::expression::{Operation, Token, Variable, may_hold_expressions, may_hold_tokens, tokens};
 use crate::yaml::scalar::{Reading, read_plain};
 use crate::yaml::{Entry, Node, NodeKind, Scalar, ScalarStyle, YamlFile};
 
@@ -204,7 +204,7 @@ impl Scope<'_> {
     }
 
     fn troubles_in(&self, text: &str, out: &mut BTreeMap<String, Trouble>) {
-        if !text.contains("${") {
+        if !may_hold_expressions(text) {
             return;
         }
         for token in tokens(text) {
@@ -259,7 +259,7 @@ pub(crate) fn expressions(node: &Node, out: &mut BTreeSet<String>) {
 }
 
 fn expressions_in(text: &str, out: &mut BTreeSet<String>) {
-    if !text.contains("${") {
+    if !may_hold_expressions(text) {
         return;
     }
     for token in tokens(text) {
