@@ -59,10 +59,14 @@ impl Fleet {
         };
         let cluster_api = self.cluster_api().cloned();
         reads.note(Seen::ClusterApi(cluster_api.clone()));
+        // Folders that Kustomizations elsewhere apply to the cluster are judged with pull requests: to find
+        // them, every file of the repository would be read.
+        let inside = policy::inside(reads, &folders, &after, None, &parsed);
         let facts = Facts {
             folders: &folders,
             before: &before,
             after: &after,
+            inside: &inside,
             applied_by,
             occasion: Occasion::Upgrade,
             release: Some(release),
