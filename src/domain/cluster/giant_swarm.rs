@@ -257,7 +257,7 @@ pub(super) fn find(manifests: &[Manifest]) -> Option<GiantSwarmRecord> {
         .iter()
         .zip(&places)
         .zip(&keys)
-        .map(|((id, (_, _, root)), key)| Holder { id, root: *root, key: key.as_deref() })
+        .map(|((id, (_, _, root)), key)| Holder { id, root, key: key.as_deref() })
         .collect();
     let (at, named) = named_releases(&all).into_iter().next()?;
     let (manifest, document, node) = places[at];
