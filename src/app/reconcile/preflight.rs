@@ -61,6 +61,9 @@ async fn try_one(
     let look = match look(ports, fleet, head, id, &known, &status.inventory).await {
         Ok(look) => look,
         Err(Unwanted::Refused(reasons)) => return answer(PreflightVerdict::Rejected, reasons, known),
+        Err(Unwanted::Forbidden { reason, .. }) => {
+            return answer(PreflightVerdict::Rejected, vec![*reason], known);
+        }
         Err(Unwanted::Live(error)) => {
             let reason = unverifiable("ManagementClusterAway", error.to_string());
             return answer(PreflightVerdict::NotVerifiable, vec![reason], known);

@@ -72,7 +72,19 @@ impl OwnerIndex {
     }
 
     /// Another folder that renders the object: it is that folder's now.
-    pub(super) fn heir(&self, folder: &ClusterId, id: &ObjectId) -> Option<&ClusterId> {
+    pub fn heir(&self, folder: &ClusterId, id: &ObjectId) -> Option<&ClusterId> {
         self.rendered.get(id).into_iter().flatten().find(|other| *other != folder)
+    }
+
+    /// An object of that description which another folder renders or has applied.
+    pub(super) fn of_another(
+        &self,
+        folder: &ClusterId,
+        fits: impl Fn(&ObjectId) -> bool,
+    ) -> Option<(&ObjectId, &ClusterId)> {
+        let all = self.recorded.iter().chain(&self.rendered).filter(|(id, _)| fits(id));
+        let mut of_others =
+            all.filter_map(|(id, folders)| Some((id, folders.iter().find(|other| *other != folder)?)));
+        of_others.next()
     }
 }
