@@ -56,7 +56,7 @@ impl Bot for BotSource {
         let work = self.0.work(after, patience).await.map_err(|error| self.bot_error(error))?;
         let questions = work.preflights.into_iter().map(|question| Preflight {
             id: question.id.to_string(),
-            head: question.head,
+            commit: question.commit,
             clusters: question.clusters,
         });
         Ok(Work { commit: work.commit, preflights: questions.collect() })

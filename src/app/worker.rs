@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::SignedDuration;
 use tokio_util::sync::CancellationToken;
 
 use super::ports::{Cause, ClaimedJob, CodeHostError, JobRequest, Jobs, Lease, RecordsError};
@@ -12,6 +13,8 @@ use super::sync::{Ports, SyncError, Synced, sync_and_hear, tell_consumers};
 const LEASE: Duration = Duration::from_secs(60);
 /// How long a worker sleeps at most while nothing is due.
 const IDLE: Duration = Duration::from_secs(5);
+/// How long deliveries are known by their id: GitHub redelivers for three days.
+const REMEMBERED: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// Works until cancelled; a job in hand is finished as far as the caller lets it, and taken again by
 /// the next process otherwise.
@@ -161,6 +164,11 @@ pub async fn keep_in_sync(ports: &Ports, jobs: &Arc<dyn Jobs>, every: Duration, 
                 cause = Cause::Resync;
             }
             Err(error) => tracing::warn!(error.kind = error.kind(), error = %error, "resync failed"),
+        }
+        match jobs.forget_deliveries(ports.clock.now() - REMEMBERED).await {
+            Ok(0) => {}
+            Ok(deliveries) => tracing::debug!(deliveries, "old deliveries were forgotten"),
+            Err(error) => tracing::warn!(error = %error, "old deliveries could not be forgotten"),
         }
         // A failed first resync is tried again sooner than the next regular one.
         let pause = if cause == Cause::Start { every.min(Duration::from_secs(10)) } else { every };

@@ -8,7 +8,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::follow::{Followed, NotOpened, open_revision, short};
 use crate::app::reconcile::Ports;
-use crate::app::reconcile::ports::{FleetRecord, OpenSource, Preflight, PreflightAnswer, PreflightVerdict};
+use crate::app::reconcile::ports::{
+    FleetRecord, OpenSource, Preflight, PreflightAnswer, PreflightVerdict, SourceError,
+};
 use crate::app::reconcile::preflight::preflight;
 use crate::app::reconcile::reason::Reason;
 use crate::app::reconcile::resources::SourceSpec;
@@ -91,13 +93,13 @@ impl Heeder {
         let Some(answers) = self.try_head(question).await else { return Answered::NotYet };
         metrics::histogram!("capstan_preflight_seconds").record(started.elapsed().as_secs_f64());
         if let Err(error) = self.source.bot.answer(question, &answers).await {
-            tracing::warn!(fleet = %self.fleet.key, head = short(&question.head), %error, "a preflight's answer was not taken");
+            tracing::warn!(fleet = %self.fleet.key, commit = short(&question.commit), %error, "a preflight's answer was not taken");
         }
         Answered::Sent
     }
 
-    /// Tries a head. `None` where that is only not possible yet: this process has just begun, or the
-    /// management cluster is away. An answer is for good, so the question stays open.
+    /// Tries a head. `None` where that is only not possible yet: this process has just begun, or the bot or
+    /// the management cluster is away. An answer is for good, so the question stays open.
     async fn try_head(&self, question: &Preflight) -> Option<Vec<PreflightAnswer>> {
         let all = |kind: &'static str, message: String| -> Vec<PreflightAnswer> {
             let reason = Reason { severity: Severity::Warning, ..Reason::plain(kind, message) };
@@ -125,8 +127,10 @@ impl Heeder {
             }
             (None, _) => return None,
         };
-        let tree = match self.source.tree.at(&question.head).await {
+        let tree = match self.source.tree.at(&question.commit).await {
             Ok(tree) => tree,
+            // The bot restarts, say: what it asked is still open when it is back.
+            Err(SourceError::Away { .. }) => return None,
             Err(error) => return Some(all(error.kind(), error.to_string())),
         };
         let Ok(records) = self.ports.board.clusters(&self.fleet.key).await else { return None };

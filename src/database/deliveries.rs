@@ -1,11 +1,10 @@
 //! Webhook deliveries: stored together with the jobs that they call for, in one transaction a batch.
 
 use async_trait::async_trait;
-use jiff::Timestamp;
 use sqlx::QueryBuilder;
 
 use super::jobs::{ENQUEUE, REVIVE};
-use super::{Database, failed, transaction, write};
+use super::{Database, failed, transaction};
 use crate::app::intake::{Delivery, DeliveryStore, NamedRepository, Stored};
 use crate::app::ports::{Cause, RecordsError};
 
@@ -85,20 +84,5 @@ impl Database {
             .iter()
             .map(|delivery| if fresh.remove(&delivery.guid) { Stored::New } else { Stored::Known })
             .collect())
-    }
-
-    /// Forgets deliveries whose hints were used up and that arrived before `before`: GitHub redelivers
-    /// for three days only. Says how many.
-    ///
-    /// # Errors
-    /// Where the database cannot be written.
-    pub async fn prune_deliveries(&self, before: Timestamp) -> Result<u64, RecordsError> {
-        let sql = "DELETE FROM deliveries WHERE state = 'done' AND received_at_ms < $1";
-        write!(self, pool => sqlx::query(sql)
-            .bind(before.as_millisecond())
-            .execute(pool)
-            .await
-            .map(|done| done.rows_affected()))
-        .map_err(failed("forgetting old deliveries"))
     }
 }

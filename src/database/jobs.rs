@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use jiff::Timestamp;
 use rand::RngExt;
 use ulid::Ulid;
 
@@ -205,6 +206,16 @@ impl Jobs for Database {
                 })
             })
             .collect()
+    }
+
+    async fn forget_deliveries(&self, before: Timestamp) -> Result<u64, RecordsError> {
+        let sql = "DELETE FROM deliveries WHERE state = 'done' AND received_at_ms < $1";
+        write!(self, pool => sqlx::query(sql)
+            .bind(before.as_millisecond())
+            .execute(pool)
+            .await
+            .map(|done| done.rows_affected()))
+        .map_err(failed("forgetting old deliveries"))
     }
 
     async fn wait_for_work(&self, at_most: Duration) {

@@ -35,6 +35,12 @@ const MIGRATIONS: &[(i64, &str, &str, &str)] = &[
         include_str!("../../migrations/sqlite/0003_agents.sql"),
         include_str!("../../migrations/postgres/0003_agents.sql"),
     ),
+    (
+        4,
+        "preflight content",
+        include_str!("../../migrations/sqlite/0004_preflight_content.sql"),
+        include_str!("../../migrations/postgres/0004_preflight_content.sql"),
+    ),
 ];
 
 /// Why the database cannot be opened.

@@ -1,5 +1,7 @@
 //! What agents may read, and what they are asked.
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use capstan_domain::agent::permission::ManagedBy;
 use capstan_domain::agent::{PreflightAnswer, PreflightId};
@@ -12,6 +14,9 @@ use crate::app::ports::{
     AgentWork, PreflightRecord, PreflightState, RecordsError, Repository, RepositoryName, WatchedRepository,
 };
 
+/// How long a question may be answered.
+const OPEN_FOR_MS: i64 = 24 * 60 * 60 * 1000;
+
 /// As selected by [`WATCHED`].
 pub(super) type WatchedRow = (i64, i64, String, String, String, String, String, String, String);
 
@@ -20,10 +25,11 @@ pub(super) const WATCHED: &str =
     "w.repository, w.installation, w.name, w.default_branch, w.node_id, w.clone_url,
     w.html_url, w.tip, w.managed_by";
 
-type PreflightRow = (String, i64, String, String, String, i64, i64, String, Option<String>);
+type PreflightRow =
+    (String, i64, String, String, String, String, String, String, i64, i64, String, Option<String>);
 
-const PREFLIGHTS: &str =
-    "id, repository, head, management_cluster, clusters, asked_at_ms, until_ms, state, answer";
+const PREFLIGHTS: &str = "id, repository, head, commit_id, content, standing, management_cluster, clusters,
+    asked_at_ms, until_ms, state, answer";
 
 #[async_trait]
 impl AgentWork for Database {
@@ -82,18 +88,23 @@ impl AgentWork for Database {
             PreflightState::Answered(answer) => ("answered", Some(json(DOING, answer)?)),
             PreflightState::NotAsked(why) => ("not asked", Some(why.clone())),
         };
-        let sql = "INSERT INTO preflights (id, repository, head, management_cluster, clusters, asked_at_ms, until_ms,
-                       state, answer)
-                   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+        let sql =
+            "INSERT INTO preflights (id, repository, head, commit_id, content, standing, management_cluster,
+                       clusters, asked_at_ms, until_ms, state, answer)
+                   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
                    ON CONFLICT (repository, head, management_cluster) DO UPDATE SET
-                       id = excluded.id, clusters = excluded.clusters, asked_at_ms = excluded.asked_at_ms,
-                       until_ms = excluded.until_ms, given_at_ms = NULL, state = excluded.state,
-                       answer = excluded.answer";
+                       id = excluded.id, commit_id = excluded.commit_id, content = excluded.content,
+                       standing = excluded.standing, clusters = excluded.clusters,
+                       asked_at_ms = excluded.asked_at_ms, until_ms = excluded.until_ms, given_at_ms = NULL,
+                       state = excluded.state, answer = excluded.answer";
         let clusters = json(DOING, &preflight.clusters)?;
         write!(self, pool => sqlx::query(sql)
             .bind(preflight.id.as_str())
             .bind(preflight.repository.cast_signed())
             .bind(preflight.head.as_str())
+            .bind(preflight.commit.as_str())
+            .bind(&preflight.content)
+            .bind(&preflight.standing)
             .bind(preflight.management_cluster.as_str().to_ascii_lowercase())
             .bind(&clusters)
             .bind(preflight.asked_at.as_millisecond())
@@ -111,16 +122,15 @@ impl AgentWork for Database {
         repository: u64,
         head: &CommitId,
     ) -> Result<Vec<PreflightRecord>, RecordsError> {
-        let sql = format!(
-            "SELECT {PREFLIGHTS} FROM preflights WHERE repository = $1 AND head = $2 ORDER BY management_cluster"
-        );
-        let rows: Vec<PreflightRow> = read!(self, pool => sqlx::query_as(sqlx::AssertSqlSafe(sql))
-            .bind(repository.cast_signed())
-            .bind(head.as_str())
-            .fetch_all(pool)
-            .await)
-        .map_err(failed("reading preflights"))?;
-        rows.into_iter().map(preflight).collect()
+        self.preflights_by("head", repository, head).await
+    }
+
+    async fn preflights_of_commit(
+        &self,
+        repository: u64,
+        commit: &CommitId,
+    ) -> Result<Vec<PreflightRecord>, RecordsError> {
+        self.preflights_by("commit_id", repository, commit).await
     }
 
     async fn preflight(&self, id: &PreflightId) -> Result<Option<PreflightRecord>, RecordsError> {
@@ -141,16 +151,17 @@ impl AgentWork for Database {
     ) -> Result<Vec<PreflightRecord>, RecordsError> {
         const DOING: &str = "giving out preflights";
         let now_ms = self.now_ms();
+        let asked_after_ms = now_ms.saturating_sub(OPEN_FOR_MS);
         let given_before_ms = now_ms.saturating_sub(i64::from(not_given_for_seconds) * 1000);
         let uid = management_cluster.as_str().to_ascii_lowercase();
         let open = "SELECT id FROM preflights
-                    WHERE state = 'asked' AND management_cluster = $1 AND repository = $2 AND until_ms > $3
+                    WHERE state = 'asked' AND management_cluster = $1 AND repository = $2 AND asked_at_ms > $3
                         AND (given_at_ms IS NULL OR given_at_ms <= $4) LIMIT 1";
         // A look before the leap: those who poll should not queue for the one writer.
         let any: Option<(String,)> = read!(self, pool => sqlx::query_as(open)
             .bind(&uid)
             .bind(repository.cast_signed())
-            .bind(now_ms)
+            .bind(asked_after_ms)
             .bind(given_before_ms)
             .fetch_optional(pool)
             .await)
@@ -159,22 +170,47 @@ impl AgentWork for Database {
             return Ok(Vec::new());
         }
         let sql = format!(
-            "UPDATE preflights SET given_at_ms = $3
-             WHERE state = 'asked' AND management_cluster = $1 AND repository = $2 AND until_ms > $3
+            "UPDATE preflights SET given_at_ms = $5
+             WHERE state = 'asked' AND management_cluster = $1 AND repository = $2 AND asked_at_ms > $3
                  AND (given_at_ms IS NULL OR given_at_ms <= $4)
              RETURNING {PREFLIGHTS}"
         );
         let rows: Vec<PreflightRow> = write!(self, pool => sqlx::query_as(sqlx::AssertSqlSafe(sql))
             .bind(&uid)
             .bind(repository.cast_signed())
-            .bind(now_ms)
+            .bind(asked_after_ms)
             .bind(given_before_ms)
+            .bind(now_ms)
             .fetch_all(pool)
             .await)
         .map_err(failed(DOING))?;
         let mut given = rows.into_iter().map(preflight).collect::<Result<Vec<_>, _>>()?;
         given.sort_by(|a, b| a.id.cmp(&b.id));
         Ok(given)
+    }
+
+    async fn keep_preflights_of(
+        &self,
+        repository: u64,
+        heads: &BTreeSet<&CommitId>,
+    ) -> Result<(), RecordsError> {
+        const DOING: &str = "forgetting preflights";
+        let asked = "SELECT DISTINCT head FROM preflights WHERE repository = $1 AND state = 'asked'";
+        let asked: Vec<(String,)> =
+            read!(self, pool => sqlx::query_as(asked).bind(repository.cast_signed()).fetch_all(pool).await)
+                .map_err(failed(DOING))?;
+        let is_open = |head: &String| heads.iter().any(|open| open.as_str() == head);
+        for (head,) in asked.into_iter().filter(|(head,)| !is_open(head)) {
+            let sql = "DELETE FROM preflights WHERE repository = $1 AND head = $2 AND state = 'asked'";
+            write!(self, pool => sqlx::query(sql)
+                .bind(repository.cast_signed())
+                .bind(&head)
+                .execute(pool)
+                .await
+                .map(drop))
+            .map_err(failed(DOING))?;
+        }
+        Ok(())
     }
 
     async fn answer_preflight(
@@ -197,6 +233,25 @@ impl AgentWork for Database {
 }
 
 impl Database {
+    async fn preflights_by(
+        &self,
+        column: &'static str,
+        repository: u64,
+        commit: &CommitId,
+    ) -> Result<Vec<PreflightRecord>, RecordsError> {
+        let sql = format!(
+            "SELECT {PREFLIGHTS} FROM preflights WHERE repository = $1 AND {column} = $2
+             ORDER BY management_cluster, id"
+        );
+        let rows: Vec<PreflightRow> = read!(self, pool => sqlx::query_as(sqlx::AssertSqlSafe(sql))
+            .bind(repository.cast_signed())
+            .bind(commit.as_str())
+            .fetch_all(pool)
+            .await)
+        .map_err(failed("reading preflights"))?;
+        rows.into_iter().map(preflight).collect()
+    }
+
     async fn watch_rows(&self, watched: &WatchedRepository, managed_by: &str) -> Result<bool, sqlx::Error> {
         let repository = &watched.repository;
         let id = repository.id.cast_signed();
@@ -271,12 +326,28 @@ pub(super) fn watched(row: WatchedRow) -> Result<WatchedRepository, RecordsError
 
 fn preflight(row: PreflightRow) -> Result<PreflightRecord, RecordsError> {
     const DOING: &str = "reading a preflight";
-    let (id, repository, head, management_cluster, clusters, asked_at_ms, until_ms, state, answer) = row;
+    let (
+        id,
+        repository,
+        head,
+        commit,
+        content,
+        standing,
+        management_cluster,
+        clusters,
+        asked_at_ms,
+        until_ms,
+        state,
+        answer,
+    ) = row;
     let answer = answer.unwrap_or_default();
     Ok(PreflightRecord {
         id: PreflightId::parse(&id).map_err(|error| corrupt(DOING, error))?,
         repository: repository.cast_unsigned(),
         head: CommitId::parse(&head).map_err(|error| corrupt(DOING, error))?,
+        commit: CommitId::parse(&commit).map_err(|error| corrupt(DOING, error))?,
+        content,
+        standing,
         management_cluster: uid(DOING, &management_cluster)?,
         clusters: from_json(DOING, &clusters)?,
         asked_at: timestamp(asked_at_ms),

@@ -118,7 +118,7 @@ impl Agents {
         if *commit == watched.tip || self.records().was_tip(id, commit).await? {
             return Ok(Because::OnTheDefaultBranch);
         }
-        let asked = self.records().preflights_of_head(id, commit).await?;
+        let asked = self.records().preflights_of_commit(id, commit).await?;
         let its_own = asked.iter().any(|preflight| {
             preflight.management_cluster.as_str().eq_ignore_ascii_case(agent.management_cluster.as_str())
                 && !matches!(preflight.state, PreflightState::NotAsked(_))

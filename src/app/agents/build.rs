@@ -1,8 +1,8 @@
 //! Makes an archive: the claimed folders, what their render reads besides, and the settings.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::Write;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use capstan_domain::agent::archive::{FILES, INDEX, Index, IndexEntry, IndexKind};
 use capstan_domain::agent::limits::{ARCHIVE_BYTES, ARCHIVE_FILES, UNPACKED_BYTES};
@@ -10,13 +10,14 @@ use capstan_domain::agent::permission::ManagedBy;
 use capstan_domain::cluster::ClusterId;
 use capstan_domain::layout;
 use capstan_domain::policy::folders_of;
-use capstan_domain::render;
 use capstan_domain::settings::{
     ManagementClusterUid, REPOSITORY_FILE, RepositoryName, RepositorySettings, RuleIds,
 };
-use capstan_domain::tree::{CommitId, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
+use capstan_domain::tree::{CommitId, RepoPath, Tree, TreeEntry};
 use flate2::Compression;
 use flate2::write::GzEncoder;
+
+use super::content::made_of;
 
 /// What an archive is made of.
 pub(super) struct Wanted {
@@ -44,12 +45,7 @@ pub(super) fn build(wanted: &Wanted) -> Result<Vec<u8>, String> {
             continue;
         }
         clusters.push(folder.id.clone());
-        let whole = tree.entries_in(folder.id.folder());
-        entries.extend(whole.iter().map(|entry| (entry.path.clone(), entry.clone())));
-        let reads = Reads::of(tree);
-        // One that cannot be rendered here cannot be there either: the folder itself travels all the same.
-        let _rendered_or_not = render::render(&reads, &folders_of(folder));
-        entries.extend(reads.seen().into_iter().map(|entry| (entry.path.clone(), entry)));
+        entries.extend(made_of(tree, &folders_of(folder)));
         if entries.len() > ARCHIVE_FILES {
             return Err(format!("the claimed folders have more than {ARCHIVE_FILES} files"));
         }
@@ -150,63 +146,5 @@ impl Write for Bounded {
 
     fn flush(&mut self) -> std::io::Result<()> {
         self.0.flush()
-    }
-}
-
-/// A snapshot that notes which files are looked at.
-struct Reads<'a> {
-    tree: &'a dyn Tree,
-    seen: Mutex<BTreeSet<RepoPath>>,
-    listed: Mutex<BTreeSet<RepoPath>>,
-}
-
-impl<'a> Reads<'a> {
-    fn of(tree: &'a dyn Tree) -> Self {
-        Self { tree, seen: Mutex::default(), listed: Mutex::default() }
-    }
-
-    fn note(&self, path: &RepoPath) {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).insert(path.clone());
-    }
-
-    fn list(&self, folder: &RepoPath) {
-        // Whoever asks for everything gets what is read of it.
-        if !folder.is_root() {
-            self.listed.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.clone());
-        }
-    }
-
-    /// The files that were read, and those in folders that were listed.
-    fn seen(self) -> Vec<TreeEntry> {
-        let listed = self.listed.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let seen = self.seen.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let in_folders = listed.iter().flat_map(|folder| self.tree.entries_in(folder));
-        let alone = seen.iter().filter_map(|path| self.tree.entry(path));
-        in_folders.chain(alone).cloned().collect()
-    }
-}
-
-impl Tree for Reads<'_> {
-    fn entries(&self) -> &[TreeEntry] {
-        self.tree.entries()
-    }
-
-    fn read(&self, entry: &TreeEntry) -> Result<Arc<[u8]>, Unreadable> {
-        self.note(&entry.path);
-        self.tree.read(entry)
-    }
-
-    fn folder_id(&self, folder: &RepoPath) -> Option<TreeId> {
-        self.tree.folder_id(folder)
-    }
-
-    fn entry(&self, path: &RepoPath) -> Option<&TreeEntry> {
-        self.note(path);
-        self.tree.entry(path)
-    }
-
-    fn entries_in(&self, folder: &RepoPath) -> &[TreeEntry] {
-        self.list(folder);
-        self.tree.entries_in(folder)
     }
 }

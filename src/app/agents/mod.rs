@@ -18,6 +18,7 @@ mod archive;
 mod authentication;
 mod bell;
 mod build;
+mod content;
 mod keys;
 mod limits;
 pub mod rollouts;
@@ -36,6 +37,7 @@ use super::ports::{
 pub use self::admin::{Invited, invite};
 pub use self::archive::SignedArchive;
 pub use self::bell::Bell;
+pub(super) use self::content::content;
 pub use self::keys::{BotKey, KeyError};
 pub use self::limits::AgentLimits;
 pub use self::work::Questions;

@@ -1,5 +1,6 @@
 //! Tells GitHub how machines follow merges: the check `capstan/rollout` on the head of each merged pull
-//! request that touched a claimed cluster, and one commit status on its merge commit.
+//! request that touched a claimed cluster, one commit status on its merge commit, and a comment where machines
+//! need somebody and where they no longer do.
 //!
 //! *Expected flow.* The sync run follows a merge; reports are stored as they come; a look here makes
 //! progress of them, writes what is new, and settles what is done. *Guarantees.* A check is written at most
@@ -9,13 +10,14 @@
 //! *Assumption.* A report speaks of a merge if its commit contains it: a later commit of the default branch
 //! does, so whoever skips a commit reports on both.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
 use capstan_domain::cluster::ClusterId;
 use capstan_domain::report::{
-    Conclusion, RolloutCheck, RolloutSubject, StatusState, digest, rollout_check, rollout_status,
+    Conclusion, RolloutCheck, RolloutSubject, StatusState, TurnId, announced_in, digest, mark_announced,
+    news, next_news, rollout_check, rollout_comment, rollout_status,
 };
 use capstan_domain::settings::ManagementClusterUid;
 use capstan_domain::tree::CommitId;
@@ -25,8 +27,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::Reconcilers;
 use crate::app::ports::{
-    CheckConclusion, Clock, CodeHost, CodeHostError, CommitState, CommitStatus, FollowedMerge, NewCheckRun,
-    PendingReport, RecordsError, Repository, Settled, WatchedRepository,
+    CheckConclusion, Clock, CodeHost, CodeHostError, CommitState, CommitStatus, FollowedCluster,
+    FollowedMerge, NewCheckRun, PendingReport, RecordsError, Repository, Settled, WatchedRepository,
 };
 
 /// Name of the check, and context of the status.
@@ -240,15 +242,7 @@ impl Teller {
         repository: &Repository,
         merge: &mut FollowedMerge,
     ) -> Result<Option<Duration>, TellError> {
-        let subjects: Vec<RolloutSubject> = merge
-            .clusters
-            .iter()
-            .map(|cluster| RolloutSubject {
-                cluster: cluster.cluster.clone(),
-                management_cluster: cluster.name.clone(),
-                progress: cluster.progress.clone(),
-            })
-            .collect();
+        let subjects = subjects_of(merge);
         let check = rollout_check(&subjects, &merge.merge_commit, &repository.html_url);
         let digest = digest_of(&check);
         let mut later = None;
@@ -260,6 +254,53 @@ impl Teller {
             }
         }
         self.write_status(repository, merge, &subjects).await?;
+        // With the check, or after it: what is told in a comment stands there too.
+        if later.is_none() {
+            later = self.write_comment(repository, merge, &subjects).await?;
+        }
+        Ok(later)
+    }
+
+    /// Tells people that a rollout needs somebody, and how that ended; gives when to look again whether a
+    /// trouble lasts.
+    async fn write_comment(
+        &self,
+        repository: &Repository,
+        merge: &mut FollowedMerge,
+        subjects: &[RolloutSubject],
+    ) -> Result<Option<Duration>, TellError> {
+        let now = self.clock.now();
+        let news = news(subjects, now);
+        let next = next_news(subjects, now);
+        let later = next.map(|seconds| Duration::from_secs(seconds.unsigned_abs()));
+        let times = news.iter().map(|(subject, turn)| subjects[*subject].progress.turns[*turn].at);
+        let Some(first) = times.min() else { return Ok(later) };
+        // A process that died between the call and the record told it already.
+        let login = self.host.bot_login().await?;
+        let since = first.min(now) - jiff::SignedDuration::from_mins(10);
+        let recent = self.host.recent_comments(repository, since).await?;
+        let before: BTreeSet<TurnId> = recent
+            .iter()
+            .filter(|placed| placed.number == merge.pull_request && placed.comment.author == login)
+            .flat_map(|placed| announced_in(&placed.comment.body))
+            .collect();
+        if let Some(body) = rollout_comment(subjects, &news, &merge.merge_commit, &before) {
+            match self.host.create_comment(repository, merge.pull_request, &body).await {
+                Ok(_) => {}
+                // A conversation that is locked, say: nobody is asked for ever.
+                Err(
+                    error @ (CodeHostError::NotFound { .. }
+                    | CodeHostError::Forbidden { .. }
+                    | CodeHostError::Unexpected { .. }),
+                ) => {
+                    tracing::warn!(repository = %repository.name, pull_request = merge.pull_request, error = %error, "GitHub does not take the comment");
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        for (subject, turn) in news {
+            mark_announced(&mut merge.clusters[subject].progress, turn);
+        }
         Ok(later)
     }
 
@@ -349,6 +390,15 @@ impl Teller {
         merge.told.status = says;
         Ok(())
     }
+}
+
+fn subjects_of(merge: &FollowedMerge) -> Vec<RolloutSubject> {
+    let subject = |cluster: &FollowedCluster| RolloutSubject {
+        cluster: cluster.cluster.clone(),
+        management_cluster: cluster.name.clone(),
+        progress: cluster.progress.clone(),
+    };
+    merge.clusters.iter().map(subject).collect()
 }
 
 /// Reports by cluster and who reported, oldest first.

@@ -58,7 +58,8 @@ impl Agents {
             let given = match questions {
                 Questions::Keep => Vec::new(),
                 Questions::Give => {
-                    let seconds = self.limiter.limits.ask_again_seconds;
+                    // Whoever knows no commit yet has only begun: what its process was asked before is lost.
+                    let seconds = after.map_or(0, |_| self.limiter.limits.ask_again_seconds);
                     let uid = &agent.management_cluster;
                     self.records().give_preflights(watched.repository.id, uid, seconds).await?
                 }
@@ -92,6 +93,7 @@ impl Agents {
         PreflightQuestion {
             id: preflight.id,
             head: preflight.head,
+            commit: preflight.commit,
             clusters: preflight.clusters.into_iter().filter(its_own).collect(),
             timeout_seconds: u32::try_from(left.max(0)).unwrap_or(u32::MAX),
         }

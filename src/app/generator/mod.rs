@@ -34,8 +34,7 @@ use capstan_domain::release::{Catalogue, ReleaseId};
 use capstan_domain::render::{self, RenderError, Rendered};
 use capstan_domain::schema::Schemas;
 use capstan_domain::settings::{
-    ClaimedTwice, ClusterSettings, Deletion, EffectiveSettings, REPOSITORY_FILE, RepositorySettings, RuleIds,
-    SettingsError,
+    ClaimedTwice, Deletion, EffectiveSettings, REPOSITORY_FILE, RepositorySettings, RuleIds, SettingsError,
 };
 use capstan_domain::templates::{self, NamedTemplate, TemplateNames};
 use capstan_domain::tree::{RepoPath, Tree, TreeId};
@@ -279,18 +278,8 @@ impl Fleet {
     /// # Errors
     /// A `capstan.yaml` that cannot be read.
     pub fn tombstones(&self, id: &ClusterId) -> Result<Deletion, Refused> {
-        let Some(entry) = &self.folder(id)?.settings else { return Ok(Deletion::Nothing) };
-        let refused =
-            |message: String| Refused { message, file: Some(entry.path.clone()), line: None, column: None };
-        let bytes = self.tree.read(entry).map_err(|error| refused(error.reason))?;
-        let text = std::str::from_utf8(&bytes).map_err(|error| refused(format!("is not UTF-8 ({error})")))?;
-        let settings = ClusterSettings::read(&entry.path, text).map_err(|error| Refused {
-            message: error.message,
-            file: Some(error.file),
-            line: error.line,
-            column: error.column,
-        })?;
-        Ok(settings.delete)
+        let settings = Cluster::settings_of(self.tree.as_ref(), self.folder(id)?)?;
+        Ok(settings.map(|settings| settings.delete).unwrap_or_default())
     }
 
     /// What the settings say of a cluster.

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use capstan_domain::cluster::ClusterId;
+use capstan_domain::cluster::{Cluster, ClusterId};
 use capstan_domain::layout::{self, Layout};
 use capstan_domain::policy::{self, Snapshot, folders_of, validate};
 use capstan_domain::proposal::Scope;
 use capstan_domain::render::{self, FieldDifference, Rendered};
 use capstan_domain::report::{JudgedCluster, Judgement};
 use capstan_domain::rollout;
-use capstan_domain::settings::{RepositorySettings, SettingsError};
+use capstan_domain::settings::{Deletion, RepositorySettings, SettingsError};
 use capstan_domain::tree::{Tree, TreeId};
 use capstan_domain::upgrade::{AppliedBy, Change, Reason, Retarget, Upgrade};
 use jiff::civil::Date;
@@ -52,6 +52,7 @@ impl Planner for Generator {
                 let alone = BTreeSet::from([cluster.clone()]);
                 let scope = policy::Scope::Clusters(&alone);
                 let (was, is) = (rendered(old, cluster), rendered(new, cluster));
+                let kept: &[_] = if asks_to_go(new, cluster) { &[] } else { &is.objects };
                 let claimed = settings.claimed_by(cluster).is_ok_and(|claimed| claimed.is_some());
                 let applied = if claimed { AppliedBy::Reconciler } else { AppliedBy::Others };
                 let judgement = Judgement {
@@ -59,7 +60,7 @@ impl Planner for Generator {
                         .into_iter()
                         .map(|difference| change(difference, cluster))
                         .collect(),
-                    rollouts: rollout::rollouts(&was.objects, &is.objects, applied),
+                    rollouts: rollout::rollouts(&was.objects, kept, applied),
                     before: validate(old, None, settings, scope, today),
                     after: validate(new, Some(old), settings, scope, today),
                 };
@@ -78,6 +79,13 @@ fn rendered(snapshot: Snapshot<'_>, cluster: &ClusterId) -> Rendered {
     let folder = snapshot.layout.cluster(cluster.as_str());
     let rendered = folder.and_then(|folder| render::render(snapshot.tree, &folders_of(folder)).ok());
     rendered.unwrap_or_default()
+}
+
+/// Whether the cluster's settings say `delete: cluster`: no machine outlives that, whatever is rendered.
+fn asks_to_go(snapshot: Snapshot<'_>, cluster: &ClusterId) -> bool {
+    let folder = snapshot.layout.cluster(cluster.as_str());
+    let settings = folder.and_then(|folder| Cluster::settings_of(snapshot.tree, folder).ok().flatten());
+    settings.is_some_and(|settings| settings.delete == Deletion::Cluster)
 }
 
 fn change(difference: FieldDifference, cluster: &ClusterId) -> Change {

@@ -3,6 +3,8 @@
 //!
 //! Losing it costs a new enrolment: nothing that stands in Git or on GitHub depends on it.
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use capstan_domain::agent::permission::ManagedBy;
 use capstan_domain::agent::{AgentId, PreflightAnswer, PreflightId, Progress, PublicKey, RolloutReport};
@@ -121,8 +123,14 @@ pub struct PreflightRecord {
     pub id: PreflightId,
     /// The repository's id.
     pub repository: u64,
-    /// The commit.
+    /// The head of the pull request.
     pub head: CommitId,
+    /// The commit that is tried: the head, or GitHub's test merge of it.
+    pub commit: CommitId,
+    /// Digest of what the clusters asked about are made of in that commit.
+    pub content: String,
+    /// How the rollouts of those clusters stood when it was asked, in a few letters.
+    pub standing: String,
     /// Who is asked.
     pub management_cluster: ManagementClusterUid,
     /// The clusters asked about.
@@ -158,16 +166,29 @@ pub trait AgentWork: Send + Sync {
         repository: u64,
         head: &CommitId,
     ) -> Result<Vec<PreflightRecord>, RecordsError>;
+    /// The preflights that try a commit.
+    async fn preflights_of_commit(
+        &self,
+        repository: u64,
+        commit: &CommitId,
+    ) -> Result<Vec<PreflightRecord>, RecordsError>;
     /// One preflight.
     async fn preflight(&self, id: &PreflightId) -> Result<Option<PreflightRecord>, RecordsError>;
     /// Open questions to a management cluster that have not been given out within the last seconds; they
-    /// count as given out from now.
+    /// count as given out from now. Those that nobody waits for any more are among them, for a day: a late
+    /// answer is better than none.
     async fn give_preflights(
         &self,
         repository: u64,
         management_cluster: &ManagementClusterUid,
         not_given_for_seconds: u32,
     ) -> Result<Vec<PreflightRecord>, RecordsError>;
+    /// Forgets the open questions about heads that are none of these.
+    async fn keep_preflights_of(
+        &self,
+        repository: u64,
+        heads: &BTreeSet<&CommitId>,
+    ) -> Result<(), RecordsError>;
     /// Records an answer; `false` where there is no such open question.
     async fn answer_preflight(
         &self,

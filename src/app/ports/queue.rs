@@ -10,6 +10,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use jiff::Timestamp;
 
 use super::{RecordsError, RepositoryName};
 
@@ -101,7 +102,7 @@ pub enum Fate {
     /// It is tried again, not before that time.
     Retried {
         /// When, in UTC.
-        not_before: jiff::Timestamp,
+        not_before: Timestamp,
     },
     /// It failed too often: it waits for something new to happen.
     Dead,
@@ -121,7 +122,7 @@ pub struct DeadJob {
     /// Why it failed last; no secrets.
     pub reason: String,
     /// Since when, in UTC.
-    pub since: jiff::Timestamp,
+    pub since: Timestamp,
 }
 
 /// The queue.
@@ -161,6 +162,9 @@ pub trait Jobs: Send + Sync {
 
     /// The jobs that failed too often.
     async fn dead(&self) -> Result<Vec<DeadJob>, RecordsError>;
+
+    /// Forgets the deliveries that brought nothing more to do and arrived before `before`, and says how many.
+    async fn forget_deliveries(&self, before: Timestamp) -> Result<u64, RecordsError>;
 
     /// Returns when a job may have become due, or after `at_most`. Wakes at once for requests made in
     /// this process; those of other processes are seen at the next poll.

@@ -1,7 +1,7 @@
 //! Why something is not done, with the object, the field and the file that it speaks of.
 
 use capstan_domain::applying::{GuardBroken, Outside, Refusal, Written};
-use capstan_domain::finding::{Finding, Severity};
+use capstan_domain::finding::Severity;
 use capstan_domain::object::{FieldPath, ObjectId};
 use capstan_domain::render::{PatchUse, RenderedObject};
 use capstan_domain::tree::RepoPath;
@@ -52,20 +52,6 @@ impl Reason {
             line: refused.line,
             column: refused.column,
             ..Self::plain(kind, refused.message)
-        }
-    }
-
-    /// A rule's verdict.
-    pub fn of_finding(finding: Finding) -> Self {
-        Self {
-            severity: finding.severity,
-            kind: finding.rule,
-            message: finding.message,
-            object: finding.object,
-            field: finding.path,
-            file: finding.file,
-            line: finding.line,
-            column: finding.column,
         }
     }
 

@@ -161,6 +161,8 @@ impl Revision {
             let folder = fleet.tree().folder_id(id.folder());
             let mut print = Print { folder, rendered: SpecDigest::of(&Value::Bool(claim.is_ok())) };
             if claim.is_err() {
+                // Nobody says what it still wants of what it has applied.
+                owners.unreadable(id);
                 prints.insert(id.clone(), print);
                 continue;
             }

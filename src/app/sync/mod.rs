@@ -22,7 +22,7 @@ mod reconcilers;
 mod trees;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use capstan_domain::cluster::ClusterId;
@@ -33,6 +33,7 @@ use capstan_domain::tree::{RepoPath, Tree, TreeEntry};
 use capstan_domain::upgrade::Upgrade;
 use jiff::civil::Date;
 
+use self::checks::Compared;
 use self::elsewhere::Elsewhere;
 pub use self::elsewhere::{Consumers, tell_consumers};
 use self::facts::{GitHubFacts, load};
@@ -135,6 +136,9 @@ struct Run<'a> {
     consumers: Option<Consumers>,
     /// The reconcilers of this repository.
     met: Met,
+    /// What a merge of the head that was looked at last would give: it is asked for once, not by each who
+    /// wants to know.
+    compared: Mutex<Option<Compared>>,
     /// What the run ends with unless something fails.
     end: Synced,
     /// What went wrong with one cluster or pull request alone: reported once the others are done.
@@ -189,6 +193,7 @@ pub async fn sync_and_hear(
         origin: None,
         consumers: None,
         met: Met::default(),
+        compared: Mutex::default(),
         end: Synced::Done,
         failure: None,
     };

@@ -2,21 +2,25 @@
 //! cluster is asked for, and which cluster waits for its machines.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
+use capstan_domain::agent::limits::PREFLIGHT_CLUSTERS;
 use capstan_domain::agent::permission::ManagedBy;
 use capstan_domain::agent::preflight::{Preflight, Standing};
 use capstan_domain::agent::{PreflightId, Progress, RolloutState};
 use capstan_domain::cluster::ClusterId;
 use capstan_domain::proposal::Scope;
+use capstan_domain::render::Folders;
+use capstan_domain::report::{MergeBasis, digest};
 use capstan_domain::settings::{ManagementClusterUid, PreflightMode, RepositorySettings};
 use capstan_domain::tree::{CommitId, Tree};
 use jiff::{SignedDuration, Timestamp};
 use ulid::Ulid;
 
 use super::answers::touched;
-use super::checks::Subject;
+use super::checks::{Comparison, Subject};
 use super::{Run, SyncError};
-use crate::app::agents::Reconcilers;
+use crate::app::agents::{Reconcilers, content};
 use crate::app::ports::{
     Agent, ClusterStanding, CodeHostError, FollowedCluster, FollowedMerge, Permission, PreflightRecord,
     PreflightState, PullRequest, PullRequestState, Told, WatchedRepository,
@@ -35,6 +39,28 @@ pub(super) struct Met {
     enrolled: Vec<Agent>,
     /// What each cluster's own management cluster reported last.
     standings: BTreeMap<ClusterId, ClusterStanding>,
+    /// Heads of which GitHub does not say all yet: what is reported on them is looked at again.
+    unsettled: BTreeSet<CommitId>,
+}
+
+/// What a live cluster is asked.
+struct Question<'a> {
+    pull: &'a PullRequest,
+    /// The commit that is tried.
+    commit: CommitId,
+    clusters: Vec<ClusterId>,
+    /// Digest of what they are made of in that commit.
+    content: String,
+    /// How their rollouts stand.
+    standing: String,
+}
+
+impl Question<'_> {
+    /// Whether it was asked before. The commit does not count: each push to the default branch gives another
+    /// test merge, most of them with the same clusters in it.
+    fn is(&self, known: &PreflightRecord) -> bool {
+        known.content == self.content && known.clusters == self.clusters
+    }
 }
 
 impl Met {
@@ -42,6 +68,16 @@ impl Met {
     fn reporter(&self, cluster: &ClusterId) -> Option<(&str, &ManagementClusterUid)> {
         let owner = self.managed_by.owner(cluster)?;
         self.is_enrolled(&owner.uid).then_some((owner.name.as_str(), &owner.uid))
+    }
+
+    /// How the rollouts of clusters stand, in a few letters.
+    fn standing_of(&self, clusters: &[ClusterId]) -> String {
+        let one = |cluster: &ClusterId| match self.standings.get(cluster) {
+            Some(ClusterStanding { report, .. }) => format!("{} {}", report.state.as_str(), report.commit()),
+            None => String::new(),
+        };
+        let all: Vec<String> = clusters.iter().map(one).collect();
+        digest(&all.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
     fn is_enrolled(&self, uid: &ManagementClusterUid) -> bool {
@@ -76,7 +112,7 @@ impl Run<'_> {
             enrolled
                 .retain(|agent| agent.revoked_at.is_none() && managed_by.knows(&agent.management_cluster));
         }
-        self.met = Met { managed_by, enrolled, standings: BTreeMap::new() };
+        self.met = Met { managed_by, enrolled, ..Met::default() };
         // Before agents hear of the tip: a report never comes before what it is about is followed.
         self.follow_merges(scopes).await?;
         let watched = WatchedRepository {
@@ -87,6 +123,8 @@ impl Run<'_> {
         if records.watch_repository(&watched).await? {
             bell.ring();
         }
+        let heads: BTreeSet<&CommitId> = self.facts.open.iter().map(|pull| &pull.head).collect();
+        records.keep_preflights_of(self.repository.id, &heads).await?;
         if !self.met.enrolled.is_empty() {
             for (cluster, standing) in records.standings(self.repository.id).await? {
                 if self.met.managed_by.has(&standing.management_cluster, &cluster) {
@@ -208,32 +246,71 @@ impl Run<'_> {
         )))
     }
 
-    /// What the live clusters say to a head; asks them where they were not asked yet.
+    /// What the live clusters say to what a merge of a head would give; asks them where they were not asked
+    /// that yet. `None` while GitHub computes its test merge.
+    ///
+    /// Reconcilers apply the default branch alone, so nobody is asked about a pull request to another one. In
+    /// a conflict nobody is asked either: there is no merge, and what the head alone would do to the live
+    /// cluster is never going to happen.
     pub(super) async fn preflights(
         &mut self,
         subjects: &[Subject],
         settings: &RepositorySettings,
         scopes: &BTreeMap<ClusterId, Scope>,
-    ) -> Result<Vec<Preflight>, SyncError> {
-        let Some(Reconcilers { records, .. }) = self.ports.reconcilers.clone() else { return Ok(Vec::new()) };
-        let number = subjects.iter().find_map(|subject| subject.pull);
-        let pull =
-            number.and_then(|number| self.facts.open.iter().find(|pull| pull.number == number)).cloned();
-        let (Some(pull), false) = (pull, self.met.managed_by.is_empty()) else { return Ok(Vec::new()) };
-        let concerned = self.concerned_by(subjects, settings, scopes).await?;
+    ) -> Result<Option<Vec<Preflight>>, SyncError> {
+        const NONE: Option<Vec<Preflight>> = Some(Vec::new());
+        let Some(Reconcilers { records, .. }) = self.ports.reconcilers.clone() else { return Ok(NONE) };
+        if self.met.managed_by.is_empty() {
+            return Ok(NONE);
+        }
+        let default_branch = &self.repository.default_branch;
+        let to_be_applied =
+            |subject: &&Subject| subject.pull.is_some() && subject.base_branch == *default_branch;
+        let Some(subject) = subjects.iter().find(to_be_applied) else { return Ok(NONE) };
+        let pull = self.facts.open.iter().find(|pull| Some(pull.number) == subject.pull).cloned();
+        let Some(pull) = pull else { return Ok(NONE) };
+        let Some((touched, merge)) = self.touched_by_merge_of(subject, settings, scopes).await? else {
+            return Ok(None);
+        };
+        let concerned = self.concerned_by_merge(&touched, &merge, settings);
         if concerned.is_empty() {
-            return Ok(Vec::new());
+            return Ok(NONE);
+        }
+        if merge.basis == MergeBasis::Merge && merge.base != self.facts.base.commit {
+            // A test merge with an older tip: GitHub makes another one.
+            self.met.unsettled.insert(pull.head.clone());
+            self.look_again();
         }
         let known = records.preflights_of_head(self.repository.id, &pull.head).await?;
         let mut preflights = Vec::new();
-        for (uid, (name, clusters)) in concerned {
-            let standing = if self.met.is_enrolled(&uid) {
-                let known = known.iter().find(|known| same(&known.management_cluster, &uid));
-                Some(self.ask(&pull, settings, &uid, &clusters, known).await?)
-            } else {
+        for (uid, (name, folders)) in concerned {
+            let clusters: Vec<ClusterId> = folders.keys().cloned().collect();
+            let standing = if !self.met.is_enrolled(&uid) {
                 // Where nobody is, nobody is missed, unless the settings want somebody there.
                 (settings.preflight.mode == PreflightMode::Required)
                     .then(|| Standing::NotAsked("No reconciler of it is enrolled.".to_owned()))
+            } else if merge.basis == MergeBasis::HeadAlone {
+                Some(Standing::NotAsked(format!(
+                    "The pull request conflicts with `{default_branch}`, so there is no merge that could be tried. It is asked once the conflict is resolved."
+                )))
+            } else if clusters.len() > PREFLIGHT_CLUSTERS {
+                Some(Standing::NotAsked(format!(
+                    "The pull request touches {} clusters, and one preflight is about {PREFLIGHT_CLUSTERS} at most: split it.",
+                    clusters.len()
+                )))
+            } else {
+                let tree = Arc::clone(&merge.after);
+                let folders: Vec<Folders> = folders.into_values().collect();
+                let content = tokio::task::spawn_blocking(move || content(&*tree, &folders)).await?;
+                let question = Question {
+                    pull: &pull,
+                    commit: merge.commit.clone(),
+                    standing: self.met.standing_of(&clusters),
+                    clusters: clusters.clone(),
+                    content,
+                };
+                let known = known.iter().find(|known| same(&known.management_cluster, &uid));
+                Some(self.ask(question, settings, &uid, known).await?)
             };
             preflights.extend(standing.map(|standing| Preflight {
                 management_cluster: name,
@@ -244,64 +321,102 @@ impl Run<'_> {
         if preflights.iter().any(|preflight| preflight.standing == Standing::Asked) {
             self.look_again();
         }
-        Ok(preflights)
+        Ok(Some(preflights))
     }
 
-    /// The claimed clusters that a head touches, by who claims them.
-    async fn concerned_by(
+    /// The claimed clusters among those that a merge touches, by who claims them, with their folders in the
+    /// merge. One whose folder goes is not asked about: nothing is applied from a folder that is not there.
+    fn concerned_by_merge(
         &self,
-        subjects: &[Subject],
+        touched: &[ClusterId],
+        merge: &Comparison,
         settings: &RepositorySettings,
-        scopes: &BTreeMap<ClusterId, Scope>,
-    ) -> Result<BTreeMap<ManagementClusterUid, (String, Vec<ClusterId>)>, SyncError> {
-        let mut all = BTreeSet::new();
-        for subject in subjects.iter().filter(|subject| subject.pull.is_some()) {
-            all.extend(self.touched_by_subject(subject, settings, scopes).await?);
+    ) -> BTreeMap<ManagementClusterUid, (String, BTreeMap<ClusterId, Folders>)> {
+        let mut concerned: BTreeMap<ManagementClusterUid, (String, BTreeMap<ClusterId, Folders>)> =
+            BTreeMap::new();
+        if touched.is_empty() {
+            return concerned;
         }
-        let mut concerned: BTreeMap<ManagementClusterUid, (String, Vec<ClusterId>)> = BTreeMap::new();
-        for cluster in all {
-            if let Some(owner) = self.met.managed_by.owner(&cluster) {
-                concerned
-                    .entry(owner.uid.clone())
-                    .or_insert_with(|| (owner.name.clone(), Vec::new()))
-                    .1
-                    .push(cluster);
+        for scope in self.ports.planner.scopes(Arc::clone(&merge.after), settings) {
+            let Some(owner) = self.met.managed_by.owner(&scope.cluster) else { continue };
+            if !touched.contains(&scope.cluster) {
+                continue;
+            }
+            let folders =
+                Folders { cluster: scope.cluster.folder().clone(), base: scope.base, overlay: scope.overlay };
+            let of_owner = concerned.entry(owner.uid.clone());
+            let (_, clusters) = of_owner.or_insert_with(|| (owner.name.clone(), BTreeMap::new()));
+            clusters.insert(scope.cluster, folders);
+        }
+        concerned
+    }
+
+    /// What the live clusters' part of a head's report depends on, besides base and head; `None` where that
+    /// may change by itself.
+    pub(super) async fn live_inputs(&self, head: &CommitId) -> Result<Option<String>, SyncError> {
+        let Some(Reconcilers { records, .. }) = &self.ports.reconcilers else {
+            return Ok(Some(String::new()));
+        };
+        if self.met.managed_by.is_empty() {
+            return Ok(Some(String::new()));
+        }
+        if self.met.unsettled.contains(head) {
+            return Ok(None);
+        }
+        let now = self.ports.clock.now();
+        let mut parts: Vec<String> =
+            self.met.enrolled.iter().map(|agent| agent.management_cluster.to_string()).collect();
+        parts.sort();
+        for known in records.preflights_of_head(self.repository.id, head).await? {
+            parts.push(known.id.to_string());
+            match &known.state {
+                PreflightState::Asked if known.until > now => return Ok(None),
+                PreflightState::Asked => parts.push("unanswered".to_owned()),
+                PreflightState::NotAsked(why) => parts.push(why.clone()),
+                PreflightState::Answered(answer) => {
+                    parts.push("answered".to_owned());
+                    if answer.may_change_with_machines() {
+                        parts.push(self.met.standing_of(&known.clusters));
+                    }
+                }
             }
         }
-        Ok(concerned)
+        Ok(Some(digest(&parts.iter().map(String::as_str).collect::<Vec<_>>())))
     }
 
     async fn ask(
         &mut self,
-        pull: &PullRequest,
+        question: Question<'_>,
         settings: &RepositorySettings,
         uid: &ManagementClusterUid,
-        clusters: &[ClusterId],
         known: Option<&PreflightRecord>,
     ) -> Result<Standing, SyncError> {
         let Some(Reconcilers { records, bell }) = self.ports.reconcilers.clone() else {
             return Ok(Standing::Unanswered);
         };
         let now = self.ports.clock.now();
+        let head = &question.pull.head;
         // A job that is put off is given the same hint again: what was asked just now is not asked anew.
-        let asked_again = self.hints.heads.iter().any(|head| head == pull.head.as_str())
+        let asked_again = self.hints.heads.iter().any(|hinted| hinted == head.as_str())
             && known.is_some_and(|known| known.asked_at + JUST_NOW <= now)
-            && !self.is_under_way(&pull.head).await?;
-        let covers =
-            |known: &&PreflightRecord| clusters.iter().all(|cluster| known.clusters.contains(cluster));
-        if let Some(known) = known.filter(covers) {
+            && !self.is_under_way(head).await?;
+        if let Some(known) = known.filter(|known| question.is(known)) {
             match &known.state {
                 PreflightState::Asked if known.until > now => return Ok(Standing::Asked),
                 _ if asked_again => {}
                 PreflightState::Asked => return Ok(Standing::Unanswered),
+                // Machines that have moved on may have taken away what stood against it.
+                PreflightState::Answered(answer)
+                    if answer.may_change_with_machines() && known.standing != question.standing => {}
                 PreflightState::Answered(answer) => return Ok(Standing::Answered(answer.clone())),
                 PreflightState::NotAsked(why) => return Ok(Standing::NotAsked(why.clone())),
             }
         }
-        let (state, standing) = match self.trust(pull).await? {
+        let (state, standing) = match self.trust(question.pull).await? {
             Trust::Yes => (PreflightState::Asked, Standing::Asked),
             Trust::No(why) => (PreflightState::NotAsked(why.clone()), Standing::NotAsked(why)),
             Trust::NotYet(why) => {
+                self.met.unsettled.insert(head.clone());
                 self.look_again();
                 return Ok(Standing::NotAsked(why));
             }
@@ -313,9 +428,12 @@ impl Run<'_> {
         let record = PreflightRecord {
             id,
             repository: self.repository.id,
-            head: pull.head.clone(),
+            head: head.clone(),
+            commit: question.commit,
+            content: question.content,
+            standing: question.standing,
             management_cluster: uid.clone(),
-            clusters: clusters.to_vec(),
+            clusters: question.clusters,
             asked_at: now,
             until: now + timeout,
             state,

@@ -14,13 +14,19 @@ use crate::tree::CommitId;
 /// The rule under which a rejection is annotated. No rule of the catalogue: the live cluster's own word.
 pub const RULE: &str = "preflight";
 
+/// Reasons that go away when machines have moved on: kinds of the live guards and of Cluster API's webhooks.
+const PASSING: [&str; 4] = ["SkipsMinor", "StillRolling", "StillCompleting", "ClusterTerminating"];
+
 /// A question of the bot's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PreflightQuestion {
     /// Its id.
     pub id: PreflightId,
-    /// The commit to be judged: the head of a pull request from the repository itself.
+    /// Whom it is asked for: the head of a pull request from the repository itself.
     pub head: CommitId,
+    /// The commit to be tried: the head where it stands on the tip of the default branch, else GitHub's test
+    /// merge of it. What a merge would bring is what the live cluster will meet.
+    pub commit: CommitId,
     /// The clusters that it touches.
     #[serde(deserialize_with = "bounded::at_most::<_, _, { limits::PREFLIGHT_CLUSTERS }>")]
     pub clusters: Vec<ClusterId>,
@@ -66,6 +72,23 @@ pub struct PreflightAnswer {
     pub duration_ms: u64,
 }
 
+impl PreflightAnswer {
+    /// Whether the same question may be answered otherwise once the machines of a cluster have moved on: the
+    /// live cluster could not tell, or all that stands against it is how the machines stand now. What the API
+    /// server refuses for what it is, it refuses again.
+    pub fn may_change_with_machines(&self) -> bool {
+        let may = |one: &&ClusterAnswer| {
+            let mut errors =
+                one.reasons.iter().filter(|reason| reason.severity == Severity::Error).peekable();
+            one.verdict == PreflightVerdict::NotVerifiable
+                || errors.peek().is_some() && errors.all(|reason| PASSING.contains(&reason.kind.as_str()))
+        };
+        let mut unwilling =
+            self.clusters.iter().filter(|one| one.verdict != PreflightVerdict::Accepted).peekable();
+        unwilling.peek().is_some() && unwilling.all(|one| may(&one))
+    }
+}
+
 /// What is known of one management cluster's answer to one head.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
@@ -99,7 +122,8 @@ pub enum Meaning {
     Neutral,
     /// An answer may still come.
     Awaited,
-    /// A required one is unanswered.
+    /// A required one is unanswered, or the live cluster cannot tell where its yes is required. GitHub counts
+    /// a neutral check as passed, so that would let through what nobody tried.
     ActionRequired,
     /// The live cluster would refuse it.
     Rejected,
@@ -121,7 +145,8 @@ impl Preflight {
                     // An answer that leaves a cluster out is none for that cluster.
                     None => unanswered,
                     Some(PreflightVerdict::Accepted) => Meaning::Fine,
-                    Some(PreflightVerdict::NotVerifiable) => Meaning::Neutral,
+                    // Whoever cannot tell has not said yes.
+                    Some(PreflightVerdict::NotVerifiable) => unanswered,
                     Some(PreflightVerdict::Rejected) => Meaning::Rejected,
                 });
                 each.max().unwrap_or(Meaning::Fine)
@@ -211,7 +236,7 @@ mod tests {
             (Standing::Unanswered, Meaning::Neutral, Meaning::ActionRequired),
             (Standing::NotAsked("Why.".to_owned()), Meaning::Neutral, Meaning::ActionRequired),
             (both(Accepted, Accepted), Meaning::Fine, Meaning::Fine),
-            (both(Accepted, NotVerifiable), Meaning::Neutral, Meaning::Neutral),
+            (both(Accepted, NotVerifiable), Meaning::Neutral, Meaning::ActionRequired),
             (both(Rejected, NotVerifiable), Meaning::Rejected, Meaning::Rejected),
             (answered(&[("gauss/peu01", Accepted)]), Meaning::Neutral, Meaning::ActionRequired),
             (answered(&[("other/x", Rejected)]), Meaning::Neutral, Meaning::ActionRequired),
@@ -221,6 +246,44 @@ mod tests {
             assert_eq!(preflight.meaning(PreflightMode::Required), required, "{preflight:?}");
         }
         assert_eq!(meaning(&[], PreflightMode::Required), Meaning::Fine);
+    }
+
+    #[test]
+    fn machines_that_move_on_may_change_an_answer_but_not_what_the_api_server_refuses_for_good() {
+        use PreflightVerdict::{Accepted, NotVerifiable, Rejected};
+        let reason = |kind: &str| Reason {
+            severity: Severity::Error,
+            kind: kind.to_owned(),
+            message: Words::new("x"),
+            object: None,
+            field: None,
+            file: None,
+            line: None,
+            column: None,
+        };
+        type Given<'a> = [(PreflightVerdict, &'a [&'a str])];
+        let answer = |given: &Given<'_>| {
+            let one = |(verdict, kinds): &(PreflightVerdict, &[&str])| ClusterAnswer {
+                cluster: cluster("gauss/peu01"),
+                verdict: *verdict,
+                reasons: kinds.iter().map(|kind| reason(kind)).collect(),
+                names: vec![],
+            };
+            PreflightAnswer { clusters: given.iter().map(one).collect(), duration_ms: 0 }
+        };
+        let cases: [(&Given<'_>, bool); 8] = [
+            (&[], false),
+            (&[(Accepted, &[])], false),
+            (&[(NotVerifiable, &[])], true),
+            (&[(Accepted, &[]), (Rejected, &["SkipsMinor"])], true),
+            (&[(Rejected, &["SkipsMinor", "Invalid"])], false),
+            (&[(Rejected, &["Schema"])], false),
+            (&[(Rejected, &[])], false),
+            (&[(NotVerifiable, &[]), (Rejected, &["Invalid"])], false),
+        ];
+        for (given, may) in cases {
+            assert_eq!(answer(given).may_change_with_machines(), may, "{given:?}");
+        }
     }
 
     #[test]

@@ -35,6 +35,20 @@ pub struct Turn {
     /// In the words of the report, where it had any.
     #[serde(default)]
     pub words: Option<Words>,
+    /// Whether people were told of it in a comment.
+    #[serde(default)]
+    pub announced: Announced,
+}
+
+/// Whether a turn was told in a comment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Announced {
+    /// Not yet, or it is not worth one.
+    #[default]
+    No,
+    /// It was.
+    Yes,
 }
 
 /// What may happen to a rollout.
@@ -84,7 +98,8 @@ impl Progress {
             // Clocks differ: no turn comes before the one that it follows.
             next.since = at.max(self.since);
             if let Some(kind) = turn(was, is) {
-                next.turns.push(Turn { at: next.since, kind, words: what_is_said(report) });
+                let (at, words) = (next.since, what_is_said(report));
+                next.turns.push(Turn { at, kind, words, announced: Announced::No });
                 let surplus = next.turns.len().saturating_sub(TURNS);
                 next.turns.drain(..surplus);
             }

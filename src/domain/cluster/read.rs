@@ -82,10 +82,7 @@ impl ClusterError {
 impl Cluster {
     /// Reads a cluster: its settings and every manifest of its base.
     pub fn read(tree: &dyn Tree, folder: &ClusterFolder) -> Result<Self, ClusterError> {
-        let settings = match &folder.settings {
-            Some(entry) => Some(ClusterSettings::read(&entry.path, yaml(tree, entry)?.text())?),
-            None => None,
-        };
+        let settings = Self::settings_of(tree, folder)?;
         let overlay_settings = match &folder.overlay_settings {
             Some(entry) => Some(OverlaySettings::read(&entry.path, yaml(tree, entry)?.text())?),
             None => None,
@@ -114,6 +111,18 @@ impl Cluster {
             giant_swarm,
             findings,
         })
+    }
+
+    /// What a cluster's `capstan.yaml` says, without reading anything else; `None` where it has none.
+    ///
+    /// # Errors
+    /// A file that cannot be read, is no YAML, or says what no settings can say.
+    pub fn settings_of(
+        tree: &dyn Tree,
+        folder: &ClusterFolder,
+    ) -> Result<Option<ClusterSettings>, ClusterError> {
+        let Some(entry) = &folder.settings else { return Ok(None) };
+        Ok(Some(ClusterSettings::read(&entry.path, yaml(tree, entry)?.text())?))
     }
 }
 

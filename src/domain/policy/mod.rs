@@ -15,6 +15,7 @@ mod cluster_api;
 mod component_downgrade;
 mod contract_mismatch;
 mod control_plane_replicas_even;
+mod deletions;
 mod duplicate_object;
 mod edit_refused;
 mod evidence;
@@ -76,8 +77,6 @@ mod validate;
 mod variable_contradiction;
 mod wrong_type;
 
-use std::collections::BTreeSet;
-
 pub use cluster_api::{CoreVersion, core_version, may_name_core};
 pub use evidence::{Evidence, Survey};
 pub(crate) use kubernetes::{Role as VersionRole, fields as version_fields};
@@ -87,8 +86,7 @@ pub use validate::{Scope, Snapshot, folders_of, render_finding, settings_finding
 
 pub use crate::upgrade::AppliedBy;
 
-use crate::finding::{Finding, Severity};
-use crate::object::{FieldPath, ObjectId};
+use crate::finding::Finding;
 use crate::render::Rendered;
 
 /// Every rule, ordered by id.
@@ -212,19 +210,4 @@ pub fn sort(findings: &mut [Finding]) {
         let key = |f: &Finding| (f.file.is_none(), f.file.clone(), f.line.is_none(), f.line, f.column);
         key(a).cmp(&key(b)).then_with(|| a.path.cmp(&b.path)).then_with(|| a.rule.cmp(b.rule))
     });
-}
-
-/// The errors in `after` that `before` does not have, compared by rule, object and path: the ones
-/// that decide a check.
-pub fn new_errors<'a>(before: &[Finding], after: &'a [Finding]) -> Vec<&'a Finding> {
-    type Key<'k> = (&'static str, Option<&'k ObjectId>, Option<&'k FieldPath>);
-    fn key(finding: &Finding) -> Key<'_> {
-        (finding.rule, finding.object.as_ref(), finding.path.as_ref())
-    }
-    let known: BTreeSet<Key<'_>> =
-        before.iter().filter(|finding| finding.severity == Severity::Error).map(key).collect();
-    after
-        .iter()
-        .filter(|finding| finding.severity == Severity::Error && !known.contains(&key(finding)))
-        .collect()
 }

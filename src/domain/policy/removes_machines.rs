@@ -7,11 +7,11 @@ use crate::render::{Placed, RenderedObject};
 
 pub(super) struct RemovesMachines;
 
-static ABOUT: About = About {
+pub(super) static ABOUT: About = About {
     id: "removes-machines",
     severity: Severity::Error,
     change: Change::Free,
-    summary: "A Cluster, a control plane, or a group of machines goes.",
+    summary: "A Cluster, a control plane, or a group of machines goes, from the folder or by a tombstone.",
     reason: "Whoever applies the folder with pruning deletes the machines with everything that runs on them.",
     source: "https://cluster-api.sigs.k8s.io/developer/core/controllers/machine-deployment",
     bad: Example::Change {
@@ -80,11 +80,13 @@ impl Rule for RemovesMachines {
 }
 
 fn has_machines(object: &RenderedObject) -> bool {
-    let id = &object.id;
-    id.group.ends_with("cluster.x-k8s.io")
-        && (["Cluster", "Machine", "MachineDeployment", "MachinePool", "MachineSet"]
-            .contains(&id.kind.as_str())
-            || is_control_plane(object))
+    object.id.group.ends_with("cluster.x-k8s.io") && kind_has_machines(&object.id.kind)
+}
+
+/// Whether machines go with an object of this kind, in Cluster API's groups.
+pub(super) fn kind_has_machines(kind: &str) -> bool {
+    ["Cluster", "Machine", "MachineDeployment", "MachinePool", "MachineSet"].contains(&kind)
+        || kind.ends_with("ControlPlane")
 }
 
 fn is_control_plane(object: &RenderedObject) -> bool {

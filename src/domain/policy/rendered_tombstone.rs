@@ -14,7 +14,7 @@ pub(super) static ABOUT: About = About {
     source: "https://cluster-api.sigs.k8s.io/user/concepts",
     bad: Example::Tree(&[
         ("peu01/base/pool.yaml", POOL),
-        ("peu01/capstan.yaml", "delete:\n- {kind: MachinePool, name: peu01-mp-0}\n"),
+        ("peu01/capstan.yaml", "delete:\n- {kind: MachinePool, name: peu01-mp-0} # <--\n"),
     ]),
     good: Example::Tree(&[
         ("peu01/base/pool.yaml", POOL),

@@ -11,7 +11,6 @@ use jiff::civil::Date;
 
 use super::{Change, Facts, Level, Occasion, ReleaseStep, Severities, SeverityRefused};
 use crate::finding::{Finding, Severity};
-use crate::object::{FieldPath, ObjectId};
 use crate::release::{App, Component, Provider, Release, ReleaseId, ReleaseState};
 use crate::render::testing::Files;
 use crate::render::{Folders, Rendered, render};
@@ -169,34 +168,4 @@ fn settings_change_severities_but_not_those_that_are_fixed() {
         Err(SeverityRefused::Unknown("kubernetes-donwgrade".to_owned()))
     );
     assert_eq!(severities.of("kubernetes-downgrade"), Some(Severity::Error));
-}
-
-#[test]
-fn only_errors_that_are_not_there_already_are_new() {
-    let finding = |rule, severity, name: &str, field: &str, line| Finding {
-        rule,
-        severity,
-        message: "said".to_owned(),
-        file: Some(path("a.yaml")),
-        line: Some(line),
-        column: Some(1),
-        object: Some(ObjectId {
-            group: String::new(),
-            kind: "K".to_owned(),
-            namespace: None,
-            name: name.to_owned(),
-        }),
-        path: FieldPath::parse(field),
-    };
-    let skip = "kubernetes-minor-skip";
-    let before = [
-        finding(skip, Severity::Error, "a", "/spec/version", 5),
-        finding(skip, Severity::Warning, "b", "/spec/version", 9),
-    ];
-    let after = [
-        finding(skip, Severity::Error, "a", "/spec/version", 7),
-        finding(skip, Severity::Error, "b", "/spec/version", 9),
-        finding("overlay-hides-change", Severity::Warning, "c", "/x", 1),
-    ];
-    assert_eq!(super::new_errors(&before, &after), [&after[1]]);
 }

@@ -5,21 +5,21 @@ use std::collections::BTreeSet;
 use jiff::civil::Date;
 
 use super::cluster_api::CoreVersion;
+use super::deletions::Deletions;
 use super::file_not_listed::unlisted;
 use super::release_without_predecessor::gaps;
 use super::rule::{Facts, Occasion, Spot, Verdict};
 use super::{
     About, Severities, duplicate_object, invalid_definition, invalid_layout, invalid_settings, invalid_yaml,
-    release_breaks_requests, render_failed, rendered_tombstone, sort, unreadable_file,
+    release_breaks_requests, render_failed, sort, unreadable_file,
 };
 use crate::cluster::{Cluster, ClusterError, ClusterId};
 use crate::finding::Finding;
 use crate::layout::{ClusterFolder, Layout, is_manifest};
-use crate::object::ObjectId;
 use crate::release::{Catalogue, ReleaseError};
 use crate::render::{Folders, ParsedFiles, RenderError, Rendered, Trouble, render, render_with};
 use crate::schema::Schemas;
-use crate::settings::{Deletion, REPOSITORY_FILE, RepositorySettings, SettingsError};
+use crate::settings::{REPOSITORY_FILE, RepositorySettings, SettingsError};
 use crate::tree::{EntryKind, RepoPath, Tree, TreeEntry};
 use crate::upgrade::AppliedBy;
 use crate::yaml::{Position, YamlFile};
@@ -271,14 +271,21 @@ impl Checked<'_> {
             }
         };
         self.verdicts.extend(unlisted(now.tree, folder, &read));
-        if let Some(deletion) = deletion {
-            self.tombstones(folder, &deletion, &after);
+        let deletions = deletion.map(|deletion| Deletions::of(now.tree, folder, deletion));
+        if let Some(deletions) = &deletions {
+            self.verdicts.extend(deletions.of_what_is_rendered(&after));
         }
         // A cluster that is new, or could not be rendered before, is compared with itself: the
         // comparing rules then have nothing to say.
         let old = before.and_then(|before| {
-            let folder = before.layout.cluster(folder.id.as_str())?;
-            render(before.tree, &folders_of(folder)).ok()
+            let old_folder = before.layout.cluster(folder.id.as_str())?;
+            let old = render(before.tree, &folders_of(old_folder)).ok()?;
+            if let Some(deletions) = &deletions {
+                let said = Cluster::settings_of(before.tree, old_folder).ok().flatten();
+                let said = said.map(|settings| settings.delete).unwrap_or_default();
+                self.verdicts.extend(deletions.of_machines(&said, &old, &after));
+            }
+            Some(old)
         });
         self.judge(folder, old.as_ref().unwrap_or(&after), &after, settings, severities);
     }
@@ -289,31 +296,6 @@ impl Checked<'_> {
         let said = whole_file && self.seen.contains(error.file());
         if !said {
             self.verdicts.push(render_verdict(error));
-        }
-    }
-
-    fn tombstones(&mut self, folder: &ClusterFolder, deletion: &Deletion, after: &Rendered) {
-        let Deletion::Objects(tombstones) = deletion else { return };
-        for tombstone in tombstones {
-            let names = |id: &ObjectId| {
-                id.kind == tombstone.kind
-                    && id.name == tombstone.name
-                    && tombstone.group.as_ref().is_none_or(|group| *group == id.group)
-                    && tombstone
-                        .namespace
-                        .as_ref()
-                        .is_none_or(|namespace| Some(namespace) == id.namespace.as_ref())
-            };
-            if let Some(object) = after.objects.iter().find(|object| names(&object.id)) {
-                let message = format!(
-                    "`delete` names {}, which {} still renders: remove the one or the other, nothing is deleted until then",
-                    object.id,
-                    object.origin().file()
-                );
-                let place = Spot { file: folder.settings_path(), position: None };
-                self.verdicts
-                    .push(Verdict::new(&rendered_tombstone::ABOUT, message).object(&object.id).place(place));
-            }
         }
     }
 

@@ -214,7 +214,7 @@ fn title(judged: &Judged, errors: usize, warnings: usize) -> String {
         count(judged.clusters.len(), "cluster", "clusters")
     ));
     if tables::replaces(&rollouts) {
-        parts.push(format!("{} replaced", tables::machines(&rollouts)));
+        parts.push(format!("{} {}", tables::machines(&rollouts), tables::what_becomes(&rollouts)));
     }
     let title = parts.join(", ");
     let mut letters = title.chars();

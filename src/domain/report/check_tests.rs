@@ -90,7 +90,7 @@ fn rollouts_and_differences_are_shown_cluster_by_cluster() {
         ..Judgement::default()
     };
     let report = check(&judged(judgement));
-    assert_eq!(report.title, "1 change in 1 cluster, at least 0 machines replaced");
+    assert_eq!(report.title, "1 change in 1 cluster, at least 0 machines deleted");
     assert!(
         report.summary.contains("| `MachinePool mp` | `/spec/replicas` | `2` | `3` |"),
         "{}",

@@ -14,6 +14,7 @@ mod commit;
 pub mod markdown;
 mod preflight;
 mod rollout;
+mod rollout_comment;
 mod sarif;
 mod tables;
 mod workflow_command;
@@ -27,6 +28,7 @@ pub use check::{
 };
 pub use commit::commit_message;
 pub use rollout::{RolloutCheck, RolloutSubject, StatusState, rollout_check, rollout_status};
+pub use rollout_comment::{TurnId, announced_in, mark_announced, news, next_news, rollout_comment};
 pub use sarif::sarif;
 pub use tables::scaling;
 pub use workflow_command::workflow_command;

@@ -4,11 +4,17 @@ use super::count;
 use super::markdown::{code, prose, prose_cell};
 use crate::agent::preflight::{Preflight, Standing};
 use crate::agent::{ClusterAnswer, PreflightVerdict};
+use crate::cluster::ClusterId;
 use crate::finding::Finding;
 use crate::settings::PreflightMode;
 
 /// Clusters that are named one by one.
 const MAX_ROWS: usize = 200;
+
+/// What to do where the live cluster cannot say yes, and has to.
+const YES_REQUIRED: &str = "Its yes is required here (`preflight.mode`): remove the reason (what comes with the \
+                            same commit, such as a namespace or a definition, can be merged first), then re-run \
+                            this check, which asks again; what waits for machines is asked again by itself.";
 
 /// The section's rows, one for each cluster that was asked about.
 pub(super) fn rows(preflights: &[Preflight], mode: PreflightMode) -> Vec<String> {
@@ -38,7 +44,7 @@ fn rows_of(preflight: &Preflight, mode: PreflightMode) -> Vec<String> {
             .clusters
             .iter()
             .map(|cluster| match answer.clusters.iter().find(|one| one.cluster == *cluster) {
-                Some(one) => row(&who, one),
+                Some(one) => row(&who, one, mode),
                 None => format!("- {who} says nothing of {}.{silence}\n", code(cluster.as_str(), 200)),
             })
             .collect(),
@@ -52,7 +58,7 @@ fn clusters(preflight: &Preflight) -> String {
     }
 }
 
-fn row(who: &str, answer: &ClusterAnswer) -> String {
+fn row(who: &str, answer: &ClusterAnswer, mode: PreflightMode) -> String {
     let cluster = code(answer.cluster.as_str(), 200);
     let reasons: Vec<String> =
         answer.reasons.iter().take(5).map(|reason| prose_cell(&reason.sentence(), 700)).collect();
@@ -65,7 +71,11 @@ fn row(who: &str, answer: &ClusterAnswer) -> String {
     match answer.verdict {
         PreflightVerdict::Accepted => format!("- {who} would take {cluster} as it is here{why}\n"),
         PreflightVerdict::NotVerifiable => {
-            format!("- {who} cannot tell before the merge whether it would take {cluster}{why}\n")
+            let says = format!("- {who} cannot tell before the merge whether it would take {cluster}{why}");
+            match mode {
+                PreflightMode::Advisory => format!("{says}\n"),
+                PreflightMode::Required => format!("{}. {YES_REQUIRED}\n", says.trim_end_matches('.')),
+            }
         }
         PreflightVerdict::Rejected => format!("- **{who} would refuse {cluster}**{why}\n"),
     }
@@ -74,15 +84,25 @@ fn row(who: &str, answer: &ClusterAnswer) -> String {
 /// What the title says of them, where that decides.
 pub(super) fn title(preflights: &[Preflight], mode: PreflightMode) -> Option<&'static str> {
     use crate::agent::preflight::{Meaning, meaning};
-    let silent = |preflight: &Preflight| !matches!(preflight.standing, Standing::Answered(_));
     match meaning(preflights, mode) {
         Meaning::Fine => None,
-        Meaning::Neutral if preflights.iter().any(silent) => Some("the preflight is unanswered"),
+        Meaning::Neutral if preflights.iter().any(lacks_an_answer) => Some("the preflight is unanswered"),
         Meaning::Neutral => Some("the live cluster cannot tell before the merge"),
         Meaning::Awaited => Some("the live cluster is being asked"),
-        Meaning::ActionRequired => Some("the preflight is unanswered and required"),
+        Meaning::ActionRequired if preflights.iter().any(lacks_an_answer) => {
+            Some("the preflight is unanswered and required")
+        }
+        Meaning::ActionRequired => {
+            Some("the live cluster cannot tell before the merge, and its yes is required")
+        }
         Meaning::Rejected => Some("the live cluster would refuse it"),
     }
+}
+
+fn lacks_an_answer(preflight: &Preflight) -> bool {
+    let Standing::Answered(answer) = &preflight.standing else { return true };
+    let says = |cluster: &ClusterId| answer.clusters.iter().any(|one| one.cluster == *cluster);
+    !preflight.clusters.iter().all(says)
 }
 
 /// What they reject.
@@ -94,7 +114,6 @@ pub(super) fn findings(preflights: &[Preflight]) -> Vec<Finding> {
 mod tests {
     use super::*;
     use crate::agent::{PreflightAnswer, Reason, Words};
-    use crate::cluster::ClusterId;
     use crate::finding::Severity;
     use crate::report::{Conclusion, Judged, check};
     use crate::tree::RepoPath;
@@ -166,9 +185,16 @@ mod tests {
             (
                 answered(PreflightVerdict::NotVerifiable, "the kind is not installed"),
                 Required,
+                Conclusion::ActionRequired,
+                "The live cluster cannot tell before the merge, and its yes is required",
+                "the kind is not installed. Its yes is required here (`preflight.mode`): remove the reason",
+            ),
+            (
+                answered(PreflightVerdict::NotVerifiable, "the kind is not installed"),
+                Advisory,
                 Conclusion::Neutral,
                 "The live cluster cannot tell before the merge",
-                "the kind is not installed",
+                "whether it would take `gauss/peu01`: the kind is not installed\n",
             ),
             (
                 answered(PreflightVerdict::Rejected, "cannot skip a minor"),

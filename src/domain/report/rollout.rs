@@ -276,7 +276,7 @@ fn duration_words(progress: &Progress) -> String {
     }
 }
 
-const fn turn_word(kind: TurnKind) -> &'static str {
+pub(super) const fn turn_word(kind: TurnKind) -> &'static str {
     match kind {
         TurnKind::Began => "the first machine is replaced",
         TurnKind::Stuck => "**stuck**",
@@ -309,7 +309,7 @@ fn annotations(subjects: &[RolloutSubject]) -> Vec<Annotation> {
 }
 
 /// `2026-11-21 13:05 UTC`
-fn minute(time: Timestamp) -> String {
+pub(super) fn minute(time: Timestamp) -> String {
     time.strftime("%Y-%m-%d %H:%M UTC").to_string()
 }
 

@@ -191,6 +191,13 @@ pub(super) fn replaces(rollouts: &[Rollout]) -> bool {
     rollouts.iter().any(|rollout| rollout.machines != Some(0))
 }
 
+/// `replaced`, or `deleted` where no new ones come.
+pub(super) fn what_becomes(rollouts: &[Rollout]) -> &'static str {
+    let for_good = |rollout: &Rollout| rollout.because.iter().any(FieldPath::is_root);
+    let mut some = rollouts.iter().filter(|rollout| rollout.machines != Some(0));
+    if some.all(for_good) { "deleted" } else { "replaced" }
+}
+
 /// How many machines are replaced in words: `5 machines`, `at least 5 machines`.
 pub(super) fn machines(rollouts: &[Rollout]) -> String {
     let known: u32 = rollouts.iter().filter_map(|rollout| rollout.machines).fold(0, u32::saturating_add);

@@ -146,9 +146,40 @@ async fn silence_is_neutral_or_asks_for_a_person_as_the_settings_say() {
             .await
             .unwrap();
         town.settle().await;
-        assert_eq!(says(&town.check(number)), done("neutral"));
+        let check = town.check(number);
+        assert_eq!(says(&check), done(conclusion), "whoever cannot tell has not said yes: {}", check.title);
+        assert!(check.summary.contains("the kind is not installed"), "{}", check.summary);
+        let required =
+            check.summary.contains("Its yes is required here (`preflight.mode`): remove the reason");
+        assert_eq!(required, mode == "required", "{}", check.summary);
         town.done();
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_waits_for_ever_and_a_late_answer_still_counts() {
+    each_engine(&["gauss/peu01"], async |mut town, url| {
+        let state = tempfile::tempdir().unwrap();
+        let agent = enrolled(&town, EU, state.path()).await;
+        let (first, second) = (town.open("ada", "more", &bigger(5)), town.open("ada", "most", &bigger(9)));
+        town.settle().await;
+        // The bot is away for longer than an answer is waited for.
+        town.pass(61);
+        town.restart(Some(&url)).await;
+        town.settle().await;
+        assert_eq!(says(&town.check(first)), done("neutral"));
+        town.forge.close(REPOSITORY, second, "ada").unwrap();
+        town.settle().await;
+
+        let open = agent.work(None, Duration::ZERO).await.unwrap().preflights;
+        let [question] = open.as_slice() else { panic!("the first alone is still a question: {open:?}") };
+        assert_eq!(question.timeout_seconds, 0);
+        agent.answer(&question.id, &answer(PreflightVerdict::Accepted, None)).await.unwrap();
+        town.settle().await;
+        assert_eq!(says(&town.check(first)), done("success"));
+        town.done();
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -269,15 +300,295 @@ async fn a_question_survives_the_bot_and_a_lost_answer_is_asked_for_again() {
         let number = town.open("ada", "more", &bigger(5));
         town.settle().await;
         let question = asked(&agent).await;
-        let again = agent.work(None, Duration::ZERO).await.unwrap();
-        assert!(again.preflights.is_empty(), "given out once, for a while");
+        let tip = agent.work(Some(&commit(&"0".repeat(40))), Duration::ZERO).await.unwrap();
+        assert!(tip.preflights.is_empty(), "given out once, for a while");
+        // A reconciler that has only begun has forgotten it.
+        assert_eq!(asked(&agent).await.id, question.id);
         town.restart(Some(&url)).await;
         town.pass(21);
-        assert_eq!(asked(&agent).await.id, question.id);
+        let later = agent.work(tip.commit.as_ref(), Duration::from_secs(10)).await.unwrap();
+        assert_eq!(later.preflights[0].id, question.id);
         agent.answer(&question.id, &answer(PreflightVerdict::Accepted, None)).await.unwrap();
         town.settle().await;
         assert_eq!(says(&town.check(number)), done("success"));
         town.done();
     })
     .await;
+}
+
+/// What stands in a file of the commit that an agent is asked about.
+async fn file_of(agent: &AgentClient, question: &PreflightQuestion, file: &str) -> String {
+    let tree = agent.at(&question.commit).await.unwrap();
+    let entry = tree.entry(&path(file)).unwrap();
+    String::from_utf8_lossy(&tree.read(entry).unwrap()).into_owned()
+}
+
+/// Moves a branch to a new commit on top of that one.
+fn put_on(town: &Town, branch: &str, parent: &str, edits: &[Edit]) {
+    let commit = town.forge.commit_on(REPOSITORY, parent, "ada", "Mine", edits).unwrap();
+    town.forge.push(REPOSITORY, branch, &commit, "ada").unwrap();
+}
+
+/// A live cluster at Kubernetes v1.22.5 whose pools need as many machines as their least.
+async fn live_says(agent: &AgentClient, question: &PreflightQuestion) -> PreflightAnswer {
+    let pool = file_of(agent, question, "gauss/peu01/base/machinepool.yaml").await;
+    let number = |field: &str| -> u32 {
+        let (_, rest) = pool.split_once(field).unwrap();
+        rest.split_whitespace().next().unwrap().parse().unwrap()
+    };
+    if pool.contains("version: v1.21.4") {
+        answer(PreflightVerdict::Rejected, Some("spec.version: below live v1.22.5"))
+    } else if number("replicas:") < number("minSize:") {
+        answer(PreflightVerdict::Rejected, Some("spec.replicas: must be at least minSize"))
+    } else {
+        answer(PreflightVerdict::Accepted, None)
+    }
+}
+
+fn pool(kubernetes: &str, replicas: u32, least: u32) -> Edit {
+    let Edit::Write { path, content } = sample::machine_pool("gauss/peu01", kubernetes, replicas) else {
+        panic!("a file")
+    };
+    let text = String::from_utf8(content).unwrap().replace("minSize: 1", &format!("minSize: {least}"));
+    Edit::write(path, text)
+}
+
+fn network(range: &str) -> Edit {
+    Edit::write(
+        "gauss/peu01/base/cluster.yaml",
+        format!(
+            "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata:\n  name: peu01\n  namespace: my-org\nspec:\n  clusterNetwork:\n    pods:\n      cidrBlocks: [{range}]\n"
+        ),
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_head_that_is_behind_is_tried_as_the_merge_would_be_where_alone_it_would_be_refused() {
+    each_engine(&["gauss/peu01", "gauss/peu02", "other/z"], async |town, _| {
+        let state = tempfile::tempdir().unwrap();
+        let agent = enrolled(&town, EU, state.path()).await;
+        let start = town.forge.resolve(REPOSITORY, "main").unwrap().unwrap();
+        // What the default branch says is applied by now: v1.22.5.
+        town.push("main", &[pool("v1.22.5", 2, 1)]);
+        town.settle().await;
+        put_on(&town, "network", &start, &[network("10.8.0.0/16")]);
+        let new = NewPull {
+            title: "Another network".to_owned(),
+            head: "network".to_owned(),
+            base: "main".to_owned(),
+            ..NewPull::default()
+        };
+        let number = town.forge.open_pull(REPOSITORY, "ada", new).unwrap();
+        town.settle().await;
+        let question = asked(&agent).await;
+        let head = town.pull(number).head;
+        assert_eq!((question.head.as_str() == head, question.commit.as_str() == head), (true, false));
+        let merge = file_of(&agent, &question, "gauss/peu01/base/cluster.yaml").await;
+        assert!(merge.contains("10.8.0.0/16"), "{merge}");
+        assert!(agent.at(&question.head).await.is_err(), "the bare head is nobody's business");
+        agent.answer(&question.id, &live_says(&agent, &question).await).await.unwrap();
+        town.settle().await;
+        assert_eq!(says(&town.check(number)), done("success"), "{}", town.check(number).summary);
+
+        // Each push to the default branch gives another test merge, with the same cluster in it.
+        let runs = |town: &Town| town.check(number).id;
+        let run = runs(&town);
+        town.push("main", &[Edit::write("README.md", "Hello.\n")]);
+        town.push("main", &[sample::machine_pool("gauss/peu02", "v1.21.4", 7)]);
+        town.settle().await;
+        assert!(agent.work(None, Duration::ZERO).await.unwrap().preflights.is_empty());
+        assert_eq!((says(&town.check(number)), runs(&town)), (done("success"), run));
+
+        // Where nothing moved, GitHub is not asked for anything about the pull request.
+        let asks =
+            |town: &Town| town.forge.count_requests(|call| call.path.ends_with(&format!("/pulls/{number}")));
+        let before = asks(&town);
+        town.resync().await;
+        assert_eq!(asks(&town), before);
+
+        // Another content of the same cluster is another question, to which the old answer says nothing.
+        town.push("main", &[pool("v1.22.5", 3, 1)]);
+        town.settle().await;
+        let check = town.check(number);
+        assert_eq!(says(&check), ("in_progress".to_owned(), String::new()), "{}", check.title);
+        let again = asked(&agent).await;
+        assert_eq!((again.head == question.head, again.commit == question.commit), (true, false));
+        assert!(agent.answer(&question.id, &answer(PreflightVerdict::Accepted, None)).await.is_err());
+        agent.answer(&again.id, &live_says(&agent, &again).await).await.unwrap();
+        town.settle().await;
+        assert_eq!(says(&town.check(number)), done("success"));
+        town.done();
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_to_a_head_alone_does_not_stand_for_a_merge_that_would_be_refused() {
+    let town = Town::new(SETTINGS, &["gauss/peu01"]).await;
+    town.push("main", &[pool("v1.22.5", 3, 1)]);
+    town.settle().await;
+    let state = tempfile::tempdir().unwrap();
+    let agent = enrolled(&town, EU, state.path()).await;
+    let number = town.open("ada", "fewer", &[pool("v1.22.5", 1, 1)]);
+    town.settle().await;
+    let question = asked(&agent).await;
+    assert_eq!(question.commit, question.head, "it stands on the tip");
+    agent.answer(&question.id, &live_says(&agent, &question).await).await.unwrap();
+    town.settle().await;
+    assert_eq!(says(&town.check(number)), done("success"));
+
+    // The least rises on the default branch: head and tip are right each, and wrong together.
+    town.push("main", &[pool("v1.22.5", 3, 2)]);
+    town.settle().await;
+    let question = asked(&agent).await;
+    agent.answer(&question.id, &live_says(&agent, &question).await).await.unwrap();
+    town.settle().await;
+    let check = town.check(number);
+    assert_eq!(says(&check), done("failure"), "{}", check.summary);
+    assert!(check.summary.contains("must be at least minSize"), "{}", check.summary);
+    town.done();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_render_reads_besides_the_folder_belongs_to_the_question() {
+    let town = Town::new(SETTINGS, &["gauss/peu01"]).await;
+    let shared = |minutes: u32| {
+        Edit::write(
+            "shared/health.yaml",
+            format!(
+                "apiVersion: cluster.x-k8s.io/v1beta1\nkind: MachineHealthCheck\nmetadata: {{name: mhc, namespace: my-org}}\nspec: {{clusterName: peu01, nodeStartupTimeout: {minutes}m}}\n"
+            ),
+        )
+    };
+    town.push(
+        "main",
+        &[
+            Edit::write("gauss/peu01/overlay/kustomization.yaml", "resources: [../../../shared]\n"),
+            Edit::write("shared/kustomization.yaml", "resources: [health.yaml]\n"),
+            shared(10),
+        ],
+    );
+    town.settle().await;
+    let state = tempfile::tempdir().unwrap();
+    let agent = enrolled(&town, EU, state.path()).await;
+    let number = town.open("ada", "network", &[network("10.8.0.0/16")]);
+    town.settle().await;
+    agent.answer(&asked(&agent).await.id, &answer(PreflightVerdict::Accepted, None)).await.unwrap();
+    town.settle().await;
+    assert_eq!(says(&town.check(number)), done("success"));
+    town.push("main", &[shared(20)]);
+    town.settle().await;
+    let question = asked(&agent).await;
+    assert!(file_of(&agent, &question, "shared/health.yaml").await.contains("20m"));
+    town.done();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_a_conflict_nobody_is_asked_until_it_is_resolved() {
+    for (mode, conclusion) in [("advisory", "neutral"), ("required", "action_required")] {
+        let settings = format!("{SETTINGS}preflight: {{mode: {mode}}}\n");
+        let town = Town::new(&settings, &["gauss/peu01"]).await;
+        let state = tempfile::tempdir().unwrap();
+        let agent = enrolled(&town, EU, state.path()).await;
+        let number = town.open("ada", "more", &bigger(5));
+        town.settle().await;
+        let question = asked(&agent).await;
+        town.push("main", &bigger(4));
+        town.settle().await;
+        let check = town.check(number);
+        assert_eq!(says(&check), done(conclusion), "{}", check.title);
+        assert!(
+            check.summary.contains(
+                "The pull request conflicts with `main`, so there is no merge that could be tried."
+            ),
+            "{}",
+            check.summary
+        );
+        // What is answered late to what was asked before is about something else.
+        agent.answer(&question.id, &answer(PreflightVerdict::Accepted, None)).await.unwrap();
+        town.settle().await;
+        assert_eq!(says(&town.check(number)), done(conclusion));
+
+        let merge = town.forge.resolve(REPOSITORY, "main").unwrap().unwrap();
+        put_on(&town, "more", &merge, &bigger(5));
+        town.settle().await;
+        let question = asked(&agent).await;
+        agent.answer(&question.id, &answer(PreflightVerdict::Accepted, None)).await.unwrap();
+        town.settle().await;
+        assert_eq!(says(&town.check(number)), done("success"));
+        town.done();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn folders_that_go_and_pull_requests_to_other_branches_are_nothing_that_is_applied() {
+    let settings = format!("{SETTINGS}preflight: {{mode: required}}\n");
+    let town = Town::new(&settings, &["gauss/peu01", "gauss/peu02"]).await;
+    let state = tempfile::tempdir().unwrap();
+    let agent = enrolled(&town, EU, state.path()).await;
+    let gone = ["capstan.yaml", "base/cluster.yaml", "base/machinepool.yaml"]
+        .map(|file| Edit::remove(format!("gauss/peu02/{file}")));
+    let removal = town.open("ada", "gone", &gone);
+    town.settle().await;
+    assert!(!town.check(removal).summary.contains("Preflight"), "{}", town.check(removal).summary);
+    assert!(agent.work(None, Duration::ZERO).await.unwrap().preflights.is_empty());
+
+    town.push("staging", &[Edit::write("README.md", "Hello.\n")]);
+    town.forge.commit(REPOSITORY, "more", "ada", "More", &bigger(5)).unwrap();
+    let new = NewPull {
+        title: "To staging".to_owned(),
+        head: "more".to_owned(),
+        base: "staging".to_owned(),
+        ..NewPull::default()
+    };
+    let staged = town.forge.open_pull(REPOSITORY, "ada", new).unwrap();
+    town.settle().await;
+    assert_eq!(says(&town.check(staged)), done("success"), "{}", town.check(staged).summary);
+    assert!(agent.work(None, Duration::ZERO).await.unwrap().preflights.is_empty());
+
+    // The same head towards the default branch is asked about.
+    let new = NewPull {
+        title: "To main".to_owned(),
+        head: "more".to_owned(),
+        base: "main".to_owned(),
+        ..NewPull::default()
+    };
+    let number = town.forge.open_pull(REPOSITORY, "ada", new).unwrap();
+    town.settle().await;
+    assert_eq!(town.check(number).status, "in_progress");
+    assert_eq!(asked(&agent).await.clusters, [cluster("gauss/peu01")]);
+    town.done();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_waits_for_machines_is_asked_again_when_they_have_moved_on_and_what_is_wrong_is_not() {
+    for (kind, again) in [("SkipsMinor", true), ("Schema", false)] {
+        let town = Town::new(SETTINGS, &["gauss/peu01"]).await;
+        let state = tempfile::tempdir().unwrap();
+        let agent = enrolled(&town, EU, state.path()).await;
+        let tip = agent.fetch().await.unwrap().commit;
+        let say = async |told| {
+            agent.report(super::report("gauss/peu01", &tip, told, 2)).await.unwrap();
+            super::delivered(&agent).await;
+            town.settle().await;
+        };
+        say(capstan_domain::agent::RolloutState::Rolling).await;
+        let number = town.open("ada", "more", &bigger(5));
+        town.settle().await;
+        let mut no = answer(PreflightVerdict::Rejected, Some("would skip Kubernetes minors"));
+        no.clusters[0].reasons[0].kind = kind.to_owned();
+        agent.answer(&asked(&agent).await.id, &no).await.unwrap();
+        town.settle().await;
+        assert_eq!(says(&town.check(number)), done("failure"), "{kind}");
+
+        say(capstan_domain::agent::RolloutState::Done).await;
+        let open = agent.work(None, Duration::ZERO).await.unwrap().preflights;
+        assert_eq!(open.len(), usize::from(again), "{kind}");
+        if let [question] = open.as_slice() {
+            agent.answer(&question.id, &answer(PreflightVerdict::Accepted, None)).await.unwrap();
+            town.settle().await;
+            assert_eq!(says(&town.check(number)), done("success"));
+        }
+        town.done();
+    }
 }

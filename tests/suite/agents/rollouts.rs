@@ -28,6 +28,14 @@ async fn say(agent: &Arc<AgentClient>, at: &str, state: RolloutState, ready: u32
     delivered(agent).await;
 }
 
+/// What the teller does when the bot's clock is so much ahead; the tokens of agents would be over by then.
+async fn told_after(town: &Town, seconds: i64) -> Looked {
+    town.pass(seconds);
+    let looked = town.tell().await;
+    town.pass(-seconds);
+    looked
+}
+
 /// A merged pull request of ada's that touches the cluster; gives its number and the merge.
 async fn merged(town: &Town, replicas: u32, method: MergeMethod) -> (u64, String) {
     let branch = format!("more-{replicas}");
@@ -113,6 +121,66 @@ async fn a_merge_is_followed_until_its_machines_are_done_and_each_turn_told_once
         town.done();
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn machines_that_need_somebody_are_told_in_a_comment_once_and_so_is_how_it_ended() {
+    each_engine(&["gauss/peu01"], async |mut town, url| {
+        let state = tempfile::tempdir().unwrap();
+        let agent = enrolled(&town, EU, state.path()).await;
+        let (number, merge) = merged(&town, 5, MergeMethod::Merge).await;
+        say(&agent, &merge, RolloutState::Rolling, 1).await;
+        told_after(&town, 0).await;
+        say(&agent, &merge, RolloutState::Stuck, 1).await;
+        assert!(matches!(told_after(&town, 15).await, Looked::Later(_)), "it may pass by itself");
+        assert_eq!(town.answers(number), Vec::<String>::new());
+
+        told_after(&town, 75).await;
+        let told = town.answers(number);
+        assert_eq!(told.len(), 1);
+        assert!(told[0].contains("- `gauss/peu01` on `mc-eu`: **stuck** since "), "{}", told[0]);
+        assert!(told[0].contains(" UTC: no IP addresses left\n"), "{}", told[0]);
+        // The next report says the same, the bot begins anew: nobody is told twice.
+        say(&agent, &merge, RolloutState::Stuck, 2).await;
+        town.restart(Some(&url)).await;
+        told_after(&town, 120).await;
+        assert_eq!(town.answers(number).len(), 1);
+
+        say(&agent, &merge, RolloutState::Rolling, 1).await;
+        told_after(&town, 140).await;
+        let told = town.answers(number);
+        assert_eq!(told.len(), 2, "{told:?}");
+        assert!(told[1].contains("`gauss/peu01` on `mc-eu`: goes on again since "), "{}", told[1]);
+        say(&agent, &merge, RolloutState::Done, 2).await;
+        told_after(&town, 160).await;
+        let told = town.answers(number);
+        assert_eq!(told.len(), 3, "{told:?}");
+        assert!(told[2].contains("`gauss/peu01` on `mc-eu`: done since "), "{}", told[2]);
+        for turn in ["**stuck**", "goes on again", "done since"] {
+            assert_eq!(told.concat().matches(turn).count(), 1, "{turn}: {told:?}");
+        }
+        let before = town.forge.write_calls();
+        assert_eq!(told_after(&town, 220).await, Looked::AllTold);
+        assert_eq!(town.forge.write_calls(), before);
+        town.done();
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rollout_that_goes_well_or_stumbles_for_a_moment_wakes_nobody() {
+    let town = Town::new(SETTINGS, &["gauss/peu01"]).await;
+    let state = tempfile::tempdir().unwrap();
+    let agent = enrolled(&town, EU, state.path()).await;
+    let (number, merge) = merged(&town, 5, MergeMethod::Merge).await;
+    for (told, ready) in [(RolloutState::Rolling, 1), (RolloutState::Stuck, 1), (RolloutState::Done, 2)] {
+        say(&agent, &merge, told, ready).await;
+        town.pass(15);
+        town.tell().await;
+    }
+    assert_eq!(rollout(&town, number).conclusion.as_deref(), Some("success"));
+    assert_eq!(town.answers(number), Vec::<String>::new(), "what is over within a minute is in the check");
+    town.done();
 }
 
 #[tokio::test(flavor = "multi_thread")]

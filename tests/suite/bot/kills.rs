@@ -11,6 +11,7 @@ use rand::{Rng as _, RngExt as _, SeedableRng as _};
 use super::sample;
 use super::town::{REPOSITORY, forge};
 use crate::forge::conformance::assert_conforms;
+use crate::plane::process::lasting_port;
 
 const CLUSTERS: [&str; 2] = ["gauss/peu01", "gauss/peu02"];
 
@@ -38,8 +39,7 @@ impl Place {
         let app = forge.app();
         std::fs::write(folder.path().join("key.pem"), app.private_key).unwrap();
         std::fs::write(folder.path().join("secret"), app.webhook_secret).unwrap();
-        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let listen = format!("127.0.0.1:{port}");
+        let listen = format!("127.0.0.1:{}", lasting_port());
         forge.deliver_to(&format!("http://{listen}/github/webhook"));
         Self { folder, listen, api: forge.url().to_owned(), app: app.id }
     }

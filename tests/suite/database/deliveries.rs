@@ -136,9 +136,9 @@ async fn old_deliveries_are_forgotten_once_their_hints_are_used_up() {
         let quiet = delivery("a", 1, DeliveryHint::default());
         let waiting = delivery("b", 1, comment(3, 900));
         database.store(&[quiet.clone(), waiting.clone()]).await.unwrap();
-        assert_eq!(database.prune_deliveries(bench.clock.now()).await.unwrap(), 0);
+        assert_eq!(database.forget_deliveries(bench.clock.now()).await.unwrap(), 0);
         bench.clock.advance(Duration::from_secs(1));
-        assert_eq!(database.prune_deliveries(bench.clock.now()).await.unwrap(), 1);
+        assert_eq!(database.forget_deliveries(bench.clock.now()).await.unwrap(), 1);
         assert_eq!(database.store(&[quiet, waiting]).await.unwrap(), [Stored::New, Stored::Known]);
     })
     .await;

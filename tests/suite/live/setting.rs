@@ -13,7 +13,7 @@ use super::sample::{CUSTOMER, Sample};
 use super::town::REPOSITORY;
 use super::waiting::{Look, holds};
 use crate::plane::Plane;
-use crate::plane::process::Process;
+use crate::plane::process::{Process, lasting_port};
 use crate::plane::reconciler::{self, HOME};
 
 /// The name of the management cluster.
@@ -53,8 +53,7 @@ impl Bot {
         let app = forge.app();
         std::fs::write(folder.join("key.pem"), app.private_key).unwrap();
         std::fs::write(folder.join("secret"), app.webhook_secret).unwrap();
-        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let listen = format!("127.0.0.1:{port}");
+        let listen = format!("127.0.0.1:{}", lasting_port());
         let url = format!("http://{listen}");
         forge.deliver_to(&format!("{url}/github/webhook"));
         let file = |name: &str| folder.join(name).display().to_string();

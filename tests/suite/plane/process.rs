@@ -5,6 +5,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
+use rand::RngExt as _;
+
+/// A free port below those that the kernel gives to connections: a server that is killed finds it free again.
+pub(crate) fn lasting_port() -> u16 {
+    let mut random = rand::rng();
+    std::iter::repeat_with(|| random.random_range(10_000..20_000))
+        .find(|port| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok())
+        .unwrap()
+}
+
 /// A program that can be stopped and started again in the same way; killed when dropped.
 pub(crate) struct Process {
     arguments: Vec<String>,

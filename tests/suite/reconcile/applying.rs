@@ -250,6 +250,27 @@ async fn a_folder_claimed_twice_is_refused() {
 }
 
 #[tokio::test]
+async fn what_a_folder_has_applied_that_is_claimed_twice_is_taken_by_no_other() {
+    let world = World::new();
+    plain(&world, "peu01");
+    plain(&world, "peu02");
+    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: shared\ndata: {one: \"1\"}\n";
+    world.write("gauss/peu01/base/more.yaml", map);
+    world.turn("gauss/peu01").await;
+    world.turn("gauss/peu02").await;
+    world.live.take_writes();
+    // Nobody says what the folder still wants while two claim it.
+    world.write(
+        ".capstan.yaml",
+        "managementClusters:\n- {name: mc-eu, uid: 6f1c0000-0000-4000-8000-000000000001, clusters: [\"gauss/*\"]}\n- {name: mc-us, uid: 6f1c0000-0000-4000-8000-000000000002, clusters: [\"*/peu01\"]}\n",
+    );
+    world.write("gauss/peu02/base/more.yaml", map);
+    let pass = world.turn("gauss/peu02").await;
+    assert!(matches!(pass.ended, Ended::Refused(_)), "{:?}", pass.ended);
+    assert_eq!(world.live.take_writes(), Vec::<String>::new());
+}
+
+#[tokio::test]
 async fn a_file_that_cannot_be_read_changes_and_deletes_nothing() {
     let world = World::new();
     plain(&world, "peu01");

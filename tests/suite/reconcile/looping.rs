@@ -69,7 +69,8 @@ impl TreeSource for Handle {
         Ok(tree)
     }
     async fn at(&self, head: &CommitId) -> Result<SourceTree, SourceError> {
-        let files = self.0.heads.lock().unwrap().get(head.as_str()).cloned().ok_or_else(Remote::away)?;
+        let missing = || SourceError::Missing { source_name: "test".into(), what: format!("commit {head}") };
+        let files = self.0.heads.lock().unwrap().get(head.as_str()).cloned().ok_or_else(missing)?;
         Ok(Remote::tree(files, head.clone()))
     }
     async fn wait(&self, _after: Option<&CommitId>, _patience: Duration) {
@@ -275,7 +276,7 @@ async fn heads_are_tried_as_the_bot_asks_under_the_settings_of_the_default_branc
     remote.heads.lock().unwrap().insert(head.to_string(), world.files.lock().unwrap().clone());
     remote.questions.lock().unwrap().push(Preflight {
         id: "1".into(),
-        head,
+        commit: head,
         clusters: vec![id("gauss/peu01")],
     });
     eventually("answered", || !remote.answers.lock().unwrap().is_empty()).await;
@@ -284,9 +285,9 @@ async fn heads_are_tried_as_the_bot_asks_under_the_settings_of_the_default_branc
     assert_eq!(answers[0].reasons[0].kind, "OutsideBoundary");
     assert_eq!(world.live.take_writes(), Vec::<String>::new());
 
-    // A head that cannot be had is not verifiable, and is answered all the same.
+    // A head that is not there is not verifiable, and is answered all the same.
     remote.answers.lock().unwrap().clear();
-    let question = Preflight { id: "2".into(), head: commit(4712), clusters: vec![id("gauss/peu01")] };
+    let question = Preflight { id: "2".into(), commit: commit(4712), clusters: vec![id("gauss/peu01")] };
     remote.questions.lock().unwrap().push(question);
     eventually("answered", || !remote.answers.lock().unwrap().is_empty()).await;
     assert_eq!(remote.answers.lock().unwrap()[0].verdict, PreflightVerdict::NotVerifiable);

@@ -12,13 +12,14 @@ use capstan_domain::tree::CommitId;
 use crate::app::reconcile::reason::Reason;
 use crate::app::reconcile::resources::Phase;
 
-/// A head commit that the bot wants judged.
+/// A commit that the bot wants judged before it is merged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Preflight {
     /// The bot's id of the question.
     pub id: String,
-    /// The commit: a head of the repository itself, pushed by somebody with write permission.
-    pub head: CommitId,
+    /// The commit: what a merge would give of a head of the repository itself that somebody with write
+    /// permission pushed; the head itself where it stands on the tip.
+    pub commit: CommitId,
     /// The clusters that it touches; others are not rendered.
     pub clusters: Vec<ClusterId>,
 }
@@ -32,7 +33,7 @@ pub struct Work {
     pub preflights: Vec<Preflight>,
 }
 
-/// What the live cluster says to a head commit, for one cluster.
+/// What the live cluster says to such a commit, for one cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreflightAnswer {
     /// The cluster.

@@ -61,6 +61,11 @@ pub enum ConditionStatus {
 #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
 pub struct Conditions(Vec<Condition>);
 
+/// The time as Kubernetes writes it in objects (`metav1.Time`): whole seconds.
+pub(super) fn whole_second(at: Timestamp) -> Timestamp {
+    Timestamp::from_second(at.as_second()).unwrap_or(at)
+}
+
 impl Conditions {
     /// The condition of a type.
     pub fn of(&self, kind: ConditionType) -> Option<&Condition> {
@@ -95,7 +100,7 @@ impl Conditions {
             kind,
             status,
             observed_generation: generation,
-            last_transition_time: since,
+            last_transition_time: whole_second(since),
             reason: reason.to_owned(),
             message: message.into(),
         };
@@ -114,6 +119,15 @@ impl Conditions {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_are_whole_seconds_as_kubernetes_writes_them() {
+        let mut conditions = Conditions::default();
+        let now: Timestamp = "2026-11-21T22:53:54.987654321Z".parse().unwrap();
+        conditions.set(now, 1, ConditionType::Ready, ConditionStatus::True, "Done", "");
+        let written = serde_json::to_value(&conditions).unwrap();
+        assert_eq!(written[0]["lastTransitionTime"], "2026-11-21T22:53:54Z");
+    }
 
     #[test]
     fn the_time_of_a_transition_stays_while_the_status_stays() {

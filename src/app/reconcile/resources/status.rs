@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::condition::Conditions;
+use super::condition::{Conditions, whole_second};
 
 /// How many machines stand in a status.
 const MACHINES: usize = 100;
@@ -215,7 +215,7 @@ impl RolloutStatus {
             ready: counts.up_to_date.min(counts.ready).min(counts.wanted),
             wanted: counts.wanted,
             message: decisive.map(|_| verdict.sentence()),
-            since: decisive.and_then(|owner| owner.since),
+            since: decisive.and_then(|owner| owner.since).map(whole_second),
             machines: pending.take(MACHINES).map(RolloutMachine::of).collect(),
         })
     }

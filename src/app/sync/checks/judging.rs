@@ -1,7 +1,7 @@
 //! What one head changes, and what is to be said of it.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use capstan_domain::agent::preflight::Preflight;
@@ -23,11 +23,24 @@ use crate::app::ports::{MirrorError, Snapshot};
 /// How often GitHub is asked for a test merge before the job is put off.
 const POLLS: u32 = 4;
 const POLL_EVERY: Duration = Duration::from_millis(300);
+
 /// What a pull request is judged by.
-pub(super) struct Comparison {
-    pub(super) before: Arc<dyn Tree>,
-    pub(super) after: Arc<dyn Tree>,
-    pub(super) basis: MergeBasis,
+#[derive(Clone)]
+pub(in super::super) struct Comparison {
+    pub(in super::super) before: Arc<dyn Tree>,
+    /// The commit whose content `before` is.
+    pub(in super::super) base: CommitId,
+    pub(in super::super) after: Arc<dyn Tree>,
+    /// The commit whose content `after` is: the head, or GitHub's test merge of it.
+    pub(in super::super) commit: CommitId,
+    pub(in super::super) basis: MergeBasis,
+}
+
+/// A comparison, and the pull request and head that it is of.
+pub(in super::super) struct Compared {
+    number: u64,
+    head: CommitId,
+    comparison: Comparison,
 }
 
 impl Run<'_> {
@@ -57,29 +70,28 @@ impl Run<'_> {
         Ok(Some(self.judge_comparison(comparison, settings, &there, remarks, preflights).await?))
     }
 
-    /// The clusters that a merge of a head would change, those that it adds included. What the default branch
-    /// changed since the head was made is not the head's doing.
-    pub(in super::super) async fn touched_by_subject(
+    /// The clusters that a merge of a head would change, those that it adds included, and what they would be
+    /// then. What the default branch changed since the head was made is not the head's doing. `None` while
+    /// GitHub computes its test merge.
+    pub(in super::super) async fn touched_by_merge_of(
         &self,
         pull: &Subject,
         settings: &RepositorySettings,
         scopes: &BTreeMap<ClusterId, Scope>,
-    ) -> Result<Vec<ClusterId>, SyncError> {
+    ) -> Result<Option<(Vec<ClusterId>, Comparison)>, SyncError> {
         let base = self.base_of(pull).await?;
         let head = self.required_snapshot(&pull.head).await?;
         let there = self.scopes_with(scopes, &head, settings);
-        let differ = touched(&*base.tree, &*head.tree, there.keys());
-        if differ.is_empty() || head.parents.contains(&base.commit) {
-            return Ok(differ);
+        if touched(&*base.tree, &*head.tree, there.keys()).is_empty() {
+            let basis = MergeBasis::Merge;
+            let commit = pull.head.clone();
+            let (before, after) = (base.tree, head.tree);
+            let nothing = Comparison { before, base: base.commit, after, commit, basis };
+            return Ok(Some((Vec::new(), nothing)));
         }
-        Ok(match self.comparison(pull).await? {
-            Some(comparison) => touched(&*comparison.before, &*comparison.after, there.keys()),
-            // Asked again once GitHub has computed the merge.
-            None => match self.snapshot(&pull.seen_base).await? {
-                Some(seen) => touched(&*seen.tree, &*head.tree, there.keys()),
-                None => differ,
-            },
-        })
+        let Some(comparison) = self.comparison(pull).await? else { return Ok(None) };
+        let clusters = touched(&*comparison.before, &*comparison.after, there.keys());
+        Ok(Some((clusters, comparison)))
     }
 
     pub(super) async fn judge_comparison(
@@ -146,8 +158,35 @@ impl Run<'_> {
         let base = self.base_of(pull).await?;
         let head = self.required_snapshot(&pull.head).await?;
         let Some(number) = pull.pull.filter(|_| !head.parents.contains(&base.commit)) else {
-            return Ok(Some(Comparison { before: base.tree, after: head.tree, basis: MergeBasis::Merge }));
+            let (commit, basis) = (pull.head.clone(), MergeBasis::Merge);
+            let (before, after) = (base.tree, head.tree);
+            return Ok(Some(Comparison { before, base: base.commit, after, commit, basis }));
         };
+        if let Some(known) = self.known_comparison(number, &pull.head) {
+            return Ok(Some(known));
+        }
+        let found = self.compare(pull, number, base, head).await?;
+        if let Some(comparison) = &found {
+            let (head, comparison) = (pull.head.clone(), comparison.clone());
+            let compared = Compared { number, head, comparison };
+            *self.compared.lock().unwrap_or_else(PoisonError::into_inner) = Some(compared);
+        }
+        Ok(found)
+    }
+
+    fn known_comparison(&self, number: u64, head: &CommitId) -> Option<Comparison> {
+        let known = self.compared.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = known.as_ref().filter(|known| known.number == number && known.head == *head)?;
+        Some(known.comparison.clone())
+    }
+
+    async fn compare(
+        &self,
+        pull: &Subject,
+        number: u64,
+        base: Snapshot,
+        head: Snapshot,
+    ) -> Result<Option<Comparison>, SyncError> {
         for poll in 0..POLLS {
             if poll > 0 {
                 tokio::time::sleep(POLL_EVERY).await;
@@ -165,17 +204,18 @@ impl Run<'_> {
                     }
                     // A test merge is of the base as it was: each is compared with its own.
                     let before = match merged.parents.first() {
-                        Some(parent) if *parent != base.commit => self.required_snapshot(parent).await?.tree,
-                        _ => base.tree,
+                        Some(parent) if *parent != base.commit => self.required_snapshot(parent).await?,
+                        _ => base,
                     };
-                    return Ok(Some(Comparison { before, after: merged.tree, basis: MergeBasis::Merge }));
+                    let (commit, basis) = (merge.clone(), MergeBasis::Merge);
+                    let (base, before) = (before.commit, before.tree);
+                    return Ok(Some(Comparison { before, base, after: merged.tree, commit, basis }));
                 }
                 (Some(false), _) => {
-                    let before = match self.snapshot(&pull.seen_base).await? {
-                        Some(seen) => seen.tree,
-                        None => base.tree,
-                    };
-                    return Ok(Some(Comparison { before, after: head.tree, basis: MergeBasis::HeadAlone }));
+                    let before = self.snapshot(&pull.seen_base).await?.unwrap_or(base);
+                    let (commit, basis) = (pull.head.clone(), MergeBasis::HeadAlone);
+                    let (base, before) = (before.commit, before.tree);
+                    return Ok(Some(Comparison { before, base, after: head.tree, commit, basis }));
                 }
                 _ => {}
             }

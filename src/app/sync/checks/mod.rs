@@ -9,7 +9,6 @@ mod subjects;
 
 use std::collections::BTreeMap;
 
-use capstan_domain::agent::preflight::Preflight;
 use capstan_domain::cluster::ClusterId;
 use capstan_domain::proposal::Scope;
 use capstan_domain::report::{CheckReport, Conclusion, Judged, check, check_without_settings, digest};
@@ -17,6 +16,7 @@ use capstan_domain::settings::{RepositorySettings, SettingsError};
 use capstan_domain::tree::CommitId;
 
 use self::judging::by_cluster;
+pub(super) use self::judging::{Compared, Comparison};
 pub(super) use self::subjects::Subject;
 use super::proposals::{Outcome, Remarks};
 use super::{Run, SyncError};
@@ -89,17 +89,35 @@ impl Run<'_> {
         let remarks = |subject: &Subject| {
             subject.pull.and_then(|number| outcome.remarks.get(&number)).unwrap_or(&nothing)
         };
-        let preflights = self.preflights(subjects, settings, scopes).await?;
-        let base = &self.facts.base.commit;
-        let keys: Vec<String> =
-            subjects.iter().map(|one| inputs(base, one, remarks(one), &preflights)).collect();
-        let inputs = match keys.as_slice() {
-            [only] => only.clone(),
-            several => digest(&several.iter().map(String::as_str).collect::<Vec<_>>()),
+        let base = self.facts.base.commit.clone();
+        let inputs = |live: &str| {
+            let keys: Vec<String> =
+                subjects.iter().map(|one| inputs(&base, one, remarks(one), live)).collect();
+            match keys.as_slice() {
+                [only] => only.clone(),
+                several => digest(&several.iter().map(String::as_str).collect::<Vec<_>>()),
+            }
         };
-        if self.is_reported(first, &inputs).await? {
+        // Where nothing moved, GitHub is not even asked for its test merge.
+        if let Some(live) = self.live_inputs(&first.head).await?
+            && self.is_reported(first, &inputs(&live)).await?
+        {
             return Ok(());
         }
+        let Some(preflights) = self.preflights(subjects, settings, scopes).await? else {
+            self.look_again();
+            return Ok(());
+        };
+        let inputs = match self.live_inputs(&first.head).await? {
+            Some(live) => inputs(&live),
+            None => {
+                let inputs = inputs(&format!("not settled {preflights:?}"));
+                if self.is_reported(first, &inputs).await? {
+                    return Ok(());
+                }
+                inputs
+            }
+        };
         let mut gravest: Option<CheckReport> = None;
         for subject in subjects {
             let report = match self.judge(subject, settings, scopes, remarks(subject), &preflights).await {
@@ -131,7 +149,7 @@ impl Run<'_> {
     ) -> Result<(), SyncError> {
         let problems = [problem.to_string()];
         let remarks = Remarks { notes: problems.to_vec(), ..Remarks::default() };
-        let inputs = inputs(&self.facts.base.commit, subject, &remarks, &[]);
+        let inputs = inputs(&self.facts.base.commit, subject, &remarks, "");
         if self.is_reported(subject, &inputs).await? {
             return Ok(());
         }
@@ -243,11 +261,10 @@ impl Run<'_> {
 }
 
 /// What a report is made from, in a few letters.
-fn inputs(base: &CommitId, pull: &Subject, remarks: &Remarks, preflights: &[Preflight]) -> String {
+fn inputs(base: &CommitId, pull: &Subject, remarks: &Remarks, live: &str) -> String {
     let findings = format!("{:?}", remarks.findings);
     let notes = [remarks.notes.join("\n"), remarks.blocked.join("\n"), findings].join("\u{0}");
-    let live = if preflights.is_empty() { String::new() } else { format!("{preflights:?}") };
-    digest(&[EDITION, base.as_str(), pull.head.as_str(), &pull.base_branch, &notes, &live])
+    digest(&[EDITION, base.as_str(), pull.head.as_str(), &pull.base_branch, &notes, live])
 }
 
 const fn gravity(conclusion: Conclusion) -> u8 {

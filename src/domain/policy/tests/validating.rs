@@ -101,7 +101,38 @@ fn a_tombstone_of_something_rendered_is_a_contradiction() {
     ];
     assert_eq!(
         validated("", &now, None),
-        ["rendered-tombstone Error gauss/peu01/capstan.yaml Cluster org/peu01 -"]
+        ["rendered-tombstone Error gauss/peu01/capstan.yaml:2:3 Cluster org/peu01 -"]
+    );
+}
+
+#[test]
+fn machines_that_a_new_tombstone_takes_are_told() {
+    let settings = |text: &'static str| ("gauss/peu01/capstan.yaml", text);
+    let (cluster, workers) = (("gauss/peu01/base/c.yaml", CLUSTER), ("gauss/peu01/base/w.yaml", WORKERS));
+    let quiet = "policy: {missing-reference: off}\n";
+    let silent = [""; 0];
+    let whole = "# goodbye\ndelete: cluster\n";
+    let lost = ["removes-machines Error gauss/peu01/capstan.yaml:2:9 Cluster org/peu01 -"];
+    let before = [cluster, workers];
+    assert_eq!(validated(quiet, &[cluster, workers, settings(whole)], Some(&before)), lost);
+    // It was said when it came.
+    let before = [cluster, workers, settings(whole)];
+    assert_eq!(validated(quiet, &[cluster, workers, settings(whole)], Some(&before)), silent);
+    // Alone, a tree tells of no change; a cluster that comes with it was never there.
+    assert_eq!(validated(quiet, &[cluster, workers, settings(whole)], None), silent);
+    assert_eq!(validated(quiet, &[cluster, workers, settings(whole)], Some(&[])), silent);
+
+    // Workers that left the folder earlier, and stayed in the live cluster until now.
+    let two = "delete:\n- {kind: ConfigMap, name: w}\n- {kind: MachineDeployment, name: w}\n";
+    assert_eq!(
+        validated(quiet, &[cluster, settings(two)], Some(&[cluster])),
+        ["removes-machines Error gauss/peu01/capstan.yaml:3:3 - -"]
+    );
+    assert_eq!(validated(quiet, &[cluster, settings(two)], Some(&[cluster, settings(two)])), silent);
+    // Those that leave with the same change are told once, where they stood.
+    assert_eq!(
+        validated(quiet, &[cluster, settings(two)], Some(&[cluster, workers])),
+        ["removes-machines Error gauss/peu01/base/w.yaml:1:1 MachineDeployment org/w "]
     );
 }
 

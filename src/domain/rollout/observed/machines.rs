@@ -1,17 +1,14 @@
 //! Machines by owner: which are as wished, and which were replaced.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use jiff::Timestamp;
 use serde_json::Value;
 
+use super::Seen;
 use super::reading::{Condition, conditions, is_version, said, time};
-use super::{Seen, unrendered_control_planes};
-use crate::applying::{CLUSTER_NAME_LABEL, LiveObjects, is_terminating, label, text, uid};
+use crate::applying::{CLUSTER_NAME_LABEL, is_terminating, label, text};
 use crate::object::ObjectId;
 use crate::policy::version_fields;
-use crate::render::RenderedObject;
-use crate::rollout::owner::{Owner, owner};
+use crate::rollout::owner::Owner;
 use crate::templates::{Role, references};
 
 /// One machine.
@@ -172,58 +169,4 @@ impl Seen<'_> {
             _ => MachineAge::New,
         }
     }
-}
-
-/// The machines of each rendered owner at one moment: names and UIDs.
-pub type Machines = BTreeMap<ObjectId, BTreeMap<String, String>>;
-
-/// The machines of each rendered owner (and of control planes that rendered `Cluster`s name).
-pub fn machines_by_owner(rendered: &[RenderedObject], live: &LiveObjects) -> Machines {
-    let own = rendered.iter().filter_map(|object| Some((&object.id, owner(&object.id, &object.value)?)));
-    let all = own.chain(unrendered_control_planes(rendered, live));
-    all.map(|(id, owner)| {
-        let seen = Seen { id, owner, wished: None, live };
-        let machines = seen.machines();
-        let of = machines
-            .iter()
-            .map(|machine| (machine.id.name.clone(), uid(machine.object).unwrap_or_default().to_owned()));
-        (id.clone(), of.collect())
-    })
-    .collect()
-}
-
-/// What became of the machines of one owner between two moments.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Replaced {
-    /// The owner.
-    pub owner: ObjectId,
-    /// Names of machines that are gone.
-    pub gone: Vec<String>,
-    /// Names of machines that came.
-    pub came: Vec<String>,
-    /// Names of machines that stayed.
-    pub stayed: Vec<String>,
-}
-
-/// Which machines were replaced, owner by owner: to be held against what was predicted. A machine is the
-/// same if its UID is.
-pub fn replaced(before: &Machines, after: &Machines) -> Vec<Replaced> {
-    let owners: BTreeSet<&ObjectId> = before.keys().chain(after.keys()).collect();
-    let none = BTreeMap::new();
-    owners
-        .into_iter()
-        .map(|owner| {
-            let (old, new) = (before.get(owner).unwrap_or(&none), after.get(owner).unwrap_or(&none));
-            let names = |of: &BTreeMap<String, String>, other: &BTreeMap<String, String>, both: bool| {
-                let kept = of.iter().filter(|(name, uid)| (other.get(*name) == Some(uid)) == both);
-                kept.map(|(name, _)| name.clone()).collect()
-            };
-            Replaced {
-                owner: owner.clone(),
-                gone: names(old, new, false),
-                came: names(new, old, false),
-                stayed: names(old, new, true),
-            }
-        })
-        .collect()
 }

@@ -39,7 +39,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use self::held_up::HeldUp;
-pub use self::machines::{MachineAge, MachineState, Machines, Replaced, machines_by_owner, replaced};
+pub use self::machines::{MachineAge, MachineState};
 use self::reading::Reading;
 use self::rules::Standing;
 use super::owner::{Owner, owner};

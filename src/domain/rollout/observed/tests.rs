@@ -904,24 +904,4 @@ fn machines_are_old_or_new_and_the_replaced_ones_are_known_by_name() {
             ("cp-c", "Provisioning", MachineAge::Old)
         ]
     );
-    let rendered = objects(CONTROL_PLANE);
-    let machines = |all: &[&Value]| machines_by_owner(&rendered, &live(all));
-    let owner = control_plane(row);
-    let mut reborn = c.clone();
-    reborn["metadata"]["uid"] = json!("another");
-    assert_eq!(
-        replaced(&machines(&[&owner, &a, &c]), &machines(&[&owner, &b, &c])),
-        [Replaced {
-            owner: id("controlplane.cluster.x-k8s.io/KubeadmControlPlane org/cp"),
-            gone: vec!["cp-a".to_owned()],
-            came: vec!["cp-b".to_owned()],
-            stayed: vec!["cp-c".to_owned()],
-        }]
-    );
-    let reused = replaced(&machines(&[&owner, &c]), &machines(&[&owner, &reborn]));
-    assert_eq!(
-        (reused[0].gone.len(), reused[0].came.len(), reused[0].stayed.len()),
-        (1, 1, 0),
-        "same name, another machine"
-    );
 }

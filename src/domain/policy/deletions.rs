@@ -1,0 +1,111 @@
+//! What a cluster's `delete:` takes away, and where it contradicts what is rendered.
+
+use super::rule::{Spot, Verdict};
+use super::{removes_machines, rendered_tombstone};
+use crate::layout::ClusterFolder;
+use crate::object::{FieldPath, ObjectId};
+use crate::render::{Rendered, RenderedObject};
+use crate::settings::{Deletion, Tombstone};
+use crate::tree::{RepoPath, Tree};
+use crate::yaml::YamlFile;
+
+/// The `delete:` of a cluster's settings.
+pub(super) struct Deletions {
+    deletion: Deletion,
+    path: RepoPath,
+    /// The settings as text, for places.
+    file: Option<YamlFile>,
+}
+
+impl Deletions {
+    pub(super) fn of(tree: &dyn Tree, folder: &ClusterFolder, deletion: Deletion) -> Self {
+        let read = || YamlFile::read_bytes(&tree.read(folder.settings.as_ref()?).ok()?).ok();
+        let file = if deletion == Deletion::Nothing { None } else { read() };
+        Self { deletion, path: folder.settings_path(), file }
+    }
+
+    /// Tombstones of what the folder still renders.
+    pub(super) fn of_what_is_rendered(&self, rendered: &Rendered) -> Vec<Verdict> {
+        let Deletion::Objects(tombstones) = &self.deletion else { return Vec::new() };
+        let still = |(index, tombstone): (usize, &Tombstone)| {
+            let object = rendered_as(tombstone, rendered)?;
+            let message = format!(
+                "`delete` names {}, which {} still renders: remove the one or the other, nothing is deleted until then",
+                object.id,
+                object.origin().file()
+            );
+            let verdict = Verdict::new(&rendered_tombstone::ABOUT, message);
+            Some(verdict.object(&object.id).place(self.place(Some(index))))
+        };
+        tombstones.iter().enumerate().filter_map(still).collect()
+    }
+
+    /// Machines that go because `delete:` asks for more than it did; `said` is what it asked for before.
+    ///
+    /// What leaves the folder in the same change is said of its object.
+    pub(super) fn of_machines(&self, said: &Deletion, before: &Rendered, after: &Rendered) -> Vec<Verdict> {
+        match &self.deletion {
+            Deletion::Nothing => Vec::new(),
+            Deletion::Cluster if *said == Deletion::Cluster => Vec::new(),
+            Deletion::Cluster => {
+                let clusters: Vec<&ObjectId> = after.objects.iter().filter_map(cluster).collect();
+                if clusters.is_empty() && !before.objects.iter().any(|object| cluster(object).is_some()) {
+                    return vec![self.lost("`delete: cluster` deletes the live cluster of this folder with all its machines once this is merged: take it back if that is not meant".to_owned(), None)];
+                }
+                let lost = |id: &&ObjectId| {
+                    let message = format!(
+                        "`delete: cluster` deletes {id} with all its machines once this is merged, then the rest of this folder: take it back if that is not meant"
+                    );
+                    self.lost(message, None).object(id)
+                };
+                clusters.iter().map(lost).collect()
+            }
+            Deletion::Objects(tombstones) => {
+                let lost = |(index, tombstone): (usize, &Tombstone)| {
+                    let is_new = !matches!(said, Deletion::Objects(said) if said.contains(tombstone));
+                    let said_elsewhere = rendered_as(tombstone, before).or(rendered_as(tombstone, after));
+                    let machines = removes_machines::kind_has_machines(&tombstone.kind)
+                        && tombstone.group.as_ref().is_none_or(|group| group.ends_with("cluster.x-k8s.io"));
+                    (is_new && machines && said_elsewhere.is_none()).then(|| {
+                        let message = format!(
+                            "`delete` names {} {}, which is deleted from the live cluster with its machines once this is merged: take it back if that is not meant",
+                            tombstone.kind, tombstone.name
+                        );
+                        self.lost(message, Some(index))
+                    })
+                };
+                tombstones.iter().enumerate().filter_map(lost).collect()
+            }
+        }
+    }
+
+    fn lost(&self, message: String, index: Option<usize>) -> Verdict {
+        Verdict::new(&removes_machines::ABOUT, message).place(self.place(index))
+    }
+
+    /// Where `delete:` stands, or one of its tombstones.
+    fn place(&self, index: Option<usize>) -> Spot {
+        let path = FieldPath::root().key("delete");
+        let path = index.map_or_else(|| path.clone(), |index| path.index(index));
+        let position = self.file.as_ref().and_then(|file| {
+            let root = &file.documents().first()?.root;
+            Some(file.position(root.at(&path)?.span.start))
+        });
+        Spot { file: self.path.clone(), position }
+    }
+}
+
+fn cluster(object: &RenderedObject) -> Option<&ObjectId> {
+    (object.id.group == "cluster.x-k8s.io" && object.id.kind == "Cluster").then_some(&object.id)
+}
+
+/// The object that a tombstone means among those that are rendered.
+fn rendered_as<'a>(tombstone: &Tombstone, rendered: &'a Rendered) -> Option<&'a RenderedObject> {
+    rendered.objects.iter().find(|object| {
+        let id = &object.id;
+        id.kind == tombstone.kind
+            && id.name == tombstone.name
+            && tombstone.group.as_ref().is_none_or(|group| *group == id.group)
+            && tombstone.namespace.as_ref().is_none_or(|namespace| Some(namespace) == id.namespace.as_ref())
+    })
+}
