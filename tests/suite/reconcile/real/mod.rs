@@ -1,12 +1,14 @@
 //! The program on a real API server; but for `adopted` with Cluster API's kinds and nobody who acts upon them.
 //!
 //! `killed` has a server of its own, and so has `adopted`, with Cluster API's webhooks. What folders try (`attempts`) and what Git does to them (`deletions`) happens
-//! beside one another, in one commit on one server: so it is also shown that no folder harms another.
+//! beside one another, in one commit on one server: so it is also shown that no folder harms another. `sources`
+//! has a Fleet of its own there, behind ssh.
 
 mod adopted;
 mod attempts;
 mod deletions;
 mod killed;
+mod sources;
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -28,13 +30,14 @@ use crate::plane::{Parts, Plane, tail};
 const OTHER_CUSTOMER: &str = "newton";
 
 /// As long as the slowest machine may take.
-const PATIENCE: Duration = Duration::from_secs(240);
+const PATIENCE: Duration = Duration::from_secs(90);
 
 #[tokio::test]
 async fn what_folders_try_and_what_git_does_to_them_on_a_real_api_server() {
     let Some(town) = Town::found(Parts::Kinds).await else { return };
     attempts::settle(&town);
     deletions::settle(&town);
+    let by_ssh = sources::settle(&town);
     town.commit("Everything as it should be", &[]);
     town.until("everything is applied", &["pool"], |name, status| {
         let told = rows::told(status);
@@ -63,6 +66,9 @@ async fn what_folders_try_and_what_git_does_to_them_on_a_real_api_server() {
     deletions::judge(&town, since);
     deletions::finish(&town, since).await;
     deletions::empty_tree(&town).await;
+    if let Some(by_ssh) = by_ssh {
+        sources::judge(&town, &by_ssh).await;
+    }
 }
 
 /// What stands in the ManagedClusters, by name.
@@ -201,7 +207,8 @@ impl Town {
                 let applied = statuses.values().filter(|status| rows::told(status).0 == "True Done");
                 let objects = applied.flat_map(|status| status.inventory.objects());
                 let clusters = objects.filter(|object| object.kind == "Cluster");
-                let names = clusters.map(|cluster| cluster.name.clone());
+                // The Fleet behind ssh is not asked.
+                let names = clusters.map(|cluster| cluster.name.clone()).filter(|name| name != "by-ssh");
                 let audit = self.asked(since);
                 let is_read = |name: &String| {
                     let mut of_name = audit.iter().filter(|request| request.name == *name);
