@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use capstan_domain::agent::limits::{MACHINES, NAMES, REASONS};
+use capstan_domain::agent::limits::{MACHINES, NAMES, POST_BYTES, REASONS};
 use capstan_domain::agent::{
     ClusterAnswer, Machine, MachineAge, PreflightAnswer as WireAnswer, PreflightId,
     PreflightVerdict as WireVerdict, Reason as WireReason, ReportId, RolloutReport, RolloutState, Words,
@@ -65,8 +65,7 @@ impl Bot for BotSource {
     async fn answer(&self, preflight: &Preflight, answers: &[PreflightAnswer]) -> Result<(), BotError> {
         let refused = |reason: String| BotError::Refused { url: self.0.url().to_string(), reason };
         let id = PreflightId::parse(&preflight.id).map_err(|error| refused(error.to_string()))?;
-        let answer = WireAnswer { clusters: answers.iter().map(cluster_answer).collect(), duration_ms: 0 };
-        self.0.answer(&id, &answer).await.map_err(|error| self.bot_error(error))
+        self.0.answer(&id, &wire_answer(answers)).await.map_err(|error| self.bot_error(error))
     }
 
     async fn report(&self, report: &ClusterReport) -> Result<(), BotError> {
@@ -125,14 +124,29 @@ fn reason(reason: &Reason) -> WireReason {
     }
 }
 
-/// The gravest first, as many as the wire takes.
-fn reasons(all: &[Reason]) -> Vec<WireReason> {
+/// The gravest first.
+fn reasons(all: &[Reason], most: usize) -> Vec<WireReason> {
     let mut errors_first: Vec<&Reason> = all.iter().collect();
     errors_first.sort_by_key(|reason| std::cmp::Reverse(reason.severity));
-    errors_first.into_iter().take(REASONS).map(reason).collect()
+    errors_first.into_iter().take(most).map(reason).collect()
 }
 
-fn cluster_answer(answer: &PreflightAnswer) -> ClusterAnswer {
+/// As much as fits into one post. Names go first, with which a prediction is only more exact, then all but the
+/// gravest reasons; never a verdict.
+fn wire_answer(answers: &[PreflightAnswer]) -> WireAnswer {
+    let with = |most_reasons: usize, most_names: usize| WireAnswer {
+        clusters: answers.iter().map(|answer| cluster_answer(answer, most_reasons, most_names)).collect(),
+        duration_ms: 0,
+    };
+    let fits = |answer: &WireAnswer| {
+        serde_json::to_vec(answer).is_ok_and(|written| written.len() + (16 << 10) <= POST_BYTES)
+    };
+    let shorter = [(REASONS, NAMES), (REASONS, 0), (3, 0), (1, 0)].into_iter();
+    let mut each = shorter.map(|(reasons, names)| with(reasons, names));
+    each.find(fits).unwrap_or_else(|| with(0, 0))
+}
+
+fn cluster_answer(answer: &PreflightAnswer, most_reasons: usize, most_names: usize) -> ClusterAnswer {
     ClusterAnswer {
         cluster: answer.cluster.clone(),
         verdict: match answer.verdict {
@@ -140,8 +154,8 @@ fn cluster_answer(answer: &PreflightAnswer) -> ClusterAnswer {
             PreflightVerdict::NotVerifiable => WireVerdict::NotVerifiable,
             PreflightVerdict::Rejected => WireVerdict::Rejected,
         },
-        reasons: reasons(&answer.reasons),
-        names: answer.names.templates().iter().take(NAMES).cloned().collect(),
+        reasons: reasons(&answer.reasons, most_reasons),
+        names: answer.names.templates().iter().take(most_names).cloned().collect(),
     }
 }
 
@@ -170,7 +184,7 @@ fn rollout_report(report: &ClusterReport, repository: &RepositoryName) -> Option
     let decisive = verdict.and_then(Verdict::decisive);
     let state = state(report);
     let says = |verdict: &Verdict| Words::new(&verdict.sentence());
-    let mut reasons = reasons(&report.refused);
+    let mut reasons = reasons(&report.refused, REASONS);
     if report.outcome == Outcome::Waiting {
         // What passes by itself is nobody's error.
         reasons.iter_mut().for_each(|reason| reason.severity = Severity::Warning);
@@ -275,6 +289,22 @@ mod tests {
         ] {
             assert_eq!(state(&report), wanted, "{report:?}");
         }
+    }
+
+    #[test]
+    fn an_answer_about_many_clusters_fits_into_one_post_and_loses_no_verdict() {
+        let answer = |number: usize| PreflightAnswer {
+            cluster: ClusterId::new(RepoPath::parse(&format!("gauss/c{number}")).unwrap()),
+            verdict: PreflightVerdict::Rejected,
+            reasons: (0..30).map(|_| Reason::plain("Invalid", "x".repeat(600))).collect(),
+            names: TemplateNames::default(),
+        };
+        let (few, many) = (vec![answer(0)], (0..500).map(answer).collect::<Vec<_>>());
+        assert_eq!(wire_answer(&few).clusters[0].reasons.len(), 20);
+        let wire = wire_answer(&many);
+        assert_eq!((wire.clusters.len(), wire.clusters[499].reasons.len()), (500, 3));
+        assert!(serde_json::to_vec(&wire).unwrap().len() < POST_BYTES);
+        assert!(wire.clusters.iter().all(|one| one.verdict == WireVerdict::Rejected));
     }
 
     #[test]

@@ -24,7 +24,8 @@ pub struct Arguments {
     /// Read this commit, branch or tag instead of the work tree
     #[arg(long, global = true, value_name = "REV")]
     pub at: Option<String>,
-    /// A checkout of the repository that holds the releases, where .capstan.yaml names another one
+    /// A checkout of the repository that holds the releases, where .capstan.yaml names another one; for
+    /// `plan`, `upgrade`, `releases`, `clusters` and `adopt`
     #[arg(long, global = true, value_name = "DIR")]
     pub releases: Option<PathBuf>,
     /// What to do.
@@ -154,6 +155,16 @@ pub enum Command {
     Rules(Rules),
     /// Print a completion script for a shell
     Completions(Completions),
+}
+
+impl Command {
+    /// Whether releases play a part, so that a checkout of theirs is of use.
+    pub(super) const fn asks_for_releases(&self) -> bool {
+        matches!(
+            self,
+            Self::Plan(_) | Self::Upgrade(_) | Self::Releases(_) | Self::Clusters(_) | Self::Adopt(_)
+        )
+    }
 }
 
 /// How a result is printed.

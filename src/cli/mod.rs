@@ -53,6 +53,12 @@ pub fn run(arguments: &Offline, open: Open<'_>) -> ExitCode {
 }
 
 fn dispatch(arguments: &Offline, open: Open<'_>) -> Result<Outcome, Failure> {
+    if arguments.releases.is_some() && !arguments.command.asks_for_releases() {
+        return Err(Failure::Usage(
+            "`--releases` is for `plan`, `upgrade`, `releases`, `clusters` and `adopt`: the other commands look at this repository alone. Judge the releases where they lie: `capstan --repo DIR validate`"
+                .to_owned(),
+        ));
+    }
     let context = Context { arguments, open };
     match &arguments.command {
         Command::Plan(command) => plan::run(&context, command),

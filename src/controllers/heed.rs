@@ -11,7 +11,7 @@ use crate::app::reconcile::Ports;
 use crate::app::reconcile::ports::{
     FleetRecord, OpenSource, Preflight, PreflightAnswer, PreflightVerdict, SourceError,
 };
-use crate::app::reconcile::preflight::preflight;
+use crate::app::reconcile::preflight::{is_for_good, preflight};
 use crate::app::reconcile::reason::Reason;
 use crate::app::reconcile::resources::SourceSpec;
 use capstan_domain::finding::Severity;
@@ -135,7 +135,10 @@ impl Heeder {
         };
         let Ok(records) = self.ports.board.clusters(&self.fleet.key).await else { return None };
         match open_revision(&self.ports, &self.fleet, &self.uid, &tree, &records, Some(base)).await {
-            Ok(head) => Some(preflight(&self.ports, &self.fleet, &head, &question.clusters, &records).await),
+            Ok(head) => {
+                let answers = preflight(&self.ports, &self.fleet, &head, &question.clusters, &records).await;
+                is_for_good(&answers).then_some(answers)
+            }
             Err(NotOpened::Unusable(unusable)) => Some(all(unusable.reason(), unusable.to_string())),
             Err(NotOpened::Live(_)) => None,
             Err(NotOpened::Died(message)) => Some(all("InternalError", message)),

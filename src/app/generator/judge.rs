@@ -59,10 +59,14 @@ impl Fleet {
         };
         let cluster_api = self.cluster_api().cloned();
         reads.note(Seen::ClusterApi(cluster_api.clone()));
+        // Folders that Kustomizations elsewhere apply to the cluster are judged with pull requests: to find
+        // them, every file of the repository would be read.
+        let inside = policy::inside(reads, &folders, &after, None, &parsed);
         let facts = Facts {
             folders: &folders,
             before: &before,
             after: &after,
+            inside: &inside,
             applied_by,
             occasion: Occasion::Upgrade,
             release: Some(release),
@@ -73,7 +77,20 @@ impl Fleet {
         let severities = self.settings.severities();
         planned.upgrade.findings = severities.settle(std::mem::take(&mut planned.upgrade.findings));
         let findings = policy::judge(&facts, &severities);
-        let rollouts = rollout::rollouts(&before.objects, &after.objects, applied_by);
+        let rollouts = match applied_by {
+            AppliedBy::Others => rollout::rollouts(&before.objects, &after.objects, applied_by),
+            AppliedBy::Reconciler => {
+                let names = self.live_names(&cluster.id);
+                reads.note(Seen::Names(names.cloned()));
+                match names {
+                    Some(names) => {
+                        let names = names.as_ref();
+                        rollout::rollouts_live(&before.objects, &after.objects, [names, names])
+                    }
+                    None => rollout::rollouts(&before.objects, &after.objects, applied_by),
+                }
+            }
+        };
         Ok(planned.finish(findings, rollouts))
     }
 }

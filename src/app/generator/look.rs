@@ -15,6 +15,7 @@ use capstan_domain::cluster::ClusterId;
 use capstan_domain::layout::{self, Layout};
 use capstan_domain::release::ReleaseId;
 use capstan_domain::settings::RepositorySettings;
+use capstan_domain::templates::TemplateNames;
 use capstan_domain::tree::{Folder, RepoPath, Tree, TreeId, changed_files};
 
 use super::memory::Kept;
@@ -49,6 +50,7 @@ struct Plans {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Given {
     pub(super) retarget: BTreeSet<ClusterId>,
+    pub(super) names: BTreeMap<ClusterId, Arc<TemplateNames>>,
     pub(super) trees: BTreeSet<TreeId>,
     pub(super) past: BTreeMap<ReleaseId, (TreeId, String)>,
 }
@@ -72,7 +74,7 @@ impl Asked {
             Seen::Classes { .. } => self.classes = true,
             Seen::ClusterApi(_) => self.cluster_api = true,
             // What is given from outside is compared as a whole.
-            Seen::OldTree(..) | Seen::Past(..) | Seen::Retarget(_) => {}
+            Seen::OldTree(..) | Seen::Past(..) | Seen::Retarget(_) | Seen::Names(_) => {}
         }
     }
 

@@ -246,7 +246,9 @@ impl SeenAs {
     pub fn snapshot(&self) -> Snapshot<'_> {
         let (tree, layout) = (self.tree.as_ref(), self.layout());
         let schemas = self.look.wide.defined(tree, layout).schemas();
-        Snapshot { tree, layout, schemas, cluster_api: self.look.wide.cluster_api(tree, layout) }
+        let wide = &self.look.wide;
+        let (cluster_api, flux) = (wide.cluster_api(tree, layout), Some(wide.flux(tree, layout)));
+        Snapshot { tree, layout, schemas, cluster_api, flux }
     }
 }
 

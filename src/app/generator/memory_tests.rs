@@ -13,7 +13,11 @@ use crate::app::generator::{Fleet, Memory, MemoryLimits};
 
 /// A repository in memory, with ids that tell contents apart.
 #[derive(Clone, Default)]
-struct Repository(BTreeMap<String, String>);
+struct Repository {
+    files: BTreeMap<String, String>,
+    /// The repository that holds the releases, where that is another one.
+    releases: Option<Box<Repository>>,
+}
 
 struct Snapshot {
     entries: Vec<TreeEntry>,
@@ -38,13 +42,13 @@ fn id_of(content: impl Hash) -> String {
 
 impl Repository {
     fn write(&mut self, path: impl Into<String>, text: impl Into<String>) {
-        self.0.insert(path.into(), text.into());
+        self.files.insert(path.into(), text.into());
     }
 
     fn snapshot(&self, made: Made) -> Arc<Snapshot> {
         let path = |path: &String| RepoPath::parse(path).unwrap();
         let mut entries: Vec<TreeEntry> = self
-            .0
+            .files
             .iter()
             .map(|(name, text)| TreeEntry {
                 path: path(name),
@@ -63,7 +67,7 @@ impl Repository {
         let folders: BTreeMap<RepoPath, TreeId> =
             folders.into_iter().map(|folder| (folder.clone(), id(&folder))).collect();
         let root = (made == Made::OfFolders).then(|| folder(&RepoPath::root(), &entries, &folders));
-        let contents = self.0.iter().map(|(name, text)| (path(name), text.as_bytes().into())).collect();
+        let contents = self.files.iter().map(|(name, text)| (path(name), text.as_bytes().into())).collect();
         Arc::new(Snapshot { entries, contents, folders, root, reads: AtomicUsize::new(0) })
     }
 }
@@ -105,7 +109,11 @@ fn pool(name: &str, replicas: usize, version: &str) -> String {
 
 fn write_release(repository: &mut Repository, minor: usize, patch: usize) {
     let text = pool("${NAME}", 2, &format!("v1.{}.{patch}", 30 + minor));
-    repository.write(format!("aws/v1.{minor}.0/base/pool.yaml"), text);
+    let path = format!("aws/v1.{minor}.0/base/pool.yaml");
+    match &mut repository.releases {
+        Some(releases) => releases.write(path, text),
+        None => repository.write(path, text),
+    }
 }
 
 fn write_cluster(repository: &mut Repository, number: usize, replicas: usize) {
@@ -115,9 +123,24 @@ fn write_cluster(repository: &mut Repository, number: usize, replicas: usize) {
     repository.write(format!("gauss/{name}/capstan.yaml"), record);
 }
 
+/// Where the releases lie.
+#[derive(Clone, Copy, PartialEq)]
+enum Releases {
+    Here,
+    Elsewhere,
+}
+
 fn fleet_of(clusters: usize) -> Repository {
+    fleet_with(Releases::Here, clusters)
+}
+
+fn fleet_with(releases: Releases, clusters: usize) -> Repository {
     let mut repository = Repository::default();
     repository.write(".capstan.yaml", "mode: propose\n");
+    if releases == Releases::Elsewhere {
+        repository.write(".capstan.yaml", "releases: {repository: acme/releases}\n");
+        repository.releases = Some(Box::default());
+    }
     write_release(&mut repository, 0, 0);
     write_release(&mut repository, 1, 0);
     (0..clusters).for_each(|number| write_cluster(&mut repository, number, 3));
@@ -134,13 +157,19 @@ fn look_at(memory: &Memory, repository: &Repository, made: Made, why: &str) -> u
     let today = date(2026, 1, 1);
     let opened = Fleet::open_with(memory, snapshot.clone(), today);
     let fresh = Fleet::open(again, today);
-    let (remembering, fresh) = match (opened, fresh) {
+    let (mut remembering, mut fresh) = match (opened, fresh) {
         (Ok(remembering), Ok(fresh)) => (remembering, fresh),
         (remembering, fresh) => {
             assert_eq!(remembering.err(), fresh.err(), "{why}");
             return 0;
         }
     };
+    let releases = repository.releases.as_ref().map(|releases| releases.snapshot(made));
+    if let Some(releases) = &releases {
+        remembering.provide_releases(releases.clone());
+        fresh.provide_releases(releases.clone());
+        releases.reads.store(0, Ordering::Relaxed);
+    }
     let clusters: Vec<ClusterId> = fresh.clusters().cloned().collect();
     assert_eq!(remembering.layout(), fresh.layout(), "{why}");
     assert_eq!(remembering.missing_trees(&clusters), fresh.missing_trees(&clusters), "{why}");
@@ -179,6 +208,27 @@ fn a_release_concerns_all_clusters() {
     write_release(&mut repository, 2, 0);
     look(&memory, &repository, "a release came");
     assert_eq!(memory.counts().planned, 20);
+}
+
+#[test]
+fn where_releases_lie_in_another_repository_plans_are_kept_as_long_as_it_stays() {
+    let memory = Memory::default();
+    let mut repository = fleet_with(Releases::Elsewhere, 10);
+    look(&memory, &repository, "at first");
+    assert_eq!(memory.counts().planned, 10);
+    write_cluster(&mut repository, 3, 4);
+    assert_eq!(look(&memory, &repository, "a cluster changed"), 1);
+    assert_eq!((memory.counts().planned, memory.counts().recalled), (11, 9));
+    write_release(&mut repository, 2, 0);
+    look(&memory, &repository, "a release came there");
+    assert_eq!(memory.counts().planned, 21);
+    assert_eq!(look(&memory, &repository, "nothing changed"), 0);
+    // What lies there under the same name is another release, and here it is none.
+    repository.releases = None;
+    write_release(&mut repository, 3, 0);
+    repository.write(".capstan.yaml", "mode: propose\n");
+    look(&memory, &repository, "the releases moved here");
+    assert_eq!(memory.counts().planned, 31);
 }
 
 #[test]
@@ -223,10 +273,12 @@ fn plans_with_and_without_memory_are_equal() {
     let little = MemoryLimits { plan_bytes: 20_000, content_bytes: 1_000 };
     let kinds =
         [Made::OfFolders, Made::OfFiles].map(|made| [(MemoryLimits::default(), made), (little, made)]);
-    for (limits, made) in kinds.into_iter().flatten() {
+    let homes = [Releases::Here, Releases::Elsewhere];
+    let runs = kinds.into_iter().flatten().flat_map(|run| homes.map(|home| (run, home)));
+    for ((limits, made), home) in runs {
         let memory = Memory::new(limits);
-        let mut repository = fleet_of(8);
-        for push in 0..90 {
+        let mut repository = fleet_with(home, 8);
+        for push in 0..60 {
             let number = below(10);
             let cluster = format!("gauss/c{number:03}");
             let why = match below(18) {
@@ -235,7 +287,7 @@ fn plans_with_and_without_memory_are_equal() {
                     "a cluster came or changed"
                 }
                 4 => {
-                    repository.0.retain(|path, _| !path.starts_with(&format!("{cluster}/")));
+                    repository.files.retain(|path, _| !path.starts_with(&format!("{cluster}/")));
                     "a cluster went"
                 }
                 5 => {
@@ -314,8 +366,8 @@ fn plans_with_and_without_memory_are_equal() {
                     "something that concerns nobody changed"
                 }
                 16 => {
-                    let old = repository.0.keys().find(|path| path.starts_with("flux/")).cloned();
-                    old.map(|path| repository.0.remove(&path));
+                    let old = repository.files.keys().find(|path| path.starts_with("flux/")).cloned();
+                    old.map(|path| repository.files.remove(&path));
                     "Flux substitutes no more"
                 }
                 _ => {

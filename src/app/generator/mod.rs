@@ -72,6 +72,8 @@ pub struct Fleet {
     merge_settings: MergeSettings,
     /// Clusters in whose overlay names of rotated templates may be edited.
     retarget: BTreeSet<ClusterId>,
+    /// The live names of templates, by cluster.
+    names: BTreeMap<ClusterId, Arc<TemplateNames>>,
     /// What plans ask of the whole snapshot.
     wide: Arc<Wide>,
     today: Date,
@@ -176,6 +178,7 @@ impl Fleet {
             provided: BTreeMap::new(),
             merge_settings,
             retarget: BTreeSet::new(),
+            names: BTreeMap::new(),
             wide: Arc::default(),
             today,
         }
@@ -253,6 +256,17 @@ impl Fleet {
     /// Gives the content of one of [`Self::missing_trees`]; its paths start at the release's folder.
     pub fn provide_tree(&mut self, id: TreeId, tree: Arc<dyn Tree>) {
         self.provided.insert(id, tree);
+    }
+
+    /// Gives the live names of the clusters' templates, as reconcilers reported them: plans of claimed clusters
+    /// say with them which machines roll.
+    pub fn know_names(&mut self, names: BTreeMap<ClusterId, Arc<TemplateNames>>) {
+        self.names = names;
+    }
+
+    /// What is known of a claimed cluster's live names.
+    fn live_names(&self, cluster: &ClusterId) -> Option<&Arc<TemplateNames>> {
+        self.names.get(cluster)
     }
 
     /// Lets the upgrade of a cluster edit, in its overlay, the names of templates that it rotates.

@@ -317,8 +317,9 @@ impl Fleet {
         given
     }
 
-    pub(super) fn flux_index(&self) -> &FluxIndex {
-        self.wide.flux.get_or_init(|| Arc::new(FluxIndex::read(self.tree.as_ref(), &self.layout)))
+    /// The Flux Kustomizations of the snapshot.
+    pub fn flux_index(&self) -> &FluxIndex {
+        self.wide.flux(self.tree.as_ref(), &self.layout)
     }
 
     pub(super) fn cluster_facts(

@@ -83,6 +83,7 @@ impl Fleet {
         let past = |id: &ReleaseId| Some((id.clone(), self.look_up_past(id)?));
         Given {
             retarget: self.retarget.clone(),
+            names: self.names.clone(),
             trees: self.provided.keys().cloned().collect(),
             past: self.past.keys().filter_map(past).collect(),
         }
@@ -123,6 +124,7 @@ impl Fleet {
             Seen::OldTree(tree, presence) => self.find_old_tree(tree) == *presence,
             Seen::ClusterApi(version) => self.cluster_api() == version.as_ref(),
             Seen::Retarget(allowed) => self.retarget(id) == *allowed,
+            Seen::Names(names) => self.live_names(id) == names.as_ref(),
             Seen::Past(release, found) => self.look_up_past(release) == *found,
         }
     }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use capstan_domain::flux::PostBuild;
 use capstan_domain::policy::CoreVersion;
 use capstan_domain::release::ReleaseId;
+use capstan_domain::templates::TemplateNames;
 use capstan_domain::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use capstan_domain::upgrade::Retarget;
 
@@ -26,6 +27,8 @@ pub(super) enum Seen {
     ClusterApi(Option<CoreVersion>),
     /// Whether names of templates in its overlay may be edited.
     Retarget(Retarget),
+    /// The live names of the cluster's templates.
+    Names(Option<Arc<TemplateNames>>),
     /// A release that is in no folder: what history has of it, and where.
     Past(ReleaseId, Option<(TreeId, String)>),
 }
@@ -49,6 +52,7 @@ impl Seen {
             | Self::OldTree(..)
             | Self::Past(..)
             | Self::ClusterApi(_)
+            | Self::Names(_)
             | Self::Retarget(_) => false,
         }
     }

@@ -71,6 +71,10 @@ impl Wide {
         self.defined.get_or_init(|| Arc::new(Defined::of(tree, layout)))
     }
 
+    pub(super) fn flux(&self, tree: &dyn Tree, layout: &Layout) -> &FluxIndex {
+        self.flux.get_or_init(|| Arc::new(FluxIndex::read(tree, layout)))
+    }
+
     pub(super) fn cluster_api(&self, tree: &dyn Tree, layout: &Layout) -> Option<&CoreVersion> {
         self.cluster_api.get_or_init(|| policy::core_version(tree, layout)).as_ref()
     }

@@ -1,6 +1,6 @@
 //! The planner that the bot runs with: the generator of the command line.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use capstan_domain::cluster::{Cluster, ClusterId};
@@ -11,11 +11,12 @@ use capstan_domain::render::{self, FieldDifference, Rendered};
 use capstan_domain::report::{JudgedCluster, Judgement};
 use capstan_domain::rollout;
 use capstan_domain::settings::{Deletion, RepositorySettings, SettingsError};
+use capstan_domain::templates::TemplateNames;
 use capstan_domain::tree::{Tree, TreeId};
 use capstan_domain::upgrade::{AppliedBy, Change, Reason, Retarget, Upgrade};
 use jiff::civil::Date;
 
-use super::{OpenFleet, Planner};
+use super::{LiveNames, OpenFleet, Planner};
 use crate::app::generator::{Fleet, Memory, consents};
 
 /// The generator as the bot's planner, with a memory of what it planned before.
@@ -42,6 +43,7 @@ impl Planner for Generator {
         after: Arc<dyn Tree>,
         settings: &RepositorySettings,
         clusters: &[ClusterId],
+        live: &BTreeMap<ClusterId, LiveNames>,
         today: Date,
     ) -> Vec<JudgedCluster> {
         let (old, new) = (self.memory.seen_as(before, settings), self.memory.seen_as(after, settings));
@@ -60,7 +62,12 @@ impl Planner for Generator {
                         .into_iter()
                         .map(|difference| change(difference, cluster))
                         .collect(),
-                    rollouts: rollout::rollouts(&was.objects, kept, applied),
+                    rollouts: match live.get(cluster).filter(|_| applied == AppliedBy::Reconciler) {
+                        Some(names) => {
+                            rollout::rollouts_live(&was.objects, kept, [&names.before, &names.after])
+                        }
+                        None => rollout::rollouts(&was.objects, kept, applied),
+                    },
                     before: validate(old, None, settings, scope, today),
                     after: validate(new, Some(old), settings, scope, today),
                 };
@@ -145,6 +152,10 @@ impl OpenFleet for Fleet {
 
     fn allow_retarget(&mut self, cluster: ClusterId) {
         Self::allow_retarget(self, cluster);
+    }
+
+    fn know_names(&mut self, names: BTreeMap<ClusterId, Arc<TemplateNames>>) {
+        Self::know_names(self, names);
     }
 
     fn plan_all(&self) -> Vec<(ClusterId, Result<Arc<Upgrade>, String>)> {

@@ -5,17 +5,28 @@
 
 mod generator;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use capstan_domain::cluster::ClusterId;
 use capstan_domain::proposal::Scope;
 use capstan_domain::report::JudgedCluster;
 use capstan_domain::settings::{RepositorySettings, SettingsError};
+use capstan_domain::templates::TemplateNames;
 use capstan_domain::tree::{Tree, TreeId};
 use capstan_domain::upgrade::Upgrade;
 use jiff::civil::Date;
 
 pub use generator::Generator;
+
+/// The live names of a claimed cluster's templates, as its reconciler told them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LiveNames {
+    /// For what is applied.
+    pub before: TemplateNames,
+    /// For what would be applied.
+    pub after: TemplateNames,
+}
 
 /// Opens snapshots.
 pub trait Planner: Send + Sync {
@@ -27,13 +38,14 @@ pub trait Planner: Send + Sync {
 
     /// What changes for these clusters between two snapshots, and what the rules say of both, under
     /// the given settings. A cluster that cannot be read or rendered is judged by a finding.
-    /// `today` (UTC) is the day on which it is judged.
+    /// `today` (UTC) is the day on which it is judged; `live` what is known of live names.
     fn judge(
         &self,
         before: Arc<dyn Tree>,
         after: Arc<dyn Tree>,
         settings: &RepositorySettings,
         clusters: &[ClusterId],
+        live: &BTreeMap<ClusterId, LiveNames>,
         today: Date,
     ) -> Vec<JudgedCluster>;
 
@@ -69,6 +81,10 @@ pub trait OpenFleet: Send + Sync {
     fn provide_tree(&mut self, id: TreeId, tree: Arc<dyn Tree>);
     /// Lets a cluster's upgrade edit, in its overlay, the names of templates that it rotates.
     fn allow_retarget(&mut self, cluster: ClusterId);
+    /// The live names of the clusters' templates, as reconcilers reported them.
+    fn know_names(&mut self, names: BTreeMap<ClusterId, Arc<TemplateNames>>) {
+        drop(names);
+    }
     /// The upgrade of every cluster, or why and where it cannot be planned.
     fn plan_all(&self) -> Vec<(ClusterId, Result<Arc<Upgrade>, String>)>;
 }

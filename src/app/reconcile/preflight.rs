@@ -4,7 +4,7 @@
 //! status. *Guarantee*: no value of an object leaves; messages of the API server are cut where they begin to
 //! show one.
 
-use capstan_domain::applying::guards;
+use capstan_domain::applying::{RefusalKind, guards};
 use capstan_domain::cluster::ClusterId;
 use capstan_domain::finding::Severity;
 use capstan_domain::render::RenderedObject;
@@ -19,6 +19,16 @@ use super::resources::ManagedClusterStatus;
 use super::revision::Revision;
 use super::templates::kept_names;
 use super::wanted::Unwanted;
+use crate::app::ports::LiveError;
+
+/// The kind of a reason that says nothing of the commit: the API server does not answer now.
+pub const AWAY: &str = "ManagementClusterAway";
+
+/// Whether answers are for good. Where the API server did not answer, the same question may be answered in a
+/// moment: it stays open.
+pub fn is_for_good(answers: &[PreflightAnswer]) -> bool {
+    !answers.iter().flat_map(|answer| &answer.reasons).any(|reason| reason.kind == AWAY)
+}
 
 /// Tries the clusters of a head commit that this management cluster applies; the others are passed over.
 /// `records` are the ManagedClusters that there are.
@@ -65,8 +75,7 @@ async fn try_one(
             return answer(PreflightVerdict::Rejected, vec![*reason], known);
         }
         Err(Unwanted::Live(error)) => {
-            let reason = unverifiable("ManagementClusterAway", error.to_string());
-            return answer(PreflightVerdict::NotVerifiable, vec![reason], known);
+            return answer(PreflightVerdict::NotVerifiable, vec![untold(&error)], known);
         }
     };
     let names = kept_names(&look.names, &look.templates, |id| status.inventory.get(id).is_some());
@@ -87,7 +96,15 @@ async fn try_one(
     let all: Vec<&RenderedObject> = look.objects.iter().collect();
     match try_all(ports.live.as_ref(), &look.wanted.by, &all, &look.objects).await {
         Ok(trial) => {
-            reasons.extend(trial.refused);
+            for reason in trial.refused {
+                // A webhook that does not answer has not said no.
+                if reason.kind == RefusalKind::Webhook.as_str() {
+                    verdict = PreflightVerdict::NotVerifiable;
+                    reasons.push(Reason { severity: Severity::Warning, ..reason });
+                } else {
+                    reasons.push(reason);
+                }
+            }
             for reason in trial.waiting {
                 verdict = PreflightVerdict::NotVerifiable;
                 reasons.push(Reason { severity: Severity::Warning, ..reason });
@@ -102,12 +119,14 @@ async fn try_one(
         }
         Err(error) => {
             verdict = PreflightVerdict::NotVerifiable;
-            reasons.push(unverifiable("ManagementClusterAway", error.to_string()));
+            reasons.push(untold(&error));
         }
     }
     answer(verdict, reasons, names)
 }
 
-fn unverifiable(kind: &'static str, message: String) -> Reason {
-    Reason { severity: Severity::Warning, ..Reason::plain(kind, message) }
+/// The API server said nothing of the objects.
+fn untold(error: &LiveError) -> Reason {
+    let kind = if error.worth_retrying() { AWAY } else { "NotAnswered" };
+    Reason { severity: Severity::Warning, ..Reason::plain(kind, error.to_string()) }
 }

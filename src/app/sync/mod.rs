@@ -225,6 +225,7 @@ impl Run<'_> {
         }
         let scopes = self::scopes(&*fleet);
         self.meet_reconcilers(&settings, &scopes).await?;
+        fleet.know_names(self.reported_names());
         let plans: Plans =
             tokio::task::spawn_blocking(move || fleet.plan_all().into_iter().collect()).await?;
 

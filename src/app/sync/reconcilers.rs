@@ -13,6 +13,7 @@ use capstan_domain::proposal::Scope;
 use capstan_domain::render::Folders;
 use capstan_domain::report::{MergeBasis, digest};
 use capstan_domain::settings::{ManagementClusterUid, PreflightMode, RepositorySettings};
+use capstan_domain::templates::TemplateNames;
 use capstan_domain::tree::{CommitId, Tree};
 use jiff::{SignedDuration, Timestamp};
 use ulid::Ulid;
@@ -21,6 +22,7 @@ use super::answers::touched;
 use super::checks::{Comparison, Subject};
 use super::{Run, SyncError};
 use crate::app::agents::{Reconcilers, content};
+use crate::app::planner::LiveNames;
 use crate::app::ports::{
     Agent, ClusterStanding, CodeHostError, FollowedCluster, FollowedMerge, Permission, PreflightRecord,
     PreflightState, PullRequest, PullRequestState, Told, WatchedRepository,
@@ -138,6 +140,34 @@ impl Run<'_> {
     /// The management cluster whose reconciler reports on a cluster, by its name.
     pub(super) fn reporter(&self, cluster: &ClusterId) -> Option<&str> {
         self.met.reporter(cluster).map(|(name, _)| name)
+    }
+
+    /// The live names of templates, as the reconcilers reported them last.
+    pub(super) fn reported_names(&self) -> BTreeMap<ClusterId, Arc<TemplateNames>> {
+        let names = self.met.standings.iter().filter_map(|(cluster, standing)| {
+            // What was never applied has no live names.
+            standing.report.applied.as_ref()?;
+            Some((cluster.clone(), Arc::new(TemplateNames::new(standing.report.names.clone()).ok()?)))
+        });
+        names.collect()
+    }
+
+    /// The live names of templates before and after a merge: those that were reported, and those that the
+    /// preflight of it found.
+    pub(super) fn live_names(&self, preflights: &[Preflight]) -> BTreeMap<ClusterId, LiveNames> {
+        let mut found = BTreeMap::new();
+        for preflight in preflights {
+            let Standing::Answered(answer) = &preflight.standing else { continue };
+            for one in answer.clusters.iter().filter(|one| preflight.clusters.contains(&one.cluster)) {
+                found.extend(TemplateNames::new(one.names.clone()).ok().map(|names| (&one.cluster, names)));
+            }
+        }
+        let both = |(cluster, before): (ClusterId, Arc<TemplateNames>)| {
+            let before = Arc::unwrap_or_clone(before);
+            let after = found.get(&cluster).cloned().unwrap_or_else(|| before.clone());
+            (cluster, LiveNames { before, after })
+        };
+        self.reported_names().into_iter().map(both).collect()
     }
 
     async fn follow_merges(&self, scopes: &BTreeMap<ClusterId, Scope>) -> Result<(), SyncError> {

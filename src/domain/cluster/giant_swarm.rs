@@ -54,7 +54,7 @@ pub struct GiantSwarmRecord {
     pub path: FieldPath,
     /// What it says: `34.5.0`.
     pub version: String,
-    /// Where the scalar, or the string that holds it, begins in the file.
+    /// Where the scalar begins in the file, also inside a string.
     pub position: Position,
     /// The chart that deploys the cluster: `cluster-aws`.
     pub chart: Option<String>,
@@ -74,6 +74,18 @@ pub(crate) struct NamedRelease {
 }
 
 impl NamedRelease {
+    /// The byte of the file at which the scalar of this object begins, also inside a string.
+    pub(crate) fn offset(&self, file: &YamlFile, object: &Node) -> usize {
+        let Some(outer) = object.at(&self.outer) else { return object.span.start };
+        let inside = || {
+            let (document, path) = self.inside.as_ref()?;
+            let text = YamlFile::read(outer.as_str()?).ok()?;
+            let scalar = text.documents().get(*document)?.root.at(path)?;
+            Some(file.offset_inside(outer.span.start, text.text(), scalar.span.start))
+        };
+        inside().unwrap_or(outer.span.start)
+    }
+
     /// The scalar, through the string.
     pub(crate) fn path(&self) -> FieldPath {
         let inside = self.inside.iter().flat_map(|(_, path)| path.steps());
@@ -172,7 +184,7 @@ pub(super) fn find(manifests: &[Manifest]) -> Option<GiantSwarmRecord> {
     let (at, named) = named_releases(&all).into_iter().next()?;
     let (manifest, document, node) = places[at];
     let chart = chart(&all, at);
-    let start = node.at(&named.outer).map_or(node.span.start, |value| value.span.start);
+    let start = named.offset(&manifest.file, node);
     Some(GiantSwarmRecord {
         file: manifest.entry.path.clone(),
         document,

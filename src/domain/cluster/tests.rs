@@ -82,8 +82,9 @@ fn a_record_that_differs_from_the_config_map_is_found_and_does_not_count() {
          Correct `release` in capstan.yaml, or take both lines out and let the next upgrade write them"
     );
     assert_eq!(
-        (finding.line, finding.file.as_ref().unwrap().as_str()),
-        (Some(5), "gauss/peu01/base/values.yaml")
+        (finding.line, finding.column, finding.file.as_ref().unwrap().as_str()),
+        (Some(8), Some(18), "gauss/peu01/base/values.yaml"),
+        "the scalar in the string"
     );
     assert_eq!(cluster.recorded.unwrap().tree, None, "the tree is that of another release");
     let agrees = tree.replace("34.1.0", "34.4.0");

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::Remote;
 use super::applied::{Applied, Extent, From, FromKind, Need, is_kustomization, reached, read};
 use super::{Disagreement, Given, Knowledge, PostBuild};
 use crate::cluster::ClusterId;
@@ -9,7 +10,8 @@ use crate::layout::{Layout, is_manifest};
 use crate::tree::{Folder, RepoPath, Tree, TreeEntry};
 use crate::yaml::{Node, YamlFile};
 
-/// The Flux Kustomizations of a snapshot that substitute, and what they take values from.
+/// The Flux Kustomizations of a snapshot that substitute, and what they take values from; and those that
+/// apply folders to other clusters.
 ///
 /// Looked for in every manifest outside of releases and of clusters' bases; reading it costs a look at
 /// each of these files, so whoever plans makes it once, and only where a release has variables.
@@ -19,6 +21,7 @@ pub struct FluxIndex {
     /// What is applied by which of them.
     folders: BTreeMap<RepoPath, Vec<(Extent, usize)>>,
     sources: Vec<ValueSource>,
+    remote: Vec<Remote>,
     /// The files that it was made from, beside the kustomizations on the way.
     files: BTreeSet<RepoPath>,
 }
@@ -41,11 +44,13 @@ impl FluxIndex {
         for entry in candidates(tree, layout) {
             let Ok(bytes) = tree.read(entry) else { continue };
             let Ok(text) = std::str::from_utf8(&bytes) else { continue };
-            if may_substitute(text) {
+            if may_count(text) {
                 index.files.insert(entry.path.clone());
                 let Ok(file) = YamlFile::read(text) else { continue };
-                let roots = file.documents().iter().map(|document| &document.root);
-                index.applied.extend(roots.filter_map(|root| read(&entry.path, &file, root)));
+                for document in file.documents() {
+                    index.applied.extend(read(&entry.path, &file, &document.root));
+                    index.remote.extend(Remote::read(&document.root.value()));
+                }
             }
             if may_hold_values(text) {
                 index.files.insert(entry.path.clone());
@@ -79,7 +84,7 @@ impl FluxIndex {
         let content = tree.read(entry);
         let text =
             content.as_ref().ok().and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default();
-        content.is_err() || may_substitute(text) || !self.applied.is_empty() && may_hold_values(text)
+        content.is_err() || may_count(text) || !self.applied.is_empty() && may_hold_values(text)
     }
 
     /// What Flux substitutes in a cluster's objects: of the Kustomizations that apply the cluster's own
@@ -92,6 +97,11 @@ impl FluxIndex {
             }
         }
         result
+    }
+
+    /// The Kustomizations, outside of clusters' bases, that apply folders to other clusters.
+    pub fn remote(&self) -> &[Remote] {
+        &self.remote
     }
 
     fn applying(&self, folder: &RepoPath) -> Vec<usize> {
@@ -184,8 +194,10 @@ fn is_candidate(layout: &Layout, entry: &TreeEntry) -> bool {
         && !in_base()
 }
 
-fn may_substitute(text: &str) -> bool {
-    text.contains("kustomize.toolkit.fluxcd.io") && text.contains("postBuild")
+/// Whether a text may hold a Kustomization that substitutes, or reaches another cluster.
+fn may_count(text: &str) -> bool {
+    text.contains("kustomize.toolkit.fluxcd.io")
+        && (text.contains("postBuild") || text.contains("kubeConfig"))
 }
 
 fn may_hold_values(text: &str) -> bool {

@@ -15,15 +15,17 @@
 
 mod applied;
 mod index;
+mod remote;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
 
 pub use index::FluxIndex;
+pub use remote::Remote;
 
+use crate::templates::Readable;
 use crate::tree::RepoPath;
-use crate::yaml::Node;
 
 /// The label or annotation by which Flux passes over an object.
 const SUBSTITUTE: &str = "kustomize.toolkit.fluxcd.io/substitute";
@@ -101,6 +103,11 @@ impl PostBuild {
         self.knowledge == Knowledge::Everything
     }
 
+    /// Whether Flux substitutes here, whatever is known of the values.
+    pub fn substitutes(&self) -> bool {
+        self.knowledge != Knowledge::Nothing
+    }
+
     /// Variables to which two Kustomizations give two values.
     pub fn disagreements(&self) -> &[Disagreement] {
         &self.disagreements
@@ -108,10 +115,10 @@ impl PostBuild {
 }
 
 /// Whether Flux passes over an object when it substitutes.
-pub(crate) fn passes_over(object: &Node) -> bool {
-    let Some(metadata) = object.get("metadata") else { return false };
+pub(crate) fn passes_over<T: Readable>(object: &T) -> bool {
+    let Some(metadata) = object.field("metadata") else { return false };
     ["labels", "annotations"].iter().any(|key| {
-        let value = metadata.get(key).and_then(|map| map.get(SUBSTITUTE)).and_then(Node::as_str);
+        let value = metadata.field(key).and_then(|map| map.field(SUBSTITUTE)).and_then(T::text);
         value == Some("disabled")
     })
 }

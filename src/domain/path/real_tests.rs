@@ -39,6 +39,7 @@ fn findings(from: &Release, to: &Release) -> Vec<Finding> {
         folders: &folders,
         before: &nothing,
         after: &nothing,
+        inside: &[],
         applied_by: AppliedBy::Others,
         occasion: Occasion::Upgrade,
         release: Some(ReleaseStep { from: Some(from), to, place: None }),

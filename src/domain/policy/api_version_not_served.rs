@@ -4,6 +4,7 @@ use super::cluster_api::CoreVersion;
 use super::{About, Change, Example, Rule, Survey, Verdict};
 use crate::finding::Severity;
 use crate::object::FieldPath;
+use crate::schema::Origin;
 
 pub(super) struct ApiVersionNotServed;
 
@@ -11,9 +12,10 @@ static ABOUT: About = About {
     id: "api-version-not-served",
     severity: Severity::Warning,
     change: Change::Free,
-    summary: "An object is written in a version of Cluster API's own API that is no longer served.",
-    reason: "Cluster API 1.5 stopped serving v1alpha3 and 1.6 v1alpha4; no release that is still maintained has \
-             either. The API server refuses such an object, so that neither it nor a change of it is ever applied.",
+    summary: "An object is written in an API version that is not served.",
+    reason: "The API server refuses such an object, so that neither it nor a change of it is ever applied. Cluster \
+             API 1.5 stopped serving v1alpha3 and 1.6 v1alpha4; no release that is still maintained has either. \
+             Of any kind, the definition that the repository holds (or .capstan/crds) tells by `served: false`.",
     source: "https://cluster-api.sigs.k8s.io/reference/versions#cluster-api-release-vs-api-versions",
     bad: Example::Tree(&[("peu01/base/workers.yaml", OLD)]),
     good: Example::Tree(&[("peu01/base/workers.yaml", SERVED)]),
@@ -45,6 +47,25 @@ impl Rule for ApiVersionNotServed {
     fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Verdict>) {
         for object in cluster.objects {
             let id = &object.id;
+            let path = FieldPath::root().key("apiVersion");
+            let place = object.placed.field("apiVersion").unwrap_or(&object.placed);
+            if let Some((origin, served)) = cluster.schemas.not_served(&id.kind, &object.api_version) {
+                let instead = match served.as_slice() {
+                    [] => "none is served, take a definition that is in use".to_owned(),
+                    served => format!("write it in {}", served.join(" or ")),
+                };
+                let message = format!(
+                    "{id} is written in `{}`, which its definition{} does not serve (`served: false`): {instead}",
+                    object.api_version,
+                    match origin {
+                        Origin::Repository(file, line) | Origin::Capstan(file, line) =>
+                            format!(" in {file} line {line}"),
+                        Origin::BuiltIn => String::new(),
+                    }
+                );
+                verdicts.push(Verdict::new(&ABOUT, message).object(id).path(&path).place(&place.place));
+                continue;
+            }
             let own = GROUPS.contains(&id.group.as_str()) || KUBEADM.contains(&id.kind.as_str());
             let Some((_, version)) = object.api_version.rsplit_once('/').filter(|_| own) else { continue };
             let Some((_, since)) = GONE.iter().find(|(gone, _)| *gone == version) else { continue };
@@ -57,8 +78,6 @@ impl Rule for ApiVersionNotServed {
                 "{id} is written in `{}`, which Cluster API 1.{since} and newer do not serve: write it in `{}/v1beta1` or newer",
                 object.api_version, id.group
             );
-            let path = FieldPath::root().key("apiVersion");
-            let place = object.placed.field("apiVersion").unwrap_or(&object.placed);
             verdicts.push(Verdict::new(&ABOUT, message).object(id).path(&path).place(&place.place));
         }
     }

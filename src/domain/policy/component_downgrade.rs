@@ -32,10 +32,10 @@ apiVersion: v1
 kind: ConfigMap
 metadata: {name: peu01-userconfig, namespace: org}
 data:
-  values: | # <--
+  values: |
     global:
       release:
-        version: 29.0.0
+        version: 29.0.0 # <--
 ";
 const CILIUM_16: &str = "\
 apiVersion: release.giantswarm.io/v1alpha1

@@ -12,6 +12,7 @@ use super::{Facts, Occasion, Spot, Verdict};
 use crate::object::{FieldPath, ObjectId};
 use crate::render::{Place, Rendered, RenderedObject};
 use crate::schema::Schemas;
+use crate::templates::{base_name, split_suffix};
 
 /// A cluster before and after a change; the facts themselves are at hand too.
 #[derive(Debug)]
@@ -28,7 +29,7 @@ impl<'a> Evidence<'a> {
         // A release that brings Cluster API itself brings it before the clusters follow.
         let brought = facts.release.as_ref().and_then(|step| of_release(step.to));
         let core = brought.or_else(|| facts.cluster_api.clone());
-        let survey = |rendered| Survey::of(rendered, facts.schemas, core.clone());
+        let survey = |rendered| Survey::of(rendered, facts, core.clone());
         let (before, after) = (survey(facts.before), survey(facts.after));
         Self { facts, before, after }
     }
@@ -37,6 +38,21 @@ impl<'a> Evidence<'a> {
     pub(super) fn pairs(&self) -> impl Iterator<Item = (&'a RenderedObject, &'a RenderedObject)> + '_ {
         let objects: &'a [RenderedObject] = self.after.objects;
         objects.iter().filter_map(|new| Some((self.before.object(&new.id)?, new)))
+    }
+
+    /// Whether a verdict on the cluster before the change says what one after it says: of the same field of
+    /// the same object, or of the template that it was before it got a new name.
+    pub(super) fn is_same(&self, old: &Verdict, new: &Verdict) -> bool {
+        if old.path != new.path {
+            return false;
+        }
+        match (&old.object, &new.object) {
+            (Some(one), Some(other)) if one != other => {
+                let is_rotated = split_suffix(&other.name).is_some();
+                is_rotated && self.before.logical(one) == self.after.logical(other)
+            }
+            (one, other) => one == other,
+        }
     }
 
     /// Where a field is to be looked for, or what stands nearest above it: an upgrade speaks of the files
@@ -56,7 +72,12 @@ impl<'a> Evidence<'a> {
         if self.facts.occasion == Occasion::Revision {
             return verdict;
         }
-        let old = verdict.object.as_ref().and_then(|id| self.before.object(id));
+        let id = verdict.object.as_ref();
+        if id.is_some_and(|id| self.facts.inside.iter().any(|object| object.id == *id)) {
+            // The upgrade leaves that file as it is.
+            return verdict;
+        }
+        let old = id.and_then(|id| self.before.object(id));
         let path = verdict.path.clone().unwrap_or_default();
         let known = old.and_then(|old| old.place_of(&path)).map(Spot::from);
         let nowhere = verdict.place.clone().map(|spot| Spot { position: None, ..spot });
@@ -82,6 +103,8 @@ pub struct Survey<'a> {
     /// Objects by name: references seldom name a namespace.
     named: HashMap<&'a str, Vec<&'a RenderedObject>>,
     pub(super) schemas: &'a Schemas,
+    /// What the repository applies inside the cluster, before and after the change.
+    pub(super) inside: &'a [RenderedObject],
     /// The version of Cluster API that manages the cluster, where that is known.
     pub(super) cluster_api: Option<CoreVersion>,
     misfits: OnceLock<Vec<Misfit<'a>>>,
@@ -89,7 +112,7 @@ pub struct Survey<'a> {
 }
 
 impl<'a> Survey<'a> {
-    fn of(rendered: &'a Rendered, schemas: &'a Schemas, cluster_api: Option<CoreVersion>) -> Self {
+    fn of(rendered: &'a Rendered, facts: &'a Facts<'a>, cluster_api: Option<CoreVersion>) -> Self {
         let mut named: HashMap<&str, Vec<&RenderedObject>> = HashMap::with_capacity(rendered.objects.len());
         for object in &rendered.objects {
             named.entry(&object.id.name).or_default().push(object);
@@ -99,7 +122,8 @@ impl<'a> Survey<'a> {
             objects: &rendered.objects,
             versions: wanted(&rendered.objects),
             named,
-            schemas,
+            schemas: facts.schemas,
+            inside: facts.inside,
             cluster_api,
             misfits: OnceLock::new(),
             references: OnceLock::new(),
@@ -127,6 +151,13 @@ impl<'a> Survey<'a> {
         let objects: &'a [RenderedObject] = self.objects;
         let of = |object: &'a RenderedObject| named_by(object).into_iter().map(move |named| (object, named));
         self.references.get_or_init(|| objects.iter().flat_map(of).collect())
+    }
+
+    /// Which object it is under the name that it has in Git whatever its spec says.
+    fn logical(&self, id: &ObjectId) -> ObjectId {
+        let spec = self.object(id).and_then(|object| object.value.get("spec"));
+        let name = spec.map_or(id.name.as_str(), |spec| base_name(&id.name, spec));
+        ObjectId { name: name.to_owned(), ..id.clone() }
     }
 
     /// The object of that identity.

@@ -7,7 +7,7 @@ use super::removed_apis::removed;
 use super::{About, Change, Example, Rule, Survey, Verdict};
 use crate::finding::Severity;
 use crate::object::FieldPath;
-use crate::render::{Placed, RenderedObject};
+use crate::render::{Place, Placed, RenderedObject};
 use crate::version::KubernetesMinor;
 use crate::yaml::YamlFile;
 
@@ -51,8 +51,8 @@ apiVersion: v1
 kind: ConfigMap
 metadata: {name: dns, namespace: org}
 data:
-  budget.yaml: | # <--
-    apiVersion: policy/v1beta1
+  budget.yaml: |
+    apiVersion: policy/v1beta1 # <--
     kind: PodDisruptionBudget
     metadata: {name: dns, namespace: kube-system}
     spec: {maxUnavailable: 1}
@@ -92,10 +92,13 @@ impl Rule for KubernetesApiRemoved {
     fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Verdict>) {
         let Some(target) = target(cluster) else { return };
         let brought = brought(cluster);
-        for object in cluster.objects {
+        // The cluster's own objects go to the management cluster, which has a Kubernetes of its own.
+        for object in cluster.inside {
             let place = object.placed.field("apiVersion").unwrap_or(&object.placed);
             let path = FieldPath::root().key("apiVersion");
-            judge(object, &object.api_version, &object.id.kind, target, &path, place, verdicts);
+            judge(object, &object.api_version, &object.id.kind, target, &path, &place.place, verdicts);
+        }
+        for object in cluster.objects {
             if brought.contains(&(object.id.kind.as_str(), object.id.name.as_str())) {
                 for field in ["data", "stringData"] {
                     for (key, value) in object.placed.field(field).map(Placed::entries).unwrap_or_default() {
@@ -153,10 +156,11 @@ fn inside(
     let Ok(file) = YamlFile::read(text) else { return };
     let mut said = HashSet::new();
     for document in file.documents() {
-        let field = |key: &str| document.root.get(key).and_then(|node| node.as_str());
-        let (Some(version), Some(kind)) = (field("apiVersion"), field("kind")) else { continue };
+        let field = |key: &str| document.root.get(key).and_then(|node| Some((node, node.as_str()?)));
+        let (Some((at, version)), Some((_, kind))) = (field("apiVersion"), field("kind")) else { continue };
         if said.insert((version, kind)) {
-            judge(object, version, kind, target, path, value, verdicts);
+            let place = value.place.inside(file.clone(), at.span.start);
+            judge(object, version, kind, target, path, &place, verdicts);
         }
     }
 }
@@ -167,7 +171,7 @@ fn judge(
     kind: &str,
     target: KubernetesMinor,
     path: &FieldPath,
-    at: &Placed,
+    place: &Place,
     verdicts: &mut Vec<Verdict>,
 ) {
     let Some(removed) = removed(api_version, kind) else { return };
@@ -182,5 +186,5 @@ fn judge(
         "{} uses {kind} of `{api_version}`, which Kubernetes {target} no longer serves (gone since 1.{}): {advice}",
         object.id, removed.since
     );
-    verdicts.push(Verdict::new(&ABOUT, message).object(&object.id).path(path).place(&at.place));
+    verdicts.push(Verdict::new(&ABOUT, message).object(&object.id).path(path).place(place));
 }

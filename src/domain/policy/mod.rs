@@ -22,6 +22,7 @@ mod evidence;
 mod file_not_listed;
 mod fitting;
 mod immutable_field;
+mod inside;
 mod invalid_definition;
 mod invalid_layout;
 mod invalid_settings;
@@ -75,10 +76,12 @@ mod unreadable_file;
 mod unsupported_substitution;
 mod validate;
 mod variable_contradiction;
+mod variables;
 mod wrong_type;
 
 pub use cluster_api::{CoreVersion, core_version, may_name_core};
 pub use evidence::{Evidence, Survey};
+pub use inside::inside;
 pub(crate) use kubernetes::{Role as VersionRole, fields as version_fields};
 pub use rule::{About, Change, Example, Facts, Files, Occasion, ReleaseStep, Rule, Spot, Verdict};
 pub use severities::{Level, Severities, SeverityRefused};
@@ -175,9 +178,7 @@ pub fn judge(facts: &Facts<'_>, severities: &Severities) -> Vec<Finding> {
         if facts.occasion == Occasion::Upgrade && !found.is_empty() {
             let mut already = Vec::new();
             rule.inspect(&evidence.before, &mut already);
-            found.retain(|new| {
-                !already.iter().any(|old| (&old.object, &old.path) == (&new.object, &new.path))
-            });
+            found.retain(|new| !already.iter().any(|old| evidence.is_same(old, new)));
         }
         verdicts.extend(found.into_iter().map(|verdict| evidence.in_words_of_the_occasion(verdict)));
     }

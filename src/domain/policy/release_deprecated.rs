@@ -31,10 +31,10 @@ apiVersion: v1
 kind: ConfigMap
 metadata: {name: peu01-userconfig, namespace: org}
 data:
-  values: | # <--
+  values: |
     global:
       release:
-        version: 29.0.0
+        version: 29.0.0 # <--
 ";
 const OLD: &str = "\
 apiVersion: release.giantswarm.io/v1alpha1

@@ -32,10 +32,10 @@ apiVersion: v1
 kind: ConfigMap
 metadata: {name: peu01-userconfig, namespace: org}
 data:
-  values: | # <--
+  values: |
     global:
       release:
-        version: 33.4.0
+        version: 33.4.0 # <--
 ";
 
 const JUNE: &str = "\

@@ -27,10 +27,10 @@ apiVersion: v1
 kind: ConfigMap
 metadata: {name: peu01-userconfig, namespace: org}
 data:
-  values: | # <--
+  values: |
     global:
       release:
-        version: 29.1.0
+        version: 29.1.0 # <--
 ";
 const SAME: &str = "\
 apiVersion: v1

@@ -2,9 +2,8 @@
 
 use super::{About, Change, Evidence, Example, Occasion, Rule, Verdict};
 use crate::finding::Severity;
-use crate::object::FieldPath;
-use crate::render::{Placed, RenderedObject};
-use crate::templates::{Treatment, reference_paths, treatment};
+use crate::render::RenderedObject;
+use crate::templates::{Treatment, references, treatment_in_role};
 
 pub(super) struct RolloutWithoutChange;
 
@@ -84,42 +83,39 @@ impl Rule for RolloutWithoutChange {
 
     fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Verdict>) {
         for (old, new) in change.pairs() {
-            for reference in reference_paths(&new.id.group, &new.id.kind) {
-                let (Some(was), Some(is)) = (old.placed.at(reference.steps), new.placed.at(reference.steps))
+            let named = |object: &'_ RenderedObject| {
+                references(&object.id.group, &object.id.kind, &object.placed)
+                    .into_iter()
+                    .map(|found| (found.path, found.role, found.kind.to_owned(), found.name.to_owned()))
+                    .collect::<Vec<_>>()
+            };
+            let before = named(old);
+            for (path, role, kind, name) in named(new) {
+                let Some((.., was)) = before
+                    .iter()
+                    .find(|(other, _, of, _)| (other, of) == (&path, &kind))
+                    .filter(|was| was.3 != name)
                 else {
                     continue;
                 };
-                let Some((from, to)) = renamed(change, was, is) else { continue };
-                if from.value.get("spec") != to.value.get("spec") {
+                let (Some(from), Some(to)) =
+                    (change.before.named(&kind, was).next(), change.after.named(&kind, &name).next())
+                else {
+                    continue;
+                };
+                // Of a MachinePool's own infrastructure a new name means other instances.
+                let rolls = treatment_in_role(&to.id, &to.placed, &[role]) == Some(Treatment::Rotate);
+                if !rolls || from.value.get("spec") != to.value.get("spec") {
                     continue;
                 }
                 let message = format!(
                     "{} goes from {} to {}, which mean the same: its machines are replaced for nothing. Keep the old name",
                     new.id, from.id, to.id.name
                 );
-                let path =
-                    reference.steps.iter().fold(FieldPath::root(), |path, key| path.key(key)).key("name");
-                let place = if change.occasion == Occasion::Upgrade { was } else { is };
-                let name = place.field("name").unwrap_or(place);
-                verdicts.push(Verdict::new(&ABOUT, message).object(&new.id).path(&path).place(&name.place));
+                let shown = if change.occasion == Occasion::Upgrade { old } else { new };
+                let place = &shown.placed.nearest(&path).place;
+                verdicts.push(Verdict::new(&ABOUT, message).object(&new.id).path(&path).place(place));
             }
         }
     }
-}
-
-/// The templates that a reference named before and names now, where only their names differ.
-fn renamed<'a>(
-    change: &Evidence<'a>,
-    was: &Placed,
-    is: &Placed,
-) -> Option<(&'a RenderedObject, &'a RenderedObject)> {
-    let kind = is.text_at(&["kind"])?;
-    let (from, to) = (was.text_at(&["name"])?, is.text_at(&["name"])?);
-    if from == to || was.text_at(&["kind"]) != Some(kind) {
-        return None;
-    }
-    // Of a MachinePool's own infrastructure a new name means other instances.
-    let rolls = matches!(treatment(kind), Some(Treatment::Rotate)) || kind == "KubeadmConfig";
-    let (from, to) = (change.before.named(kind, from).next()?, change.after.named(kind, to).next()?);
-    rolls.then_some((from, to))
 }

@@ -7,7 +7,7 @@ use super::evidence::{Evidence, Survey};
 use crate::finding::{Finding, Severity};
 use crate::object::{FieldPath, ObjectId};
 use crate::release::Release;
-use crate::render::{Folders, Place, Rendered};
+use crate::render::{Folders, Place, Rendered, RenderedObject};
 use crate::schema::Schemas;
 use crate::tree::RepoPath;
 use crate::upgrade::AppliedBy;
@@ -171,6 +171,8 @@ pub struct Facts<'a> {
     pub before: &'a Rendered,
     /// The cluster as it would be.
     pub after: &'a Rendered,
+    /// What the repository applies inside the cluster.
+    pub inside: &'a [RenderedObject],
     /// Who applies it.
     pub applied_by: AppliedBy,
     /// What brought the change.

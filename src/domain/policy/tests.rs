@@ -68,6 +68,7 @@ fn judged(
         folders: &folders,
         before: &before,
         after: &after,
+        inside: &[],
         applied_by,
         occasion,
         release: None,

@@ -1,4 +1,4 @@
-//! `unbound-variable`, found while an upgrade puts values in.
+//! `unbound-variable`, found while an upgrade puts values in, and in trees by [`super::variables`].
 
 use super::{About, Change, Example, Rule};
 use crate::finding::Severity;
@@ -9,9 +9,10 @@ pub(super) static ABOUT: About = About {
     id: "unbound-variable",
     severity: Severity::Error,
     change: Change::Free,
-    summary: "A new object or a changed field needs a variable that has no value.",
-    reason: "The text `${VARIABLE}` would be applied as it stands. Bind it under `variables:` in the cluster's \
-             capstan.yaml.",
+    summary: "A new object or a changed field, or a cluster as it stands, needs a variable that has no value.",
+    reason: "The text `${VARIABLE}` would be applied as it stands, or nothing where Flux substitutes. What a \
+             release needs is bound under `variables:` in the cluster's capstan.yaml; in a tree Flux's values \
+             count, and scripts and files are passed over where nobody substitutes.",
     source: "https://fluxcd.io/flux/components/kustomize/kustomizations/#post-build-variable-substitution",
     bad: Example::Upgrade(&[
         ("peu01/capstan.yaml", "release: aws/v21.0.0\n"),

@@ -7,17 +7,22 @@ use jiff::civil::Date;
 use super::cluster_api::CoreVersion;
 use super::deletions::Deletions;
 use super::file_not_listed::unlisted;
+use super::inside;
 use super::release_without_predecessor::gaps;
 use super::rule::{Facts, Occasion, Spot, Verdict};
+use super::variables::{Values, without_value};
 use super::{
     About, Severities, duplicate_object, invalid_definition, invalid_layout, invalid_settings, invalid_yaml,
     release_breaks_requests, render_failed, sort, unreadable_file,
 };
 use crate::cluster::{Cluster, ClusterError, ClusterId};
 use crate::finding::Finding;
+use crate::flux::FluxIndex;
 use crate::layout::{ClusterFolder, Layout, is_manifest};
 use crate::release::{Catalogue, ReleaseError};
-use crate::render::{Folders, ParsedFiles, RenderError, Rendered, Trouble, render, render_with};
+use crate::render::{
+    Folders, ParsedFiles, RenderError, Rendered, RenderedObject, Trouble, render, render_with,
+};
 use crate::schema::Schemas;
 use crate::settings::{REPOSITORY_FILE, RepositorySettings, SettingsError};
 use crate::tree::{EntryKind, RepoPath, Tree, TreeEntry};
@@ -35,6 +40,8 @@ pub struct Snapshot<'a> {
     pub schemas: &'a Schemas,
     /// The version of Cluster API that it installs, where it says so.
     pub cluster_api: Option<&'a CoreVersion>,
+    /// Its Flux Kustomizations, where somebody looked for them.
+    pub flux: Option<&'a FluxIndex>,
 }
 
 /// Which clusters are judged.
@@ -82,7 +89,7 @@ pub fn validate(
         if now.layout.cluster(gone.id.as_str()).is_none() {
             let old = before.and_then(|before| render(before.tree, &folders_of(gone)).ok());
             let old = old.unwrap_or_default();
-            checked.judge(gone, &old, &Rendered::default(), settings, &severities);
+            checked.judge(gone, &old, &Rendered::default(), &[], settings, &severities);
         }
     }
     if let Scope::Everything = scope {
@@ -94,6 +101,13 @@ pub fn validate(
 /// Whether an entry has content of its own.
 const fn is_file(entry: &TreeEntry) -> bool {
     matches!(entry.kind, EntryKind::File | EntryKind::Executable)
+}
+
+fn applied_by(settings: &RepositorySettings, folder: &ClusterFolder) -> AppliedBy {
+    match settings.claimed_by(&folder.id) {
+        Ok(None) => AppliedBy::Others,
+        Ok(Some(_)) | Err(_) => AppliedBy::Reconciler,
+    }
 }
 
 /// A settings file that cannot be used, as a finding.
@@ -247,10 +261,10 @@ impl Checked<'_> {
             }
         }
         self.files(now.tree, folder.base_files.iter().chain(&folder.overlay_files));
-        let deletion = match Cluster::read(now.tree, folder) {
+        let own = match Cluster::read(now.tree, folder) {
             Ok(cluster) => {
                 self.findings.extend(cluster.findings);
-                cluster.settings.map(|settings| settings.delete)
+                cluster.settings
             }
             Err(error) => {
                 let rule = match &error {
@@ -271,7 +285,13 @@ impl Checked<'_> {
             }
         };
         self.verdicts.extend(unlisted(now.tree, folder, &read));
-        let deletions = deletion.map(|deletion| Deletions::of(now.tree, folder, deletion));
+        if let Some(flux) = now.flux {
+            let (own, flux) = (own.as_ref().map(|own| own.variables.clone()), flux.post_build(&folder.id));
+            let applied_by = applied_by(settings, folder);
+            let values = Values { own: &own.unwrap_or_default(), flux: &flux, applied_by };
+            self.verdicts.extend(without_value(&after, &values));
+        }
+        let deletions = own.map(|own| Deletions::of(now.tree, folder, own.delete));
         if let Some(deletions) = &deletions {
             self.verdicts.extend(deletions.of_what_is_rendered(&after));
         }
@@ -287,7 +307,8 @@ impl Checked<'_> {
             }
             Some(old)
         });
-        self.judge(folder, old.as_ref().unwrap_or(&after), &after, settings, severities);
+        let inside = inside(now.tree, &folders_of(folder), &after, now.flux, &read);
+        self.judge(folder, old.as_ref().unwrap_or(&after), &after, &inside, settings, severities);
     }
 
     fn failed(&mut self, error: &RenderError) {
@@ -304,17 +325,16 @@ impl Checked<'_> {
         folder: &ClusterFolder,
         before: &Rendered,
         after: &Rendered,
+        inside: &[RenderedObject],
         settings: &RepositorySettings,
         severities: &Severities,
     ) {
-        let applied_by = match settings.claimed_by(&folder.id) {
-            Ok(None) => AppliedBy::Others,
-            Ok(Some(_)) | Err(_) => AppliedBy::Reconciler,
-        };
+        let applied_by = applied_by(settings, folder);
         let facts = Facts {
             folders: &folders_of(folder),
             before,
             after,
+            inside,
             applied_by,
             occasion: Occasion::Revision,
             release: None,

@@ -205,13 +205,23 @@ fn items_of(document: &Placed) -> Option<&[Placed]> {
 pub(super) fn expand(documents: &[Placed]) -> Result<Vec<Resource>, RenderError> {
     let mut waiting: std::collections::VecDeque<Placed> = documents.iter().cloned().collect();
     let mut objects = Vec::new();
+    let mut is_first = true;
     while let Some(document) = waiting.pop_front() {
         if document.is_empty() {
             continue;
         }
         if let Some(items) = items_of(&document) {
+            // A `List` alone in its file is opened while it is read; others go through JSON.
+            let is_opened = documents.len() == 1
+                && objects.is_empty()
+                && std::mem::take(&mut is_first)
+                && document
+                    .at(&["kind"])
+                    .is_some_and(|kind| matches!(&*kind.written(), "List" | "ResourceList"));
             waiting.extend(items.iter().cloned().map(|mut item| {
-                item.settle();
+                if !is_opened {
+                    item.settle();
+                }
                 item
             }));
             continue;

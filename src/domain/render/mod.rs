@@ -35,6 +35,7 @@ mod resource;
 mod scalar;
 mod schema;
 mod selector;
+mod shared;
 mod strategic;
 #[cfg(test)]
 pub(crate) mod testing;

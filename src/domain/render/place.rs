@@ -29,25 +29,15 @@ impl Source {
         &self.path
     }
 
-    /// Line and column of a byte of the text. In a literal block they are those of the file, in any
-    /// other string they are the string's.
+    /// Line and column of a byte of the text, in the file: also where the text is a string of it.
     pub fn position(&self, offset: usize) -> Position {
-        let Some(outer) = &self.outer else { return self.file.position(offset) };
-        let start = outer.position();
-        match outer.source.literal_indent(outer.offset) {
-            Some(indent) => {
-                let inner = self.file.position(offset);
-                Position { line: start.line + inner.line, column: inner.column + indent }
+        match &self.outer {
+            None => self.file.position(offset),
+            Some(outer) => {
+                let at = outer.source.file.offset_inside(outer.offset, self.file.text(), offset);
+                outer.source.position(at)
             }
-            None => start,
         }
-    }
-
-    /// How far the lines of a literal block at that byte are indented.
-    fn literal_indent(&self, offset: usize) -> Option<u32> {
-        let block = self.file.text().get(offset..)?.strip_prefix('|')?;
-        let line = block.lines().skip(1).find(|line| !line.trim().is_empty())?;
-        u32::try_from(line.len() - line.trim_start_matches(' ').len()).ok()
     }
 }
 
@@ -67,6 +57,12 @@ impl Place {
     /// The file.
     pub fn file(&self) -> &RepoPath {
         self.source.path()
+    }
+
+    /// A byte of the YAML in the string that stands here.
+    #[must_use]
+    pub fn inside(&self, file: YamlFile, offset: usize) -> Self {
+        Self::new(Arc::new(Source::inside(self, file)), offset)
     }
 
     /// The byte of the file's text; inside a string, one of the string's bytes.

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::RenderedObject;
 use super::error::RenderError;
 use super::placed::{Place, Placed};
+use super::shared;
 use crate::object::{ObjectId, api_group};
 
 /// An object that is being rendered.
@@ -19,6 +20,10 @@ pub(super) struct Resource {
     pub(super) suffixes: Vec<String>,
     /// Whether its name ends in the hash of its content.
     pub(super) hashed: Hashed,
+    /// How many nodes of labels and annotations kustomize has made for it.
+    pub(super) nodes: u32,
+    /// Whether one of them stands at several places.
+    pub(super) shares: Shares,
 }
 
 /// A name that an object had.
@@ -35,6 +40,13 @@ pub(super) struct Former {
 pub(super) enum Hashed {
     Yes,
     No,
+}
+
+/// Whether an object has one node at several places ([`super::shared`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shares {
+    Some,
+    None,
 }
 
 /// The identity of a Kubernetes object, with its API version.
@@ -101,7 +113,22 @@ impl Resource {
 
     /// One whose identity somebody else looked at.
     pub(super) const fn unnamed(value: Placed) -> Self {
-        Self { value, former: Vec::new(), prefixes: Vec::new(), suffixes: Vec::new(), hashed: Hashed::No }
+        Self {
+            value,
+            former: Vec::new(),
+            prefixes: Vec::new(),
+            suffixes: Vec::new(),
+            hashed: Hashed::No,
+            nodes: 0,
+            shares: Shares::None,
+        }
+    }
+
+    /// Lets what was set at one place show at all places that are the same node for kustomize.
+    pub(super) fn spread(&mut self) {
+        if self.shares == Shares::Some {
+            shared::spread(&mut self.value);
+        }
     }
 
     pub(super) fn identity(&self) -> Result<Identity<'_>, RenderError> {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::dialect::resolve;
+use super::shared::Shared;
 use crate::yaml::{Scalar as Written, ScalarStyle};
 
 /// A scalar: its value, and what kustomize keeps of how it was written.
@@ -16,6 +17,8 @@ pub struct Scalar {
     written: Option<Arc<str>>,
     tag: Tag,
     style: Style,
+    /// The node that kustomize has at other places too.
+    shared: Option<Shared>,
 }
 
 /// Scalars are the same where their values are, however they were written.
@@ -75,7 +78,7 @@ impl Scalar {
     /// A value that was written that way.
     pub(super) fn written(value: Value, text: &str, style: Style) -> Self {
         let tag = if style == Style::Quoted { Tag::Text } else { Tag::of(&value, text) };
-        let plain = Self { value, written: None, tag, style };
+        let plain = Self { value, written: None, tag, style, shared: None };
         if plain.text() == text { plain } else { Self { written: Some(text.into()), ..plain } }
     }
 
@@ -86,27 +89,36 @@ impl Scalar {
 
     fn with(text: &str, tag: Tag, style: Style) -> Self {
         if style == Style::Quoted || tag == Tag::Text {
-            return Self { value: Value::String(text.to_owned()), written: None, tag, style };
+            let value = Value::String(text.to_owned());
+            return Self { value, written: None, tag, style, shared: None };
         }
         Self { tag, style, ..resolve(text) }
     }
 
     /// A string that old YAML takes for something else is put in quotes where kustomize sets it anew.
-    pub(super) fn set_anew(self) -> Self {
-        let text = self.text();
-        let is_text = matches!(self.tag, Tag::Text | Tag::Open) && self.style == Style::Plain;
-        if is_text && !text.is_empty() && !Written::plain(&*text).value().is_string() {
-            return Self::with(&text, self.tag, Style::Quoted);
-        }
+    pub(super) fn set_anew(mut self) -> Self {
+        self.quote();
         self
+    }
+
+    /// The same where it stands.
+    pub(super) fn quote(&mut self) {
+        if !matches!(self.tag, Tag::Text | Tag::Open) || self.style != Style::Plain {
+            return;
+        }
+        let text = self.text();
+        if !text.is_empty() && !Written::plain(&*text).value().is_string() {
+            *self = Self { shared: self.shared, ..Self::with(&text, self.tag, Style::Quoted) };
+        }
     }
 
     /// Another scalar in the place of this one, in the style of this one.
     pub(super) fn replaced_by(&self, new: &Self) -> Self {
+        let shared = self.shared.map(Shared::set);
         if self.style == new.style || new.value.is_null() {
-            return Self { style: self.style, ..new.clone() };
+            return Self { style: self.style, shared, ..new.clone() };
         }
-        Self::with(&new.text(), new.tag, self.style)
+        Self { shared, ..Self::with(&new.text(), new.tag, self.style) }
     }
 
     /// The same kind of scalar with another text, as kustomize copies texts.
@@ -119,7 +131,10 @@ impl Scalar {
             || found == self.tag
             || (self.tag, found) == (Tag::Float, Tag::Integer);
         if fits {
-            return Ok(Self::with(text, self.tag, self.style));
+            return Ok(Self {
+                shared: self.shared.map(Shared::set),
+                ..Self::with(text, self.tag, self.style)
+            });
         }
         Err(format!("it is {}, and `{text}` is not", self.tag.noun()))
     }
@@ -132,6 +147,19 @@ impl Scalar {
             Value::String(text) if quoted(text) => Self { style: Style::Quoted, ..Self::from(value) },
             _ => Self::from(value),
         };
+    }
+
+    /// Whether kustomize takes it for null, and not for a text that says so.
+    pub(super) fn is_known_null(&self) -> bool {
+        self.tag == Tag::Null
+    }
+
+    pub(super) const fn shared(&self) -> Option<Shared> {
+        self.shared
+    }
+
+    pub(super) const fn share(&mut self, with: Option<Shared>) {
+        self.shared = with;
     }
 
     /// The value: null, a boolean, a number or a string.
@@ -152,7 +180,7 @@ impl Scalar {
 
 impl From<Value> for Scalar {
     fn from(value: Value) -> Self {
-        let plain = Self { value, written: None, tag: Tag::Text, style: Style::Plain };
+        let plain = Self { value, written: None, tag: Tag::Text, style: Style::Plain, shared: None };
         let tag = Tag::of(&plain.value, &plain.text());
         Self { tag, ..plain }
     }

@@ -234,7 +234,14 @@ impl<'a> Merge<'a> {
             let name = self.path.pop().unwrap_or_default();
             match walked {
                 Walked::Gone => drop(object.remove(&name)),
-                Walked::Same => {}
+                Walked::Same => {
+                    // Kustomize sets it again, and puts in quotes what old YAML takes for something else.
+                    if let Some(Content::Scalar(scalar)) =
+                        object.field_mut(&name).map(|field| &mut field.content)
+                    {
+                        scalar.quote();
+                    }
+                }
                 Walked::Other(value) => match object.field_mut(&name) {
                     Some(field) if self.alone == Alone::No => field.replace_scalar(value),
                     _ => drop(object.set(&name, value.set_anew())),

@@ -2,7 +2,8 @@
 //! and after.
 //!
 //! Owns the reading of what makes Cluster API's controllers replace a machine ([`facts`] holds what is
-//! known of each kind). Does not know the live cluster: every answer is `certainty: offline`, or `unknown`
+//! known of each kind). Does not know the live cluster, but for the names of its templates where a reconciler
+//! reports them ([`rollouts_live`], `certainty: exact`): every other answer is `certainty: offline`, or `unknown`
 //! where only the live cluster, the topology controller or a provider could tell. What the live cluster
 //! shows of a rollout is read in [`observed`].
 //!
@@ -13,6 +14,7 @@
 //! | `kubeadm` | whether two `kubeadmConfigSpec` mean the same machine |
 //! | `topology`, `class` | Clusters with a managed topology, and their classes |
 //! | `course` | a verdict in the making |
+//! | `live` | the same with the live names of templates |
 //! | `pointer` | fields by their JSON Pointers |
 //! | [`observed`] | what has become of it, as the live cluster shows |
 
@@ -20,6 +22,7 @@ mod class;
 mod course;
 pub(crate) mod facts;
 mod kubeadm;
+mod live;
 pub mod observed;
 mod owner;
 mod pointer;
@@ -27,11 +30,12 @@ mod pointer;
 mod tests;
 mod topology;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use self::class::{ClassChange, Side, compare};
 use self::course::Verdict;
 use self::facts::PoolInfrastructure;
+pub use self::live::rollouts_live;
 use self::owner::{Owner, annotation, owner, replacing, replicas};
 use self::pointer::At;
 use self::topology::{scaled, topology};
@@ -46,7 +50,17 @@ use crate::yaml::Value;
 /// Who applies decides what an edited template means: the reconciler gives it a new name, so machines
 /// roll; under its old name, applied by others, it is refused or rolls nothing.
 pub fn rollouts(before: &[RenderedObject], after: &[RenderedObject], applied: AppliedBy) -> Vec<Rollout> {
-    let reading = Reading { before: by_id(before), after: by_id(after), applied };
+    predict(before, after, applied, &LiveNames::default())
+}
+
+/// The same, where objects of these kinds and names are one live object each: the same name, the same spec.
+fn predict(
+    before: &[RenderedObject],
+    after: &[RenderedObject],
+    applied: AppliedBy,
+    live: &LiveNames,
+) -> Vec<Rollout> {
+    let reading = Reading { before: by_id(before), after: by_id(after), applied, live };
     let mut found: Vec<Rollout> = before.iter().filter_map(|object| reading.of(object)).collect();
     found.extend(after.iter().filter_map(|object| reading.of_new(object)));
     found.sort_by(|a, b| a.object.cmp(&b.object));
@@ -72,6 +86,9 @@ pub fn rollouts(before: &[RenderedObject], after: &[RenderedObject], applied: Ap
     found
 }
 
+/// Kinds and live names.
+type LiveNames = BTreeSet<(String, String)>;
+
 type ById<'a> = HashMap<(&'a str, &'a str, &'a str), &'a RenderedObject>;
 
 /// Objects by group, kind and name: references carry no namespace of their own.
@@ -87,6 +104,7 @@ struct Reading<'a> {
     before: ById<'a>,
     after: ById<'a>,
     applied: AppliedBy,
+    live: &'a LiveNames,
 }
 
 /// A field of an object, before and after.
@@ -338,7 +356,15 @@ impl Reading<'_> {
             Some(Treatment::Rotate) | None => self.applied == AppliedBy::Reconciler,
             Some(Treatment::MutableSilent | Treatment::Never) => false,
         };
-        rolls && self.named(reference).is_some_and(|(before, after)| spec_differs(before, after))
+        rolls
+            && !self.is_live(reference)
+            && self.named(reference).is_some_and(|(before, after)| spec_differs(before, after))
+    }
+
+    /// Whether a reference names a live object that keeps its spec for as long as it has its name.
+    fn is_live(&self, reference: Option<&Value>) -> bool {
+        target(reference)
+            .is_some_and(|(_, kind, name)| self.live.contains(&(kind.to_owned(), name.to_owned())))
     }
 
     /// What a reference names, before and after.
@@ -350,16 +376,15 @@ impl Reading<'_> {
     /// What of the Cluster's class becomes different: under its own name, or because the Cluster names
     /// another one. Templates that others apply under their old names change nothing for machines.
     fn class_change(&self, pair: Pair<'_>) -> ClassChange {
-        let name = |value: &Value| {
-            let name = value.at("/spec/topology/class").or_else(|| value.at("/spec/topology/classRef/name"));
-            name.and_then(Value::as_str).map(str::to_owned)
-        };
-        let (Some(old), Some(new)) = (name(pair.before), name(pair.after)) else {
+        let (Some(old), Some(new)) = (class_name(pair.before), class_name(pair.after)) else {
             return ClassChange::default();
         };
+        if old == new && self.live.contains(&("ClusterClass".to_owned(), new.to_owned())) {
+            return ClassChange::default();
+        }
         match (
-            find_value_in(&self.before, "ClusterClass", &old),
-            find_value_in(&self.after, "ClusterClass", &new),
+            find_value_in(&self.before, "ClusterClass", old),
+            find_value_in(&self.after, "ClusterClass", new),
         ) {
             (Some(before), Some(after)) => {
                 if self.applied == AppliedBy::Others && before == after {
@@ -402,6 +427,12 @@ const REFERENCES: &[&str] = &[
     "/spec/template/spec/bootstrap/configRef",
     "/spec/template/spec/infrastructureRef",
 ];
+
+/// The class that a topology Cluster names.
+fn class_name(cluster: &Value) -> Option<&str> {
+    let name = cluster.at("/spec/topology/class").or_else(|| cluster.at("/spec/topology/classRef/name"));
+    name.and_then(Value::as_str)
+}
 
 fn is_control_plane_path(path: &str) -> bool {
     !path.starts_with("/spec/template")

@@ -57,7 +57,7 @@ spec:
     preKubeadmCommands: [a]
 "#;
 
-const DEPLOYMENT: &str = r#"
+pub(super) const DEPLOYMENT: &str = r#"
 apiVersion: cluster.x-k8s.io/v1beta1
 kind: MachineDeployment
 metadata: {name: md, namespace: org}
@@ -144,7 +144,7 @@ metadata: {name: cp, namespace: org}
 spec: {version: v1.30.2, region: eu-west-1}
 "#;
 
-fn rendered(text: &str) -> Vec<RenderedObject> {
+pub(super) fn rendered(text: &str) -> Vec<RenderedObject> {
     let path = |text: &str| RepoPath::parse(text).unwrap();
     let folders = Folders { cluster: path("c"), base: path("c/base"), overlay: path("c/overlay") };
     render(&Files::new(&[("c/base/all.yaml", text)]), &folders).unwrap().objects
@@ -176,7 +176,7 @@ fn set(value: &mut Value, pointer: &str, new: Value) {
     }
 }
 
-fn told(rollouts: &[Rollout]) -> String {
+pub(super) fn told(rollouts: &[Rollout]) -> String {
     let number = |number: Option<u32>| number.map_or("?".to_owned(), |number| number.to_string());
     let one = |rollout: &Rollout| {
         let certainty = match rollout.certainty {

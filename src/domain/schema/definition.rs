@@ -14,6 +14,8 @@ pub(super) struct Definition {
     pub(super) kind: Box<str>,
     /// Name and schema of each version.
     pub(super) versions: Vec<(Box<str>, Schema)>,
+    /// Those that the API server does not serve (`served: false`).
+    pub(super) unserved: Vec<Box<str>>,
     /// The document's line.
     pub(super) line: u32,
 }
@@ -124,12 +126,15 @@ impl Reader<'_> {
         let preserves = at("preserveUnknownFields").map_or(is_old, |node| node.value() == true);
         let pruning = if preserves { Pruning::Off } else { Pruning::On };
         let shared = at("validation").and_then(|validation| validation.get("openAPIV3Schema"));
-        let mut read = Vec::new();
+        let (mut read, mut unserved) = (Vec::new(), Vec::<Box<str>>::new());
         for version in versions.and_then(Node::as_sequence).unwrap_or_default() {
             let Some(name) = version.get("name").and_then(Node::as_str) else {
                 self.flaw(version, "this version has no `name`".to_owned());
                 continue;
             };
+            if version.get("served").is_some_and(|served| served.value() == false) {
+                unserved.push(name.into());
+            }
             let own = version.get("schema").and_then(|schema| schema.get("openAPIV3Schema"));
             match own.or(shared) {
                 Some(schema) => read.push((name, schema)),
@@ -160,6 +165,7 @@ impl Reader<'_> {
                 group: group.into(),
                 kind: kind.into(),
                 versions: known,
+                unserved,
                 line,
             });
         }

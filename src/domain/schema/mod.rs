@@ -176,6 +176,24 @@ impl Schemas {
             })
     }
 
+    /// Where it is defined that a kind is not served in an API version (`group/version`), and in which
+    /// versions it is; `None` where no definition has that version, or one serves it.
+    pub fn not_served(&self, kind: &str, api_version: &str) -> Option<(&Origin, Vec<&str>)> {
+        let (group, version) = api_version.split_once('/')?;
+        let mut origin = None;
+        let mut served = Vec::new();
+        for (definition, name, place) in self.of_kind(kind).filter(|(known, ..)| *known.group == *group) {
+            let is_served = !definition.unserved.contains(name);
+            match (**name == *version, is_served) {
+                (true, true) => return None,
+                (true, false) => origin = origin.or(Some(place)),
+                (false, true) if !served.contains(&&**name) => served.push(&**name),
+                (false, _) => {}
+            }
+        }
+        origin.map(|origin| (origin, served))
+    }
+
     /// Every version of a kind that a file defines.
     fn of_kind(&self, kind: &str) -> impl Iterator<Item = (&Definition, &Box<str>, &Origin)> {
         let known = self.kinds.get(kind).map(|lazy| lazy.known.get_or_init(|| self.order(kind, lazy)));

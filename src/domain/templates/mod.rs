@@ -16,6 +16,7 @@ mod role;
 pub use kinds::{Treatment, bears_images, treatment};
 pub use live::{LiveTemplate, MisreadNames, TemplateNames};
 pub use naming::{SpecDigest, base_name, rotated_name, spec_hash, split_suffix};
+pub(crate) use references::Readable;
 pub use references::{Reference, ReferencePath, reference_paths, references};
 pub use rename::{NamedTemplate, Naming, name_templates};
 pub use role::{Role, treatment_in_role};

@@ -17,7 +17,7 @@ use crate::merge::Source;
 use crate::merge::cluster_objects::Base;
 use crate::object::ObjectId;
 use crate::version::ReleaseVersion;
-use crate::yaml::{Edit, Node, ScalarStyle, Value, YamlFile};
+use crate::yaml::{Edit, Node, Position, Value};
 
 /// Components whose change replaces machines: they are the machines' image.
 const IMAGE: [&str; 3] = ["flatcar", "kubernetes", "os-tooling"];
@@ -61,7 +61,7 @@ pub(super) fn plan(request: &Request<'_>, base: &Base) -> Result<Planned, Refusa
         upgrade.changes.push(Change {
             object: base.objects[*object].id.clone(),
             file: base.file_of(*object).path.clone(),
-            line: Some(line(base, *object, named)),
+            line: Some(position(base, *object, named).line),
             path: named.path(),
             old: Some(Value::from(named.text.as_str())),
             new: Some(Value::from(version.as_str())),
@@ -107,7 +107,7 @@ fn decide(base: &Base) -> Result<Vec<(usize, NamedRelease)>, Obstacle> {
         (0..base.objects.len()).map(|at| (&base.objects[at].id, base.node(at))).collect();
     let named = named_releases(&objects);
     let place = |(object, named): &(usize, NamedRelease)| {
-        format!("{}:{}", base.file_of(*object).path, line(base, *object, named))
+        format!("{}:{}", base.file_of(*object).path, position(base, *object, named).line)
     };
     let Some(first) = named.first() else {
         let sentence = "Nothing in this cluster's base names a release, so there is nothing to set: give its chart \
@@ -136,13 +136,14 @@ fn decide(base: &Base) -> Result<Vec<(usize, NamedRelease)>, Obstacle> {
         place(other),
         other.1.text
     );
+    let at = position(base, other.0, &other.1);
     let finding = Finding {
         rule: "ambiguous-match",
         severity: Severity::Error,
         message: sentence.clone(),
         file: Some(base.file_of(other.0).path.clone()),
-        line: Some(line(base, other.0, &other.1)),
-        column: None,
+        line: Some(at.line),
+        column: Some(at.column),
         object: Some(base.objects[other.0].id.clone()),
         path: Some(other.1.path()),
     };
@@ -161,32 +162,10 @@ fn set(named: &NamedRelease, version: String) -> Edit {
     }
 }
 
-/// The line of the scalar, also in a string.
-fn line(base: &Base, object: usize, named: &NamedRelease) -> u32 {
-    let node = base.node(object);
-    let value = node.at(&named.outer).unwrap_or(node);
-    let start = base.position(object, value.span.start).line;
-    let Some((document, inside)) = &named.inside else { return start };
-    let told = || {
-        let file = YamlFile::read(value.as_str()?).ok()?;
-        let scalar = file.documents().get(*document)?.root.at(inside)?;
-        let line = file.position(scalar.span.start).line;
-        if value.as_scalar()?.style == ScalarStyle::Literal {
-            // The first line of a block scalar is the one below its header.
-            return Some(start + line);
-        }
-        // Folding joins lines, so the one that reads the same is looked for, or holds the same.
-        let index = usize::try_from(line).ok()?.checked_sub(1)?;
-        let wanted = file.text().lines().nth(index)?.trim();
-        let source = base.file_of(object).yaml.text().get(value.span.clone())?;
-        let only = |fits: &dyn Fn(&str) -> bool| {
-            let mut found =
-                source.lines().zip(0..).filter(|(line, _)| fits(line)).map(|(_, below)| start + below);
-            found.next().filter(|_| found.next().is_none())
-        };
-        only(&|line| line.trim() == wanted).or_else(|| only(&|line| line.contains(&named.text)))
-    };
-    told().unwrap_or(start)
+/// Where the scalar stands, also in a string.
+fn position(base: &Base, object: usize, named: &NamedRelease) -> Position {
+    let file = &base.file_of(object).yaml;
+    file.position(named.offset(file, base.node(object)))
 }
 
 /// The release's version as the cluster writes versions: with or without `v`.

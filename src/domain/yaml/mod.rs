@@ -12,6 +12,7 @@ mod edit;
 mod file;
 mod flow;
 mod gate;
+mod inside;
 mod layout;
 pub mod limits;
 mod literal;

@@ -6,6 +6,7 @@ mod archives;
 mod away;
 mod command;
 mod enrolment;
+mod names;
 mod preflights;
 mod raw;
 mod rollouts;

@@ -117,7 +117,10 @@ fn releases_of_another_repository_are_read_from_a_checkout_of_it() {
     assert_eq!(clusters[0]["offered"], "published/aws/v1.1.0");
     let adopted = gitops.capstan(&["adopt", "acme/n", "--releases", there, "-o", "json"]).json(0);
     assert_eq!(adopted[0]["release"], "published/aws/v1.0.0");
-    gitops.capstan(&["validate", "--releases", there]).ended(0);
+    let refused = gitops.capstan(&["validate", "--releases", there]).ended(2).err.clone();
+    assert!(refused.contains("capstan --repo DIR validate"), "{refused}");
+    gitops.capstan(&["validate"]).ended(0);
+    releases.capstan(&["validate"]).ended(0);
 
     gitops
         .capstan(&["upgrade", "acme/a", "--to", "published/aws/v1.1.0", "--write", "--releases", there])

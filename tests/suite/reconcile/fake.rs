@@ -195,7 +195,8 @@ impl State {
         }
         for says in &self.webhooks {
             if let Some((status, message)) = says(before.as_ref(), &object) {
-                return Err((status, json!({"kind": "Status", "message": message, "reason": "Invalid"})));
+                let reason = if status < 500 { "Invalid" } else { "InternalError" };
+                return Err((status, json!({"kind": "Status", "message": message, "reason": reason})));
             }
         }
         let same = before.as_ref().is_some_and(|before| {

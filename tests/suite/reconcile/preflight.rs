@@ -1,7 +1,8 @@
 //! Heads that are tried before the merge.
 
 use capstan::app::reconcile::ports::{PreflightAnswer, PreflightVerdict};
-use capstan::app::reconcile::preflight::preflight;
+use capstan::app::reconcile::preflight::{is_for_good, preflight};
+use capstan_domain::finding::Severity;
 
 use super::adopting::with_machines;
 use super::applying::plain;
@@ -39,6 +40,28 @@ async fn a_head_that_the_webhook_refuses_is_rejected_with_file_and_line() {
         reason.line(),
         "gauss/peu01/base/maps.yaml:6: ConfigMap org/peu01-a: ConfigMap is invalid: data.key: Forbidden: not today"
     );
+}
+
+#[tokio::test]
+async fn whoever_does_not_answer_has_not_said_no() {
+    for (status, says, kind, for_good) in [
+        (
+            500,
+            "Internal error occurred: failed calling webhook \"validation.cluster\": failed to call webhook: Post \"https://capi\": connection refused",
+            "WebhookUnreachable",
+            true,
+        ),
+        (503, "the server is currently unable to handle the request", "ManagementClusterAway", false),
+    ] {
+        let world = World::new();
+        plain(&world, "peu01");
+        world.live.webhook(move |_, object| (object["kind"] == "Cluster").then(|| (status, says.to_owned())));
+        let answer = judge(&world, "gauss/peu01").await;
+        assert_eq!(answer.verdict, PreflightVerdict::NotVerifiable, "{:?}", answer.reasons);
+        assert_eq!((answer.reasons[0].kind, answer.reasons[0].severity), (kind, Severity::Warning));
+        assert_eq!(is_for_good(&[answer]), for_good, "{kind}");
+        assert_eq!(world.live.take_writes(), Vec::<String>::new());
+    }
 }
 
 #[tokio::test]

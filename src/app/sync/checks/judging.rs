@@ -133,9 +133,11 @@ impl Run<'_> {
         }
         let planner = self.ports.planner.clone();
         let today = self.today;
+        let live = self.live_names(preflights);
         let mut by_settings: Vec<Vec<JudgedCluster>> = tokio::task::spawn_blocking(move || {
             let one = |settings: &RepositorySettings| {
-                planner.judge(comparison.before.clone(), comparison.after.clone(), settings, &clusters, today)
+                let (before, after) = (comparison.before.clone(), comparison.after.clone());
+                planner.judge(before, after, settings, &clusters, &live, today)
             };
             both.iter().map(one).collect()
         })

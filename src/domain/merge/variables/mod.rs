@@ -15,7 +15,7 @@ mod substitute;
 use std::collections::BTreeMap;
 
 pub(crate) use bindings::{Bindings, Found};
-pub(crate) use expression::{Token, tokens};
+pub(crate) use expression::{Operation, Token, Variable, may_hold_tokens, tokens};
 pub(crate) use substitute::{Extent, Flux, Scope, Substitution, Trouble, expressions};
 
 use crate::flux::PostBuild;

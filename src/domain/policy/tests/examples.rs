@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::cluster::{Cluster, ReleaseName};
 use crate::finding::Finding;
+use crate::flux::FluxIndex;
 use crate::layout::discover;
 use crate::merge::{Source, SourceFacts};
 use crate::policy::{
@@ -102,9 +103,12 @@ fn validated(now: Texts, before: Option<Texts>) -> Result<Vec<Finding>, Settings
         layout: &old_layout,
         schemas: &schemas,
         cluster_api: None,
+        flux: None,
     });
     let core = core_version(&now, &layout);
-    let now = Snapshot { tree: &now, layout: &layout, schemas: &schemas, cluster_api: core.as_ref() };
+    let flux = FluxIndex::read(&now, &layout);
+    let (cluster_api, flux) = (core.as_ref(), Some(&flux));
+    let now = Snapshot { tree: &now, layout: &layout, schemas: &schemas, cluster_api, flux };
     Ok(validate(now, before, &settings, Scope::Everything, TODAY))
 }
 
@@ -130,7 +134,7 @@ fn upgraded(files: Texts) -> Result<Vec<Finding>, SettingsError> {
         overlay: sources(&tree, &folder.overlay_files),
         record: folder.settings.as_ref().map(|entry| text(&tree, entry)),
         variables: cluster.settings.as_ref().map(|own| own.variables.clone()).unwrap_or_default(),
-        flux: crate::flux::FluxIndex::read(&tree, &layout).post_build(&cluster.id),
+        flux: FluxIndex::read(&tree, &layout).post_build(&cluster.id),
         release: from.map(|release| release.id.clone()),
         applied: AppliedBy::Others,
         classes_used_elsewhere: Vec::new(),
@@ -156,6 +160,7 @@ fn upgraded(files: Texts) -> Result<Vec<Finding>, SettingsError> {
         folders: &folders,
         before: &before,
         after: &after,
+        inside: &[],
         applied_by: AppliedBy::Others,
         occasion: Occasion::Upgrade,
         release: Some(ReleaseStep { from, to, place }),
@@ -185,4 +190,47 @@ fn sources(tree: &Files, entries: &[TreeEntry]) -> Vec<SourceFile> {
 fn text(tree: &Files, entry: &TreeEntry) -> SourceFile {
     let bytes = tree.read(entry).unwrap();
     SourceFile::new(entry.path.clone(), std::str::from_utf8(&bytes).unwrap())
+}
+
+#[test]
+fn a_rotated_template_of_an_unlisted_kind_is_told_once() {
+    const MACHINES: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: peu01-md-0, namespace: org}
+spec: {template: {spec: {infrastructureRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: AcmeMachineTemplate, name: peu01-md-0}}}}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: AcmeMachineTemplate
+metadata: {name: peu01-md-0, namespace: org}
+spec: {template: {spec: {size: 1}}}
+";
+    const OLD: &str = "\
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: AcmeMachineTemplate
+spec: {template: {spec: {size: 1}}}
+";
+    const NEW: &str = "\
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: AcmeMachineTemplate
+spec: {template: {spec: {size: 2}}}
+";
+    let findings = upgraded(&[
+        ("peu01/capstan.yaml", "release: aws/v21.0.0\n"),
+        ("peu01/base/machines.yaml", MACHINES),
+        ("aws/v21.0.0/base/machines.yaml", OLD),
+        ("aws/v22.0.0/base/machines.yaml", NEW),
+    ])
+    .unwrap();
+    let told: Vec<&str> = findings
+        .iter()
+        .filter(|finding| finding.rule == "unknown-template")
+        .map(|finding| finding.message.as_str())
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "AcmeMachineTemplate org/peu01-md-0 is of a kind that Capstan does not know. Machines are made from it, so it gets a new name like every machine template."
+        ]
+    );
 }

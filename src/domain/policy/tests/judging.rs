@@ -99,6 +99,54 @@ fn a_version_pinned_in_the_overlay_is_what_counts() {
 }
 
 #[test]
+fn a_rollout_without_a_change_is_told_by_what_templates_are_there_for() {
+    let objects = |name: &str, size: u8| {
+        format!(
+            "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {{name: a}}
+spec: {{template: {{spec: {{infrastructureRef: {{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: AcmeMachineTemplate, name: {name}}}}}}}}}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: AcmeMachineTemplate
+metadata: {{name: {name}}}
+spec: {{template: {{spec: {{size: {size}}}}}}}
+"
+        )
+    };
+    let found = |after: &str| -> Vec<String> {
+        let before = objects("a-1", 1);
+        let all = judged(
+            &[("base/a.yaml", &before)],
+            &[("base/a.yaml", after)],
+            Occasion::Revision,
+            AppliedBy::Others,
+        );
+        lines(&all).into_iter().filter(|line| line.starts_with("rollout-without-change")).collect()
+    };
+    assert_eq!(
+        found(&objects("a-2", 1)),
+        [
+            "rollout-without-change Warning c/base/a.yaml:4:132 MachineDeployment a /spec/template/spec/infrastructureRef/name"
+        ]
+    );
+    assert_eq!(found(&objects("a-2", 2)), [""; 0]);
+    // Instances of a pool come from its own infrastructure, so another one means others.
+    let pool = |text: String| {
+        text.replace("MachineDeployment", "MachinePool").replace("AcmeMachineTemplate", "AcmeMachinePool")
+    };
+    let (before, after) = (pool(objects("a-1", 1)), pool(objects("a-2", 1)));
+    let all = judged(
+        &[("base/a.yaml", &before)],
+        &[("base/a.yaml", &after)],
+        Occasion::Revision,
+        AppliedBy::Others,
+    );
+    assert!(!lines(&all).iter().any(|line| line.starts_with("rollout-without-change")), "{all:?}");
+}
+
+#[test]
 fn releases_judge_clusters_that_show_no_version() {
     let empty = render_files(&[]);
     let folders = folders();
@@ -109,6 +157,7 @@ fn releases_judge_clusters_that_show_no_version() {
             folders: &folders,
             before: &empty,
             after: &empty,
+            inside: &[],
             applied_by: AppliedBy::Others,
             occasion: Occasion::Upgrade,
             release: Some(ReleaseStep { from: Some(&from), to: &to, place: None }),

@@ -1,6 +1,7 @@
 //! Whole trees.
 
 use super::{TODAY, lines, path};
+use crate::flux::FluxIndex;
 use crate::layout::discover;
 use crate::policy::{Scope, Snapshot, validate};
 use crate::render::testing::Files;
@@ -29,12 +30,18 @@ fn validated(settings: &str, now: &[(&str, &str)], before: Option<&[(&str, &str)
     let tree = Files::new(now);
     let layout = discover(&tree, &settings);
     let schemas = crate::schema::discover(&tree, &layout);
+    let flux = FluxIndex::read(&tree, &layout);
     let old = before.map(Files::new);
     let old_layout = old.as_ref().map(|tree| discover(tree, &settings)).unwrap_or_default();
-    let before =
-        old.as_ref().map(|tree| Snapshot { tree, layout: &old_layout, schemas: &schemas, cluster_api: None });
+    let before = old.as_ref().map(|tree| Snapshot {
+        tree,
+        layout: &old_layout,
+        schemas: &schemas,
+        cluster_api: None,
+        flux: None,
+    });
     lines(&validate(
-        Snapshot { tree: &tree, layout: &layout, schemas: &schemas, cluster_api: None },
+        Snapshot { tree: &tree, layout: &layout, schemas: &schemas, cluster_api: None, flux: Some(&flux) },
         before,
         &settings,
         Scope::Everything,
@@ -170,7 +177,9 @@ fn the_whole_corpus_is_judged_without_a_panic() {
     let settings = RepositorySettings::default();
     let layout = discover(&tree, &settings);
     let schemas = crate::schema::discover(&tree, &layout);
-    let now = Snapshot { tree: &tree, layout: &layout, schemas: &schemas, cluster_api: None };
+    let flux = FluxIndex::read(&tree, &layout);
+    let flux = Some(&flux);
+    let now = Snapshot { tree: &tree, layout: &layout, schemas: &schemas, cluster_api: None, flux };
     let mut counts = std::collections::BTreeMap::<&str, usize>::new();
     for finding in validate(now, Some(now), &settings, Scope::Everything, TODAY) {
         assert!(!finding.message.is_empty() && finding.file.is_some(), "{finding:?}");
@@ -193,7 +202,8 @@ fn real_manifests_are_judged_and_only_what_is_wrong_with_them_is_found() {
         let tree = Files::from_bytes([("c/base/a.yaml".to_owned(), bytes.to_vec())]);
         let layout = discover(&tree, &settings);
         clusters += layout.clusters.len();
-        let now = Snapshot { tree: &tree, layout: &layout, schemas: Schemas::built_in(), cluster_api: None };
+        let schemas = Schemas::built_in();
+        let now = Snapshot { tree: &tree, layout: &layout, schemas, cluster_api: None, flux: None };
         for finding in validate(now, None, &settings, Scope::Everything, TODAY) {
             *counts.entry(finding.rule).or_default() += 1;
             let line = finding.line.unwrap_or_default();
@@ -274,4 +284,160 @@ fn files_that_generators_read_and_components_that_nobody_includes_are_left_out_o
         ("gauss/peu01/base/values.yaml", "replicas: 2\n"),
     ];
     assert_eq!(validated("", &now, None), [""; 0]);
+}
+
+#[test]
+fn folders_that_flux_applies_to_the_cluster_itself_are_judged_by_the_clusters_kubernetes() {
+    let cluster = "\
+{apiVersion: cluster.x-k8s.io/v1beta1, kind: Cluster, metadata: {name: peu01, namespace: org}}
+---
+apiVersion: controlplane.cluster.x-k8s.io/v1beta1
+kind: KubeadmControlPlane
+metadata: {name: peu01, namespace: org}
+spec: {version: v1.25.3, replicas: 3}
+";
+    let budget = "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: dns, namespace: kube-system}\n";
+    let kustomization = |path: &str, secret: &str| {
+        format!(
+            "\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {{name: apps, namespace: org}}
+spec:
+  path: {path}
+  sourceRef: {{kind: GitRepository, name: fleet}}
+  kubeConfig: {{secretRef: {{name: {secret}}}}}
+"
+        )
+    };
+    let (own, elsewhere) = (
+        kustomization("./apps/own", "peu01-kubeconfig"),
+        kustomization("./apps/elsewhere", "peu01-kubeconfig"),
+    );
+    let other = kustomization("./apps/other", "peu02-kubeconfig");
+    let found = validated(
+        "",
+        &[
+            ("gauss/peu01/base/cluster.yaml", cluster),
+            // This one is for the management cluster, whose Kubernetes nobody knows.
+            ("gauss/peu01/base/budget.yaml", budget),
+            ("gauss/peu01/base/apps.yaml", &own),
+            ("mc/apps.yaml", &elsewhere),
+            ("mc/other.yaml", &other),
+            ("apps/own/budget.yaml", budget),
+            ("apps/elsewhere/sub/budget.yaml", budget),
+            ("apps/other/budget.yaml", budget),
+        ],
+        None,
+    );
+    let removed: Vec<&String> = found.iter().filter(|line| line.contains("kubernetes-api-removed")).collect();
+    assert_eq!(removed.len(), 2, "{found:#?}");
+    for (line, place) in
+        removed.iter().zip(["apps/elsewhere/sub/budget.yaml:1:13", "apps/own/budget.yaml:1:13"])
+    {
+        assert!(line.contains(place), "{line}");
+    }
+}
+
+#[test]
+fn a_version_that_a_definition_does_not_serve_is_told_with_those_that_it_does() {
+    let definition = |served: &str| {
+        format!(
+            "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {{name: awsmachinetemplates.infrastructure.cluster.x-k8s.io}}
+spec:
+  group: infrastructure.cluster.x-k8s.io
+  names: {{kind: AWSMachineTemplate, plural: awsmachinetemplates}}
+  scope: Namespaced
+  versions:
+  - {{name: v1beta1, served: {served}, storage: false, schema: {{openAPIV3Schema: {{type: object}}}}}}
+  - {{name: v1beta2, served: true, storage: true, schema: {{openAPIV3Schema: {{type: object}}}}}}
+"
+        )
+    };
+    let (unserved, served) = (definition("false"), definition("true"));
+    let template = "\
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: AWSMachineTemplate
+metadata: {name: peu01, namespace: org}
+";
+    let not_served = |definitions: &[(&str, &str)]| -> Vec<String> {
+        let mut files = vec![("gauss/peu01/base/template.yaml", template)];
+        files.extend_from_slice(definitions);
+        let found = validated("", &files, None);
+        found.into_iter().filter(|line| line.contains("api-version-not-served")).collect()
+    };
+    assert_eq!(
+        not_served(&[(".capstan/crds/aws.yaml", &unserved)]),
+        [
+            "api-version-not-served Warning gauss/peu01/base/template.yaml:1:13 AWSMachineTemplate org/peu01 /apiVersion"
+        ]
+    );
+    assert_eq!(not_served(&[(".capstan/crds/aws.yaml", &served)]), [""; 0]);
+    // Another definition serves it: nobody knows which of them is in use.
+    assert_eq!(not_served(&[("crds/old.yaml", &served), ("crds/new.yaml", &unserved)]), [""; 0]);
+}
+
+#[test]
+fn variables_without_a_value_are_told_of_the_tree_too() {
+    let workers = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: peu01-md-0, namespace: org}
+spec:
+  template:
+    spec:
+      failureDomain: ${ZONE}
+      version: ${VERSION:=v1.30.2}
+      nodeDrainTimeout: $${LITERAL}
+---
+apiVersion: bootstrap.cluster.x-k8s.io/v1beta1
+kind: KubeadmConfigTemplate
+metadata: {name: peu01-md-0, namespace: org}
+spec: {template: {spec: {preKubeadmCommands: ['echo ${HOSTNAME}']}}}
+";
+    let flux = |substitute: &str| {
+        format!(
+            "\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {{name: fleet, namespace: flux-system}}
+spec:
+  path: ./gauss/peu01/base
+  sourceRef: {{kind: GitRepository, name: fleet}}
+  postBuild: {{substitute: {{{substitute}}}}}
+"
+        )
+    };
+    let found = |settings: &str, more: &[(&str, &str)]| -> Vec<String> {
+        let mut files = vec![("gauss/peu01/base/workers.yaml", workers)];
+        files.extend_from_slice(more);
+        let all = validated(settings, &files, None);
+        all.into_iter().filter(|line| line.contains("variable") || line.contains("substitution")).collect()
+    };
+    let zone = "unbound-variable Error gauss/peu01/base/workers.yaml:7:22 MachineDeployment org/peu01-md-0 /spec/template/spec/failureDomain";
+    let version = "unbound-variable Error gauss/peu01/base/workers.yaml:8:16 MachineDeployment org/peu01-md-0 /spec/template/spec/version";
+    let script = "unbound-variable Error gauss/peu01/base/workers.yaml:14:47 KubeadmConfigTemplate org/peu01-md-0 /spec/template/spec/preKubeadmCommands/0";
+    assert_eq!(found("", &[]), [zone, version], "nobody substitutes, and scripts may mean their own");
+    let own = ("gauss/peu01/capstan.yaml", "variables: {ZONE: eu-1a, VERSION: v1.30.2}\n");
+    assert_eq!(found("", &[own]), [""; 0], "whoever applies the cluster may use these");
+    let claimed = "managementClusters: [{name: mc, uid: 6f1c0000-0000-4000-8000-000000000001, clusters: ['gauss/*']}]\n";
+    assert_eq!(found(claimed, &[own]), [zone, version], "the reconciler applies texts as they stand");
+    let (all, some) = (flux("ZONE: eu-1a, HOSTNAME: x"), flux("ZONE: eu-1a"));
+    assert_eq!(found("", &[("flux/a.yaml", &all)]), [""; 0]);
+    assert_eq!(found("", &[("flux/a.yaml", &some)]), [script], "Flux knows no scripts");
+    let other = flux("ZONE: eu-1b, HOSTNAME: x").replace("name: fleet,", "name: other,");
+    let twice = found("", &[("flux/a.yaml", &all), ("flux/b.yaml", &other)]);
+    assert_eq!(twice, ["variable-contradiction Warning flux/b.yaml:7:28 - -"]);
+    let broken = workers.replace("${HOSTNAME}", "${LIST[0]}");
+    let broken = validated("", &[("gauss/peu01/base/workers.yaml", &broken), ("flux/a.yaml", &all)], None);
+    let broken: Vec<&String> = broken.iter().filter(|line| line.contains("substitution")).collect();
+    assert_eq!(
+        broken,
+        [
+            "unsupported-substitution Error gauss/peu01/base/workers.yaml:14:47 KubeadmConfigTemplate org/peu01-md-0 /spec/template/spec/preKubeadmCommands/0"
+        ]
+    );
 }

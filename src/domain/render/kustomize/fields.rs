@@ -3,6 +3,8 @@
 use super::id::Gvk;
 use crate::render::error::RenderError;
 use crate::render::placed::{Content, Place, Placed};
+use crate::render::resource::Resource;
+use crate::render::shared::{Shared, share};
 
 /// One such field, as kustomize's configuration writes it: `spec/template/metadata/labels`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,16 +44,24 @@ impl FieldSpec {
     /// Calls `set` with every field of the object that this means.
     pub(super) fn visit(
         &self,
-        object: &mut Placed,
+        object: &mut Resource,
         blank: Blank,
         place: &Place,
         set: &mut Set<'_>,
     ) -> Result<(), RenderError> {
-        if !Gvk::of(object).fits(&self.gvk) {
+        if !Gvk::of(&object.value).fits(&self.gvk) {
             return Ok(());
         }
         let steps = split_path(&self.path, '/');
-        Walk { create: self.create, blank, place }.walk(object, &steps, set)
+        let mut found = 0_usize;
+        Walk { create: self.create, blank, place }.walk(&mut object.value, &steps, &mut |field| {
+            found += 1;
+            set(field)
+        })?;
+        if found > 0 {
+            object.spread();
+        }
+        Ok(())
     }
 
     /// Adds one to others, unless they have it.
@@ -118,7 +128,11 @@ impl Walk<'_> {
         if field.is_null()
             && let Some(content) = blank
         {
-            field.content = content;
+            match content {
+                // Kustomize forgets that it is null, and keeps the text.
+                Content::Scalar(_) => *field = Placed::open(&field.written(), &field.place),
+                content => field.content = content,
+            }
         }
         self.walk(field, rest, set)
     }
@@ -155,13 +169,31 @@ pub(super) fn put_scalar(field: &mut Placed, new: Placed) -> Result<(), RenderEr
     }
 }
 
-/// Sets an entry of a mapping; null gets none, as in kustomize.
-pub(super) fn put_entry(field: &mut Placed, key: &str, new: &Placed) -> Result<(), RenderError> {
+/// Whether an entry was there before it was set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Entry {
+    New,
+    Known,
+}
+
+/// Sets an entry of a mapping; null gets none, as in kustomize. A new one is a place of that node.
+pub(super) fn put_entry(
+    field: &mut Placed,
+    key: &str,
+    new: &Placed,
+    node: Shared,
+) -> Result<Entry, RenderError> {
     if field.is_null() {
-        return Ok(());
+        return Ok(Entry::Known);
     }
-    if field.set(key, new.clone()) {
-        return Ok(());
+    if let Some(old) = field.field_mut(key) {
+        old.replace_scalar(new.clone());
+        return Ok(Entry::Known);
+    }
+    let mut new = new.clone();
+    share(&mut new, Some(node));
+    if field.set(key, new) {
+        return Ok(Entry::New);
     }
     Err(RenderError::malformed(
         &field.place,

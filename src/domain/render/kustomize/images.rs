@@ -170,8 +170,7 @@ pub(super) fn set(
         }
         anywhere(&mut resource.value, image)?;
         for field in fields {
-            field
-                .visit(&mut resource.value, Blank::Nothing, &image.place, &mut |found| image.update(found))?;
+            field.visit(resource, Blank::Nothing, &image.place, &mut |found| image.update(found))?;
         }
     }
     Ok(())

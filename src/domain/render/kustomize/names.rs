@@ -41,7 +41,7 @@ pub(super) fn add(
                 }
                 resource.remember();
             }
-            field.visit(&mut resource.value, Blank::Text, &text.place, &mut |found| {
+            field.visit(resource, Blank::Text, &text.place, &mut |found| {
                 let old = found.written().into_owned();
                 let new = match end {
                     End::Prefix => format!("{}{old}", text.text),

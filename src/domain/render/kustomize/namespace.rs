@@ -42,8 +42,9 @@ pub(super) fn set(
 ) -> Result<(), RenderError> {
     let text = Placed::text(&namespace.text, &namespace.place);
     let put = |found: &mut Placed| {
-        let there =
-            matches!(found.content, Content::Scalar(_)) && !found.written().is_empty() && !found.is_null();
+        // A null that kustomize no longer knows as one is a text to it.
+        let there = matches!(&found.content, Content::Scalar(scalar) if !scalar.is_known_null())
+            && !found.written().is_empty();
         if reach.unset_only == UnsetOnly::Yes && there { Ok(()) } else { put_scalar(found, text.clone()) }
     };
     let own = FieldSpec::new(Gvk::default(), "metadata/namespace", Create::Yes);
@@ -51,15 +52,14 @@ pub(super) fn set(
         let Some(resource) = resources.get_mut(index) else { break };
         resource.remember();
         let gvk = Gvk::of(&resource.value);
-        let value = &mut resource.value;
         if !gvk.is_cluster_scoped() {
-            own.visit(value, Blank::Text, &namespace.place, &mut |found| put(found))?;
+            own.visit(resource, Blank::Text, &namespace.place, &mut |found| put(found))?;
         }
         if matches!(gvk.kind.as_str(), "RoleBinding" | "ClusterRoleBinding") {
-            bind(value, reach, &text);
+            bind(&mut resource.value, reach, &text);
         }
         for field in fields.iter().filter(|field| applies(field, &gvk)) {
-            field.visit(value, Blank::Text, &namespace.place, &mut |found| put(found))?;
+            field.visit(resource, Blank::Text, &namespace.place, &mut |found| put(found))?;
         }
         refuse_conflict(resources, index, namespace)?;
     }

@@ -6,6 +6,7 @@
 use super::id::text_at;
 use crate::render::placed::Placed;
 use crate::render::resource::Resource;
+use crate::render::shared::part;
 
 /// Whether origins are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -107,9 +108,11 @@ fn annotation(value: &Placed, key: &str) -> Option<String> {
     Some(value.at(&["metadata", "annotations", key])?.written().into_owned())
 }
 
+/// Kustomize writes all annotations anew.
 fn annotate(value: &mut Placed, key: &str, text: &str) {
     let place = value.place.clone();
     if let Some(annotations) = value.mapping_at(&["metadata", "annotations"], &place) {
+        part(annotations);
         annotations.set(key, Placed::text(text, &place));
     }
 }

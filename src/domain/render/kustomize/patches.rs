@@ -15,7 +15,7 @@ use crate::render::error::RenderError;
 use crate::render::json_patch::{self, Operation};
 use crate::render::load::{expand, read_inline};
 use crate::render::placed::{Content, Place, Placed};
-use crate::render::resource::Resource;
+use crate::render::resource::{Resource, Shares};
 use crate::render::schema::Schemas;
 use crate::render::selector::Selector;
 use crate::render::strategic::{self, Misfit, Outcome};
@@ -285,7 +285,9 @@ fn patch_one(resource: &mut Resource, patch: &Patch, schemas: &Schemas) -> Resul
             if *former == Former::Remembered {
                 resource.remember();
             }
+            // This makes the object anew, each of its parts for itself.
             resource.value.settle();
+            resource.shares = Shares::None;
             json_patch::apply(&mut resource.value, operations)?;
             settle_annotations(&mut resource.value);
             Ok(Outcome::Kept)
@@ -305,6 +307,7 @@ fn merge(
     let kept = [&["kind"][..], &["metadata", "name"], &["metadata", "namespace"]]
         .map(|keys| (keys, resource.value.at(keys).cloned()));
     let outcome = strategic::apply(&mut resource.value, patch, schemas)?;
+    resource.spread();
     for (keys, old) in kept {
         let changes = match keys {
             ["kind"] => may_change.kind,

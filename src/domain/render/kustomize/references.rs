@@ -70,9 +70,7 @@ pub(super) fn fix(resources: &mut [Resource], config: &Config) -> Result<(), Ren
                 // The object's kind may have changed since.
                 let field = FieldSpec::new(Gvk::default(), &field.path, field.create);
                 let place = resource.value.place.clone();
-                field.visit(&mut resource.value, Blank::Nothing, &place, &mut |found| {
-                    referrer.update(found)
-                })?;
+                field.visit(resource, Blank::Nothing, &place, &mut |found| referrer.update(found))?;
             }
         }
     }

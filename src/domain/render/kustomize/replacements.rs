@@ -10,6 +10,7 @@ use crate::render::error::RenderError;
 use crate::render::placed::{Content, Place, Placed, Scalar};
 use crate::render::resource::Resource;
 use crate::render::selector::Selector;
+use crate::render::shared;
 
 /// One replacement.
 pub(super) struct Replacement {
@@ -32,7 +33,6 @@ struct Part {
 }
 
 struct Target {
-    place: Place,
     select: Selector,
     reject: Vec<Selector>,
     paths: Vec<(String, Place)>,
@@ -118,18 +118,27 @@ impl Replacement {
     }
 
     /// Copies the value.
+    ///
+    /// Kustomize copies from the source's own field each time: where a target changes that, what follows
+    /// gets the new value, or part of it. Capstan refuses what would depend on it.
     pub(super) fn apply(&self, resources: &mut [Resource]) -> Result<(), RenderError> {
-        let value = match &self.from {
-            From::Text(value) => value.clone(),
+        let (value, own) = match &self.from {
+            From::Text(value) => (value.clone(), None),
             From::Field { place, wanted, path, part } => {
-                source(resources, place, wanted, path, part.as_ref())?
+                let (at, value) = source(resources, place, wanted, path, part.as_ref())?;
+                (value, part.is_none().then(|| (at, split(path))))
             }
         };
+        let mut stale = false;
         for target in &self.targets {
-            for resource in resources.iter_mut() {
-                if target.means(resource) {
-                    target.put(&mut resource.value, &value, &self.place)?;
+            for (at, resource) in resources.iter_mut().enumerate() {
+                if !target.means(resource) {
+                    continue;
                 }
+                if stale {
+                    return Err(changes_its_source(&self.place));
+                }
+                stale = target.put(resource, &value, own.as_ref().filter(|own| own.0 == at))?;
             }
         }
         Ok(())
@@ -156,19 +165,19 @@ fn source(
     wanted: &Id,
     path: &str,
     part: Option<&Part>,
-) -> Result<Placed, RenderError> {
+) -> Result<(usize, Placed), RenderError> {
     let namespace = |text: &str| if text.is_empty() { "default".to_owned() } else { text.to_owned() };
     let fits = |id: &Id| {
         (wanted.name.is_empty() || wanted.name == id.name)
             && (wanted.namespace.is_empty() || namespace(&wanted.namespace) == namespace(&id.namespace))
             && id.gvk.fits(&wanted.gvk)
     };
-    let mut found = resources.iter().filter(|resource| resource.ids().iter().any(fits));
+    let mut found = resources.iter().enumerate().filter(|(_, resource)| resource.ids().iter().any(fits));
     let named = || {
         let words = [wanted.gvk.kind.as_str(), wanted.namespace.as_str(), wanted.name.as_str()];
         words.iter().filter(|word| !word.is_empty()).copied().collect::<Vec<_>>().join(" ")
     };
-    let object = match (found.next(), found.next()) {
+    let (at, object) = match (found.next(), found.next()) {
         (Some(object), None) => object,
         (None, _) => {
             return Err(RenderError::reference(
@@ -193,7 +202,11 @@ fn source(
         .map_err(|why| missing(&format!(", {why}")))?
         .filter(|value| !value.is_empty())
         .ok_or_else(|| missing(""))?;
-    let Some(part) = part else { return Ok(value.clone()) };
+    let Some(part) = part else {
+        let mut value = value.clone();
+        shared::part(&mut value);
+        return Ok((at, value));
+    };
     let Content::Scalar(scalar) = &value.content else {
         return Err(missing(" that a delimiter could split"));
     };
@@ -201,7 +214,14 @@ fn source(
     let piece = usize::try_from(part.index).ok().and_then(|index| text.split(&part.delimiter).nth(index));
     let piece = piece.ok_or_else(|| missing(&format!(" with a part {}", part.index)))?;
     let piece = scalar.with_text(piece).map_err(|why| missing(&format!(" that could be split, {why}")))?;
-    Ok(Placed { place: value.place.clone(), content: Content::Scalar(piece) })
+    Ok((at, Placed { place: value.place.clone(), content: Content::Scalar(piece) }))
+}
+
+fn changes_its_source(place: &Place) -> RenderError {
+    RenderError::unsupported(
+        place,
+        "Capstan does not render `replacements` that change their own source before they are done: put that target last, or take the value from a field that stays",
+    )
 }
 
 impl Target {
@@ -227,7 +247,6 @@ impl Target {
         }
         let (part, creates) = options(entry)?;
         Ok(Self {
-            place: entry.place.clone(),
             select: Selector::read(select)?,
             reject: reject.iter().map(Selector::read).collect::<Result<_, RenderError>>()?,
             paths,
@@ -246,7 +265,14 @@ impl Target {
             && ids.iter().any(|id| self.select.fits_id(id))
     }
 
-    fn put(&self, object: &mut Placed, value: &Placed, whole: &Place) -> Result<(), RenderError> {
+    /// Tells whether this changed what stands in the source.
+    fn put(
+        &self,
+        resource: &mut Resource,
+        value: &Placed,
+        source: Option<&(usize, Vec<String>)>,
+    ) -> Result<bool, RenderError> {
+        let mut stale = false;
         let missing = match (self.creates, &value.content) {
             (Creates::No, _) => Missing::Stays,
             (Creates::Yes, Content::Scalar(_)) => Missing::Made(Content::Scalar(Scalar::open(""))),
@@ -254,11 +280,16 @@ impl Target {
             (Creates::Yes, Content::Sequence(_)) => Missing::Made(Content::Sequence(Vec::new())),
         };
         for (path, place) in &self.paths {
+            if stale {
+                return Err(changes_its_source(place));
+            }
             let parts = split(path);
+            let of = Id::of(&resource.value).object_id();
+            let object = &mut resource.value;
             if structured::put(object, &parts, value, &missing, place)? {
+                resource.spread();
                 continue;
             }
-            let of = Id::of(object).object_id();
             let changed = change(object, &parts, &missing, &value.place, &mut |field| self.set(field, value));
             let wrong = |why: &str| {
                 RenderError::reference(
@@ -268,12 +299,15 @@ impl Target {
             };
             match changed {
                 Ok(0) => return Err(wrong("")),
-                Ok(_) => {}
+                Ok(_) => resource.spread(),
                 Err(why) => return Err(wrong(&format!(" that could be set, {why}"))),
             }
+            stale = source.is_some_and(|(_, path)| {
+                let now = look_up(&resource.value, path).ok().flatten();
+                now.is_none_or(|now| now.to_value() != value.to_value())
+            });
         }
-        let _ = (whole, &self.place);
-        Ok(())
+        Ok(stale)
     }
 
     fn set(&self, field: &mut Placed, value: &Placed) -> Result<(), String> {

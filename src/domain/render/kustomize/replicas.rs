@@ -52,7 +52,7 @@ pub(super) fn set(
                 continue;
             }
             found = true;
-            field.visit(&mut resource.value, Blank::Text, &replicas.place, &mut |value| {
+            field.visit(resource, Blank::Text, &replicas.place, &mut |value| {
                 put_scalar(value, replicas.count.clone())
             })?;
         }

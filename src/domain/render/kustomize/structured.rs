@@ -59,7 +59,7 @@ pub(super) fn put(
     }
     let new = Placed::text(&json, &value.place);
     let set = &mut |field: &mut Placed| {
-        *field = new.clone();
+        field.replace_scalar(new.clone());
         Ok(())
     };
     change(object, outside, &Missing::Stays, place, set)

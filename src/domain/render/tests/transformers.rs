@@ -189,3 +189,134 @@ spec: {tokenRef: {name: token-z}, space: new}
 ",
     );
 }
+
+/// What kubectl 1.36 prints for these: a label that is new at several places of an object is one node.
+#[test]
+fn a_label_that_was_new_at_several_places_stays_one_label() {
+    let base = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: d}, spec: {template: {spec: {}}}}";
+    let expected = |inside: &str, outside: &str| {
+        format!(
+            "\
+{{apiVersion: apps/v1, kind: Deployment, metadata: {{name: d, labels: {{app: {outside}}}}}, spec:
+  {{template: {{spec: {{}}, metadata: {{labels: {{app: {inside}}}}}}}, selector: {{matchLabels: {{app: {inside}}}}}}}}}
+"
+        )
+    };
+    let patch = "\
+patches:
+- patch: '{apiVersion: apps/v1, kind: Deployment, metadata: {name: d, labels: {app: w}}}'
+";
+    let several = "\
+patches:
+- patch: |-
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata: {name: d, labels: {app: a}}
+    spec: {template: {metadata: {labels: {app: z}}}, selector: {matchLabels: {app: b}}}
+";
+    let operations = "\
+patches:
+- target: {kind: Deployment}
+  patch: '[{\"op\": \"replace\", \"path\": \"/metadata/labels/app\", \"value\": \"w\"}]'
+";
+    let prefix = "\
+transformers:
+- |-
+  {apiVersion: builtin, kind: PrefixTransformer, metadata: {name: p}, prefix: a-,
+   fieldSpecs: [{path: metadata/labels/app}, {path: spec/template/metadata/labels/app}]}
+";
+    let replacement = "\
+replacements:
+- sourceValue: b
+  targets:
+  - {select: {kind: Deployment}, fieldPaths: [metadata.labels.app], options: {delimiter: '.', index: 1}}
+";
+    for (step, inside, outside) in [
+        ("labels: [{pairs: {app: w}}]\n", "w", "w"),
+        (patch, "w", "w"),
+        (several, "z", "z"),
+        (operations, "x", "w"),
+        (prefix, "a-a-x", "a-a-x"),
+        (replacement, "x.b", "x.b"),
+    ] {
+        let rendered = rendered(&[
+            ("c/base/kustomization.yaml", "resources: [d.yaml]\ncommonLabels: {app: x}\n"),
+            ("c/base/d.yaml", base),
+            ("c/overlay/kustomization.yaml", &format!("resources: [../base]\n{step}")),
+        ]);
+        expect(&rendered, &expected(inside, outside));
+        let label = place(&rendered, 0, "/metadata/labels/app");
+        assert!(label.starts_with("c/overlay/kustomization.yaml:"), "{step}{label}");
+    }
+}
+
+#[test]
+fn a_replacement_that_changes_its_own_source_in_between_is_refused() {
+    let widgets = "\
+{apiVersion: acme.io/v1, kind: Widget, metadata: {name: a}, spec: {version: v1}}
+---
+{apiVersion: acme.io/v1, kind: Widget, metadata: {name: b}, spec: {version: v2}}
+";
+    let kustomization = "\
+resources: [widgets.yaml]
+replacements:
+- source: {kind: Widget, name: a, fieldPath: spec.version}
+  targets:
+  - {select: {kind: Widget}, fieldPaths: [spec.version], options: {delimiter: '-', index: 1}}
+";
+    assert_eq!(
+        refusal(&[("c/base/kustomization.yaml", kustomization), ("c/base/widgets.yaml", widgets)]),
+        "c/base/kustomization.yaml:3:3: Capstan does not render `replacements` that change their own source before they are done: put that target last, or take the value from a field that stays"
+    );
+}
+
+/// What kubectl 1.36 prints.
+#[test]
+fn a_prefix_goes_before_the_text_of_null() {
+    let config = "namePrefix: [{kind: Widget, path: spec/mode, create: true}]\n";
+    let widget = "{apiVersion: acme.io/v1, kind: Widget, metadata: {name: w}, spec: {mode: null}}";
+    let rendered = rendered(&[
+        ("c/base/kustomization.yaml", "resources: [w.yaml]\nconfigurations: [config.yaml]\nnamePrefix: p-\n"),
+        ("c/base/config.yaml", config),
+        ("c/base/w.yaml", widget),
+    ]);
+    expect(
+        &rendered,
+        "{apiVersion: acme.io/v1, kind: Widget, metadata: {name: p-w}, spec: {mode: p-null}}\n",
+    );
+}
+
+/// What kubectl 1.36 prints: only what goes through JSON forgets how it was written.
+#[test]
+fn a_list_alone_in_its_file_keeps_how_its_objects_were_written() {
+    let item = "apiVersion: acme.io/v1, kind: Widget, metadata: {name: w, annotations: {x: 1.50}}";
+    let alone = format!("{{apiVersion: v1, kind: List, items: [{{{item}}}]}}");
+    for (list, expected) in [
+        (alone.clone(), "1.50"),
+        (alone.replace("kind: List", "kind: WidgetList"), "1.5"),
+        (format!("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: a}}}}\n---\n{alone}\n"), "1.5"),
+    ] {
+        let rendered = rendered(&[
+            ("c/base/kustomization.yaml", "resources: [list.yaml]\n"),
+            ("c/base/list.yaml", &list),
+        ]);
+        let object = &rendered.objects.last().unwrap().value;
+        assert_eq!(object["metadata"]["annotations"]["x"], expected, "{list}");
+    }
+}
+
+/// What kubectl 1.36 prints: the first patch leaves `on` in quotes, and what takes its place keeps them.
+#[test]
+fn a_patch_puts_words_of_old_yaml_in_quotes_wherever_they_stand() {
+    let kustomization = "\
+resources: [w.yaml]
+patches:
+- patch: '{apiVersion: acme.io/v1, kind: Widget, metadata: {name: w}, more: true}'
+- patch: '{apiVersion: acme.io/v1, kind: Widget, metadata: {name: w}, spec: {mode: 1e3, date: 1e3}}'
+";
+    let widget =
+        "{apiVersion: acme.io/v1, kind: Widget, metadata: {name: w}, spec: {mode: on, date: 2024-01-02}}";
+    let rendered = rendered(&[("c/base/kustomization.yaml", kustomization), ("c/base/w.yaml", widget)]);
+    let spec = &rendered.objects[0].value["spec"];
+    assert_eq!((&spec["mode"], &spec["date"]), (&"1e3".into(), &1000.into()));
+}

@@ -1,8 +1,9 @@
 //! A planner of a few lines.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use capstan::app::planner::{OpenFleet, Planner};
+use capstan::app::planner::{LiveNames, OpenFleet, Planner};
 use capstan_domain::cluster::ClusterId;
 use capstan_domain::finding::{Finding, Severity};
 use capstan_domain::proposal::Scope;
@@ -56,6 +57,7 @@ impl Planner for Toy {
         after: Arc<dyn Tree>,
         _: &RepositorySettings,
         clusters: &[ClusterId],
+        _: &BTreeMap<ClusterId, LiveNames>,
         _: Date,
     ) -> Vec<JudgedCluster> {
         let findings = |tree: &dyn Tree, cluster: &ClusterId| {

@@ -42,8 +42,22 @@ pub(super) struct Object {
     pub(super) api_version: String,
     pub(super) kind: String,
     pub(super) name: String,
+    /// Empty for what lies in none.
     pub(super) namespace: String,
     pub(super) yaml: Yaml,
+    pub(super) shape: Shape,
+}
+
+/// Whether an object still is as it was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    Written,
+    Changed,
+}
+
+/// Kinds without a schema that kustomize knows, all with the same fields.
+pub(super) fn has_custom_body(kind: &str) -> bool {
+    ["Widget", "Cluster", "MachineDeployment", "KubeadmConfigTemplate"].contains(&kind)
 }
 
 pub(super) fn name(random: &mut Random) -> String {
@@ -70,7 +84,10 @@ pub(super) fn object(random: &mut Random) -> Object {
     for (key, value) in body(kind, random) {
         yaml.set(key, value);
     }
-    Object { api_version: api_version.to_owned(), kind: kind.to_owned(), name, namespace, yaml }
+    let is_in_none = ["Namespace", "ClusterRoleBinding", "ValidatingWebhookConfiguration"].contains(&kind);
+    let namespace = if is_in_none { String::new() } else { namespace };
+    let shape = Shape::Written;
+    Object { api_version: api_version.to_owned(), kind: kind.to_owned(), name, namespace, yaml, shape }
 }
 
 /// Labels or annotations.

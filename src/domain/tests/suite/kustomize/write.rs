@@ -38,6 +38,15 @@ impl Yaml {
         }
     }
 
+    /// The mapping at a key, made where it is missing.
+    pub(super) fn inside(&mut self, key: &str) -> &mut Self {
+        if self.get(key).is_none() {
+            self.set(key, map([]));
+        }
+        let Self::Map(entries) = self else { panic!("no mapping") };
+        entries.iter_mut().find(|(known, _)| known == key).map(|(_, value)| value).unwrap()
+    }
+
     pub(super) fn get(&self, key: &str) -> Option<&Self> {
         let Self::Map(entries) = self else { return None };
         entries.iter().find(|(known, _)| known == key).map(|(_, value)| value)

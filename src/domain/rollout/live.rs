@@ -1,0 +1,110 @@
+//! The prediction where the live names of templates are known (U12).
+//!
+//! In Git a template of a claimed cluster keeps its logical name, so only its spec tells whether it changes; a
+//! field that is written out but means what it meant before (a default) looks like a change there. The
+//! reconciler has asked the API server what each spec comes to, and reports the live name for it: the same live
+//! name is the same live object, another one is another template, and machines roll.
+
+use super::{LiveNames, class_name, predict, rollouts};
+use crate::render::RenderedObject;
+use crate::templates::{Naming, TemplateNames, name_templates};
+use crate::upgrade::{AppliedBy, Certainty, Rollout};
+
+/// What becomes of machines when a claimed cluster's reconciler applies `after` over `before`, judged by the
+/// live names that it reported for the one and, before a merge, for the other: `certainty: exact`. A template
+/// whose spec it was never asked about has no live name yet; then Git alone is judged by, as [`rollouts`] does.
+///
+/// A Cluster that changes its class stays `offline`: what the templates of a class come to is the topology
+/// controller's doing.
+pub fn rollouts_live(
+    before: &[RenderedObject],
+    after: &[RenderedObject],
+    names: [&TemplateNames; 2],
+) -> Vec<Rollout> {
+    let [names_before, names_after] = names;
+    let (mut old, mut new) = (before.to_vec(), after.to_vec());
+    // A class that other folders use keeps the name in Git, which no live name is reported for.
+    let mut named = name_templates(&mut old, names_before, &[]);
+    named.extend(name_templates(&mut new, names_after, &[]));
+    if named.iter().any(|template| template.naming == Naming::Content) {
+        return rollouts(before, after, AppliedBy::Reconciler);
+    }
+    let live: LiveNames = named.into_iter().map(|template| (template.logical.kind, template.name)).collect();
+    let class = |objects: &[RenderedObject], rollout: &Rollout| {
+        let cluster = objects.iter().find(|object| object.id == rollout.object);
+        cluster.and_then(|cluster| class_name(&cluster.value).map(str::to_owned))
+    };
+    let mut found = predict(&old, &new, AppliedBy::Reconciler, &live);
+    for rollout in &mut found {
+        if rollout.certainty == Certainty::Offline && class(&old, rollout) == class(&new, rollout) {
+            rollout.certainty = Certainty::Exact;
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{DEPLOYMENT, rendered, told};
+    use super::*;
+    use crate::templates::{LiveTemplate, SpecDigest};
+
+    fn tree(replicas: u32, version: &str, spec: &str) -> Vec<RenderedObject> {
+        let deployment = DEPLOYMENT
+            .replace("replicas: 5", &format!("replicas: {replicas}"))
+            .replace("v1.30.2", version)
+            .replace("{configRef: {apiVersion: bootstrap.cluster.x-k8s.io/v1beta1, kind: KubeadmConfigTemplate, name: md}}", "{dataSecretName: md}");
+        rendered(&format!(
+            "{deployment}---\napiVersion: infrastructure.cluster.x-k8s.io/v1beta1\nkind: DockerMachineTemplate\nmetadata: {{name: md, namespace: org}}\nspec: {spec}\n"
+        ))
+    }
+
+    const A: &str = "{template: {spec: {customImage: a}}}";
+    const A_WITH_DEFAULT: &str = "{template: {spec: {customImage: a, bootstrapTimeout: 3m}}}";
+    const B: &str = "{template: {spec: {customImage: b}}}";
+
+    /// What a reconciler reports: specs and the live names that hold for them.
+    fn names(specs: &[(&str, &str)]) -> TemplateNames {
+        let one = |(spec, live): &(&str, &str)| {
+            let template = tree(5, "v1.30.2", spec).pop().unwrap();
+            LiveTemplate {
+                group: template.id.group.clone(),
+                kind: template.id.kind.clone(),
+                namespace: template.id.namespace.clone(),
+                name: template.id.name.clone(),
+                live: (*live).to_owned(),
+                spec: SpecDigest::of(template.value.get("spec").unwrap()),
+            }
+        };
+        TemplateNames::new(specs.iter().map(one).collect()).unwrap()
+    }
+
+    #[test]
+    fn live_names_tell_whether_a_template_changes() {
+        let was = tree(5, "v1.30.2", A);
+        let is = |spec: &str| tree(5, "v1.30.2", spec);
+        let rolls = "[/spec/template/spec/infrastructureRef/name] 5/0/0";
+        let with = |is: &[RenderedObject], after: &[(&str, &str)]| {
+            told(&rollouts_live(&was, is, [&names(&[(A, "md-x")]), &names(after)]))
+        };
+        // What is written out and means the same stays the live object that it is: in Git alone it rolls.
+        let from_git = rollouts(&was, &is(A_WITH_DEFAULT), AppliedBy::Reconciler);
+        assert_eq!(told(&from_git), format!("5 offline {rolls}"));
+        assert_eq!(with(&is(A_WITH_DEFAULT), &[(A_WITH_DEFAULT, "md-x")]), "nothing");
+        assert_eq!(with(&is(B), &[(A, "md-x"), (B, "md-y")]), format!("5 exact {rolls}"));
+        // A spec that nobody asked the API server about.
+        assert_eq!(with(&is(B), &[(A, "md-x")]), format!("5 offline {rolls}"));
+        assert_eq!(with(&is(B), &[]), format!("5 offline {rolls}"));
+        assert_eq!(with(&is(A), &[(A, "md-x")]), "nothing");
+    }
+
+    #[test]
+    fn what_no_template_decides_is_exact_too() {
+        let known = names(&[(A, "md")]);
+        let (was, is) = (tree(5, "v1.30.2", A), tree(5, "v1.31.0", A));
+        let rolls = told(&rollouts_live(&was, &is, [&known, &known]));
+        assert_eq!(rolls, "5 exact [/spec/template/spec/version] 5/0/0");
+        let more = tree(7, "v1.30.2", A);
+        assert_eq!(told(&rollouts_live(&was, &more, [&known, &known])), "0 exact [/spec/replicas] 0/2/0");
+    }
+}
