@@ -30,7 +30,7 @@ use crate::plane::{Parts, Plane, tail};
 const OTHER_CUSTOMER: &str = "newton";
 
 /// As long as the slowest machine may take.
-const PATIENCE: Duration = Duration::from_secs(90);
+const PATIENCE: Duration = Duration::from_secs(240);
 
 #[tokio::test]
 async fn what_folders_try_and_what_git_does_to_them_on_a_real_api_server() {
