@@ -9,6 +9,9 @@ use ulid::Ulid;
 
 use super::{AgentError, files};
 
+/// The file that holds the last id that was given out.
+const LAST: &str = "last";
+
 /// How much may wait.
 #[derive(Debug, Clone, Copy)]
 pub struct OutboxLimits {
@@ -48,8 +51,13 @@ impl Outbox {
             last: None,
             said: HashMap::new(),
         };
+        let last = files::read(&folder.join(LAST))?;
+        let last = last.and_then(|text| Ulid::from_string(std::str::from_utf8(&text).ok()?).ok());
         for entry in std::fs::read_dir(folder).map_err(files::disk(folder))?.flatten() {
             let path = entry.path();
+            if path.file_name().is_some_and(|name| name == LAST) {
+                continue;
+            }
             let id =
                 path.file_stem().and_then(|stem| stem.to_str()).and_then(|stem| ReportId::parse(stem).ok());
             let is_report = path.extension().is_some_and(|extension| extension == "json");
@@ -63,7 +71,8 @@ impl Outbox {
                 _ => files::remove(&path)?,
             }
         }
-        outbox.last = outbox.waiting.keys().next_back().and_then(|id| Ulid::from_string(id.as_str()).ok());
+        let waiting = outbox.waiting.keys().next_back().and_then(|id| Ulid::from_string(id.as_str()).ok());
+        outbox.last = waiting.max(last);
         Ok(outbox)
     }
 
@@ -148,6 +157,15 @@ impl Outbox {
         }
     }
 
+    /// Remembers the last id before the reports that hold it are removed: a clock that went back over a
+    /// restart must not give ids that the bot takes for older ones.
+    pub(super) fn remember_last(&self) -> Result<(), AgentError> {
+        match self.last {
+            Some(last) => files::write(&self.folder.join(LAST), last.to_string().as_bytes()),
+            None => Ok(()),
+        }
+    }
+
     /// Forgets a report that the bot has, or never takes.
     pub(super) fn remove(&mut self, id: &ReportId) -> Result<(), AgentError> {
         files::remove(&self.path(id))?;
@@ -227,6 +245,23 @@ mod tests {
         let first = again.oldest(1, 0)[0].id.clone();
         again.remove(&first).unwrap();
         assert_eq!(again.len(), 3);
+    }
+
+    #[test]
+    fn ids_go_on_although_the_clock_went_back_and_nothing_waits() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut outbox = Outbox::open(folder.path(), OutboxLimits::default()).unwrap();
+        // What a clock that is far ahead gives.
+        outbox.last = Some(Ulid::from_string("7ZZZZZZZZZZZZZZZZZZZZZZZ00").unwrap());
+        outbox.store(report("a", 1)).unwrap();
+        outbox.remember_last().unwrap();
+        let sent = outbox.oldest(1, u64::MAX)[0].id.clone();
+        assert_eq!(sent.as_str(), "7ZZZZZZZZZZZZZZZZZZZZZZZ01");
+        outbox.remove(&sent).unwrap();
+        let mut again = Outbox::open(folder.path(), OutboxLimits::default()).unwrap();
+        assert_eq!(again.len(), 0);
+        again.store(report("a", 2)).unwrap();
+        assert_eq!(again.oldest(1, u64::MAX)[0].id.as_str(), "7ZZZZZZZZZZZZZZZZZZZZZZZ02");
     }
 
     #[test]

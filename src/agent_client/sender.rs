@@ -110,6 +110,7 @@ impl AgentClient {
             let client = Arc::clone(self);
             let removed = tokio::task::spawn_blocking(move || -> Result<(), AgentError> {
                 let mut outbox = client.outbox.lock().unwrap_or_else(PoisonError::into_inner);
+                outbox.remember_last()?;
                 for (id, cluster) in &sent {
                     // What was refused may be taken later: the next report says it again.
                     if answer.refused.contains(id) {

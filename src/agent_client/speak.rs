@@ -62,10 +62,15 @@ impl Bot for BotSource {
         Ok(Work { commit: work.commit, preflights: questions.collect() })
     }
 
-    async fn answer(&self, preflight: &Preflight, answers: &[PreflightAnswer]) -> Result<(), BotError> {
+    async fn answer(
+        &self,
+        preflight: &Preflight,
+        answers: &[PreflightAnswer],
+        took: Duration,
+    ) -> Result<(), BotError> {
         let refused = |reason: String| BotError::Refused { url: self.0.url().to_string(), reason };
         let id = PreflightId::parse(&preflight.id).map_err(|error| refused(error.to_string()))?;
-        self.0.answer(&id, &wire_answer(answers)).await.map_err(|error| self.bot_error(error))
+        self.0.answer(&id, &wire_answer(answers, took)).await.map_err(|error| self.bot_error(error))
     }
 
     async fn report(&self, report: &ClusterReport) -> Result<(), BotError> {
@@ -133,10 +138,10 @@ fn reasons(all: &[Reason], most: usize) -> Vec<WireReason> {
 
 /// As much as fits into one post. Names go first, with which a prediction is only more exact, then all but the
 /// gravest reasons; never a verdict.
-fn wire_answer(answers: &[PreflightAnswer]) -> WireAnswer {
+fn wire_answer(answers: &[PreflightAnswer], took: Duration) -> WireAnswer {
     let with = |most_reasons: usize, most_names: usize| WireAnswer {
         clusters: answers.iter().map(|answer| cluster_answer(answer, most_reasons, most_names)).collect(),
-        duration_ms: 0,
+        duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
     };
     let fits = |answer: &WireAnswer| {
         serde_json::to_vec(answer).is_ok_and(|written| written.len() + (16 << 10) <= POST_BYTES)
@@ -300,9 +305,10 @@ mod tests {
             names: TemplateNames::default(),
         };
         let (few, many) = (vec![answer(0)], (0..500).map(answer).collect::<Vec<_>>());
-        assert_eq!(wire_answer(&few).clusters[0].reasons.len(), 20);
-        let wire = wire_answer(&many);
+        assert_eq!(wire_answer(&few, Duration::ZERO).clusters[0].reasons.len(), 20);
+        let wire = wire_answer(&many, Duration::from_millis(1_200));
         assert_eq!((wire.clusters.len(), wire.clusters[499].reasons.len()), (500, 3));
+        assert_eq!(wire.duration_ms, 1_200);
         assert!(serde_json::to_vec(&wire).unwrap().len() < POST_BYTES);
         assert!(wire.clusters.iter().all(|one| one.verdict == WireVerdict::Rejected));
     }

@@ -91,8 +91,9 @@ impl Heeder {
     async fn answer(&self, question: &Preflight) -> Answered {
         let started = tokio::time::Instant::now();
         let Some(answers) = self.try_head(question).await else { return Answered::NotYet };
-        metrics::histogram!("capstan_preflight_seconds").record(started.elapsed().as_secs_f64());
-        if let Err(error) = self.source.bot.answer(question, &answers).await {
+        let took = started.elapsed();
+        metrics::histogram!("capstan_preflight_seconds").record(took.as_secs_f64());
+        if let Err(error) = self.source.bot.answer(question, &answers, took).await {
             tracing::warn!(fleet = %self.fleet.key, commit = short(&question.commit), %error, "a preflight's answer was not taken");
         }
         Answered::Sent

@@ -6,6 +6,7 @@
 //! | object | scalar |
 //! |---|---|
 //! | ConfigMap | `global.release.version` in a string of `data` |
+//! | ConfigMap that a kustomization generates | `global.release.version` of a file that it is made of |
 //! | HelmRelease of a cluster chart | `spec.values.global.release.version` |
 //! | App of a chart `release-<provider>` | `spec.version`: such a chart *is* a release |
 //! | HelmRelease of one | `spec.chart.spec.version`, where it is one version and no range |
@@ -18,6 +19,7 @@
 //! cluster is at.
 
 use crate::manifest::objects;
+use crate::merge::source::is_kustomization;
 use crate::object::{FieldPath, ObjectId, api_group};
 use crate::release::Provider;
 use crate::tree::RepoPath;
@@ -71,6 +73,47 @@ pub(crate) struct NamedRelease {
     pub(crate) inside: Option<(usize, FieldPath)>,
     /// What it says.
     pub(crate) text: String,
+    /// The key of `data` under which the whole document stands; `None` where it is the object itself.
+    pub(crate) key: Option<String>,
+}
+
+/// What may name a release.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Holder<'a> {
+    pub(crate) id: &'a ObjectId,
+    pub(crate) root: &'a Node,
+    /// Where `root` is a file of which a ConfigMap is generated: its key there.
+    pub(crate) key: Option<&'a str>,
+}
+
+/// A file of which a kustomization generates a ConfigMap: `files: [values=values.yaml]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct GeneratedFrom {
+    pub(crate) config_map: ObjectId,
+    pub(crate) key: String,
+    pub(crate) file: RepoPath,
+}
+
+/// The files of the ConfigMaps that a kustomization in `folder` generates.
+pub(crate) fn generated_from(kustomization: &Node, folder: &RepoPath) -> Vec<GeneratedFrom> {
+    let text = |node: &Node, key: &str| node.get(key).and_then(Node::as_str).map(str::to_owned);
+    let mut found = Vec::new();
+    for entry in kustomization.get("configMapGenerator").and_then(Node::as_sequence).unwrap_or_default() {
+        let Some(name) = text(entry, "name") else { continue };
+        let config_map = ObjectId {
+            group: String::new(),
+            kind: "ConfigMap".to_owned(),
+            namespace: text(kustomization, "namespace").or_else(|| text(entry, "namespace")),
+            name,
+        };
+        for item in entry.get("files").and_then(Node::as_sequence).unwrap_or_default() {
+            let Some(item) = item.as_str() else { continue };
+            let (key, path) = item.split_once('=').unwrap_or((item.rsplit('/').next().unwrap_or(item), item));
+            let Ok(file) = folder.join(path) else { continue };
+            found.push(GeneratedFrom { config_map: config_map.clone(), key: key.to_owned(), file });
+        }
+    }
+    found
 }
 
 impl NamedRelease {
@@ -88,29 +131,43 @@ impl NamedRelease {
 
     /// The scalar, through the string.
     pub(crate) fn path(&self) -> FieldPath {
+        let data = self.key.as_ref().map(|key| FieldPath::root().key("data").key(key)).unwrap_or_default();
         let inside = self.inside.iter().flat_map(|(_, path)| path.steps());
-        self.outer.steps().iter().chain(inside).cloned().collect()
+        data.steps().iter().chain(self.outer.steps()).chain(inside).cloned().collect()
     }
 }
 
 /// Whether an object names a Giant Swarm release.
 pub(crate) fn names_giant_swarm_release(root: &Node) -> bool {
-    !named_in(root).is_empty()
+    let is_object = root.get("kind").is_some() || root.get("apiVersion").is_some();
+    let is_version = |named: NamedRelease| ReleaseVersion::parse(&named.text).is_some();
+    !named_in(root).is_empty() || !is_object && in_values(root, "values").is_some_and(is_version)
+}
+
+/// The release that a file of values names.
+fn in_values(root: &Node, key: &str) -> Option<NamedRelease> {
+    let outer = PLACE.iter().fold(FieldPath::root(), |path, key| path.key(key));
+    let text = root.at(&outer)?.as_scalar()?.text.clone();
+    Some(NamedRelease { outer, inside: None, text, key: Some(key.to_owned()) })
 }
 
 /// The scalars that count, with the index of their object: those of the cluster's own App or
 /// HelmRelease first, then in the order of the objects.
-pub(crate) fn named_releases(objects: &[(&ObjectId, &Node)]) -> Vec<(usize, NamedRelease)> {
+pub(crate) fn named_releases(objects: &[Holder<'_>]) -> Vec<(usize, NamedRelease)> {
+    let named = |holder: &Holder<'_>| match holder.key {
+        Some(key) => in_values(holder.root, key).into_iter().collect(),
+        None => named_in(holder.root),
+    };
     let all = || {
         let each = objects.iter().enumerate();
-        each.flat_map(|(at, (_, root))| named_in(root).into_iter().map(move |named| (at, named)))
+        each.flat_map(move |(at, holder)| named(holder).into_iter().map(move |named| (at, named)))
     };
-    let charts: Vec<usize> = (0..objects.len()).filter(|at| chart_of(objects[*at].1).is_some()).collect();
+    let charts: Vec<usize> = (0..objects.len()).filter(|at| chart_of(objects[*at].root).is_some()).collect();
     let owned = |at: usize| {
         let names = |chart: &usize| {
-            objects[*chart].1.get("spec").is_some_and(|spec| mentions(spec, &objects[at].0.name))
+            objects[*chart].root.get("spec").is_some_and(|spec| mentions(spec, &objects[at].id.name))
         };
-        objects[at].0.kind == "ConfigMap" && charts.iter().any(names)
+        objects[at].id.kind == "ConfigMap" && charts.iter().any(names)
     };
     let mut counting: Vec<(usize, NamedRelease)> = all().filter(|(at, _)| charts.contains(at)).collect();
     counting.extend(all().filter(|(at, _)| owned(*at)));
@@ -141,7 +198,7 @@ fn named_in(root: &Node) -> Vec<NamedRelease> {
         // `>=34.0.0` leaves the choice to Flux.
         let is_one = !is_chart_version || ReleaseVersion::parse(&scalar.text).is_some();
         let outer = keys.iter().fold(FieldPath::root(), |path, key| path.key(key));
-        is_one.then(|| NamedRelease { outer, inside: None, text: scalar.text.clone() })
+        is_one.then(|| NamedRelease { outer, inside: None, text: scalar.text.clone(), key: None })
     });
     named.collect()
 }
@@ -160,6 +217,7 @@ fn in_string(key: &str, value: &Node) -> Option<NamedRelease> {
         outer: FieldPath::root().key("data").key(key),
         inside: Some((document, inside)),
         text,
+        key: None,
     })
 }
 
@@ -167,6 +225,7 @@ fn in_string(key: &str, value: &Node) -> Option<NamedRelease> {
 pub(super) fn find(manifests: &[Manifest]) -> Option<GiantSwarmRecord> {
     let mut places = Vec::new();
     let mut ids = Vec::new();
+    let mut keys = Vec::new();
     for manifest in manifests {
         for (document, content) in manifest.file.documents().iter().enumerate() {
             for (_, node) in objects(&content.root) {
@@ -176,11 +235,30 @@ pub(super) fn find(manifests: &[Manifest]) -> Option<GiantSwarmRecord> {
                 {
                     places.push((manifest, document, node));
                     ids.push(id);
+                    keys.push(None);
                 }
             }
         }
     }
-    let all: Vec<(&ObjectId, &Node)> = ids.iter().zip(places.iter().map(|(_, _, node)| *node)).collect();
+    for kustomization in manifests.iter().filter(|manifest| is_kustomization(&manifest.entry.path)) {
+        let folder = kustomization.entry.path.parent().unwrap_or_default();
+        let roots = kustomization.file.documents().iter().map(|document| &document.root);
+        for from in roots.flat_map(|root| generated_from(root, &folder)) {
+            let Some(manifest) = manifests.iter().find(|manifest| manifest.entry.path == from.file) else {
+                continue;
+            };
+            let Some(document) = manifest.file.documents().first() else { continue };
+            places.push((manifest, 0, &document.root));
+            ids.push(from.config_map);
+            keys.push(Some(from.key));
+        }
+    }
+    let all: Vec<Holder<'_>> = ids
+        .iter()
+        .zip(&places)
+        .zip(&keys)
+        .map(|((id, (_, _, root)), key)| Holder { id, root, key: key.as_deref() })
+        .collect();
     let (at, named) = named_releases(&all).into_iter().next()?;
     let (manifest, document, node) = places[at];
     let chart = chart(&all, at);
@@ -203,12 +281,12 @@ fn may_name_release(kind: &str) -> bool {
 
 /// The cluster chart that an App or HelmRelease deploys: the one that is or names the object at `at`,
 /// else the only one.
-fn chart(objects: &[(&ObjectId, &Node)], at: usize) -> Option<String> {
+fn chart(objects: &[Holder<'_>], at: usize) -> Option<String> {
     let charts: Vec<(usize, &str)> =
-        objects.iter().enumerate().filter_map(|(at, (_, root))| Some((at, chart_of(root)?))).collect();
-    let name = &objects[at].0.name;
+        objects.iter().enumerate().filter_map(|(at, holder)| Some((at, chart_of(holder.root)?))).collect();
+    let name = &objects[at].id.name;
     let fits = |(chart, _): &&(usize, &str)| {
-        *chart == at || objects[*chart].1.get("spec").is_some_and(|spec| mentions(spec, name))
+        *chart == at || objects[*chart].root.get("spec").is_some_and(|spec| mentions(spec, name))
     };
     let chosen = charts.iter().find(fits).or(if charts.len() == 1 { charts.first() } else { None });
     chosen.map(|(_, chart)| (*chart).to_owned())

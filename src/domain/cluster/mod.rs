@@ -16,7 +16,9 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 pub use giant_swarm::GiantSwarmRecord;
-pub(crate) use giant_swarm::{NamedRelease, chart_name, named_releases, names_giant_swarm_release};
+pub(crate) use giant_swarm::{
+    Holder, NamedRelease, chart_name, generated_from, named_releases, names_giant_swarm_release,
+};
 pub use read::{ClusterError, Manifest};
 pub use record::{RecordedBy, RecordedRelease, ReleaseName};
 

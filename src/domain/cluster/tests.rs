@@ -162,3 +162,22 @@ fn a_provider_comes_from_the_first_that_names_one() {
         assert_eq!(format!("{provider} {release}"), expected, "{files:?}");
     }
 }
+
+#[test]
+fn a_file_of_which_a_config_map_is_generated_names_the_release() {
+    let kustomization =
+        "resources: [app.yaml]\nconfigMapGenerator: [{name: peu01-config, files: [values=config.yaml]}]\n";
+    let values = "# ours\nglobal:\n  release:\n    version: 34.4.0\n";
+    // No other file says that this is a cluster.
+    let files =
+        [("base/kustomization.yaml", kustomization), ("base/app.yaml", APP), ("base/config.yaml", values)];
+    let record = read(&files).unwrap().giant_swarm.unwrap();
+    assert_eq!((record.version.as_str(), record.chart.as_deref()), ("34.4.0", Some("cluster-aws")));
+    assert_eq!((record.object.kind.as_str(), record.object.name.as_str()), ("ConfigMap", "peu01-config"));
+    assert_eq!(record.path.to_string(), "/data/values/global/release/version");
+    assert_eq!(
+        (record.file.as_str(), record.position.line, record.position.column),
+        ("gauss/peu01/base/config.yaml", 4, 14)
+    );
+    assert_eq!(recorded(&files), Some((String::from("34.4.0"), RecordedBy::ConfigMap)));
+}

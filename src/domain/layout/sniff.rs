@@ -33,7 +33,9 @@ pub(super) fn sniff(bytes: &[u8]) -> Sniffed {
     let mentions = |word: &str| bytes.windows(word.len()).any(|window| window == word.as_bytes());
     let may_be = mentions(CLUSTER_API)
         || mentions("release")
-            && ["ConfigMap", "HelmRelease", "application.giantswarm.io"].iter().any(|word| mentions(word));
+            && ["ConfigMap", "HelmRelease", "application.giantswarm.io", "global:"]
+                .iter()
+                .any(|word| mentions(word));
     // What a pointer of Git LFS stands for, nobody can tell.
     if !may_be && !bytes.starts_with(b"version https://git-lfs.") {
         return Sniffed::Other;

@@ -1,7 +1,10 @@
 //! The cluster's base, read: its files and the objects in them.
 
+use std::collections::BTreeMap;
+
 use super::kustomization;
 use super::source::{is_kustomization, text};
+use crate::cluster::generated_from;
 use crate::manifest;
 use crate::object::{FieldPath, ObjectId, api_group};
 use crate::tree::RepoPath;
@@ -39,6 +42,9 @@ pub(crate) struct Base {
     pub(crate) kustomizations: std::ops::Range<usize>,
     /// The files that the kustomization reaches; `None` without one, where every file counts.
     named: Option<Vec<usize>>,
+    /// The keys of files of which a kustomization generates a ConfigMap, by object: only where somebody
+    /// asked for them ([`Self::with_generated`]).
+    pub(crate) keys: BTreeMap<usize, String>,
 }
 
 impl Base {
@@ -76,7 +82,26 @@ impl Base {
             Some(BaseObject { file, document: 0, path: FieldPath::root(), id })
         }));
         let kustomizations = first..objects.len();
-        Ok(Self { files, objects, kustomizations, named })
+        Ok(Self { files, objects, kustomizations, named, keys: BTreeMap::new() })
+    }
+
+    /// With the files of which its kustomizations generate ConfigMaps, behind all objects.
+    pub(crate) fn with_generated(mut self) -> Self {
+        let mut generated = Vec::new();
+        for at in self.kustomizations.clone() {
+            let folder = self.file_of(at).path.parent().unwrap_or_default();
+            generated.extend(generated_from(self.node(at), &folder));
+        }
+        for from in generated {
+            let Some(file) = self.files.iter().position(|file| file.path == from.file) else { continue };
+            let is_known = self.keys.keys().any(|object| self.objects[*object].file == file);
+            if is_known || self.files[file].yaml.documents().is_empty() {
+                continue;
+            }
+            self.keys.insert(self.objects.len(), from.key);
+            self.objects.push(BaseObject { file, document: 0, path: FieldPath::root(), id: from.config_map });
+        }
+        self
     }
 
     /// Whether the base has a kustomization.

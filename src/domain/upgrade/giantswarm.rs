@@ -11,11 +11,10 @@ use super::record::{Graves, record};
 use super::{
     Basis, Certainty, Change, Course, OldSource, Planned, Reason, Refusal, Request, Rollout, Upgrade,
 };
-use crate::cluster::{NamedRelease, named_releases};
+use crate::cluster::{Holder, NamedRelease, named_releases};
 use crate::finding::{Finding, Severity};
 use crate::merge::Source;
 use crate::merge::cluster_objects::Base;
-use crate::object::ObjectId;
 use crate::version::ReleaseVersion;
 use crate::yaml::{Edit, Node, Position, Value};
 
@@ -103,8 +102,12 @@ struct Obstacle {
 
 /// The scalars to set, with their objects.
 fn decide(base: &Base) -> Result<Vec<(usize, NamedRelease)>, Obstacle> {
-    let objects: Vec<(&ObjectId, &Node)> =
-        (0..base.objects.len()).map(|at| (&base.objects[at].id, base.node(at))).collect();
+    let holder = |at: usize| Holder {
+        id: &base.objects[at].id,
+        root: base.node(at),
+        key: base.keys.get(&at).map(String::as_str),
+    };
+    let objects: Vec<Holder<'_>> = (0..base.objects.len()).map(holder).collect();
     let named = named_releases(&objects);
     let place = |(object, named): &(usize, NamedRelease)| {
         format!("{}:{}", base.file_of(*object).path, position(base, *object, named).line)

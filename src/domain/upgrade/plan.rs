@@ -34,7 +34,7 @@ pub fn plan(request: &Request<'_>) -> Result<Planned, Refusal> {
     let base = Base::read(cluster)?;
     let overlay = cluster.overlay.iter().map(super::SourceFile::read).collect::<Result<Vec<_>, _>>()?;
     if request.new.release_yaml.is_some() {
-        return giantswarm::plan(request, &base);
+        return giantswarm::plan(request, &base.with_generated());
     }
     let (old, basis) = old_source(request, &base);
     let input = merge_input(request, &base, old);

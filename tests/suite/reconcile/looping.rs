@@ -84,7 +84,12 @@ impl Bot for Handle {
         tokio::time::sleep(Duration::from_millis(20)).await;
         Ok(Work { commit: None, preflights: self.0.questions.lock().unwrap().drain(..).collect() })
     }
-    async fn answer(&self, _question: &Preflight, answers: &[PreflightAnswer]) -> Result<(), BotError> {
+    async fn answer(
+        &self,
+        _question: &Preflight,
+        answers: &[PreflightAnswer],
+        _took: Duration,
+    ) -> Result<(), BotError> {
         self.0.answers.lock().unwrap().extend_from_slice(answers);
         Ok(())
     }

@@ -63,7 +63,12 @@ impl Bot for FakeBot {
     async fn work(&self, _after: Option<&CommitId>, _patience: Duration) -> Result<Work, BotError> {
         Ok(Work::default())
     }
-    async fn answer(&self, _preflight: &Preflight, _answers: &[PreflightAnswer]) -> Result<(), BotError> {
+    async fn answer(
+        &self,
+        _preflight: &Preflight,
+        _answers: &[PreflightAnswer],
+        _took: Duration,
+    ) -> Result<(), BotError> {
         Ok(())
     }
     async fn report(&self, report: &ClusterReport) -> Result<(), BotError> {

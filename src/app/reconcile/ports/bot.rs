@@ -127,8 +127,13 @@ pub trait Bot: Send + Sync {
     /// What there is to do; returns at once where the tip is not `after` or a question is open, else
     /// after at most `patience`. A question stays open until it is answered, so it may come twice.
     async fn work(&self, after: Option<&CommitId>, patience: Duration) -> Result<Work, BotError>;
-    /// Answers a question.
-    async fn answer(&self, preflight: &Preflight, answers: &[PreflightAnswer]) -> Result<(), BotError>;
+    /// Answers a question; `took` is how long that took.
+    async fn answer(
+        &self,
+        preflight: &Preflight,
+        answers: &[PreflightAnswer],
+        took: Duration,
+    ) -> Result<(), BotError>;
     /// Takes a report: stored when this returns, sent in order as soon as the bot takes it, once. One that
     /// says of its cluster what the last one said (whatever the time and the commit that was tried) is no
     /// news, and costs nothing.
@@ -148,7 +153,12 @@ impl Bot for NoBot {
         Ok(Work::default())
     }
 
-    async fn answer(&self, _preflight: &Preflight, _answers: &[PreflightAnswer]) -> Result<(), BotError> {
+    async fn answer(
+        &self,
+        _preflight: &Preflight,
+        _answers: &[PreflightAnswer],
+        _took: Duration,
+    ) -> Result<(), BotError> {
         Ok(())
     }
 
