@@ -8,6 +8,7 @@ use super::reading::{Condition, conditions, is_version, said, time};
 use crate::applying::{CLUSTER_NAME_LABEL, is_terminating, label, text};
 use crate::object::ObjectId;
 use crate::policy::version_fields;
+use crate::rollout::facts;
 use crate::rollout::owner::Owner;
 use crate::templates::{Role, references};
 
@@ -134,7 +135,8 @@ impl Seen<'_> {
         Found { state, id, object: machine, created, conditions }
     }
 
-    /// What Git asks for decides, then Cluster API's own word, then what the machine was made from.
+    /// What Git asks for decides, then Cluster API's own word, then what the machine was made from: whichever
+    /// says first that it is old.
     fn age(&self, machine: &Value, conditions: &[Condition<'_>]) -> MachineAge {
         let fields = version_fields(&self.id.group, &self.id.kind);
         let asked = |object: &'_ Value| -> Option<String> {
@@ -151,22 +153,30 @@ impl Seen<'_> {
             return MachineAge::Old;
         }
         let says = conditions.iter().find(|condition| condition.kind == "UpToDate");
-        match says.map(|condition| condition.status) {
-            Some("True") => return MachineAge::New,
-            Some("False") => return MachineAge::Old,
-            _ => {}
+        if says.is_some_and(|condition| condition.status == "False") || self.is_of_another_template(machine) {
+            return MachineAge::Old;
         }
-        let named = |id: &ObjectId, object: &Value| -> Vec<(Role, String)> {
+        MachineAge::New
+    }
+
+    /// Whether a machine's set is of another template than its deployment asks for. Cluster API's own word for it
+    /// (`UpToDate` of the machine, and what deployments and Clusters count from that) is written by the set's
+    /// controller, a moment after the deployment's own has already observed the new generation.
+    fn is_of_another_template(&self, machine: &Value) -> bool {
+        let set = self.machine_set_of(machine).filter(|set| set.pointer("/spec/template").is_some());
+        let Some(set) = set else { return false };
+        let Some(name) = owner_named(set, "MachineDeployment") else { return false };
+        let mut deployments = self.live.core("MachineDeployment");
+        let own = deployments.find(|(id, _)| id.namespace == self.id.namespace && id.name == name);
+        let Some((id, deployment)) = own else { return false };
+        let named = |object: &Value| -> Vec<(Role, String)> {
             let found = references(&id.group, &id.kind, object);
             found.into_iter().map(|reference| (reference.role, reference.name.to_owned())).collect()
         };
-        match (self.owner, self.machine_set_of(machine), live) {
-            (Owner::Deployment, Some(set), Some(deployment))
-                if named(self.id, deployment) != named(self.id, set) =>
-            {
-                MachineAge::Old
-            }
-            _ => MachineAge::New,
-        }
+        let said = |object: &'_ Value, pointer: &str| -> Option<String> {
+            text(object, pointer).filter(|text| !text.is_empty()).map(str::to_owned)
+        };
+        named(deployment) != named(set)
+            || facts::WORKER_ROLLS.iter().any(|pointer| said(deployment, pointer) != said(set, pointer))
     }
 }

@@ -877,6 +877,46 @@ spec:
     assert_eq!(verdict(cluster, &[], "10:00:30").state, State::Done, "nothing owns machines");
 }
 
+/// The set of machines of a deployment, made from a template.
+fn machine_set(name: &str, template: &str) -> Value {
+    json!({
+        "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineSet",
+        "metadata": {"name": name, "namespace": "org", "uid": format!("uid-{name}"),
+            "labels": {"cluster.x-k8s.io/cluster-name": "c"},
+            "ownerReferences": [{"kind": "MachineDeployment", "name": "md", "controller": true}]},
+        "spec": {"clusterName": "c", "replicas": 1, "template": {"spec": {"clusterName": "c", "version": VERSION,
+            "bootstrap": {"configRef": {"apiGroup": "bootstrap.cluster.x-k8s.io", "kind": "KubeadmConfigTemplate", "name": "md"}},
+            "infrastructureRef": {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "DevMachineTemplate", "name": template}}}},
+    })
+}
+
+/// Seen on a real management cluster under load: the deployment's controller has observed the new template and
+/// counts by what the machines said before their set's controller came round.
+#[test]
+fn a_deployment_is_not_done_while_its_machines_are_of_another_template_whatever_they_say() {
+    let done = deployment(&Row {
+        seen: (2, 2),
+        lowest: "",
+        versions: NEW,
+        counts: (1, 1, 1),
+        rolling: ("False", 2),
+        up_to_date: ("True", 2),
+    });
+    let says = json!([{"type": "UpToDate", "status": "True"}, {"type": "Ready", "status": "True"}]);
+    let of = |set: &str| {
+        let mut machine = machine(&format!("{set}-x"), ("MachineSet", set), VERSION, "09:00:00", &says);
+        machine["metadata"]["labels"]["cluster.x-k8s.io/deployment-name"] = json!("md");
+        machine
+    };
+    let (old, new) = (machine_set("md-a", "cp-a"), machine_set("md-b", "cp-b"));
+    let rolling = verdict(DEPLOYMENT, &[&done, &old, &new, &of("md-a")], "10:00:30");
+    assert_eq!(rolling.state, State::Rolling);
+    assert_eq!(rolling.decisive().unwrap().words.as_deref(), Some("1 machine is yet to be replaced"));
+    assert_eq!(rolling.machines[0].age, MachineAge::Old);
+    let rolled = verdict(DEPLOYMENT, &[&done, &old, &new, &of("md-b")], "10:00:30");
+    assert_eq!((rolled.state, rolled.machines[0].age), (State::Done, MachineAge::New));
+}
+
 #[test]
 fn machines_are_old_or_new_and_the_replaced_ones_are_known_by_name() {
     let plane = ("KubeadmControlPlane", "cp");

@@ -12,6 +12,7 @@ use super::reading::{Contract, Reading, is_version};
 use super::{Counts, MachineAge, Readiness, Seen, State};
 use crate::applying::{CLUSTER_NAME_LABEL, annotation, is_terminating, label, text};
 use crate::policy::version_fields;
+use crate::report::count;
 use crate::rollout::facts;
 use crate::rollout::owner::{Owner, replacing};
 use crate::templates::{Role, references};
@@ -64,6 +65,9 @@ pub(super) fn standing(seen: &Seen<'_>, reading: &Reading<'_>, machines: &[Found
         }
         Owner::Pool => pool(seen, reading, machines, &mut unmet),
     };
+    if matches!(seen.owner, Owner::Deployment | Owner::Topology) {
+        yet_to_be_replaced(machines, &mut unmet);
+    }
     if let Some(first) = unmet.0.first() {
         if let Some(words) = waits_for_a_person(seen, reading, counts) {
             return stand(State::Waiting, Some(words));
@@ -171,6 +175,14 @@ fn machines_of(seen: &Seen<'_>, reading: &Reading<'_>, machines: &[Found<'_>], u
         }
     }
     Tells::Everything
+}
+
+/// Machines of workers whose own template is another one, whatever is counted of them.
+fn yet_to_be_replaced(machines: &[Found<'_>], unmet: &mut Unmet) {
+    let old = machines.iter().filter(|machine| machine.state.age == MachineAge::Old).count();
+    if old > 0 {
+        unmet.add(format!("{} yet to be replaced", count(old, "machine is", "machines are")));
+    }
 }
 
 fn observed(reading: &Reading<'_>, unmet: &mut Unmet) {
