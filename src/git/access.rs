@@ -22,6 +22,9 @@ use super::explain;
 /// A server that says nothing for that long is given up.
 const STALLED: Duration = Duration::from_secs(60);
 
+/// The file beside the key that gets what `ssh` says.
+const SAID: &str = "said";
+
 /// What a remote repository is shown.
 #[derive(Debug, Clone, Default)]
 pub enum Access {
@@ -54,8 +57,27 @@ impl Access {
 /// An open way to a remote.
 pub(super) struct Connection {
     pub(super) transport: Box<dyn Transport + Send>,
-    /// Holds the key while `ssh` runs.
-    _key: Option<TempDir>,
+    /// Holds the key while `ssh` runs, and what it says.
+    key: Option<TempDir>,
+}
+
+impl Connection {
+    /// What `ssh`, or Git behind it, said last: the reason, where the transport itself only sees that nothing
+    /// came.
+    pub(super) fn said(&self) -> Option<String> {
+        let folder = self.key.as_ref()?.path();
+        let text = fs::read(folder.join(SAID)).ok()?;
+        last_words(&String::from_utf8_lossy(&text), folder)
+    }
+}
+
+/// The last two lines, without the folder of the key and without what is no text, at most 300 characters.
+fn last_words(text: &str, folder: &Path) -> Option<String> {
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let last = lines.get(lines.len().saturating_sub(2)..)?.join("; ");
+    let words = last.replace(&format!("{}/", folder.display()), "");
+    let words: String = words.chars().filter(|letter| !letter.is_control()).take(300).collect();
+    (!words.is_empty()).then_some(words)
 }
 
 /// Opens the way to a remote; nothing is sent yet.
@@ -71,16 +93,16 @@ pub(super) fn connect(url: &str, access: &Access) -> Result<Connection, String> 
         };
         let transport =
             ssh::connect(parsed, Protocol::V2, options, false).map_err(|error| explain(&error))?;
-        return Ok(Connection { transport: Box::new(transport), _key: Some(folder) });
+        return Ok(Connection { transport: Box::new(transport), key: Some(folder) });
     }
     if parsed.scheme == gix::url::Scheme::File {
         let Ok(transport) =
             gix::protocol::transport::client::blocking_io::file::connect(parsed.path, Protocol::V2, false);
-        return Ok(Connection { transport: Box::new(transport), _key: None });
+        return Ok(Connection { transport: Box::new(transport), key: None });
     }
     let mut transport = http::connect::<http::reqwest::Remote>(parsed, Protocol::V2, false);
     transport.configure(&http_options(access)).map_err(explained)?;
-    Ok(Connection { transport: Box::new(transport), _key: None })
+    Ok(Connection { transport: Box::new(transport), key: None })
 }
 
 fn http_options(access: &Access) -> http::Options {
@@ -118,14 +140,16 @@ fn write_key(key: &SecretString, known_hosts: &str) -> std::io::Result<TempDir> 
     Ok(folder)
 }
 
-/// `ssh` that reads nobody's configuration, asks nobody, and trusts the hosts given alone.
+/// `ssh` that reads nobody's configuration, asks nobody, and trusts the hosts given alone. What it says goes into
+/// a file: a log of ours is no place for another program's lines.
 fn ssh_command(folder: &Path) -> OsString {
     let quoted = |name: &str| format!("'{}'", folder.join(name).display().to_string().replace('\'', "'\\''"));
     format!(
         "ssh -F /dev/null -i {} -o IdentitiesOnly=yes -o BatchMode=yes -o StrictHostKeyChecking=yes \
-         -o UserKnownHostsFile={} -o ConnectTimeout=20",
+         -o UserKnownHostsFile={} -o ConnectTimeout=20 -o ServerAliveInterval=20 -o ServerAliveCountMax=3 2>{}",
         quoted("key"),
         quoted("known_hosts"),
+        quoted(SAID),
     )
     .into()
 }
@@ -214,6 +238,22 @@ mod tests {
         assert_eq!(without_credentials("https://u:p@git.example.com/a.git"), "https://git.example.com/a.git");
         assert_eq!(without_credentials("file:///srv/a.git"), "file:///srv/a.git");
         assert_eq!(without_credentials("git@git.example.com:a.git"), "git@git.example.com:a.git");
+    }
+
+    #[test]
+    fn of_what_ssh_says_the_end_is_shown_without_the_folder_of_the_key() {
+        let folder = Path::new("/tmp/capstan-ssh-abc");
+        for (said, shown) in [
+            ("", None),
+            ("\n \n", None),
+            ("Host key verification failed.\r\n", Some("Host key verification failed.")),
+            (
+                "@@@@\nLoad key \"/tmp/capstan-ssh-abc/key\": error in libcrypto\ngit@host: Permission denied (publickey).\n",
+                Some("Load key \"key\": error in libcrypto; git@host: Permission denied (publickey)."),
+            ),
+        ] {
+            assert_eq!(last_words(said, folder).as_deref(), shown);
+        }
     }
 
     #[test]

@@ -131,15 +131,15 @@ fn greet(connection: &mut Connection, access: &Access) -> Result<Handshake, Fetc
         Access::Public => "it wants a token or a password, and none was given",
         Access::Basic { .. } | Access::Key { .. } => "the token is refused",
     };
-    gix::protocol::handshake(
+    let greeted = gix::protocol::handshake(
         &mut connection.transport,
         Service::UploadPack,
         // Asked after a 401: what there is was sent already.
         |_| Err(gix::Error::from_error(gix::error::message(refused))),
         Vec::new(),
         &mut gix::progress::Discard,
-    )
-    .map_err(|error| FetchFailure::Remote(explain(&error)))
+    );
+    greeted.map_err(|error| FetchFailure::Remote(connection.said().unwrap_or_else(|| explain(&error))))
 }
 
 /// The commit that a branch is at; `None` where the remote has no such branch. One or two requests, which

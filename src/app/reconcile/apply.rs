@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_domain::applying::{
-    Changes, GuardBroken, Plan, appliers, differs, fields_that_go, guards, handed_over,
-    is_applied_by_capstan, plan, sent, sent_over, survived,
+    Changes, GuardBroken, Plan, differs, fields_that_go, guards, handed_over, plan, sent, sent_over,
+    survived, survives_adoption,
 };
 use capstan_domain::finding::Severity;
 use capstan_domain::object::{FieldPath, ObjectId};
@@ -24,14 +24,8 @@ use crate::app::ports::{ApiObject, Contested, LiveError, Run};
 /// How many objects that wait stand in a status.
 const WITHHELD: usize = 20;
 
-/// The reason of objects that others applied before, and that nobody allowed to be taken over.
-pub const ADOPTION_NEEDED: &str = "AdoptionNeeded";
-
 /// The reason of a field that Git removed and that stays.
 const SURVIVED: &str = "FieldSurvived";
-
-/// How many fields a preview names of one object.
-const NAMED_FIELDS: usize = 12;
 
 /// What has to be done with an object's fields before it is applied.
 struct Hands {
@@ -66,11 +60,11 @@ impl Walk<'_> {
         let let_go = let_go(look, &adopted);
         if self.adopt() == Adopt::Preview && adopted.keys().any(|id| self.is_stranger(id)) {
             let strangers = adopted.into_iter().filter(|(id, _)| self.is_stranger(id)).collect();
-            return Ok(Ended::Waiting(preview(look, &strangers, &trial)));
+            return Ok(Ended::Waiting(self.preview(look, &strangers, &trial).await?));
         }
         let changes = changes(look, &trial, &adopted, &let_go);
         self.remember(look, &changes);
-        self.note_survivors(look, &trial);
+        self.note_survivors(look, &trial, &adopted);
         let Some(verdict) = self.verdict.as_ref() else { return Ok(Ended::Applied) };
         let plan = plan(&look.objects, &changes, &look.live, verdict);
         self.status.phase = Some(plan.phase.into());
@@ -127,7 +121,7 @@ impl Walk<'_> {
                 format!(
                     "the Cluster does not exist here, and the management cluster `{other}` has reported it: two \
                      would make machines for one cluster. Where it is gone there for good, allow it by \
-                     `spec.createCluster: Always` of ManagedCluster {}",
+                     `spec.createCluster: always` of ManagedCluster {}",
                     self.record.key.name
                 ),
                 missing,
@@ -139,30 +133,6 @@ impl Walk<'_> {
                 reasons: Vec::new(),
             })),
         }
-    }
-
-    fn adopt(&self) -> Adopt {
-        self.record.spec.adopt.unwrap_or(self.turn.fleet.spec.guards.adopt)
-    }
-
-    /// Live objects that Capstan has not applied, with the tools that did.
-    fn adopted(&self, look: &Look) -> BTreeMap<ObjectId, Vec<String>> {
-        let inventory = &self.status.inventory;
-        let is_known = |id: &ObjectId, live: &Value| {
-            inventory.get(id).is_some_and(|entry| entry.uid.is_some() && entry.uid.as_deref() == uid(live))
-        };
-        look.objects
-            .iter()
-            .filter_map(|object| Some((&object.id, look.live.get(&object.id)?)))
-            .filter(|(id, live)| !is_known(id, live) && !is_applied_by_capstan(live))
-            .map(|(id, live)| (id.clone(), appliers(live)))
-            .collect()
-    }
-
-    /// Whether an object that others applied is a stranger's. One that this folder had applied, and that
-    /// somebody made anew under its name, is this folder's still.
-    fn is_stranger(&self, id: &ObjectId) -> bool {
-        self.status.inventory.get(id).is_none_or(|entry| entry.uid.is_none())
     }
 
     /// Writes down what will be there, before it is.
@@ -240,7 +210,7 @@ impl Walk<'_> {
 
     /// Notes the fields that Git removed and that stay, because somebody else holds them too. They are told
     /// for as long as they stay.
-    fn note_survivors(&mut self, look: &Look, trial: &Trial) {
+    fn note_survivors(&mut self, look: &Look, trial: &Trial, adopted: &BTreeMap<ObjectId, Vec<String>>) {
         for object in &look.objects {
             let Some(live) = look.live.get(&object.id) else { continue };
             let told = self.record.status.kept.iter().filter(|kept| {
@@ -253,8 +223,17 @@ impl Walk<'_> {
                     self.kept.push(survivor(object, field, kept.message.clone()));
                 }
             }
-            let Some(tried) = trial.accepted.get(&object.id) else { continue };
-            for found in survived(live, tried) {
+            let tried = trial.accepted.get(&object.id);
+            let dropped = tried.map(|tried| survived(live, tried)).unwrap_or_default();
+            let adopted = adopted.get(&object.id);
+            let adopted = adopted.map(|from| survives_adoption(live, &object.value, from));
+            for found in dropped.into_iter().chain(adopted.unwrap_or_default()) {
+                let is_it = |kept: &Reason| {
+                    kept.object.as_ref() == Some(&object.id) && kept.field.as_ref() == Some(&found.field)
+                };
+                if self.kept.iter().any(is_it) {
+                    continue;
+                }
                 let message = format!(
                     "Git removed {} and it stays: {} holds it too",
                     found.field,
@@ -302,7 +281,7 @@ impl Walk<'_> {
     }
 }
 
-fn uid(object: &Value) -> Option<&str> {
+pub(super) fn uid(object: &Value) -> Option<&str> {
     object.pointer("/metadata/uid").and_then(Value::as_str)
 }
 
@@ -353,42 +332,4 @@ fn changes(
         }
     }
     changes
-}
-
-/// What taking over would change, one reason an object.
-fn preview(look: &Look, adopted: &BTreeMap<ObjectId, Vec<String>>, trial: &Trial) -> Vec<Reason> {
-    let objects = look.objects.iter().filter_map(|object| Some((object, adopted.get(&object.id)?)));
-    objects
-        .map(|(object, from)| {
-            let live = look.live.get(&object.id);
-            let sets = trial.accepted.get(&object.id).map(|tried| differs(live, tried)).unwrap_or_default();
-            let gone = live.map(|live| fields_that_go(live, &object.value, from)).unwrap_or_default();
-            let by = if from.is_empty() { "somebody else".to_owned() } else { from.join(", ") };
-            let mut message = format!("was applied by {by}, not by Capstan; taking it over ");
-            match (list(&sets), list(&gone)) {
-                (None, None) => message.push_str("changes nothing"),
-                (sets, gone) => {
-                    let sets = sets.map(|fields| format!("sets {fields}"));
-                    let gone = gone.map(|fields| format!("removes {fields}"));
-                    let parts: Vec<String> = sets.into_iter().chain(gone).collect();
-                    message.push_str(&parts.join(" and "));
-                }
-            }
-            message
-                .push_str(". Allow it by `adopt: Take`, in the Fleet's guards or the ManagedCluster's spec");
-            let field = sets.first().or(gone.first()).cloned().unwrap_or_default();
-            let reason = Reason::of_object(ADOPTION_NEEDED, message, object, &field);
-            Reason { severity: Severity::Warning, ..reason }
-        })
-        .collect()
-}
-
-fn list(fields: &[FieldPath]) -> Option<String> {
-    let named: Vec<String> = fields.iter().take(NAMED_FIELDS).map(ToString::to_string).collect();
-    let rest = fields.len().saturating_sub(NAMED_FIELDS);
-    match (named.is_empty(), rest) {
-        (true, _) => None,
-        (false, 0) => Some(named.join(", ")),
-        (false, rest) => Some(format!("{} and {rest} more", named.join(", "))),
-    }
 }

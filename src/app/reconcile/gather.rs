@@ -2,11 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use capstan_domain::applying::{Inventory, InventoryObject, LiveObjects, identity, named_outside};
+use capstan_domain::applying::{
+    Inventory, InventoryObject, LiveObjects, RefusalKind, identity, named_outside,
+};
 use capstan_domain::object::ObjectId;
 use capstan_domain::render::RenderedObject;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
+use super::reason::Reason;
+use super::wanted::Unwanted;
 use crate::app::ports::{ApiKind, ApiObject, As, LiveError, ManagementCluster};
 
 /// How many reads of one cluster are under way at a time.
@@ -25,7 +29,7 @@ pub(super) async fn read_live(
     by: &As,
     objects: &[RenderedObject],
     inventory: &Inventory,
-) -> Result<LiveObjects, LiveError> {
+) -> Result<LiveObjects, Unwanted> {
     let mut wanted: Vec<ApiObject> = Vec::new();
     let mut known = BTreeSet::new();
     for object in objects {
@@ -46,8 +50,10 @@ pub(super) async fn read_live(
     }
     let mut found = LiveObjects::default();
     let read = |object: ApiObject| async move {
-        let read = live.read(by, &object).await?;
-        Ok::<_, LiveError>((object.id(), read))
+        match live.read(by, &object).await {
+            Ok(found) => Ok((object.id(), found)),
+            Err(error) => Err(no_right(objects, &object.id(), error)),
+        }
     };
     let answers: Vec<_> = stream::iter(wanted).map(read).buffered(READS).try_collect().await?;
     for (id, answer) in answers {
@@ -62,6 +68,18 @@ pub(super) async fn read_live(
         read_machines(live, &cluster.id, &mut found).await?;
     }
     Ok(found)
+}
+
+/// Says which object of the folder its service account has no right to.
+fn no_right(objects: &[RenderedObject], id: &ObjectId, error: LiveError) -> Unwanted {
+    let refusal = error.refusal().filter(|refusal| refusal.kind == RefusalKind::Forbidden);
+    match (refusal, objects.iter().find(|object| object.id == *id)) {
+        (Some(refusal), Some(object)) => {
+            let reason = Box::new(Reason::of_refusal(refusal, object));
+            Unwanted::Forbidden { error, reason }
+        }
+        _ => Unwanted::Live(error),
+    }
 }
 
 /// Whether machines may come of an object: a `Cluster` without a topology makes none by itself.

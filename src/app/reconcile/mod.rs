@@ -8,6 +8,7 @@
 //! go through [`ports`]. Deliberately absent: when which cluster has its turn (`controllers`), the Kubernetes
 //! API (`k8s`), and every word to GitHub (the bot's).
 
+mod adopt;
 mod apply;
 mod conclude;
 mod dry_runs;
@@ -28,7 +29,7 @@ mod throttle;
 pub mod unclaimed;
 mod wanted;
 
-pub use apply::ADOPTION_NEEDED;
+pub use adopt::ADOPTION_NEEDED;
 pub use conclude::{FleetState, fleet_status};
 pub use kinds::Kinds;
 pub use memo::Memo;

@@ -249,6 +249,9 @@ impl<'a> Walk<'a> {
         match self.try_run().await {
             Ok(ended) => ended,
             Err(Unwanted::Refused(reasons)) => Ended::Refused(reasons),
+            Err(Unwanted::Forbidden { error, reason }) => {
+                Ended::Failed(Failure { reasons: vec![*reason], ..error.into() })
+            }
             Err(Unwanted::Live(error)) => Ended::Failed(error.into()),
         }
     }

@@ -71,6 +71,9 @@ async fn try_one(
     let look = match look(ports, fleet, head, id, &known, &status.inventory).await {
         Ok(look) => look,
         Err(Unwanted::Refused(reasons)) => return answer(PreflightVerdict::Rejected, reasons, known),
+        Err(Unwanted::Forbidden { reason, .. }) => {
+            return answer(PreflightVerdict::Rejected, vec![*reason], known);
+        }
         Err(Unwanted::Live(error)) => {
             return answer(PreflightVerdict::NotVerifiable, vec![untold(&error)], known);
         }

@@ -52,9 +52,10 @@ impl Walk<'_> {
             return Ok(Ended::Removed);
         }
         self.again = true;
-        let kept = std::mem::take(&mut self.kept);
         let message = format!("{} objects are left", self.status.inventory.objects().len());
-        Ok(Ended::Waiting(if kept.is_empty() { vec![Reason::plain("Deleting", message)] } else { kept }))
+        let mut reasons = vec![Reason::plain("Deleting", message)];
+        reasons.append(&mut self.kept);
+        Ok(Ended::Waiting(reasons))
     }
 
     fn round(&self, look: &Look) -> Deletions {

@@ -3,9 +3,16 @@
 //! Nothing is deleted for them: a folder that is gone, moved or claimed by another management cluster says
 //! nothing about what shall become of its machines. One of which nothing is left goes by itself.
 
+use std::collections::BTreeSet;
+
+use capstan_domain::applying::InventoryObject;
+use capstan_domain::cluster::ClusterId;
+use capstan_domain::object::ObjectId;
+use capstan_domain::tree::RepoPath;
+
 use super::pass::Ports;
 use super::ports::ClusterRecord;
-use super::resources::{ConditionStatus, ConditionType};
+use super::resources::{ConditionStatus, ConditionType, ManagedClusterStatus};
 use super::revision::Revision;
 use crate::app::ports::LiveError;
 
@@ -17,7 +24,8 @@ pub fn unclaimed<'r>(
     records.iter().filter(|record| !revision.clusters().any(|id| id.as_str() == record.spec.cluster))
 }
 
-/// Says so in the status, once; removes the ManagedCluster where it holds nothing.
+/// Says so in the status, once; removes the ManagedCluster where it holds nothing. What other folders render
+/// is theirs now, as after a folder was renamed.
 ///
 /// # Errors
 /// The API server did not take it.
@@ -26,22 +34,26 @@ pub async fn say_unclaimed(
     revision: &Revision,
     record: &ClusterRecord,
 ) -> Result<(), LiveError> {
-    let left = record.status.inventory.objects().len();
+    let mut status = record.status.clone();
+    hand_over(&mut status, &record.spec.cluster, revision);
+    let left = status.inventory.objects().len();
     if left == 0 {
         tracing::info!(cluster = record.spec.cluster, "nothing is left of it: its ManagedCluster goes");
         return ports.board.delete_cluster(record).await;
     }
-    let (reason, what) = if revision.has_folder(&record.spec.cluster) {
+    let id = &record.spec.cluster;
+    let (reason, what) = if !revision.has_folder(id) {
+        ("FolderGone", "the folder is gone from Git")
+    } else if revision.fleet.clusters().any(|cluster| cluster.as_str() == id) {
         ("NotClaimed", "the folder is claimed by this management cluster no more")
     } else {
-        ("FolderGone", "the folder is gone from Git")
+        ("NoCluster", "the folder holds no cluster any more")
     };
     let message = format!(
         "{what}; the {left} objects in the inventory stay as they are. To delete a cluster, bring its folder \
          back with `delete: cluster` in its capstan.yaml"
     );
     let (now, generation) = (ports.clock.now(), record.generation);
-    let mut status = record.status.clone();
     status.observed_generation = Some(generation);
     let conditions = &mut status.conditions;
     conditions.set(now, generation, ConditionType::Ready, ConditionStatus::False, reason, message.clone());
@@ -50,4 +62,17 @@ pub async fn say_unclaimed(
     conditions.clear(ConditionType::Reconciling);
     conditions.set(now, generation, ConditionType::Stalled, ConditionStatus::True, reason, "");
     if status == record.status { Ok(()) } else { ports.board.write_cluster(&record.key, &status).await }
+}
+
+/// Takes out of an inventory what other folders render.
+fn hand_over(status: &mut ManagedClusterStatus, cluster: &str, revision: &Revision) {
+    let Ok(folder) = RepoPath::parse(cluster).map(ClusterId::new) else { return };
+    let is_anothers = |object: &&InventoryObject| {
+        let ids = [object.id(), object.logical_id()];
+        ids.iter().any(|id| revision.owners.heir(&folder, id).is_some())
+    };
+    let gone: BTreeSet<ObjectId> =
+        status.inventory.objects().iter().filter(is_anothers).map(InventoryObject::id).collect();
+    gone.iter().for_each(|id| status.inventory.forget(id));
+    status.templates.retain(|template| !gone.contains(&template.live_id()));
 }

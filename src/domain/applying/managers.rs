@@ -83,7 +83,7 @@ pub fn taken_over(live: &Value, from: &[String], let_go: &[FieldPath]) -> Option
 }
 
 /// What these managers wrote, as Capstan's; `None` where there is nothing to take.
-fn taken(live: &Value, from: &[String]) -> Option<Value> {
+pub(super) fn taken(live: &Value, from: &[String]) -> Option<Value> {
     let entries = entries(live);
     let (taken, mut kept): (Vec<&Value>, Vec<Value>) = {
         let (taken, kept): (Vec<_>, Vec<_>) = entries.iter().partition(|entry| is_taken(entry, from));

@@ -25,10 +25,12 @@
 //! | `sent` | what of an object is sent |
 //! | `differs` | what an apply would change |
 //! | `managed`, `managers`, `handed_over` | who owns which field; objects that others applied; fields let go |
+//! | `adoption` | what taking over such an object would change |
 //! | `live` | what was read of the cluster |
 //! | `inventory` | what was applied, and may be deleted again |
 //! | `refusal` | what the API server answered |
 
+mod adoption;
 mod boundary;
 mod differs;
 mod guards;
@@ -47,6 +49,7 @@ mod sent;
 pub(crate) mod testing;
 mod written;
 
+pub use adoption::{Adoption, adoption, speaks_another_version, survives_adoption};
 pub use boundary::{Beyond, Outside, boundary};
 pub use differs::differs;
 pub use guards::{Broken, GuardBroken, guards, named_outside};

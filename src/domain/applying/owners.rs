@@ -88,7 +88,20 @@ impl OwnerIndex {
     }
 
     /// Another folder that renders the object: it is that folder's now.
-    pub(super) fn heir(&self, folder: &ClusterId, id: &ObjectId) -> Option<&ClusterId> {
+    pub fn heir(&self, folder: &ClusterId, id: &ObjectId) -> Option<&ClusterId> {
         self.objects.get(id)?.rendered.0.iter().find(|other| *other != folder)
+    }
+
+    /// An object of that description which another folder renders or has applied.
+    pub(super) fn of_another(
+        &self,
+        folder: &ClusterId,
+        fits: impl Fn(&ObjectId) -> bool,
+    ) -> Option<(&ObjectId, &ClusterId)> {
+        let first = |folders: fn(&Owners) -> &Few| {
+            let mut all = self.objects.iter().filter(|(id, _)| fits(id));
+            all.find_map(|(id, owners)| Some((id, folders(owners).0.iter().find(|other| *other != folder)?)))
+        };
+        first(|owners| &owners.recorded).or_else(|| first(|owners| &owners.rendered))
     }
 }

@@ -45,8 +45,8 @@ const FLAWS: usize = 20;
 
 struct Reader<'r> {
     file: &'r YamlFile,
-    /// Where the file is a string of another: that string's place.
-    within: Option<Position>,
+    /// Where the file is a string of another: that file, and where the string begins.
+    within: Option<(&'r YamlFile, usize)>,
     budget: &'r mut Budget,
     definitions: Vec<Definition>,
     flaws: Vec<Flaw>,
@@ -75,12 +75,12 @@ impl Reader<'_> {
         let Some(text) = components.as_str().filter(|text| text.contains("CustomResourceDefinition")) else {
             return;
         };
-        let place = self.file.position(components.span.start);
+        let start = components.span.start;
         match YamlFile::read(text) {
             Ok(inner) => {
                 let mut reader = Reader {
                     file: &inner,
-                    within: Some(place),
+                    within: Some((self.file, start)),
                     budget: self.budget,
                     definitions: Vec::new(),
                     flaws: Vec::new(),
@@ -91,7 +91,7 @@ impl Reader<'_> {
                 self.flaws.extend(flaws);
             }
             Err(error) => self.flaws.push(Flaw {
-                position: place,
+                position: self.file.position(start),
                 message: format!("the components in this string are no YAML ({error})"),
             }),
         }
@@ -159,7 +159,7 @@ impl Reader<'_> {
                 self.flaw(node, message);
             }
         }
-        let line = self.within.unwrap_or_else(|| self.file.position(root.span.start)).line;
+        let line = self.position(root).line;
         if !known.is_empty() {
             self.definitions.push(Definition {
                 group: group.into(),
@@ -171,9 +171,18 @@ impl Reader<'_> {
         }
     }
 
+    /// In the file, also where the node stands in a string of it.
+    fn position(&self, node: &Node) -> Position {
+        let at = node.span.start;
+        match self.within {
+            None => self.file.position(at),
+            Some((outer, start)) => outer.position(outer.offset_inside(start, self.file.text(), at)),
+        }
+    }
+
     fn flaw(&mut self, node: &Node, message: String) {
         if self.flaws.len() < FLAWS {
-            let position = self.within.unwrap_or_else(|| self.file.position(node.span.start));
+            let position = self.position(node);
             self.flaws.push(Flaw { position, message });
         }
     }

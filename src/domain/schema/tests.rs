@@ -153,7 +153,7 @@ fn components_in_a_config_map_count_and_patches_of_definitions_do_not() {
                  spec: {conversion: {strategy: Webhook}}\n";
     let schemas = schemas(&[("components.yaml", &config_map), ("patch.yaml", patch)]);
     assert_eq!(problems(&schemas), Vec::<String>::new());
-    let origin = Origin::Repository(RepoPath::parse("components.yaml").unwrap(), 4);
+    let origin = Origin::Repository(RepoPath::parse("components.yaml").unwrap(), 5);
     let tags = walk(schemas.object("Rack", ["example.org/v1"]), "spec.tags").list();
     assert_eq!(tags, Some((&ListType::Set, &origin)));
 }

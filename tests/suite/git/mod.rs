@@ -8,3 +8,5 @@ mod file_writer;
 mod http_server;
 mod mirror;
 pub(crate) mod repository;
+mod ssh;
+pub(crate) mod ssh_server;

@@ -270,20 +270,6 @@ async fn what_a_folder_has_applied_that_is_claimed_twice_is_taken_by_no_other() 
     assert_eq!(world.live.take_writes(), Vec::<String>::new());
 }
 
-#[tokio::test]
-async fn a_file_that_cannot_be_read_changes_and_deletes_nothing() {
-    let world = World::new();
-    plain(&world, "peu01");
-    world.turn("gauss/peu01").await;
-    world.live.take_writes();
-    world.write("gauss/peu01/base/maps.yaml", "kind: [\n");
-    let pass = world.turn("gauss/peu01").await;
-    assert!(matches!(pass.ended, Ended::Refused(_)), "{:?}", pass.ended);
-    assert_eq!(world.live.take_writes(), Vec::<String>::new());
-    assert_eq!(world.live.names("ConfigMap").len(), 2);
-    assert_eq!(world.status("gauss-peu01").inventory.objects().len(), 3);
-}
-
 pub(crate) fn sorted(mut texts: Vec<String>) -> Vec<String> {
     texts.sort();
     texts

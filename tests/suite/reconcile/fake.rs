@@ -70,6 +70,7 @@ impl FakeCluster {
             ("cluster.x-k8s.io", "MachinePool"),
             ("cluster.x-k8s.io", "MachineHealthCheck"),
             ("controlplane.cluster.x-k8s.io", "KubeadmControlPlane"),
+            ("addons.cluster.x-k8s.io", "ClusterResourceSet"),
             ("bootstrap.cluster.x-k8s.io", "KubeadmConfigTemplate"),
             ("infrastructure.cluster.x-k8s.io", "DevCluster"),
             ("infrastructure.cluster.x-k8s.io", "DevMachineTemplate"),

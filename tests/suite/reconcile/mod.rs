@@ -11,4 +11,5 @@ mod looping;
 mod preflight;
 mod pruning;
 mod real;
+mod rows;
 mod world;

@@ -6,29 +6,63 @@ use serde_json::json;
 
 use super::adopting::with_machines;
 use super::applying::plain;
-use super::world::World;
+use super::rows::{self, Change, Row};
+use super::world::{UID, World};
 
-fn deletions(world: &World) -> Vec<String> {
-    world.live.take_writes().into_iter().filter(|write| write.starts_with("delete")).collect()
+/// Gives every cluster its turn, and says what is to be said of those that nobody claims here any more.
+async fn round(world: &World) {
+    let revision = world.revision().await;
+    for id in revision.clusters() {
+        world.turn_at(&revision, id.as_str()).await;
+    }
+    world.say_unclaimed(&revision).await;
+}
+
+/// The second commit of a row.
+fn change(world: &World, row: &Row) {
+    let below = |path: &str| format!("{}/{}", rows::CUSTOMER, row.fill(path));
+    for change in row.after {
+        match change {
+            Change::Write(path, text) => world.write(&below(path), &row.fill(text)),
+            Change::Remove(path) => world.remove(&below(path)),
+            Change::Move(to) => world.rename(&below("NAME/"), &format!("{}/", below(to))),
+            Change::ClaimedTwice | Change::ClaimedElsewhere => {
+                let folders = [(below("NAME"), row.claim())];
+                world.write(".capstan.yaml", &rows::settings(UID, &folders));
+            }
+            Change::Bytes(..) | Change::Link(..) => unreachable!("no text"),
+        }
+    }
 }
 
 #[tokio::test]
-async fn a_config_map_that_nothing_names_goes_with_its_file() {
-    let world = World::new();
-    plain(&world, "peu01");
-    world.write(
-        "gauss/peu01/base/more.yaml",
-        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: more\ndata: {one: \"1\"}\n",
-    );
-    world.turn("gauss/peu01").await;
-    world.live.take_writes();
-    world.remove("gauss/peu01/base/more.yaml");
-    let pass = world.turn("gauss/peu01").await;
-    assert!(matches!(pass.ended, Ended::Applied), "{:?}", pass.ended);
-    assert_eq!(deletions(&world), ["delete ConfigMap org/more"]);
-    assert_eq!(world.status("gauss-peu01").inventory.objects().len(), 3);
-    world.turn("gauss/peu01").await;
-    assert_eq!(world.live.take_writes(), Vec::<String>::new());
+async fn what_git_does_to_a_folder_deletes_what_it_should_and_nothing_else() {
+    let mut wrong = Vec::new();
+    for row in rows::ALL.iter().filter(|row| row.is_text()) {
+        let world = World::new();
+        world
+            .live
+            .put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": rows::CUSTOMER}}));
+        row.files().iter().for_each(|(path, text)| world.write(path, text));
+        round(&world).await;
+        let name = format!("{}-{}", rows::CUSTOMER, row.name);
+        assert_eq!(rows::told(&world.status(&name)), ("True Done".to_owned(), vec![]), "{}", row.name);
+        world.live.take_writes();
+        change(&world, row);
+        for _ in 0..3 {
+            round(&world).await;
+        }
+        let status = world.board.posted().clusters.get(&name).map(|record| record.status.clone());
+        wrong.extend(row.wrong(status.as_ref()));
+        let goes = row.goes.iter().map(|goes| row.fill(goes).replace(' ', " gauss/"));
+        let gone: Vec<String> = goes.map(|goes| format!("delete {goes}")).collect();
+        assert_eq!(deletions(&world), gone, "{}", row.name);
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn deletions(world: &World) -> Vec<String> {
+    world.live.take_writes().into_iter().filter(|write| write.starts_with("delete")).collect()
 }
 
 #[tokio::test]
@@ -94,45 +128,6 @@ async fn an_object_that_was_made_anew_by_somebody_is_not_deleted() {
     world.turn("gauss/peu01").await;
     assert_eq!(deletions(&world), Vec::<String>::new());
     assert_eq!(world.status("gauss-peu01").inventory.objects().len(), 3);
-}
-
-#[tokio::test]
-async fn an_empty_folder_deletes_nothing() {
-    let world = World::new();
-    plain(&world, "peu01");
-    world.write("gauss/peu01/capstan.yaml", "track: none\n");
-    world.turn("gauss/peu01").await;
-    world.live.take_writes();
-    world.write("gauss/peu01/base/cluster.yaml", "# nothing here\n");
-    world.write("gauss/peu01/base/maps.yaml", "# nothing here\n");
-    let revision = world.revision().await;
-    // Whether it still counts as a cluster or not: nothing happens to what is there.
-    if revision.clusters().any(|id| id.as_str() == "gauss/peu01") {
-        let pass = world.turn_at(&revision, "gauss/peu01").await;
-        assert!(matches!(pass.ended, Ended::Refused(_)), "{:?}", pass.ended);
-    }
-    assert_eq!(world.live.take_writes(), Vec::<String>::new());
-    assert_eq!(world.status("gauss-peu01").inventory.objects().len(), 3);
-}
-
-#[tokio::test]
-async fn an_object_that_moves_to_another_folder_is_handed_over() {
-    let world = World::new();
-    plain(&world, "peu01");
-    plain(&world, "peu02");
-    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: shared\ndata: {one: \"1\"}\n";
-    world.write("gauss/peu01/base/more.yaml", map);
-    world.turn("gauss/peu01").await;
-    world.turn("gauss/peu02").await;
-    world.live.take_writes();
-    world.remove("gauss/peu01/base/more.yaml");
-    world.write("gauss/peu02/base/more.yaml", map);
-    world.turn("gauss/peu01").await;
-    let pass = world.turn("gauss/peu02").await;
-    assert!(matches!(pass.ended, Ended::Applied), "{:?}", pass.ended);
-    assert_eq!(deletions(&world), Vec::<String>::new());
-    assert_eq!(world.status("gauss-peu01").inventory.objects().len(), 3);
-    assert_eq!(world.status("gauss-peu02").inventory.objects().len(), 4);
 }
 
 #[tokio::test]

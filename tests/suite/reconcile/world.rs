@@ -17,6 +17,7 @@ use capstan::app::reconcile::resources::{
     ServiceAccountSpec, SourceSpec,
 };
 use capstan::app::reconcile::revision::{Opened, Revision, Viewpoint};
+use capstan::app::reconcile::unclaimed::{say_unclaimed, unclaimed};
 use capstan::app::reconcile::{Kinds, Memo, Over, Pass, Ports, Turn, reconcile};
 use capstan_domain::applying::Inventory;
 use capstan_domain::cluster::ClusterId;
@@ -24,7 +25,8 @@ use capstan_domain::templates::SpecDigest;
 use capstan_domain::tree::{BlobId, CommitId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 
 use super::board::FakeBoard;
-use super::fake::{FakeCluster, UID};
+use super::fake::FakeCluster;
+pub(crate) use super::fake::UID;
 
 pub(crate) struct World {
     pub(crate) files: Mutex<BTreeMap<String, String>>,
@@ -123,6 +125,22 @@ impl World {
     pub(crate) fn remove(&self, path: &str) {
         self.files.lock().unwrap().remove(path);
         self.commits.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Renames a folder: what begins with `from` begins with `to` then.
+    pub(crate) fn rename(&self, from: &str, to: &str) {
+        let mut files = self.files.lock().unwrap();
+        let named = |path: String| path.strip_prefix(from).map(|rest| format!("{to}{rest}")).unwrap_or(path);
+        *files = std::mem::take(&mut *files).into_iter().map(|(path, text)| (named(path), text)).collect();
+        self.commits.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Says what is to be said of ManagedClusters whose folder nobody claims here any more.
+    pub(crate) async fn say_unclaimed(&self, revision: &Revision) {
+        let records: Vec<_> = self.board.posted().clusters.values().cloned().collect();
+        for record in unclaimed(&records, revision) {
+            say_unclaimed(&self.ports(), revision, record).await.unwrap();
+        }
     }
 
     /// A new commit that changes nothing.

@@ -165,6 +165,8 @@ pub enum Useless {
     Ambiguous(Vec<ObjectId>),
     /// The object lives and was never applied from this folder.
     NotOurs(ObjectId),
+    /// The object is another folder's.
+    Anothers(ObjectId, ClusterId),
 }
 
 impl fmt::Display for TombstoneFinding {
@@ -188,6 +190,10 @@ impl fmt::Display for TombstoneFinding {
             Useless::NotOurs(object) => write!(
                 f,
                 "`delete` names {object}, which was not applied from this folder: it is not deleted for it"
+            ),
+            Useless::Anothers(object, folder) => write!(
+                f,
+                "`delete` names {object}, which is applied from the folder {folder}: it is not deleted for this one"
             ),
         }
     }

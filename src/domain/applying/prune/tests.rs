@@ -309,6 +309,15 @@ fn a_tombstone_reaches_only_what_is_in_the_inventory() {
     let round = case.round();
     assert_eq!(round.delete, []);
     assert_eq!(round.findings[0].what, Useless::NotOurs(id("cluster.x-k8s.io/MachineDeployment org/theirs")));
+    // Another folder's, which nobody read for this one.
+    let mut owners = OwnerIndex::default();
+    owners.renders(&folder("other"), [&id("cluster.x-k8s.io/MachineDeployment org/theirs")]);
+    let case = Case { owners, delete: tombstone("MachineDeployment", "theirs"), ..Case::new("") };
+    assert_eq!(case.round().delete, []);
+    assert_eq!(
+        case.round().findings[0].to_string(),
+        "`delete` names MachineDeployment org/theirs, which is applied from the folder other: it is not deleted for this one"
+    );
     // Gone already: nothing to say.
     let case = Case { delete: tombstone("MachineDeployment", "gone"), ..Case::new("") };
     assert_eq!(case.round(), Deletions::default());

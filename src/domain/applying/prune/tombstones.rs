@@ -36,7 +36,9 @@ impl Tombstones {
             kinds.dedup();
             match kinds.len() {
                 0 => {
-                    if let Some((id, _)) = facts.live.iter().find(|(id, _)| fits(id)) {
+                    if let Some((id, folder)) = facts.owners.of_another(facts.folder, fits) {
+                        tombstones.finding(tombstone, Useless::Anothers(id.clone(), folder.clone()));
+                    } else if let Some((id, _)) = facts.live.iter().find(|(id, _)| fits(id)) {
                         tombstones.finding(tombstone, Useless::NotOurs(id.clone()));
                     }
                 }

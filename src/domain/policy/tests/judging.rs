@@ -314,3 +314,41 @@ fn an_upgrade_says_which_machines_it_takes_but_leaves_clusters_to_its_own_rule()
     let found = judged(&before, &[], Occasion::Upgrade, AppliedBy::Others);
     assert_eq!(lines(&found), ["removes-machines Error c/base/p.yaml:1:1 MachinePool a "]);
 }
+
+#[test]
+fn an_upgrade_tells_what_the_new_kubernetes_takes_from_what_flux_applies_inside() {
+    let control_plane = |version: &str| {
+        render_files(&[(
+            "base/a.yaml",
+            &format!(
+                "{{apiVersion: controlplane.cluster.x-k8s.io/v1beta1, kind: KubeadmControlPlane, metadata: {{name: a}}, spec: {{version: {version}}}}}\n"
+            ),
+        )])
+    };
+    let budget = "# kept\n{apiVersion: policy/v1beta1, kind: PodDisruptionBudget, metadata: {name: dns}}\n";
+    let inside = render_files(&[("base/budget.yaml", budget)]).objects;
+    let folders = folders();
+    let judge_step = |from: &str, to: &str| {
+        let (before, after) = (control_plane(from), control_plane(to));
+        let facts = Facts {
+            folders: &folders,
+            before: &before,
+            after: &after,
+            inside: &inside,
+            applied_by: AppliedBy::Others,
+            occasion: Occasion::Upgrade,
+            release: None,
+            schemas: Schemas::built_in(),
+            cluster_api: None,
+            today: TODAY,
+        };
+        let found = lines(&judge(&facts, &Severities::default()));
+        found.into_iter().filter(|line| line.starts_with("kubernetes-api-removed")).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        judge_step("v1.24.3", "v1.25.1"),
+        ["kubernetes-api-removed Error c/base/budget.yaml:2:14 PodDisruptionBudget dns /apiVersion"]
+    );
+    assert_eq!(judge_step("v1.23.3", "v1.24.1"), [""; 0]);
+    assert_eq!(judge_step("v1.25.1", "v1.26.1"), [""; 0], "the cluster had that already");
+}

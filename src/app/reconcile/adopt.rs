@@ -1,0 +1,111 @@
+//! Objects that others applied before: which they are, and what taking them over would change.
+
+use std::collections::BTreeMap;
+
+use capstan_domain::applying::{
+    Adoption, adoption, appliers, is_applied_by_capstan, sent, speaks_another_version,
+};
+use capstan_domain::finding::Severity;
+use capstan_domain::object::{FieldPath, ObjectId};
+use serde_json::Value;
+
+use super::apply::uid;
+use super::dry_runs::Trial;
+use super::look::Look;
+use super::pass::Walk;
+use super::reason::Reason;
+use super::resources::Adopt;
+use crate::app::ports::LiveError;
+
+/// The reason of objects that others applied before, and that nobody allowed to be taken over.
+pub const ADOPTION_NEEDED: &str = "AdoptionNeeded";
+
+/// How many fields a preview names of one object.
+const NAMED_FIELDS: usize = 12;
+
+impl Walk<'_> {
+    /// What is to become of objects that others applied.
+    pub(super) fn adopt(&self) -> Adopt {
+        self.record.spec.adopt.unwrap_or(self.turn.fleet.spec.guards.adopt)
+    }
+
+    /// Live objects that Capstan has not applied, with the tools that did.
+    pub(super) fn adopted(&self, look: &Look) -> BTreeMap<ObjectId, Vec<String>> {
+        let inventory = &self.status.inventory;
+        let is_known = |id: &ObjectId, live: &Value| {
+            inventory.get(id).is_some_and(|entry| entry.uid.is_some() && entry.uid.as_deref() == uid(live))
+        };
+        look.objects
+            .iter()
+            .filter_map(|object| Some((&object.id, look.live.get(&object.id)?)))
+            .filter(|(id, live)| !is_known(id, live) && !is_applied_by_capstan(live))
+            .map(|(id, live)| (id.clone(), appliers(live)))
+            .collect()
+    }
+
+    /// What taking over would change, one reason an object.
+    pub(super) async fn preview(
+        &self,
+        look: &Look,
+        adopted: &BTreeMap<ObjectId, Vec<String>>,
+        trial: &Trial,
+    ) -> Result<Vec<Reason>, LiveError> {
+        let mut reasons = Vec::new();
+        for object in &look.objects {
+            let (Some(from), Some(live)) = (adopted.get(&object.id), look.live.get(&object.id)) else {
+                continue;
+            };
+            let created = if speaks_another_version(live, &object.value, from) {
+                match self.live().dry_run_create(&look.wanted.by, &sent(&object.value)).await {
+                    Ok(created) => Some(created),
+                    // Then it is told in the words of the other version, as far as they are the same.
+                    Err(LiveError::Refused { refusal, .. }) if !refusal.worth_retrying() => None,
+                    Err(error) => return Err(error),
+                }
+            } else {
+                None
+            };
+            let tried = trial.accepted.get(&object.id);
+            let found = adoption(live, &object.value, tried, created.as_ref(), from);
+            let field = found.sets.first().or(found.removes.first()).cloned().unwrap_or_default();
+            let reason = Reason::of_object(ADOPTION_NEEDED, preview(&found, from), object, &field);
+            reasons.push(Reason { severity: Severity::Warning, ..reason });
+        }
+        Ok(reasons)
+    }
+
+    /// Whether an object that others applied is a stranger's. One that this folder had applied, and that
+    /// somebody made anew under its name, is this folder's still.
+    pub(super) fn is_stranger(&self, id: &ObjectId) -> bool {
+        self.status.inventory.get(id).is_none_or(|entry| entry.uid.is_none())
+    }
+}
+
+/// What taking over would change, as a sentence.
+fn preview(adoption: &Adoption, from: &[String]) -> String {
+    let by = if from.is_empty() { "somebody else".to_owned() } else { from.join(", ") };
+    let part = |verb: &str, fields: &[FieldPath]| list(fields).map(|fields| format!("{verb} {fields}"));
+    let parts: Vec<String> = [
+        part("sets", &adoption.sets),
+        part("removes", &adoption.removes),
+        part("leaves to others", &adoption.lets_go),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let what = if parts.is_empty() { "changes nothing".to_owned() } else { parts.join(" and ") };
+    format!(
+        "was applied by {by}, not by Capstan; taking it over {what}. Allow it by `adopt: take`, in the Fleet's \
+         guards or the ManagedCluster's spec"
+    )
+}
+
+fn list(fields: &[FieldPath]) -> Option<String> {
+    let named: Vec<String> = fields.iter().take(NAMED_FIELDS).map(ToString::to_string).collect();
+    let rest = fields.len().saturating_sub(NAMED_FIELDS);
+    match (named.is_empty(), rest) {
+        (true, _) => None,
+        (false, 0) => Some(named.join(", ")),
+        (false, rest) => Some(format!("{} and {rest} more", named.join(", "))),
+    }
+}

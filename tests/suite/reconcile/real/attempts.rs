@@ -1,0 +1,643 @@
+//! What overlays try, an attempt a row: refused by name, nothing of the folder applied, what it reached for as it
+//! was. Behind Capstan's boundary stand the rights of the service account that is impersonated: each row says
+//! whether they would have stopped it too.
+
+use std::collections::BTreeMap;
+
+use capstan::app::ports::{As, Contested, ManagementCluster as _, Run, ServiceAccount};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::{CUSTOMER, OTHER_CUSTOMER, Statuses, Town, document, rows};
+
+/// What one overlay brings. NAME is the row's name.
+struct Attempt {
+    /// The folder is `gauss/NAME`.
+    name: &'static str,
+    /// `overlay/a.yaml`.
+    overlay: &'static str,
+    /// Why it is refused: line, and message.
+    says: &'static [(u32, &'static str)],
+    /// Whether the service account has no right to it either.
+    wall: Wall,
+}
+
+/// Where an attempt that Capstan let through would end.
+enum Wall {
+    /// At the API server, which says so.
+    Rights(&'static str),
+    /// Nowhere: what lies in the customer's own namespace the service account may write.
+    None,
+}
+
+use Wall::{None as Nowhere, Rights};
+
+const ATTEMPTS: &[Attempt] = &[
+    Attempt {
+        name: "rights-everywhere",
+        overlay: "\
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: NAME}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}
+subjects: [{kind: ServiceAccount, name: capstan-applier, namespace: gauss}]
+",
+        says: &[
+            (
+                1,
+                "ClusterRoleBinding NAME belongs to the whole management cluster, not to one folder: apply it from elsewhere",
+            ),
+            (1, "ClusterRoleBinding NAME: an overlay may neither bring nor change rights (RBAC); base may"),
+        ],
+        wall: Rights(
+            "cannot patch resource \"clusterrolebindings\" in API group \"rbac.authorization.k8s.io\" at the cluster scope",
+        ),
+    },
+    Attempt {
+        name: "impersonation",
+        overlay: "\
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: NAME}
+rules: [{apiGroups: [''], resources: [users, groups, serviceaccounts], verbs: [impersonate]}]
+",
+        says: &[
+            (
+                1,
+                "ClusterRole NAME belongs to the whole management cluster, not to one folder: apply it from elsewhere",
+            ),
+            (1, "ClusterRole NAME: an overlay may neither bring nor change rights (RBAC); base may"),
+        ],
+        wall: Rights(
+            "cannot patch resource \"clusterroles\" in API group \"rbac.authorization.k8s.io\" at the cluster scope",
+        ),
+    },
+    Attempt {
+        name: "rights-at-home",
+        overlay: "\
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: NAME}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}
+",
+        says: &[(
+            1,
+            "RoleBinding gauss/NAME: an overlay may neither bring nor change rights (RBAC); base may",
+        )],
+        wall: Rights(
+            "cannot patch resource \"rolebindings\" in API group \"rbac.authorization.k8s.io\" in the namespace \"gauss\"",
+        ),
+    },
+    Attempt {
+        name: "more-rights",
+        overlay: "\
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: capstan-applier}
+rules: [{apiGroups: ['*'], resources: ['*'], verbs: ['*']}]
+",
+        says: &[(
+            1,
+            "Role gauss/capstan-applier: an overlay may neither bring nor change rights (RBAC); base may",
+        )],
+        wall: Rights(
+            "cannot patch resource \"roles\" in API group \"rbac.authorization.k8s.io\" in the namespace \"gauss\"",
+        ),
+    },
+    Attempt {
+        name: "new-namespace",
+        overlay: "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: NAME\n",
+        says: &[
+            (1, "Namespace NAME: an overlay may neither bring nor change namespaces; base may"),
+            (
+                4,
+                "Namespace NAME lies outside this folder's namespace (gauss): take it out, or apply it from elsewhere",
+            ),
+        ],
+        wall: Rights("cannot patch resource \"namespaces\" in API group \"\" in the namespace \"NAME\""),
+    },
+    Attempt {
+        name: "label-of-namespace",
+        overlay: "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: newton\n  labels: {pod-security.kubernetes.io/enforce: privileged}\n",
+        says: &[
+            (1, "Namespace newton: an overlay may neither bring nor change namespaces; base may"),
+            (
+                4,
+                "Namespace newton lies outside this folder's namespace (gauss): take it out, or apply it from elsewhere",
+            ),
+        ],
+        wall: Rights("cannot patch resource \"namespaces\" in API group \"\" in the namespace \"newton\""),
+    },
+    Attempt {
+        name: "anothers-namespace",
+        overlay: "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: victim-a\n  namespace: newton\ndata: {key: stolen}\n",
+        says: &[
+            (
+                1,
+                "ConfigMap newton/victim-a is applied from the folder newton/victim already, and one object belongs to one folder: rename it, or take it out there first",
+            ),
+            (
+                5,
+                "ConfigMap newton/victim-a lies outside this folder's namespace (gauss): take it out, or apply it from elsewhere",
+            ),
+        ],
+        wall: Rights("cannot patch resource \"configmaps\" in API group \"\" in the namespace \"newton\""),
+    },
+    Attempt {
+        name: "system-namespace",
+        overlay: "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: extension-apiserver-authentication\n  namespace: kube-system\ndata: {client-ca-file: mine}\n",
+        says: &[(
+            5,
+            "ConfigMap kube-system/extension-apiserver-authentication lies outside this folder's namespace (gauss): take it out, or apply it from elsewhere",
+        )],
+        wall: Rights(
+            "cannot patch resource \"configmaps\" in API group \"\" in the namespace \"kube-system\"",
+        ),
+    },
+    Attempt {
+        name: "second-cluster",
+        overlay: "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {name: NAME-2}\nspec: {paused: true}\n",
+        says: &[(
+            1,
+            "Cluster gauss/NAME-2 is brought by the overlay: a folder's clusters are those of its base",
+        )],
+        wall: Nowhere,
+    },
+    Attempt {
+        name: "anothers-cluster",
+        overlay: "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata:\n  name: victim\n  namespace: newton\nspec: {paused: false}\n",
+        says: &[
+            (1, "Cluster newton/victim is brought by the overlay: a folder's clusters are those of its base"),
+            (
+                1,
+                "Cluster newton/victim is applied from the folder newton/victim already, and one object belongs to one folder: rename it, or take it out there first",
+            ),
+            (
+                5,
+                "Cluster newton/victim lies outside this folder's namespace (gauss): take it out, or apply it from elsewhere",
+            ),
+        ],
+        wall: Rights(
+            "cannot patch resource \"clusters\" in API group \"cluster.x-k8s.io\" in the namespace \"newton\"",
+        ),
+    },
+    Attempt {
+        name: "neighbours-object",
+        overlay: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: neighbour-a}\ndata: {key: stolen}\n",
+        says: &[(
+            1,
+            "ConfigMap gauss/neighbour-a is applied from the folder gauss/neighbour already, and one object belongs to one folder: rename it, or take it out there first",
+        )],
+        wall: Nowhere,
+    },
+    Attempt {
+        name: "neighbours-machines",
+        overlay: "\
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: MachineDeployment
+metadata: {name: NAME}
+spec:
+  clusterName: neighbour
+  replicas: 0
+  selector: {matchLabels: {a: b}}
+  template:
+    metadata: {labels: {a: b}}
+    spec:
+      clusterName: neighbour
+      version: v1.34.3
+      bootstrap: {dataSecretName: none}
+      infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: DevMachineTemplate, name: none}
+",
+        says: &[
+            (
+                5,
+                "MachineDeployment gauss/NAME belongs to the Cluster neighbour, which is none of this folder's: name the folder's own",
+            ),
+            (
+                11,
+                "MachineDeployment gauss/NAME belongs to the Cluster neighbour, which is none of this folder's: name the folder's own",
+            ),
+        ],
+        wall: Nowhere,
+    },
+    Attempt {
+        name: "neighbours-authority",
+        overlay: "apiVersion: v1\nkind: Secret\nmetadata:\n  name: neighbour-ca\n  labels:\n    cluster.x-k8s.io/cluster-name: neighbour\n",
+        says: &[(
+            6,
+            "Secret gauss/neighbour-ca belongs to the Cluster neighbour, which is none of this folder's: name the folder's own",
+        )],
+        wall: Nowhere,
+    },
+    Attempt {
+        name: "identity",
+        overlay: "apiVersion: infrastructure.cluster.x-k8s.io/v1beta2\nkind: AWSClusterStaticIdentity\nmetadata: {name: NAME}\nspec: {allowedNamespaces: {}}\n",
+        says: &[(
+            1,
+            "AWSClusterStaticIdentity NAME: an overlay may neither bring nor change identities that have no namespace; base may",
+        )],
+        wall: Rights(
+            "cannot patch resource \"awsclusterstaticidentities\" in API group \"infrastructure.cluster.x-k8s.io\" at the cluster scope",
+        ),
+    },
+    Attempt {
+        name: "owner-label",
+        overlay: "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: NAME-c\n  labels:\n    capstan.dev/cluster: neighbour\n",
+        says: &[(
+            6,
+            "ConfigMap gauss/NAME-c has the mark `capstan.dev/cluster`, which only Capstan sets: take it out",
+        )],
+        wall: Nowhere,
+    },
+    Attempt {
+        name: "owner-annotation",
+        overlay: "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: NAME-a\n  annotations:\n    applier.capstan.dev/owner: gauss/neighbour\n",
+        says: &[(
+            6,
+            "ConfigMap gauss/NAME-a has the mark `applier.capstan.dev/owner`, which only Capstan sets: take it out",
+        )],
+        wall: Nowhere,
+    },
+    Attempt {
+        name: "release-mark",
+        overlay: "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata:\n  name: NAME\n  namespace: gauss\n  annotations:\n    capstan.dev/release: aws/v99.0.0\nspec: {paused: true}\n",
+        says: &[(
+            7,
+            "Cluster gauss/NAME has the mark `capstan.dev/release`, which only Capstan sets: take it out",
+        )],
+        wall: Nowhere,
+    },
+    Attempt {
+        name: "owner-reference",
+        overlay: "apiVersion: v1\nkind: Secret\nmetadata:\n  name: NAME-s\n  ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: neighbour-a, uid: 00000000-0000-4000-8000-000000000003}]\n",
+        says: &[(
+            5,
+            "Secret gauss/NAME-s has `ownerReferences`: they name a UID of one management cluster, and where that does not exist the object is deleted as garbage; take them out",
+        )],
+        wall: Nowhere,
+    },
+    Attempt {
+        name: "finalizer",
+        overlay: "apiVersion: v1\nkind: Secret\nmetadata:\n  name: NAME-s\n  finalizers: [acme.example/never]\n",
+        says: &[(
+            5,
+            "Secret gauss/NAME-s: an overlay may not set finalizers, the object could never be deleted: take them out",
+        )],
+        wall: Nowhere,
+    },
+    Attempt {
+        name: "tombstone-as-object",
+        overlay: "apiVersion: capstan.dev/v1alpha1\nkind: ClusterSettings\nmetadata: {name: NAME}\ndelete: cluster\n",
+        says: &[(
+            1,
+            "ClusterSettings gauss/NAME: objects of Capstan's own are never applied from a cluster's folder",
+        )],
+        wall: Rights("ClusterSettings.capstan.dev is not served in version v1alpha1"),
+    },
+    Attempt {
+        name: "fleet",
+        overlay: "apiVersion: capstan.dev/v1alpha1\nkind: Fleet\nmetadata: {name: NAME}\nspec: {managementCluster: mine, source: {git: {url: 'https://example.com/mine'}}}\n",
+        says: &[(1, "Fleet gauss/NAME: objects of Capstan's own are never applied from a cluster's folder")],
+        wall: Rights(
+            "cannot patch resource \"fleets\" in API group \"capstan.dev\" in the namespace \"gauss\"",
+        ),
+    },
+    Attempt {
+        name: "inventory",
+        overlay: "apiVersion: capstan.dev/v1alpha1\nkind: ManagedCluster\nmetadata:\n  name: newton-victim\n  namespace: capstan-system\nspec: {cluster: gauss/NAME, fleet: fleet}\n",
+        says: &[
+            (
+                1,
+                "ManagedCluster capstan-system/newton-victim: objects of Capstan's own are never applied from a cluster's folder",
+            ),
+            (
+                5,
+                "ManagedCluster capstan-system/newton-victim lies outside this folder's namespace (gauss): take it out, or apply it from elsewhere",
+            ),
+        ],
+        wall: Rights(
+            "cannot patch resource \"managedclusters\" in API group \"capstan.dev\" in the namespace \"capstan-system\"",
+        ),
+    },
+    Attempt {
+        name: "provider",
+        overlay: "apiVersion: operator.cluster.x-k8s.io/v1alpha2\nkind: CoreProvider\nmetadata: {name: NAME}\nspec: {version: v1.0.0}\n",
+        says: &[(
+            1,
+            "CoreProvider gauss/NAME: providers of Cluster API are never applied from a cluster's folder",
+        )],
+        wall: Rights(
+            "cannot patch resource \"coreproviders\" in API group \"operator.cluster.x-k8s.io\" in the namespace \"gauss\"",
+        ),
+    },
+    Attempt {
+        name: "definition",
+        overlay: "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: clusters.cluster.x-k8s.io}\nspec: {scope: Cluster}\n",
+        says: &[
+            (
+                1,
+                "CustomResourceDefinition clusters.cluster.x-k8s.io belongs to the whole management cluster, not to one folder: apply it from elsewhere",
+            ),
+            (
+                1,
+                "CustomResourceDefinition clusters.cluster.x-k8s.io: an overlay may neither bring nor change definitions of kinds; base may",
+            ),
+        ],
+        wall: Rights(
+            "cannot patch resource \"customresourcedefinitions\" in API group \"apiextensions.k8s.io\" at the cluster scope",
+        ),
+    },
+    Attempt {
+        name: "webhook-of-all",
+        overlay: "apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\nmetadata: {name: NAME}\nwebhooks: []\n",
+        says: &[
+            (
+                1,
+                "MutatingWebhookConfiguration NAME belongs to the whole management cluster, not to one folder: apply it from elsewhere",
+            ),
+            (
+                1,
+                "MutatingWebhookConfiguration NAME: an overlay may neither bring nor change admission webhooks and policies; base may",
+            ),
+        ],
+        wall: Rights(
+            "cannot patch resource \"mutatingwebhookconfigurations\" in API group \"admissionregistration.k8s.io\" at the cluster scope",
+        ),
+    },
+    Attempt {
+        name: "policy-of-all",
+        overlay: "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicyBinding\nmetadata: {name: NAME}\nspec: {policyName: keep, validationActions: [Deny]}\n",
+        says: &[
+            (
+                1,
+                "ValidatingAdmissionPolicyBinding NAME belongs to the whole management cluster, not to one folder: apply it from elsewhere",
+            ),
+            (
+                1,
+                "ValidatingAdmissionPolicyBinding NAME: an overlay may neither bring nor change admission webhooks and policies; base may",
+            ),
+        ],
+        wall: Rights(
+            "cannot patch resource \"validatingadmissionpolicybindings\" in API group \"admissionregistration.k8s.io\" at the cluster scope",
+        ),
+    },
+    Attempt {
+        name: "runtime-extension",
+        overlay: "apiVersion: runtime.cluster.x-k8s.io/v1beta2\nkind: ExtensionConfig\nmetadata: {name: NAME}\nspec: {clientConfig: {url: 'https://example.com'}}\n",
+        says: &[
+            (
+                1,
+                "ExtensionConfig NAME belongs to the whole management cluster, not to one folder: apply it from elsewhere",
+            ),
+            (1, "ExtensionConfig NAME: an overlay may neither bring nor change runtime extensions; base may"),
+        ],
+        wall: Rights(
+            "cannot patch resource \"extensionconfigs\" in API group \"runtime.cluster.x-k8s.io\" at the cluster scope",
+        ),
+    },
+    Attempt {
+        name: "service-account",
+        overlay: "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: capstan-applier}\nautomountServiceAccountToken: true\n",
+        says: &[(
+            1,
+            "ServiceAccount gauss/capstan-applier: an overlay may neither bring nor change service accounts; base may",
+        )],
+        wall: Rights(
+            "cannot patch resource \"serviceaccounts\" in API group \"\" in the namespace \"gauss\"",
+        ),
+    },
+    Attempt {
+        name: "token",
+        overlay: "apiVersion: v1\nkind: Secret\nmetadata:\n  name: NAME\n  annotations: {kubernetes.io/service-account.name: capstan-applier}\ntype: kubernetes.io/service-account-token\n",
+        says: &[(
+            6,
+            "Secret gauss/NAME: an overlay may not ask for a token of a service account: take it out",
+        )],
+        wall: Nowhere,
+    },
+    Attempt {
+        name: "other-controller",
+        overlay: "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: NAME}\nspec: {path: ./}\n",
+        says: &[(
+            1,
+            "Kustomization gauss/NAME would be carried out on the management cluster itself with the rights of another controller: an overlay may bring it only with `spec.kubeConfig` or `spec.serviceAccountName`",
+        )],
+        wall: Rights(
+            "cannot patch resource \"kustomizations\" in API group \"kustomize.toolkit.fluxcd.io\" in the namespace \"gauss\"",
+        ),
+    },
+];
+
+/// Inside Capstan's boundary, and not granted to the service account: there the API server alone stands.
+const SERVICE: &str =
+    "apiVersion: v1\nkind: Service\nmetadata: {name: second-wall}\nspec: {ports: [{port: 80}]}\n";
+
+/// A base, too, ends at the rights of the service account of the namespace that it names.
+const INTRUDER: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Cluster
+metadata: {name: intruder, namespace: kube-system}
+spec: {paused: true}
+";
+
+/// Kinds that overlays try and that Cluster API does not bring: group, version, kind, plural, scope.
+const KINDS: &[(&str, &str, &str, &str, &str)] = &[
+    (
+        "infrastructure.cluster.x-k8s.io",
+        "v1beta2",
+        "AWSClusterStaticIdentity",
+        "awsclusterstaticidentities",
+        "Cluster",
+    ),
+    ("operator.cluster.x-k8s.io", "v1alpha2", "CoreProvider", "coreproviders", "Namespaced"),
+    ("kustomize.toolkit.fluxcd.io", "v1", "Kustomization", "kustomizations", "Namespaced"),
+];
+
+impl Attempt {
+    fn fill(&self, text: &str) -> String {
+        text.replace("NAME", self.name)
+    }
+
+    /// What it tries to bring, where it would lie.
+    fn aim(&self) -> Value {
+        let mut object = document(&self.fill(self.overlay));
+        let has_none = ["Namespace", "AWSClusterStaticIdentity"].iter().any(|kind| object["kind"] == *kind)
+            || self.says.iter().any(|(_, says)| says.contains("the whole management cluster"));
+        if !has_none && object["metadata"].get("namespace").is_none() {
+            object["metadata"]["namespace"] = json!(CUSTOMER);
+        }
+        object
+    }
+
+    fn expected(&self) -> (String, Vec<String>) {
+        let place = |line: &u32| format!("{CUSTOMER}/{}/overlay/a.yaml:{line}", self.name);
+        let say = |(line, says): &(u32, &str)| {
+            let reason = if says.contains("belongs to one folder") {
+                "OwnedByAnotherFolder"
+            } else {
+                "OutsideBoundary"
+            };
+            format!("{reason} {}: {}", place(line), self.fill(says))
+        };
+        ("False Refused".to_owned(), self.says.iter().map(say).collect())
+    }
+}
+
+/// The folders as they are at first, and two neighbours.
+pub(super) fn settle(town: &Town) {
+    for (group, version, kind, plural, scope) in KINDS {
+        let schema =
+            json!({"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}});
+        let definition = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": format!("{plural}.{group}"),
+                "annotations": {"api-approved.kubernetes.io": "unapproved, a test"}},
+            "spec": {"group": group, "scope": scope,
+                "names": {"kind": kind, "plural": plural, "singular": kind.to_lowercase()},
+                "versions": [{"name": version, "served": true, "storage": true, "schema": schema}]}});
+        town.plane.apply(&definition.to_string());
+        let name = format!("crd/{plural}.{group}");
+        town.plane.kubectl(&["wait", "--for=condition=Established", "--timeout=60s", &name]);
+    }
+    let names = ATTEMPTS.iter().map(|attempt| attempt.name).chain(["neighbour", "second-wall"]);
+    let folders = names.map(|name| (CUSTOMER, name)).chain([(OTHER_CUSTOMER, "victim")]);
+    for (customer, name) in folders {
+        let files = rows::plain(customer, name);
+        town.write(files.iter().map(|(path, text)| (path.as_str(), text.as_str())));
+    }
+}
+
+/// What attempts reach for, and what lies in their folders, as it is now.
+pub(super) async fn aims(town: &Town) -> BTreeMap<String, Option<Value>> {
+    let mut aims = BTreeMap::new();
+    for attempt in ATTEMPTS {
+        let mut objects = vec![attempt.aim()];
+        for (_, file) in rows::plain(CUSTOMER, attempt.name) {
+            for document in capstan_domain::yaml::YamlFile::read(&file).unwrap().documents() {
+                let mut object = document.root.value().clone();
+                object["metadata"]["namespace"] = json!(CUSTOMER);
+                objects.push(object);
+            }
+        }
+        for object in objects {
+            // Capstan itself writes the status of its own.
+            let field = if object["kind"] == "ManagedCluster" { "generation" } else { "resourceVersion" };
+            let version = town.object(&object).await.map(|live| live["metadata"][field].clone());
+            let name = format!("{}: {} {}", attempt.name, object["kind"], object["metadata"]);
+            aims.insert(name, version);
+        }
+    }
+    aims
+}
+
+/// The attempts, beside a harmless change in each folder and in those of the neighbours.
+pub(super) fn make(town: &Town) {
+    let change = |customer: &str, name: &str| {
+        let path = format!("{customer}/{name}/base/maps.yaml");
+        let (_, text) = &rows::plain(customer, name)[1];
+        town.repository.write(&path, &text.replace("\"1\"", "\"2\""));
+    };
+    for attempt in ATTEMPTS {
+        let path = format!("{CUSTOMER}/{}/overlay/a.yaml", attempt.name);
+        town.repository.write(&path, &attempt.fill(attempt.overlay));
+        change(CUSTOMER, attempt.name);
+    }
+    change(CUSTOMER, "neighbour");
+    change(OTHER_CUSTOMER, "victim");
+    change(CUSTOMER, "second-wall");
+    town.repository.write(&format!("{CUSTOMER}/second-wall/overlay/a.yaml"), SERVICE);
+    town.repository.write(&format!("{CUSTOMER}/intruder/base/cluster.yaml"), INTRUDER);
+}
+
+/// The attempts that are not refused by name, and the neighbours that are not applied.
+pub(super) fn wrong(statuses: &Statuses) -> Vec<String> {
+    let forbidden = |file: &str, what: &str, account: &str, verb: &str, place: &str| {
+        let said = format!(
+            "Forbidden gauss/{file}:1: {what} is forbidden: User \"system:serviceaccount:{account}:capstan-applier\" cannot {verb} {place} in the namespace \"{account}\""
+        );
+        ("False Forbidden".to_owned(), vec![said])
+    };
+    let mut expected: BTreeMap<String, (String, Vec<String>)> =
+        ATTEMPTS.iter().map(|attempt| (format!("{CUSTOMER}-{}", attempt.name), attempt.expected())).collect();
+    expected.insert(
+        "gauss-second-wall".to_owned(),
+        forbidden(
+            "second-wall/overlay/a.yaml",
+            "services \"second-wall\"",
+            CUSTOMER,
+            "get",
+            "resource \"services\" in API group \"\"",
+        ),
+    );
+    expected.insert(
+        "gauss-intruder".to_owned(),
+        forbidden(
+            "intruder/base/cluster.yaml",
+            "clusters.cluster.x-k8s.io \"intruder\"",
+            "kube-system",
+            "get",
+            "resource \"clusters\" in API group \"cluster.x-k8s.io\"",
+        ),
+    );
+    for name in ["gauss-neighbour", "newton-victim"] {
+        expected.insert(name.to_owned(), ("True Done".to_owned(), Vec::new()));
+    }
+    let look = |(name, expected): (&String, &(String, Vec<String>))| {
+        let told = statuses.get(name).map(rows::told);
+        (told.as_ref() != Some(expected)).then(|| format!("{name}:\n    is {told:?}\n    not {expected:?}"))
+    };
+    expected.iter().filter_map(look).collect()
+}
+
+/// Nothing that was reached for has moved, nothing of those folders was asked for, and the neighbours have what Git
+/// says. Then the attempts themselves, sent with the rights of the service account.
+pub(super) async fn judge(town: &Town, before: &BTreeMap<String, Option<Value>>, since: Timestamp) {
+    for (customer, name) in [
+        (CUSTOMER, "neighbour-a"),
+        (CUSTOMER, "neighbour-b"),
+        (OTHER_CUSTOMER, "victim-a"),
+        (OTHER_CUSTOMER, "victim-b"),
+    ] {
+        let map = json!({"apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": name, "namespace": customer}});
+        assert_eq!(town.object(&map).await.unwrap()["data"], json!({"key": "2"}), "{name}");
+    }
+    let after = aims(town).await;
+    // What the neighbours changed themselves aside.
+    let moved: Vec<&String> = before
+        .iter()
+        .filter(|(name, version)| after[*name] != **version)
+        .map(|(name, _)| name)
+        .filter(|name| !name.contains("victim-a") && !name.contains("neighbour-a"))
+        .collect();
+    assert_eq!(moved, [""; 0]);
+    let folders: Vec<&str> = ATTEMPTS.iter().map(|attempt| attempt.name).collect();
+    let asked: Vec<String> = town
+        .asked(since)
+        .iter()
+        .filter(|request| request.verb != "get")
+        .filter(|request| folders.iter().any(|name| request.name.starts_with(name)))
+        .map(|request| request.words())
+        .collect();
+    assert_eq!(asked, [""; 0], "asked of the API server for folders that are refused");
+
+    let account = ServiceAccount { namespace: CUSTOMER.to_owned(), name: "capstan-applier".to_owned() };
+    let by = As::Impersonated(account);
+    let mut wrong = Vec::new();
+    for attempt in ATTEMPTS {
+        let aim = attempt.aim();
+        match attempt.wall {
+            Rights(words) => {
+                let answer = town.live.apply(&by, &aim, Run::Real, Contested::Take).await;
+                let said = answer.err().map(|error| error.to_string()).unwrap_or_default();
+                if !said.contains(&attempt.fill(words)) {
+                    wrong.push(format!("{}: {said}", attempt.name));
+                }
+            }
+            Nowhere => {
+                let answer = town.live.apply(&by, &aim, Run::Dry, Contested::Take).await;
+                wrong.extend(answer.err().map(|error| format!("{}: {error}", attempt.name)));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "with the rights of the service account:\n{}", wrong.join("\n"));
+}
