@@ -160,7 +160,7 @@ impl Seen<'_> {
     }
 
     /// Whether a machine's set is of another template than its deployment asks for. Cluster API's own word for it
-    /// (`UpToDate` of the machine, and what deployments and Clusters count from that) is written by the set's
+    /// (`UpToDate` of the machine, and what deployments and Clusters count from that) is written by the machine's
     /// controller, a moment after the deployment's own has already observed the new generation.
     fn is_of_another_template(&self, machine: &Value) -> bool {
         let set = self.machine_set_of(machine).filter(|set| set.pointer("/spec/template").is_some());

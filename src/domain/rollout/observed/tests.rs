@@ -891,7 +891,7 @@ fn machine_set(name: &str, template: &str) -> Value {
 }
 
 /// Seen on a real management cluster under load: the deployment's controller has observed the new template and
-/// counts by what the machines said before their set's controller came round.
+/// counts by what the machines said before their own controller came round.
 #[test]
 fn a_deployment_is_not_done_while_its_machines_are_of_another_template_whatever_they_say() {
     let done = deployment(&Row {
