@@ -1,29 +1,19 @@
-//! What overlays try, an attempt a row: refused by name, nothing of the folder applied, what it reached for as it
-//! was. Behind Capstan's boundary stand the rights of the service account that is impersonated: each row says
-//! whether they would have stopped it too.
-
-use std::collections::BTreeMap;
-
-use capstan::app::ports::{As, Contested, ManagementCluster as _, Run, ServiceAccount};
-use jiff::Timestamp;
-use serde_json::{Value, json};
-
-use super::{CUSTOMER, OTHER_CUSTOMER, Statuses, Town, document, rows};
+//! The attempts, and what stands in their way.
 
 /// What one overlay brings. NAME is the row's name.
-struct Attempt {
+pub(super) struct Attempt {
     /// The folder is `gauss/NAME`.
-    name: &'static str,
+    pub(super) name: &'static str,
     /// `overlay/a.yaml`.
-    overlay: &'static str,
+    pub(super) overlay: &'static str,
     /// Why it is refused: line, and message.
-    says: &'static [(u32, &'static str)],
+    pub(super) says: &'static [(u32, &'static str)],
     /// Whether the service account has no right to it either.
-    wall: Wall,
+    pub(super) wall: Wall,
 }
 
 /// Where an attempt that Capstan let through would end.
-enum Wall {
+pub(super) enum Wall {
     /// At the API server, which says so.
     Rights(&'static str),
     /// Nowhere: what lies in the customer's own namespace the service account may write.
@@ -32,7 +22,7 @@ enum Wall {
 
 use Wall::{None as Nowhere, Rights};
 
-const ATTEMPTS: &[Attempt] = &[
+pub(super) const ATTEMPTS: &[Attempt] = &[
     Attempt {
         name: "rights-everywhere",
         overlay: "\
@@ -429,11 +419,11 @@ spec:
 ];
 
 /// Inside Capstan's boundary, and not granted to the service account: there the API server alone stands.
-const SERVICE: &str =
+pub(super) const SERVICE: &str =
     "apiVersion: v1\nkind: Service\nmetadata: {name: second-wall}\nspec: {ports: [{port: 80}]}\n";
 
 /// A base, too, ends at the rights of the service account of the namespace that it names.
-const INTRUDER: &str = "\
+pub(super) const INTRUDER: &str = "\
 apiVersion: cluster.x-k8s.io/v1beta2
 kind: Cluster
 metadata: {name: intruder, namespace: kube-system}
@@ -441,7 +431,7 @@ spec: {paused: true}
 ";
 
 /// Kinds that overlays try and that Cluster API does not bring: group, version, kind, plural, scope.
-const KINDS: &[(&str, &str, &str, &str, &str)] = &[
+pub(super) const KINDS: &[(&str, &str, &str, &str, &str)] = &[
     (
         "infrastructure.cluster.x-k8s.io",
         "v1beta2",
@@ -452,192 +442,3 @@ const KINDS: &[(&str, &str, &str, &str, &str)] = &[
     ("operator.cluster.x-k8s.io", "v1alpha2", "CoreProvider", "coreproviders", "Namespaced"),
     ("kustomize.toolkit.fluxcd.io", "v1", "Kustomization", "kustomizations", "Namespaced"),
 ];
-
-impl Attempt {
-    fn fill(&self, text: &str) -> String {
-        text.replace("NAME", self.name)
-    }
-
-    /// What it tries to bring, where it would lie.
-    fn aim(&self) -> Value {
-        let mut object = document(&self.fill(self.overlay));
-        let has_none = ["Namespace", "AWSClusterStaticIdentity"].iter().any(|kind| object["kind"] == *kind)
-            || self.says.iter().any(|(_, says)| says.contains("the whole management cluster"));
-        if !has_none && object["metadata"].get("namespace").is_none() {
-            object["metadata"]["namespace"] = json!(CUSTOMER);
-        }
-        object
-    }
-
-    fn expected(&self) -> (String, Vec<String>) {
-        let place = |line: &u32| format!("{CUSTOMER}/{}/overlay/a.yaml:{line}", self.name);
-        let say = |(line, says): &(u32, &str)| {
-            let reason = if says.contains("belongs to one folder") {
-                "OwnedByAnotherFolder"
-            } else {
-                "OutsideBoundary"
-            };
-            format!("{reason} {}: {}", place(line), self.fill(says))
-        };
-        ("False Refused".to_owned(), self.says.iter().map(say).collect())
-    }
-}
-
-/// The folders as they are at first, and two neighbours.
-pub(super) fn settle(town: &Town) {
-    for (group, version, kind, plural, scope) in KINDS {
-        let schema =
-            json!({"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}});
-        let definition = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-            "metadata": {"name": format!("{plural}.{group}"),
-                "annotations": {"api-approved.kubernetes.io": "unapproved, a test"}},
-            "spec": {"group": group, "scope": scope,
-                "names": {"kind": kind, "plural": plural, "singular": kind.to_lowercase()},
-                "versions": [{"name": version, "served": true, "storage": true, "schema": schema}]}});
-        town.plane.apply(&definition.to_string());
-        let name = format!("crd/{plural}.{group}");
-        town.plane.kubectl(&["wait", "--for=condition=Established", "--timeout=60s", &name]);
-    }
-    let names = ATTEMPTS.iter().map(|attempt| attempt.name).chain(["neighbour", "second-wall"]);
-    let folders = names.map(|name| (CUSTOMER, name)).chain([(OTHER_CUSTOMER, "victim")]);
-    for (customer, name) in folders {
-        let files = rows::plain(customer, name);
-        town.write(files.iter().map(|(path, text)| (path.as_str(), text.as_str())));
-    }
-}
-
-/// What attempts reach for, and what lies in their folders, as it is now.
-pub(super) async fn aims(town: &Town) -> BTreeMap<String, Option<Value>> {
-    let mut aims = BTreeMap::new();
-    for attempt in ATTEMPTS {
-        let mut objects = vec![attempt.aim()];
-        for (_, file) in rows::plain(CUSTOMER, attempt.name) {
-            for document in capstan_domain::yaml::YamlFile::read(&file).unwrap().documents() {
-                let mut object = document.root.value().clone();
-                object["metadata"]["namespace"] = json!(CUSTOMER);
-                objects.push(object);
-            }
-        }
-        for object in objects {
-            // Capstan itself writes the status of its own.
-            let field = if object["kind"] == "ManagedCluster" { "generation" } else { "resourceVersion" };
-            let version = town.object(&object).await.map(|live| live["metadata"][field].clone());
-            let name = format!("{}: {} {}", attempt.name, object["kind"], object["metadata"]);
-            aims.insert(name, version);
-        }
-    }
-    aims
-}
-
-/// The attempts, beside a harmless change in each folder and in those of the neighbours.
-pub(super) fn make(town: &Town) {
-    let change = |customer: &str, name: &str| {
-        let path = format!("{customer}/{name}/base/maps.yaml");
-        let (_, text) = &rows::plain(customer, name)[1];
-        town.repository.write(&path, &text.replace("\"1\"", "\"2\""));
-    };
-    for attempt in ATTEMPTS {
-        let path = format!("{CUSTOMER}/{}/overlay/a.yaml", attempt.name);
-        town.repository.write(&path, &attempt.fill(attempt.overlay));
-        change(CUSTOMER, attempt.name);
-    }
-    change(CUSTOMER, "neighbour");
-    change(OTHER_CUSTOMER, "victim");
-    change(CUSTOMER, "second-wall");
-    town.repository.write(&format!("{CUSTOMER}/second-wall/overlay/a.yaml"), SERVICE);
-    town.repository.write(&format!("{CUSTOMER}/intruder/base/cluster.yaml"), INTRUDER);
-}
-
-/// The attempts that are not refused by name, and the neighbours that are not applied.
-pub(super) fn wrong(statuses: &Statuses) -> Vec<String> {
-    let forbidden = |file: &str, what: &str, account: &str, verb: &str, place: &str| {
-        let said = format!(
-            "Forbidden gauss/{file}:1: {what} is forbidden: User \"system:serviceaccount:{account}:capstan-applier\" cannot {verb} {place} in the namespace \"{account}\""
-        );
-        ("False Forbidden".to_owned(), vec![said])
-    };
-    let mut expected: BTreeMap<String, (String, Vec<String>)> =
-        ATTEMPTS.iter().map(|attempt| (format!("{CUSTOMER}-{}", attempt.name), attempt.expected())).collect();
-    expected.insert(
-        "gauss-second-wall".to_owned(),
-        forbidden(
-            "second-wall/overlay/a.yaml",
-            "services \"second-wall\"",
-            CUSTOMER,
-            "get",
-            "resource \"services\" in API group \"\"",
-        ),
-    );
-    expected.insert(
-        "gauss-intruder".to_owned(),
-        forbidden(
-            "intruder/base/cluster.yaml",
-            "clusters.cluster.x-k8s.io \"intruder\"",
-            "kube-system",
-            "get",
-            "resource \"clusters\" in API group \"cluster.x-k8s.io\"",
-        ),
-    );
-    for name in ["gauss-neighbour", "newton-victim"] {
-        expected.insert(name.to_owned(), ("True Done".to_owned(), Vec::new()));
-    }
-    let look = |(name, expected): (&String, &(String, Vec<String>))| {
-        let told = statuses.get(name).map(rows::told);
-        (told.as_ref() != Some(expected)).then(|| format!("{name}:\n    is {told:?}\n    not {expected:?}"))
-    };
-    expected.iter().filter_map(look).collect()
-}
-
-/// Nothing that was reached for has moved, nothing of those folders was asked for, and the neighbours have what Git
-/// says. Then the attempts themselves, sent with the rights of the service account.
-pub(super) async fn judge(town: &Town, before: &BTreeMap<String, Option<Value>>, since: Timestamp) {
-    for (customer, name) in [
-        (CUSTOMER, "neighbour-a"),
-        (CUSTOMER, "neighbour-b"),
-        (OTHER_CUSTOMER, "victim-a"),
-        (OTHER_CUSTOMER, "victim-b"),
-    ] {
-        let map = json!({"apiVersion": "v1", "kind": "ConfigMap",
-            "metadata": {"name": name, "namespace": customer}});
-        assert_eq!(town.object(&map).await.unwrap()["data"], json!({"key": "2"}), "{name}");
-    }
-    let after = aims(town).await;
-    // What the neighbours changed themselves aside.
-    let moved: Vec<&String> = before
-        .iter()
-        .filter(|(name, version)| after[*name] != **version)
-        .map(|(name, _)| name)
-        .filter(|name| !name.contains("victim-a") && !name.contains("neighbour-a"))
-        .collect();
-    assert_eq!(moved, [""; 0]);
-    let folders: Vec<&str> = ATTEMPTS.iter().map(|attempt| attempt.name).collect();
-    let asked: Vec<String> = town
-        .asked(since)
-        .iter()
-        .filter(|request| request.verb != "get")
-        .filter(|request| folders.iter().any(|name| request.name.starts_with(name)))
-        .map(|request| request.words())
-        .collect();
-    assert_eq!(asked, [""; 0], "asked of the API server for folders that are refused");
-
-    let account = ServiceAccount { namespace: CUSTOMER.to_owned(), name: "capstan-applier".to_owned() };
-    let by = As::Impersonated(account);
-    let mut wrong = Vec::new();
-    for attempt in ATTEMPTS {
-        let aim = attempt.aim();
-        match attempt.wall {
-            Rights(words) => {
-                let answer = town.live.apply(&by, &aim, Run::Real, Contested::Take).await;
-                let said = answer.err().map(|error| error.to_string()).unwrap_or_default();
-                if !said.contains(&attempt.fill(words)) {
-                    wrong.push(format!("{}: {said}", attempt.name));
-                }
-            }
-            Nowhere => {
-                let answer = town.live.apply(&by, &aim, Run::Dry, Contested::Take).await;
-                wrong.extend(answer.err().map(|error| format!("{}: {error}", attempt.name)));
-            }
-        }
-    }
-    assert!(wrong.is_empty(), "with the rights of the service account:\n{}", wrong.join("\n"));
-}
