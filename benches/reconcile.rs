@@ -6,8 +6,8 @@
 //! Each cluster is a `Cluster` and three ConfigMaps; Cluster API's kinds are served, its controllers do not run, so
 //! what is measured is the reconciler and the API server. Times are from the order (the start of the process, the
 //! annotation or the new revision) until the API server has answered the last request of the reconciler; requests are
-//! those of the audit log, by the reconciler and in the name of the service accounts that it applies as, leases and
-//! watches aside; memory is the most that its process ever had (`VmHWM`). It needs a management cluster (`make
+//! those of the audit log, by the reconciler and in the name of the service accounts that it applies as, leases,
+//! watches and probes aside; memory is the most that its process ever had (`VmHWM`). It needs a management cluster (`make
 //! plane`), and for Flux what `make flux` builds; both have Capstan's own defaults and Flux's.
 
 #![expect(
@@ -246,7 +246,7 @@ impl Bench<'_> {
             let requests: Vec<Request> = audit
                 .into_iter()
                 .filter(|request| request.at >= since && request.is_by(self.account.0, self.account.1))
-                .filter(|request| !is_lease(request) && request.verb != "watch")
+                .filter(|request| !is_housekeeping(request))
                 .collect();
             let last = requests.iter().map(|request| request.at).max();
             let rests = last.is_some_and(|last| Timestamp::now().duration_since(last) > rest);
@@ -268,8 +268,13 @@ fn changed(clusters: usize) -> Vec<(String, String)> {
     (0..CHANGED.min(clusters)).map(|number| cluster(number * clusters / CHANGED, "two")).collect()
 }
 
-fn is_lease(request: &Request) -> bool {
+/// What a program asks now and then whether it works or rests: leases, watches, and whether the API server lives
+/// and has other Fleets.
+fn is_housekeeping(request: &Request) -> bool {
     request.group == "coordination.k8s.io"
+        || request.verb == "watch"
+        || (request.verb == "get" && request.resource == "namespaces")
+        || (request.verb == "list" && request.resource == "fleets")
 }
 
 /// How many clusters have this text in the last of their ConfigMaps.
