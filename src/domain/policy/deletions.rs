@@ -101,11 +101,5 @@ fn cluster(object: &RenderedObject) -> Option<&ObjectId> {
 
 /// The object that a tombstone means among those that are rendered.
 fn rendered_as<'a>(tombstone: &Tombstone, rendered: &'a Rendered) -> Option<&'a RenderedObject> {
-    rendered.objects.iter().find(|object| {
-        let id = &object.id;
-        id.kind == tombstone.kind
-            && id.name == tombstone.name
-            && tombstone.group.as_ref().is_none_or(|group| *group == id.group)
-            && tombstone.namespace.as_ref().is_none_or(|namespace| Some(namespace) == id.namespace.as_ref())
-    })
+    rendered.objects.iter().find(|object| tombstone.means(&object.id, None))
 }

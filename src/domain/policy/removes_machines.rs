@@ -47,7 +47,8 @@ impl Rule for RemovesMachines {
     fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Verdict>) {
         // An upgrade that would take one of these blocks, and says so as `removes-cluster`.
         let said_already = |object: &RenderedObject| {
-            change.occasion == Occasion::Upgrade && (object.id.kind == "Cluster" || is_control_plane(object))
+            change.occasion == Occasion::Upgrade
+                && (object.id.kind == "Cluster" || is_control_plane(&object.id.kind))
         };
         for old in change.before.objects.iter().filter(|object| has_machines(object)) {
             let Some(new) = change.after.object(&old.id) else {
@@ -86,11 +87,11 @@ fn has_machines(object: &RenderedObject) -> bool {
 /// Whether machines go with an object of this kind, in Cluster API's groups.
 pub(super) fn kind_has_machines(kind: &str) -> bool {
     ["Cluster", "Machine", "MachineDeployment", "MachinePool", "MachineSet"].contains(&kind)
-        || kind.ends_with("ControlPlane")
+        || is_control_plane(kind)
 }
 
-fn is_control_plane(object: &RenderedObject) -> bool {
-    object.id.kind.ends_with("ControlPlane")
+fn is_control_plane(kind: &str) -> bool {
+    kind.ends_with("ControlPlane")
 }
 
 fn removed_workers(old: &RenderedObject, new: &RenderedObject, field: &str, verdicts: &mut Vec<Verdict>) {

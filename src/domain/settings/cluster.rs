@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fields::Track;
 use super::read::{calendar_date, release_id};
+use crate::object::ObjectId;
 use crate::release::ReleaseId;
 use crate::tree::TreeId;
 
@@ -110,6 +111,21 @@ pub struct Tombstone {
     pub namespace: Option<String>,
     /// Name.
     pub name: String,
+}
+
+impl Tombstone {
+    /// Whether it means that object. Without a namespace it means one in `home` (`None`: in any), or one that has
+    /// no namespace.
+    pub fn means(&self, id: &ObjectId, home: Option<&str>) -> bool {
+        let namespace = match (self.namespace.as_deref(), id.namespace.as_deref()) {
+            (Some(wanted), has) => has == Some(wanted),
+            (None, has) => has.is_none() || home.is_none() || has == home,
+        };
+        self.kind == id.kind
+            && self.name == id.name
+            && self.group.as_ref().is_none_or(|group| *group == id.group)
+            && namespace
+    }
 }
 
 impl<'de> Deserialize<'de> for Deletion {

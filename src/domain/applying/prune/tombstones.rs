@@ -17,7 +17,7 @@ impl Tombstones {
         let mut tombstones = Self { named: Vec::new(), findings: Vec::new() };
         let Deletion::Objects(all) = facts.delete else { return tombstones };
         for tombstone in all {
-            let fits = |id: &ObjectId| fits(tombstone, id, facts.namespace);
+            let fits = |id: &ObjectId| tombstone.means(id, facts.namespace);
             let rendered = facts.rendered.into_iter().flatten().map(|object| &object.id);
             let logical = facts.templates.iter().map(|template| &template.logical);
             if let Some(id) = rendered.chain(logical).find(|id| fits(id)) {
@@ -57,16 +57,4 @@ impl Tombstones {
     fn finding(&mut self, tombstone: &Tombstone, what: Useless) {
         self.findings.push(TombstoneFinding { tombstone: tombstone.clone(), what });
     }
-}
-
-fn fits(tombstone: &Tombstone, id: &ObjectId, home: Option<&str>) -> bool {
-    let namespace = match (tombstone.namespace.as_deref(), id.namespace.as_deref()) {
-        (Some(wanted), has) => has == Some(wanted),
-        // The folder's own, or an object that has none.
-        (None, has) => has.is_none() || home.is_none() || has == home,
-    };
-    tombstone.kind == id.kind
-        && tombstone.name == id.name
-        && tombstone.group.as_ref().is_none_or(|group| *group == id.group)
-        && namespace
 }
