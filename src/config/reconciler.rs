@@ -173,7 +173,8 @@ mod tests {
         assert!(error.problems[1].starts_with("namespace (from --namespace): `Capstan_System`"));
         assert!(error.problems[2].starts_with("listen (from CAPSTAN_LISTEN): `8081`"));
         assert!(
-            error.problems[3].starts_with("namespace-watches (from CAPSTAN_NAMESPACE_WATCHES): `many` is no number")
+            error.problems[3]
+                .starts_with("namespace-watches (from CAPSTAN_NAMESPACE_WATCHES): `many` is no number")
         );
     }
 }

@@ -195,7 +195,8 @@ mod tests {
                 told.push(kind.to_string());
             }
             for (namespace, accounts) in places {
-                let accounts = accounts.iter().map(|account| format!("{} of {}", account.name, account.namespace));
+                let accounts =
+                    accounts.iter().map(|account| format!("{} of {}", account.name, account.namespace));
                 let accounts: Vec<String> = accounts.collect();
                 told.push(format!("{kind} in {namespace} as {}", accounts.join(", ")));
             }

@@ -173,9 +173,9 @@ impl Supervisor {
         if self.parts.get(kind).is_some_and(|parts| parts.contains_key(namespace)) {
             return;
         }
-        let attempts = accounts.iter().map(|account| {
-            self.follower(kind, Some(namespace), As::Impersonated(account.clone()))
-        });
+        let attempts = accounts
+            .iter()
+            .map(|account| self.follower(kind, Some(namespace), As::Impersonated(account.clone())));
         let attempts: Vec<Follower> = attempts.collect();
         let task = self.followers.spawn(hold_part(attempts, Arc::clone(&self.rooms)));
         let part = Part { accounts: accounts.clone(), task };

@@ -39,7 +39,9 @@ struct Share<'r> {
 
 /// The shares of all heirs.
 fn shares<'r>(record: &'r ClusterRecord, revision: &Revision) -> BTreeMap<ClusterId, Share<'r>> {
-    let Ok(folder) = RepoPath::parse(&record.spec.cluster).map(ClusterId::new) else { return BTreeMap::new() };
+    let Ok(folder) = RepoPath::parse(&record.spec.cluster).map(ClusterId::new) else {
+        return BTreeMap::new();
+    };
     let mut shares: BTreeMap<ClusterId, Share<'r>> = BTreeMap::new();
     let (mut main, mut has_cluster) = (None, false);
     for object in record.status.inventory.objects() {
@@ -53,9 +55,10 @@ fn shares<'r>(record: &'r ClusterRecord, revision: &Revision) -> BTreeMap<Cluste
         shares.entry(heir.clone()).or_insert(share).objects.push(object);
     }
     if record.status.inventory.objects().is_empty() {
-        shares.extend(by_tree(record, revision).map(|id| {
-            (id.clone(), Share { objects: Vec::new(), is_the_cluster: true })
-        }));
+        shares.extend(
+            by_tree(record, revision)
+                .map(|id| (id.clone(), Share { objects: Vec::new(), is_the_cluster: true })),
+        );
     }
     if !has_cluster {
         // One that is made by a chart. Of several with as many, the first.

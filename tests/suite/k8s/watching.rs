@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use capstan::app::ports::{
-    ApiKind, Change, LiveChanges, ManagementCluster as _, ServiceAccount, Watched,
-};
+use capstan::app::ports::{ApiKind, Change, LiveChanges, ManagementCluster as _, ServiceAccount, Watched};
 use capstan::k8s::KubeCluster;
 use futures_util::StreamExt as _;
 use serde_json::json;
@@ -197,8 +195,10 @@ rules:
 
 /// ConfigMaps in these namespaces, each applied by an account of its own.
 fn maps_in(namespaces: &[&str]) -> Watched {
-    let account =
-        |namespace: &str| ServiceAccount { namespace: namespace.to_owned(), name: "capstan-applier".to_owned() };
+    let account = |namespace: &str| ServiceAccount {
+        namespace: namespace.to_owned(),
+        name: "capstan-applier".to_owned(),
+    };
     let places =
         namespaces.iter().map(|namespace| ((*namespace).to_owned(), BTreeSet::from([account(namespace)])));
     BTreeMap::from([(ApiKind::preferred("", "ConfigMap"), places.collect())])
@@ -208,7 +208,8 @@ fn maps_in(namespaces: &[&str]) -> Watched {
 async fn what_may_not_be_watched_whole_is_watched_where_it_is_applied_as_far_as_there_is_room() {
     let Some(plane) = Plane::start(Parts::Kubernetes) else { return };
     plane.apply(NARROW);
-    let verbs = [("one", "[get, list, watch]"), ("two", "[get, list, watch]"), ("mute", "[get]"), ("far", "[get]")];
+    let verbs =
+        [("one", "[get, list, watch]"), ("two", "[get, list, watch]"), ("mute", "[get]"), ("far", "[get]")];
     for (namespace, verbs) in verbs {
         plane.apply(&RIGHTS.replace("NS", namespace).replace("VERBS", verbs));
     }

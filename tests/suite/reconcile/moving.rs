@@ -35,7 +35,8 @@ fn ask(world: &World, name: &str, suspend: bool) {
 fn rename(world: &World, from: &str, to: &str) {
     world.rename(&format!("gauss/{from}/"), &format!("gauss/{to}/"));
     let path = format!("gauss/{to}/base/more.yaml");
-    let more = format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: more-of-{to}}}\ndata: {{key: \"1\"}}\n");
+    let more =
+        format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: more-of-{to}}}\ndata: {{key: \"1\"}}\n");
     world.write(&path, &more);
 }
 
@@ -161,7 +162,9 @@ async fn a_folder_that_takes_a_part_of_a_suspended_cluster_is_suspended_where_it
     world.live.take_writes();
     let maps = |names: &[&str]| -> String {
         let map = |name: &&str| {
-            format!("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\ndata: {{key: \"1\"}}\n")
+            format!(
+                "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\ndata: {{key: \"1\"}}\n"
+            )
         };
         names.iter().map(map).collect()
     };

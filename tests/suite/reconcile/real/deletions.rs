@@ -159,7 +159,11 @@ pub(super) async fn prepare(town: &Town) {
     let missing = town
         .wait(async || {
             let statuses = town.statuses().await;
-            let wanted = [("gauss-pool", "True Done"), ("gauss-made-anew", "False Suspended"), ("gauss-held", "False Suspended")];
+            let wanted = [
+                ("gauss-pool", "True Done"),
+                ("gauss-made-anew", "False Suspended"),
+                ("gauss-held", "False Suspended"),
+            ];
             let told = wanted.map(|(name, ready)| (name, rows::told(&statuses[name]).0, ready));
             let mut missing: Vec<String> = told
                 .iter()

@@ -122,12 +122,19 @@ fn what_a_hand_does_is_repaired_at_once_where_the_folders_account_may_watch() {
         panic!("only the interval sees it:\n{}", tail(&ground.process.log(), 30));
     };
     by_hand(
-        &|number| ground.patch("configmap", "changed", WATCHED, &format!("{{\"data\":{{\"key\":\"{number}\"}}}}")),
+        &|number| {
+            ground.patch("configmap", "changed", WATCHED, &format!("{{\"data\":{{\"key\":\"{number}\"}}}}"))
+        },
         &|| ground.value("configmap", "changed", WATCHED, ".data.key") == "git",
     );
     by_hand(
         &|number| {
-            ground.patch("secret", "login", WATCHED, &format!("{{\"stringData\":{{\"password\":\"{number}\"}}}}"));
+            ground.patch(
+                "secret",
+                "login",
+                WATCHED,
+                &format!("{{\"stringData\":{{\"password\":\"{number}\"}}}}"),
+            );
         },
         &|| ground.value("secret", "login", WATCHED, ".data.password") == "Z2l0",
     );
@@ -164,7 +171,10 @@ fn what_a_hand_does_is_repaired_at_once_where_the_folders_account_may_watch() {
             request.code == 403 && request.namespace == UNWATCHED && request.resource == resource
         });
         let refused = refused.count();
-        assert!((1..=2 + 2 * minutes).contains(&refused), "{resource}: refused {refused} times in {minutes} min");
+        assert!(
+            (1..=2 + 2 * minutes).contains(&refused),
+            "{resource}: refused {refused} times in {minutes} min"
+        );
     }
     let log = ground.process.log();
     assert_eq!(log.matches("may not be watched as the service account").count(), 2, "{log}");
@@ -187,7 +197,14 @@ fn what_a_hand_does_is_repaired_at_once_where_the_folders_account_may_watch() {
     };
     ground.wait("one is watched", &|| !watches().is_empty());
     let turns = ground.turns("gauss-web");
-    ground.plane.kubectl(&["annotate", "managedcluster", "gauss-web", "-n", HOME, "capstan.dev/reconcile=now"]);
+    ground.plane.kubectl(&[
+        "annotate",
+        "managedcluster",
+        "gauss-web",
+        "-n",
+        HOME,
+        "capstan.dev/reconcile=now",
+    ]);
     ground.wait("it goes on", &|| ground.turns("gauss-web") > turns);
     assert_eq!(watches().len(), 1, "{:?}", watches());
 }
