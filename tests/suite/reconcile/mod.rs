@@ -9,6 +9,7 @@ mod board;
 mod dying;
 mod fake;
 mod looping;
+mod moving;
 mod preflight;
 mod pruning;
 mod real;
