@@ -149,6 +149,20 @@ async fn read_record(board: &KubeBoard, key: &ClusterKey) -> capstan::app::recon
 }
 
 #[tokio::test]
+async fn what_was_asked_of_a_cluster_is_asked_under_its_new_name() {
+    let Some((_, board)) = board("changing").await else { return };
+    let key = key("changing");
+    let made = board.create_cluster(&key, &spec()).await.unwrap();
+    let suspended = ManagedClusterSpec { suspend: true, adopt: Some(Adopt::Take), ..spec() };
+    board.change_cluster(&key, &suspended).await.unwrap();
+    let read = read_record(&board, &key).await;
+    assert_eq!((read.spec.clone(), read.generation), (suspended.clone(), made.generation + 1));
+    // What is asked already is no change.
+    board.change_cluster(&key, &suspended).await.unwrap();
+    assert_eq!(read_record(&board, &key).await.generation, read.generation);
+}
+
+#[tokio::test]
 async fn what_people_change_is_told_and_what_is_reported_is_not() {
     let Some((plane, board)) = board("asking").await else { return };
     let key = key("asking");
