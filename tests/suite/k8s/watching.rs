@@ -204,6 +204,43 @@ fn maps_in(namespaces: &[&str]) -> Watched {
     BTreeMap::from([(ApiKind::preferred("", "ConfigMap"), places.collect())])
 }
 
+/// Waits until those who apply may watch: the API server learns of rights some moments after it took them.
+async fn granted(plane: &Plane, resource: &str, namespace: &str) {
+    let user = format!("system:serviceaccount:{namespace}:capstan-applier");
+    let asked = ["auth", "can-i", "watch", resource, "-n", namespace, "--as", &user];
+    while plane.try_kubectl(&asked, "").is_err() {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+#[tokio::test]
+async fn any_kind_may_be_watched_where_it_is_applied() {
+    let Some(plane) = super::shared() else { return };
+    plane.apply(NARROW);
+    let rights = RIGHTS.replace("NS", "workloads").replace("VERBS", "[get, list, watch]");
+    plane.apply(&rights.replace("apiGroups: ['']", "apiGroups: [apps]").replace("configmaps", "deployments"));
+    granted(plane, "deployments.apps", "workloads").await;
+    let narrow = plane.kubeconfig_of("default", "narrow");
+    let connection = capstan::k8s::connect(Some(&narrow)).await.unwrap();
+    let cluster = KubeCluster::new(&connection).with_namespace_watches(1);
+    let places = maps_in(&["workloads"]).into_values().next().unwrap();
+    let (_wanted, watched) =
+        watch::channel(BTreeMap::from([(ApiKind::preferred("apps", "Deployment"), places)]));
+    let mut changes = cluster.watch(watched);
+    for replicas in 0..100 {
+        let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {"name": "web", "namespace": "workloads"},
+            "spec": {"replicas": replicas, "selector": {"matchLabels": {"a": "b"}},
+                "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}}});
+        plane.apply(&deployment.to_string());
+        if let Ok(change) = timeout(Duration::from_millis(500), changes.next()).await {
+            assert_eq!(change.unwrap().object.to_string(), "Deployment workloads/web");
+            return;
+        }
+    }
+    panic!("nothing is told");
+}
+
 #[tokio::test]
 async fn what_may_not_be_watched_whole_is_watched_where_it_is_applied_as_far_as_there_is_room() {
     let Some(plane) = Plane::start(Parts::Kubernetes) else { return };
@@ -214,14 +251,7 @@ async fn what_may_not_be_watched_whole_is_watched_where_it_is_applied_as_far_as_
         plane.apply(&RIGHTS.replace("NS", namespace).replace("VERBS", verbs));
     }
     let narrow = plane.kubeconfig_of("default", "narrow");
-    // The API server learns of rights some moments after it took them.
-    let may = |verb: &str| {
-        let asked = ["auth", "can-i", verb, "configmaps", "-n", "two", "--as"];
-        plane.try_kubectl(&[&asked[..], &["system:serviceaccount:two:capstan-applier"]].concat(), "").is_ok()
-    };
-    while !may("watch") {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    granted(&plane, "configmaps", "two").await;
     let connection = capstan::k8s::connect(Some(&narrow)).await.unwrap();
     let cluster = KubeCluster::new(&connection).with_namespace_watches(1);
     let (wanted, watched) = watch::channel(maps_in(&["one"]));
