@@ -189,6 +189,7 @@ fn rollout_report(report: &ClusterReport, repository: &RepositoryName) -> Option
     let decisive = verdict.and_then(Verdict::decisive);
     let state = state(report);
     let says = |verdict: &Verdict| Words::new(&verdict.sentence());
+    let has_words = |verdict: &&Verdict| matches!(verdict.state, State::Stuck | State::Waiting);
     let mut reasons = reasons(&report.refused, REASONS);
     if report.outcome == Outcome::Waiting {
         // What passes by itself is nobody's error.
@@ -205,7 +206,7 @@ fn rollout_report(report: &ClusterReport, repository: &RepositoryName) -> Option
         state,
         observed_at: report.at,
         since: decisive.and_then(|owner| owner.since),
-        words: verdict.filter(|verdict| verdict.state == State::Stuck).map(says),
+        words: verdict.filter(has_words).map(says),
         reasons,
         wanted: counts.wanted,
         ready: counts.up_to_date.min(counts.wanted),

@@ -44,6 +44,6 @@ pub(super) async fn look(
         NamingError::Live(error) => Unwanted::Live(error),
     })?;
     let objects = named.rendered.objects;
-    let found = read_live(live, &wanted.by, &objects, inventory).await?;
+    let found = read_live(live, &wanted.by, &objects, inventory, ports.clock.now()).await?;
     Ok(Look { wanted, objects, templates: named.templates, names: named.names, live: found })
 }

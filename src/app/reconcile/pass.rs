@@ -125,6 +125,8 @@ pub struct Pass {
     pub written: BTreeMap<ObjectId, String>,
     /// Whether something is waited for besides machines: an object that is being deleted, say.
     pub again: bool,
+    /// When nothing of the machines happens before: until then nobody needs to look.
+    pub put_off_until: Option<Timestamp>,
     /// The generation of the ManagedCluster that was looked at.
     pub generation: i64,
     /// The status as it stands now.
@@ -312,6 +314,7 @@ impl<'a> Walk<'a> {
             deleted: self.deleted,
             written: self.echoes,
             again: self.again,
+            put_off_until: self.verdict.as_ref().and_then(Verdict::put_off_until),
             generation: self.record.generation,
             status: self.status,
         })

@@ -213,7 +213,8 @@ fn one_cluster(page: &mut Page, subject: &RolloutSubject, share: usize, web: &st
         duration_words(progress),
     ));
     if let Some(report) = &progress.report {
-        if let Some(words) = report.words.as_ref().filter(|_| report.state == RolloutState::Stuck) {
+        let says = matches!(report.state, RolloutState::Stuck | RolloutState::Waiting);
+        if let Some(words) = report.words.as_ref().filter(|_| says) {
             page.push(&format!("\n> {}\n", prose_cell(words.as_str(), 600)));
         }
         let rows: Vec<String> = report

@@ -160,7 +160,7 @@ fn pair(fixture: &str, changes: &[(&str, Value)]) -> (RenderedObject, RenderedOb
     (before, after)
 }
 
-fn set(value: &mut Value, pointer: &str, new: Value) {
+pub(super) fn set(value: &mut Value, pointer: &str, new: Value) {
     let (parent, key) = pointer.rsplit_once('/').unwrap();
     if value.pointer(parent).is_none_or(Value::is_null) {
         set(value, parent, json!({}));
