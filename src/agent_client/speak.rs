@@ -298,6 +298,37 @@ mod tests {
     }
 
     #[test]
+    fn what_is_waited_for_is_said_in_words_and_what_rolls_by_its_machines() {
+        let waits = observed::OwnerVerdict {
+            object: object("md"),
+            turn: observed::Turn::Workers,
+            state: State::Waiting,
+            since: None,
+            until: Some(jiff::Timestamp::UNIX_EPOCH),
+            on: None,
+            words: Some("rollout.after: its machines are replaced later".to_owned()),
+            counts: observed::Counts::default(),
+            ready: observed::Readiness::Ready,
+        };
+        for (state, words) in [
+            (State::Waiting, Some("waiting: rollout.after: its machines are replaced later")),
+            (
+                State::Stuck,
+                Some("stuck, 0 of 0 machines as wished: rollout.after: its machines are replaced later"),
+            ),
+            (State::Rolling, None),
+            (State::Done, None),
+        ] {
+            let mut report = said(Some(state), Some(Phase::Done), Outcome::Applied);
+            let owners = vec![observed::OwnerVerdict { state, ..waits.clone() }];
+            report.verdict = Some(Verdict { state, owners, machines: vec![] });
+            let wire = rollout_report(&report, &RepositoryName::parse("acme/gitops").unwrap()).unwrap();
+            let wanted = words.map(|words| format!("{}: {words}", object("md")));
+            assert_eq!(wire.words.map(|words| words.to_string()), wanted);
+        }
+    }
+
+    #[test]
     fn an_answer_about_many_clusters_fits_into_one_post_and_loses_no_verdict() {
         let answer = |number: usize| PreflightAnswer {
             cluster: ClusterId::new(RepoPath::parse(&format!("gauss/c{number}")).unwrap()),

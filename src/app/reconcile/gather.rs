@@ -25,14 +25,14 @@ const OF_A_CLUSTER: [&str; 4] = ["MachineDeployment", "MachinePool", "MachineSet
 const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
 
 /// Reads what is rendered, what is in the inventory, what the render names without rendering it, and what
-/// Cluster API made of the folder's `Cluster`; for a while after an edit of its ClusterClass also what was
-/// cloned from that.
+/// Cluster API made of the folder's `Cluster`; where its ClusterClass was changed after that time, also what was
+/// cloned from it.
 pub(super) async fn read_live(
     live: &dyn ManagementCluster,
     by: &As,
     objects: &[RenderedObject],
     inventory: &Inventory,
-    now: Timestamp,
+    class_changed_after: Timestamp,
 ) -> Result<LiveObjects, Unwanted> {
     let mut wanted: Vec<ApiObject> = Vec::new();
     let mut known = BTreeSet::new();
@@ -70,7 +70,7 @@ pub(super) async fn read_live(
         || inventory.objects().iter().any(|object| is_of_cluster_api(&object.id()));
     for cluster in objects.iter().filter(|object| machines && is_cluster(&object.id)) {
         read_machines(live, &cluster.id, &mut found).await?;
-        let clones = clones_to_read(&cluster.id, &found, now);
+        let clones = clones_to_read(&cluster.id, &found, class_changed_after);
         read_clones(live, &cluster.id, &clones, &mut found).await?;
     }
     Ok(found)

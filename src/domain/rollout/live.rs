@@ -109,4 +109,16 @@ mod tests {
         let more = tree(7, "v1.30.2", A);
         assert_eq!(told(&rollouts_live(&was, &more, [&known, &known])), "0 exact [/spec/replicas] 0/2/0");
     }
+
+    /// Which machines are older than a time no name tells.
+    #[test]
+    fn what_a_time_replaces_stays_offline() {
+        let known = names(&[(A, "md")]);
+        let was = tree(5, "v1.30.2", A);
+        let mut is = was.clone();
+        let deployment = is.iter_mut().find(|object| object.id.kind == "MachineDeployment").unwrap();
+        deployment.value["spec"]["rolloutAfter"] = "2026-12-01T00:00:00Z".into();
+        let rolls = told(&rollouts_live(&was, &is, [&known, &known]));
+        assert_eq!(rolls, "5 offline [/spec/rolloutAfter] 5/0/0");
+    }
 }

@@ -7,7 +7,7 @@
 //! another template than the class names shows that the controller has not taken up the class as it is, whatever
 //! the conditions say.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde_json::Value;
 
 use super::control_plane_reference;
@@ -21,10 +21,6 @@ use crate::templates::{Reference, Role, references};
 const CLONED_FROM: &str = "cluster.x-k8s.io/cloned-from-name";
 /// Its kind: `DevMachineTemplate.infrastructure.cluster.x-k8s.io`.
 const CLONED_FROM_KIND: &str = "cluster.x-k8s.io/cloned-from-groupkind";
-
-/// For how long after a change of a class its clones are worth a look: longer than any controller takes, for one
-/// that is away shows in the class itself.
-const WORTH_A_LOOK: SignedDuration = SignedDuration::from_hours(1);
 
 /// What is live of what was made of a `Cluster`.
 pub(super) struct Made<'v> {
@@ -158,12 +154,12 @@ pub(super) fn class_of<'v>(
 }
 
 /// Objects that tell, besides what is read anyway, whether the topology controller has taken up the class of that
-/// `Cluster`: none where its class was left alone for long. [`judge`](super::judge) does without them, less surely.
-pub fn clones_to_read(cluster: &ObjectId, live: &LiveObjects, now: Timestamp) -> Vec<ObjectId> {
+/// `Cluster`: none where its class was not changed after that time. [`judge`](super::judge) does without them, less
+/// surely.
+pub fn clones_to_read(cluster: &ObjectId, live: &LiveObjects, changed_after: Timestamp) -> Vec<ObjectId> {
     let Some(object) = live.get(cluster) else { return Vec::new() };
     let Some((_, class)) = class_of(cluster, object, live) else { return Vec::new() };
-    let is_recent = |changed: Timestamp| now.duration_since(changed) < WORTH_A_LOOK;
-    if !spec_written(class).is_some_and(is_recent) {
+    if spec_written(class).is_some_and(|changed| changed <= changed_after) {
         return Vec::new();
     }
     let made = Made::of(cluster, object, live);
