@@ -119,7 +119,7 @@ fn print_row(clusters: usize, name: &str, look: &Look) {
         look.files,
         look.planned,
         look.recalled,
-        fleet::usage().1
+        fleet::usage().2
     );
 }
 

@@ -25,15 +25,15 @@ pub(crate) fn cluster(number: usize) -> Vec<(String, String)> {
     files
 }
 
-/// CPU seconds of this process, and the peak of its memory in MiB.
-pub(crate) fn usage() -> (f64, f64) {
+/// CPU seconds of this process, its own and the kernel's for it, and the peak of its memory in MiB.
+pub(crate) fn usage() -> (f64, f64, f64) {
     let stat = fs::read_to_string("/proc/self/stat").unwrap();
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
-    let ticks: f64 = fields[11].parse::<f64>().unwrap() + fields[12].parse::<f64>().unwrap();
+    let seconds = |ticks: &str| ticks.parse::<f64>().unwrap() / 100.0;
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let peak = status.lines().find(|line| line.starts_with("VmHWM")).unwrap();
     let kib: f64 = peak.split_whitespace().nth(1).unwrap().parse().unwrap();
-    (ticks / 100.0, kib / 1024.0)
+    (seconds(fields[11]), seconds(fields[12]), kib / 1024.0)
 }
 
 /// Eight files as a cluster of Cluster API has them; version and image change with the release.

@@ -1,7 +1,8 @@
 //! The peer: Flux's kustomize-controller with one `Kustomization` a cluster, all from one source.
 //!
 //! The controller is the real one, built by `benches/flux/build`, with the flags of Flux's own manifests (four
-//! reconciliations at a time) and no leader election. Its source-controller does not run: the bench writes the status
+//! reconciliations at a time) and no leader election. For each Kustomization it unpacks the whole archive, so it gets
+//! a folder in memory for that where there is one. Its source-controller does not run: the bench writes the status
 //! of the `GitRepository` as that one would, and serves the archive that it names. A new revision is one request, at
 //! which Flux reconciles every Kustomization.
 
@@ -16,6 +17,7 @@ use aws_lc_rs::digest::{SHA256, digest};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use crate::plane::{self, Plane};
 
@@ -30,6 +32,8 @@ pub(crate) struct Flux<'p> {
     child: Mutex<Child>,
     log: PathBuf,
     archives: Archives,
+    /// Where it unpacks.
+    _scratch: TempDir,
 }
 
 impl<'p> Flux<'p> {
@@ -77,6 +81,8 @@ impl<'p> Flux<'p> {
     /// Starts the controller; `flags` besides those of Flux's manifests.
     pub(crate) fn start(plane: &'p Plane, built: &Path, folder: &Path, flags: &[&str]) -> Self {
         let log = folder.join("kustomize-controller.log");
+        let memory = Path::new("/dev/shm");
+        let scratch = TempDir::new_in(if memory.is_dir() { memory } else { folder }).unwrap();
         let out = File::create(&log).unwrap();
         let child = Command::new(built.join("kustomize-controller"))
             .args(["--watch-all-namespaces", "--log-level=info", "--log-encoding=json"])
@@ -84,14 +90,14 @@ impl<'p> Flux<'p> {
             .args(flags)
             .env("KUBECONFIG", plane.kubeconfig_of(HOME, ACCOUNT))
             .env("RUNTIME_NAMESPACE", HOME)
-            .env("TMPDIR", folder)
+            .env("TMPDIR", scratch.path())
             .env("NO_PROXY", "127.0.0.1")
             .stdin(Stdio::null())
             .stdout(out.try_clone().unwrap())
             .stderr(out)
             .spawn()
             .unwrap();
-        Self { plane, child: Mutex::new(child), log, archives: Archives::serve() }
+        Self { plane, child: Mutex::new(child), log, archives: Archives::serve(), _scratch: scratch }
     }
 
     /// A new revision of the source, with these files.

@@ -30,7 +30,7 @@ pub use fleet::{Fleet, FleetCluster, FleetJob, FleetRepository, FleetView, JobCo
 pub use leadership::{Leadership, Term};
 pub use management_cluster::{
     ApiKind, ApiObject, As, Change, Contested, Deleted, LiveChange, LiveChanges, LiveError,
-    ManagementCluster, Run, Scope, ServiceAccount,
+    ManagementCluster, Run, Scope, ServiceAccount, Watched,
 };
 pub use mirror::{CommitTrailers, Mirror, MirrorError, Snapshot};
 pub use queue::{Cause, ClaimedJob, CommentHint, DeadJob, Fate, Hints, JobRequest, Jobs, Lease};

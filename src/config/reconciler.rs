@@ -29,10 +29,19 @@ pub struct ReconcileOptions {
     /// Address and port of /healthz, /readyz and /metrics [env: CAPSTAN_LISTEN] [default: 127.0.0.1:8081]
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub listen: Option<String>,
+    /// How many namespaces are watched one by one for drift, kinds counted apart, of kinds that the
+    /// reconciler may not watch in all namespaces; each takes a connection. 0: none, the interval is enough
+    /// [env: CAPSTAN_NAMESPACE_WATCHES] [default: 200]
+    #[arg(long, value_name = "NUMBER")]
+    pub namespace_watches: Option<String>,
 }
 
+/// Namespaces that are watched one by one where nobody says how many.
+const NAMESPACE_WATCHES: usize = 200;
+
 impl Flags for ReconcileOptions {
-    const NAMES: &'static [&'static str] = &["kubeconfig", "namespace", "state-dir", "listen"];
+    const NAMES: &'static [&'static str] =
+        &["kubeconfig", "namespace", "state-dir", "listen", "namespace-watches"];
 
     fn config(&self) -> Option<&Path> {
         self.config.as_deref()
@@ -44,6 +53,7 @@ impl Flags for ReconcileOptions {
             "namespace" => self.namespace.clone(),
             "state-dir" => typed(self.state_dir.as_ref()),
             "listen" => self.listen.clone(),
+            "namespace-watches" => self.namespace_watches.clone(),
             _ => None,
         }
     }
@@ -60,6 +70,8 @@ pub struct ReconcilerConfig {
     pub state_dir: PathBuf,
     /// Where to answer probes.
     pub listen: SocketAddr,
+    /// Namespaces that are watched one by one at most.
+    pub namespace_watches: usize,
 }
 
 impl ReconcilerConfig {
@@ -76,9 +88,10 @@ impl ReconcilerConfig {
         let namespace = checked.take(namespace(&sources));
         let state_dir = checked.take(state_dir(&sources, environment));
         let listen = checked.take(listen(&sources, 8081));
-        match (kubeconfig, namespace, state_dir, listen) {
-            (Some(kubeconfig), Some(namespace), Some(state_dir), Some(listen)) => {
-                Ok(Self { kubeconfig, namespace, state_dir, listen })
+        let watches = checked.take(namespace_watches(&sources));
+        match (kubeconfig, namespace, state_dir, listen, watches) {
+            (Some(kubeconfig), Some(namespace), Some(state_dir), Some(listen), Some(namespace_watches)) => {
+                Ok(Self { kubeconfig, namespace, state_dir, listen, namespace_watches })
             }
             _ => Err(ConfigError { problems }),
         }
@@ -112,6 +125,15 @@ fn namespace(sources: &Sources) -> Result<String, String> {
     }
 }
 
+fn namespace_watches(sources: &Sources) -> Result<usize, String> {
+    let Some(setting) = sources.setting("namespace-watches") else { return Ok(NAMESPACE_WATCHES) };
+    // A connection each, and a process has some thousands.
+    match setting.text.parse() {
+        Ok(number) if number <= 10_000 => Ok(number),
+        _ => Err(setting.wrong("is no number from 0 to 10000")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,6 +154,7 @@ mod tests {
         assert_eq!(config.namespace, "capstan-system");
         assert_eq!(config.listen.to_string(), "127.0.0.1:8081");
         assert_eq!(config.kubeconfig, None);
+        assert_eq!(config.namespace_watches, 200);
     }
 
     #[test]
@@ -143,10 +166,15 @@ mod tests {
             state_dir: Some(state.path().to_path_buf()),
             ..ReconcileOptions::default()
         };
-        let error = load(&options, &[("CAPSTAN_LISTEN", "8081")]).unwrap_err();
-        assert_eq!(error.problems.len(), 3, "{error}");
+        let variables = [("CAPSTAN_LISTEN", "8081"), ("CAPSTAN_NAMESPACE_WATCHES", "many")];
+        let error = load(&options, &variables).unwrap_err();
+        assert_eq!(error.problems.len(), 4, "{error}");
         assert!(error.problems[0].starts_with("kubeconfig (from --kubeconfig): `/nonexistent/kubeconfig`"));
         assert!(error.problems[1].starts_with("namespace (from --namespace): `Capstan_System`"));
         assert!(error.problems[2].starts_with("listen (from CAPSTAN_LISTEN): `8081`"));
+        assert!(
+            error.problems[3]
+                .starts_with("namespace-watches (from CAPSTAN_NAMESPACE_WATCHES): `many` is no number")
+        );
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use capstan_domain::cluster::ClusterId;
 use capstan_domain::object::ObjectId;
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{Mutex, Notify, mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -17,13 +17,14 @@ use super::gauges::Counted;
 use super::heed::Heeder;
 use super::schedule::{Need, Schedule};
 use crate::app::ports::{Change, LiveChange, LiveError};
+use crate::app::reconcile::moved::{forerunners, inherit};
 use crate::app::reconcile::names::resource_names;
 use crate::app::reconcile::ports::{
     ClusterKey, ClusterRecord, FleetRecord, OpenSource, SourceError, Sources,
 };
 use crate::app::reconcile::resources::{FleetStatus, RolloutState};
 use crate::app::reconcile::revision::Revision;
-use crate::app::reconcile::unclaimed::{say_unclaimed, unclaimed};
+use crate::app::reconcile::unclaimed::say_unclaimed;
 use crate::app::reconcile::{
     ADOPTION_NEEDED, Ended, FleetState, Over, Pass, Ports, Turn, fleet_status, reconcile,
 };
@@ -66,7 +67,10 @@ pub(super) struct FleetLoop {
 struct Ran {
     id: ClusterId,
     took: Duration,
-    result: Result<Pass, LiveError>,
+    /// The ManagedClusters that it took over something of.
+    forerunners: Vec<ClusterKey>,
+    /// `None` where it was over before it began.
+    result: Result<Option<Pass>, LiveError>,
 }
 
 /// What the loop knows while it runs.
@@ -87,6 +91,10 @@ struct State {
     generations: BTreeMap<ClusterId, i64>,
     /// Clusters whose machines roll: news of their state are worth a turn.
     rolling: BTreeMap<ClusterId, bool>,
+    /// ManagedClusters of folders that are gone, by the folder that takes over something of them first of all.
+    forerunners: BTreeMap<ClusterId, Vec<ClusterKey>>,
+    /// Held while something is taken over, and while it is found out who has what to take over.
+    handing: Arc<Mutex<()>>,
     running: JoinSet<Ran>,
     /// When the Fleet's status is to be written: a thousand turns are not a thousand writes.
     unsaid: Option<Instant>,
@@ -107,6 +115,8 @@ impl FleetLoop {
             touched: BTreeSet::new(),
             generations: BTreeMap::new(),
             rolling: BTreeMap::new(),
+            forerunners: BTreeMap::new(),
+            handing: Arc::default(),
             running: JoinSet::new(),
             unsaid: None,
         };
@@ -211,6 +221,8 @@ impl FleetLoop {
         match &state.revision {
             Some(revision) if earlier.as_ref().is_none_or(|earlier| earlier.commit != revision.commit) => {
                 let revision = Arc::clone(revision);
+                let handing = Arc::clone(&state.handing);
+                let _nobody_hands_over = handing.lock().await;
                 let Some(records) = self.list_records().await else { return };
                 self.adopt_revision(state, &revision, earlier.as_deref(), &records).await;
             }
@@ -258,15 +270,19 @@ impl FleetLoop {
                 state.schedule.ask(id, now);
             }
         }
+        self.drift.keep(&self.fleet.key, |id| revision.claims.contains_key(id));
         for record in records {
             let known = state.names.iter().find(|(_, name)| **name == record.key.name);
             if let Some((id, _)) = known {
                 let ids = record.status.inventory.objects().iter().map(|object| object.id()).collect();
-                self.drift.set(&self.fleet.key, id, ids);
+                self.drift.set(&self.fleet.key, id, &self.fleet.spec.service_account, ids);
                 state.counted.seed(id, &record.status);
             }
         }
-        for record in unclaimed(records, revision) {
+        let (forerunners, alone) = forerunners(records, revision);
+        forerunners.keys().for_each(|heir| state.schedule.ask(heir, now));
+        state.forerunners = forerunners;
+        for record in alone {
             if let Err(error) = say_unclaimed(&self.ports, revision, record).await {
                 tracing::warn!(cluster = record.spec.cluster, %error, "its status cannot be written");
             }
@@ -338,6 +354,8 @@ impl FleetLoop {
             let key = ClusterKey { namespace: self.fleet.key.namespace.clone(), name: name.clone() };
             let (ports, fleet, bot) = (self.ports.clone(), self.fleet.clone(), Arc::clone(&source.bot));
             let (revision, followed, stop) = (Arc::clone(&revision), followed.clone(), self.stop.clone());
+            let forerunners = state.forerunners.get(&id).cloned().unwrap_or_default();
+            let handing = Arc::clone(&state.handing);
             state.running.spawn(async move {
                 let started = Instant::now();
                 let is_over = || {
@@ -359,32 +377,36 @@ impl FleetLoop {
                     id: &id,
                     is_over: &is_over,
                 };
-                let result = reconcile(&turn, &key).await;
-                Ran { id: id.clone(), took: started.elapsed(), result }
+                let result = take_turn(&turn, &key, &forerunners, &handing).await;
+                Ran { id: id.clone(), took: started.elapsed(), forerunners, result }
             });
         }
     }
 
     async fn end(&self, state: &mut State, ran: Ran) {
-        let Ran { id, took, result } = ran;
+        let Ran { id, took, forerunners, result } = ran;
         let need = match &result {
-            Ok(pass) => {
+            Ok(Some(pass)) => {
                 state.counted.note(&self.fleet.key, &id, pass, took);
                 let objects = pass.status.inventory.objects().iter().map(|object| object.id()).collect();
-                self.drift.set(&self.fleet.key, &id, objects);
+                self.drift.set(&self.fleet.key, &id, &self.fleet.spec.service_account, objects);
                 state.rolling.insert(id.clone(), is_rolling(pass));
                 need(pass)
             }
+            Ok(None) => Need::Now,
             Err(error) => {
                 tracing::warn!(cluster = %id, %error, "the ManagedCluster cannot be read or written");
                 metrics::counter!("capstan_failures_total", "cause" => error.kind()).increment(1);
                 Need::Retry
             }
         };
-        let put_off = result.as_ref().ok().and_then(|pass| self.put_off(pass));
-        if let Ok(pass) = result {
+        let put_off = result.as_ref().ok().and_then(Option::as_ref).and_then(|pass| self.put_off(pass));
+        if let Ok(Some(pass)) = result {
             state.generations.insert(id.clone(), pass.generation);
             state.echoes.insert(id.clone(), pass.written);
+            if let Some(left) = state.forerunners.get_mut(&id) {
+                left.retain(|forerunner| !forerunners.contains(forerunner));
+            }
         }
         let interval = self.fleet.spec.interval;
         state.schedule.end(&id, need, interval, rand::random::<f64>(), Instant::now());
@@ -392,7 +414,9 @@ impl FleetLoop {
             state.schedule.ask(&id, Instant::now() + pause);
         }
         for change in state.heard.remove(&id).unwrap_or_default() {
-            if is_news(state, &id, &change) {
+            // What the turn itself has deleted, say, is nobody's any more.
+            let is_its = self.drift.owner(&change.object).is_some_and(|(_, owner)| owner == id);
+            if is_its && is_news(state, &id, &change) {
                 state.schedule.ask(&id, Instant::now() + SETTLE);
             }
         }
@@ -438,6 +462,22 @@ impl FleetLoop {
             }
         }
     }
+}
+
+/// Takes over what renamed folders had of the cluster, and gives it its turn.
+async fn take_turn(
+    turn: &Turn<'_>,
+    key: &ClusterKey,
+    forerunners: &[ClusterKey],
+    handing: &Mutex<()>,
+) -> Result<Option<Pass>, LiveError> {
+    if !forerunners.is_empty() {
+        let _handing = handing.lock().await;
+        if inherit(turn, key, forerunners).await?.is_some() {
+            return Ok(None);
+        }
+    }
+    reconcile(turn, key).await.map(Some)
 }
 
 /// Whether a change of a live object is worth a turn.

@@ -93,7 +93,7 @@ impl Reconciler {
         let Some(uid) = self.learn_uid(stop).await else { return };
         let drift = Arc::new(Drift::new());
         let mut changes = self.parts.ports.board.changes();
-        let mut live = self.parts.ports.live.watch(drift.kinds());
+        let mut live = self.parts.ports.live.watch(drift.watched());
         let mut fleets: BTreeMap<FleetKey, Running> = BTreeMap::new();
         let mut resync = tokio::time::interval(RESYNC);
         loop {
@@ -194,7 +194,10 @@ impl Reconciler {
                 tracing::warn!(fleet = %key, "its turns were cut off");
             }
         }
-        let Some(fleet) = found else { return };
+        let Some(fleet) = found else {
+            drift.keep(&key, |_| false);
+            return;
+        };
         tracing::info!(fleet = %key, "a Fleet is followed");
         let (wake, wakes) = mpsc::unbounded_channel();
         let stop = stop.child_token();

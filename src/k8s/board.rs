@@ -2,7 +2,7 @@
 
 mod read;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use base64::Engine as _;
@@ -185,6 +185,18 @@ impl Board for KubeBoard {
         if answer.status.is_success() { read::cluster(&answer.body) } else { Err(call.refused(&answer)) }
     }
 
+    async fn change_cluster(&self, key: &ClusterKey, spec: &ManagedClusterSpec) -> Result<(), BoardError> {
+        let doing = format!("changing the spec of ManagedCluster {key}");
+        let wishes = serde_json::to_value(read::cluster_spec(spec))
+            .map_err(|error| LiveError::Malformed { doing: doing.clone(), reason: error.to_string() })?;
+        let call = self
+            .call(&doing, Method::PATCH, path(MANAGED_CLUSTER, &key.namespace, Some(&key.name)))
+            .query("fieldManager", MANAGER)
+            .query("fieldValidation", "Strict")
+            .body("application/merge-patch+json", json!({"spec": wishes}));
+        self.rest.done(&call).await.map(drop)
+    }
+
     async fn delete_cluster(&self, record: &ClusterRecord) -> Result<(), BoardError> {
         let object = object(MANAGED_CLUSTER, &record.key.namespace, &record.key.name);
         self.cluster.delete(&As::Reconciler, &object, &record.uid, Run::Real).await.map(drop)
@@ -247,10 +259,9 @@ impl Board for KubeBoard {
 
     fn changes(&self) -> BoxStream<'static, BoardChange> {
         let api_version = format!("{GROUP}/{VERSION}");
-        let kinds: BTreeSet<ApiKind> =
-            [FLEET, MANAGED_CLUSTER].map(|kind| ApiKind::of_version(&api_version, kind)).into();
-        let (_, kinds) = channel(kinds);
-        let live = watch::watch(self.cluster.clone(), Some(self.namespace.clone()), kinds);
+        let kinds = [FLEET, MANAGED_CLUSTER].map(|kind| ApiKind::of_version(&api_version, kind));
+        let (_, watched) = channel(kinds.map(|kind| (kind, BTreeMap::new())).into());
+        let live = watch::watch(self.cluster.clone(), Some(self.namespace.clone()), watched);
         live.flat_map(|live| {
             let namespace = live.object.namespace.unwrap_or_default();
             let name = live.object.name;

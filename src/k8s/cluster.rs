@@ -1,6 +1,5 @@
 //! [`ManagementCluster`] on the Kubernetes API.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -17,6 +16,7 @@ use super::rest::{Answer, Call, Rest};
 use super::{delete, take_over, watch};
 use crate::app::ports::{
     ApiKind, ApiObject, As, Contested, Deleted, LiveChanges, LiveError, ManagementCluster, Run, Scope,
+    Watched,
 };
 
 /// How many objects one page of a list holds.
@@ -39,13 +39,21 @@ pub(super) struct List<'l> {
 pub struct KubeCluster {
     pub(super) rest: Rest,
     pub(super) discovery: Arc<Discovery>,
+    /// How many single namespaces may be watched for a kind that may not be watched whole.
+    pub(super) namespace_watches: usize,
 }
 
 impl KubeCluster {
-    /// The management cluster of a connection.
+    /// The management cluster of a connection. What may not be watched whole is not watched at all.
     pub fn new(connection: &Connection) -> Self {
         let rest = connection.rest.clone();
-        Self { discovery: Arc::new(Discovery::new(rest.clone())), rest }
+        Self { discovery: Arc::new(Discovery::new(rest.clone())), rest, namespace_watches: 0 }
+    }
+
+    /// Of kinds that may not be watched whole, so many namespaces are watched at most, all kinds together.
+    #[must_use]
+    pub fn with_namespace_watches(self, most: usize) -> Self {
+        Self { namespace_watches: most, ..self }
     }
 
     /// Asks for an object's path what `call` makes of it. A kind that moved (its definition was replaced) is
@@ -243,8 +251,8 @@ impl ManagementCluster for KubeCluster {
         Ok(self.discovery.find(kind).await?.map(|served| served.scope))
     }
 
-    fn watch(&self, kinds: Receiver<BTreeSet<ApiKind>>) -> LiveChanges {
-        watch::watch(self.clone(), None, kinds)
+    fn watch(&self, watched: Receiver<Watched>) -> LiveChanges {
+        watch::watch(self.clone(), None, watched)
     }
 }
 

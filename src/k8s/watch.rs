@@ -1,312 +1,256 @@
 //! Watching objects of any kinds for changes.
 //!
 //! # Expected flow
-//! Each kind is listed once, its metadata alone; then its watch is followed from that version on. A watch that
-//! ends (the API server ends each after some minutes) is opened again where it stopped. When that place is no
-//! longer known (the server was away for long, or its store was compacted), the kind is listed again and held
+//! Each kind is listed once, its metadata alone; then its watch is followed from that version on ([`follower`]). A
+//! watch that ends (the API server ends each after some minutes) is opened again where it stopped. When that place
+//! is no longer known (the server was away for long, or its store was compacted), the kind is listed again and held
 //! against what was remembered: what changed meanwhile is told then.
+//!
+//! A kind is watched in the whole management cluster with the reconciler's own rights. Where it has none to (to
+//! watch every Secret is to be able to read every Secret), the kind is watched in each namespace that objects of it
+//! are applied in, as the service account that applies them there: so nobody needs a right beyond a namespace. Such
+//! watches take a connection each and are bounded ([`rooms`]). Either right is asked for again now and then, ever
+//! more seldom; once the whole may be watched, the parts end.
 //!
 //! # Guarantees
 //! Nothing is told of what stands there when the watching begins. After that no change is missed for ever;
-//! several changes of one object may be told as one.
+//! several changes of one object may be told as one. In a quiet cluster nothing is asked but each watch anew when
+//! it ends.
 //!
 //! # Caveats
 //! Only metadata travels: what changed is read off the generation, labels, annotations, owners, finalizers and
-//! the deletion mark. A kind without a generation (ConfigMap, Secret) counts every write as a wish.
+//! the deletion mark. A kind without a generation (ConfigMap, Secret) counts every write as a wish. What changes
+//! while a right is missing, or between one kind of watch and the other, is not told.
 
+mod follower;
 mod lines;
 mod memory;
+mod rooms;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 use std::time::Duration;
 
-use capstan_domain::applying::RefusalKind;
 use futures_util::stream;
-use http::Method;
 use rand::RngExt as _;
-use serde_json::Value;
-use tokio::sync::mpsc;
 use tokio::sync::watch::Receiver;
+use tokio::sync::{Semaphore, mpsc};
 use tokio::task::{AbortHandle, JoinSet};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::sleep;
 
-use self::lines::Lines;
-use self::memory::{Listed, Memory};
+use self::follower::{Ended, Follower, Post, Report};
+use self::rooms::{Counted, Rooms};
 use super::cluster::KubeCluster;
-use super::discovery::Served;
-use super::rest::Call;
-use crate::app::ports::{ApiKind, As, LiveChange, LiveChanges, LiveError};
+use crate::app::ports::{ApiKind, As, LiveChange, LiveChanges, ServiceAccount, Watched};
 
-const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
-const METADATA_LIST: &str =
-    "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
-const PAGE: &str = "500";
-/// How long the API server keeps one watch open; the spread keeps many from ending at once.
-const WATCH_SECONDS: std::ops::Range<u64> = 240..300;
-/// How long a watch may say nothing: bookmarks come about every minute.
-const SILENCE: Duration = Duration::from_secs(150);
-/// The first pause after a failure, and the longest.
-const PAUSE: std::ops::RangeInclusive<Duration> = Duration::from_millis(500)..=Duration::from_secs(30);
-/// The pause before a kind is tried again that is not served, and one that may not be watched.
-const NOT_SERVED: Duration = Duration::from_secs(15);
-const FORBIDDEN: Duration = Duration::from_secs(300);
 /// How many changes may wait for whoever reads them; then the watches wait.
 const BACKLOG: usize = 4096;
+/// How many lists and beginnings of watches are under way at a time: after a restart of the API server all want to.
+const BEGINNINGS: usize = 16;
+/// The pause after a watch was refused; each further refusal doubles it.
+const FIRST_REST: Duration = Duration::from_secs(60);
+/// The longest pause before a whole kind is asked for again, of which there are a few.
+const WHOLE_REST: Duration = Duration::from_secs(300);
+/// The longest pause before a namespace is asked for again, of which there may be thousands.
+const PART_REST: Duration = Duration::from_secs(3600);
 
-/// Watches these kinds in one namespace, or all.
+/// Watches these kinds: in all namespaces, or in one and nowhere else.
 pub(super) fn watch(
     cluster: KubeCluster,
     namespace: Option<String>,
-    kinds: Receiver<BTreeSet<ApiKind>>,
+    watched: Receiver<Watched>,
 ) -> LiveChanges {
     let (told, changes) = mpsc::channel(BACKLOG);
-    tokio::spawn(supervise(cluster, namespace, kinds, told));
+    tokio::spawn(Supervisor::new(cluster, namespace, watched, told).run());
     Box::pin(stream::unfold(changes, |mut changes| async {
         changes.recv().await.map(|change| (change, changes))
     }))
 }
 
-/// Keeps one follower a kind, until nobody listens any more.
-async fn supervise(
+/// A kind in one namespace.
+struct Part {
+    accounts: BTreeSet<ServiceAccount>,
+    task: AbortHandle,
+}
+
+/// Keeps one follower a kind, or one a namespace of it, until nobody listens any more.
+struct Supervisor {
     cluster: KubeCluster,
     namespace: Option<String>,
-    mut kinds: Receiver<BTreeSet<ApiKind>>,
+    watched: Receiver<Watched>,
     told: mpsc::Sender<LiveChange>,
-) {
-    // Dropped with this function, and its tasks with it.
-    let mut followers = JoinSet::new();
-    let mut running: HashMap<ApiKind, AbortHandle> = HashMap::new();
-    loop {
-        let wanted = kinds.borrow_and_update().clone();
-        running.retain(|kind, follower| {
-            let keep = wanted.contains(kind);
+    beginnings: Arc<Semaphore>,
+    rooms: Arc<Rooms>,
+    report: mpsc::UnboundedSender<Report>,
+    reports: mpsc::UnboundedReceiver<Report>,
+    /// Dropped with this, and its tasks with it.
+    followers: JoinSet<()>,
+    whole: HashMap<ApiKind, AbortHandle>,
+    parts: HashMap<ApiKind, HashMap<String, Part>>,
+    /// Kinds that the reconciler may not watch whole.
+    refused: HashSet<ApiKind>,
+}
+
+impl Supervisor {
+    fn new(
+        cluster: KubeCluster,
+        namespace: Option<String>,
+        watched: Receiver<Watched>,
+        told: mpsc::Sender<LiveChange>,
+    ) -> Self {
+        // Whoever looks at one namespace alone looks there as itself alone.
+        let most = if namespace.is_some() { 0 } else { cluster.namespace_watches };
+        let (report, reports) = mpsc::unbounded_channel();
+        Self {
+            cluster,
+            namespace,
+            watched,
+            told,
+            beginnings: Arc::new(Semaphore::new(BEGINNINGS)),
+            rooms: Arc::new(Rooms::new(most)),
+            report,
+            reports,
+            followers: JoinSet::new(),
+            whole: HashMap::new(),
+            parts: HashMap::new(),
+            refused: HashSet::new(),
+        }
+    }
+
+    async fn run(mut self) {
+        let mut is_final = false;
+        loop {
+            self.settle();
+            tokio::select! {
+                () = self.told.closed() => return,
+                changed = self.watched.changed(), if !is_final => is_final = changed.is_err(),
+                Some(report) = self.reports.recv() => self.hear(report),
+                Some(_) = self.followers.join_next() => {}
+            }
+        }
+    }
+
+    /// Begins and ends followers, so that there are those that are wanted.
+    fn settle(&mut self) {
+        self.watched.mark_unchanged();
+        let watched = self.watched.clone();
+        let wanted = watched.borrow();
+        self.whole.retain(|kind, follower| {
+            let keep = wanted.contains_key(kind);
             if !keep {
                 follower.abort();
             }
             keep
         });
-        for kind in wanted {
-            running.entry(kind.clone()).or_insert_with(|| {
-                followers
-                    .spawn(Follower::new(cluster.clone(), namespace.clone(), kind, told.clone()).follow())
+        self.refused.retain(|kind| wanted.contains_key(kind));
+        for (kind, parts) in &mut self.parts {
+            let places = wanted.get(kind).filter(|_| self.refused.contains(kind));
+            parts.retain(|namespace, part| {
+                let keep = places.and_then(|places| places.get(namespace)) == Some(&part.accounts);
+                if !keep {
+                    part.task.abort();
+                }
+                keep
             });
         }
-        tokio::select! {
-            () = told.closed() => return,
-            changed = kinds.changed() => if changed.is_err() {
-                // The set is final: its kinds are watched for as long as somebody listens.
-                told.closed().await;
-                return;
-            },
+        self.parts.retain(|_, parts| !parts.is_empty());
+        for (kind, places) in wanted.iter() {
+            if !self.whole.contains_key(kind) {
+                let follower = self.follower(kind, self.namespace.as_deref(), As::Reconciler);
+                let follower = follower.reporting(self.report.clone());
+                let task = self.followers.spawn(hold_whole(follower));
+                self.whole.insert(kind.clone(), task);
+            }
+            if !self.rooms.is_none() && self.refused.contains(kind) {
+                for (namespace, accounts) in places {
+                    self.begin_part(kind, namespace, accounts);
+                }
+            }
+        }
+    }
+
+    fn begin_part(&mut self, kind: &ApiKind, namespace: &str, accounts: &BTreeSet<ServiceAccount>) {
+        if self.parts.get(kind).is_some_and(|parts| parts.contains_key(namespace)) {
+            return;
+        }
+        let attempts = accounts
+            .iter()
+            .map(|account| self.follower(kind, Some(namespace), As::Impersonated(account.clone())));
+        let attempts: Vec<Follower> = attempts.collect();
+        let task = self.followers.spawn(hold_part(attempts, Arc::clone(&self.rooms)));
+        let part = Part { accounts: accounts.clone(), task };
+        self.parts.entry(kind.clone()).or_default().insert(namespace.to_owned(), part);
+    }
+
+    fn follower(&self, kind: &ApiKind, namespace: Option<&str>, by: As) -> Follower {
+        let post = Post { kind: kind.clone(), namespace: namespace.map(str::to_owned), by };
+        Follower::new(self.cluster.clone(), post, self.told.clone(), Arc::clone(&self.beginnings))
+    }
+
+    fn hear(&mut self, report: Report) {
+        match report {
+            Report::Open(kind) => {
+                if self.refused.remove(&kind) {
+                    tracing::info!(%kind, "may be watched in the whole management cluster now");
+                }
+            }
+            Report::Refused(kind) => {
+                let has_places = self.watched.borrow().get(&kind).is_some_and(|places| !places.is_empty());
+                if !self.refused.insert(kind.clone()) {
+                    return;
+                }
+                if has_places && !self.rooms.is_none() {
+                    tracing::info!(%kind, "may not be watched in the whole management cluster: it is watched in the namespaces that it is applied in, as the service accounts that apply it there");
+                } else {
+                    tracing::warn!(%kind, "may not be watched: its objects are compared at the interval alone");
+                }
+            }
         }
     }
 }
 
-/// Why a watch came to its end.
-enum End {
-    /// Open it again where it stopped.
-    Resume,
-    /// Its place is no longer known.
-    Lost,
-    /// Nobody listens any more.
-    Unheard,
-}
-
-/// Follows one kind.
-struct Follower {
-    cluster: KubeCluster,
-    namespace: Option<String>,
-    kind: ApiKind,
-    told: mpsc::Sender<LiveChange>,
-    memory: Memory,
-    /// Where the watch goes on; `None` before the first list, and when the place is lost.
-    place: Option<String>,
-    failures: u32,
-}
-
-impl Follower {
-    fn new(
-        cluster: KubeCluster,
-        namespace: Option<String>,
-        kind: ApiKind,
-        told: mpsc::Sender<LiveChange>,
-    ) -> Self {
-        let memory = Memory::new(&kind);
-        Self { cluster, namespace, kind, told, memory, place: None, failures: 0 }
-    }
-
-    async fn follow(mut self) {
-        loop {
-            let served = match self.cluster.discovery.find(&self.kind).await {
-                Ok(Some(served)) => served,
-                Ok(None) => {
-                    // Its definition may have gone, and its objects with it.
-                    self.place = None;
-                    if self.tell_all(Vec::new()).await.is_err() {
-                        return;
-                    }
-                    sleep(NOT_SERVED).await;
-                    continue;
-                }
-                Err(error) => {
-                    self.fail(&error).await;
-                    continue;
-                }
-            };
-            let outcome = match &self.place {
-                None => self.list(&served).await.map(|heard| if heard { End::Resume } else { End::Unheard }),
-                Some(place) => {
-                    let place = place.clone();
-                    self.stream(&served, &place).await
-                }
-            };
-            match outcome {
-                Ok(End::Resume) => {}
-                Ok(End::Lost) => self.place = None,
-                Ok(End::Unheard) => return,
-                Err(error) => self.fail(&error).await,
-            }
+/// Follows a kind whole; where that is refused, asks again now and then.
+async fn hold_whole(mut follower: Follower) {
+    let mut refusals = 0;
+    loop {
+        if let Ended::Unheard = follower.follow().await {
+            return;
         }
-    }
-
-    /// Lists the kind, tells what changed since it was last seen, and remembers where to go on.
-    async fn list(&mut self, served: &Served) -> Result<bool, LiveError> {
-        let mut next: Option<String> = None;
-        let mut found: Vec<Listed> = Vec::new();
-        loop {
-            let mut call = self.call(served).accept(METADATA_LIST).query("limit", PAGE);
-            if let Some(token) = &next {
-                call = call.query("continue", token);
-            }
-            let mut page = self.cluster.rest.done(&call).await?;
-            if let Some(Value::Array(items)) = page.get_mut("items").map(Value::take) {
-                found.extend(items.iter().filter_map(Listed::of));
-            }
-            let text = |pointer: &str| {
-                page.pointer(pointer)
-                    .and_then(Value::as_str)
-                    .filter(|text| !text.is_empty())
-                    .map(str::to_owned)
-            };
-            next = text("/metadata/continue");
-            if next.is_none() {
-                self.place = text("/metadata/resourceVersion");
-                break;
-            }
-        }
-        self.failures = 0;
-        Ok(self.tell_all(found).await.is_ok())
-    }
-
-    async fn tell_all(&mut self, found: Vec<Listed>) -> Result<(), Unheard> {
-        for change in self.memory.compare(found) {
-            self.tell(change).await?;
-        }
-        Ok(())
-    }
-
-    async fn tell(&self, change: LiveChange) -> Result<(), Unheard> {
-        self.told.send(change).await.map_err(|_| Unheard)
-    }
-
-    /// Follows a watch to its end.
-    async fn stream(&mut self, served: &Served, place: &str) -> Result<End, LiveError> {
-        let seconds = rand::rng().random_range(WATCH_SECONDS);
-        let call = self
-            .call(served)
-            .accept(METADATA)
-            .query("watch", "true")
-            .query("allowWatchBookmarks", "true")
-            .query("resourceVersion", place)
-            .query("timeoutSeconds", seconds.to_string());
-        let response = match self.cluster.rest.open(&call).await {
-            Err(LiveError::Refused { refusal, .. }) if refusal.status == 410 => return Ok(End::Lost),
-            response => response?,
-        };
-        let opened = Instant::now();
-        let mut lines = Lines::new(response.into_body());
-        loop {
-            let line = match timeout(SILENCE, lines.next()).await {
-                Ok(Some(Ok(line))) => line,
-                // The connection broke, or died silently: it is opened anew, and that tells more.
-                Ok(Some(Err(_)) | None) | Err(_) => break,
-            };
-            let Ok(event) = serde_json::from_slice::<Value>(&line) else { break };
-            let object = event.get("object").unwrap_or(&Value::Null);
-            let place =
-                object.pointer("/metadata/resourceVersion").and_then(Value::as_str).map(str::to_owned);
-            let change = match event.get("type").and_then(Value::as_str) {
-                Some("ADDED" | "MODIFIED") => self.memory.see(object),
-                Some("DELETED") => self.memory.forget(object),
-                Some("BOOKMARK") => None,
-                Some("ERROR") => {
-                    let gone = object.get("code").and_then(Value::as_u64) == Some(410);
-                    if gone {
-                        return Ok(End::Lost);
-                    }
-                    break;
-                }
-                _ => None,
-            };
-            self.failures = 0;
-            if place.is_some() {
-                self.place = place;
-            }
-            if let Some(change) = change
-                && self.tell(change).await.is_err()
-            {
-                return Ok(End::Unheard);
-            }
-        }
-        // A server that closes every watch at once is not asked again at once.
-        if opened.elapsed() < Duration::from_secs(1) {
-            self.pause().await;
-        }
-        Ok(End::Resume)
-    }
-
-    fn call(&self, served: &Served) -> Call<'static> {
-        Call::new(
-            format!("watching {}", self.kind),
-            &As::Reconciler,
-            Method::GET,
-            served.path(self.namespace.as_deref()),
-        )
-    }
-
-    async fn fail(&mut self, error: &LiveError) {
-        match error.refusal().map(|refusal| refusal.kind) {
-            Some(RefusalKind::Forbidden) => {
-                if self.failures == 0 {
-                    tracing::warn!(kind = %self.kind, "may not be watched: its objects are compared at the interval alone");
-                }
-                self.failures = self.failures.saturating_add(1);
-                sleep(FORBIDDEN).await;
-            }
-            // The kind has gone or moved: discovery is asked anew.
-            Some(RefusalKind::NotFound | RefusalKind::MissingKind) => {
-                self.cluster.discovery.doubt(&self.kind).await;
-                self.place = None;
-                self.pause().await;
-            }
-            _ => {
-                if self.failures == 0 {
-                    tracing::warn!(kind = %self.kind, error = %error, "cannot be watched; it is tried again");
-                }
-                self.pause().await;
-            }
-        }
-    }
-
-    async fn pause(&mut self) {
-        let longest = *PAUSE.end();
-        let pause = PAUSE.start().saturating_mul(1 << self.failures.min(8)).min(longest);
-        self.failures = self.failures.saturating_add(1);
-        // Half of it by chance: after a restart of the API server not all come back at once.
-        let share = rand::rng().random_range(0.5..1.0);
-        sleep(pause.mul_f64(share)).await;
+        refusals = if follower.was_open() { 0 } else { refusals + 1 };
+        rest(refusals, WHOLE_REST).await;
     }
 }
 
-/// Nobody listens any more.
-struct Unheard;
+/// Follows a kind in one namespace while there is room, as the first who may; where nobody may, asks again now and
+/// then.
+async fn hold_part(mut attempts: Vec<Follower>, rooms: Arc<Rooms>) {
+    let Some(kind) = attempts.first().map(|attempt| attempt.post().kind.clone()) else { return };
+    let mut refusals = 0;
+    loop {
+        let room = rooms.enter(&kind).await;
+        let (mut was_open, mut is_refused) = (false, false);
+        for attempt in &mut attempts {
+            // What waits for room, or for a right, takes little memory: there may be thousands.
+            match Box::pin(attempt.follow()).await {
+                Ended::Unheard => return,
+                Ended::NotServed => break,
+                Ended::Refused => {
+                    is_refused = true;
+                    was_open |= attempt.was_open();
+                    rooms.tell_refused(attempt.post());
+                }
+            }
+        }
+        drop(room);
+        let _refused = is_refused.then(Counted::refused);
+        refusals = if was_open { 0 } else { refusals + 1 };
+        rest(refusals, PART_REST).await;
+    }
+}
+
+/// Half of it by chance, so that not all come back at once.
+async fn rest(refusals: u32, longest: Duration) {
+    let pause = FIRST_REST.saturating_mul(1 << refusals.saturating_sub(1).min(16)).min(longest);
+    let share = rand::rng().random_range(0.5..1.0);
+    sleep(pause.mul_f64(share)).await;
+}

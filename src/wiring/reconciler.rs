@@ -42,9 +42,10 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let health = Arc::new(Health::default());
     let identity = identity(&config.state_dir);
+    let cluster = KubeCluster::new(&connection).with_namespace_watches(config.namespace_watches);
     let parts = Parts {
         ports: Ports {
-            live: Arc::new(Throttled::new(Arc::new(KubeCluster::new(&connection)), REQUESTS)),
+            live: Arc::new(Throttled::new(Arc::new(cluster), REQUESTS)),
             board: Arc::new(KubeBoard::new(&connection, &config.namespace, &identity)),
             clock: Arc::clone(&clock),
             kinds: Arc::new(Kinds::default()),

@@ -4,7 +4,7 @@
 //! server that is not the wished one arrives as a [`Refusal`], which holds nothing that may not be shown.
 //! Deliberately absent: custom resources of Capstan's own (the status board), and any decision.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::pin::Pin;
 
@@ -188,6 +188,10 @@ pub enum Change {
     Gone,
 }
 
+/// What is worth watching: kinds, and of each the namespaces that hold objects of it which Capstan applied, with
+/// the service accounts that it applied them as there.
+pub type Watched = BTreeMap<ApiKind, BTreeMap<String, BTreeSet<ServiceAccount>>>;
+
 /// Changes without end; whoever drops it ends the watching.
 pub type LiveChanges = Pin<Box<dyn Stream<Item = LiveChange> + Send>>;
 
@@ -296,11 +300,12 @@ pub trait ManagementCluster: Send + Sync {
     /// Whether objects of a kind live in namespaces; `None` where the kind (in that version, if one is given)
     /// is not served. Never answers `None` from memory.
     async fn scope(&self, kind: &ApiKind) -> Result<Option<Scope>, LiveError>;
-    /// Watches all objects of these kinds with the reconciler's rights, whatever set of them the channel holds
-    /// at a time, through restarts of the API server: what changed meanwhile is told afterwards. A kind that
-    /// is not served, or that the reconciler may not watch, is tried again later; its objects are seen at the
-    /// interval alone.
-    fn watch(&self, kinds: watch::Receiver<BTreeSet<ApiKind>>) -> LiveChanges;
+    /// Watches all objects of these kinds, whatever the channel holds of them at a time, through restarts of the
+    /// API server: what changed meanwhile is told afterwards. A kind is watched in the whole management cluster
+    /// with the reconciler's rights; one that it may not watch, in the namespaces that are named, as the service
+    /// accounts there. What neither may watch, what is beyond the bound on such watches, and a kind that is not
+    /// served is tried again later; such objects are seen at the interval alone.
+    fn watch(&self, watched: watch::Receiver<Watched>) -> LiveChanges;
 }
 
 #[cfg(test)]

@@ -57,8 +57,9 @@ pub(super) fn settle(
     }
     if !matches!(found.ended, Ended::Suspended) {
         status.attempted_commit = Some(found.commit.to_string());
-        status.attempted_folder = found.folder.map(str::to_owned);
     }
+    // Also of one that is suspended: by its files it is known again when it moves.
+    status.attempted_folder = found.folder.map(str::to_owned);
     // A commit that changed nothing of this cluster is no news of it: else every push would cost every
     // cluster a write.
     let mut without_news = status.clone();

@@ -16,6 +16,7 @@ mod gather;
 mod kinds;
 mod look;
 mod memo;
+pub mod moved;
 pub mod names;
 mod pass;
 pub mod ports;

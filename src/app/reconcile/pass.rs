@@ -145,13 +145,7 @@ pub async fn reconcile(turn: &Turn<'_>, key: &ClusterKey) -> Result<Pass, LiveEr
     let record = match board.cluster(key).await? {
         Some(record) => record,
         None => {
-            let spec = ManagedClusterSpec {
-                cluster: turn.id.as_str().to_owned(),
-                fleet: fleet.key.name.clone(),
-                suspend: false,
-                adopt: None,
-                create_cluster: None,
-            };
+            let spec = ManagedClusterSpec::of(turn.id, &fleet.key.name);
             board.create_cluster(key, &spec).await?
         }
     };

@@ -1,7 +1,6 @@
 //! No more requests at a time than an API server should bear from one client, whatever the number of Fleets,
 //! clusters and preflights.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -11,6 +10,7 @@ use tokio::sync::{Semaphore, SemaphorePermit, watch};
 
 use crate::app::ports::{
     ApiKind, ApiObject, As, Contested, Deleted, LiveChanges, LiveError, ManagementCluster, Run, Scope,
+    Watched,
 };
 
 /// A management cluster that is asked so many things at a time, and no more.
@@ -91,7 +91,7 @@ impl ManagementCluster for Throttled {
         self.live.scope(kind).await
     }
 
-    fn watch(&self, kinds: watch::Receiver<BTreeSet<ApiKind>>) -> LiveChanges {
-        self.live.watch(kinds)
+    fn watch(&self, watched: watch::Receiver<Watched>) -> LiveChanges {
+        self.live.watch(watched)
     }
 }

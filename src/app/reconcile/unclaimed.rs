@@ -1,18 +1,16 @@
 //! ManagedClusters whose folder this management cluster does not apply any more.
 //!
-//! Nothing is deleted for them: a folder that is gone, moved or claimed by another management cluster says
-//! nothing about what shall become of its machines. One of which nothing is left goes by itself.
+//! Nothing is deleted for them: a folder that is gone or claimed by another management cluster says nothing about
+//! what shall become of its machines. What other folders render is theirs ([`super::moved`]); one of which nothing
+//! is left goes by itself.
 
 use std::collections::BTreeSet;
 
-use capstan_domain::applying::InventoryObject;
-use capstan_domain::cluster::ClusterId;
 use capstan_domain::object::ObjectId;
-use capstan_domain::tree::RepoPath;
 
 use super::pass::Ports;
 use super::ports::ClusterRecord;
-use super::resources::{ConditionStatus, ConditionType, ManagedClusterStatus};
+use super::resources::{ConditionStatus, ConditionType};
 use super::revision::Revision;
 use crate::app::ports::LiveError;
 
@@ -24,8 +22,7 @@ pub fn unclaimed<'r>(
     records.iter().filter(|record| !revision.clusters().any(|id| id.as_str() == record.spec.cluster))
 }
 
-/// Says so in the status, once; removes the ManagedCluster where it holds nothing. What other folders render
-/// is theirs now, as after a folder was renamed.
+/// Says so in the status, once; removes the ManagedCluster where it holds nothing.
 ///
 /// # Errors
 /// The API server did not take it.
@@ -34,8 +31,19 @@ pub async fn say_unclaimed(
     revision: &Revision,
     record: &ClusterRecord,
 ) -> Result<(), LiveError> {
+    say_left(ports, revision, record, &BTreeSet::new()).await
+}
+
+/// The same without the objects that another folder has taken over.
+pub(super) async fn say_left(
+    ports: &Ports,
+    revision: &Revision,
+    record: &ClusterRecord,
+    gone: &BTreeSet<ObjectId>,
+) -> Result<(), LiveError> {
     let mut status = record.status.clone();
-    hand_over(&mut status, &record.spec.cluster, revision);
+    gone.iter().for_each(|id| status.inventory.forget(id));
+    status.templates.retain(|template| !gone.contains(&template.live_id()));
     let left = status.inventory.objects().len();
     if left == 0 {
         tracing::info!(cluster = record.spec.cluster, "nothing is left of it: its ManagedCluster goes");
@@ -62,17 +70,4 @@ pub async fn say_unclaimed(
     conditions.clear(ConditionType::Reconciling);
     conditions.set(now, generation, ConditionType::Stalled, ConditionStatus::True, reason, "");
     if status == record.status { Ok(()) } else { ports.board.write_cluster(&record.key, &status).await }
-}
-
-/// Takes out of an inventory what other folders render.
-fn hand_over(status: &mut ManagedClusterStatus, cluster: &str, revision: &Revision) {
-    let Ok(folder) = RepoPath::parse(cluster).map(ClusterId::new) else { return };
-    let is_anothers = |object: &&InventoryObject| {
-        let ids = [object.id(), object.logical_id()];
-        ids.iter().any(|id| revision.owners.heir(&folder, id).is_some())
-    };
-    let gone: BTreeSet<ObjectId> =
-        status.inventory.objects().iter().filter(is_anothers).map(InventoryObject::id).collect();
-    gone.iter().for_each(|id| status.inventory.forget(id));
-    status.templates.retain(|template| !gone.contains(&template.live_id()));
 }

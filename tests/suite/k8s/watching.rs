@@ -1,9 +1,9 @@
 //! Watching: what changed is told, also what changed while the API server was away.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use capstan::app::ports::{ApiKind, Change, LiveChanges, ManagementCluster as _};
+use capstan::app::ports::{ApiKind, Change, LiveChanges, ManagementCluster as _, ServiceAccount, Watched};
 use capstan::k8s::KubeCluster;
 use futures_util::StreamExt as _;
 use serde_json::json;
@@ -28,8 +28,8 @@ async fn next(changes: &mut LiveChanges, name: &str) -> Change {
     timeout(PATIENCE, found).await.unwrap_or_else(|_| panic!("nothing was told of {name}"))
 }
 
-fn kinds(names: &[(&str, &str)]) -> BTreeSet<ApiKind> {
-    names.iter().map(|(group, kind)| ApiKind::preferred(*group, *kind)).collect()
+fn kinds(names: &[(&str, &str)]) -> Watched {
+    names.iter().map(|(group, kind)| (ApiKind::preferred(*group, *kind), BTreeMap::new())).collect()
 }
 
 /// Waits until a watch has begun: until a change is told.
@@ -146,6 +146,130 @@ async fn what_changes_while_the_api_server_is_away_is_told_when_it_is_back() {
     // And it goes on.
     plane.apply(&config_map("default", "later", &json!({})).to_string());
     assert_eq!(next(&mut changes, "later").await, Change::Appeared);
+    // It would wait for the watches that this process still holds.
+    plane.kill("kube-apiserver");
+}
+
+/// Somebody who may act as those who apply, and nothing else; and what these may do in a namespace.
+const NARROW: &str = "
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: narrow, namespace: default}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: narrow}
+rules:
+- {apiGroups: [''], resources: [serviceaccounts], resourceNames: [capstan-applier], verbs: [impersonate]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: narrow}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: narrow}
+subjects: [{kind: ServiceAccount, name: narrow, namespace: default}]
+";
+const RIGHTS: &str = "
+apiVersion: v1
+kind: Namespace
+metadata: {name: NS}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: capstan-applier, namespace: NS}
+rules: [{apiGroups: [''], resources: [configmaps], verbs: VERBS}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: capstan-applier, namespace: NS}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: capstan-applier}
+subjects: [{kind: ServiceAccount, name: capstan-applier, namespace: NS}]
+";
+const ALL: &str = "
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: narrow}
+rules:
+- {apiGroups: [''], resources: [serviceaccounts], resourceNames: [capstan-applier], verbs: [impersonate]}
+- {apiGroups: [''], resources: [configmaps], verbs: [list, watch]}
+";
+
+/// ConfigMaps in these namespaces, each applied by an account of its own.
+fn maps_in(namespaces: &[&str]) -> Watched {
+    let account = |namespace: &str| ServiceAccount {
+        namespace: namespace.to_owned(),
+        name: "capstan-applier".to_owned(),
+    };
+    let places =
+        namespaces.iter().map(|namespace| ((*namespace).to_owned(), BTreeSet::from([account(namespace)])));
+    BTreeMap::from([(ApiKind::preferred("", "ConfigMap"), places.collect())])
+}
+
+#[tokio::test]
+async fn what_may_not_be_watched_whole_is_watched_where_it_is_applied_as_far_as_there_is_room() {
+    let Some(plane) = Plane::start(Parts::Kubernetes) else { return };
+    plane.apply(NARROW);
+    let verbs =
+        [("one", "[get, list, watch]"), ("two", "[get, list, watch]"), ("mute", "[get]"), ("far", "[get]")];
+    for (namespace, verbs) in verbs {
+        plane.apply(&RIGHTS.replace("NS", namespace).replace("VERBS", verbs));
+    }
+    let narrow = plane.kubeconfig_of("default", "narrow");
+    // The API server learns of rights some moments after it took them.
+    let may = |verb: &str| {
+        let asked = ["auth", "can-i", verb, "configmaps", "-n", "two", "--as"];
+        plane.try_kubectl(&[&asked[..], &["system:serviceaccount:two:capstan-applier"]].concat(), "").is_ok()
+    };
+    while !may("watch") {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let connection = capstan::k8s::connect(Some(&narrow)).await.unwrap();
+    let cluster = KubeCluster::new(&connection).with_namespace_watches(1);
+    let (wanted, watched) = watch::channel(maps_in(&["one"]));
+    let mut changes = cluster.watch(watched);
+    begun(&plane, &mut changes, "one").await;
+
+    // There is room for one.
+    let asked = |namespace: &str, code: u64| {
+        let audit = plane.audit().into_iter();
+        let of_namespace = audit.filter(|request| request.namespace == namespace && request.code == code);
+        of_namespace.filter(|request| request.is_by(namespace, "capstan-applier")).count()
+    };
+    wanted.send(maps_in(&["one", "two", "mute"])).unwrap();
+    plane.apply(&config_map("two", "unseen", &json!({})).to_string());
+    plane.apply(&config_map("one", "seen", &json!({})).to_string());
+    let first = timeout(PATIENCE, changes.next()).await.unwrap().unwrap();
+    assert_eq!(first.object.to_string(), "ConfigMap one/seen");
+    assert_eq!((asked("two", 200), asked("mute", 403)), (0, 0));
+
+    // Nothing is applied in the one any more: the next who waits has its room, and who may not watch takes none.
+    wanted.send(maps_in(&["two", "mute"])).unwrap();
+    begun(&plane, &mut changes, "two").await;
+    for _ in 0..600 {
+        if asked("mute", 403) > 0 || asked("mute", 200) > 0 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let asked_before = asked("mute", 403);
+    assert!(asked_before <= 1, "{asked_before}");
+
+    plane.kill("kube-apiserver");
+    plane.start_again("kube-apiserver");
+    plane.kubectl(&["delete", "configmap", "unseen", "-n", "two"]);
+    assert_eq!(next(&mut changes, "unseen").await, Change::Gone);
+
+    // An admin grants one watch for all, which is found out without anybody starting anything anew.
+    plane.apply(ALL);
+    for at in 0.. {
+        let name = format!("whole-{at}");
+        plane.apply(&config_map("far", &name, &json!({})).to_string());
+        let heard = async { while changes.next().await.unwrap().object.name != name {} };
+        if timeout(Duration::from_secs(1), heard).await.is_ok() {
+            break;
+        }
+        assert!(at < 150, "the whole is never watched");
+    }
+    assert!(asked("mute", 403) <= 3, "it is asked for again and again");
     // It would wait for the watches that this process still holds.
     plane.kill("kube-apiserver");
 }

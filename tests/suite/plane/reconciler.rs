@@ -11,6 +11,11 @@ pub(crate) const HOME: &str = "capstan-system";
 
 /// `capstan reconcile` with the rights of the service account that `deploy/` gives it.
 pub(crate) fn process(plane: &Plane, folder: &Path) -> Process {
+    process_with(plane, folder, &[])
+}
+
+/// The same with flags of one's own.
+pub(crate) fn process_with(plane: &Plane, folder: &Path, flags: &[&str]) -> Process {
     let arguments = [
         ("--kubeconfig", plane.kubeconfig_of(HOME, "capstan").display().to_string()),
         ("--namespace", HOME.to_owned()),
@@ -18,7 +23,8 @@ pub(crate) fn process(plane: &Plane, folder: &Path) -> Process {
         ("--listen", "127.0.0.1:0".to_owned()),
     ];
     let arguments = arguments.into_iter().flat_map(|(flag, value)| [flag.to_owned(), value]);
-    let arguments = [vec!["reconcile".to_owned()], arguments.collect()].concat();
+    let flags = flags.iter().map(|flag| (*flag).to_owned()).collect();
+    let arguments = [vec!["reconcile".to_owned()], arguments.collect(), flags].concat();
     // As `deploy/reconciler.yaml` has it.
     let environment = ["MIMALLOC_PURGE_DELAY", "MIMALLOC_ALLOW_THP"];
     let environment = environment.map(|name| (name.to_owned(), "0".to_owned())).to_vec();

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
 
 use async_trait::async_trait;
+use capstan::app::ports::LiveError;
 use capstan::app::reconcile::ports::{
     Board, BoardChange, BoardError, ClusterKey, ClusterRecord, FleetKey, FleetRecord, Note,
 };
@@ -20,6 +21,24 @@ pub(crate) struct Posted {
     pub(crate) notes: Vec<(String, Note)>,
     /// Every status that was ever written, in order.
     pub(crate) history: Vec<ManagedClusterStatus>,
+    /// After so many writes of ManagedClusters the next ones are refused.
+    pub(crate) dies_after: Option<usize>,
+}
+
+impl Posted {
+    /// One write more, or none any more.
+    fn write(&mut self) -> Result<(), BoardError> {
+        match &mut self.dies_after {
+            Some(0) => {
+                let (doing, reason) = ("writing".to_owned(), "connection refused".to_owned());
+                return Err(LiveError::Unreachable { doing, reason });
+            }
+            Some(left) => *left -= 1,
+            None => {}
+        }
+        self.writes += 1;
+        Ok(())
+    }
 }
 
 #[derive(Default)]
@@ -65,14 +84,23 @@ impl Board for FakeBoard {
             asked: false,
         };
         let mut posted = self.posted();
-        posted.writes += 1;
+        posted.write()?;
         posted.clusters.insert(key.name.clone(), record.clone());
         Ok(record)
     }
 
+    async fn change_cluster(&self, key: &ClusterKey, spec: &ManagedClusterSpec) -> Result<(), BoardError> {
+        let mut posted = self.posted();
+        posted.write()?;
+        let record = posted.clusters.get_mut(&key.name).unwrap();
+        record.spec = spec.clone();
+        record.generation += 1;
+        Ok(())
+    }
+
     async fn delete_cluster(&self, record: &ClusterRecord) -> Result<(), BoardError> {
         let mut posted = self.posted();
-        posted.writes += 1;
+        posted.write()?;
         posted.clusters.remove(&record.key.name);
         Ok(())
     }
@@ -82,7 +110,7 @@ impl Board for FakeBoard {
         let status: ManagedClusterStatus =
             serde_json::from_value(serde_json::to_value(status).unwrap()).unwrap();
         let mut posted = self.posted();
-        posted.writes += 1;
+        posted.write()?;
         posted.history.push(status.clone());
         posted.clusters.get_mut(&key.name).unwrap().status = status;
         Ok(())

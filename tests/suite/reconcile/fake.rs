@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard};
 use async_trait::async_trait;
 use capstan::app::ports::{
     ApiKind, ApiObject, As, Contested, Deleted, LiveChanges, LiveError, ManagementCluster, Run, Scope,
+    Watched,
 };
 use capstan_domain::applying::Refusal;
 use capstan_domain::object::FieldPath;
@@ -468,7 +469,7 @@ impl ManagementCluster for FakeCluster {
         Ok(self.state().kinds.get(&(kind.group.clone(), kind.kind.clone())).copied())
     }
 
-    fn watch(&self, _kinds: tokio::sync::watch::Receiver<BTreeSet<ApiKind>>) -> LiveChanges {
+    fn watch(&self, _watched: tokio::sync::watch::Receiver<Watched>) -> LiveChanges {
         Box::pin(futures_util::stream::pending())
     }
 }

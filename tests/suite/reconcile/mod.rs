@@ -10,6 +10,7 @@ mod dying;
 mod fake;
 mod judging;
 mod looping;
+mod moving;
 mod preflight;
 mod pruning;
 mod real;

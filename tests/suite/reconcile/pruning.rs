@@ -15,7 +15,7 @@ async fn round(world: &World) {
     for id in revision.clusters() {
         world.turn_at(&revision, id.as_str()).await;
     }
-    world.say_unclaimed(&revision).await;
+    world.try_say_unclaimed(&revision).await.unwrap();
 }
 
 /// The second commit of a row.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use capstan::app::ports::Clock;
+use capstan::app::reconcile::moved::{forerunners, inherit};
 use capstan::app::reconcile::names::resource_names;
 use capstan::app::reconcile::ports::{
     Bot, BotError, ClusterKey, ClusterReport, FleetKey, FleetRecord, Preflight, PreflightAnswer, SourceTree,
@@ -17,7 +18,7 @@ use capstan::app::reconcile::resources::{
     ServiceAccountSpec, SourceSpec,
 };
 use capstan::app::reconcile::revision::{Opened, Revision, Viewpoint};
-use capstan::app::reconcile::unclaimed::{say_unclaimed, unclaimed};
+use capstan::app::reconcile::unclaimed::say_unclaimed;
 use capstan::app::reconcile::{Kinds, Memo, Over, Pass, Ports, Turn, reconcile};
 use capstan_domain::applying::Inventory;
 use capstan_domain::cluster::ClusterId;
@@ -136,11 +137,15 @@ impl World {
     }
 
     /// Says what is to be said of ManagedClusters whose folder nobody claims here any more.
-    pub(crate) async fn say_unclaimed(&self, revision: &Revision) {
+    pub(crate) async fn try_say_unclaimed(
+        &self,
+        revision: &Revision,
+    ) -> Result<(), capstan::app::ports::LiveError> {
         let records: Vec<_> = self.board.posted().clusters.values().cloned().collect();
-        for record in unclaimed(&records, revision) {
-            say_unclaimed(&self.ports(), revision, record).await.unwrap();
+        for record in forerunners(&records, revision).1 {
+            say_unclaimed(&self.ports(), revision, record).await?;
         }
+        Ok(())
     }
 
     /// A new commit that changes nothing.
@@ -235,6 +240,9 @@ impl World {
         let ports = self.ports();
         let turn =
             Turn { ports: &ports, bot: &self.bot, fleet: &fleet, revision, id: &id, is_over: &is_over };
+        let records: Vec<_> = self.board.posted().clusters.values().cloned().collect();
+        let (mut forerunners, _) = forerunners(&records, revision);
+        inherit(&turn, &key, &forerunners.remove(&id).unwrap_or_default()).await?;
         reconcile(&turn, &key).await
     }
 
@@ -310,8 +318,10 @@ impl Tree for MemoryTree {
         Ok(self.files[entry.path.as_str()].as_bytes().into())
     }
     fn folder_id(&self, folder: &RepoPath) -> Option<TreeId> {
-        let inside: Vec<_> =
-            self.files.iter().filter(|(path, _)| path.starts_with(&format!("{folder}/"))).collect();
+        // As in Git: a folder of another name with the same files has the same id.
+        let below = format!("{folder}/");
+        let files = self.files.iter().filter_map(|(path, text)| Some((path.strip_prefix(&below)?, text)));
+        let inside: Vec<_> = files.collect();
         (!inside.is_empty()).then(|| TreeId::parse(&digest(&format!("{inside:?}"))).unwrap())
     }
 }

@@ -123,6 +123,8 @@ pub trait Board: Send + Sync {
         key: &ClusterKey,
         spec: &ManagedClusterSpec,
     ) -> Result<ClusterRecord, BoardError>;
+    /// Sets what is asked of a ManagedCluster: `suspend`, and those of `adopt` and `createCluster` that are given.
+    async fn change_cluster(&self, key: &ClusterKey, spec: &ManagedClusterSpec) -> Result<(), BoardError>;
     /// Removes a ManagedCluster of which nothing is left.
     async fn delete_cluster(&self, record: &ClusterRecord) -> Result<(), BoardError>;
     /// Replaces the status whole. The caller has compared: this always writes.

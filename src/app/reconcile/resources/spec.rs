@@ -2,6 +2,10 @@
 
 use std::time::Duration;
 
+use capstan_domain::cluster::ClusterId;
+
+use crate::app::ports::ServiceAccount;
+
 /// `Fleet.spec`, parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FleetSpec {
@@ -67,6 +71,14 @@ pub struct ServiceAccountSpec {
     pub namespace: Option<String>,
 }
 
+impl ServiceAccountSpec {
+    /// The account for a folder whose objects lie in that namespace.
+    pub fn of(&self, namespace: &str) -> ServiceAccount {
+        let namespace = self.namespace.as_deref().unwrap_or(namespace);
+        ServiceAccount { namespace: namespace.to_owned(), name: self.name.clone() }
+    }
+}
+
 /// What is not done without being asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Guards {
@@ -111,4 +123,17 @@ pub struct ManagedClusterSpec {
     pub adopt: Option<Adopt>,
     /// Wins over the Fleet's guard.
     pub create_cluster: Option<CreateClusters>,
+}
+
+impl ManagedClusterSpec {
+    /// That of a folder of which nobody asked anything yet.
+    pub fn of(cluster: &ClusterId, fleet: &str) -> Self {
+        Self {
+            cluster: cluster.as_str().to_owned(),
+            fleet: fleet.to_owned(),
+            suspend: false,
+            adopt: None,
+            create_cluster: None,
+        }
+    }
 }

@@ -29,7 +29,7 @@ pub struct ManagedClusterStatus {
     /// The Git tree id of the cluster's folder at the applied commit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
-    /// The Git tree id of the cluster's folder at the commit that was tried last.
+    /// The Git tree id of the cluster's folder at the commit that was looked at last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempted_folder: Option<String>,
     /// How far it is applied.

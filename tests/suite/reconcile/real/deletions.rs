@@ -102,6 +102,16 @@ const STORIES: &[Row] = &[
         inventory: 3,
         goes: &[],
     },
+    // Suspended by hand: it is so under its new name too, and what the commit brings waits.
+    Row {
+        name: "held",
+        before: &[],
+        after: &[Change::Move("NAME-away"), Change::Write("NAME-away/base/more.yaml", MORE)],
+        ready: "no ManagedCluster",
+        says: &[],
+        inventory: 0,
+        goes: &[],
+    },
 ];
 
 /// Refuses to delete one ConfigMap, as a webhook does.
@@ -143,11 +153,17 @@ pub(super) async fn prepare(town: &Town) {
     assert_eq!(missing, [""; 0]);
     finish_pool(town, "pool-old");
     let suspend = r#"{"spec": {"suspend": true}}"#;
-    plane.kubectl(&["patch", "managedcluster", "gauss-made-anew", "-n", HOME, "--type=merge", "-p", suspend]);
+    for name in ["gauss-made-anew", "gauss-held"] {
+        plane.kubectl(&["patch", "managedcluster", name, "-n", HOME, "--type=merge", "-p", suspend]);
+    }
     let missing = town
         .wait(async || {
             let statuses = town.statuses().await;
-            let wanted = [("gauss-pool", "True Done"), ("gauss-made-anew", "False Suspended")];
+            let wanted = [
+                ("gauss-pool", "True Done"),
+                ("gauss-made-anew", "False Suspended"),
+                ("gauss-held", "False Suspended"),
+            ];
             let told = wanted.map(|(name, ready)| (name, rows::told(&statuses[name]).0, ready));
             let mut missing: Vec<String> = told
                 .iter()
@@ -245,6 +261,13 @@ fn deleted(town: &Town, since: Timestamp) -> Vec<String> {
 
 /// Holds the requests against the rows.
 pub(super) fn judge(town: &Town, since: Timestamp) {
+    let held = ["get", "managedcluster", "gauss-held-away", "-n", HOME, "-o"];
+    let path = "jsonpath={.spec.suspend} {.status.conditions[?(@.type==\"Ready\")].reason} {.status.inventory.objects[*].name}";
+    assert_eq!(town.plane.kubectl(&[&held[..], &[path]].concat()), "true Suspended held-a held-b held");
+    let writes = town.asked(since).into_iter().filter(|request| request.is_write());
+    let writes: Vec<String> =
+        writes.filter(|request| request.name.starts_with("held")).map(|request| request.words()).collect();
+    assert_eq!(writes, [""; 0]);
     let deleted = deleted(town, since);
     // A deletion that takes its time is asked for again.
     let deleted: BTreeSet<String> = deleted.into_iter().collect();

@@ -1,5 +1,5 @@
-//! The program on a real API server: killed at random while it applies a fleet, at rest, and with a hand on
-//! what it applied.
+//! The program on a real API server: killed at random while it applies a fleet, at rest, with a hand on what it
+//! applied, and killed while a suspended cluster's folder is renamed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -144,4 +144,34 @@ fn killed_at_random_it_applies_everything_once_and_then_rests() {
         plane.kubectl(&["get", "cluster", "c03", "-n", CUSTOMER, "-o", "jsonpath={.spec.paused}"]) == "true"
     });
     assert!(begun.elapsed() < Duration::from_secs(20), "only the interval saw it: {:?}", begun.elapsed());
+
+    // Suspended, renamed with a change, and killed meanwhile: suspended under its new name, and nothing is written.
+    let suspend = "{\"spec\":{\"suspend\":true}}";
+    plane.kubectl(&["patch", "managedcluster", "gauss-c05", "-n", HOME, "--type=merge", "-p", suspend]);
+    let stands = |name: &str| {
+        let path = "jsonpath={.spec.suspend} {.status.conditions[?(@.type==\"Ready\")].reason} {.status.inventory.objects[*].name}";
+        plane.try_kubectl(&["get", "managedcluster", name, "-n", HOME, "-o", path], "").ok()
+    };
+    let suspended = || Some("true Suspended c05-a c05-b c05".to_owned());
+    wait("it is suspended", &|| stands("gauss-c05") == suspended());
+    let since = Timestamp::now();
+    std::fs::rename(repository.at("gauss/c05"), repository.at("gauss/moved")).unwrap();
+    repository.write(
+        "gauss/moved/base/more.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c05-more}\ndata: {key: \"1\"}\n",
+    );
+    repository.commit_all("Renamed");
+    for _ in 0..6 {
+        std::thread::sleep(Duration::from_millis(chance.random_range(50..1000)));
+        process.kill();
+        process.start();
+    }
+    wait("it is suspended under its new name", &|| {
+        stands("gauss-moved") == suspended() && stands("gauss-c05").is_none()
+    });
+    let audit = plane.audit();
+    let writes = audit.iter().filter(|request| request.at >= since && request.is_write() && is_ours(request));
+    let writes: Vec<String> =
+        writes.filter(|request| request.name.starts_with("c05")).map(Request::words).collect();
+    assert_eq!(writes, Vec::<String>::new(), "seed {seed}: a suspended cluster is applied");
 }

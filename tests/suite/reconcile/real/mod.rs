@@ -1,12 +1,13 @@
 //! The program on a real API server; but for `adopted` with Cluster API's kinds and nobody who acts upon them.
 //!
-//! `killed` has a server of its own, and so has `adopted`, with Cluster API's webhooks. What folders try (`attempts`) and what Git does to them (`deletions`) happens
+//! `killed` and `drifting` have a server of their own each, and so has `adopted`, with Cluster API's webhooks. What folders try (`attempts`) and what Git does to them (`deletions`) happens
 //! beside one another, in one commit on one server: so it is also shown that no folder harms another. `sources`
 //! has a Fleet of its own there, behind ssh.
 
 mod adopted;
 mod attempts;
 mod deletions;
+mod drifting;
 mod killed;
 mod sources;
 

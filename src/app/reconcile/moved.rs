@@ -1,0 +1,207 @@
+//! A folder that was renamed: what its ManagedCluster knew, and what people had set there, goes to the one of the
+//! folder that renders its objects now.
+//!
+//! *Expected flow*: the folder that has the objects now, the heir, takes its share before anything else of its
+//! turn: first what people set (so a suspended cluster is suspended under its new name before anybody looks at
+//! it), then the inventory and the names of templates; then they are taken out of the old ManagedCluster, which
+//! goes when nothing is left of it. *Guarantee*: each step is the same when it is done again, and what was set is
+//! never in neither: a process that dies in between is followed by one that finds the rest where it was.
+//!
+//! Annotations and labels are not carried: they say something of one ManagedCluster, not of a cluster.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use capstan_domain::applying::InventoryObject;
+use capstan_domain::cluster::ClusterId;
+use capstan_domain::object::ObjectId;
+use capstan_domain::tree::{RepoPath, TreeId};
+
+use super::gather::is_cluster;
+use super::pass::{Over, Turn};
+use super::ports::{ClusterKey, ClusterRecord};
+use super::resources::{ManagedClusterSpec, ManagedClusterStatus};
+use super::revision::Revision;
+use super::unclaimed::{say_left, unclaimed};
+use crate::app::ports::LiveError;
+
+/// The folders that take over something of a ManagedCluster whose own folder is not claimed (any more).
+pub fn heirs(record: &ClusterRecord, revision: &Revision) -> BTreeSet<ClusterId> {
+    shares(record, revision).into_keys().collect()
+}
+
+/// What one folder takes over of a ManagedCluster.
+struct Share<'r> {
+    objects: Vec<&'r InventoryObject>,
+    /// The folder has its `Cluster` now (the most of it, where it has none): what was asked of the cluster is asked
+    /// there.
+    is_the_cluster: bool,
+}
+
+/// The shares of all heirs.
+fn shares<'r>(record: &'r ClusterRecord, revision: &Revision) -> BTreeMap<ClusterId, Share<'r>> {
+    let Ok(folder) = RepoPath::parse(&record.spec.cluster).map(ClusterId::new) else {
+        return BTreeMap::new();
+    };
+    let mut shares: BTreeMap<ClusterId, Share<'r>> = BTreeMap::new();
+    let (mut main, mut has_cluster) = (None, false);
+    for object in record.status.inventory.objects() {
+        let ids = [object.id(), object.logical_id()];
+        has_cluster |= is_cluster(&ids[0]);
+        let Some(heir) = ids.iter().find_map(|id| revision.owners.heir(&folder, id)) else { continue };
+        if main.is_none() && is_cluster(&ids[0]) {
+            main = Some(heir.clone());
+        }
+        let share = Share { objects: Vec::new(), is_the_cluster: false };
+        shares.entry(heir.clone()).or_insert(share).objects.push(object);
+    }
+    if record.status.inventory.objects().is_empty() {
+        shares.extend(
+            by_tree(record, revision)
+                .map(|id| (id.clone(), Share { objects: Vec::new(), is_the_cluster: true })),
+        );
+    }
+    if !has_cluster {
+        // One that is made by a chart. Of several with as many, the first.
+        let most = shares.iter().rev().max_by_key(|(_, share)| share.objects.len());
+        main = most.map(|(heir, _)| heir.clone());
+    }
+    if let Some(share) = main.and_then(|main| shares.get_mut(&main)) {
+        share.is_the_cluster = true;
+    }
+    shares
+}
+
+/// One that was suspended before it was ever applied has nothing by which to know it again but its files.
+fn by_tree<'r>(record: &'r ClusterRecord, revision: &'r Revision) -> impl Iterator<Item = &'r ClusterId> {
+    let tree = record.status.attempted_folder.as_deref();
+    let is_same =
+        move |id: &&ClusterId| tree.is_some() && revision.folder_id(id).as_ref().map(TreeId::as_str) == tree;
+    revision.clusters().filter(is_same)
+}
+
+/// By folder, the ManagedClusters that it takes over something of; and those that nobody takes over anything of.
+pub fn forerunners<'r>(
+    records: &'r [ClusterRecord],
+    revision: &'r Revision,
+) -> (BTreeMap<ClusterId, Vec<ClusterKey>>, Vec<&'r ClusterRecord>) {
+    let (mut forerunners, mut alone) = (BTreeMap::<ClusterId, Vec<ClusterKey>>::new(), Vec::new());
+    for record in unclaimed(records, revision) {
+        let heirs = heirs(record, revision);
+        if heirs.is_empty() {
+            alone.push(record);
+        }
+        for heir in heirs {
+            forerunners.entry(heir).or_default().push(record.key.clone());
+        }
+    }
+    (forerunners, alone)
+}
+
+/// Takes over, for the cluster of a turn that has not begun, what these ManagedClusters have of it. Nothing where
+/// that is over: then a newer commit says whose it is.
+///
+/// # Errors
+/// A ManagedCluster cannot be read or written; nothing may be applied before it is.
+pub async fn inherit(
+    turn: &Turn<'_>,
+    key: &ClusterKey,
+    forerunners: &[ClusterKey],
+) -> Result<Option<Over>, LiveError> {
+    let board = &turn.ports.board;
+    for forerunner in forerunners {
+        if let Some(over) = (turn.is_over)() {
+            return Ok(Some(over));
+        }
+        let Some(from) = board.cluster(forerunner).await? else { continue };
+        let is_claimed = turn.revision.clusters().any(|id| id.as_str() == from.spec.cluster);
+        if is_claimed || from.spec.fleet != turn.fleet.key.name {
+            continue;
+        }
+        if let Some(share) = shares(&from, turn.revision).remove(turn.id) {
+            take(turn, key, &from, &share).await?;
+        }
+    }
+    Ok(None)
+}
+
+async fn take(
+    turn: &Turn<'_>,
+    key: &ClusterKey,
+    from: &ClusterRecord,
+    share: &Share<'_>,
+) -> Result<(), LiveError> {
+    let board = &turn.ports.board;
+    let found = board.cluster(key).await?;
+    let bare = ManagedClusterSpec::of(turn.id, &turn.fleet.key.name);
+    let is_new = found.is_none();
+    let earlier = found.as_ref().map_or(&bare, |found| &found.spec);
+    if earlier.cluster != bare.cluster || earlier.fleet != bare.fleet {
+        // Somebody made it for another folder: the turn says so.
+        return Ok(());
+    }
+    let spec = wishes(earlier, &from.spec, share.is_the_cluster, is_new);
+    let heir = match found {
+        Some(found) => found,
+        None => board.create_cluster(key, &spec).await?,
+    };
+    // Also where somebody else made it meanwhile.
+    if heir.spec != spec {
+        board.change_cluster(key, &spec).await?;
+    }
+    let status = with_share(&heir.status, &from.status, share);
+    if status != heir.status {
+        board.write_cluster(key, &status).await?;
+    }
+    tracing::info!(
+        cluster = %turn.id, from = from.spec.cluster, objects = share.objects.len(), suspend = spec.suspend,
+        "its folder was renamed: what its ManagedCluster had goes to the new one"
+    );
+    let gone: BTreeSet<ObjectId> = share.objects.iter().map(|object| object.id()).collect();
+    say_left(turn.ports, turn.revision, from, &gone).await
+}
+
+/// What is asked of the heir. Who takes over a part of another cluster takes over nothing that was asked of that;
+/// but a new folder with parts of one that is suspended waits for a person too.
+fn wishes(
+    heir: &ManagedClusterSpec,
+    from: &ManagedClusterSpec,
+    is_the_cluster: bool,
+    is_new: bool,
+) -> ManagedClusterSpec {
+    let mut wishes = heir.clone();
+    if is_the_cluster || is_new {
+        wishes.suspend |= from.suspend;
+    }
+    if is_the_cluster {
+        wishes.adopt = wishes.adopt.or(from.adopt);
+        wishes.create_cluster = wishes.create_cluster.or(from.create_cluster);
+    }
+    wishes
+}
+
+/// The heir's status with what it takes over.
+fn with_share(
+    heir: &ManagedClusterStatus,
+    from: &ManagedClusterStatus,
+    share: &Share<'_>,
+) -> ManagedClusterStatus {
+    let mut status = heir.clone();
+    for object in &share.objects {
+        let id = object.id();
+        if status.inventory.get(&id).is_some_and(|known| known.uid.is_some()) {
+            continue;
+        }
+        let logical = object.logical.as_deref().unwrap_or(&object.name);
+        status.inventory.intend(&id, &object.api_version(), logical);
+        if let Some(uid) = &object.uid {
+            status.inventory.applied(&id, uid);
+        }
+        let of_object = from.templates.iter().filter(|template| template.live_id() == id);
+        for template in of_object {
+            if !status.templates.contains(template) {
+                status.templates.push(template.clone());
+            }
+        }
+    }
+    status
+}
