@@ -255,8 +255,8 @@ impl Run<'_> {
         if report.state != RolloutState::Done {
             let how = match report.state {
                 RolloutState::Waiting | RolloutState::Done => {
-                    let words = report.words.as_ref().map(|words| format!(" ({words})"));
-                    format!("no machine is replaced yet{}", words.unwrap_or_default())
+                    let words = report.words.as_ref().map(ToString::to_string);
+                    words.unwrap_or_else(|| "no machine is replaced yet".to_owned())
                 }
                 RolloutState::Rolling => {
                     format!("{} of {} machines are as wished", report.ready, report.wanted)

@@ -165,6 +165,7 @@ fn headline(progress: &Progress) -> String {
     let Some(report) = &progress.report else { return "waiting for the reconciler".to_owned() };
     let machines = format!("{} of {} machines are as wished", report.ready, report.wanted);
     match report.state {
+        RolloutState::Waiting if report.words.is_some() => "waiting, no machine is being replaced".to_owned(),
         RolloutState::Waiting => "waiting, no machine is replaced yet".to_owned(),
         RolloutState::Rolling => machines,
         RolloutState::Done => format!("done, {}", count_machines(report.wanted)),

@@ -108,9 +108,9 @@ fn what_is_waited_for_is_told() {
     let check = rollout_check(&subjects, &commit(), WEB);
     assert_eq!(
         (check.conclusion, check.title.as_str()),
-        (Conclusion::Pending, "gauss/peu01: waiting, no machine is replaced yet")
+        (Conclusion::Pending, "gauss/peu01: waiting, no machine is being replaced")
     );
-    let expected = format!("Waiting, no machine is replaced yet (applied by `mc-eu`).\n\n> {words}\n");
+    let expected = format!("Waiting, no machine is being replaced (applied by `mc-eu`).\n\n> {words}\n");
     assert!(check.summary.contains(&expected), "{}", check.summary);
     assert_eq!(
         rollout_status(&subjects),

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::machines::{Found, owner_named};
 use super::reading::{Condition, Reading, conditions, time, written};
-use super::rules::Standing;
+use super::rules::{Ends, Standing};
 use super::{MachineAge, Seen, State};
 use crate::applying::{is_core, is_terminating, text};
 use crate::object::ObjectId;
@@ -53,7 +53,8 @@ pub(super) fn held_up(
         // the controller is away.
         State::Waiting if !is_terminating(reading.object) => {
             if let Some(behind) = &standing.behind {
-                let since = behind.since.filter(|since| over(*since, patience.unobserved))?;
+                let lasts = |since: &Timestamp| over(*since, patience.unobserved);
+                let since = behind.since.filter(|since| behind.ends == Ends::WhenSeen && lasts(since))?;
                 return Some(HeldUp { since, on: behind.on.clone(), words: behind.words.clone() });
             }
             let unseen = reading.observed.is_some_and(|observed| observed != reading.generation)

@@ -322,7 +322,10 @@ impl Seen<'_> {
         verdict.words = standing.words.as_deref().map(reading::said);
         verdict.since = match standing.state {
             State::Done | State::Unknown => None,
-            State::Waiting | State::Rolling | State::Stuck => reading.rolling_since().or(reading.written()),
+            State::Waiting | State::Rolling | State::Stuck => {
+                let behind = standing.behind.as_ref().and_then(|behind| behind.since);
+                behind.or_else(|| reading.rolling_since()).or_else(|| reading.written())
+            }
         };
         if let Some(HeldUp { since, on, words }) = held_up::held_up(self, &reading, machines, &standing) {
             verdict.state = State::Stuck;

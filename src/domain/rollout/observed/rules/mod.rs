@@ -35,9 +35,18 @@ pub(super) struct Standing {
 /// Something above an owner that has changed, and that nothing shows to have been taken up.
 pub(super) struct Behind {
     pub(super) on: ObjectId,
-    /// Since when; `None` where that passes by itself.
     pub(super) since: Option<Timestamp>,
     pub(super) words: String,
+    pub(super) ends: Ends,
+}
+
+/// How a wait ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ends {
+    /// When somebody looks, who may be away.
+    WhenSeen,
+    /// After a while.
+    ByItself,
 }
 
 /// What is missing, the most telling first.

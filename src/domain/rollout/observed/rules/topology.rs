@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Behind, Standing, Tells, Unmet, expect, observed, one_version, standing, version_asked};
+use super::{Behind, Ends, Standing, Tells, Unmet, expect, observed, one_version, standing, version_asked};
 use crate::rollout::observed::machines::Found;
 use crate::rollout::observed::made::{Made, class_of};
 use crate::rollout::observed::reading::{
@@ -31,6 +31,9 @@ pub(super) fn topology(
     }
     let wanted = version_asked(seen, reading);
     if reading.contract == Contract::V1beta2 {
+        let available =
+            if failed.is_some() && only_lacks_topology(reading) { None } else { Some(("Available", "True")) };
+        let always: Vec<(&str, &str)> = [("RollingOut", "False")].into_iter().chain(available).collect();
         expect(
             reading,
             unmet,
@@ -40,7 +43,7 @@ pub(super) fn topology(
                 ("ControlPlaneMachinesUpToDate", "True"),
                 ("WorkerMachinesUpToDate", "True"),
             ],
-            &[("RollingOut", "False"), ("Available", "True")],
+            &always,
         );
     }
     let halves = ["controlPlane", "workers"];
@@ -70,8 +73,21 @@ pub(super) fn topology(
         on: seen.id.clone(),
         since: condition.since,
         words: condition.message.to_owned(),
+        ends: Ends::WhenSeen,
     });
-    class(seen, reading.object, &made, machines).or(failed).map_or(tells, Tells::Behind)
+    // What passes by itself is told last.
+    let (lasting, passing) = match class(seen, reading.object, &made, machines) {
+        Some(behind) if behind.ends == Ends::WhenSeen => (Some(behind), None),
+        behind => (None, behind),
+    };
+    lasting.or(failed).or(passing).map_or(tells, Tells::Behind)
+}
+
+/// Whether a `Cluster` is not available for no more than that its topology could not be reconciled.
+fn only_lacks_topology(reading: &Reading<'_>) -> bool {
+    let lacks = reading.condition("Available").map_or("", |condition| condition.message);
+    let mut reasons = lacks.lines().filter(|line| line.starts_with("* "));
+    !lacks.is_empty() && reasons.all(|reason| reason.starts_with("* TopologyReconciled:"))
 }
 
 /// What of the class the controller may not have taken up. Neither the generation of the `Cluster` nor a condition
@@ -80,17 +96,18 @@ fn class(seen: &Seen<'_>, cluster: &Value, made: &Made<'_>, machines: &[Found<'_
     let (id, class) = class_of(seen.id, cluster, seen.live)?;
     let changed = spec_written(class);
     let since = changed.max(written(cluster));
-    let of_class = |since, words| Some(Behind { on: id.clone(), since, words });
+    let of_class = |since, words, ends| Some(Behind { on: id.clone(), since, words, ends });
     let shown = Reading::of(class);
     if !shown.is_observed() && (shown.observed.is_some() || !shown.has_status()) {
         let mut unmet = Unmet::default();
         observed(&shown, &mut unmet);
         let broken = shown.conditions.iter().find(|condition| condition.status == "False");
         let why = broken.map_or_else(String::new, |condition| format!(", {}", condition.sentence()));
-        return of_class(since, format!("ClusterClass {}: {}{why}", id.name, unmet.0.concat()));
+        let words = format!("ClusterClass {}: {}{why}", id.name, unmet.0.concat());
+        return of_class(since, words, Ends::WhenSeen);
     }
     if let Some(words) = made.behind(id, class, seen.live) {
-        return of_class(since, words);
+        return of_class(since, words, Ends::WhenSeen);
     }
     // Machines that were all made since have been made from it.
     let changed = changed.filter(|changed| seen.now.duration_since(*changed) < seen.patience.settling)?;
@@ -103,7 +120,7 @@ fn class(seen: &Seen<'_>, cluster: &Value, made: &Made<'_>, machines: &[Found<'_
         "ClusterClass {} was changed at {changed}: its controller may not have taken that up",
         id.name
     );
-    of_class(None, words)
+    of_class(Some(changed), words, Ends::ByItself)
 }
 
 /// `status.controlPlane`, which v1beta1 has beneath `status.v1beta2`.

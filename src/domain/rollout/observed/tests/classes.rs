@@ -125,7 +125,8 @@ fn an_edit_that_no_name_shows_settles_first() {
     let said =
         "ClusterClass fast was changed at 2026-11-21T10:00:00Z: its controller may not have taken that up";
     let all = made(NAMED);
-    assert_eq!(words(&judged(&class(), &all, &[], "10:00:39")), (State::Waiting, said));
+    let settling = judged(&class(), &all, &[], "10:00:39");
+    assert_eq!((words(&settling), settling.owners[0].since), ((State::Waiting, said), Some(at("10:00:00"))));
     assert_eq!(judged(&class(), &all, &[], "10:00:40").state, State::Done);
     // Machines that were all made since were made from it; one that was not tells nothing.
     let topologys =
@@ -163,6 +164,11 @@ fn the_condition_that_the_class_explains_is_told_in_the_words_of_the_class() {
         words(&verdict(TOPOLOGY, &all, "10:00:59")),
         (State::Waiting, "ClusterClass fast: its controller has not looked at generation 3 (it has seen 2)")
     );
+    // Of a class that is taken up the Cluster's own words are more than a wait.
+    let edited_just_now = class();
+    let all: Vec<&Value> = [&failing, &edited_just_now].into_iter().chain(&made).collect();
+    let own = "ClusterClass is not successfully reconciled";
+    assert_eq!(words(&verdict(TOPOLOGY, &all, "10:00:30")), (State::Waiting, own));
 }
 
 /// `classNamespace` of v1beta1, `classRef.namespace` of v1beta2; v1beta1 has the references one level deeper.

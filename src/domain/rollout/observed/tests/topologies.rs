@@ -55,6 +55,18 @@ fn a_topology_that_its_controller_cannot_reconcile_waits_and_then_is_stuck() {
         let cluster = failing(reason);
         let all = [&cluster, &plane, &workers];
         assert_eq!(said(TOPOLOGY, &all, "10:00:59"), (State::Waiting, words.clone()));
+        // Cluster API calls the Cluster unavailable for it.
+        for (lacks, state) in [
+            (format!("* TopologyReconciled: {words}"), State::Waiting),
+            (format!("* TopologyReconciled: {words}\n* WorkersAvailable: 0 of 1"), State::Rolling),
+        ] {
+            let unavailable = [
+                ("/status/conditions/2/status", json!("False")),
+                ("/status/conditions/2/message", json!(lacks)),
+            ];
+            let cluster = with(&cluster, &unavailable);
+            assert_eq!(verdict(TOPOLOGY, &[&cluster, &plane, &workers], "10:00:59").state, state);
+        }
         let held = (at("10:00:00"), id("cluster.x-k8s.io/Cluster org/c"), words.clone());
         assert_eq!(stuck(TOPOLOGY, &all, "10:01:00"), held);
         let rolling = owned(&deployment(BEGUN), None);

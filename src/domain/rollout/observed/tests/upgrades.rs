@@ -104,13 +104,13 @@ fn the_older_contract_alone_is_judged_by_its_own_counters() {
 #[test]
 fn before_versions_were_listed_the_machines_themselves_tell() {
     let unlisted = ("/status/versions", Value::Null);
-    let workers = with(&deployment(DONE), &[unlisted.clone()]);
+    let workers = with(&deployment(DONE), std::slice::from_ref(&unlisted));
     let old = machine("md-a", ("MachineSet", "md-old"), "v1.34.3", "09:00:00", &json!([]));
     let old = with(&old, &[("/metadata/labels/cluster.x-k8s.io~1deployment-name", json!("md"))]);
     assert_eq!(state(DEPLOYMENT, &[&workers]), State::Done);
     assert_eq!(state(DEPLOYMENT, &[&workers, &old]), State::Rolling);
     let plane = control_plane(DONE);
-    assert_eq!(state(CONTROL_PLANE, &[&with(&plane, &[unlisted.clone()])]), State::Done);
+    assert_eq!(state(CONTROL_PLANE, &[&with(&plane, std::slice::from_ref(&unlisted))]), State::Done);
     let says_nothing = with(&plane, &[unlisted, ("/status/version", Value::Null)]);
     assert_eq!(state(CONTROL_PLANE, &[&says_nothing]), State::Rolling);
 }
@@ -147,7 +147,7 @@ fn one_thing_amiss_is_enough_to_be_not_done() {
         ("/status/conditions/4/status", json!("True")),
         ("/status", Value::Null),
     ] {
-        let found = state(CONTROL_PLANE, &[&with(&done, &[change.clone()])]);
+        let found = state(CONTROL_PLANE, &[&with(&done, std::slice::from_ref(&change))]);
         assert!(matches!(found, State::Waiting | State::Rolling), "{change:?}: {found:?}");
     }
 }
