@@ -183,21 +183,34 @@ impl Context<'_> {
         fleet: &mut Fleet,
         clusters: &[ClusterId],
         target: Option<&ReleaseName>,
-    ) -> Vec<Planned> {
+    ) -> Result<Vec<Planned>, Failure> {
         self.find_old_releases(workspace, fleet, clusters);
-        let bar = if clusters.len() > 20 {
-            // Draws nothing where standard error is no terminal.
-            let bar = ProgressBar::new(u64::try_from(clusters.len()).unwrap_or(u64::MAX));
-            if let Ok(style) = ProgressStyle::with_template("planning {wide_bar} {pos}/{len}") {
-                bar.set_style(style);
-            }
-            bar.enable_steady_tick(Duration::from_millis(200));
-            bar
-        } else {
-            ProgressBar::hidden()
-        };
-        let planned = fleet.plan_all(clusters, target, &|| bar.inc(1));
+        let mut all = Vec::with_capacity(clusters.len());
+        let bar = progress(clusters.len());
+        fleet.plan_each(
+            clusters,
+            target,
+            |_, planned| planned,
+            |planned| {
+                bar.inc(1);
+                all.push(planned);
+                Ok::<(), Failure>(())
+            },
+        )?;
         bar.finish_and_clear();
-        planned
+        Ok(all)
     }
+}
+
+/// How many clusters of so many are done. Draws nothing where standard error is no terminal.
+pub(super) fn progress(clusters: usize) -> ProgressBar {
+    if clusters <= 20 {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(u64::try_from(clusters).unwrap_or(u64::MAX));
+    if let Ok(style) = ProgressStyle::with_template("planning {wide_bar} {pos}/{len}") {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
 }

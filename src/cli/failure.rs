@@ -4,15 +4,15 @@ use std::process::ExitCode;
 
 use crate::app::ports::WorkspaceError;
 
-/// How a command that ran ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How a command that ran ended; the later ones weigh more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
     /// Exit code 0.
     Done,
-    /// Exit code 1: part of what was asked could not be read; the rest was done.
-    PartlyFailed,
     /// Exit code 3: errors or blocking conflicts stand.
     ErrorsStand,
+    /// Exit code 1: part of what was asked could not be read; the rest was done.
+    PartlyFailed,
 }
 
 impl From<Outcome> for ExitCode {

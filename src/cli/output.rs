@@ -27,6 +27,46 @@ pub(super) fn print_yaml(value: &Value) -> Result<(), Failure> {
     print(&yaml::write(&yaml::Node::from_value(value)))
 }
 
+/// An array of JSON or YAML that is printed element by element, or texts one after the other: what
+/// [`print_json`], [`print_yaml`] and [`print`] print of the whole.
+pub(super) struct Elements {
+    format: Format,
+    count: usize,
+}
+
+impl Elements {
+    pub(super) fn new(format: Format) -> Self {
+        Self { format, count: 0 }
+    }
+
+    /// How one of JSON or YAML is written; other formats have none.
+    pub(super) fn written(format: Format, value: Value) -> String {
+        match format {
+            // Texts in it have no line ends of their own.
+            Format::Json => format!("  {}", format!("{value:#}").replace('\n', "\n  ")),
+            _ => yaml::write(&yaml::Node::from_value(&Value::Array(vec![value]))),
+        }
+    }
+
+    /// Prints the next one.
+    pub(super) fn print(&mut self, written: &str) -> Result<(), Failure> {
+        if self.format == Format::Json {
+            print(if self.count == 0 { "[\n" } else { ",\n" })?;
+        }
+        self.count += 1;
+        print(written)
+    }
+
+    /// Prints what comes after the last one.
+    pub(super) fn end(self) -> Result<(), Failure> {
+        match (self.format, self.count) {
+            (Format::Json | Format::Yaml, 0) => print("[]\n"),
+            (Format::Json, _) => print("\n]\n"),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// The failure for a format that a command does not print.
 pub(super) fn unsupported(command: &str, format: Format, supported: &str) -> Failure {
     let name = format!("{format:?}").to_lowercase();

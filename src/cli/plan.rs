@@ -1,12 +1,17 @@
 //! `capstan plan [CLUSTER…]`
 
+use std::io::{self, IsTerminal};
+
 use capstan_domain::cluster::ClusterId;
 use capstan_domain::patch;
 use capstan_domain::upgrade::{self, Explanation};
+use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
 use super::arguments::Plan;
-use super::{Context, Failure, Format, Outcome, explain, output, path, text};
+use super::context::progress;
+use super::output::Elements;
+use super::{Context, Failure, Format, Outcome, explain, path, text};
 use crate::app::generator::{self, Planned, Refused};
 
 pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<Outcome, Failure> {
@@ -17,47 +22,59 @@ pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<Outcome, Fail
     if command.path {
         return path::run(&fleet, &clusters, target.as_ref(), command.output);
     }
-    let planned = context.plan_all(workspace.as_ref(), &mut fleet, &clusters, target.as_ref());
-    let explained =
-        if command.explain { explain::all(&fleet, target.as_ref(), &planned)? } else { Vec::new() };
-    print(command.output, &clusters, &planned, &explained)?;
-    Ok(outcome(&planned))
+    context.find_old_releases(workspace.as_ref(), &mut fleet, &clusters);
+    // What is printed stands on a terminal by itself; a bar would be drawn over it.
+    let bar = if io::stdout().is_terminal() { ProgressBar::hidden() } else { progress(clusters.len()) };
+    let mut output = Elements::new(command.output);
+    let mut outcome = Outcome::Done;
+    fleet.plan_each(
+        &clusters,
+        target.as_ref(),
+        |cluster, planned| {
+            let explanation = match (&planned, command.explain) {
+                (Ok(upgrade), true) => Some(fleet.explain(upgrade, target.as_ref())),
+                _ => None,
+            };
+            let explanation =
+                explanation.transpose().map_err(|refused| Failure::Failed(refused.to_string()))?;
+            Ok((said(command.output, cluster, &planned, explanation.as_ref()), outcome_of(&planned)))
+        },
+        |told: Result<(Said, Outcome), Failure>| {
+            let (said, of_one) = told?;
+            bar.inc(1);
+            outcome = outcome.max(of_one);
+            match said {
+                Said::Printed(text) => output.print(&text),
+                Said::Complained(cluster, refused) => {
+                    text::complain(&cluster, &refused);
+                    Ok(())
+                }
+            }
+        },
+    )?;
+    output.end()?;
+    bar.finish_and_clear();
+    Ok(outcome)
 }
 
-/// `explained` is empty where nobody asked.
-fn print(
-    format: Format,
-    clusters: &[ClusterId],
-    planned: &[Planned],
-    explained: &[Option<Explanation>],
-) -> Result<(), Failure> {
-    let both = || clusters.iter().zip(planned);
-    match format {
-        Format::Json => output::print_json(&elements(clusters, planned, explained)),
-        Format::Yaml => output::print_yaml(&elements(clusters, planned, explained)),
-        Format::Text => both().enumerate().try_for_each(|(at, (cluster, planned))| {
-            let explanation = explained.get(at).and_then(Option::as_ref);
-            match planned {
-                Ok(upgrade) => output::print(&format!(
-                    "{}{}",
-                    text::upgrade(upgrade),
-                    explanation.map(explain::text).unwrap_or_default()
-                )),
-                Err(refused) => output::print(&text::refused(cluster, refused)),
-            }
-        }),
-        Format::Markdown => both().try_for_each(|(cluster, planned)| match planned {
-            Ok(upgrade) => output::print(&text::markdown(upgrade)),
-            Err(refused) => output::print(&format!("## {cluster}\n\nCannot be planned: {refused}\n\n")),
-        }),
-        Format::Diff => both().try_for_each(|(cluster, planned)| match planned {
-            Ok(upgrade) => output::print(&patch::unified(&upgrade.files)),
-            Err(refused) => {
-                text::complain(cluster, refused);
-                Ok(())
-            }
-        }),
-    }
+/// What is printed of one cluster, or complained of.
+enum Said {
+    Printed(String),
+    Complained(ClusterId, Refused),
+}
+
+fn said(format: Format, cluster: &ClusterId, planned: &Planned, explained: Option<&Explanation>) -> Said {
+    Said::Printed(match (format, planned) {
+        (Format::Json | Format::Yaml, _) => Elements::written(format, element(cluster, planned, explained)),
+        (Format::Text, Ok(upgrade)) => {
+            text::upgrade(upgrade) + &explained.map(explain::text).unwrap_or_default()
+        }
+        (Format::Text, Err(refused)) => text::refused(cluster, refused),
+        (Format::Markdown, Ok(upgrade)) => text::markdown(upgrade),
+        (Format::Markdown, Err(refused)) => format!("## {cluster}\n\nCannot be planned: {refused}\n\n"),
+        (Format::Diff, Ok(upgrade)) => patch::unified(&upgrade.files),
+        (Format::Diff, Err(refused)) => return Said::Complained(cluster.clone(), refused.clone()),
+    })
 }
 
 /// The array that the contract describes; with explanations, each element has one under `explain`.
@@ -66,22 +83,21 @@ pub(super) fn elements(
     planned: &[Planned],
     explained: &[Option<Explanation>],
 ) -> Value {
-    let mut elements: Vec<Value> =
-        clusters.iter().zip(planned).map(|(cluster, planned)| element(cluster, planned)).collect();
-    for (element, explanation) in elements.iter_mut().zip(explained) {
-        if let (Value::Object(fields), Some(explanation)) = (element, explanation) {
-            fields.insert("explain".to_owned(), upgrade::explanation_to_json(explanation));
-        }
-    }
-    Value::Array(elements)
+    let explained = |at: usize| explained.get(at).and_then(Option::as_ref);
+    let both = clusters.iter().zip(planned).enumerate();
+    both.map(|(at, (cluster, planned))| element(cluster, planned, explained(at))).collect()
 }
 
 /// One element of the array that the contract describes.
-fn element(cluster: &ClusterId, planned: &Planned) -> Value {
-    match planned {
+fn element(cluster: &ClusterId, planned: &Planned, explained: Option<&Explanation>) -> Value {
+    let mut element = match planned {
         Ok(upgrade) => upgrade::to_json(upgrade),
         Err(refused) => refusal(cluster, refused),
+    };
+    if let (Value::Object(fields), Some(explained)) = (&mut element, explained) {
+        fields.insert("explain".to_owned(), upgrade::explanation_to_json(explained));
     }
+    element
 }
 
 /// The element of a cluster that cannot be planned.
@@ -100,11 +116,13 @@ pub(super) fn refusal(cluster: &ClusterId, refused: &Refused) -> Value {
 
 /// Exit code 1 where a cluster could not be planned, else 3 where errors stand, else 0.
 pub(super) fn outcome(planned: &[Planned]) -> Outcome {
-    if planned.iter().any(Result::is_err) {
-        Outcome::PartlyFailed
-    } else if planned.iter().flatten().any(generator::errors_stand) {
-        Outcome::ErrorsStand
-    } else {
-        Outcome::Done
+    planned.iter().map(outcome_of).max().unwrap_or(Outcome::Done)
+}
+
+fn outcome_of(planned: &Planned) -> Outcome {
+    match planned {
+        Err(_) => Outcome::PartlyFailed,
+        Ok(upgrade) if generator::errors_stand(upgrade) => Outcome::ErrorsStand,
+        Ok(_) => Outcome::Done,
     }
 }

@@ -29,8 +29,6 @@ use crate::app::reconcile::{
     ADOPTION_NEEDED, Ended, FleetState, Over, Pass, Ports, Turn, fleet_status, reconcile,
 };
 
-/// Several changes in a row give one turn.
-const SETTLE: Duration = Duration::from_secs(1);
 /// The pause after the Fleet's source could not be opened.
 const REOPEN: Duration = Duration::from_secs(30);
 
@@ -322,8 +320,8 @@ impl FleetLoop {
             Wake::Object(id, change) => {
                 if state.schedule.runs(&id) {
                     state.heard.entry(id).or_default().push(change);
-                } else if is_news(state, &id, &change) {
-                    state.schedule.ask(&id, Instant::now() + SETTLE);
+                } else {
+                    hear(state, &id, &change);
                 }
             }
         }
@@ -416,8 +414,8 @@ impl FleetLoop {
         for change in state.heard.remove(&id).unwrap_or_default() {
             // What the turn itself has deleted, say, is nobody's any more.
             let is_its = self.drift.owner(&change.object).is_some_and(|(_, owner)| owner == id);
-            if is_its && is_news(state, &id, &change) {
-                state.schedule.ask(&id, Instant::now() + SETTLE);
+            if is_its {
+                hear(state, &id, &change);
             }
         }
         if state.touched.remove(&id)
@@ -480,15 +478,19 @@ async fn take_turn(
     reconcile(turn, key).await.map(Some)
 }
 
-/// Whether a change of a live object is worth a turn.
-fn is_news(state: &State, id: &ClusterId, change: &LiveChange) -> bool {
+/// Gives a cluster a turn for a change of a live object that is worth one.
+fn hear(state: &mut State, id: &ClusterId, change: &LiveChange) {
     let echo = state.echoes.get(id).and_then(|written| written.get(&change.object));
     if echo.is_some_and(|version| *version == change.resource_version && !version.is_empty()) {
-        return false;
+        return;
     }
     match change.change {
-        Change::Wish | Change::Gone | Change::Appeared => true,
-        Change::Report => state.rolling.get(id).copied().unwrap_or(false),
+        Change::Wish | Change::Gone | Change::Appeared => state.schedule.stir(id, Instant::now()),
+        // Its controller got on.
+        Change::Report if state.rolling.get(id).copied().unwrap_or(false) => {
+            state.schedule.ask_soon(id, Instant::now());
+        }
+        Change::Report => {}
     }
 }
 

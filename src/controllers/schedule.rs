@@ -8,6 +8,15 @@ use std::time::Duration;
 use capstan_domain::cluster::ClusterId;
 use tokio::time::Instant;
 
+/// Several changes in a row give one turn.
+const SETTLE: Duration = Duration::from_secs(1);
+/// The longest pause before the turn of a cluster whose objects are changed again and again: by a controller that
+/// writes to them all the time, or one that wants something else than Git.
+const LONGEST_SETTLE: Duration = Duration::from_secs(30);
+/// Changes that are followed by a turn at once; each further one doubles the pause.
+const AT_ONCE: u32 = 3;
+/// For so long nothing may have changed for the next change to be a first one.
+const CALM: Duration = Duration::from_secs(60);
 /// Somebody waits for machines, or for something that passes by itself.
 const SOON: Duration = Duration::from_secs(15);
 /// The first pause after a failure; each further one doubles it.
@@ -39,6 +48,27 @@ struct Entry {
     due: Instant,
     state: State,
     failures: u32,
+    stirs: Stirs,
+}
+
+/// Changes of live objects that have led to turns.
+#[derive(Debug, Clone, Copy, Default)]
+struct Stirs {
+    count: u32,
+    last: Option<Instant>,
+    /// The turn for the last one has not begun.
+    is_pending: bool,
+}
+
+impl Entry {
+    const fn new(due: Instant) -> Self {
+        Self {
+            due,
+            state: State::Waiting,
+            failures: 0,
+            stirs: Stirs { count: 0, last: None, is_pending: false },
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +84,7 @@ impl Schedule {
     pub(super) fn keep<'c>(&mut self, clusters: impl IntoIterator<Item = &'c ClusterId>, now: Instant) {
         let mut earlier = std::mem::take(&mut self.entries);
         for id in clusters {
-            let entry = earlier.remove(id).unwrap_or(Entry { due: now, state: State::Waiting, failures: 0 });
+            let entry = earlier.remove(id).unwrap_or(Entry::new(now));
             self.entries.insert(id.clone(), entry);
         }
         // What runs is let run: its end is awaited.
@@ -69,6 +99,26 @@ impl Schedule {
                 State::Running | State::RunningAgain => entry.state = State::RunningAgain,
             }
         }
+    }
+
+    /// Somebody changed a live object of the cluster: it gets a turn soon, and ever later while that goes on.
+    pub(super) fn stir(&mut self, id: &ClusterId, now: Instant) {
+        let Some(entry) = self.entries.get_mut(id) else { return };
+        let stirs = &mut entry.stirs;
+        if !stirs.is_pending {
+            let is_calm = stirs.last.is_none_or(|last| now.duration_since(last) > CALM);
+            stirs.count = if is_calm { 1 } else { stirs.count.saturating_add(1) };
+            stirs.last = Some(now);
+            stirs.is_pending = true;
+            let doublings = stirs.count.saturating_sub(AT_ONCE).min(16);
+            let pause = SETTLE.saturating_mul(1 << doublings).min(LONGEST_SETTLE);
+            self.ask(id, now + pause);
+        }
+    }
+
+    /// What is waited for has changed: the cluster gets a turn soon.
+    pub(super) fn ask_soon(&mut self, id: &ClusterId, now: Instant) {
+        self.ask(id, now + SETTLE);
     }
 
     /// The failures of a cluster are forgotten: somebody changed what they may have come from.
@@ -93,6 +143,7 @@ impl Schedule {
         let waiting = self.entries.iter_mut().filter(|(_, entry)| entry.state == State::Waiting);
         let (id, entry) = waiting.min_by_key(|(_, entry)| entry.due).filter(|(_, entry)| entry.due <= now)?;
         entry.state = State::Running;
+        entry.stirs.is_pending = false;
         Some(id.clone())
     }
 
@@ -193,6 +244,31 @@ mod tests {
         schedule.begin(now).unwrap();
         schedule.end(&id("a"), Need::Retry, seconds(3600), 0.5, now);
         assert_eq!(schedule.next(), Some(now + seconds(5)));
+    }
+
+    #[test]
+    fn whoever_is_changed_again_and_again_gets_turns_ever_more_seldom() {
+        let (mut schedule, mut now) = (Schedule::default(), Instant::now());
+        schedule.keep([&id("a")], now);
+        let mut pauses = Vec::new();
+        let mut turn = |schedule: &mut Schedule, now: &mut Instant| {
+            schedule.stir(&id("a"), *now);
+            // What changes until then is seen by the same turn.
+            schedule.stir(&id("a"), *now + Duration::from_millis(500));
+            let due = schedule.next().unwrap();
+            pauses.push((due - *now).as_secs());
+            *now = due;
+            schedule.begin(*now).unwrap();
+            schedule.end(&id("a"), Need::Usual, INTERVAL, 0.5, *now);
+        };
+        schedule.begin(now).unwrap();
+        schedule.end(&id("a"), Need::Usual, INTERVAL, 0.5, now);
+        for _ in 0..9 {
+            turn(&mut schedule, &mut now);
+        }
+        now += seconds(61);
+        turn(&mut schedule, &mut now);
+        assert_eq!(pauses, [1, 1, 1, 2, 4, 8, 16, 30, 30, 1]);
     }
 
     #[test]

@@ -1,53 +1,122 @@
 //! Many clusters at once, on all cores.
 
+use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::mpsc;
 use std::thread;
 
 use capstan_domain::cluster::{ClusterId, ReleaseName};
 
 use super::{Fleet, Planned};
 
+/// How many results may wait to be taken, besides those that come before an earlier one.
+const WAITING: usize = 256;
+
 impl Fleet {
-    /// Plans several clusters; results in the order of the ids. `progress` is called once a cluster,
-    /// from any thread.
-    pub fn plan_all(
+    /// Plans several clusters; results in the order of the ids.
+    pub fn plan_all(&self, clusters: &[ClusterId], asked: Option<&ReleaseName>) -> Vec<Planned> {
+        on_all_cores(clusters, |id| self.plan(id, asked))
+    }
+
+    /// Plans several clusters and lets each plan go once it was seen: `make` is called from any thread, in any order,
+    /// `take` on this one, in the order of the ids.
+    ///
+    /// # Errors
+    /// The first of `take`; nothing more is planned then.
+    pub fn plan_each<T: Send, E>(
         &self,
         clusters: &[ClusterId],
         asked: Option<&ReleaseName>,
-        progress: &(dyn Fn() + Sync),
-    ) -> Vec<Planned> {
-        on_all_cores(clusters, |id| {
-            let planned = self.plan(id, asked);
-            progress();
-            planned
-        })
+        make: impl Fn(&ClusterId, Planned) -> T + Sync,
+        take: impl FnMut(T) -> Result<(), E>,
+    ) -> Result<(), E> {
+        in_order(clusters, |id| make(id, self.plan(id, asked)), take)
     }
 }
 
 /// What `one` makes of each item, in their order.
 pub(super) fn on_all_cores<I: Sync, T: Send>(items: &[I], one: impl Fn(&I) -> T + Sync) -> Vec<T> {
+    let mut results = Vec::with_capacity(items.len());
+    let Ok(()) = in_order(items, one, |result| {
+        results.push(result);
+        Ok::<(), Infallible>(())
+    });
+    results
+}
+
+fn in_order<I: Sync, T: Send, E>(
+    items: &[I],
+    one: impl Fn(&I) -> T + Sync,
+    mut take: impl FnMut(T) -> Result<(), E>,
+) -> Result<(), E> {
     let threads = thread::available_parallelism().map_or(1, NonZero::get).min(items.len());
+    if threads < 2 {
+        return items.iter().map(one).try_for_each(take);
+    }
     let next = AtomicUsize::new(0);
-    let results: Mutex<Vec<Option<T>>> = Mutex::new(items.iter().map(|_| None).collect());
-    let work = || {
-        while let Some((index, item)) = {
+    let (sender, results) = mpsc::sync_channel(WAITING);
+    let work = |sender: mpsc::SyncSender<(usize, T)>| {
+        loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
-            items.get(index).map(|item| (index, item))
-        } {
-            let result = one(item);
-            let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(slot) = results.get_mut(index) {
-                *slot = Some(result);
+            let Some(item) = items.get(index) else { break };
+            // Nobody takes them any more.
+            if sender.send((index, one(item))).is_err() {
+                break;
             }
         }
     };
     thread::scope(|scope| {
-        for _ in 1..threads {
-            scope.spawn(work);
+        for _ in 0..threads {
+            let sender = sender.clone();
+            let work = &work;
+            scope.spawn(move || work(sender));
         }
-        work();
-    });
-    results.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect()
+        drop(sender);
+        let mut early = BTreeMap::new();
+        let mut due = 0;
+        for (index, result) in results {
+            early.insert(index, result);
+            while let Some(result) = early.remove(&due) {
+                take(result)?;
+                due += 1;
+            }
+        }
+        Ok(())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn results_come_in_the_order_of_the_items_whoever_is_slow() {
+        let items: Vec<u64> = (0..2_000).collect();
+        let slow = |item: &u64| {
+            if item.is_multiple_of(500) {
+                thread::sleep(Duration::from_millis(5));
+            }
+            item * 2
+        };
+        let doubled: Vec<u64> = (0..2_000).map(|item| item * 2).collect();
+        assert_eq!(on_all_cores(&items, slow), doubled);
+    }
+
+    #[test]
+    fn who_takes_no_more_ends_the_work() {
+        let made = AtomicUsize::new(0);
+        let items = vec![(); 100_000];
+        let one = |(): &()| made.fetch_add(1, Ordering::Relaxed);
+        let mut taken = 0;
+        let end = in_order(&items, one, |_| {
+            taken += 1;
+            if taken == 3 { Err("enough") } else { Ok(()) }
+        });
+        assert_eq!((end, taken), (Err("enough"), 3));
+        assert!(made.into_inner() < 100_000);
+    }
 }

@@ -98,8 +98,8 @@ fn the_reconciler_gets_by_with_its_rights_and_none_is_idle() {
     drop(process);
 
     let audit = plane.audit();
-    // Drift of customers' Secrets and ConfigMaps is seen at the interval, with the customer's rights: to watch them
-    // would be to read them all. Whoever wants it grants it.
+    // To watch all Secrets and ConfigMaps would be to read them all. They are watched where they are applied, with the
+    // customer's rights.
     let is_unwatched = |request: &Request| {
         request.verb == "list"
             && request.namespace.is_empty()

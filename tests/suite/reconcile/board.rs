@@ -23,6 +23,8 @@ pub(crate) struct Posted {
     pub(crate) history: Vec<ManagedClusterStatus>,
     /// After so many writes of ManagedClusters the next ones are refused.
     pub(crate) dies_after: Option<usize>,
+    /// How many were refused.
+    pub(crate) refused: usize,
 }
 
 impl Posted {
@@ -30,6 +32,7 @@ impl Posted {
     fn write(&mut self) -> Result<(), BoardError> {
         match &mut self.dies_after {
             Some(0) => {
+                self.refused += 1;
                 let (doing, reason) = ("writing".to_owned(), "connection refused".to_owned());
                 return Err(LiveError::Unreachable { doing, reason });
             }

@@ -262,6 +262,33 @@ async fn a_folder_that_is_gone_is_said_and_nothing_of_it_is_deleted() {
 }
 
 #[tokio::test]
+async fn a_renamed_folder_has_no_turn_before_it_is_suspended_as_it_was() {
+    let (world, remote) = (World::new(), Arc::new(Remote::default()));
+    plain(&world, "peu01");
+    remote.push(&world);
+    let running = Running::start(&world, &remote);
+    eventually("applied", || ready(&world, "gauss-peu01") == "True Done").await;
+    running.stop().await;
+
+    world.board.posted().clusters.get_mut("gauss-peu01").unwrap().spec.suspend = true;
+    world.live.take_writes();
+    world.rename("gauss/peu01/", "gauss/moved/");
+    world.write(
+        "gauss/moved/base/more.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\ndata: {key: \"1\"}\n",
+    );
+    remote.push(&world);
+    world.board.posted().dies_after = Some(0);
+    let running = Running::start(&world, &remote);
+    eventually("refused", || world.board.posted().refused > 0).await;
+    world.board.posted().dies_after = None;
+    eventually("suspended", || ready(&world, "gauss-moved") == "False Suspended").await;
+    assert_eq!(ready(&world, "gauss-peu01"), "none");
+    assert_eq!(world.live.take_writes(), Vec::<String>::new());
+    running.stop().await;
+}
+
+#[tokio::test]
 async fn heads_are_tried_as_the_bot_asks_under_the_settings_of_the_default_branch() {
     let (world, remote) = (World::new(), Arc::new(Remote::default()));
     plain(&world, "peu01");
