@@ -189,6 +189,7 @@ fn rollout_report(report: &ClusterReport, repository: &RepositoryName) -> Option
     let decisive = verdict.and_then(Verdict::decisive);
     let state = state(report);
     let says = |verdict: &Verdict| Words::new(&verdict.sentence());
+    let has_words = |verdict: &&Verdict| matches!(verdict.state, State::Stuck | State::Waiting);
     let mut reasons = reasons(&report.refused, REASONS);
     if report.outcome == Outcome::Waiting {
         // What passes by itself is nobody's error.
@@ -205,7 +206,7 @@ fn rollout_report(report: &ClusterReport, repository: &RepositoryName) -> Option
         state,
         observed_at: report.at,
         since: decisive.and_then(|owner| owner.since),
-        words: verdict.filter(|verdict| verdict.state == State::Stuck).map(says),
+        words: verdict.filter(has_words).map(says),
         reasons,
         wanted: counts.wanted,
         ready: counts.up_to_date.min(counts.wanted),
@@ -293,6 +294,37 @@ mod tests {
             (said(Some(State::Done), Some(Phase::Done), Failed), RolloutState::Stuck),
         ] {
             assert_eq!(state(&report), wanted, "{report:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_waited_for_is_said_in_words_and_what_rolls_by_its_machines() {
+        let waits = observed::OwnerVerdict {
+            object: object("md"),
+            turn: observed::Turn::Workers,
+            state: State::Waiting,
+            since: None,
+            until: Some(jiff::Timestamp::UNIX_EPOCH),
+            on: None,
+            words: Some("rollout.after: its machines are replaced later".to_owned()),
+            counts: observed::Counts::default(),
+            ready: observed::Readiness::Ready,
+        };
+        for (state, words) in [
+            (State::Waiting, Some("waiting: rollout.after: its machines are replaced later")),
+            (
+                State::Stuck,
+                Some("stuck, 0 of 0 machines as wished: rollout.after: its machines are replaced later"),
+            ),
+            (State::Rolling, None),
+            (State::Done, None),
+        ] {
+            let mut report = said(Some(state), Some(Phase::Done), Outcome::Applied);
+            let owners = vec![observed::OwnerVerdict { state, ..waits.clone() }];
+            report.verdict = Some(Verdict { state, owners, machines: vec![] });
+            let wire = rollout_report(&report, &RepositoryName::parse("acme/gitops").unwrap()).unwrap();
+            let wanted = words.map(|words| format!("{}: {words}", object("md")));
+            assert_eq!(wire.words.map(|words| words.to_string()), wanted);
         }
     }
 

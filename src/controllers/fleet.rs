@@ -398,6 +398,7 @@ impl FleetLoop {
                 Need::Retry
             }
         };
+        let put_off = result.as_ref().ok().and_then(Option::as_ref).and_then(|pass| self.put_off(pass));
         if let Ok(Some(pass)) = result {
             state.generations.insert(id.clone(), pass.generation);
             state.echoes.insert(id.clone(), pass.written);
@@ -407,6 +408,9 @@ impl FleetLoop {
         }
         let interval = self.fleet.spec.interval;
         state.schedule.end(&id, need, interval, rand::random::<f64>(), Instant::now());
+        if let Some(pause) = put_off {
+            state.schedule.ask(&id, Instant::now() + pause);
+        }
         for change in state.heard.remove(&id).unwrap_or_default() {
             // What the turn itself has deleted, say, is nobody's any more.
             let is_its = self.drift.owner(&change.object).is_some_and(|(_, owner)| owner == id);
@@ -424,6 +428,12 @@ impl FleetLoop {
             state.schedule.keep(revision.clusters(), Instant::now());
         }
         state.unsaid.get_or_insert_with(|| Instant::now() + SAY);
+    }
+
+    /// In how long machines begin to roll that wait for their own time.
+    fn put_off(&self, pass: &Pass) -> Option<Duration> {
+        let until = pass.put_off_until?;
+        Some(Duration::try_from(until.duration_since(self.ports.clock.now())).unwrap_or_default())
     }
 
     /// Writes the Fleet's status, where it says something new.
@@ -486,7 +496,7 @@ fn hear(state: &mut State, id: &ClusterId, change: &LiveChange) {
 
 fn is_rolling(pass: &Pass) -> bool {
     let state = pass.status.rollout.as_ref().map(|rollout| rollout.state);
-    !matches!(state, None | Some(RolloutState::Done | RolloutState::Unknown))
+    pass.put_off_until.is_none() && !matches!(state, None | Some(RolloutState::Done | RolloutState::Unknown))
 }
 
 /// How soon a cluster needs another turn after this one.

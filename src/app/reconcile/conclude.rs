@@ -113,10 +113,11 @@ fn conditions(status: &mut ManagedClusterStatus, found: &Found<'_>) {
                     says.conditions.clear(Reconciling);
                     says.that(Ready, Unknown, "RolloutUnknown", &words);
                 }
-                _ => {
+                rollout => {
+                    let reason = if rollout == Some(RolloutState::Waiting) { "Waiting" } else { "Rolling" };
                     says.conditions.clear(Stalled);
-                    says.that(Reconciling, True, "Rolling", &words);
-                    says.that(Ready, False, "Rolling", &words);
+                    says.that(Reconciling, True, reason, &words);
+                    says.that(Ready, False, reason, &words);
                 }
             }
         }

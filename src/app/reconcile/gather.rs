@@ -7,7 +7,9 @@ use capstan_domain::applying::{
 };
 use capstan_domain::object::ObjectId;
 use capstan_domain::render::RenderedObject;
+use capstan_domain::rollout::observed::clones_to_read;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use jiff::Timestamp;
 
 use super::reason::Reason;
 use super::wanted::Unwanted;
@@ -23,12 +25,14 @@ const OF_A_CLUSTER: [&str; 4] = ["MachineDeployment", "MachinePool", "MachineSet
 const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
 
 /// Reads what is rendered, what is in the inventory, what the render names without rendering it, and what
-/// Cluster API made of the folder's `Cluster`.
+/// Cluster API made of the folder's `Cluster`; where its ClusterClass was changed after that time, also what was
+/// cloned from it.
 pub(super) async fn read_live(
     live: &dyn ManagementCluster,
     by: &As,
     objects: &[RenderedObject],
     inventory: &Inventory,
+    class_changed_after: Timestamp,
 ) -> Result<LiveObjects, Unwanted> {
     let mut wanted: Vec<ApiObject> = Vec::new();
     let mut known = BTreeSet::new();
@@ -66,6 +70,8 @@ pub(super) async fn read_live(
         || inventory.objects().iter().any(|object| is_of_cluster_api(&object.id()));
     for cluster in objects.iter().filter(|object| machines && is_cluster(&object.id)) {
         read_machines(live, &cluster.id, &mut found).await?;
+        let clones = clones_to_read(&cluster.id, &found, class_changed_after);
+        read_clones(live, &cluster.id, &clones, &mut found).await?;
     }
     Ok(found)
 }
@@ -122,6 +128,33 @@ pub(super) async fn read_machines(
             Some(object) => found.insert(object),
             None => found.absent(control_plane),
         }
+    }
+    Ok(())
+}
+
+/// Reads what was cloned for a `Cluster`: one list of each kind, for a topology may have many groups. Without the
+/// right to it, rollouts are judged without.
+async fn read_clones(
+    live: &dyn ManagementCluster,
+    cluster: &ObjectId,
+    clones: &[ObjectId],
+    found: &mut LiveObjects,
+) -> Result<(), LiveError> {
+    let kinds: BTreeSet<(&str, &str)> =
+        clones.iter().map(|id| (id.group.as_str(), id.kind.as_str())).collect();
+    let labels = [(CLUSTER_NAME, cluster.name.as_str())];
+    for (group, kind) in kinds {
+        let kind = ApiKind::preferred(group, kind);
+        let listed = match live.list(&As::Reconciler, &kind, cluster.namespace.as_deref(), &labels).await {
+            Ok(listed) => listed,
+            Err(error) if error.refusal().is_some_and(|refusal| refusal.kind == RefusalKind::Forbidden) => {
+                tracing::debug!(%cluster, %error, "what was cloned from its class is not looked at");
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        let named = |object: &serde_json::Value| identity(object).is_some_and(|id| clones.contains(&id));
+        listed.into_iter().filter(named).for_each(|object| found.insert(object));
     }
     Ok(())
 }

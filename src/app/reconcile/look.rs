@@ -4,6 +4,7 @@ use capstan_domain::applying::{Inventory, LiveObjects};
 use capstan_domain::cluster::ClusterId;
 use capstan_domain::render::RenderedObject;
 use capstan_domain::templates::{NamedTemplate, TemplateNames};
+use jiff::Timestamp;
 
 use super::gather::read_live;
 use super::pass::Ports;
@@ -27,7 +28,8 @@ pub(super) struct Look {
     pub(super) live: LiveObjects,
 }
 
-/// Renders, checks the boundary, names templates, and reads what is there. Writes nothing.
+/// Renders, checks the boundary, names templates, and reads what is there. Writes nothing. What was cloned from a
+/// class tells how the rollout stands where the class was changed after that time.
 pub(super) async fn look(
     ports: &Ports,
     fleet: &FleetRecord,
@@ -35,6 +37,7 @@ pub(super) async fn look(
     id: &ClusterId,
     names: &TemplateNames,
     inventory: &Inventory,
+    class_changed_after: Timestamp,
 ) -> Result<Look, Unwanted> {
     let live = ports.live.as_ref();
     let wanted = wanted::read(revision, id, &fleet.spec.service_account, live, &ports.kinds).await?;
@@ -44,6 +47,6 @@ pub(super) async fn look(
         NamingError::Live(error) => Unwanted::Live(error),
     })?;
     let objects = named.rendered.objects;
-    let found = read_live(live, &wanted.by, &objects, inventory).await?;
+    let found = read_live(live, &wanted.by, &objects, inventory, class_changed_after).await?;
     Ok(Look { wanted, objects, templates: named.templates, names: named.names, live: found })
 }

@@ -21,7 +21,7 @@ use capstan_domain::object::ObjectId;
 use capstan_domain::rollout::observed::{self, Patience, Verdict};
 use capstan_domain::settings::Deletion;
 use capstan_domain::tree::TreeId;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::conclude::{Found, notes, report, settle};
 use super::gather::is_cluster;
@@ -30,10 +30,13 @@ use super::look::{Look, look};
 use super::memo::Memo;
 use super::ports::{Board, Bot, ClusterKey, ClusterRecord, FleetRecord};
 use super::reason::Reason;
-use super::resources::{ManagedClusterSpec, ManagedClusterStatus, RolloutStatus};
+use super::resources::{ManagedClusterSpec, ManagedClusterStatus, RolloutState, RolloutStatus};
 use super::revision::Revision;
 use super::wanted::Unwanted;
 use crate::app::ports::{Clock, LiveError, ManagementCluster};
+
+/// In how long a topology controller has taken up what its ClusterClass says, however many clusters are of it.
+const TAKEN_UP: SignedDuration = SignedDuration::from_hours(1);
 
 /// What passes need from outside.
 #[derive(Clone)]
@@ -125,6 +128,8 @@ pub struct Pass {
     pub written: BTreeMap<ObjectId, String>,
     /// Whether something is waited for besides machines: an object that is being deleted, say.
     pub again: bool,
+    /// When nothing of the machines happens before: until then nobody needs to look.
+    pub put_off_until: Option<Timestamp>,
     /// The generation of the ManagedCluster that was looked at.
     pub generation: i64,
     /// The status as it stands now.
@@ -252,8 +257,10 @@ impl<'a> Walk<'a> {
 
     async fn try_run(&mut self) -> Result<Ended, Unwanted> {
         let (turn, names) = (self.turn, self.status.names());
+        let inventory = &self.status.inventory;
+        let changed_after = self.looked_at_clones();
         let mut look =
-            look(turn.ports, turn.fleet, turn.revision, turn.id, &names, &self.status.inventory).await?;
+            look(turn.ports, turn.fleet, turn.revision, turn.id, &names, inventory, changed_after).await?;
         self.cluster = look.objects.iter().map(|object| &object.id).find(|id| is_cluster(id)).cloned();
         if matches!(look.wanted.tombstones, Deletion::Cluster) {
             return self.remove_cluster(&look).await;
@@ -268,6 +275,13 @@ impl<'a> Walk<'a> {
             return self.prune(&look).await;
         }
         Ok(ended)
+    }
+
+    /// Which changes of a class are worth a look at what was cloned from it: none, of a rollout that was done, that
+    /// the topology controller has long taken up; a controller that is away shows in the class itself.
+    fn looked_at_clones(&self) -> Timestamp {
+        let is_done = self.status.rollout.as_ref().is_some_and(|rollout| rollout.state == RolloutState::Done);
+        if is_done { self.now.saturating_sub(TAKEN_UP).unwrap_or(Timestamp::MIN) } else { Timestamp::MIN }
     }
 
     /// Says how the turn ended: status, events, report, log.
@@ -306,6 +320,7 @@ impl<'a> Walk<'a> {
             deleted: self.deleted,
             written: self.echoes,
             again: self.again,
+            put_off_until: self.verdict.as_ref().and_then(Verdict::put_off_until),
             generation: self.record.generation,
             status: self.status,
         })
@@ -314,8 +329,7 @@ impl<'a> Walk<'a> {
     /// Says how the machines stand, by what was read.
     pub(super) fn judge(&mut self, look: &Look) {
         let patience = Patience::default();
-        let still =
-            jiff::SignedDuration::try_from(self.turn.fleet.spec.stuck_after).unwrap_or(patience.still);
+        let still = SignedDuration::try_from(self.turn.fleet.spec.stuck_after).unwrap_or(patience.still);
         let verdict = observed::judge(&look.objects, &look.live, self.now, Patience { still, ..patience });
         self.status.rollout = RolloutStatus::of(&verdict);
         self.verdict = Some(verdict);

@@ -9,6 +9,7 @@ use capstan_domain::cluster::ClusterId;
 use capstan_domain::finding::Severity;
 use capstan_domain::render::RenderedObject;
 use capstan_domain::settings::Deletion;
+use jiff::Timestamp;
 
 use super::dry_runs::try_all;
 use super::look::look;
@@ -68,7 +69,8 @@ async fn try_one(
 ) -> PreflightAnswer {
     let known = status.names();
     let answer = |verdict, reasons, names| PreflightAnswer { cluster: id.clone(), verdict, reasons, names };
-    let look = match look(ports, fleet, head, id, &known, &status.inventory).await {
+    // How machines stand is no question of a preflight.
+    let look = match look(ports, fleet, head, id, &known, &status.inventory, Timestamp::MAX).await {
         Ok(look) => look,
         Err(Unwanted::Refused(reasons)) => return answer(PreflightVerdict::Rejected, reasons, known),
         Err(Unwanted::Forbidden { reason, .. }) => {

@@ -71,7 +71,7 @@ impl Walk<'_> {
             namespace: look.wanted.home.namespace(),
             live: &look.live,
             owners: &self.turn.revision.owners,
-            rollout: self.verdict.as_ref().map_or(State::Unknown, |verdict| verdict.state),
+            rollout: self.verdict.as_ref().map_or(State::Unknown, |verdict| verdict.state_for_now()),
             withheld,
             budget: u32::try_from(budget).unwrap_or(u32::MAX),
         })

@@ -254,7 +254,10 @@ impl Run<'_> {
         let report = &standing.report;
         if report.state != RolloutState::Done {
             let how = match report.state {
-                RolloutState::Waiting | RolloutState::Done => "no machine is replaced yet".to_owned(),
+                RolloutState::Waiting | RolloutState::Done => {
+                    let words = report.words.as_ref().map(ToString::to_string);
+                    words.unwrap_or_else(|| "no machine is replaced yet".to_owned())
+                }
                 RolloutState::Rolling => {
                     format!("{} of {} machines are as wished", report.ready, report.wanted)
                 }

@@ -34,7 +34,7 @@ pub struct RolloutReport {
     /// Since when it is so, where that is known.
     #[serde(default)]
     pub since: Option<Timestamp>,
-    /// What holds it up, in Cluster API's own words.
+    /// What holds it up, or what it waits for, in Cluster API's own words where it has any.
     #[serde(default)]
     pub words: Option<Words>,
     /// Why nothing of it is applied, or what failed.

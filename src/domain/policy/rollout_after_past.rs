@@ -52,12 +52,12 @@ spec:
     after: \"2094-05-09T02:00:00Z\"
 ";
 
-/// `rolloutAfter` until v1beta1, `rollout.after` since v1beta2, `upgradeAfter` in v1alpha3.
-const FIELDS: [&[&str]; 5] = [
+/// `rolloutAfter` until v1beta1, `rollout.after` since v1beta2, `upgradeAfter` in v1alpha3. (A topology's own
+/// `rolloutAfter` never had a function.)
+const FIELDS: [&[&str]; 4] = [
     &["spec", "rollout", "after"],
     &["spec", "rolloutAfter"],
     &["spec", "upgradeAfter"],
-    &["spec", "topology", "rolloutAfter"],
     &["spec", "topology", "controlPlane", "rollout", "after"],
 ];
 

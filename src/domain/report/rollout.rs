@@ -165,6 +165,7 @@ fn headline(progress: &Progress) -> String {
     let Some(report) = &progress.report else { return "waiting for the reconciler".to_owned() };
     let machines = format!("{} of {} machines are as wished", report.ready, report.wanted);
     match report.state {
+        RolloutState::Waiting if report.words.is_some() => "waiting, no machine is being replaced".to_owned(),
         RolloutState::Waiting => "waiting, no machine is replaced yet".to_owned(),
         RolloutState::Rolling => machines,
         RolloutState::Done => format!("done, {}", count_machines(report.wanted)),
@@ -213,7 +214,8 @@ fn one_cluster(page: &mut Page, subject: &RolloutSubject, share: usize, web: &st
         duration_words(progress),
     ));
     if let Some(report) = &progress.report {
-        if let Some(words) = report.words.as_ref().filter(|_| report.state == RolloutState::Stuck) {
+        let says = matches!(report.state, RolloutState::Stuck | RolloutState::Waiting);
+        if let Some(words) = report.words.as_ref().filter(|_| says) {
             page.push(&format!("\n> {}\n", prose_cell(words.as_str(), 600)));
         }
         let rows: Vec<String> = report

@@ -99,6 +99,26 @@ fn one_cluster_is_told_with_its_machines_turns_and_duration() {
 }
 
 #[test]
+fn what_is_waited_for_is_told() {
+    let mut waiting = report(1, "gauss/peu01", RolloutState::Waiting);
+    waiting.machines.clear();
+    let words = "MachineDeployment org/md: waiting: rollout.after: its machines are replaced from 2026-12-01T02:00:00Z on";
+    waiting.words = Some(Words::new(words));
+    let subjects = [subject("gauss/peu01", &[waiting])];
+    let check = rollout_check(&subjects, &commit(), WEB);
+    assert_eq!(
+        (check.conclusion, check.title.as_str()),
+        (Conclusion::Pending, "gauss/peu01: waiting, no machine is being replaced")
+    );
+    let expected = "Waiting, no machine is being replaced (applied by `mc-eu`).\n\n> MachineDeployment org/md: waiting: rollout.after: its machines are replaced from 2026-12-01T02";
+    assert!(check.summary.contains(expected), "{}", check.summary);
+    assert_eq!(
+        rollout_status(&subjects),
+        (StatusState::Pending, "The machines of gauss/peu01 follow".to_owned())
+    );
+}
+
+#[test]
 fn several_clusters_are_counted_and_the_gravest_decides() {
     use RolloutState::{Done, Refused, Rolling, Unknown};
     let of = |states: &[RolloutState]| {

@@ -1,5 +1,6 @@
 //! What of a ClusterClass becomes different, as far as machines are concerned.
 
+use super::facts::ROLLOUT_AFTER;
 use super::kubeadm;
 use super::pointer::At;
 use crate::templates::SpecDigest;
@@ -102,5 +103,10 @@ fn control_plane_rolls(one: &Value, other: &Value) -> bool {
     if one.at(KUBEADM).is_none() && other.at(KUBEADM).is_none() {
         return one.get("spec") != other.get("spec");
     }
-    !kubeadm::differences(one, other, KUBEADM).rolls.is_empty()
+    let after = |template: &Value| {
+        let mut times = ROLLOUT_AFTER.iter().map(|field| format!("/spec/template{field}"));
+        times.find_map(|pointer| template.at(&pointer).cloned())
+    };
+    let sets_time = after(other).is_some_and(|time| after(one) != Some(time));
+    sets_time || !kubeadm::differences(one, other, KUBEADM).rolls.is_empty()
 }

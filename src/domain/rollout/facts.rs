@@ -72,6 +72,11 @@ pub(crate) const WORKERS_IN_PLACE: &[&str] = &[
 /// Where owners say after which time their machines are made anew, in v1beta1 and v1beta2.
 pub(super) const ROLLOUT_AFTER: &[&str] = &["/spec/rolloutAfter", "/spec/rollout/after"];
 
+/// Whether a field says such a time: of an owner, or of a group of a topology.
+pub(super) fn is_rollout_after(pointer: &str) -> bool {
+    ROLLOUT_AFTER.contains(&pointer) || pointer.ends_with("/rollout/after")
+}
+
 /// Where a KubeadmControlPlane says how long before their end certificates are renewed by new machines.
 pub(super) const ROLLOUT_BEFORE: &[&str] =
     &["/spec/rolloutBefore/certificatesExpiryDays", "/spec/rollout/before/certificatesExpiryDays"];

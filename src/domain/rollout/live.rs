@@ -5,7 +5,7 @@
 //! reconciler has asked the API server what each spec comes to, and reports the live name for it: the same live
 //! name is the same live object, another one is another template, and machines roll.
 
-use super::{LiveNames, class_name, predict, rollouts};
+use super::{LiveNames, class_name, facts, predict, rollouts};
 use crate::render::RenderedObject;
 use crate::templates::{Naming, TemplateNames, name_templates};
 use crate::upgrade::{AppliedBy, Certainty, Rollout};
@@ -15,7 +15,7 @@ use crate::upgrade::{AppliedBy, Certainty, Rollout};
 /// whose spec it was never asked about has no live name yet; then Git alone is judged by, as [`rollouts`] does.
 ///
 /// A Cluster that changes its class stays `offline`: what the templates of a class come to is the topology
-/// controller's doing.
+/// controller's doing. So does whatever `rollout.after` replaces: it depends on when machines were made.
 pub fn rollouts_live(
     before: &[RenderedObject],
     after: &[RenderedObject],
@@ -36,7 +36,9 @@ pub fn rollouts_live(
     };
     let mut found = predict(&old, &new, AppliedBy::Reconciler, &live);
     for rollout in &mut found {
-        if rollout.certainty == Certainty::Offline && class(&old, rollout) == class(&new, rollout) {
+        let by_time = rollout.because.iter().any(|path| facts::is_rollout_after(&path.to_string()));
+        let same_class = class(&old, rollout) == class(&new, rollout);
+        if rollout.certainty == Certainty::Offline && same_class && !by_time {
             rollout.certainty = Certainty::Exact;
         }
     }
@@ -106,5 +108,17 @@ mod tests {
         assert_eq!(rolls, "5 exact [/spec/template/spec/version] 5/0/0");
         let more = tree(7, "v1.30.2", A);
         assert_eq!(told(&rollouts_live(&was, &more, [&known, &known])), "0 exact [/spec/replicas] 0/2/0");
+    }
+
+    /// Which machines are older than a time no name tells.
+    #[test]
+    fn what_a_time_replaces_stays_offline() {
+        let known = names(&[(A, "md")]);
+        let was = tree(5, "v1.30.2", A);
+        let mut is = was.clone();
+        let deployment = is.iter_mut().find(|object| object.id.kind == "MachineDeployment").unwrap();
+        deployment.value["spec"]["rolloutAfter"] = "2026-12-01T00:00:00Z".into();
+        let rolls = told(&rollouts_live(&was, &is, [&known, &known]));
+        assert_eq!(rolls, "5 offline [/spec/rolloutAfter] 5/0/0");
     }
 }

@@ -38,7 +38,7 @@ use self::facts::PoolInfrastructure;
 pub use self::live::rollouts_live;
 use self::owner::{Owner, annotation, owner, replacing, replicas};
 use self::pointer::At;
-use self::topology::{scaled, topology};
+use self::topology::{made_before, scaled, topology};
 use crate::object::{ObjectId, api_group};
 use crate::render::RenderedObject;
 use crate::templates::{SpecDigest, Treatment, treatment};
@@ -162,6 +162,10 @@ impl Reading<'_> {
             let mut verdict = Verdict::default();
             verdict.scales("/spec/replicas");
             verdict.course.created = replicas(&new.value);
+            let after = facts::ROLLOUT_AFTER.iter().find_map(|pointer| new.value.at(pointer)?.as_str());
+            if let Some(time) = after {
+                verdict.note(made_before("Machines", time));
+            }
             verdict
         };
         verdict.machines = Some(0);
@@ -313,7 +317,7 @@ impl Reading<'_> {
         let pointer = facts::ROLLOUT_AFTER.iter().find(|pointer| some(pair.after.at(pointer)).is_some());
         verdict.definitely(pointer.unwrap_or(&"/spec/rolloutAfter"));
         if let Some(time) = time.as_str() {
-            verdict.note(format!("Machines made before {time} are replaced once that time has come."));
+            verdict.note(made_before("Machines", time));
         }
     }
 

@@ -160,7 +160,7 @@ fn pair(fixture: &str, changes: &[(&str, Value)]) -> (RenderedObject, RenderedOb
     (before, after)
 }
 
-fn set(value: &mut Value, pointer: &str, new: Value) {
+pub(super) fn set(value: &mut Value, pointer: &str, new: Value) {
     let (parent, key) = pointer.rsplit_once('/').unwrap();
     if value.pointer(parent).is_none_or(Value::is_null) {
         set(value, parent, json!({}));
@@ -489,6 +489,29 @@ fn strategies_and_pauses_are_told() {
     assert_eq!(course.notes, ["One at a time: an old machine goes, then a new one joins."]);
 }
 
+/// When machines were made and what time it is nobody knows in Git: the sentence holds of past and future.
+#[test]
+fn a_time_is_told_with_whom_it_replaces() {
+    let notes = |fixture: &str, pointer: &str| {
+        let (before, after) = pair(fixture, &[(pointer, json!("2026-12-01T00:00:00Z"))]);
+        rollouts(&[before], &[after], AppliedBy::Reconciler).remove(0).course.notes
+    };
+    let said = "Machines made before 2026-12-01T00:00:00Z are replaced once that time has come.";
+    assert!(notes(CONTROL_PLANE, "/spec/rolloutAfter").contains(&said.to_owned()));
+    assert!(notes(DEPLOYMENT_V1BETA2, "/spec/rollout/after").contains(&said.to_owned()));
+    assert_eq!(
+        notes(TOPOLOGY, "/spec/topology/workers/machineDeployments/1/rollout/after"),
+        ["Machines of `two` made before 2026-12-01T00:00:00Z are replaced once that time has come."]
+    );
+    let (_, after) = pair(DEPLOYMENT, &[("/spec/rolloutAfter", json!("2026-12-01T00:00:00Z"))]);
+    let (one, _) = pair(CONTROL_PLANE, &[]);
+    let come = rollouts(std::slice::from_ref(&one), &[one.clone(), after], AppliedBy::Reconciler);
+    assert_eq!(
+        (told(&come), come[0].course.notes.as_slice()),
+        ("0 offline [/spec/replicas] 0/5/0".to_owned(), &[said.to_owned()][..])
+    );
+}
+
 #[test]
 fn a_machine_set_replaces_nothing() {
     check(
@@ -609,6 +632,19 @@ fn a_topology() {
                 "? unknown [/spec/topology/variables] ?/0/0",
             ),
             (&[("/spec/topology/class", json!("other"))], "? unknown [/spec/topology/class] ?/0/0"),
+            // A field without a function.
+            (&[("/spec/topology/rolloutAfter", json!("2026-12-01T00:00:00Z"))], "nothing"),
+            (
+                &[("/spec/topology/controlPlane/rollout/after", json!("2026-12-01T00:00:00Z"))],
+                "3 offline [/spec/topology/controlPlane/rollout/after] 3/0/0",
+            ),
+            (
+                &[(
+                    "/spec/topology/workers/machineDeployments/0/rollout/after",
+                    json!("2026-12-01T00:00:00Z"),
+                )],
+                "4 offline [/spec/topology/workers/machineDeployments/0/rollout/after] 4/0/0",
+            ),
             (
                 &[("/spec/topology/controlPlane/replicas", json!(5))],
                 "0 offline [/spec/topology/controlPlane/replicas] 0/2/0",
@@ -699,6 +735,35 @@ spec: {{template: {{spec: {{customImage: {image}}}}}}}
     ] {
         let (before, after) = (tree(before.0, before.1, before.2), tree(after.0, after.1, after.2));
         assert_eq!(told(&rollouts(&before, &after, AppliedBy::Others)), expected);
+    }
+}
+
+#[test]
+fn the_template_of_a_control_plane_may_bring_a_time() {
+    let tree = |rollout: &str| {
+        rendered(&format!(
+            "{TOPOLOGY}---
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: ClusterClass
+metadata: {{name: k, namespace: org}}
+spec:
+  controlPlane: {{ref: {{kind: KubeadmControlPlaneTemplate, name: cp}}}}
+---
+apiVersion: controlplane.cluster.x-k8s.io/v1beta2
+kind: KubeadmControlPlaneTemplate
+metadata: {{name: cp, namespace: org}}
+spec: {{template: {{spec: {{kubeadmConfigSpec: {{format: cloud-config}}{rollout}}}}}}}
+"
+        ))
+    };
+    let after = ", rollout: {after: \"2026-12-01T00:00:00Z\"}";
+    for (before, after, expected) in [
+        ("", after, "3 offline [/spec/topology/class] 3/0/0"),
+        (after, after, "nothing"),
+        (after, "", "nothing"),
+        ("", ", rollout: {strategy: {type: RollingUpdate}}", "nothing"),
+    ] {
+        assert_eq!(told(&rollouts(&tree(before), &tree(after), AppliedBy::Reconciler)), expected, "{after}");
     }
 }
 

@@ -39,10 +39,9 @@ pub(super) fn topology(before: &Value, after: &Value, class_change: &ClassChange
     let mut verdict = Verdict::default();
     let differs = |pointer: &str| before.at(pointer) != after.at(pointer);
     let upgraded = differs("/spec/topology/version");
-    for pointer in ["/spec/topology/version", "/spec/topology/rolloutAfter"] {
-        if differs(pointer) && after.at(pointer).is_some() {
-            verdict.definitely(pointer);
-        }
+    // `spec.topology.rolloutAfter` of v1beta1 never had a function.
+    if upgraded && after.at("/spec/topology/version").is_some() {
+        verdict.definitely("/spec/topology/version");
     }
     let class = ["/spec/topology/class", "/spec/topology/classRef/name"]
         .into_iter()
@@ -122,6 +121,11 @@ struct Causes<'c> {
     class_change: &'c ClassChange,
 }
 
+/// What `rollout.after` does.
+pub(super) fn made_before(machines: &str, time: &str) -> String {
+    format!("{machines} made before {time} are replaced once that time has come.")
+}
+
 /// One group that is there after the change.
 fn part(
     verdict: &mut Verdict,
@@ -148,9 +152,12 @@ fn part(
         }
     }
     for field in ["/failureDomain", "/rollout/after"] {
-        if differs(field) && group.value.at(field).is_some() {
+        if let Some(value) = group.value.at(field).filter(|_| differs(field)) {
             verdict.definitely(&format!("{path}{field}"));
             rolls = true;
+            if let Some(time) = value.as_str().filter(|_| field == "/rollout/after") {
+                verdict.note(made_before(&format!("Machines of `{name}`"), time));
+            }
         }
     }
     for field in ["/class", "/variables"] {

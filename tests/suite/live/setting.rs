@@ -134,6 +134,27 @@ pub(super) fn class(namespace: &str) -> String {
     CLASS.replace("NAMESPACE", namespace)
 }
 
+/// Another template for the workers of that class, and the edit that makes the class name it.
+pub(super) fn slower_workers_of_class(namespace: &str) -> (String, &'static str) {
+    (
+        SLOWER.replace("NAMESPACE", namespace),
+        r#"[{"op": "replace", "path": "/spec/workers/machineDeployments/0/infrastructure/templateRef/name", "value": "slower"}]"#,
+    )
+}
+
+const SLOWER: &str = "\
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: DevMachineTemplate
+metadata: {name: slower, namespace: NAMESPACE}
+spec:
+  template:
+    spec:
+      backend:
+        inMemory:
+          vm: {provisioning: {startupDuration: 1500ms, startupJitter: \"0.2\"}}
+          node: {provisioning: {startupDuration: 500ms}}
+";
+
 const CLASS: &str = "\
 apiVersion: v1
 kind: Namespace

@@ -65,6 +65,7 @@ impl FakeCluster {
             ("", "ConfigMap"),
             ("", "Secret"),
             ("cluster.x-k8s.io", "Cluster"),
+            ("cluster.x-k8s.io", "ClusterClass"),
             ("cluster.x-k8s.io", "MachineDeployment"),
             ("cluster.x-k8s.io", "MachineSet"),
             ("cluster.x-k8s.io", "Machine"),

@@ -8,6 +8,7 @@ mod applying;
 mod board;
 mod dying;
 mod fake;
+mod judging;
 mod looping;
 mod moving;
 mod preflight;

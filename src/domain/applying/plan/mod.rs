@@ -139,12 +139,12 @@ fn phase(
     }
 }
 
-/// Whether nobody needs to wait for an owner any more: it is done, or its provider shows no more than that
-/// it is ready.
+/// Whether nobody needs to wait for an owner any more: it is done, if only until its own time comes, or its
+/// provider shows no more than that it is ready.
 pub(super) fn is_through(owner: &OwnerVerdict) -> bool {
     match owner.state {
         State::Done => true,
         State::Unknown => owner.ready == Readiness::Ready,
-        State::Waiting | State::Rolling | State::Stuck => false,
+        State::Waiting | State::Rolling | State::Stuck => owner.until.is_some(),
     }
 }

@@ -83,6 +83,7 @@ fn owner(object: &str, turn: Turn, state: State, ready: Readiness) -> OwnerVerdi
         turn,
         state,
         since: None,
+        until: None,
         on: None,
         words: None,
         counts: Counts::default(),
@@ -177,6 +178,11 @@ fn workers_wait_while_their_control_plane_changes_or_rolls() {
     let (now, waits, phase) = planned(&upgrade[1..5], &verdict(State::Done, State::Waiting));
     assert_eq!(now, ["KubeadmConfig mp", "AWSMachinePool mp", "MachineDeployment md", "MachinePool mp"]);
     assert_eq!((waits.len(), phase), (0, Phase::Workers));
+    // Nor does anybody wait for machines that the control plane replaces next month.
+    let mut put_off = verdict(State::Waiting, State::Waiting);
+    put_off.owners[0].until = Some("2026-12-24T02:00:00Z".parse().unwrap());
+    let (now, waits, phase) = planned(&upgrade[1..5], &put_off);
+    assert_eq!((now.len(), waits.len(), phase), (4, 0, Phase::Workers));
     assert_eq!(planned(&[], &verdict(State::Done, State::Rolling)).2, Phase::Workers);
     assert_eq!(planned(&[], &verdict(State::Done, State::Done)).2, Phase::Done);
     assert_eq!(planned(&[], &verdict(State::Rolling, State::Done)).2, Phase::ControlPlane);

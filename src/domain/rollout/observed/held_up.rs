@@ -2,15 +2,16 @@
 //!
 //! What is missing and will not come by itself is told after a short while; that nothing moves, after a
 //! long one. Movement is a machine made, a machine on its way out, a machine that reached another step on
-//! its way up, and the moment at which something went wrong: a node that went away a minute ago holds up
-//! no rollout of last month.
+//! its way up, and the moment at which something went wrong or fell due: a node that went away a minute ago, or a
+//! `rollout.after` that has just come, holds up no rollout of last month.
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use super::machines::{Found, owner_named};
 use super::reading::{Condition, Reading, conditions, time, written};
-use super::{MachineAge, Patience, Seen, State};
+use super::rules::{Ends, Standing};
+use super::{MachineAge, Seen, State};
 use crate::applying::{is_core, is_terminating, text};
 use crate::object::ObjectId;
 use crate::rollout::owner::Owner;
@@ -31,12 +32,11 @@ pub(super) fn held_up(
     seen: &Seen<'_>,
     reading: &Reading<'_>,
     machines: &[Found<'_>],
-    state: State,
-    now: Timestamp,
-    patience: Patience,
+    standing: &Standing,
 ) -> Option<HeldUp> {
-    let over = |since: Timestamp, patience: SignedDuration| now.duration_since(since) >= patience;
-    match state {
+    let patience = seen.patience;
+    let over = |since: Timestamp, patience: SignedDuration| seen.now.duration_since(since) >= patience;
+    match standing.state {
         State::Rolling => {
             let missing = missing(seen, reading, machines);
             if let Some(held) = missing.filter(|held| over(held.since, patience.blocked)) {
@@ -46,12 +46,17 @@ pub(super) fn held_up(
             if !over(since, patience.still) {
                 return None;
             }
-            let (on, words) = culprit(seen, reading, machines);
+            let (on, words) = culprit(seen, reading, machines, standing);
             Some(HeldUp { since, on, words })
         }
         // Git's word is in the object, and its controller does not take it up: a template is missing, or
         // the controller is away.
         State::Waiting if !is_terminating(reading.object) => {
+            if let Some(behind) = &standing.behind {
+                let lasts = |since: &Timestamp| over(*since, patience.unobserved);
+                let since = behind.since.filter(|since| behind.ends == Ends::WhenSeen && lasts(since))?;
+                return Some(HeldUp { since, on: behind.on.clone(), words: behind.words.clone() });
+            }
             let unseen = reading.observed.is_some_and(|observed| observed != reading.generation)
                 || !reading.has_status();
             let since = reading.written().filter(|_| unseen && applied(seen, reading))?;
@@ -115,7 +120,7 @@ fn last_movement(seen: &Seen<'_>, reading: &Reading<'_>, machines: &[Found<'_>])
             .filter(|_| machine.state.age == MachineAge::New)
             .filter_map(|condition| condition.since);
         let going = time(machine.object.pointer("/metadata/deletionTimestamp"));
-        up.chain(machine.created).chain(going).collect::<Vec<_>>()
+        up.chain(machine.created).chain(machine.overdue).chain(going).collect::<Vec<_>>()
     });
     let broke = machines.iter().filter_map(|machine| {
         machine.condition(&["Ready"]).filter(|ready| !ready.is_true()).and_then(|ready| ready.since)
@@ -137,7 +142,12 @@ fn last_movement(seen: &Seen<'_>, reading: &Reading<'_>, machines: &[Found<'_>])
 
 /// Who is to blame: a machine that does not come up, one that does not go, a set that is blocked, else the
 /// owner itself.
-fn culprit(seen: &Seen<'_>, reading: &Reading<'_>, machines: &[Found<'_>]) -> (ObjectId, String) {
+fn culprit(
+    seen: &Seen<'_>,
+    reading: &Reading<'_>,
+    machines: &[Found<'_>],
+    standing: &Standing,
+) -> (ObjectId, String) {
     let coming = machines.iter().find(|machine| {
         !is_terminating(machine.object) && !machine.is_ready() && machine.state.age == MachineAge::New
     });
@@ -171,8 +181,10 @@ fn culprit(seen: &Seen<'_>, reading: &Reading<'_>, machines: &[Found<'_>]) -> (O
         .or_else(|| says("Available", "False"))
         .or_else(|| says("RollingOut", "True"))
         .or_else(|| says("TopologyReconciled", "False"))
-        .map_or_else(|| "no machine has moved".to_owned(), |condition| condition.message.to_owned());
-    (seen.id.clone(), words)
+        .map(|condition| condition.message)
+        .or(standing.words.as_deref())
+        .unwrap_or("no machine has moved");
+    (seen.id.clone(), words.to_owned())
 }
 
 /// A set of machines of the owner that says it is blocked.

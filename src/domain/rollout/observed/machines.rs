@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::Seen;
-use super::reading::{Condition, conditions, is_version, said, time};
+use super::reading::{Condition, conditions, created, is_version, said};
 use crate::applying::{CLUSTER_NAME_LABEL, is_terminating, label, text};
 use crate::object::ObjectId;
 use crate::policy::version_fields;
@@ -44,6 +44,8 @@ pub(super) struct Found<'v> {
     pub(super) id: &'v ObjectId,
     pub(super) object: &'v Value,
     pub(super) created: Option<Timestamp>,
+    /// The time of `rollout.after`, where it has come and made the machine an old one.
+    pub(super) overdue: Option<Timestamp>,
     pub(super) conditions: Vec<Condition<'v>>,
 }
 
@@ -55,6 +57,12 @@ impl Found<'_> {
     pub(super) fn is_ready(&self) -> bool {
         self.condition(&["Ready"]).is_some_and(Condition::is_true)
     }
+}
+
+/// What a machine of workers was made by.
+pub(super) struct Workers<'v> {
+    pub(super) set: &'v Value,
+    pub(super) deployment: (&'v ObjectId, &'v Value),
 }
 
 /// Conditions in the order in which a machine comes up: the first that is not met holds it up.
@@ -115,6 +123,15 @@ impl Seen<'_> {
         sets.filter(|(id, _)| id.namespace == self.id.namespace && id.name == name).map(|(_, set)| set).next()
     }
 
+    /// The set of a machine of workers, and the deployment of that set.
+    pub(super) fn workers_of(&self, machine: &Value) -> Option<Workers<'_>> {
+        let set = self.machine_set_of(machine)?;
+        let name = owner_named(set, "MachineDeployment")?;
+        let mut deployments = self.live.core("MachineDeployment");
+        let deployment = deployments.find(|(id, _)| id.namespace == self.id.namespace && id.name == name)?;
+        Some(Workers { set, deployment })
+    }
+
     fn found<'v>(&self, id: &'v ObjectId, machine: &'v Value) -> Found<'v> {
         let conditions = conditions(machine);
         let going = is_terminating(machine);
@@ -123,20 +140,20 @@ impl Seen<'_> {
             .iter()
             .filter_map(|kind| conditions.iter().find(|condition| condition.kind == *kind))
             .find(|condition| !condition.is_true());
+        let overdue = self.overdue(machine);
         let state = MachineState {
             name: id.name.clone(),
             owner: self.id.clone(),
             state: if going { "Deleting" } else { phase }.to_owned(),
-            age: self.age(machine, &conditions),
+            age: if overdue.is_some() { MachineAge::Old } else { self.age(machine, &conditions) },
             version: text(machine, "/spec/version").map(str::to_owned),
             words: held.filter(|_| !going).map(|condition| said(&condition.sentence())),
         };
-        let created = time(machine.pointer("/metadata/creationTimestamp"));
-        Found { state, id, object: machine, created, conditions }
+        Found { state, id, object: machine, created: created(machine), overdue, conditions }
     }
 
     /// What Git asks for decides, then Cluster API's own word, then what the machine was made from: whichever
-    /// says first that it is old.
+    /// says first that it is old. (Its time has been asked before.)
     fn age(&self, machine: &Value, conditions: &[Condition<'_>]) -> MachineAge {
         let fields = version_fields(&self.id.group, &self.id.kind);
         let asked = |object: &'_ Value| -> Option<String> {
@@ -163,12 +180,12 @@ impl Seen<'_> {
     /// (`UpToDate` of the machine, and what deployments and Clusters count from that) is written by the machine's
     /// controller, a moment after the deployment's own has already observed the new generation.
     fn is_of_another_template(&self, machine: &Value) -> bool {
-        let set = self.machine_set_of(machine).filter(|set| set.pointer("/spec/template").is_some());
-        let Some(set) = set else { return false };
-        let Some(name) = owner_named(set, "MachineDeployment") else { return false };
-        let mut deployments = self.live.core("MachineDeployment");
-        let own = deployments.find(|(id, _)| id.namespace == self.id.namespace && id.name == name);
-        let Some((id, deployment)) = own else { return false };
+        let Some(Workers { set, deployment: (id, deployment) }) = self.workers_of(machine) else {
+            return false;
+        };
+        if set.pointer("/spec/template").is_none() {
+            return false;
+        }
         let named = |object: &Value| -> Vec<(Role, String)> {
             let found = references(&id.group, &id.kind, object);
             found.into_iter().map(|reference| (reference.role, reference.name.to_owned())).collect()

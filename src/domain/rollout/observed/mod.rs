@@ -8,7 +8,10 @@
 //! `RollingOut`, `ScalingUp` and `ScalingDown` are False, `MachinesUpToDate` and `Available` True; the live
 //! object asks for what is rendered. A topology also needs `TopologyReconciled`, no `upgradePlan`, the
 //! versions of both halves, and the control plane and worker groups that its controller made done by
-//! themselves: between them the `Cluster` is green for a second.
+//! themselves: between them the `Cluster` is green for a second. Its ClusterClass is edited without the `Cluster`
+//! getting a new generation: so the class must be observed, what was cloned must be from the templates that it
+//! names, and where neither could tell (patches, variables) its last change must be a moment ago. And
+//! `rollout.after` outdates machines without anybody editing anything.
 //!
 //! Objects of v1beta1 carry the same beneath `status.v1beta2`; where they do not, the counters and conditions
 //! of that contract are asked. Control planes of other providers must show their version, what counters they
@@ -23,6 +26,8 @@
 //! | `reading` | conditions and counters, whatever their contract |
 //! | `rules` | what of "done" is not met, per kind of owner |
 //! | `machines` | machines by owner, old and new, and which were replaced |
+//! | `scheduled` | machines that `rollout.after` outdates |
+//! | `made` | what the topology controller made of a `Cluster`, and from which templates |
 //! | `held_up` | whether, since when and by what a rollout is stuck |
 //!
 //! `live` must hold the rendered owners, the control planes that rendered `Cluster`s name, and all
@@ -30,8 +35,10 @@
 
 mod held_up;
 mod machines;
+mod made;
 mod reading;
 mod rules;
+mod scheduled;
 #[cfg(test)]
 mod tests;
 
@@ -40,8 +47,8 @@ use serde_json::Value;
 
 use self::held_up::HeldUp;
 pub use self::machines::{MachineAge, MachineState};
+pub use self::made::clones_to_read;
 use self::reading::Reading;
-use self::rules::Standing;
 use super::owner::{Owner, owner};
 use crate::applying::LiveObjects;
 use crate::object::ObjectId;
@@ -85,15 +92,18 @@ pub struct Patience {
     pub blocked: SignedDuration,
     /// Between two steps of machines: as long as a machine may take to boot.
     pub still: SignedDuration,
+    /// Until an edit of a ClusterClass shows in what is made of it, if it does. Nothing is stuck then.
+    pub settling: SignedDuration,
 }
 
 impl Default for Patience {
-    /// Five minutes; two; twenty, which bare metal needs.
+    /// Five minutes; two; twenty, which bare metal needs; one.
     fn default() -> Self {
         Self {
             unobserved: SignedDuration::from_mins(5),
             blocked: SignedDuration::from_mins(2),
             still: SignedDuration::from_mins(20),
+            settling: SignedDuration::from_mins(1),
         }
     }
 }
@@ -120,6 +130,9 @@ pub struct OwnerVerdict {
     pub state: State,
     /// Since when, where that is known.
     pub since: Option<Timestamp>,
+    /// Where all is as wished until its own `rollout.after` comes: when that is. It waits, and nobody needs to
+    /// wait for it.
+    pub until: Option<Timestamp>,
     /// The object that holds it up: a machine, say.
     pub on: Option<ObjectId>,
     /// What it says itself, or what is not as it should be. At most 512 characters.
@@ -174,6 +187,22 @@ impl Verdict {
         self.owners.iter().find(weighs)
     }
 
+    /// When nothing is left but machines that `rollout.after` will replace: the first time at which it does.
+    pub fn put_off_until(&self) -> Option<Timestamp> {
+        let open = self.owners.iter().filter(|owner| !matches!(owner.state, State::Done | State::Unknown));
+        let times: Option<Vec<Timestamp>> = open.map(|owner| owner.until).collect();
+        times?.into_iter().min()
+    }
+
+    /// In a word, where what is put off until its own time counts as done.
+    pub fn state_for_now(&self) -> State {
+        let state = |owner: &OwnerVerdict| owner.until.map_or(owner.state, |_| State::Done);
+        if self.put_off_until().is_none() {
+            return self.state;
+        }
+        self.owners.iter().map(state).max().unwrap_or(State::Done)
+    }
+
     /// The machines of all owners in numbers.
     pub fn counts(&self) -> Counts {
         self.owners.iter().fold(Counts::default(), |sum, owner| Counts {
@@ -211,9 +240,9 @@ pub fn judge(rendered: &[RenderedObject], live: &LiveObjects, now: Timestamp, pa
     let mut owners = Vec::new();
     let mut all = Vec::new();
     let mut add = |id: &ObjectId, owner, wished: Option<&RenderedObject>| {
-        let seen = Seen { id, owner, wished, live };
+        let seen = Seen { id, owner, wished, live, now, patience };
         let machines = seen.machines();
-        owners.push(seen.judge(&machines, now, patience));
+        owners.push(seen.judge(&machines));
         all.extend(machines.into_iter().map(|machine| machine.state));
     };
     for object in rendered {
@@ -262,16 +291,19 @@ struct Seen<'a> {
     /// What Git wants of it; `None` for a control plane that another tool applies.
     wished: Option<&'a RenderedObject>,
     live: &'a LiveObjects,
+    now: Timestamp,
+    patience: Patience,
 }
 
 impl Seen<'_> {
-    fn judge(&self, machines: &[machines::Found<'_>], now: Timestamp, patience: Patience) -> OwnerVerdict {
+    fn judge(&self, machines: &[machines::Found<'_>]) -> OwnerVerdict {
         let turn = if self.owner.turn() == 1 { Turn::ControlPlane } else { Turn::Workers };
         let mut verdict = OwnerVerdict {
             object: self.id.clone(),
             turn,
             state: State::Waiting,
             since: None,
+            until: None,
             on: None,
             words: None,
             counts: Counts::default(),
@@ -285,16 +317,17 @@ impl Seen<'_> {
         let standing = rules::standing(self, &reading, machines);
         verdict.counts = standing.counts;
         verdict.ready = standing.ready;
-        let Standing { state, words, .. } = standing;
-        verdict.state = state;
-        verdict.words = words.map(|words| reading::said(&words));
-        verdict.since = match state {
+        verdict.state = standing.state;
+        verdict.until = standing.until;
+        verdict.words = standing.words.as_deref().map(reading::said);
+        verdict.since = match standing.state {
             State::Done | State::Unknown => None,
-            State::Waiting | State::Rolling | State::Stuck => reading.rolling_since().or(reading.written()),
+            State::Waiting | State::Rolling | State::Stuck => {
+                let behind = standing.behind.as_ref().and_then(|behind| behind.since);
+                behind.or_else(|| reading.rolling_since()).or_else(|| reading.written())
+            }
         };
-        if let Some(HeldUp { since, on, words }) =
-            held_up::held_up(self, &reading, machines, state, now, patience)
-        {
+        if let Some(HeldUp { since, on, words }) = held_up::held_up(self, &reading, machines, &standing) {
             verdict.state = State::Stuck;
             verdict.since = Some(since);
             verdict.on = Some(on);

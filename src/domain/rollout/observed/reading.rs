@@ -160,7 +160,7 @@ impl<'v> Reading<'v> {
 
     /// When what Git says was last written into the object; where Capstan never did, when it was made.
     pub(super) fn written(&self) -> Option<Timestamp> {
-        written(self.object).or_else(|| time(self.object.pointer("/metadata/creationTimestamp")))
+        written(self.object).or_else(|| created(self.object))
     }
 }
 
@@ -171,6 +171,21 @@ pub(super) fn written(object: &Value) -> Option<Timestamp> {
         text(entry, "/manager") == Some(MANAGER) && text(entry, "/operation") == Some("Apply")
     });
     ours.filter_map(|entry| time(entry.get("time"))).max()
+}
+
+/// When anybody last changed what an object asks for, as far as that is known.
+pub(super) fn spec_written(object: &Value) -> Option<Timestamp> {
+    let entries = object.pointer("/metadata/managedFields").and_then(Value::as_array);
+    let of_spec = entries
+        .into_iter()
+        .flatten()
+        .filter(|entry| entry.get("subresource").is_none() && entry.pointer("/fieldsV1/f:spec").is_some());
+    of_spec.filter_map(|entry| time(entry.get("time"))).max().or_else(|| created(object))
+}
+
+/// When an object was made.
+pub(super) fn created(object: &Value) -> Option<Timestamp> {
+    time(object.pointer("/metadata/creationTimestamp"))
 }
 
 /// A time in an object.

@@ -16,6 +16,7 @@ const PATIENCE: Patience = Patience {
     unobserved: SignedDuration::from_secs(30),
     blocked: SignedDuration::from_secs(30),
     still: SignedDuration::from_secs(40),
+    settling: SignedDuration::from_secs(60),
 };
 
 /// What Git says of the plain cluster at a revision of `tests/controlplane/sample-cluster`.

@@ -88,7 +88,7 @@ const STORIES: &[Row] = &[
             Change::Write("NAME/base/pool.yaml", NEW_POOL),
             Change::Write("NAME/capstan.yaml", "delete: [{kind: MachineDeployment, name: NAME-old}]\n"),
         ],
-        ready: "False Rolling",
+        ready: "False Waiting",
         says: &["Kept: MachineDeployment gauss/NAME-old is kept until the rollout is done"],
         inventory: 6,
         goes: &[],

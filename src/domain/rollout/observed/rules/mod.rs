@@ -3,14 +3,17 @@
 mod pool;
 mod topology;
 
+use jiff::Timestamp;
 use serde_json::Value;
 
 use self::pool::pool;
 use self::topology::{topology, topology_counts};
 use super::machines::Found;
 use super::reading::{Contract, Reading, is_version};
+use super::scheduled::{PutOff, after};
 use super::{Counts, MachineAge, Readiness, Seen, State};
 use crate::applying::{CLUSTER_NAME_LABEL, annotation, is_terminating, label, text};
+use crate::object::ObjectId;
 use crate::policy::version_fields;
 use crate::report::count;
 use crate::rollout::facts;
@@ -23,6 +26,27 @@ pub(super) struct Standing {
     pub(super) words: Option<String>,
     pub(super) counts: Counts,
     pub(super) ready: Readiness,
+    /// What it waits for besides its own controller.
+    pub(super) behind: Option<Behind>,
+    /// Until when all is as wished.
+    pub(super) until: Option<Timestamp>,
+}
+
+/// Something above an owner that has changed, and that nothing shows to have been taken up.
+pub(super) struct Behind {
+    pub(super) on: ObjectId,
+    pub(super) since: Option<Timestamp>,
+    pub(super) words: String,
+    pub(super) ends: Ends,
+}
+
+/// How a wait ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ends {
+    /// When somebody looks, who may be away.
+    WhenSeen,
+    /// After a while.
+    ByItself,
 }
 
 /// What is missing, the most telling first.
@@ -46,7 +70,8 @@ pub(super) fn standing(seen: &Seen<'_>, reading: &Reading<'_>, machines: &[Found
         _ => counts,
     };
     let ready = readiness(reading);
-    let stand = |state, words: Option<String>| Standing { state, words, counts, ready };
+    let stand =
+        |state, words: Option<String>| Standing { state, words, counts, ready, behind: None, until: None };
     if is_terminating(reading.object) {
         return stand(State::Waiting, Some("is being deleted".to_owned()));
     }
@@ -58,18 +83,17 @@ pub(super) fn standing(seen: &Seen<'_>, reading: &Reading<'_>, machines: &[Found
     }
     let mut unmet = Unmet::default();
     let tells = match seen.owner {
-        Owner::Topology => topology(seen, reading, &mut unmet),
+        Owner::Topology => topology(seen, reading, machines, &mut unmet),
         Owner::Kubeadm | Owner::Deployment | Owner::Set => machines_of(seen, reading, machines, &mut unmet),
         Owner::OtherControlPlane | Owner::ManagedControlPlane => {
             other_control_plane(seen, reading, machines, &mut unmet)
         }
         Owner::Pool => pool(seen, reading, machines, &mut unmet),
     };
-    if matches!(seen.owner, Owner::Deployment | Owner::Topology) {
-        yet_to_be_replaced(machines, &mut unmet);
-    }
+    let old = yet_to_be_replaced(seen, machines, &mut unmet);
+    let by_a_person = || waits_for_a_person(seen, reading, counts, old);
     if let Some(first) = unmet.0.first() {
-        if let Some(words) = waits_for_a_person(seen, reading, counts) {
+        if let Some(words) = by_a_person() {
             return stand(State::Waiting, Some(words));
         }
         let nobody_looked = reading.observed.is_some() && !reading.is_observed() && !reading.is_active();
@@ -78,15 +102,36 @@ pub(super) fn standing(seen: &Seen<'_>, reading: &Reading<'_>, machines: &[Found
         return stand(state, Some(if nobody_looked { first.clone() } else { words }));
     }
     match tells {
-        Tells::Everything => stand(State::Done, None),
+        Tells::Everything => match seen.put_off(reading.object, counts.current) {
+            Some(put_off) => until(stand(State::Waiting, None), put_off),
+            None => stand(State::Done, None),
+        },
+        Tells::PutOff(put_off) => until(stand(State::Waiting, None), put_off),
         Tells::TooLittle(words) => stand(State::Unknown, Some(words)),
+        Tells::Behind(behind) => match by_a_person() {
+            Some(words) => stand(State::Waiting, Some(words)),
+            None => {
+                let standing = stand(State::Waiting, Some(behind.words.clone()));
+                Standing { behind: Some(behind), ..standing }
+            }
+        },
     }
 }
 
-/// Whether an owner shows enough to be called done.
+fn until(standing: Standing, put_off: PutOff) -> Standing {
+    Standing { until: Some(put_off.until), words: Some(put_off.words), ..standing }
+}
+
+/// What an owner shows that lacks nothing.
 enum Tells {
+    /// Enough to be called done.
     Everything,
+    /// Not whether its machines are as wished.
     TooLittle(String),
+    /// Not that what stands above it has been taken up.
+    Behind(Behind),
+    /// That something of it will be replaced later.
+    PutOff(PutOff),
 }
 
 /// Whether the live object asks for what is rendered.
@@ -96,7 +141,7 @@ pub(super) fn is_applied(seen: &Seen<'_>, live: &Value) -> bool {
 
 /// Whether no person's word holds the rollout back.
 pub(super) fn waits_for_nobody(seen: &Seen<'_>, reading: &Reading<'_>) -> bool {
-    waits_for_a_person(seen, reading, reading.counts()).is_none()
+    waits_for_a_person(seen, reading, reading.counts(), 0).is_none()
 }
 
 /// Whether the live object asks for something else than what is rendered: it is withheld, say.
@@ -126,7 +171,20 @@ fn not_applied(seen: &Seen<'_>, live: &Value) -> Option<String> {
             return Some(format!("not applied yet: Git names {} {}", reference.kind, reference.name));
         }
     }
-    None
+    for pointer in facts::WORKER_ROLLS {
+        let asked = text(&wished.value, pointer).filter(|asked| text(live, pointer) != Some(asked));
+        if let Some(asked) = asked.filter(|_| !is_version_field(seen, pointer)) {
+            return Some(format!("not applied yet: Git has {asked} in {pointer}"));
+        }
+    }
+    // The API server writes times its own way.
+    let asked = after(&wished.value).filter(|asked| after(live) != Some(*asked));
+    asked.map(|asked| format!("not applied yet: Git has {asked} as rollout.after"))
+}
+
+fn is_version_field(seen: &Seen<'_>, pointer: &str) -> bool {
+    let fields = version_fields(&seen.id.group, &seen.id.kind);
+    fields.iter().any(|(_, keys)| pointer == format!("/{}", keys.join("/")))
 }
 
 /// The version that the live object asks for.
@@ -177,12 +235,22 @@ fn machines_of(seen: &Seen<'_>, reading: &Reading<'_>, machines: &[Found<'_>], u
     Tells::Everything
 }
 
-/// Machines of workers whose own template is another one, whatever is counted of them.
-fn yet_to_be_replaced(machines: &[Found<'_>], unmet: &mut Unmet) {
-    let old = machines.iter().filter(|machine| machine.state.age == MachineAge::Old).count();
-    if old > 0 {
-        unmet.add(format!("{} yet to be replaced", count(old, "machine is", "machines are")));
+/// Machines that are old, whatever is counted of them; of providers that are not known only those whose time has
+/// come. Gives how many.
+fn yet_to_be_replaced(seen: &Seen<'_>, machines: &[Found<'_>], unmet: &mut Unmet) -> usize {
+    let tells = |machine: &&Found<'_>| match seen.owner {
+        Owner::Kubeadm | Owner::Deployment | Owner::Topology => machine.state.age == MachineAge::Old,
+        Owner::OtherControlPlane => machine.overdue.is_some(),
+        Owner::ManagedControlPlane | Owner::Set | Owner::Pool => false,
+    };
+    let old: Vec<&Found<'_>> = machines.iter().filter(tells).collect();
+    if !old.is_empty() {
+        let time = old.iter().filter_map(|machine| machine.overdue).max();
+        let why = time.map_or_else(String::new, |time| format!(": rollout.after, {time}, has come"));
+        let number = count(old.len(), "machine is", "machines are");
+        unmet.add(format!("{number} yet to be replaced{why}"));
     }
+    old.len()
 }
 
 fn observed(reading: &Reading<'_>, unmet: &mut Unmet) {
@@ -338,7 +406,7 @@ fn own_words(reading: &Reading<'_>) -> Option<String> {
 }
 
 /// Nothing moves until a person does something, and that was their wish.
-fn waits_for_a_person(seen: &Seen<'_>, reading: &Reading<'_>, counts: Counts) -> Option<String> {
+fn waits_for_a_person(seen: &Seen<'_>, reading: &Reading<'_>, counts: Counts, old: usize) -> Option<String> {
     let paused = |value: &Value| {
         annotation(value, facts::PAUSED).is_some()
             || value.pointer("/spec/paused") == Some(&Value::Bool(true))
@@ -356,9 +424,11 @@ fn waits_for_a_person(seen: &Seen<'_>, reading: &Reading<'_>, counts: Counts) ->
         && replacing(reading.object, None).strategy == "OnDelete";
     if on_delete && reading.is_observed() && counts.current == counts.wanted && counts.ready == counts.wanted
     {
+        let uncounted =
+            usize::try_from(counts.wanted.saturating_sub(counts.up_to_date)).unwrap_or(usize::MAX);
         return Some(format!(
             "`OnDelete`: {} machines are replaced when somebody deletes them",
-            counts.wanted.saturating_sub(counts.up_to_date)
+            old.max(uncounted)
         ));
     }
     None

@@ -2,19 +2,38 @@
 
 use serde_json::Value;
 
-use super::{Tells, Unmet, expect, observed, one_version, standing, version_asked};
-use crate::applying::{CLUSTER_NAME_LABEL, is_core, label, text};
-use crate::rollout::observed::machines::is_owned_by_topology;
-use crate::rollout::observed::reading::{Contract, Reading, count, is_version, said, version_counts};
-use crate::rollout::observed::{Counts, Seen, State, control_plane_reference};
+use super::{Behind, Ends, Standing, Tells, Unmet, expect, observed, one_version, standing, version_asked};
+use crate::rollout::observed::machines::Found;
+use crate::rollout::observed::made::{Made, class_of};
+use crate::rollout::observed::reading::{
+    Contract, Reading, count, is_version, said, spec_written, version_counts, written,
+};
+use crate::rollout::observed::scheduled::PutOff;
+use crate::rollout::observed::{Counts, Seen, State};
 use crate::rollout::owner::owner;
 
+/// Reasons of `TopologyReconciled` with which nothing has been done of what is asked for, in both contracts.
+const NOTHING_DONE: &[&str] = &["ReconcileFailed", "TopologyReconcileFailed", "ClusterClassNotReconciled"];
+
 /// A `Cluster` with a topology, and what its controller made of it.
-pub(super) fn topology(seen: &Seen<'_>, reading: &Reading<'_>, unmet: &mut Unmet) -> Tells {
+pub(super) fn topology(
+    seen: &Seen<'_>,
+    reading: &Reading<'_>,
+    machines: &[Found<'_>],
+    unmet: &mut Unmet,
+) -> Tells {
     observed(reading, unmet);
-    expect(reading, unmet, &[], &[("TopologyReconciled", "True")]);
+    let failed = reading
+        .condition("TopologyReconciled")
+        .filter(|condition| condition.status == "False" && NOTHING_DONE.contains(&condition.reason));
+    if failed.is_none() {
+        expect(reading, unmet, &[], &[("TopologyReconciled", "True")]);
+    }
     let wanted = version_asked(seen, reading);
     if reading.contract == Contract::V1beta2 {
+        let available =
+            if failed.is_some() && only_lacks_topology(reading) { None } else { Some(("Available", "True")) };
+        let always: Vec<(&str, &str)> = [("RollingOut", "False")].into_iter().chain(available).collect();
         expect(
             reading,
             unmet,
@@ -24,7 +43,7 @@ pub(super) fn topology(seen: &Seen<'_>, reading: &Reading<'_>, unmet: &mut Unmet
                 ("ControlPlaneMachinesUpToDate", "True"),
                 ("WorkerMachinesUpToDate", "True"),
             ],
-            &[("RollingOut", "False"), ("Available", "True")],
+            &always,
         );
     }
     let halves = ["controlPlane", "workers"];
@@ -48,7 +67,60 @@ pub(super) fn topology(seen: &Seen<'_>, reading: &Reading<'_>, unmet: &mut Unmet
             unmet.add(format!("more upgrades of the {words} are planned"));
         }
     }
-    made_by_topology(seen, reading.object, wanted, unmet)
+    let made = Made::of(seen.id, reading.object, seen.live);
+    let tells = made_by_topology(seen, &made, wanted, unmet);
+    let failed = failed.map(|condition| Behind {
+        on: seen.id.clone(),
+        since: condition.since,
+        words: condition.message.to_owned(),
+        ends: Ends::WhenSeen,
+    });
+    // What passes by itself is told last.
+    let (lasting, passing) = match class(seen, reading.object, &made, machines) {
+        Some(behind) if behind.ends == Ends::WhenSeen => (Some(behind), None),
+        behind => (None, behind),
+    };
+    lasting.or(failed).or(passing).map_or(tells, Tells::Behind)
+}
+
+/// Whether a `Cluster` is not available for no more than that its topology could not be reconciled.
+fn only_lacks_topology(reading: &Reading<'_>) -> bool {
+    let lacks = reading.condition("Available").map_or("", |condition| condition.message);
+    let mut reasons = lacks.lines().filter(|line| line.starts_with("* "));
+    !lacks.is_empty() && reasons.all(|reason| reason.starts_with("* TopologyReconciled:"))
+}
+
+/// What of the class the controller may not have taken up. Neither the generation of the `Cluster` nor a condition
+/// of it changes with its class until then.
+fn class(seen: &Seen<'_>, cluster: &Value, made: &Made<'_>, machines: &[Found<'_>]) -> Option<Behind> {
+    let (id, class) = class_of(seen.id, cluster, seen.live)?;
+    let changed = spec_written(class);
+    let since = changed.max(written(cluster));
+    let of_class = |since, words, ends| Some(Behind { on: id.clone(), since, words, ends });
+    let shown = Reading::of(class);
+    if !shown.is_observed() && (shown.observed.is_some() || !shown.has_status()) {
+        let mut unmet = Unmet::default();
+        observed(&shown, &mut unmet);
+        let broken = shown.conditions.iter().find(|condition| condition.status == "False");
+        let why = broken.map_or_else(String::new, |condition| format!(", {}", condition.sentence()));
+        let words = format!("ClusterClass {}: {}{why}", id.name, unmet.0.concat());
+        return of_class(since, words, Ends::WhenSeen);
+    }
+    if let Some(words) = made.behind(id, class, seen.live) {
+        return of_class(since, words, Ends::WhenSeen);
+    }
+    // Machines that were all made since have been made from it.
+    let changed = changed.filter(|changed| seen.now.duration_since(*changed) < seen.patience.settling)?;
+    let made_since = !machines.is_empty()
+        && machines.iter().all(|machine| machine.created.is_some_and(|time| time > changed));
+    if made_since {
+        return None;
+    }
+    let words = format!(
+        "ClusterClass {} was changed at {changed}: its controller may not have taken that up",
+        id.name
+    );
+    of_class(Some(changed), words, Ends::ByItself)
 }
 
 /// `status.controlPlane`, which v1beta1 has beneath `status.v1beta2`.
@@ -59,43 +131,34 @@ fn half_of<'v>(cluster: &'v Value, half: &str) -> Option<&'v Value> {
 }
 
 /// The control plane and the worker groups, each by itself: their conditions know their own generation.
-fn made_by_topology(seen: &Seen<'_>, cluster: &Value, wanted: Option<&str>, unmet: &mut Unmet) -> Tells {
-    let name = seen.id.name.as_str();
-    let plane = control_plane_reference(seen.id, cluster);
-    let namespace = seen.id.namespace.as_deref();
-    let mut has_plane = false;
-    for (id, value) in seen.live.iter() {
-        let is_plane = plane.as_ref().is_some_and(|reference| reference.means(namespace, id));
-        let is_group = ["MachineDeployment", "MachinePool"].iter().any(|kind| is_core(id, kind))
-            && is_owned_by_topology(value)
-            && (label(value, CLUSTER_NAME_LABEL) == Some(name)
-                || text(value, "/spec/clusterName") == Some(name));
-        if !is_plane && !is_group {
-            continue;
-        }
-        has_plane |= is_plane;
+fn made_by_topology(seen: &Seen<'_>, made: &Made<'_>, wanted: Option<&str>, unmet: &mut Unmet) -> Tells {
+    let mut put_off: Option<PutOff> = None;
+    for (id, value) in made.plane.iter().chain(&made.groups).copied() {
         let Some(kind) = owner(id, value) else { continue };
-        let part = Seen { id, owner: kind, wished: None, live: seen.live };
-        let asked = version_asked(&part, &Reading::of(value));
-        if let (Some(asked), Some(wanted)) = (asked, wanted)
+        let part = Seen { id, owner: kind, wished: None, ..*seen };
+        let reading = Reading::of(value);
+        if let (Some(asked), Some(wanted)) = (version_asked(&part, &reading), wanted)
             && !is_version(asked, wanted)
         {
             unmet.add(format!("{id} is still to go from {asked} to {wanted}"));
             continue;
         }
-        let standing = standing(&part, &Reading::of(value), &part.machines());
-        if !matches!(standing.state, State::Done | State::Unknown) {
-            let words = standing.words.unwrap_or_else(|| standing.state.as_str().to_owned());
-            unmet.add(format!("{id}: {}", said(&words)));
+        let Standing { state, words, until, .. } = standing(&part, &reading, &part.machines());
+        let words = format!("{id}: {}", said(words.as_deref().unwrap_or(state.as_str())));
+        match (state, until) {
+            (State::Done | State::Unknown, _) => {}
+            (_, Some(until)) if put_off.as_ref().is_some_and(|first| first.until <= until) => {}
+            (_, Some(until)) => put_off = Some(PutOff { until, words }),
+            (_, None) => unmet.add(words),
         }
     }
-    if plane.is_some() && has_plane {
-        Tells::Everything
-    } else if plane.is_none() {
-        unmet.add("it has no control plane yet");
-        Tells::Everything
-    } else {
-        Tells::TooLittle("its control plane cannot be seen".to_owned())
+    match (made.plane, &made.names) {
+        (Some(_), _) => put_off.map_or(Tells::Everything, Tells::PutOff),
+        (None, Some(_)) => Tells::TooLittle("its control plane cannot be seen".to_owned()),
+        (None, None) => {
+            unmet.add("it has no control plane yet");
+            Tells::Everything
+        }
     }
 }
 

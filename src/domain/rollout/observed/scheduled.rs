@@ -1,0 +1,58 @@
+//! `rollout.after`: machines that are replaced for no other reason than when they were made.
+//!
+//! Cluster API asks of a control plane's machine when it was made (`ShouldRolloutAfter`), and of workers when their
+//! MachineSet was (`FindNewAndOldMachineSets`): what is older than the time is outdated once the time has come.
+//! Nobody wakes a controller then: it looks when something else happens, or at its resync every ten minutes, and
+//! until it did every condition is green. So the clock is asked here.
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::Seen;
+use super::machines::owner_named;
+use super::reading::{created, time};
+use crate::rollout::facts::ROLLOUT_AFTER;
+use crate::rollout::owner::Owner;
+
+/// Machines that will be replaced.
+pub(super) struct PutOff {
+    pub(super) until: Timestamp,
+    pub(super) words: String,
+}
+
+/// The time that an owner says.
+pub(super) fn after(owner: &Value) -> Option<Timestamp> {
+    ROLLOUT_AFTER.iter().find_map(|pointer| time(owner.pointer(pointer)))
+}
+
+impl Seen<'_> {
+    /// The replacement of all its machines that is still to come.
+    pub(super) fn put_off(&self, object: &Value, machines: u32) -> Option<PutOff> {
+        let goes_by_it = matches!(self.owner, Owner::Kubeadm | Owner::OtherControlPlane | Owner::Deployment);
+        let until = after(object).filter(|after| goes_by_it && machines > 0 && *after > self.now)?;
+        let words = format!("rollout.after: its machines are replaced from {until} on");
+        Some(PutOff { until, words })
+    }
+
+    /// The time that made a machine outdated, where it has come.
+    pub(super) fn overdue(&self, machine: &Value) -> Option<Timestamp> {
+        let (made, after) = match self.workers_of(machine) {
+            Some(workers) => (created(workers.set), after(workers.deployment.1)),
+            None => (created(machine), after(self.control_plane_of(machine)?)),
+        };
+        after.filter(|after| *after <= self.now && made.is_some_and(|made| made < *after))
+    }
+
+    /// The control plane that a machine says it belongs to.
+    fn control_plane_of(&self, machine: &Value) -> Option<&Value> {
+        match self.owner {
+            Owner::Kubeadm | Owner::OtherControlPlane => self.live.get(self.id),
+            Owner::Topology => {
+                let named = super::control_plane_reference(self.id, self.live.get(self.id)?)?;
+                let is_its = owner_named(machine, named.kind) == Some(named.name);
+                self.live.meant(&named, self.id.namespace.as_deref()).filter(|_| is_its)
+            }
+            Owner::ManagedControlPlane | Owner::Deployment | Owner::Set | Owner::Pool => None,
+        }
+    }
+}
