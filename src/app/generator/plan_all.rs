@@ -11,8 +11,11 @@ use capstan_domain::cluster::{ClusterId, ReleaseName};
 
 use super::{Fleet, Planned};
 
-/// How many results may wait to be taken, besides those that come before an earlier one.
-const WAITING: usize = 256;
+/// How many shares of the work may wait to be taken, besides those that come before an earlier one.
+const WAITING: usize = 16;
+
+/// Items that a thread takes at a time where there are many: handing one result over costs two changes of thread.
+const SHARE: usize = 16;
 
 impl Fleet {
     /// Plans several clusters; results in the order of the ids.
@@ -55,14 +58,15 @@ fn in_order<I: Sync, T: Send, E>(
     if threads < 2 {
         return items.iter().map(one).try_for_each(take);
     }
+    let shares: Vec<&[I]> = items.chunks((items.len() / (16 * threads)).clamp(1, SHARE)).collect();
     let next = AtomicUsize::new(0);
     let (sender, results) = mpsc::sync_channel(WAITING);
-    let work = |sender: mpsc::SyncSender<(usize, T)>| {
+    let work = |sender: mpsc::SyncSender<(usize, Vec<T>)>| {
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(item) = items.get(index) else { break };
+            let Some(share) = shares.get(index) else { break };
             // Nobody takes them any more.
-            if sender.send((index, one(item))).is_err() {
+            if sender.send((index, share.iter().map(&one).collect())).is_err() {
                 break;
             }
         }
@@ -76,10 +80,10 @@ fn in_order<I: Sync, T: Send, E>(
         drop(sender);
         let mut early = BTreeMap::new();
         let mut due = 0;
-        for (index, result) in results {
-            early.insert(index, result);
-            while let Some(result) = early.remove(&due) {
-                take(result)?;
+        for (index, share) in results {
+            early.insert(index, share);
+            while let Some(share) = early.remove(&due) {
+                share.into_iter().try_for_each(&mut take)?;
                 due += 1;
             }
         }
