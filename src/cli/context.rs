@@ -1,5 +1,6 @@
 //! What every command may use: the checkout, its fleet, and names that were typed.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -183,22 +184,18 @@ impl Context<'_> {
         fleet: &mut Fleet,
         clusters: &[ClusterId],
         target: Option<&ReleaseName>,
-    ) -> Result<Vec<Planned>, Failure> {
+    ) -> Vec<Planned> {
         self.find_old_releases(workspace, fleet, clusters);
         let mut all = Vec::with_capacity(clusters.len());
         let bar = progress(clusters.len());
-        fleet.plan_each(
-            clusters,
-            target,
-            |_, planned| planned,
-            |planned| {
-                bar.inc(1);
-                all.push(planned);
-                Ok::<(), Failure>(())
-            },
-        )?;
+        let take = |planned| {
+            bar.inc(1);
+            all.push(planned);
+            Ok::<(), Infallible>(())
+        };
+        let Ok(()) = fleet.plan_each(clusters, target, |_, planned| planned, take);
         bar.finish_and_clear();
-        Ok(all)
+        all
     }
 }
 

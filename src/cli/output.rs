@@ -50,19 +50,29 @@ impl Elements {
 
     /// Prints the next one.
     pub(super) fn print(&mut self, written: &str) -> Result<(), Failure> {
-        if self.format == Format::Json {
-            print(if self.count == 0 { "[\n" } else { ",\n" })?;
-        }
+        print(self.before_next())?;
         self.count += 1;
         print(written)
     }
 
     /// Prints what comes after the last one.
     pub(super) fn end(self) -> Result<(), Failure> {
+        print(self.after_last())
+    }
+
+    fn before_next(&self) -> &'static str {
         match (self.format, self.count) {
-            (Format::Json | Format::Yaml, 0) => print("[]\n"),
-            (Format::Json, _) => print("\n]\n"),
-            _ => Ok(()),
+            (Format::Json, 0) => "[\n",
+            (Format::Json, _) => ",\n",
+            _ => "",
+        }
+    }
+
+    fn after_last(&self) -> &'static str {
+        match (self.format, self.count) {
+            (Format::Json | Format::Yaml, 0) => "[]\n",
+            (Format::Json, _) => "\n]\n",
+            _ => "",
         }
     }
 }
@@ -71,4 +81,35 @@ impl Elements {
 pub(super) fn unsupported(command: &str, format: Format, supported: &str) -> Failure {
     let name = format!("{format:?}").to_lowercase();
     Failure::Usage(format!("`capstan {command}` does not print {name}; use -o {supported}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn elements_one_by_one_are_the_array() {
+        let all =
+            [json!({"text": "two\nlines", "list": [1, {"a": null}], "none": []}), json!("b"), json!({})];
+        for count in 0..=all.len() {
+            let array = Value::Array(all[..count].to_vec());
+            let wholes = [
+                (Format::Json, format!("{array:#}\n")),
+                (Format::Yaml, yaml::write(&yaml::Node::from_value(&array))),
+            ];
+            for (format, whole) in wholes {
+                let mut elements = Elements::new(format);
+                let mut printed = String::new();
+                for value in &all[..count] {
+                    printed.push_str(elements.before_next());
+                    elements.count += 1;
+                    printed.push_str(&Elements::written(format, value.clone()));
+                }
+                printed.push_str(elements.after_last());
+                assert_eq!(printed, whole);
+            }
+        }
+    }
 }

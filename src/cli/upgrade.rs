@@ -16,7 +16,7 @@ pub(super) fn run(context: &Context<'_>, command: &Upgrade) -> Result<Outcome, F
         clusters.iter().cloned().for_each(|cluster| fleet.allow_retarget(cluster));
     }
     let target = context.target(&fleet, &clusters, Some(&command.to))?;
-    let planned = context.plan_all(workspace.as_ref(), &mut fleet, &clusters, target.as_ref())?;
+    let planned = context.plan_all(workspace.as_ref(), &mut fleet, &clusters, target.as_ref());
     let changes: Vec<FileChange> =
         planned.iter().flatten().flat_map(|upgrade| upgrade.files.iter().cloned()).collect();
     if command.write {

@@ -211,13 +211,13 @@ impl Supervisor {
 
 /// Follows a kind whole; where that is refused, asks again now and then.
 async fn hold_whole(mut follower: Follower) {
-    let mut refusals = 0;
+    let mut refusals: u32 = 0;
     loop {
         if let Ended::Unheard = follower.follow().await {
             return;
         }
         refusals = if follower.was_open() { 0 } else { refusals + 1 };
-        rest(refusals, WHOLE_REST).await;
+        rest(FIRST_REST, refusals.saturating_sub(1), WHOLE_REST).await;
     }
 }
 
@@ -225,7 +225,7 @@ async fn hold_whole(mut follower: Follower) {
 /// then.
 async fn hold_part(mut attempts: Vec<Follower>, rooms: Arc<Rooms>) {
     let Some(kind) = attempts.first().map(|attempt| attempt.post().kind.clone()) else { return };
-    let mut refusals = 0;
+    let mut refusals: u32 = 0;
     loop {
         let room = rooms.enter(&kind).await;
         let (mut was_open, mut is_refused) = (false, false);
@@ -244,13 +244,14 @@ async fn hold_part(mut attempts: Vec<Follower>, rooms: Arc<Rooms>) {
         drop(room);
         let _refused = is_refused.then(Counted::refused);
         refusals = if was_open { 0 } else { refusals + 1 };
-        rest(refusals, PART_REST).await;
+        rest(FIRST_REST, refusals.saturating_sub(1), PART_REST).await;
     }
 }
 
-/// Half of it by chance, so that not all come back at once.
-async fn rest(refusals: u32, longest: Duration) {
-    let pause = FIRST_REST.saturating_mul(1 << refusals.saturating_sub(1).min(16)).min(longest);
+/// A pause that was doubled so often; half of it by chance, so that after a restart of the API server not all come
+/// back at once.
+async fn rest(first: Duration, doublings: u32, longest: Duration) {
+    let pause = first.saturating_mul(1 << doublings.min(16)).min(longest);
     let share = rand::rng().random_range(0.5..1.0);
     sleep(pause.mul_f64(share)).await;
 }

@@ -176,7 +176,8 @@ fn look_at(memory: &Memory, repository: &Repository, made: Made, why: &str) -> u
     let missing: BTreeSet<TreeId> = fresh.missing_trees(&clusters);
     assert_eq!(remembering.missing_trees_of_all(), missing, "{why}");
     let plans = remembering.plan_or_recall_all();
-    for (plan, expected) in plans.into_iter().zip(fresh.plan_all(&clusters, None)) {
+    for (plan, id) in plans.into_iter().zip(&clusters) {
+        let expected = fresh.plan(id, None);
         assert_eq!(plan.map(Arc::unwrap_or_clone), expected, "{why}");
     }
     snapshot.reads.load(Ordering::Relaxed)

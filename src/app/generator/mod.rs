@@ -16,7 +16,7 @@ mod judge;
 mod look;
 mod memory;
 mod plan;
-mod plan_all;
+mod plan_each;
 mod recall;
 mod releases;
 mod seen;

@@ -11,7 +11,7 @@ use capstan_domain::upgrade::Upgrade;
 use super::look::Given;
 use super::memory::Kept;
 use super::plan::{Made, Record, settings_of};
-use super::plan_all::on_all_cores;
+use super::plan_each::on_all_cores;
 use super::seen::{Presence, Reads, Seen};
 use super::{Fleet, Refused};
 

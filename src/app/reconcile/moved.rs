@@ -24,11 +24,6 @@ use super::revision::Revision;
 use super::unclaimed::{say_left, unclaimed};
 use crate::app::ports::LiveError;
 
-/// The folders that take over something of a ManagedCluster whose own folder is not claimed (any more).
-pub fn heirs(record: &ClusterRecord, revision: &Revision) -> BTreeSet<ClusterId> {
-    shares(record, revision).into_keys().collect()
-}
-
 /// What one folder takes over of a ManagedCluster.
 struct Share<'r> {
     objects: Vec<&'r InventoryObject>,
@@ -86,11 +81,11 @@ pub fn forerunners<'r>(
 ) -> (BTreeMap<ClusterId, Vec<ClusterKey>>, Vec<&'r ClusterRecord>) {
     let (mut forerunners, mut alone) = (BTreeMap::<ClusterId, Vec<ClusterKey>>::new(), Vec::new());
     for record in unclaimed(records, revision) {
-        let heirs = heirs(record, revision);
-        if heirs.is_empty() {
+        let shares = shares(record, revision);
+        if shares.is_empty() {
             alone.push(record);
         }
-        for heir in heirs {
+        for heir in shares.into_keys() {
             forerunners.entry(heir).or_default().push(record.key.clone());
         }
     }

@@ -12,6 +12,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::lines::Lines;
 use super::memory::{Listed, Memory};
+use super::rest;
 use crate::app::ports::{ApiKind, As, LiveChange, LiveError};
 use crate::k8s::cluster::KubeCluster;
 use crate::k8s::discovery::Served;
@@ -312,12 +313,9 @@ impl Follower {
     }
 
     async fn pause(&mut self) {
-        let longest = *PAUSE.end();
-        let pause = PAUSE.start().saturating_mul(1 << self.failures.min(8)).min(longest);
+        let doublings = self.failures;
         self.failures = self.failures.saturating_add(1);
-        // Half of it by chance: after a restart of the API server not all come back at once.
-        let share = rand::rng().random_range(0.5..1.0);
-        sleep(pause.mul_f64(share)).await;
+        rest(*PAUSE.start(), doublings, *PAUSE.end()).await;
     }
 }
 

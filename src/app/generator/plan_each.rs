@@ -18,11 +18,6 @@ const WAITING: usize = 16;
 const SHARE: usize = 16;
 
 impl Fleet {
-    /// Plans several clusters; results in the order of the ids.
-    pub fn plan_all(&self, clusters: &[ClusterId], asked: Option<&ReleaseName>) -> Vec<Planned> {
-        on_all_cores(clusters, |id| self.plan(id, asked))
-    }
-
     /// Plans several clusters and lets each plan go once it was seen: `make` is called from any thread, in any order,
     /// `take` on this one, in the order of the ids.
     ///
