@@ -16,6 +16,7 @@
 //! | [`version`] | how versions of releases, Kubernetes and components compare |
 //! | [`release`], [`cluster`] | what one release and one cluster folder hold |
 //! | [`schema`] | what is known of objects' fields: types, lists, values |
+//! | [`conversion`] | steps from one API version of a kind to another |
 //! | [`merge`] | three-way merge of objects, fields, lists and templated scalars |
 //! | [`templates`] | the template table: rotation, references, names |
 //! | [`upgrade`] | cluster + source + policy -> [`upgrade::Upgrade`] |
@@ -40,6 +41,7 @@ pub mod applying;
 pub mod campaign;
 pub mod cluster;
 pub mod command;
+pub mod conversion;
 pub mod finding;
 pub mod flux;
 pub mod layout;
