@@ -5,7 +5,8 @@
 //! reconciler has asked the API server what each spec comes to, and reports the live name for it: the same live
 //! name is the same live object, another one is another template, and machines roll.
 
-use super::{LiveNames, class_name, facts, predict, rollouts};
+use super::references::class_name;
+use super::{LiveNames, facts, predict, rollouts};
 use crate::render::RenderedObject;
 use crate::templates::{Naming, TemplateNames, name_templates};
 use crate::upgrade::{AppliedBy, Certainty, Rollout};

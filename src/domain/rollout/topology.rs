@@ -3,6 +3,7 @@
 use super::class::ClassChange;
 use super::course::Verdict;
 use super::facts::{CONCURRENCY, COUNT_OWNED, DEFER_UPGRADE, HOLD_UPGRADE};
+use super::numbers::scaled;
 use super::owner::{annotation, count};
 use super::pointer::At;
 use crate::upgrade::RolloutPart;
@@ -182,16 +183,6 @@ fn part(
         Some(0)
     };
     RolloutPart { name, replaced, created, deleted, order }
-}
-
-/// How many come and go; unknown where a count is.
-pub(super) fn scaled(before: Option<u32>, after: Option<u32>) -> (Option<u32>, Option<u32>) {
-    match (before, after) {
-        (Some(before), Some(after)) => {
-            (Some(after.saturating_sub(before)), Some(before.saturating_sub(after)))
-        }
-        _ => (None, None),
-    }
 }
 
 impl Verdict {

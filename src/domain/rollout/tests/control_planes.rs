@@ -1,0 +1,203 @@
+//! Control planes.
+
+use serde_json::json;
+
+use super::*;
+
+#[test]
+fn a_kubeadm_control_plane() {
+    check(
+        CONTROL_PLANE,
+        &[
+            (&[], "nothing"),
+            (&[("/spec/version", json!("v1.31.1"))], "3 offline [/spec/version] 3/0/0"),
+            (
+                &[("/spec/machineTemplate/infrastructureRef/name", json!("cp-2"))],
+                "3 offline [/spec/machineTemplate/infrastructureRef/name] 3/0/0",
+            ),
+            (
+                &[("/spec/machineTemplate/infrastructureRef/kind", json!("DevMachineTemplate"))],
+                "3 offline [/spec/machineTemplate/infrastructureRef/kind] 3/0/0",
+            ),
+            // The version of the API is no part of what is named.
+            (
+                &[(
+                    "/spec/machineTemplate/infrastructureRef/apiVersion",
+                    json!("infrastructure.cluster.x-k8s.io/v1beta2"),
+                )],
+                "nothing",
+            ),
+            // Propagated in place.
+            (&[("/spec/machineTemplate/metadata", json!({"labels": {"a": "b"}}))], "nothing"),
+            (&[("/spec/machineTemplate/nodeDrainTimeout", json!("10s"))], "nothing"),
+            (&[("/spec/machineTemplate/nodeVolumeDetachTimeout", json!("10s"))], "nothing"),
+            (&[("/spec/machineTemplate/nodeDeletionTimeout", json!("10s"))], "nothing"),
+            (&[("/spec/machineTemplate/readinessGates", json!([{"conditionType": "a"}]))], "nothing"),
+            (&[("/spec/remediationStrategy", json!({"maxRetry": 5}))], "nothing"),
+            (&[("/spec/machineNamingStrategy", json!({"template": "a"}))], "nothing"),
+            (&[("/spec/rolloutStrategy", json!({"rollingUpdate": {"maxSurge": 0}}))], "nothing"),
+            // kubeadmConfigSpec
+            (
+                &[("/spec/kubeadmConfigSpec/clusterConfiguration/imageRepository", json!("example.com"))],
+                "3 offline [/spec/kubeadmConfigSpec/clusterConfiguration/imageRepository] 3/0/0",
+            ),
+            (
+                &[("/spec/kubeadmConfigSpec/clusterConfiguration/apiServer/extraArgs/v", json!("4"))],
+                "3 offline [/spec/kubeadmConfigSpec/clusterConfiguration/apiServer/extraArgs/v] 3/0/0",
+            ),
+            // The conversion to v1beta2 alone.
+            (
+                &[(
+                    "/spec/kubeadmConfigSpec/clusterConfiguration/apiServer/extraArgs",
+                    json!([{"name": "v", "value": "2"}]),
+                )],
+                "nothing",
+            ),
+            (&[("/spec/kubeadmConfigSpec/clusterConfiguration/dns/imageTag", json!("v1.12.0"))], "nothing"),
+            (&[("/spec/kubeadmConfigSpec/clusterConfiguration/dns", json!(null))], "nothing"),
+            (
+                &[("/spec/kubeadmConfigSpec/clusterConfiguration/controlPlaneEndpoint", json!("a:6443"))],
+                "nothing",
+            ),
+            (
+                &[(
+                    "/spec/kubeadmConfigSpec/clusterConfiguration/apiServer/timeoutForControlPlane",
+                    json!("9m0s"),
+                )],
+                "nothing",
+            ),
+            (
+                &[(
+                    "/spec/kubeadmConfigSpec/clusterConfiguration/etcd",
+                    json!({"local": {"imageTag": "3.5.16-0"}}),
+                )],
+                "3 offline [/spec/kubeadmConfigSpec/clusterConfiguration/etcd/local/imageTag] 3/0/0",
+            ),
+            (&[("/spec/kubeadmConfigSpec/clusterConfiguration/etcd", json!({"local": {}}))], "nothing"),
+            (
+                &[("/spec/kubeadmConfigSpec/joinConfiguration/nodeRegistration/name", json!("b"))],
+                "3 offline [/spec/kubeadmConfigSpec/joinConfiguration/nodeRegistration/name] 3/0/0",
+            ),
+            (
+                &[("/spec/kubeadmConfigSpec/joinConfiguration/discovery", json!({"tlsBootstrapToken": "a"}))],
+                "nothing",
+            ),
+            // Only the first machine, if it still lives.
+            (
+                &[("/spec/kubeadmConfigSpec/initConfiguration/nodeRegistration/name", json!("b"))],
+                "? unknown [/spec/kubeadmConfigSpec/initConfiguration/nodeRegistration/name] ?/0/0",
+            ),
+            (
+                &[("/spec/kubeadmConfigSpec/files/0", json!({"path": "/etc/b"}))],
+                "3 offline [/spec/kubeadmConfigSpec/files] 3/0/0",
+            ),
+            (
+                &[("/spec/kubeadmConfigSpec/users", json!(null))],
+                "3 offline [/spec/kubeadmConfigSpec/users] 3/0/0",
+            ),
+            (
+                &[("/spec/kubeadmConfigSpec/ntp/enabled", json!(true))],
+                "3 offline [/spec/kubeadmConfigSpec/ntp/enabled] 3/0/0",
+            ),
+            (
+                &[("/spec/kubeadmConfigSpec/preKubeadmCommands/0", json!("b"))],
+                "3 offline [/spec/kubeadmConfigSpec/preKubeadmCommands] 3/0/0",
+            ),
+            (&[("/spec/kubeadmConfigSpec/postKubeadmCommands", json!([]))], "nothing"),
+            (
+                &[("/spec/kubeadmConfigSpec/format", json!("ignition"))],
+                "3 offline [/spec/kubeadmConfigSpec/format] 3/0/0",
+            ),
+            // Times.
+            (
+                &[("/spec/rolloutAfter", json!("2026-12-01T00:00:00Z"))],
+                "3 offline [/spec/rolloutAfter] 3/0/0",
+            ),
+            (
+                &[("/spec/rolloutBefore", json!({"certificatesExpiryDays": 21}))],
+                "? unknown [/spec/rolloutBefore/certificatesExpiryDays] ?/0/0",
+            ),
+            // Counts.
+            (&[("/spec/replicas", json!(5))], "0 offline [/spec/replicas] 0/2/0"),
+            (&[("/spec/replicas", json!(1))], "0 offline [/spec/replicas] 0/0/2"),
+            (
+                &[("/spec/replicas", json!(5)), ("/spec/version", json!("v1.31.1"))],
+                "5 offline [/spec/version] 3/2/0",
+            ),
+            (
+                &[("/spec/replicas", json!(null)), ("/spec/version", json!("v1.31.1"))],
+                "? offline [/spec/version] ?/?/?",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn a_kubeadm_control_plane_in_v1beta2() {
+    check(
+        CONTROL_PLANE_V1BETA2,
+        &[
+            (
+                &[("/spec/machineTemplate/spec/infrastructureRef/name", json!("cp-2"))],
+                "3 offline [/spec/machineTemplate/spec/infrastructureRef/name] 3/0/0",
+            ),
+            (&[("/spec/machineTemplate/spec/deletion/nodeDrainTimeoutSeconds", json!(20))], "nothing"),
+            (&[("/spec/machineTemplate/spec/taints", json!([{"key": "a"}]))], "nothing"),
+            (
+                &[("/spec/rollout/after", json!("2026-12-01T00:00:00Z"))],
+                "3 offline [/spec/rollout/after] 3/0/0",
+            ),
+            (
+                &[("/spec/rollout/before/certificatesExpiryDays", json!(21))],
+                "? unknown [/spec/rollout/before/certificatesExpiryDays] ?/0/0",
+            ),
+            (&[("/spec/remediation", json!({"maxRetry": 5}))], "nothing"),
+            (
+                &[(
+                    "/spec/kubeadmConfigSpec/joinConfiguration/timeouts/controlPlaneComponentHealthCheckSeconds",
+                    json!(9),
+                )],
+                "nothing",
+            ),
+            (
+                &[(
+                    "/spec/kubeadmConfigSpec/clusterConfiguration/apiServer/extraArgs/0",
+                    json!({"name": "z"}),
+                )],
+                "3 offline [/spec/kubeadmConfigSpec/clusterConfiguration/apiServer/extraArgs] 3/0/0",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn the_same_control_plane_in_another_version_of_the_api_rolls_nothing() {
+    let (before, after) = (rendered(CONTROL_PLANE), rendered(CONTROL_PLANE_V1BETA2));
+    assert_eq!(told(&rollouts(&before, &after, AppliedBy::Others)), "nothing");
+    let (before, after) = (rendered(DEPLOYMENT), rendered(DEPLOYMENT_V1BETA2));
+    assert_eq!(told(&rollouts(&before, &after, AppliedBy::Others)), "nothing");
+}
+
+#[test]
+fn control_planes_of_other_providers() {
+    check(
+        RKE2,
+        &[
+            (&[("/spec/version", json!("v1.31.1+rke2r1"))], "3 offline [/spec/version] 3/0/0"),
+            (
+                &[("/spec/machineTemplate/infrastructureRef/name", json!("b"))],
+                "3 offline [/spec/machineTemplate/infrastructureRef/name] 3/0/0",
+            ),
+            // Only its own controller knows.
+            (&[("/spec/serverConfig/cni", json!("cilium"))], "? unknown [/spec/serverConfig/cni] ?/0/0"),
+            (&[("/spec/rolloutStrategy", json!({"type": "RollingUpdate"}))], "nothing"),
+        ],
+    );
+    check(
+        EKS,
+        &[
+            (&[("/spec/version", json!("v1.31.1"))], "0 offline [/spec/version] 0/0/0"),
+            (&[("/spec/region", json!("eu-west-2"))], "nothing"),
+        ],
+    );
+}

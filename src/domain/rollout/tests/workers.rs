@@ -1,0 +1,168 @@
+//! MachineDeployments and MachineSets, their strategies, pauses and times.
+
+use serde_json::json;
+
+use super::*;
+
+#[test]
+fn a_machine_deployment() {
+    check(
+        DEPLOYMENT,
+        &[
+            (
+                &[("/spec/template/spec/version", json!("v1.31.1"))],
+                "5 offline [/spec/template/spec/version] 5/0/0",
+            ),
+            (
+                &[("/spec/template/spec/failureDomain", json!("a"))],
+                "5 offline [/spec/template/spec/failureDomain] 5/0/0",
+            ),
+            (
+                &[("/spec/template/spec/bootstrap/configRef/name", json!("b"))],
+                "5 offline [/spec/template/spec/bootstrap/configRef/name] 5/0/0",
+            ),
+            (
+                &[("/spec/template/spec/bootstrap", json!({"dataSecretName": "b"}))],
+                "5 offline [/spec/template/spec/bootstrap/configRef/name /spec/template/spec/bootstrap/dataSecretName] 5/0/0",
+            ),
+            (
+                &[("/spec/template/spec/infrastructureRef/name", json!("b"))],
+                "5 offline [/spec/template/spec/infrastructureRef/name] 5/0/0",
+            ),
+            // Propagated in place.
+            (&[("/spec/template/metadata/labels/a", json!("c"))], "nothing"),
+            (&[("/spec/template/metadata/annotations", json!({"a": "c"}))], "nothing"),
+            (&[("/spec/template/spec/nodeDrainTimeout", json!("1m"))], "nothing"),
+            (&[("/spec/template/spec/nodeVolumeDetachTimeout", json!("1m"))], "nothing"),
+            (&[("/spec/template/spec/nodeDeletionTimeout", json!("1m"))], "nothing"),
+            (&[("/spec/template/spec/readinessGates", json!([{"conditionType": "a"}]))], "nothing"),
+            (&[("/spec/template/spec/minReadySeconds", json!(10))], "nothing"),
+            (&[("/spec/minReadySeconds", json!(10))], "nothing"),
+            (&[("/spec/progressDeadlineSeconds", json!(10))], "nothing"),
+            (
+                &[("/spec/strategy", json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 2}}))],
+                "nothing",
+            ),
+            (&[("/metadata/labels", json!({"a": "b"}))], "nothing"),
+            (
+                &[("/spec/rolloutAfter", json!("2026-12-01T00:00:00Z"))],
+                "5 offline [/spec/rolloutAfter] 5/0/0",
+            ),
+            // OnDelete
+            (
+                &[
+                    ("/spec/template/spec/version", json!("v1.31.1")),
+                    ("/spec/strategy", json!({"type": "OnDelete"})),
+                ],
+                "0 offline [/spec/template/spec/version] 0/0/0",
+            ),
+            // Counts
+            (&[("/spec/replicas", json!(8))], "0 offline [/spec/replicas] 0/3/0"),
+            (&[("/spec/replicas", json!(0))], "0 offline [/spec/replicas] 0/0/5"),
+            (
+                &[("/spec/replicas", json!(3)), ("/spec/template/spec/version", json!("v1.31.1"))],
+                "3 offline [/spec/template/spec/version] 3/0/2",
+            ),
+            (
+                &[("/spec/replicas", json!(null)), ("/spec/template/spec/version", json!("v1.31.1"))],
+                "? offline [/spec/template/spec/version] ?/?/?",
+            ),
+            (
+                &[
+                    (
+                        "/metadata/annotations",
+                        json!({"cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size": "1"}),
+                    ),
+                    ("/spec/template/spec/version", json!("v1.31.1")),
+                ],
+                "? offline [/spec/template/spec/version] ?/?/?",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn strategies_and_pauses_are_told() {
+    let version = ("/spec/template/spec/version", json!("v1.31.1"));
+    let notes = |fixture: &str, changes: &[(&str, Value)]| {
+        let (before, after) = pair(fixture, changes);
+        rollouts(&[before], &[after], AppliedBy::Others).remove(0).course
+    };
+    let surge = json!({"rollingUpdate": {"maxSurge": "25%", "maxUnavailable": "25%"}});
+    let course = notes(DEPLOYMENT, &[version.clone(), ("/spec/strategy", surge)]);
+    assert_eq!(course.strategy.as_deref(), Some("RollingUpdate"));
+    assert_eq!(course.notes, ["At most 2 more and 1 fewer than wanted at a time."]);
+    let none =
+        json!({"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 0}}});
+    let course = notes(DEPLOYMENT_V1BETA2, &[version.clone(), ("/spec/rollout", none)]);
+    assert_eq!(course.notes, ["At most 0 more and 1 fewer than wanted at a time."]);
+    let course = notes(DEPLOYMENT, &[version.clone(), ("/spec/strategy", json!({"type": "OnDelete"}))]);
+    assert_eq!(course.strategy.as_deref(), Some("OnDelete"));
+    assert_eq!(course.notes, ["`OnDelete`: nothing is replaced until somebody deletes a machine."]);
+    let course = notes(DEPLOYMENT, &[version.clone(), ("/spec/paused", json!(true))]);
+    assert_eq!(course.notes[1], "Paused: nothing happens until the pause is taken away.");
+    let course =
+        notes(DEPLOYMENT, &[version, ("/metadata/annotations", json!({"cluster.x-k8s.io/paused": "true"}))]);
+    assert_eq!(course.notes[1], "Paused: nothing happens until the pause is taken away.");
+    let course = notes(CONTROL_PLANE, &[("/spec/version", json!("v1.31.1"))]);
+    assert_eq!(course.notes, ["One at a time: a new machine joins, then an old one goes."]);
+    let surge = json!({"rollingUpdate": {"maxSurge": 0}});
+    let course =
+        notes(CONTROL_PLANE, &[("/spec/version", json!("v1.31.1")), ("/spec/rolloutStrategy", surge)]);
+    assert_eq!(course.notes, ["One at a time: an old machine goes, then a new one joins."]);
+}
+
+/// When machines were made and what time it is nobody knows in Git: the sentence holds of past and future.
+#[test]
+fn a_time_is_told_with_whom_it_replaces() {
+    let notes = |fixture: &str, pointer: &str| {
+        let (before, after) = pair(fixture, &[(pointer, json!("2026-12-01T00:00:00Z"))]);
+        rollouts(&[before], &[after], AppliedBy::Reconciler).remove(0).course.notes
+    };
+    let said = "Machines made before 2026-12-01T00:00:00Z are replaced once that time has come.";
+    assert!(notes(CONTROL_PLANE, "/spec/rolloutAfter").contains(&said.to_owned()));
+    assert!(notes(DEPLOYMENT_V1BETA2, "/spec/rollout/after").contains(&said.to_owned()));
+    assert_eq!(
+        notes(TOPOLOGY, "/spec/topology/workers/machineDeployments/1/rollout/after"),
+        ["Machines of `two` made before 2026-12-01T00:00:00Z are replaced once that time has come."]
+    );
+    let (_, after) = pair(DEPLOYMENT, &[("/spec/rolloutAfter", json!("2026-12-01T00:00:00Z"))]);
+    let (one, _) = pair(CONTROL_PLANE, &[]);
+    let come = rollouts(std::slice::from_ref(&one), &[one.clone(), after], AppliedBy::Reconciler);
+    assert_eq!(
+        (told(&come), come[0].course.notes.as_slice()),
+        ("0 offline [/spec/replicas] 0/5/0".to_owned(), &[said.to_owned()][..])
+    );
+}
+
+#[test]
+fn a_machine_set_replaces_nothing() {
+    check(
+        SET,
+        &[
+            (
+                &[("/spec/template/spec/version", json!("v1.31.1"))],
+                "0 offline [/spec/template/spec/version] 0/0/0",
+            ),
+            (&[("/spec/replicas", json!(4))], "0 offline [/spec/replicas] 0/2/0"),
+        ],
+    );
+}
+
+#[test]
+fn who_applies_decides_what_a_template_edited_in_place_does() {
+    let tree = |image: &str| {
+        rendered(&format!(
+            "{DEPLOYMENT}---\napiVersion: infrastructure.cluster.x-k8s.io/v1beta1\nkind: DockerMachineTemplate\nmetadata: {{name: md, namespace: org}}\nspec: {{template: {{spec: {{customImage: {image}}}}}}}\n"
+        ))
+    };
+    let (before, after) = (tree("a"), tree("b"));
+    assert_eq!(told(&rollouts(&before, &after, AppliedBy::Others)), "nothing");
+    assert_eq!(
+        told(&rollouts(&before, &after, AppliedBy::Reconciler)),
+        "5 offline [/spec/template/spec/infrastructureRef/name] 5/0/0"
+    );
+    // Null is absent: the same spec, the same name.
+    let (before, after) = (tree("a"), tree("a, extra: null"));
+    assert_eq!(told(&rollouts(&before, &after, AppliedBy::Reconciler)), "nothing");
+}
