@@ -10,6 +10,7 @@
 //! |---|---|
 //! | [`yaml`] | lossless documents: strict reading, Kubernetes' scalar rules, editing behind a gate |
 //! | [`object`] | identity and field paths of Kubernetes objects |
+//! | [`kinds`] | the table of kinds: what they are for, where their version of Kubernetes stands |
 //! | [`tree`] | paths, Git ids and snapshots of a repository |
 //! | [`settings`] | `.capstan.yaml`, a cluster's and an overlay's `capstan.yaml` |
 //! | [`layout`] | which folders are releases and which are clusters |
@@ -44,6 +45,7 @@ pub mod command;
 pub mod conversion;
 pub mod finding;
 pub mod flux;
+pub mod kinds;
 pub mod layout;
 mod manifest;
 pub mod merge;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::live::identity;
-use crate::policy::version_fields;
+use crate::kinds::version_fields;
 
 /// What only the server sets, below `metadata`: in a server-side apply some of these are refused, others
 /// would bind the apply to one moment.
@@ -41,7 +41,7 @@ pub fn sent_over(object: &Value, live: &Value) -> Value {
     let mut sent = sent(object);
     let Some(id) = identity(&sent) else { return sent };
     let metadata = |key: &str| live.get("metadata").and_then(|metadata| metadata.get(key)).cloned();
-    let asks_for_version = !version_fields(&id.group, &id.kind).is_empty();
+    let asks_for_version = version_fields(&id.group, &id.kind).next().is_some();
     let bound = [("uid", true), ("resourceVersion", asks_for_version)];
     if let Some(fields) = sent.get_mut("metadata").and_then(Value::as_object_mut) {
         for (key, _) in bound.into_iter().filter(|(_, wanted)| *wanted) {

@@ -14,7 +14,7 @@ use super::matching::{Matched, Target, bind, match_source};
 use super::overlay::overlaid;
 use super::prepared::{add_namespace, remove, substitution};
 use super::source::{Piece, Shape, Source, text};
-use super::step_group::version_path;
+use super::step_group::NamedVersion;
 use super::twins::{Twins, judge};
 use super::variables::{Bindings, Extent, Flux, Found, Scope, Substitution, Trouble, expressions};
 use crate::flux::PostBuild;
@@ -55,7 +55,7 @@ pub(crate) struct MergedObject {
     pub(crate) decisions: Vec<Decision>,
     pub(crate) unkeyed: Vec<UnkeyedList>,
     /// The Kubernetes versions that O and N name for the object, for the step group.
-    pub(crate) versions: (Option<String>, Option<String>),
+    pub(crate) versions: Vec<NamedVersion>,
     /// O and N, where not all of the three are of one API version.
     pub(crate) sides: Option<Box<Sides>>,
 }
@@ -311,13 +311,11 @@ impl<'a> Work<'_, 'a> {
                 decision.trouble = release.and_then(|release| trouble_in(&scope, &troubles, release));
             }
         }
-        let version_path = version_path(id);
-        let version = |side: Option<&Node>| Some(side?.at(version_path.as_ref()?)?.as_scalar()?.text.clone());
         MergedObject {
             object,
             decisions: fields.decisions,
             unkeyed: fields.unkeyed,
-            versions: (version(o.as_deref()), version(n.as_deref())),
+            versions: NamedVersion::of(id, o.as_deref(), n.as_deref()),
             sides: n
                 .filter(|n| api_versions::differ(o.as_deref(), cluster, n))
                 .map(|n| Box::new(Sides { old: o.map(Cow::into_owned), new: n.into_owned() })),

@@ -6,6 +6,7 @@ use std::cmp::Ordering;
 use super::cluster_objects::Base;
 use super::decision::Decision;
 use super::objects::ClusterMerge;
+use crate::kinds::{is_version, version_paths};
 use crate::object::{FieldPath, ObjectId, Step};
 use crate::version::KubernetesVersion;
 use crate::yaml::{Node, NodeKind};
@@ -26,6 +27,27 @@ pub(crate) struct StepGroup {
     pub(crate) wanted: Vec<KubernetesVersion>,
 }
 
+/// A field in which a release names an object's version, with what O and N say.
+#[derive(Debug, Clone)]
+pub(crate) struct NamedVersion {
+    pub(crate) path: FieldPath,
+    pub(crate) old: Option<String>,
+    pub(crate) new: Option<String>,
+}
+
+impl NamedVersion {
+    /// The versions that O and N name for an object.
+    pub(crate) fn of(id: &ObjectId, old: Option<&Node>, new: Option<&Node>) -> Vec<Self> {
+        let version = |side: Option<&Node>, path: &FieldPath| Some(side?.at(path)?.as_scalar()?.text.clone());
+        let named = version_paths(id).into_iter().map(|path| Self {
+            old: version(old, &path),
+            new: version(new, &path),
+            path,
+        });
+        named.filter(|named| named.old.is_some() || named.new.is_some()).collect()
+    }
+}
+
 /// An object whose version is ahead of the release's.
 #[derive(Debug)]
 pub(crate) struct Ahead {
@@ -43,14 +65,16 @@ impl StepGroup {
         let mut group = Self::default();
         let mut newer = false;
         let mut ahead = Vec::new();
-        for merged in &merge.merged {
+        let of_objects = merge.merged.iter().flat_map(|merged| {
+            let named = merged.versions.iter();
+            named.map(move |named| (merged, named))
+        });
+        for (merged, NamedVersion { path, old, new }) in of_objects {
             let id = &base.objects[merged.object].id;
-            let Some(path) = version_path(id) else { continue };
-            let (old, new) = merged.versions.clone();
-            group.versions.extend(old);
-            let Some(release) = new else { continue };
+            group.versions.extend(old.clone());
+            let Some(release) = new.clone() else { continue };
             group.versions.push(release.clone());
-            let Some(own) = base.node(merged.object).at(&path) else { continue };
+            let Some((path, own)) = own_version(id, base.node(merged.object), path) else { continue };
             let Some(cluster) = own.as_scalar().map(|scalar| scalar.text.clone()) else { continue };
             let (Some(a), Some(b)) = (KubernetesVersion::parse(&release), KubernetesVersion::parse(&cluster))
             else {
@@ -79,7 +103,7 @@ impl StepGroup {
     /// Whether a decision is about a field of the group.
     pub(crate) fn holds(&self, id: &ObjectId, decision: &Decision) -> bool {
         let path = &decision.path;
-        version_path(id).is_some_and(|version| *path == version)
+        is_version(id, path)
             || is_image(id, path)
             || is_template_reference(path)
             || (is_infrastructure(id)
@@ -110,18 +134,10 @@ fn names_version(text: &str, version: &str) -> bool {
     })
 }
 
-/// Where an object's Kubernetes version stands.
-pub(crate) fn version_path(id: &ObjectId) -> Option<FieldPath> {
-    let keys: &[&str] = match (id.group.as_str(), id.kind.as_str()) {
-        ("cluster.x-k8s.io", "Cluster") => &["spec", "topology", "version"],
-        ("cluster.x-k8s.io", "MachineDeployment" | "MachineSet") | (_, "MachinePool") => {
-            &["spec", "template", "spec", "version"]
-        }
-        ("cluster.x-k8s.io", "Machine") => &["spec", "version"],
-        ("controlplane.cluster.x-k8s.io", kind) if !kind.ends_with("Template") => &["spec", "version"],
-        _ => return None,
-    };
-    Some(keys.iter().map(|key| Step::Key((*key).to_owned())).collect())
+/// The cluster's own version, where the release names it, or where another version of the API does.
+fn own_version<'n>(id: &ObjectId, node: &'n Node, path: &FieldPath) -> Option<(FieldPath, &'n Node)> {
+    let paths = std::iter::once(path.clone()).chain(version_paths(id));
+    paths.into_iter().find_map(|path| Some((path.clone(), node.at(&path)?)))
 }
 
 fn is_infrastructure(id: &ObjectId) -> bool {

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 
 use super::{Evidence, Occasion, Survey};
+pub(super) use crate::kinds::VersionRole as Role;
+use crate::kinds::{Keys, path, version_fields};
 use crate::object::{FieldPath, ObjectId};
 use crate::render::{Place, Placed, RenderedObject};
 use crate::version::KubernetesVersion;
@@ -11,7 +13,7 @@ use crate::version::KubernetesVersion;
 #[derive(Debug, Clone)]
 pub(super) struct Wanted<'a> {
     pub(super) object: &'a ObjectId,
-    keys: &'static [&'static str],
+    keys: Keys,
     pub(super) placed: &'a Placed,
     pub(super) version: KubernetesVersion,
     pub(super) role: Role,
@@ -20,38 +22,7 @@ pub(super) struct Wanted<'a> {
 impl Wanted<'_> {
     /// The field.
     pub(super) fn path(&self) -> FieldPath {
-        self.keys.iter().fold(FieldPath::root(), |path, key| path.key(key))
-    }
-}
-
-/// Whose version it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Role {
-    /// The control plane's, or a whole topology's.
-    ControlPlane,
-    /// Machines' beside it.
-    Workers,
-}
-
-/// Where a kind asks for a version, from v1alpha3 to v1beta2.
-pub(crate) fn fields(group: &str, kind: &str) -> &'static [(Role, &'static [&'static str])] {
-    const TOPOLOGY: &[(Role, &[&str])] = &[(Role::ControlPlane, &["spec", "topology", "version"])];
-    const CONTROL_PLANE: &[(Role, &[&str])] = &[
-        (Role::ControlPlane, &["spec", "version"]),
-        // GCPManagedControlPlane
-        (Role::ControlPlane, &["spec", "controlPlaneVersion"]),
-    ];
-    const MACHINES: &[(Role, &[&str])] = &[(Role::Workers, &["spec", "template", "spec", "version"])];
-    const MACHINE: &[(Role, &[&str])] = &[(Role::Workers, &["spec", "version"])];
-    if group != "cluster.x-k8s.io" && !group.ends_with(".cluster.x-k8s.io") {
-        return &[];
-    }
-    match kind {
-        "Cluster" => TOPOLOGY,
-        "MachineDeployment" | "MachinePool" | "MachineSet" => MACHINES,
-        "Machine" => MACHINE,
-        kind if kind.ends_with("ControlPlane") => CONTROL_PLANE,
-        _ => &[],
+        path(self.keys)
     }
 }
 
@@ -59,10 +30,10 @@ pub(crate) fn fields(group: &str, kind: &str) -> &'static [(Role, &'static [&'st
 pub(super) fn wanted(objects: &[RenderedObject]) -> Vec<Wanted<'_>> {
     let mut found = Vec::new();
     for object in objects {
-        for (role, keys) in fields(&object.id.group, &object.id.kind) {
+        for (role, keys) in version_fields(&object.id.group, &object.id.kind) {
             let Some(placed) = object.placed.at(keys) else { continue };
             let Some(version) = placed.as_str().and_then(KubernetesVersion::parse) else { continue };
-            found.push(Wanted { object: &object.id, keys, placed, version, role: *role });
+            found.push(Wanted { object: &object.id, keys, placed, version, role });
         }
     }
     found

@@ -82,7 +82,6 @@ mod wrong_type;
 pub use cluster_api::{CoreVersion, core_version, may_name_core};
 pub use evidence::{Evidence, Survey};
 pub use inside::inside;
-pub(crate) use kubernetes::{Role as VersionRole, fields as version_fields};
 pub use rule::{About, Change, Example, Facts, Files, Occasion, ReleaseStep, Rule, Spot, Verdict};
 pub use severities::{Level, Severities, SeverityRefused};
 pub use validate::{Scope, Snapshot, folders_of, render_finding, settings_finding, validate};

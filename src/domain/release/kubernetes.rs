@@ -4,25 +4,10 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::kinds::{Keys, VersionRole, version_fields_of_fragment};
 use crate::object::api_group;
 use crate::version::KubernetesVersion;
 use crate::yaml::{Node, YamlFile};
-
-/// Where kinds keep their version. A document without `kind` is a fragment and may be any of them.
-const PLACES: [(&str, &[&str], Weight); 6] = [
-    ("Cluster", &["spec", "topology", "version"], Weight::ControlPlane),
-    ("*ControlPlane", &["spec", "version"], Weight::ControlPlane),
-    ("MachineDeployment", &["spec", "template", "spec", "version"], Weight::Workers),
-    ("MachinePool", &["spec", "template", "spec", "version"], Weight::Workers),
-    ("MachineSet", &["spec", "template", "spec", "version"], Weight::Workers),
-    ("Machine", &["spec", "version"], Weight::Workers),
-];
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Weight {
-    Workers,
-    ControlPlane,
-}
 
 /// The version that documents ask for: the control plane's, else the newest of the workers'; `None`
 /// where none says one. Wrapped fragments count, and variables that `variables` binds or that have a
@@ -31,20 +16,20 @@ pub(crate) fn kubernetes_version<'a>(
     documents: impl Iterator<Item = &'a Node>,
     variables: &BTreeMap<String, String>,
 ) -> Option<KubernetesVersion> {
-    let mut best: Option<(Weight, KubernetesVersion)> = None;
+    let mut best: Option<(VersionRole, KubernetesVersion)> = None;
     for root in documents {
         for document in unwrapped(root) {
-            for (weight, text) in versions(&document) {
+            for (role, text) in versions(&document) {
                 let Some(version) = KubernetesVersion::parse(&crate::merge::substituted(&text, variables))
                 else {
                     continue;
                 };
-                let is_better = best.as_ref().is_none_or(|(best_weight, best_version)| {
-                    weight > *best_weight
-                        || weight == *best_weight && version.compare(best_version) == Some(Ordering::Greater)
+                let is_better = best.as_ref().is_none_or(|(best_role, best_version)| {
+                    role > *best_role
+                        || role == *best_role && version.compare(best_version) == Some(Ordering::Greater)
                 });
                 if is_better {
-                    best = Some((weight, version));
+                    best = Some((role, version));
                 }
             }
         }
@@ -85,18 +70,13 @@ fn unwrapped(root: &Node) -> Vec<Cow<'_, Node>> {
     found
 }
 
-fn versions(document: &Node) -> Vec<(Weight, String)> {
-    let kind = document.get("kind").and_then(Node::as_str);
-    let fits = |pattern: &str| match (kind, pattern.strip_prefix('*')) {
-        (None, _) => true,
-        (Some(kind), Some(ending)) => kind.ends_with(ending),
-        (Some(kind), None) => kind == pattern,
+/// A document without `kind` is a fragment and may be of any kind.
+fn versions(document: &Node) -> Vec<(VersionRole, String)> {
+    let text = |key: &str| document.get(key).and_then(Node::as_str);
+    let fields = version_fields_of_fragment(text("apiVersion").map(api_group), text("kind"));
+    let version = |(role, keys): (VersionRole, Keys)| {
+        let node = keys.iter().try_fold(document, |node, key| node.get(key))?;
+        Some((role, node.as_scalar()?.text.clone()))
     };
-    let mut found: Vec<(Weight, String)> = Vec::new();
-    for (_, path, weight) in PLACES.iter().filter(|(kind, ..)| fits(kind)) {
-        let node = path.iter().try_fold(document, |node, key| node.get(key));
-        let text = node.and_then(Node::as_scalar).map(|scalar| scalar.text.clone());
-        found.extend(text.map(|text| (*weight, text)));
-    }
-    found
+    fields.filter_map(version).collect()
 }

@@ -84,7 +84,7 @@ fn a_release_that_cannot_be_read_is_kept_aside_with_its_place() {
 
 #[test]
 fn kubernetes_is_found_in_objects_fragments_and_wrapped_fragments() {
-    let cases: [(&[&str], Option<&str>); 8] = [
+    let cases: [(&[&str], Option<&str>); 11] = [
         (
             &[
                 "kind: KubeadmControlPlane\nspec: {version: v1.30.2}\n",
@@ -114,6 +114,20 @@ fn kubernetes_is_found_in_objects_fragments_and_wrapped_fragments() {
         ),
         (&["kind: KubeadmControlPlane\nspec: {version: \"${K8S}\"}\n"], Some("v1.29.9")),
         (&["kind: Deployment\nspec: {version: v1.30.2}\n"], None),
+        (
+            &[
+                "kind: GCPManagedControlPlane\nspec: {controlPlaneVersion: 1.30.2-gke.100}\n",
+                "kind: MachinePool\nspec: {template: {spec: {version: v1.29.1}}}\n",
+            ],
+            Some("1.30.2-gke.100"),
+        ),
+        (
+            &[
+                "apiVersion: infrastructure.cluster.x-k8s.io/v1alpha1\nkind: VCluster\nspec: {kubernetesVersion: 1.30.2}\n",
+            ],
+            Some("1.30.2"),
+        ),
+        (&["apiVersion: mesh.example.org/v2\nkind: ServiceMeshControlPlane\nspec: {version: v2.4}\n"], None),
     ];
     for (texts, expected) in cases {
         let paths: Vec<String> =

@@ -8,14 +8,17 @@ use super::reading::{Pair, Reading, some};
 use super::references::REFERENCES;
 use super::topology::made_before;
 use super::{facts, kubeadm};
+use crate::kinds;
+use crate::object::ObjectId;
 use crate::yaml::Value;
 
 impl Reading<'_> {
     /// A control plane whose machines are the user's own.
-    pub(super) fn control_plane(&self, owner: Owner, pair: Pair<'_>) -> Verdict {
+    pub(super) fn control_plane(&self, id: &ObjectId, owner: Owner, pair: Pair<'_>) -> Verdict {
         let mut verdict = Verdict::default();
-        if pair.differs("/spec/version") {
-            verdict.definitely("/spec/version");
+        let versions: Vec<String> = versions(id).collect();
+        for pointer in versions.iter().filter(|pointer| pair.differs(pointer)) {
+            verdict.definitely(pointer);
         }
         self.references(&mut verdict, pair);
         Self::rollout_after(&mut verdict, pair);
@@ -35,7 +38,8 @@ impl Reading<'_> {
         } else {
             let known = |path: &str| {
                 let in_place = facts::CONTROL_PLANE_IN_PLACE.iter();
-                in_place.chain(REFERENCES).any(|known| {
+                let versions = versions.iter().map(String::as_str);
+                in_place.chain(REFERENCES).copied().chain(versions).any(|known| {
                     path.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
                 })
             };
@@ -83,12 +87,17 @@ fn differing(before: Option<&Value>, after: Option<&Value>, path: &str, found: &
     }
 }
 
+/// Where an object says its version.
+fn versions(id: &ObjectId) -> impl Iterator<Item = String> {
+    kinds::version_fields(&id.group, &id.kind).map(|(_, keys)| kinds::pointer(keys))
+}
+
 /// A provider upgrades it: none of the user's machines is replaced.
-pub(super) fn managed_control_plane(pair: Pair<'_>) -> Verdict {
+pub(super) fn managed_control_plane(id: &ObjectId, pair: Pair<'_>) -> Verdict {
     let mut verdict = Verdict::default();
-    for pointer in facts::MANAGED_VERSIONS {
-        if pair.differs(pointer) {
-            verdict.definitely(pointer);
+    for pointer in versions(id) {
+        if pair.differs(&pointer) {
+            verdict.definitely(&pointer);
             verdict.note("The provider upgrades this control plane: no machine of yours is replaced.");
         }
     }

@@ -5,28 +5,6 @@
 //! KubeadmControlPlane, the metadata propagation chapter of the Cluster API book, and the providers'
 //! MachinePool controllers.
 
-/// Control planes whose machines a provider runs: an upgrade replaces none of the user's.
-const MANAGED_CONTROL_PLANES: &[&str] = &[
-    "AWSManagedControlPlane",
-    "AzureASOManagedControlPlane",
-    "AzureManagedControlPlane",
-    "GCPManagedControlPlane",
-    "HostedControlPlane",
-    "K0smotronControlPlane",
-    "KamajiControlPlane",
-    "OCIManagedControlPlane",
-    "ROSAControlPlane",
-    "RosaControlPlane",
-];
-
-/// Whether a provider runs the machines of control planes of this kind.
-pub(super) fn is_managed_control_plane(kind: &str) -> bool {
-    MANAGED_CONTROL_PLANES.contains(&kind)
-}
-
-/// Where a managed control plane says its version.
-pub(super) const MANAGED_VERSIONS: &[&str] = &["/spec/version", "/spec/controlPlaneVersion"];
-
 /// Fields of any control plane that replace no machine: counts, strategies, metadata (propagated in
 /// place), deadlines of deletion (in place), remediation, naming.
 pub(super) const CONTROL_PLANE_IN_PLACE: &[&str] = &[
@@ -48,7 +26,6 @@ pub(super) const CONTROL_PLANE_IN_PLACE: &[&str] = &[
     "/spec/machineTemplate/spec/readinessGates",
     "/spec/machineTemplate/spec/taints",
     "/spec/nodeDrainTimeout",
-    "/spec/version",
 ];
 
 /// Fields of a MachineDeployment's template that replace machines, but for its references.

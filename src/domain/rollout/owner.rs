@@ -2,6 +2,7 @@
 
 use super::facts;
 use super::pointer::At;
+use crate::kinds::{self, KindRole, Machines};
 use crate::object::ObjectId;
 use crate::yaml::Value;
 
@@ -18,23 +19,19 @@ pub(super) enum Owner {
 }
 
 pub(super) fn owner(id: &ObjectId, value: &Value) -> Option<Owner> {
-    let kind = id.kind.as_str();
-    match id.group.as_str() {
-        "cluster.x-k8s.io" | "exp.cluster.x-k8s.io" => match kind {
-            "Cluster" => value.at("/spec/topology").map(|_| Owner::Topology),
+    match kinds::role(&id.group, &id.kind)? {
+        KindRole::Cluster => value.at("/spec/topology").map(|_| Owner::Topology),
+        KindRole::ControlPlane(Machines::Provider) => Some(Owner::ManagedControlPlane),
+        KindRole::ControlPlane(Machines::Own) => {
+            Some(if id.kind == "KubeadmControlPlane" { Owner::Kubeadm } else { Owner::OtherControlPlane })
+        }
+        KindRole::Workers => match id.kind.as_str() {
             "MachineDeployment" => Some(Owner::Deployment),
             // One that has an owner is a MachineDeployment's, and never in Git.
             "MachineSet" => Some(Owner::Set),
-            "MachinePool" => Some(Owner::Pool),
-            _ => None,
+            _ => Some(Owner::Pool),
         },
-        group if group.ends_with("cluster.x-k8s.io") && facts::is_managed_control_plane(kind) => {
-            Some(Owner::ManagedControlPlane)
-        }
-        "controlplane.cluster.x-k8s.io" if kind.ends_with("Template") => None,
-        "controlplane.cluster.x-k8s.io" if kind == "KubeadmControlPlane" => Some(Owner::Kubeadm),
-        "controlplane.cluster.x-k8s.io" => Some(Owner::OtherControlPlane),
-        _ => None,
+        KindRole::Machine | KindRole::Pool => None,
     }
 }
 

@@ -61,8 +61,8 @@ impl Reading<'_> {
         let pair = Pair { before: &old.value, after: &new.value };
         let mut verdict = match owner {
             Owner::Topology => topology(pair.before, pair.after, &self.class_change(pair)),
-            Owner::ManagedControlPlane => managed_control_plane(pair),
-            Owner::Kubeadm | Owner::OtherControlPlane => self.control_plane(owner, pair),
+            Owner::ManagedControlPlane => managed_control_plane(&old.id, pair),
+            Owner::Kubeadm | Owner::OtherControlPlane => self.control_plane(&old.id, owner, pair),
             Owner::Deployment | Owner::Set => self.workers(owner, pair),
             Owner::Pool => self.pool(pair),
         };

@@ -5,8 +5,9 @@ use std::cmp::Ordering;
 
 use super::plan::Plan;
 use crate::finding::Severity;
+use crate::kinds::version_paths;
 use crate::merge::objects::ClusterMerge;
-use crate::merge::step_group::{StepGroup, version_path};
+use crate::merge::step_group::StepGroup;
 use crate::templates::references;
 use crate::version::KubernetesVersion;
 
@@ -20,10 +21,8 @@ impl Plan<'_> {
             }
             let id = &self.base.objects[object].id;
             let node = self.base.node(object);
-            let Some((path, own)) = version_path(id).and_then(|path| Some((path.clone(), node.at(&path)?)))
-            else {
-                continue;
-            };
+            let own = version_paths(id).into_iter().find_map(|path| Some((path.clone(), node.at(&path)?)));
+            let Some((path, own)) = own else { continue };
             let (at, text) = (own.span.start, own.as_scalar().map_or("", |scalar| scalar.text.as_str()));
             let same = |wanted: &KubernetesVersion| {
                 KubernetesVersion::parse(text).and_then(|own| own.compare(wanted)) == Some(Ordering::Equal)

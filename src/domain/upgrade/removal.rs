@@ -4,6 +4,7 @@ use super::plan::Plan;
 use super::{Change, Reason};
 use crate::cluster::chart_name;
 use crate::finding::{Finding, Severity};
+use crate::kinds::is_control_plane;
 use crate::merge::source::text;
 use crate::object::{FieldPath, ObjectId};
 use crate::settings::Tombstone;
@@ -40,7 +41,7 @@ fn is_lifeline(id: &ObjectId, node: &Node) -> bool {
         ("cluster.x-k8s.io", "Cluster") => true,
         ("controlplane.cluster.x-k8s.io", kind) => !kind.ends_with("Template"),
         // Managed control planes stand among the infrastructure: AzureManagedControlPlane.
-        ("infrastructure.cluster.x-k8s.io", kind) => kind.ends_with("ControlPlane"),
+        _ if is_control_plane(id) => true,
         _ => chart_name(node).is_some_and(is_cluster_chart),
     }
 }

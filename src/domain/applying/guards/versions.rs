@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::Broken;
 use crate::applying::live::{CLUSTER_NAME_LABEL, LiveObjects, is_core, label, text};
+use crate::kinds::{VersionRole, path, version_fields};
 use crate::object::{FieldPath, ObjectId};
-use crate::policy::{VersionRole, version_fields};
 use crate::render::RenderedObject;
 use crate::templates::{Role, references};
 use crate::version::KubernetesVersion;
@@ -26,7 +26,7 @@ pub(super) fn check(
 ) {
     let Some(now) = live.get(&object.id) else { return };
     for (role, keys) in version_fields(&object.id.group, &object.id.kind) {
-        let field = keys.iter().fold(FieldPath::root(), |path, key| path.key(key));
+        let field = path(keys);
         let pointer = field.to_string();
         let Some(asked) = text(&object.value, &pointer) else { continue };
         let spec = text(now, &pointer).and_then(KubernetesVersion::parse);
@@ -68,7 +68,7 @@ pub(super) fn check(
             continue;
         }
         let oldest = extreme(&of_control_plane, Ordering::Less);
-        if *role == VersionRole::ControlPlane
+        if role == VersionRole::ControlPlane
             && let Some(oldest) = oldest.filter(|oldest| oldest.minor().skips(wanted.minor()))
         {
             broken(field, Broken::StillRolling { oldest: oldest.clone(), to: wanted });
@@ -107,8 +107,8 @@ fn catches_up(workers: &RenderedObject, wanted: &KubernetesVersion, live: &LiveO
     };
     let mut running = Vec::new();
     for (id, plane) in live.iter() {
-        let fields = version_fields(&id.group, &id.kind);
-        if fields.iter().any(|(role, _)| *role == VersionRole::ControlPlane) && of_cluster(id, plane) {
+        let mut fields = version_fields(&id.group, &id.kind);
+        if fields.any(|(role, _)| role == VersionRole::ControlPlane) && of_cluster(id, plane) {
             versions(
                 plane,
                 if is_core(id, "Cluster") { RUNNING_CONTROL_PLANE } else { RUNNING },

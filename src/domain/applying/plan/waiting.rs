@@ -2,8 +2,8 @@
 
 use super::{Changes, Withheld, is_through};
 use crate::applying::live::{LiveObjects, is_core, text};
+use crate::kinds::is_control_plane;
 use crate::object::{FieldPath, ObjectId};
-use crate::policy::{VersionRole, version_fields};
 use crate::render::RenderedObject;
 use crate::rollout::facts::{self, PoolInfrastructure};
 use crate::rollout::observed::{Verdict, control_plane_reference};
@@ -153,9 +153,4 @@ fn followed(
     let means = |other: &&ObjectId| reference.means(id.namespace.as_deref(), other);
     let known = rendered.iter().map(|object| &object.id).chain(live.iter().map(|(id, _)| id));
     known.into_iter().find(means).cloned()
-}
-
-fn is_control_plane(id: &ObjectId) -> bool {
-    let fields = version_fields(&id.group, &id.kind);
-    !is_core(id, "Cluster") && fields.iter().any(|(role, _)| *role == VersionRole::ControlPlane)
 }

@@ -6,8 +6,8 @@ use serde_json::Value;
 use super::Seen;
 use super::reading::{Condition, conditions, created, is_version, said};
 use crate::applying::{CLUSTER_NAME_LABEL, is_terminating, label, text};
+use crate::kinds::{pointer, version_fields};
 use crate::object::ObjectId;
-use crate::policy::version_fields;
 use crate::rollout::facts;
 use crate::rollout::owner::Owner;
 use crate::templates::{Role, references};
@@ -157,10 +157,7 @@ impl Seen<'_> {
     fn age(&self, machine: &Value, conditions: &[Condition<'_>]) -> MachineAge {
         let fields = version_fields(&self.id.group, &self.id.kind);
         let asked = |object: &'_ Value| -> Option<String> {
-            fields
-                .iter()
-                .find_map(|(_, keys)| text(object, &format!("/{}", keys.join("/"))))
-                .map(str::to_owned)
+            fields.clone().find_map(|(_, keys)| text(object, &pointer(keys))).map(str::to_owned)
         };
         let live = self.live.get(self.id);
         let wanted = self.wished.and_then(|wished| asked(&wished.value)).or_else(|| live.and_then(asked));

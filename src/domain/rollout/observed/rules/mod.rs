@@ -13,8 +13,8 @@ use super::reading::{Contract, Reading, is_version};
 use super::scheduled::{PutOff, after};
 use super::{Counts, MachineAge, Readiness, Seen, State};
 use crate::applying::{CLUSTER_NAME_LABEL, annotation, is_terminating, label, text};
+use crate::kinds::{self, version_fields};
 use crate::object::ObjectId;
-use crate::policy::version_fields;
 use crate::report::count;
 use crate::rollout::facts;
 use crate::rollout::owner::{Owner, replacing};
@@ -148,7 +148,7 @@ pub(super) fn waits_for_nobody(seen: &Seen<'_>, reading: &Reading<'_>) -> bool {
 fn not_applied(seen: &Seen<'_>, live: &Value) -> Option<String> {
     let wished = seen.wished?;
     for (_, keys) in version_fields(&seen.id.group, &seen.id.kind) {
-        let pointer = format!("/{}", keys.join("/"));
+        let pointer = kinds::pointer(keys);
         let (asked, has) = (text(&wished.value, &pointer), text(live, &pointer));
         if let Some(asked) = asked
             && !has.is_some_and(|has| is_version(has, asked))
@@ -183,14 +183,13 @@ fn not_applied(seen: &Seen<'_>, live: &Value) -> Option<String> {
 }
 
 fn is_version_field(seen: &Seen<'_>, pointer: &str) -> bool {
-    let fields = version_fields(&seen.id.group, &seen.id.kind);
-    fields.iter().any(|(_, keys)| pointer == format!("/{}", keys.join("/")))
+    version_fields(&seen.id.group, &seen.id.kind).any(|(_, keys)| kinds::pointer(keys) == pointer)
 }
 
 /// The version that the live object asks for.
 fn version_asked<'v>(seen: &Seen<'_>, reading: &Reading<'v>) -> Option<&'v str> {
-    let fields = version_fields(&seen.id.group, &seen.id.kind);
-    fields.iter().find_map(|(_, keys)| text(reading.object, &format!("/{}", keys.join("/"))))
+    version_fields(&seen.id.group, &seen.id.kind)
+        .find_map(|(_, keys)| text(reading.object, &kinds::pointer(keys)))
 }
 
 /// A control plane or workers of Cluster API's own.
