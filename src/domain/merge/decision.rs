@@ -1,6 +1,6 @@
 //! What a merge of one object comes to: decisions, each with the edits that would carry it out.
 
-use super::variables::Trouble;
+use super::variables::Missing;
 use crate::object::FieldPath;
 use crate::yaml::{Edit, Node};
 
@@ -19,8 +19,8 @@ pub(crate) struct Decision {
     pub(crate) release: Option<Node>,
     /// What it is.
     pub(crate) kind: DecisionKind,
-    /// An expression in the release's value that has none.
-    pub(crate) trouble: Option<Trouble>,
+    /// Expressions in the release's value that have none.
+    pub(crate) missing: Vec<Missing>,
     /// What takes the release's value into the cluster's document.
     pub(crate) edits: Vec<Edit>,
 }

@@ -268,7 +268,7 @@ impl<'m> FieldMerge<'m> {
             cluster: owned(three.c),
             release: owned(three.n),
             kind,
-            trouble: None,
+            missing: Vec::new(),
             edits: edit.into_iter().collect(),
         });
     }

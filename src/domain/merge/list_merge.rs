@@ -220,7 +220,7 @@ impl FieldMerge<'_> {
             cluster: array(c),
             release: array(n),
             kind,
-            trouble: None,
+            missing: Vec::new(),
             edits,
         });
     }

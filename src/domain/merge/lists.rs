@@ -2,13 +2,14 @@
 //!
 //! The table comes first, also where a CRD says `atomic`: a list that a typed API replaces whole may
 //! still be edited by two parties in Git. It speaks of lists by their name alone; where no item at all
-//! has the key that it gives, some other kind's list has that name, and the schema is asked.
+//! has the key that it gives, some other kind's list has that name, and the schema is asked. A list whose
+//! items are documents (patches above all) is a sequence whatever its name, unless the schema gives keys.
 
 use std::borrow::Cow;
 
 use super::knowledge::Knowledge;
 use crate::schema::{ListType, MapKey, Origin};
-use crate::yaml::Node;
+use crate::yaml::{Node, YamlFile};
 
 /// How the items of a list correspond.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +20,7 @@ pub(crate) enum ListKind<'a> {
     Arguments,
     /// Scalars without order.
     Set,
-    /// Scalars in order: a three-way sequence merge.
+    /// Commands, patches, documents in order: a three-way sequence merge.
     Sequence,
     /// One value.
     Whole,
@@ -77,6 +78,7 @@ const TABLE: &[(&str, ListKind<'static>)] = &[
     ("extraEnvs", by(BY_NAME)),
     ("extraVolumes", by(BY_NAME)),
     ("files", by(&["path"])),
+    ("configPatches", ListKind::Sequence),
     ("finalizers", ListKind::Set),
     ("ignorePreflightErrors", ListKind::Set),
     ("initContainers", by(BY_NAME)),
@@ -87,6 +89,7 @@ const TABLE: &[(&str, ListKind<'static>)] = &[
     ("preKubeadmCommands", ListKind::Sequence),
     ("resources", ListKind::Set),
     ("sshAuthorizedKeys", ListKind::Set),
+    ("strategicPatches", ListKind::Sequence),
     ("taints", by(&["key", "effect"])),
     ("users", by(BY_NAME)),
     ("variables", by(BY_NAME)),
@@ -120,7 +123,12 @@ pub(crate) fn kind_of<'a>(known: &Knowledge<'a>, inputs: &[&[Node]]) -> ListRule
         }
         _ => {}
     }
-    if let Some((list, origin)) = known.schema.list() {
+    let list = known.schema.list();
+    let is_keyed = matches!(list, Some((ListType::Set | ListType::Map(_), _)));
+    if !is_keyed && are_documents(inputs) {
+        return rule(ListKind::Sequence, DecidedBy::OwnTable);
+    }
+    if let Some((list, origin)) = list {
         let decided_by = DecidedBy::Schema(origin);
         return match list {
             ListType::Atomic => rule(ListKind::Whole, decided_by),
@@ -133,6 +141,31 @@ pub(crate) fn kind_of<'a>(known: &Knowledge<'a>, inputs: &[&[Node]]) -> ListRule
     } else {
         rule(ListKind::Whole, DecidedBy::Nobody)
     }
+}
+
+/// Whether the items of a list are documents of their own, applied one after another: JSON patches, or texts
+/// of which some are documents. Whatever its name, such a list is a sequence: one party's item says nothing
+/// of another's.
+fn are_documents(inputs: &[&[Node]]) -> bool {
+    let items = || inputs.iter().flat_map(|items| items.iter());
+    let is_patch = |item: &Node| {
+        item.get("op").and_then(Node::as_str).is_some()
+            && item.get("path").and_then(Node::as_str).is_some_and(|path| path.starts_with('/'))
+    };
+    items().next().is_some()
+        && (items().all(is_patch)
+            || items().all(|item| item.as_str().is_some())
+                && items().filter_map(Node::as_str).any(is_document))
+}
+
+/// Whether a text is a document: a mapping or a list, in YAML or JSON. One in braces may be on one line.
+fn is_document(text: &str) -> bool {
+    let may_be = text.trim_end().contains('\n') || text.trim_start().starts_with(['{', '[']);
+    may_be
+        && YamlFile::read(text).is_ok_and(|file| {
+            let is_collection = |node: &Node| node.as_mapping().is_some() || node.as_sequence().is_some();
+            file.documents().iter().any(|document| is_collection(&document.root))
+        })
 }
 
 impl<'a> Keys<'a> {

@@ -1,7 +1,7 @@
 //! Whole objects (U4), and the merge of all objects of one cluster.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::api_versions;
 use super::cluster_objects::{Base, identity};
@@ -16,7 +16,8 @@ use super::prepared::{add_namespace, remove, substitution};
 use super::source::{Piece, Shape, Source, text};
 use super::step_group::NamedVersion;
 use super::twins::{Twins, judge};
-use super::variables::{Bindings, Extent, Flux, Found, Scope, Substitution, Trouble, expressions};
+use super::variables::reader::Place;
+use super::variables::{Bindings, Extent, Flux, Found, Missing, Scope, Substitution, Trouble};
 use crate::flux::PostBuild;
 use crate::object::{FieldPath, ObjectId, Step};
 use crate::schema::Schemas;
@@ -75,8 +76,8 @@ pub(crate) struct NewObject {
     pub(crate) id: ObjectId,
     /// As it comes into the cluster.
     pub(crate) node: Node,
-    /// An expression in it that has no value.
-    pub(crate) trouble: Option<Trouble>,
+    /// Expressions in it that have no value.
+    pub(crate) missing: Vec<Missing>,
 }
 
 /// A whole object that both sides changed.
@@ -307,8 +308,9 @@ impl<'a> Work<'_, 'a> {
         if new.iter().any(|piece| piece.templated) {
             let troubles = troubles(&scope, new);
             for decision in &mut fields.decisions {
-                let release = decision.release.as_ref();
-                decision.trouble = release.and_then(|release| trouble_in(&scope, &troubles, release));
+                let Some(release) = &decision.release else { continue };
+                let place = Place::of(Some(&id.kind)).at(decision.path.steps());
+                decision.missing = scope.missing(&troubles, release, place);
             }
         }
         MergedObject {
@@ -414,8 +416,8 @@ impl<'a> Work<'_, 'a> {
         }
         let piece = self.new.pieces[at];
         let scope = self.new.scope(self.bindings, self.substitution_of_new(piece));
-        let trouble = trouble_in(&scope, &troubles(&scope, &[piece]), &node);
-        let new = NewObject { piece: at, id: id.clone(), node, trouble };
+        let missing = scope.missing(&troubles(&scope, &[piece]), &node, Place::of(Some(&id.kind)));
+        let new = NewObject { piece: at, id: id.clone(), node, missing };
         match old {
             None => out.added.push(new),
             Some(old) => out.conflicts.push(ObjectConflict {
@@ -456,27 +458,9 @@ fn open(id: &ObjectId, twins: &[&Piece]) -> Option<Ambiguity> {
 fn troubles(scope: &Scope<'_>, pieces: &[&Piece]) -> BTreeMap<String, Trouble> {
     let mut troubles = BTreeMap::new();
     for piece in pieces.iter().filter(|piece| piece.templated) {
-        scope.troubles_below(&piece.root, &mut troubles);
+        scope.troubles_below(&piece.root, Place::of(piece.kind.as_deref()), &mut troubles);
     }
     troubles
-}
-
-/// The first expression in what is left of a release's value that has none. What stands there escaped is
-/// no expression, although it reads like one afterwards.
-fn trouble_in(scope: &Scope<'_>, known: &BTreeMap<String, Trouble>, release: &Node) -> Option<Trouble> {
-    match scope.substitution.extent {
-        Extent::Full if known.is_empty() => None,
-        Extent::Full => {
-            let mut left = BTreeSet::new();
-            expressions(release, &mut left);
-            left.iter().find_map(|raw| known.get(raw)).cloned()
-        }
-        Extent::OwnOnly => {
-            let mut left = BTreeMap::new();
-            scope.troubles_below(release, &mut left);
-            left.into_values().next()
-        }
-    }
 }
 
 /// What makes the object itself is never removed: of a side that a fragment speaks for, what the

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use super::matching::Matched;
 use super::source::Piece;
-use super::variables::{Bindings, Extent, Flux, Scope, Substitution, expressions};
+use super::variables::{Bindings, Extent, Flux, Scope, Substitution, expressions, expressions_of_fields};
 use crate::object::{FieldPath, ObjectId, Step};
 use crate::templates::references;
 use crate::yaml::{Node, NodeKind, Scalar};
@@ -22,8 +22,14 @@ pub(crate) fn substitution(pieces: &[&Piece], cluster: &Node) -> Substitution {
     let flux = if passes_over { Flux::PassesOver } else { Flux::Substitutes };
     let (mut theirs, mut own) = (BTreeSet::new(), BTreeSet::new());
     if super::variables::is_templated(cluster) {
-        pieces.iter().for_each(|piece| expressions(&piece.root, &mut theirs));
-        expressions(cluster, &mut own);
+        pieces.iter().for_each(|piece| expressions_of_fields(&piece.root, &mut theirs));
+        if theirs.is_empty() {
+            // Only scripts and the like tell then.
+            pieces.iter().for_each(|piece| expressions(&piece.root, &mut theirs));
+            expressions(cluster, &mut own);
+        } else {
+            expressions_of_fields(cluster, &mut own);
+        }
     }
     let extent = if theirs.is_disjoint(&own) { Extent::Full } else { Extent::OwnOnly };
     Substitution { extent, flux }

@@ -11,8 +11,9 @@ pub(super) static ABOUT: About = About {
     change: Change::Free,
     summary: "A new object or a changed field, or a cluster as it stands, needs a variable that has no value.",
     reason: "The text `${VARIABLE}` would be applied as it stands, or nothing where Flux substitutes. What a \
-             release needs is bound under `variables:` in the cluster's capstan.yaml; in a tree Flux's values \
-             count, and scripts and files are passed over where nobody substitutes.",
+             release needs is bound under `variables:` in the cluster's capstan.yaml; until then the upgrade \
+             blocks, whatever the settings say of this rule. In a tree Flux's values count. Texts that a machine \
+             or a shell reads (files, commands, Ignition) have variables of their own, which stay.",
     source: "https://fluxcd.io/flux/components/kustomize/kustomizations/#post-build-variable-substitution",
     bad: Example::Upgrade(&[
         ("peu01/capstan.yaml", "release: aws/v21.0.0\n"),

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Spot, Verdict, unbound_variable, unsupported_substitution, variable_contradiction};
 use crate::flux::{PostBuild, passes_over};
+use crate::merge::variables::reader::{Place, Reader, is_of_the_machine, pointer_of};
 use crate::merge::variables::{Operation, Token, Variable, may_hold_tokens, tokens};
 use crate::object::FieldPath;
 use crate::render::{Content, Placed, Rendered, RenderedObject};
@@ -28,7 +29,7 @@ pub(super) fn without_value(rendered: &Rendered, values: &Values<'_>) -> Vec<Ver
     let mut search = Search { values, by_flux, used: BTreeSet::new(), verdicts: Vec::new() };
     for object in &rendered.objects {
         if !(by_flux && passes_over(&object.placed)) {
-            search.walk(object, &object.placed, &FieldPath::root(), Kind::Field);
+            search.walk(object, &object.placed, &FieldPath::root(), Place::of(Some(&object.id.kind)));
         }
     }
     let Search { used, mut verdicts, .. } = search;
@@ -58,29 +59,6 @@ fn contradictions<'a>(flux: &'a PostBuild, used: &'a BTreeSet<String>) -> impl I
     })
 }
 
-/// What a text is.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// A field that Kubernetes or a controller reads.
-    Field,
-    /// A script, a file, other software's settings: `${V}` may mean something there.
-    Script,
-}
-
-/// Fields below which texts are scripts and files.
-const SCRIPTS: [&str; 10] = [
-    "args",
-    "bootCommands",
-    "command",
-    "data",
-    "files",
-    "ignition",
-    "script",
-    "stringData",
-    "userData",
-    "values",
-];
-
 struct Search<'a> {
     values: &'a Values<'a>,
     by_flux: bool,
@@ -90,25 +68,26 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn walk(&mut self, object: &RenderedObject, value: &Placed, path: &FieldPath, kind: Kind) {
+    fn walk(&mut self, object: &RenderedObject, value: &Placed, path: &FieldPath, place: Place<'_>) {
         match &value.content {
             Content::Mapping(entries) => {
+                let text = |key: &str| entries.iter().find(|(own, _)| own.as_str() == key)?.1.as_str();
+                let patched = pointer_of(text("op"), text("path"));
                 for (key, value) in entries {
-                    let is_script = SCRIPTS.contains(&key.as_str()) || key.ends_with("Commands");
-                    let kind = if is_script { Kind::Script } else { kind };
-                    self.walk(object, value, &path.key(key), kind);
+                    self.walk(object, value, &path.key(key), place.entry(key, patched));
                 }
             }
             Content::Sequence(items) => {
                 for (at, item) in items.iter().enumerate() {
-                    self.walk(object, item, &path.index(at), kind);
+                    self.walk(object, item, &path.index(at), place.item());
                 }
             }
             Content::Scalar(_) => {
                 let Some(text) = value.as_str().filter(|text| may_hold_tokens(text)) else { return };
-                let kind = if text.contains('\n') { Kind::Script } else { kind };
+                // Of several lines, it is a script, a file, other software's settings.
+                let reader = if text.contains('\n') { Reader::Other } else { place.reader_of(text) };
                 for token in tokens(text) {
-                    let Some(verdict) = self.judge(object, &token, kind) else { continue };
+                    let Some(verdict) = self.judge(object, &token, reader) else { continue };
                     let said = |known: &Verdict| {
                         known.rule.id == verdict.rule.id && known.message == verdict.message
                     };
@@ -120,7 +99,7 @@ impl Search<'_> {
         }
     }
 
-    fn judge(&mut self, object: &RenderedObject, token: &Token<'_>, kind: Kind) -> Option<Verdict> {
+    fn judge(&mut self, object: &RenderedObject, token: &Token<'_>, reader: Reader) -> Option<Verdict> {
         match token {
             Token::Text(_) | Token::Escaped(_) => None,
             // Flux fails on it, and applies nothing of the folder.
@@ -132,7 +111,7 @@ impl Search<'_> {
                 ),
             )),
             Token::Malformed(_) => None,
-            Token::Variable(variable) => self.judge_variable(object, variable, kind),
+            Token::Variable(variable) => self.judge_variable(object, variable, reader),
         }
     }
 
@@ -140,7 +119,7 @@ impl Search<'_> {
         &mut self,
         object: &RenderedObject,
         variable: &Variable<'_>,
-        kind: Kind,
+        reader: Reader,
     ) -> Option<Verdict> {
         let name = variable.name;
         self.used.insert(name.to_owned());
@@ -158,7 +137,9 @@ impl Search<'_> {
         }
         let is_own = self.values.applied_by == AppliedBy::Others && self.values.own.contains_key(name);
         // Whatever is no object of Cluster API may be somebody else's template.
-        let is_read = kind == Kind::Field && object.id.group.ends_with("cluster.x-k8s.io");
+        let is_read = reader == Reader::Controller
+            && !is_of_the_machine(name)
+            && object.id.group.ends_with("cluster.x-k8s.io");
         (is_read && !is_own).then(|| {
             Verdict::new(
                 &unbound_variable::ABOUT,

@@ -215,10 +215,8 @@ impl Plan<'_> {
     /// The release's value goes in.
     fn take(&mut self, merged: &MergedObject, decision: &Decision) {
         let object = merged.object;
-        if let Some(trouble) = &decision.trouble {
-            let at = decision.at.unwrap_or(self.base.node(object).span.start);
-            let (rule, severity, message) = self.trouble(trouble);
-            self.finding_at(rule, severity, message, object, at, &decision.path);
+        for missing in &decision.missing {
+            self.without_value(object, decision, missing);
         }
         self.changes.push(Change {
             object: self.base.objects[object].id.clone(),

@@ -7,10 +7,12 @@ use super::plan::Plan;
 use super::redact::redact;
 use crate::finding::{Finding, Severity};
 use crate::merge::Source;
-use crate::merge::objects::ClusterMerge;
-use crate::merge::variables::{Found, Trouble, expressions};
+use crate::merge::decision::Decision;
+use crate::merge::objects::{ClusterMerge, NewObject};
+use crate::merge::variables::{Found, Missing, Trouble, expressions};
+use crate::object::{FieldPath, ObjectId};
 use crate::tree::RepoPath;
-use crate::yaml::Value;
+use crate::yaml::{Node, Value};
 
 impl Plan<'_> {
     /// Variables with two values: in the cluster's objects, and in what is written down for them.
@@ -137,16 +139,62 @@ impl Plan<'_> {
         (record.path.clone(), part(|position| position.line), part(|position| position.column))
     }
 
-    /// An expression without a value comes in as the release writes it: whoever applies the cluster may
-    /// know it. What is said of it: rule, severity, and a sentence for people.
-    pub(super) fn trouble(&self, trouble: &Trouble) -> (&'static str, Severity, String) {
+    /// The release's value for a field of the cluster has an expression without a value.
+    pub(super) fn without_value(&mut self, object: usize, decision: &Decision, missing: &Missing) {
+        let id = self.base.objects[object].id.clone();
+        let path: FieldPath = decision.path.steps().iter().chain(missing.below.steps()).cloned().collect();
+        let stands = decision.cluster.as_ref().and_then(|node| node.at(&missing.below));
+        let begins = decision.at.unwrap_or(self.base.node(object).span.start);
+        let at = stands.filter(|_| !missing.below.is_root()).map_or(begins, |node| node.span.start);
+        let text = stands.and_then(Node::as_scalar).map(|scalar| scalar.text.as_str());
+        let here = match text {
+            Some(text) => match redact(&id, &path, Some(&Value::from(text))) {
+                Value::String(text) if text.len() <= LONGEST_SHOWN => format!("`{text}` stands here"),
+                Value::String(_) => "a longer text stands here".to_owned(),
+                _ => "a secret value stands here".to_owned(),
+            },
+            None if stands.is_some() => "a whole list or mapping stands here".to_owned(),
+            None => "nothing stands here yet".to_owned(),
+        };
+        let is_secret = text.is_some_and(|text| !redact(&id, &path, Some(&Value::from(text))).is_string());
+        let proposed = text.filter(|_| !is_secret).and_then(|text| missing.proposed(text));
+        let trouble = self.trouble(&missing.trouble, &here, proposed.as_deref());
+        let position = self.base.position(object, at);
+        let place = (self.base.file_of(object).path.clone(), position.line, position.column);
+        self.say_trouble(trouble, place, id, path);
+    }
+
+    /// A new object of the release has an expression without a value.
+    pub(super) fn new_without_value(&mut self, new: &NewObject, place: &(RepoPath, u32), missing: &Missing) {
+        let here = format!("{} is new", new.id);
+        let trouble = self.trouble(&missing.trouble, &here, None);
+        let (file, line) = place;
+        self.say_trouble(trouble, (file.clone(), *line, 1), new.id.clone(), missing.below.clone());
+    }
+
+    fn say_trouble(&mut self, said: Said, place: (RepoPath, u32, u32), id: ObjectId, path: FieldPath) {
+        let Said { rule, severity, message, blocks } = said;
+        self.finding(rule, severity, message, place, Some(id), Some(path));
+        if let Some(sentence) = blocks
+            && !self.blocked.contains(&sentence)
+        {
+            self.blocked.push(sentence);
+        }
+    }
+
+    /// What is said of an expression without a value, which would take the place of what is `here`. It comes
+    /// in as the release writes it where whoever applies the cluster knows it; else it blocks.
+    fn trouble(&self, trouble: &Trouble, here: &str, proposed: Option<&str>) -> Said {
         match trouble {
-            Trouble::Unbound(name) => {
-                let message = format!(
-                    "The release's ${{{name}}} is bound by nothing here. Give it a value in `variables:` of the cluster's capstan.yaml."
-                );
-                (UNBOUND, Severity::Error, message)
-            }
+            Trouble::Unbound(name) => Said {
+                rule: UNBOUND,
+                severity: Severity::Error,
+                message: format!(
+                    "The release's ${{{name}}} has no value for this cluster, and {here}: a variable without a value replaces nothing. {} Literal text is written `$${{{name}}}` in the release.",
+                    self.line_to_add(name, proposed)
+                ),
+                blocks: Some(format!("The release's ${{{name}}} has no value for this cluster.")),
+            },
             Trouble::Secret(name) => {
                 let given = self.request.cluster.flux.given(name);
                 let from = given.map_or_else(String::new, |given| {
@@ -155,23 +203,59 @@ impl Plan<'_> {
                 let message = format!(
                     "The release's ${{{name}}} stays as it is written: Flux takes its value from a secret{from}, which Capstan never reads, and substitutes it where it applies this cluster. Whoever else applies it does not."
                 );
-                (SECRET, Severity::Warning, message)
+                Said { rule: SECRET, severity: Severity::Warning, message, blocks: None }
             }
-            Trouble::NotGiven(name) => {
-                let message = format!(
-                    "The release's ${{{name}}} stays in this file for Flux to substitute, but neither `substitute` nor `substituteFrom` of its Kustomization gives it a value, so that nothing would stand there. Add it there first."
-                );
-                (UNBOUND, Severity::Error, message)
-            }
-            Trouble::Unsupported(raw) => {
-                let message = format!(
+            Trouble::NotGiven(name) => Said {
+                rule: UNBOUND,
+                severity: Severity::Error,
+                message: format!(
+                    "The release's ${{{name}}} would stay in this file for Flux to substitute, but neither `substitute` nor `substituteFrom` of its Kustomization gives it a value, so that nothing would stand there. Add it there first."
+                ),
+                blocks: Some(format!("Flux has no value for the release's ${{{name}}}.")),
+            },
+            Trouble::Unsupported(raw) => Said {
+                rule: UNSUPPORTED,
+                severity: Severity::Error,
+                message: format!(
                     "The release's `{raw}` is no expression that Capstan computes, and it guesses no value. Understood are ${{V}}, defaults (`:=`, `:-`, `=`), and the functions that clusterctl and Flux share (`,` `^` `:` `/` `#` `%`) with plain arguments; literal text is written `$${{…}}`."
-                );
-                (UNSUPPORTED, Severity::Error, message)
-            }
+                ),
+                blocks: Some(format!("The release's `{raw}` is no expression that Capstan computes.")),
+            },
+        }
+    }
+
+    /// What to write, and where, so that a variable has a value.
+    fn line_to_add(&self, name: &str, proposed: Option<&str>) -> String {
+        let value = proposed.map_or_else(|| "…".to_owned(), |value| Value::from(value).to_string());
+        let cluster = self.request.cluster;
+        let has_variables = cluster.record.as_ref().and_then(|record| {
+            let file = record.read().ok()?;
+            let documents = file.documents();
+            Some(documents.iter().any(|document| document.root.get("variables").is_some()))
+        });
+        let file = cluster.record.as_ref().map_or_else(
+            || format!("{}/capstan.yaml", cluster.id.folder()),
+            |record| record.path.to_string(),
+        );
+        if has_variables == Some(true) {
+            format!("Add `{name}: {value}` under `variables:` in {file}.")
+        } else {
+            format!("Add `variables: {{{name}: {value}}}` to {file}.")
         }
     }
 }
+
+/// What is said of an expression without a value.
+struct Said {
+    rule: &'static str,
+    severity: Severity,
+    message: String,
+    /// Why the upgrade blocks, where it does.
+    blocks: Option<String>,
+}
+
+/// Longer texts are not shown in a message.
+const LONGEST_SHOWN: usize = 80;
 
 const CONTRADICTION: &str = "variable-contradiction";
 const SECRET: &str = "secret-variable";

@@ -19,10 +19,8 @@ impl Plan<'_> {
     pub(super) fn add(&mut self, matched: &Matched<'_>, new: &NewObject) {
         let piece = matched.pieces[new.piece];
         let Ok(file) = self.file_of_new(&piece.file) else { return };
-        if let Some(trouble) = &new.trouble {
-            let place = (piece.place.0.clone(), piece.place.1, 1);
-            let (rule, severity, message) = self.trouble(trouble);
-            self.finding(rule, severity, message, place, Some(new.id.clone()), Some(FieldPath::root()));
+        for missing in &new.missing {
+            self.new_without_value(new, &piece.place, missing);
         }
         let mut node = Cow::Borrowed(&new.node);
         for reference in references(&new.id.group, &new.id.kind, &new.node) {

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::expression::{Operation, Token, may_hold_expressions, may_hold_tokens, tokens};
+use super::reader::is_of_the_machine;
 use super::substitute::{Flux, Scope, Substitution};
 use crate::flux::PostBuild;
 use crate::merge::lists::pair_items;
@@ -166,6 +167,10 @@ fn solve<'t>(parts: &[Token<'t>], scope: &Scope<'_>, cluster: &str) -> Option<(&
         let known = match token {
             Token::Text(text) | Token::Escaped(text) => Some((*text).to_owned()),
             Token::Malformed(_) => None,
+            // What the machine fills in stands in the cluster as it is written.
+            Token::Variable(variable) if is_of_the_machine(variable.name) => {
+                Some(scope.variable(variable).unwrap_or_else(|_| variable.raw.to_owned()))
+            }
             Token::Variable(variable) => match &variable.operation {
                 Operation::Value | Operation::Default { .. } if is_solved_for(variable.name) => {
                     if unknown.replace(variable).is_some() {

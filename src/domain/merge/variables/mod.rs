@@ -6,17 +6,22 @@
 //! | [`function`] | functions of a value |
 //! | [`bindings`] | what variables stand for in a cluster, and how that is known |
 //! | [`substitute`] | values into parsed scalars |
+//! | [`reader`] | who reads a text, and hence what `${V}` may mean in it |
+//! | [`troubles`] | what has no value |
 
 pub(crate) mod bindings;
 mod expression;
 mod function;
+pub(crate) mod reader;
 mod substitute;
+mod troubles;
 
 use std::collections::BTreeMap;
 
 pub(crate) use bindings::{Bindings, Found};
 pub(crate) use expression::{Operation, Token, Variable, may_hold_tokens, tokens};
-pub(crate) use substitute::{Extent, Flux, Scope, Substitution, Trouble, expressions};
+pub(crate) use substitute::{Extent, Flux, Scope, Substitution};
+pub(crate) use troubles::{Missing, Trouble, expressions, expressions_of_fields};
 
 use expression::may_hold_expressions;
 

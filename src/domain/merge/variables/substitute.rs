@@ -5,10 +5,11 @@
 //! result would be: `${N}` may be a number, a boolean or nothing, and a value that is itself a quoted
 //! string or a collection in brackets is that.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::bindings::Bindings;
-use super::expression::{Operation, Token, Variable, may_hold_expressions, may_hold_tokens, tokens};
+use super::expression::{Operation, Token, Variable, may_hold_tokens, tokens};
+use super::troubles::Trouble;
 use crate::yaml::scalar::{Reading, read_plain};
 use crate::yaml::{Entry, Node, NodeKind, Scalar, ScalarStyle, YamlFile};
 
@@ -53,19 +54,6 @@ pub(crate) struct Scope<'a> {
     pub(crate) bindings: &'a Bindings,
     /// How far.
     pub(crate) substitution: Substitution,
-}
-
-/// Why an expression has no value.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Trouble {
-    /// Nothing binds this variable.
-    Unbound(String),
-    /// Flux takes this variable from a Secret, which is never read.
-    Secret(String),
-    /// The object stays a template, and Flux, which will substitute in it, has no value for this one.
-    NotGiven(String),
-    /// Not an expression that Capstan computes, as written.
-    Unsupported(String),
 }
 
 impl Scope<'_> {
@@ -187,92 +175,6 @@ impl Scope<'_> {
             }
         };
         Node { kind, span: node.span.clone(), shared: node.shared }
-    }
-
-    /// What below has no value, by the text that stays in its place.
-    pub(crate) fn troubles_below(&self, node: &Node, out: &mut BTreeMap<String, Trouble>) {
-        match &node.kind {
-            NodeKind::Scalar(scalar) => self.troubles_in(&scalar.text, out),
-            NodeKind::Mapping(entries) => {
-                for entry in entries {
-                    self.troubles_in(&entry.key, out);
-                    self.troubles_below(&entry.value, out);
-                }
-            }
-            NodeKind::Sequence(items) => items.iter().for_each(|item| self.troubles_below(item, out)),
-        }
-    }
-
-    fn troubles_in(&self, text: &str, out: &mut BTreeMap<String, Trouble>) {
-        if !may_hold_expressions(text) {
-            return;
-        }
-        for token in tokens(text) {
-            let (raw, trouble) = match &token {
-                Token::Text(_) | Token::Escaped(_) => continue,
-                Token::Malformed(raw) => (*raw, Trouble::Unsupported((*raw).to_owned())),
-                Token::Variable(variable) => match self.trouble_of(variable) {
-                    Some(trouble) => (variable.raw, trouble),
-                    None => continue,
-                },
-            };
-            if self.substitution.extent == Extent::Full || !matches!(trouble, Trouble::Unsupported(_)) {
-                out.insert(raw.to_owned(), trouble);
-            }
-        }
-    }
-
-    /// Where the object stays a template, Flux will have to know the variable; where nobody knows who
-    /// substitutes, nothing can be said.
-    fn trouble_of(&self, variable: &Variable<'_>) -> Option<Trouble> {
-        match self.substitution.extent {
-            Extent::Full => self.variable(variable).err(),
-            Extent::OwnOnly if self.substitution.flux == Flux::PassesOver => None,
-            Extent::OwnOnly => {
-                let flux = self.bindings.flux();
-                let is_given = self.own.contains_key(variable.name) || flux.gives(variable.name);
-                match &variable.operation {
-                    _ if is_given || !flux.is_complete() => None,
-                    Operation::Default { tokens, .. } => tokens.iter().find_map(|token| match token {
-                        Token::Variable(variable) => self.trouble_of(variable),
-                        _ => None,
-                    }),
-                    _ => Some(Trouble::NotGiven(variable.name.to_owned())),
-                }
-            }
-        }
-    }
-}
-
-/// The expressions below, as they are written, and the names of their variables.
-pub(crate) fn expressions(node: &Node, out: &mut BTreeSet<String>) {
-    match &node.kind {
-        NodeKind::Scalar(scalar) => expressions_in(&scalar.text, out),
-        NodeKind::Mapping(entries) => {
-            for entry in entries {
-                expressions_in(&entry.key, out);
-                expressions(&entry.value, out);
-            }
-        }
-        NodeKind::Sequence(items) => items.iter().for_each(|item| expressions(item, out)),
-    }
-}
-
-fn expressions_in(text: &str, out: &mut BTreeSet<String>) {
-    if !may_hold_expressions(text) {
-        return;
-    }
-    for token in tokens(text) {
-        match token {
-            Token::Text(_) | Token::Escaped(_) => {}
-            Token::Malformed(raw) => {
-                out.insert(raw.to_owned());
-            }
-            Token::Variable(variable) => {
-                out.insert(variable.name.to_owned());
-                out.insert(variable.raw.to_owned());
-            }
-        }
     }
 }
 
