@@ -128,19 +128,6 @@ fn conflict(text: &mut String, conflict: &Conflict) {
 }
 
 fn rollout(text: &mut String, rollout: &Rollout) {
-    let machines = match rollout.machines {
-        Some(0) => "none replaced".to_owned(),
-        Some(1) => "1 machine replaced".to_owned(),
-        Some(machines) => format!("{machines} machines replaced"),
-        None if rollout.certainty == Certainty::Unknown => "perhaps some machines replaced".to_owned(),
-        None => "an unknown number of machines replaced (replicas are not in Git)".to_owned(),
-    };
-    let scaling = report::scaling(rollout);
-    let machines = match (rollout.because.iter().any(FieldPath::is_root), scaling.as_str()) {
-        (true, _) => machines.replace("replaced", "lost"),
-        (false, "") => machines,
-        (false, scaling) => format!("{machines}, {scaling}"),
-    };
     let because: Vec<String> = rollout
         .because
         .iter()
@@ -154,15 +141,16 @@ fn rollout(text: &mut String, rollout: &Rollout) {
     let turn = rollout.course.order.map_or_else(String::new, |order| format!("{order}. "));
     let _ = writeln!(
         text,
-        "    {turn}{}: {machines}, because of {}{certainty}",
+        "    {turn}{}: {}, because of {}{certainty}",
         rollout.object,
+        report::becomes(rollout),
         because.join(", ")
     );
     for part in &rollout.course.parts {
         let number = |number: Option<u32>| number.map_or_else(|| "?".to_owned(), |number| number.to_string());
         let _ = writeln!(
             text,
-            "        {}. {}: {} replaced, {} more, {} fewer",
+            "        {}. {}: replaces {}, adds {}, removes {}",
             part.order,
             part.name,
             number(part.replaced),

@@ -30,7 +30,7 @@ pub use commit::commit_message;
 pub use rollout::{RolloutCheck, RolloutSubject, StatusState, rollout_check, rollout_status};
 pub use rollout_comment::{TurnId, announced_in, mark_announced, news, next_news, rollout_comment};
 pub use sarif::sarif;
-pub use tables::scaling;
+pub use tables::becomes;
 pub use workflow_command::workflow_command;
 
 use std::fmt::Write as _;

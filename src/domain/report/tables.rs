@@ -135,12 +135,6 @@ pub(super) fn rollout_rows(rollouts: &[Rollout]) -> Vec<String> {
             if rollout.because.len() > 4 {
                 because.push(format!("{} more fields", rollout.because.len() - 4));
             }
-            let mut machines =
-                rollout.machines.map_or_else(|| "unknown".to_owned(), |count| count.to_string());
-            let change = scaling(rollout);
-            if !change.is_empty() {
-                machines.push_str(&format!(" ({change})"));
-            }
             let certainty = match rollout.certainty {
                 Certainty::Exact => "exact",
                 Certainty::Offline => "judged from Git alone",
@@ -154,8 +148,9 @@ pub(super) fn rollout_rows(rollouts: &[Rollout]) -> Vec<String> {
                 .map(|note| format!(". {}", prose_cell(note.trim_end_matches('.'), 300)))
                 .collect();
             format!(
-                "| {} | {machines} | {} | {certainty}{notes} |\n",
+                "| {} | {} | {} | {certainty}{notes} |\n",
                 object_cell(&rollout.object),
+                becomes(rollout),
                 because.join(", ")
             )
         })
@@ -172,18 +167,23 @@ pub(super) fn place(finding: &Finding) -> Option<String> {
     })
 }
 
-/// What comes and goes besides, in words: `2 more come`, `all go for good`; empty where nothing does.
-pub fn scaling(rollout: &Rollout) -> String {
+/// What becomes of machines, in words: `replaces 3, adds 2`.
+pub fn becomes(rollout: &Rollout) -> String {
     if rollout.because.iter().any(FieldPath::is_root) {
-        return "they go for good".to_owned();
+        let machines = rollout.machines.map(|machines| format!("removes {machines}"));
+        return machines.unwrap_or_else(|| "removes an unknown number (replicas are not in Git)".to_owned());
     }
-    let course = &rollout.course;
-    match (course.created, course.deleted) {
-        (Some(0) | None, Some(0) | None) => String::new(),
-        (Some(created), Some(0) | None) => format!("{created} more come"),
-        (Some(0) | None, Some(deleted)) => format!("{deleted} go for good"),
-        (Some(created), Some(deleted)) => format!("{created} more come, {deleted} go for good"),
+    let mut words = Vec::new();
+    match rollout.machines {
+        Some(0) => {}
+        Some(machines) => words.push(format!("replaces {machines}")),
+        None if rollout.certainty == Certainty::Unknown => words.push("perhaps replaces some".to_owned()),
+        None => words.push("replaces an unknown number (replicas are not in Git)".to_owned()),
     }
+    let some = |number: Option<u32>| number.filter(|number| *number > 0);
+    words.extend(some(rollout.course.created).map(|created| format!("adds {created}")));
+    words.extend(some(rollout.course.deleted).map(|deleted| format!("removes {deleted}")));
+    if words.is_empty() { "replaces none".to_owned() } else { words.join(", ") }
 }
 
 /// Whether any machine is replaced or lost, as far as is known.

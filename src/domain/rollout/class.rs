@@ -1,7 +1,8 @@
 //! What of a ClusterClass becomes different, as far as machines are concerned.
 
-use super::facts::ROLLOUT_AFTER;
+use super::facts::{ROLLOUT_AFTER, rolls_as_kubeadm};
 use super::kubeadm;
+use super::owner::{Replacing, replacing_by};
 use super::pointer::At;
 use crate::templates::SpecDigest;
 use crate::yaml::Value;
@@ -33,6 +34,74 @@ impl ClassChange {
 
     pub(super) fn is_nothing(&self) -> bool {
         !self.control_plane && self.workers.is_empty() && !self.unknown
+    }
+}
+
+/// How a class says that machines are replaced.
+#[derive(Debug, Default)]
+pub(super) struct Strategies<'v> {
+    /// The class that the Cluster names in the end.
+    pub(super) class: Option<&'v Value>,
+    /// The template of its control plane.
+    pub(super) control_plane: Option<&'v Value>,
+}
+
+impl Strategies<'_> {
+    /// How outdated machines of a group are replaced; `None` where the class is not rendered here, its patches
+    /// decide, or the provider of a MachinePool does.
+    ///
+    /// A MachineDeployment has the strategy of its topology where that says anything of rollouts, else that of
+    /// its class, never a mixture (`computeMachineDeployment` in Cluster API's exp/topology/desiredstate), and
+    /// Cluster API's defaults where neither speaks. A control plane has that of its template.
+    pub(super) fn of_group(&self, list: &str, group: &Value, replicas: Option<u32>) -> Option<Replacing> {
+        let strategy = |holder: &'_ Value| {
+            let says = |field: &str| {
+                let value = holder.get(field)?;
+                (!kubeadm::is_empty(value)).then(|| value.clone())
+            };
+            match says("rollout") {
+                Some(rollout) => Some(rollout.get("strategy").cloned().unwrap_or(Value::Null)),
+                None => says("strategy"),
+            }
+        };
+        match list {
+            "controlPlane" => {
+                let template = self.control_plane?;
+                let spec = template.at("/spec/template/spec").unwrap_or(&Value::Null);
+                let fields = ["/rolloutStrategy", "/rollout/strategy"];
+                let known = template
+                    .get("kind")
+                    .and_then(Value::as_str)
+                    .and_then(|kind| kind.strip_suffix("Template"));
+                (known.is_some_and(rolls_as_kubeadm) && !self.patches_set_the_rollout())
+                    .then(|| replacing_by(fields.iter().find_map(|field| spec.at(field)), replicas))
+            }
+            "machineDeployments" => {
+                let strategy = match strategy(group) {
+                    Some(own) => Some(own),
+                    None => {
+                        let name = group.get("class")?;
+                        let classes = self.class?.at("/spec/workers/machineDeployments")?.as_array()?;
+                        strategy(classes.iter().find(|class| class.get("class") == Some(name))?)
+                    }
+                };
+                Some(replacing_by(strategy.as_ref(), replicas))
+            }
+            _ => None,
+        }
+    }
+
+    fn patches_set_the_rollout(&self) -> bool {
+        let patches = self.class.and_then(|class| class.at("/spec/patches")?.as_array());
+        patches.into_iter().flatten().any(|patch| {
+            let definitions = patch.get("definitions").and_then(Value::as_array);
+            let paths = definitions.into_iter().flatten().flat_map(|definition| {
+                let patches = definition.get("jsonPatches").and_then(Value::as_array);
+                patches.into_iter().flatten().filter_map(|patch| patch.get("path")?.as_str())
+            });
+            let mut paths = paths.filter(|path| path.starts_with("/spec/template/spec/rollout"));
+            patch.get("external").is_some() || paths.next().is_some()
+        })
     }
 }
 
@@ -92,7 +161,8 @@ pub(super) enum Side {
     After,
 }
 
-fn reference(holder: Option<&Value>) -> Option<&Value> {
+/// The template that a part of a class names, in v1beta2 and v1beta1.
+pub(super) fn reference(holder: Option<&Value>) -> Option<&Value> {
     let holder = holder?;
     holder.get("templateRef").or_else(|| holder.get("ref"))
 }

@@ -2,9 +2,8 @@
 
 use super::course::Verdict;
 use super::numbers::rolling;
-use super::owner::Owner;
-use super::pointer::At;
-use super::reading::{Pair, Reading, some};
+use super::pointer::{At, is_below};
+use super::reading::{Pair, Reading, differing, some};
 use super::references::REFERENCES;
 use super::topology::made_before;
 use super::{facts, kubeadm};
@@ -14,7 +13,8 @@ use crate::yaml::Value;
 
 impl Reading<'_> {
     /// A control plane whose machines are the user's own.
-    pub(super) fn control_plane(&self, id: &ObjectId, owner: Owner, pair: Pair<'_>) -> Verdict {
+    pub(super) fn control_plane(&self, id: &ObjectId, pair: Pair<'_>) -> Verdict {
+        let kind = id.kind.as_str();
         let mut verdict = Verdict::default();
         let versions: Vec<String> = versions(id).collect();
         for pointer in versions.iter().filter(|pointer| pair.differs(pointer)) {
@@ -22,7 +22,7 @@ impl Reading<'_> {
         }
         self.references(&mut verdict, pair);
         Self::rollout_after(&mut verdict, pair);
-        if owner == Owner::Kubeadm {
+        if kind == facts::KUBEADM {
             let differences = kubeadm::differences(pair.before, pair.after, "/spec/kubeadmConfigSpec");
             differences.rolls.iter().for_each(|path| verdict.definitely(path));
             if differences.rolls.is_empty() && !differences.first_machine_only.is_empty() {
@@ -36,24 +36,21 @@ impl Reading<'_> {
                 }
             }
         } else {
-            let known = |path: &str| {
-                let in_place = facts::CONTROL_PLANE_IN_PLACE.iter();
-                let versions = versions.iter().map(String::as_str);
-                in_place.chain(REFERENCES).copied().chain(versions).any(|known| {
-                    path.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-                })
-            };
-            let mut leaves = Vec::new();
-            differing(pair.before.at("/spec"), pair.after.at("/spec"), "/spec", &mut leaves);
-            leaves.iter().filter(|path| !known(path)).for_each(|path| verdict.perhaps(path));
+            let versions: Vec<&str> = versions.iter().map(String::as_str).collect();
+            own_fields(&mut verdict, pair, kind, &versions);
         }
-        let course = rolling(&mut verdict, pair);
-        if verdict.is_definite() && course.0 != Some(0) {
-            verdict.note(if course.1 == Some(0) {
-                "One at a time: an old machine goes, then a new one joins."
-            } else {
-                "One at a time: a new machine joins, then an old one goes."
-            });
+        let (numbers, replacing) = rolling(&mut verdict, pair);
+        if !verdict.is_definite() {
+            return verdict;
+        }
+        if replacing.strategy == "OnDelete" {
+            verdict.replaces(Some(0));
+            verdict.note(facts::ON_DELETE);
+        } else if is_updated_in_place(kind, pair, &verdict) {
+            verdict.replaces(Some(0));
+            verdict.note("`updateStrategy: InPlace`: k0s is updated on the machines that are there.");
+        } else if facts::rolls_as_kubeadm(kind) && verdict.course.replaced != Some(0) {
+            numbers.while_control_plane_rolls(&replacing).into_iter().for_each(|note| verdict.note(note));
         }
         verdict
     }
@@ -72,24 +69,42 @@ impl Reading<'_> {
     }
 }
 
-/// The deepest fields that differ.
-fn differing(before: Option<&Value>, after: Option<&Value>, path: &str, found: &mut Vec<String>) {
-    match (some(before), some(after)) {
-        (Some(Value::Object(one)), Some(Value::Object(other))) => {
-            let keys = one.keys().chain(other.keys().filter(|key| !one.contains_key(*key)));
-            for key in keys {
-                let below = format!("{path}/{}", key.replace('~', "~0").replace('/', "~1"));
-                differing(one.get(key), other.get(key), &below, found);
-            }
+/// What a control plane of another provider makes of its own fields. Where its code tells which of them make
+/// machines outdated ([`facts::own_fields_that_roll`]), the others do nothing; else nobody can know from Git.
+fn own_fields(verdict: &mut Verdict, pair: Pair<'_>, kind: &str, versions: &[&str]) {
+    let below = |path: &str, fields: &[&str]| fields.iter().any(|field| is_below(path, field));
+    let mut leaves = Vec::new();
+    differing(pair.before.at("/spec"), pair.after.at("/spec"), "/spec", &mut leaves);
+    // Between versions of an API fields move, and what only moves replaces nothing.
+    let same_version = pair.before.at("/apiVersion") == pair.after.at("/apiVersion");
+    for path in leaves {
+        if [facts::CONTROL_PLANE_IN_PLACE, REFERENCES, versions].iter().any(|known| below(&path, known)) {
+            continue;
         }
-        (one, other) if one != other => found.push(path.to_owned()),
-        _ => {}
+        match facts::own_fields_that_roll(kind) {
+            Some(fields) if !below(&path, fields) => {}
+            Some(_) if same_version && !means_nothing(pair, &path) => verdict.definitely(&path),
+            Some(_) | None => verdict.perhaps(&path),
+        }
     }
 }
 
 /// Where an object says its version.
 fn versions(id: &ObjectId) -> impl Iterator<Item = String> {
     kinds::version_fields(&id.group, &id.kind).map(|(_, keys)| kinds::pointer(keys))
+}
+
+/// Whether a field is empty on one side and absent on the other.
+fn means_nothing(pair: Pair<'_>, path: &str) -> bool {
+    kubeadm::is_empty(pair.before.at(path).unwrap_or(&Value::Null))
+        && kubeadm::is_empty(pair.after.at(path).unwrap_or(&Value::Null))
+}
+
+/// Whether the machines of a K0sControlPlane take its new version where they are: by default, and where nothing
+/// else makes them outdated.
+fn is_updated_in_place(kind: &str, pair: Pair<'_>, verdict: &Verdict) -> bool {
+    let strategy = pair.after.at("/spec/updateStrategy").and_then(Value::as_str).unwrap_or("InPlace");
+    kind == facts::K0S && strategy == "InPlace" && verdict.is_because_of("/spec/version")
 }
 
 /// A provider upgrades it: none of the user's machines is replaced.

@@ -10,7 +10,7 @@ pub(super) struct Verdict {
     suspects: Vec<String>,
     scaling: Vec<String>,
     definite: Sureness,
-    /// The machines that are new in the end; `None` = unknown.
+    /// The machines that are replaced, or lost with their owner; `None` = unknown.
     pub(super) machines: Option<u32>,
     pub(super) course: Course,
 }
@@ -48,6 +48,12 @@ impl Verdict {
         self.course.notes.push(note.into());
     }
 
+    /// So many machines are replaced.
+    pub(super) fn replaces(&mut self, machines: Option<u32>) {
+        self.machines = machines;
+        self.course.replaced = machines;
+    }
+
     /// Whether machines are replaced for sure.
     pub(super) fn is_definite(&self) -> bool {
         self.definite == Sureness::Surely
@@ -56,6 +62,11 @@ impl Verdict {
     /// Whether nobody can tell without the live cluster.
     pub(super) fn is_unknown(&self) -> bool {
         self.definite == Sureness::Perhaps
+    }
+
+    /// Whether this field alone is why, for sure and perhaps.
+    pub(super) fn is_because_of(&self, pointer: &str) -> bool {
+        self.because.iter().chain(&self.suspects).all(|because| because == pointer)
     }
 
     /// Whatever was found only adds machines.

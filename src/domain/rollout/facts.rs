@@ -3,7 +3,47 @@
 //!
 //! Sources: `MachineTemplateUpToDate` (mdutil) for MachineDeployments, `UpToDate` (filters.go) for
 //! KubeadmControlPlane, the metadata propagation chapter of the Cluster API book, and the providers'
-//! MachinePool controllers.
+//! MachinePool controllers. Of control planes of other providers: `MachinesNeedingRollout`
+//! (controllers/controlplane.go) of siderolabs/cluster-api-control-plane-provider-talos v0.5.12, `UpToDate`
+//! (pkg/rke2/control_plane.go) and machine_filters.go of rancher/cluster-api-provider-rke2, and inplace.go of
+//! k0sproject/k0smotron (internal/controller/controlplane). TalosConfigTemplates and RKE2ConfigTemplates are
+//! read by MachineSets alone, by name: changed under their name they replace nothing (Talos' webhook refuses
+//! it), and a new name replaces the machines.
+
+/// Cluster API's own control plane.
+pub(super) const KUBEADM: &str = "KubeadmControlPlane";
+/// The control plane of k0smotron whose machines are the user's own.
+pub(super) const K0S: &str = "K0sControlPlane";
+
+/// Whether outdated machines of a control plane are replaced one by one with `maxSurge` 1 or 0, as Cluster API's
+/// own does it.
+pub(super) fn rolls_as_kubeadm(kind: &str) -> bool {
+    [KUBEADM, "RKE2ControlPlane", "TalosControlPlane"].contains(&kind)
+}
+
+/// The fields besides version and machine template that a control plane's controller compares with its machines;
+/// `None` where nobody has read its code.
+///
+/// Talos compares the configuration for joining machines and never `init`, RKE2 all of its embedded
+/// `RKE2ConfigSpec` and the configuration of the server.
+pub(super) fn own_fields_that_roll(kind: &str) -> Option<&'static [&'static str]> {
+    match kind {
+        "TalosControlPlane" => Some(&["/spec/controlPlaneConfig/controlplane"]),
+        "RKE2ControlPlane" => Some(&[
+            "/spec/agentConfig",
+            "/spec/files",
+            "/spec/gzipUserData",
+            "/spec/postRKE2Commands",
+            "/spec/preRKE2Commands",
+            "/spec/privateRegistriesConfig",
+            "/spec/serverConfig",
+        ]),
+        _ => None,
+    }
+}
+
+/// What is said of machines whose strategy is `OnDelete`.
+pub(super) const ON_DELETE: &str = "`OnDelete`: nothing is replaced until somebody deletes a machine.";
 
 /// Fields of any control plane that replace no machine: counts, strategies, metadata (propagated in
 /// place), deadlines of deletion (in place), remediation, naming.
@@ -26,6 +66,7 @@ pub(super) const CONTROL_PLANE_IN_PLACE: &[&str] = &[
     "/spec/machineTemplate/spec/readinessGates",
     "/spec/machineTemplate/spec/taints",
     "/spec/nodeDrainTimeout",
+    "/spec/updateStrategy",
 ];
 
 /// Fields of a MachineDeployment's template that replace machines, but for its references.
@@ -76,6 +117,17 @@ pub(super) const KUBEADM_IGNORED: &[&str] = &[
     "/joinConfiguration/kind",
     "/joinConfiguration/discovery",
     "/joinConfiguration/timeouts/controlPlaneComponentHealthCheckSeconds",
+];
+
+/// Fields of a MachinePool's infrastructure object that replace no instance whatever the provider: bounds of the
+/// count, tags, and what is set on nodes that are there.
+pub(super) const POOL_IN_PLACE: &[&str] = &[
+    "/spec/additionalTags",
+    "/spec/maxSize",
+    "/spec/minSize",
+    "/spec/providerID",
+    "/spec/providerIDList",
+    "/spec/scaling",
 ];
 
 /// What of a MachinePool's infrastructure object replaces instances.

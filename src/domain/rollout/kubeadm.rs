@@ -67,7 +67,8 @@ fn walk(before: Option<&Value>, after: Option<&Value>, path: &str, leaves: &mut 
     }
 }
 
-fn is_empty(value: &Value) -> bool {
+/// Whether a value says nothing: what Go reads from it is what it reads from an absent one.
+pub(super) fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,
         Value::Object(map) => map.values().all(is_empty),

@@ -1,43 +1,98 @@
-//! How many machines are replaced, come and go.
+//! How many machines are replaced, come and go, and how many there are meanwhile.
 
 use super::course::Verdict;
-use super::owner::{replacing, replicas};
+use super::owner::{Replacing, replacing, replicas};
 use super::reading::Pair;
 
-/// The counts of an owner whose outdated machines are replaced, and what surge its strategy allows
-/// (replaced, surge).
-pub(super) fn rolling(verdict: &mut Verdict, pair: Pair<'_>) -> (Option<u32>, Option<u32>) {
-    let (before, after) = (replicas(pair.before), replicas(pair.after));
-    let (created, deleted) = scaled(before, after);
+/// The machines that one owner wants, or one group of a topology, before and after; `None` where Git does not
+/// say.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Numbers {
+    pub(super) before: Option<u32>,
+    pub(super) after: Option<u32>,
+}
+
+impl Numbers {
+    /// Outdated machines whose place a new one takes. Where fewer are wanted than there were, all the old ones
+    /// go all the same: those beyond are [`deleted`](Self::deleted), without a successor.
+    pub(super) fn replaced(self) -> Option<u32> {
+        match (self.before, self.after) {
+            (Some(before), Some(after)) => Some(before.min(after)),
+            (_, after) => after,
+        }
+    }
+
+    /// Machines that come beyond those that are replaced.
+    pub(super) fn created(self) -> Option<u32> {
+        Some(self.after?.saturating_sub(self.before?))
+    }
+
+    /// Machines that go without a successor.
+    pub(super) fn deleted(self) -> Option<u32> {
+        Some(self.before?.saturating_sub(self.after?))
+    }
+
+    fn scale(self) -> Option<(u32, u32)> {
+        let (before, after) = (self.before?, self.after?);
+        (before != after).then_some((before, after))
+    }
+
+    /// What a MachineDeployment's machines come to while they are replaced. Its controller scales and replaces
+    /// in one go, so that where the number changes too, the bounds are those of both.
+    pub(super) fn while_deployment_rolls(self, replacing: &Replacing) -> Option<String> {
+        let (surge, unavailable) = (replacing.surge?, replacing.unavailable?);
+        Some(match self.scale() {
+            None => format!("At most {surge} more and {unavailable} fewer than wanted at a time."),
+            Some((before, after)) => {
+                bounds(before.max(after.saturating_add(surge)), before.min(after.saturating_sub(unavailable)))
+            }
+        })
+    }
+
+    /// The same of a control plane that replaces as KubeadmControlPlane does: below the wanted number and its
+    /// surge a machine joins, else an outdated one goes, and only then is anything scaled.
+    pub(super) fn while_control_plane_rolls(self, replacing: &Replacing) -> Option<String> {
+        let surge = replacing.surge?;
+        let order = if surge == 0 {
+            "One at a time: an old machine goes, then a new one joins."
+        } else {
+            "One at a time: a new machine joins, then an old one goes."
+        };
+        Some(match self.scale() {
+            None => order.to_owned(),
+            Some((before, after)) => {
+                let wanted = after.saturating_add(surge);
+                format!(
+                    "One machine at a time joins or goes. {}",
+                    bounds(before.max(wanted), before.min(wanted.saturating_sub(1)))
+                )
+            }
+        })
+    }
+}
+
+fn bounds(most: u32, least: u32) -> String {
+    format!("At most {most} machines at a time, and at least {least}.")
+}
+
+/// The counts of an owner whose outdated machines are replaced, and how it does that.
+pub(super) fn rolling(verdict: &mut Verdict, pair: Pair<'_>) -> (Numbers, Replacing) {
+    let numbers = Numbers { before: replicas(pair.before), after: replicas(pair.after) };
+    let (created, deleted) = (numbers.created(), numbers.deleted());
     if pair.differs("/spec/replicas") && (created, deleted) != (Some(0), Some(0)) {
         verdict.scales("/spec/replicas");
     }
-    let stays = match (before, after) {
-        (Some(before), Some(after)) => Some(before.min(after)),
-        (_, after) => after,
-    };
-    let (replaced, machines) = if verdict.is_definite() {
-        (stays, after)
+    let replaced = if verdict.is_definite() {
+        numbers.replaced()
     } else if verdict.is_unknown() {
-        (None, None)
+        None
     } else {
-        (Some(0), Some(0))
+        Some(0)
     };
-    let replacing = replacing(pair.after, after);
-    verdict.course.replaced = replaced;
+    let replacing = replacing(pair.after, numbers.after);
     verdict.course.created = created;
     verdict.course.deleted = deleted;
-    verdict.course.strategy = Some(replacing.strategy);
-    verdict.machines = machines;
-    (replaced, replacing.surge)
-}
-
-/// How many come and go; unknown where a count is.
-pub(super) fn scaled(before: Option<u32>, after: Option<u32>) -> (Option<u32>, Option<u32>) {
-    match (before, after) {
-        (Some(before), Some(after)) => {
-            (Some(after.saturating_sub(before)), Some(before.saturating_sub(after)))
-        }
-        _ => (None, None),
-    }
+    verdict.course.strategy = Some(replacing.strategy.clone());
+    verdict.replaces(replaced);
+    (numbers, replacing)
 }

@@ -72,7 +72,11 @@ pub(super) struct Replacing {
 }
 
 pub(super) fn replacing(value: &Value, replicas: Option<u32>) -> Replacing {
-    let strategy = facts::STRATEGIES.iter().find_map(|pointer| value.at(pointer));
+    replacing_by(facts::STRATEGIES.iter().find_map(|pointer| value.at(pointer)), replicas)
+}
+
+/// The same of a strategy, wherever it stands; without one, what Cluster API sets.
+pub(super) fn replacing_by(strategy: Option<&Value>, replicas: Option<u32>) -> Replacing {
     let word = strategy.and_then(|strategy| strategy.get("type")).and_then(Value::as_str);
     let rolling = strategy.and_then(|strategy| strategy.get("rollingUpdate"));
     let limit = |key: &str, default: u32, round: fn(u64) -> u64| {

@@ -20,3 +20,8 @@ impl At for Value {
         })
     }
 }
+
+/// Whether a pointer leads to a field or to something below it.
+pub(super) fn is_below(path: &str, field: &str) -> bool {
+    path.strip_prefix(field).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}

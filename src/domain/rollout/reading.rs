@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::class::{ClassChange, Side, compare};
+use super::class::{ClassChange, Side, Strategies, compare, reference};
 use super::control_plane::managed_control_plane;
 use super::course::Verdict;
 use super::facts;
@@ -54,15 +54,32 @@ pub(super) fn some(value: Option<&Value>) -> Option<&Value> {
     value.filter(|value| !value.is_null())
 }
 
+/// The deepest fields that differ; null is absent.
+pub(super) fn differing(before: Option<&Value>, after: Option<&Value>, path: &str, found: &mut Vec<String>) {
+    match (some(before), some(after)) {
+        (Some(Value::Object(one)), Some(Value::Object(other))) => {
+            let keys = one.keys().chain(other.keys().filter(|key| !one.contains_key(*key)));
+            for key in keys {
+                let below = format!("{path}/{}", key.replace('~', "~0").replace('/', "~1"));
+                differing(one.get(key), other.get(key), &below, found);
+            }
+        }
+        (one, other) if one != other => found.push(path.to_owned()),
+        _ => {}
+    }
+}
+
 impl Reading<'_> {
     pub(super) fn of(&self, old: &RenderedObject) -> Option<Rollout> {
         let owner = owner(&old.id, &old.value)?;
         let Some(new) = self.after.get(&key(&old.id)) else { return gone(old, owner).into_rollout(&old.id) };
         let pair = Pair { before: &old.value, after: &new.value };
         let mut verdict = match owner {
-            Owner::Topology => topology(pair.before, pair.after, &self.class_change(pair)),
+            Owner::Topology => {
+                topology(pair.before, pair.after, &self.class_change(pair), &self.strategies(pair.after))
+            }
             Owner::ManagedControlPlane => managed_control_plane(&old.id, pair),
-            Owner::Kubeadm | Owner::OtherControlPlane => self.control_plane(&old.id, owner, pair),
+            Owner::Kubeadm | Owner::OtherControlPlane => self.control_plane(&old.id, pair),
             Owner::Deployment | Owner::Set => self.workers(owner, pair),
             Owner::Pool => self.pool(pair),
         };
@@ -84,7 +101,7 @@ impl Reading<'_> {
         }
         let mut verdict = if owner == Owner::Topology {
             let nothing = serde_json::json!({"spec": {"topology": {}}});
-            let mut verdict = topology(&nothing, &new.value, &ClassChange::default());
+            let mut verdict = topology(&nothing, &new.value, &ClassChange::default(), &Strategies::default());
             verdict.only_scales("/spec/topology");
             verdict
         } else {
@@ -133,6 +150,16 @@ impl Reading<'_> {
         }
     }
 
+    /// How the class of a Cluster says that machines are replaced, as far as it is rendered here.
+    fn strategies(&self, cluster: &Value) -> Strategies<'_> {
+        let class = class_name(cluster).and_then(|name| find_value_in(&self.after, "ClusterClass", name));
+        let named = |class: &Value| {
+            let (_, kind, name) = target(reference(class.at("/spec/controlPlane")))?;
+            find_value_in(&self.after, kind, name)
+        };
+        Strategies { class, control_plane: class.and_then(named) }
+    }
+
     fn is_paused(&self, object: &RenderedObject) -> bool {
         let paused = |value: &Value| {
             annotation(value, facts::PAUSED).is_some() || value.at("/spec/paused") == Some(&Value::Bool(true))
@@ -156,7 +183,7 @@ fn gone(old: &RenderedObject, owner: Owner) -> Verdict {
         Owner::ManagedControlPlane => Some(0),
         Owner::Topology => {
             let nothing = serde_json::json!({"spec": {"topology": {}}});
-            topology(&old.value, &nothing, &ClassChange::default()).course.deleted
+            topology(&old.value, &nothing, &ClassChange::default(), &Strategies::default()).course.deleted
         }
         _ => replicas(&old.value),
     };

@@ -1,9 +1,9 @@
 //! Clusters with a managed topology: the control plane, then the worker groups.
 
-use super::class::ClassChange;
+use super::class::{ClassChange, Strategies};
 use super::course::Verdict;
-use super::facts::{CONCURRENCY, COUNT_OWNED, DEFER_UPGRADE, HOLD_UPGRADE};
-use super::numbers::scaled;
+use super::facts::{self, CONCURRENCY, COUNT_OWNED, DEFER_UPGRADE, HOLD_UPGRADE};
+use super::numbers::Numbers;
 use super::owner::{annotation, count};
 use super::pointer::At;
 use crate::upgrade::RolloutPart;
@@ -35,8 +35,14 @@ fn groups(cluster: &Value) -> Vec<Group<'_>> {
     found
 }
 
-/// What becomes of a Cluster with a topology, given what of its class becomes different.
-pub(super) fn topology(before: &Value, after: &Value, class_change: &ClassChange) -> Verdict {
+/// What becomes of a Cluster with a topology, given what of its class becomes different and how the class says
+/// that machines are replaced.
+pub(super) fn topology(
+    before: &Value,
+    after: &Value,
+    class_change: &ClassChange,
+    strategies: &Strategies<'_>,
+) -> Verdict {
     let mut verdict = Verdict::default();
     let differs = |pointer: &str| before.at(pointer) != after.at(pointer);
     let upgraded = differs("/spec/topology/version");
@@ -60,6 +66,7 @@ pub(super) fn topology(before: &Value, after: &Value, class_change: &ClassChange
     }
     let (old, new) = (groups(before), groups(after));
     let mut held = "";
+    let mut said: Vec<(&str, String)> = Vec::new();
     let mut parts = Vec::new();
     for (at, group) in new.iter().enumerate() {
         let earlier = old.iter().find(|earlier| earlier.name == group.name && earlier.list == group.list);
@@ -75,13 +82,28 @@ pub(super) fn topology(before: &Value, after: &Value, class_change: &ClassChange
         }
         let waits =
             (held == group.list && !held.is_empty()) || annotation(group.value, DEFER_UPGRADE).is_some();
-        let part = part(
+        let mut part = part(
             &mut verdict,
             earlier,
             group,
             &path,
             Causes { upgraded: upgraded && !waits, unknown, class, class_change },
         );
+        if part.replaced != Some(0)
+            && let Some(replacing) = strategies.of_group(group.list, group.value, group.replicas)
+        {
+            let numbers =
+                Numbers { before: earlier.and_then(|earlier| earlier.replicas), after: group.replicas };
+            let note = if replacing.strategy == "OnDelete" {
+                part.replaced = Some(0);
+                Some(facts::ON_DELETE.to_owned())
+            } else if group.list == "controlPlane" {
+                numbers.while_control_plane_rolls(&replacing)
+            } else {
+                numbers.while_deployment_rolls(&replacing)
+            };
+            said.extend(note.map(|note| (group.name.as_str(), note)));
+        }
         if waits && upgraded {
             verdict.note(format!(
                 "`{}` keeps its version until its annotation is taken away (`{DEFER_UPGRADE}` or `{HOLD_UPGRADE}`).",
@@ -105,6 +127,14 @@ pub(super) fn topology(before: &Value, after: &Value, class_change: &ClassChange
         verdict.note(format!(
             "The control plane goes first, then the worker groups, {concurrency} of a kind at a time."
         ));
+    }
+    for (at, (_, note)) in said.iter().enumerate() {
+        if said[..at].iter().any(|(_, earlier)| earlier == note) {
+            continue;
+        }
+        let groups = said.iter().filter(|(_, other)| other == note);
+        let names: Vec<String> = groups.map(|(name, _)| format!("`{name}`")).collect();
+        verdict.note(format!("{}: {note}", names.join(", ")));
     }
     verdict.totals(&parts);
     parts.retain(|part| part.replaced != Some(0) || part.created != Some(0) || part.deleted != Some(0));
@@ -167,16 +197,13 @@ fn part(
             perhaps = true;
         }
     }
-    let (created, deleted) = scaled(earlier.replicas, group.replicas);
+    let numbers = Numbers { before: earlier.replicas, after: group.replicas };
+    let (created, deleted) = (numbers.created(), numbers.deleted());
     if created != Some(0) && created.is_some() || deleted != Some(0) && deleted.is_some() {
         verdict.scales(&format!("{path}/replicas"));
     }
-    let stays = match (earlier.replicas, group.replicas) {
-        (Some(before), Some(after)) => Some(before.min(after)),
-        (_, after) => after,
-    };
     let replaced = if rolls {
-        stays
+        numbers.replaced()
     } else if perhaps {
         None
     } else {
@@ -186,8 +213,7 @@ fn part(
 }
 
 impl Verdict {
-    /// Sums what becomes of the parts. The number of machines is that of all groups where the version
-    /// changes, as far as they are upgraded.
+    /// Sums what becomes of the parts.
     fn totals(&mut self, parts: &[RolloutPart]) {
         let sum = |of: fn(&RolloutPart) -> Option<u32>| {
             parts.iter().try_fold(0_u32, |sum, part| Some(sum.saturating_add(of(part)?)))
@@ -195,11 +221,7 @@ impl Verdict {
         self.course.replaced = sum(|part| part.replaced);
         self.course.created = sum(|part| part.created);
         self.course.deleted = sum(|part| part.deleted);
-        self.machines = sum(|part| match (part.replaced, part.created) {
-            // What comes is new too.
-            (Some(replaced), Some(created)) if replaced > 0 => Some(replaced.saturating_add(created)),
-            (replaced, _) => replaced,
-        });
+        self.machines = self.course.replaced;
         if self.is_unknown() {
             self.machines = None;
         }

@@ -3,7 +3,7 @@
 use super::course::Verdict;
 use super::facts;
 use super::numbers::rolling;
-use super::owner::{Owner, replacing, replicas};
+use super::owner::Owner;
 use super::pointer::At;
 use super::reading::{Pair, Reading};
 use crate::yaml::Value;
@@ -18,11 +18,10 @@ impl Reading<'_> {
         }
         self.references(&mut verdict, pair);
         if owner == Owner::Set {
-            let (replaced, changed) = (Some(0), verdict.is_definite());
+            let changed = verdict.is_definite();
             rolling(&mut verdict, pair);
             verdict.course.strategy = None;
-            verdict.course.replaced = replaced;
-            verdict.machines = replaced;
+            verdict.replaces(Some(0));
             if changed {
                 verdict.note("A MachineSet replaces no machine: those that are there stay as they are, and new ones are made from the new template.");
             }
@@ -44,16 +43,12 @@ impl Reading<'_> {
             verdict.perhaps(&format!("{}/type", pointer.unwrap_or(&"/spec/strategy")));
             verdict.note("Machines that `OnDelete` left as they were are replaced now.");
         }
-        rolling(&mut verdict, pair);
+        let (numbers, replacing) = rolling(&mut verdict, pair);
         if is == "OnDelete" && verdict.is_definite() {
-            verdict.course.replaced = Some(0);
-            verdict.machines = Some(0);
-            verdict.note("`OnDelete`: nothing is replaced until somebody deletes a machine.");
+            verdict.replaces(Some(0));
+            verdict.note(facts::ON_DELETE);
         } else if verdict.is_definite() {
-            let replacing = replacing(pair.after, replicas(pair.after));
-            if let (Some(surge), Some(unavailable)) = (replacing.surge, replacing.unavailable) {
-                verdict.note(format!("At most {surge} more and {unavailable} fewer than wanted at a time."));
-            }
+            numbers.while_deployment_rolls(&replacing).into_iter().for_each(|note| verdict.note(note));
         }
         if pair.after.at("/spec/paused") == Some(&Value::Bool(true)) {
             verdict.note("Paused: nothing happens until the pause is taken away.");

@@ -133,7 +133,7 @@ pub enum Side {
 pub struct Rollout {
     /// The control plane, MachineDeployment or MachinePool.
     pub object: ObjectId,
-    /// How many machines; `None` where replicas are not in Git.
+    /// How many machines are replaced, or lost where the object goes; `None` where replicas are not in Git.
     pub machines: Option<u32>,
     /// How sure that is.
     pub certainty: Certainty,

@@ -181,8 +181,8 @@ acme/a  aws/v1.0.0 -> aws/v1.1.0
     acme/a/base/md.yaml:8  MachineDeployment acme/a-md-0  /spec/template/spec/version
       \"v1.30.4\" -> \"v1.31.2\"
   machines
-    2. MachineDeployment acme/a-md-0: 3 machines replaced, 1 more come, because of /spec/template/spec/version (judged from Git alone)
-        At most 1 more and 0 fewer than wanted at a time.
+    2. MachineDeployment acme/a-md-0: replaces 2, adds 1, because of /spec/template/spec/version (judged from Git alone)
+        At most 4 machines at a time, and at least 2.
 "
     );
     for format in ["text", "yaml", "markdown", "diff"] {

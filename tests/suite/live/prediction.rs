@@ -17,8 +17,13 @@ impl Prediction {
             let cells: Vec<&str> = line.trim().strip_prefix('|')?.strip_suffix('|')?.split('|').collect();
             let [object, machines, _, _] = cells.as_slice() else { return None };
             let object = object.trim().strip_prefix('`')?.strip_suffix('`')?;
-            // `2`, or `2 (1 more comes)`.
-            let machines = machines.trim().split(' ').next()?.parse().ok()?;
+            // `replaces 2`, or `replaces 2, adds 1`; what only adds replaces none.
+            let words = machines.trim();
+            let machines = match words.strip_prefix("replaces ") {
+                Some(number) => number.split(',').next()?.parse().ok()?,
+                None if words.starts_with("adds ") || words.starts_with("removes ") => 0,
+                None => return None,
+            };
             object.contains('/').then(|| (object.to_owned(), machines))
         });
         Self(rows.collect())
@@ -123,8 +128,8 @@ pub(crate) fn compare(
 fn a_prediction_is_read_from_the_table_of_a_proposal() {
     let body = "| | |\n|---|---|\n| Changes | 3 changes in 2 files |\n| Will be replaced | 3 machines |\n\n\
         | object | machines | because | certainty |\n|---|---|---|---|\n\
-        | `KubeadmControlPlane gauss-web/web-cp` | 1 | `/spec/version` | judged from Git alone. At most 1 more. |\n\
-        | `MachineDeployment gauss-web/web-md` | 2 (1 more come) | `/spec/template/spec/version` | exact |\n";
+        | `KubeadmControlPlane gauss-web/web-cp` | replaces 1 | `/spec/version` | judged from Git alone. At most 1 more. |\n\
+        | `MachineDeployment gauss-web/web-md` | replaces 2, adds 1 | `/spec/template/spec/version` | exact |\n";
     let expected = [
         ("KubeadmControlPlane gauss-web/web-cp".to_owned(), 1),
         ("MachineDeployment gauss-web/web-md".to_owned(), 2),

@@ -130,7 +130,7 @@ fn exactly_the_two_scalars_of_the_fragment_change() {
             ],
             "conflicts": [],
             "findings": [{"rule": "kubernetes-minor-skip", "severity": "error", "file": POOL_FILE, "line": 22, "column": 16}],
-            "rollouts": [{"object": machine_pool(), "machines": 3, "certainty": "offline",
+            "rollouts": [{"object": machine_pool(), "machines": 2, "certainty": "offline",
                           "because": ["/spec/template/spec/version"]}],
         }])
     );

@@ -122,7 +122,11 @@ fn a_kubeadm_control_plane() {
             (&[("/spec/replicas", json!(1))], "0 offline [/spec/replicas] 0/0/2"),
             (
                 &[("/spec/replicas", json!(5)), ("/spec/version", json!("v1.31.1"))],
-                "5 offline [/spec/version] 3/2/0",
+                "3 offline [/spec/version] 3/2/0",
+            ),
+            (
+                &[("/spec/replicas", json!(1)), ("/spec/version", json!("v1.31.1"))],
+                "1 offline [/spec/version] 1/0/2",
             ),
             (
                 &[("/spec/replicas", json!(null)), ("/spec/version", json!("v1.31.1"))],
@@ -188,9 +192,80 @@ fn control_planes_of_other_providers() {
                 &[("/spec/machineTemplate/infrastructureRef/name", json!("b"))],
                 "3 offline [/spec/machineTemplate/infrastructureRef/name] 3/0/0",
             ),
-            // Only its own controller knows.
-            (&[("/spec/serverConfig/cni", json!("cilium"))], "? unknown [/spec/serverConfig/cni] ?/0/0"),
+            // Its controller compares the configuration of the server and of the node.
+            (&[("/spec/serverConfig/cni", json!("cilium"))], "3 offline [/spec/serverConfig/cni] 3/0/0"),
+            (&[("/spec/agentConfig", json!({"nodeLabels": ["a=b"]}))], "3 offline [/spec/agentConfig] 3/0/0"),
+            (&[("/spec/files", json!([{"path": "/etc/a"}]))], "3 offline [/spec/files] 3/0/0"),
+            (&[("/spec/preRKE2Commands", json!(["a"]))], "3 offline [/spec/preRKE2Commands] 3/0/0"),
+            (&[("/spec/postRKE2Commands", json!(["a"]))], "3 offline [/spec/postRKE2Commands] 3/0/0"),
+            // Nothing is what was there before.
+            (&[("/spec/files", json!([]))], "? unknown [/spec/files] ?/0/0"),
+            // How nodes register, and what is deployed into the cluster, is no part of a machine.
+            (&[("/spec/registrationMethod", json!("address"))], "nothing"),
+            (&[("/spec/manifestsConfigMapReference", json!({"name": "a"}))], "nothing"),
             (&[("/spec/rolloutStrategy", json!({"type": "RollingUpdate"}))], "nothing"),
+            // In another version of the API fields may only have moved.
+            (
+                &[
+                    ("/apiVersion", json!("controlplane.cluster.x-k8s.io/v1beta2")),
+                    ("/spec/serverConfig/cni", json!("cilium")),
+                ],
+                "? unknown [/spec/serverConfig/cni] ?/0/0",
+            ),
+            (
+                &[("/spec/replicas", json!(5)), ("/spec/version", json!("v1.31.1+rke2r1"))],
+                "3 offline [/spec/version] 3/2/0",
+            ),
+        ],
+    );
+    check(
+        TALOS,
+        &[
+            (&[("/spec/version", json!("v1.31.1"))], "3 offline [/spec/version] 3/0/0"),
+            (
+                &[("/spec/infrastructureTemplate/name", json!("b"))],
+                "3 offline [/spec/infrastructureTemplate/name] 3/0/0",
+            ),
+            (
+                &[("/spec/controlPlaneConfig/controlplane/talosVersion", json!("v1.9"))],
+                "3 offline [/spec/controlPlaneConfig/controlplane/talosVersion] 3/0/0",
+            ),
+            (
+                &[("/spec/controlPlaneConfig/controlplane/strategicPatches/0", json!("machine: {}"))],
+                "3 offline [/spec/controlPlaneConfig/controlplane/strategicPatches] 3/0/0",
+            ),
+            // Its controller has not looked at this one since v0.4.0.
+            (&[("/spec/controlPlaneConfig/init", json!({"generateType": "init"}))], "nothing"),
+            (
+                &[
+                    ("/spec/rolloutStrategy", json!({"type": "OnDelete"})),
+                    ("/spec/version", json!("v1.31.1")),
+                ],
+                "0 offline [/spec/version] 0/0/0",
+            ),
+        ],
+    );
+    check(
+        K0S,
+        &[
+            // k0s updates itself where it is, unless told otherwise.
+            (&[("/spec/version", json!("v1.31.1+k0s.0"))], "0 offline [/spec/version] 0/0/0"),
+            (
+                &[("/spec/version", json!("v1.31.1+k0s.0")), ("/spec/updateStrategy", json!("Recreate"))],
+                "3 offline [/spec/version] 3/0/0",
+            ),
+            (
+                &[
+                    ("/spec/version", json!("v1.31.1+k0s.0")),
+                    ("/spec/machineTemplate/infrastructureRef/name", json!("b")),
+                ],
+                "3 offline [/spec/machineTemplate/infrastructureRef/name /spec/version] 3/0/0",
+            ),
+            // Nobody has read its code for this.
+            (
+                &[("/spec/k0sConfigSpec/args/0", json!("--debug"))],
+                "? unknown [/spec/k0sConfigSpec/args] ?/0/0",
+            ),
         ],
     );
     check(

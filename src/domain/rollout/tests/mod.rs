@@ -145,6 +145,30 @@ spec:
     infrastructureRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: DockerMachineTemplate, name: cp}
 "#;
 
+const TALOS: &str = r#"
+apiVersion: controlplane.cluster.x-k8s.io/v1alpha3
+kind: TalosControlPlane
+metadata: {name: cp, namespace: org}
+spec:
+  replicas: 3
+  version: v1.30.2
+  infrastructureTemplate: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: DockerMachineTemplate, name: cp}
+  controlPlaneConfig:
+    controlplane: {generateType: controlplane, talosVersion: v1.8, strategicPatches: ["a: b"]}
+"#;
+
+const K0S: &str = r#"
+apiVersion: controlplane.cluster.x-k8s.io/v1beta1
+kind: K0sControlPlane
+metadata: {name: cp, namespace: org}
+spec:
+  replicas: 3
+  version: v1.30.2+k0s.0
+  k0sConfigSpec: {args: [--enable-worker]}
+  machineTemplate:
+    infrastructureRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: DockerMachineTemplate, name: cp}
+"#;
+
 const EKS: &str = r#"
 apiVersion: controlplane.cluster.x-k8s.io/v1beta2
 kind: AWSManagedControlPlane

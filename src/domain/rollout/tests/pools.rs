@@ -21,6 +21,10 @@ fn a_machine_pool() {
             (&[("/spec/minReadySeconds", json!(5))], "nothing"),
             (&[("/spec/replicas", json!(6))], "0 offline [/spec/replicas] 0/2/0"),
             (
+                &[("/spec/replicas", json!(6)), ("/spec/template/spec/version", json!("v1.31.1"))],
+                "4 offline [/spec/template/spec/version] 4/2/0",
+            ),
+            (
                 &[
                     ("/metadata/annotations", json!({"cluster.x-k8s.io/replicas-managed-by": "asg"})),
                     ("/spec/template/spec/version", json!("v1.31.1")),
@@ -44,26 +48,22 @@ fn the_infrastructure_of_a_pool_decides() {
             "AWSMachinePool",
             "{awsLaunchTemplate: {instanceType: a}}",
             "{awsLaunchTemplate: {instanceType: b}}",
-            "4 offline [/spec/template/spec/infrastructureRef/name] 4/0/0",
+            "4 offline [/spec/awsLaunchTemplate/instanceType] 4/0/0",
         ),
         (
             "DockerMachinePool",
             "{template: {customImage: a}}",
             "{template: {customImage: b}}",
-            "4 offline [/spec/template/spec/infrastructureRef/name] 4/0/0",
+            "4 offline [/spec/template/customImage] 4/0/0",
         ),
         (
             "AWSManagedMachinePool",
             "{instanceType: a}",
             "{instanceType: b}",
-            "? unknown [/spec/template/spec/infrastructureRef/name] ?/0/0",
+            "? unknown [/spec/instanceType] ?/0/0",
         ),
-        (
-            "AcmeMachinePool",
-            "{a: 1}",
-            "{a: 2}",
-            "? unknown [/spec/template/spec/infrastructureRef/name] ?/0/0",
-        ),
+        ("AWSManagedMachinePool", "{scaling: {minSize: 1}}", "{scaling: {minSize: 2}}", "nothing"),
+        ("AcmeMachinePool", "{a: 1}", "{a: 2}", "? unknown [/spec/a] ?/0/0"),
     ] {
         let pool = POOL.replace("AWSMachinePool", kind);
         let tree = |spec: &str| rendered(&format!("{pool}---\n{}", infrastructure(kind, spec)));
@@ -73,4 +73,39 @@ fn the_infrastructure_of_a_pool_decides() {
             "{kind} {after}"
         );
     }
+}
+
+/// A reason is a path, and says nothing of the object that it leads into.
+#[test]
+fn the_reason_of_a_pool_is_the_field_that_changed_and_a_note_says_where() {
+    let tree = |spec: &str, files: &str| {
+        rendered(&format!(
+            "{POOL}---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: AWSMachinePool
+metadata: {{name: mp, namespace: org}}
+spec: {{awsLaunchTemplate: {spec}}}
+---
+apiVersion: bootstrap.cluster.x-k8s.io/v1beta1
+kind: KubeadmConfig
+metadata: {{name: mp, namespace: org}}
+spec: {{files: {files}}}
+"
+        ))
+    };
+    let before = tree("{ami: {id: ami-1}, instanceType: a}", "[]");
+    let image = rollouts(&before, &tree("{ami: {id: ami-2}, instanceType: a}", "[]"), AppliedBy::Others);
+    assert_eq!(told(&image), "4 offline [/spec/awsLaunchTemplate/ami/id] 4/0/0");
+    assert_eq!(
+        image[0].course.notes,
+        [
+            "In AWSMachinePool mp: `/spec/awsLaunchTemplate/ami/id`.",
+            "The infrastructure provider replaces the instances in place.",
+        ]
+    );
+    let after = tree("{ami: {id: ami-1}, instanceType: a}", "[{path: /etc/a}]");
+    let files = rollouts(&before, &after, AppliedBy::Reconciler);
+    assert_eq!(told(&files), "4 offline [/spec/files] 4/0/0");
+    assert_eq!(files[0].course.notes[0], "In KubeadmConfig mp: `/spec/files`.");
+    assert_eq!(told(&rollouts(&before, &after, AppliedBy::Others)), "nothing");
 }

@@ -149,3 +149,99 @@ spec: {{template: {{spec: {{kubeadmConfigSpec: {{format: cloud-config}}{rollout}
         assert_eq!(told(&rollouts(&tree(before), &tree(after), AppliedBy::Reconciler)), expected, "{after}");
     }
 }
+
+/// What machines come to meanwhile is told where it is known, and never guessed.
+#[test]
+fn the_strategies_of_a_topology_are_those_of_its_class_unless_it_has_its_own() {
+    let class = |control_plane: &str, default: &str, patches: &str| {
+        format!(
+            "---
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: ClusterClass
+metadata: {{name: k, namespace: org}}
+spec:
+  controlPlane: {{ref: {{kind: KubeadmControlPlaneTemplate, name: cp}}}}
+  workers:
+    machineDeployments:
+    - {{class: default{default}}}
+  patches: {patches}
+---
+apiVersion: controlplane.cluster.x-k8s.io/v1beta1
+kind: KubeadmControlPlaneTemplate
+metadata: {{name: cp, namespace: org}}
+spec: {{template: {{spec: {{{control_plane}}}}}}}
+"
+        )
+    };
+    let course = |cluster: &str, class: &str| {
+        let tree = |version: &str| rendered(&format!("{}{class}", cluster.replace("v1.30.2", version)));
+        let mut found = rollouts(&tree("v1.30.2"), &tree("v1.31.1"), AppliedBy::Others);
+        (told(&found), found.remove(0).course.notes)
+    };
+    let order = "The control plane goes first, then the worker groups, 1 of a kind at a time.".to_owned();
+    let all = "15 offline [/spec/topology/version] 15/0/0".to_owned();
+    let joins = "`controlPlane`: One at a time: a new machine joins, then an old one goes.".to_owned();
+    // Without the class nobody knows.
+    assert_eq!(course(TOPOLOGY, ""), (all.clone(), vec![order.clone()]));
+    // Cluster API's defaults.
+    let defaults = "`one`, `two`: At most 1 more and 0 fewer than wanted at a time.".to_owned();
+    assert_eq!(
+        course(TOPOLOGY, &class("", "", "[]")),
+        (all.clone(), vec![order.clone(), joins.clone(), defaults])
+    );
+    // The class's own; percents are of each group.
+    let goes = "`controlPlane`: One at a time: an old machine goes, then a new one joins.".to_owned();
+    let surge = ", strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 50%, maxUnavailable: 50%}}";
+    let zero = "rolloutStrategy: {rollingUpdate: {maxSurge: 0}}";
+    assert_eq!(
+        course(TOPOLOGY, &class(zero, surge, "[]")),
+        (
+            all.clone(),
+            vec![
+                order.clone(),
+                goes,
+                "`one`: At most 2 more and 2 fewer than wanted at a time.".to_owned(),
+                "`two`: At most 1 more and 1 fewer than wanted at a time.".to_owned(),
+            ]
+        )
+    );
+    // A topology that says anything of rollouts has all of it: here Cluster API's defaults for `two`.
+    let own = TOPOLOGY
+        .replace("name: one,", "name: one, strategy: {type: OnDelete},")
+        .replace("name: two,", "name: two, rollout: {after: \"2026-12-01T00:00:00Z\"},");
+    assert_eq!(
+        course(&own, &class("", surge, "[]")),
+        (
+            "11 offline [/spec/topology/version] 11/0/0".to_owned(),
+            vec![
+                order.clone(),
+                joins,
+                "`one`: `OnDelete`: nothing is replaced until somebody deletes a machine.".to_owned(),
+                "`two`: At most 1 more and 0 fewer than wanted at a time.".to_owned(),
+            ]
+        )
+    );
+    // What a patch sets only the topology controller knows.
+    let patch =
+        "[{name: p, definitions: [{jsonPatches: [{op: add, path: /spec/template/spec/rolloutStrategy}]}]}]";
+    let told = course(TOPOLOGY, &class("", "", patch)).1;
+    assert!(told.iter().all(|note| !note.contains("`controlPlane`")), "{told:?}");
+}
+
+#[test]
+fn a_group_of_a_topology_that_is_scaled_and_upgraded() {
+    for (replicas, expected) in
+        [(6, "15 offline [/spec/topology/version] 15/2/0"), (1, "12 offline [/spec/topology/version] 12/0/3")]
+    {
+        check(
+            TOPOLOGY,
+            &[(
+                &[
+                    ("/spec/topology/version", json!("v1.31.1")),
+                    ("/spec/topology/workers/machineDeployments/0/replicas", json!(replicas)),
+                ],
+                expected,
+            )],
+        );
+    }
+}

@@ -64,6 +64,18 @@ fn a_machine_deployment() {
                 "3 offline [/spec/template/spec/version] 3/0/2",
             ),
             (
+                &[("/spec/replicas", json!(8)), ("/spec/template/spec/version", json!("v1.31.1"))],
+                "5 offline [/spec/template/spec/version] 5/3/0",
+            ),
+            (
+                &[
+                    ("/spec/replicas", json!(8)),
+                    ("/spec/template/spec/version", json!("v1.31.1")),
+                    ("/spec/strategy", json!({"type": "OnDelete"})),
+                ],
+                "0 offline [/spec/template/spec/version] 0/3/0",
+            ),
+            (
                 &[("/spec/replicas", json!(null)), ("/spec/template/spec/version", json!("v1.31.1"))],
                 "? offline [/spec/template/spec/version] ?/?/?",
             ),
@@ -101,9 +113,33 @@ fn strategies_and_pauses_are_told() {
     assert_eq!(course.notes, ["`OnDelete`: nothing is replaced until somebody deletes a machine."]);
     let course = notes(DEPLOYMENT, &[version.clone(), ("/spec/paused", json!(true))]);
     assert_eq!(course.notes[1], "Paused: nothing happens until the pause is taken away.");
-    let course =
-        notes(DEPLOYMENT, &[version, ("/metadata/annotations", json!({"cluster.x-k8s.io/paused": "true"}))]);
+    let course = notes(
+        DEPLOYMENT,
+        &[version.clone(), ("/metadata/annotations", json!({"cluster.x-k8s.io/paused": "true"}))],
+    );
     assert_eq!(course.notes[1], "Paused: nothing happens until the pause is taken away.");
+    // Where the number changes too, what is wanted is not what is there.
+    let course = notes(DEPLOYMENT, &[version.clone(), ("/spec/replicas", json!(8))]);
+    assert_eq!(course.notes, ["At most 9 machines at a time, and at least 5."]);
+    let course = notes(DEPLOYMENT, &[version.clone(), ("/spec/replicas", json!(3))]);
+    assert_eq!(course.notes, ["At most 5 machines at a time, and at least 3."]);
+    let scaled = |replicas: u32| [("/spec/version", json!("v1.31.1")), ("/spec/replicas", json!(replicas))];
+    let course = notes(CONTROL_PLANE, &scaled(5));
+    assert_eq!(
+        course.notes,
+        ["One machine at a time joins or goes. At most 6 machines at a time, and at least 3."]
+    );
+    let course = notes(CONTROL_PLANE, &scaled(1));
+    assert_eq!(
+        course.notes,
+        ["One machine at a time joins or goes. At most 3 machines at a time, and at least 1."]
+    );
+    let course = notes(RKE2, &[("/spec/version", json!("v1.31.1+rke2r1"))]);
+    assert_eq!(course.notes, ["One at a time: a new machine joins, then an old one goes."]);
+    // How others go about it nobody has looked up.
+    let acme = RKE2.replace("RKE2", "Acme");
+    let course = notes(&acme, &[("/spec/version", json!("v1.31.1+rke2r1"))]);
+    assert!(course.notes.is_empty(), "{:?}", course.notes);
     let course = notes(CONTROL_PLANE, &[("/spec/version", json!("v1.31.1"))]);
     assert_eq!(course.notes, ["One at a time: a new machine joins, then an old one goes."]);
     let surge = json!({"rollingUpdate": {"maxSurge": 0}});
@@ -124,7 +160,11 @@ fn a_time_is_told_with_whom_it_replaces() {
     assert!(notes(DEPLOYMENT_V1BETA2, "/spec/rollout/after").contains(&said.to_owned()));
     assert_eq!(
         notes(TOPOLOGY, "/spec/topology/workers/machineDeployments/1/rollout/after"),
-        ["Machines of `two` made before 2026-12-01T00:00:00Z are replaced once that time has come."]
+        [
+            "Machines of `two` made before 2026-12-01T00:00:00Z are replaced once that time has come.",
+            // Where a topology speaks of rollouts, its class is not asked.
+            "`two`: At most 1 more and 0 fewer than wanted at a time.",
+        ]
     );
     let (_, after) = pair(DEPLOYMENT, &[("/spec/rolloutAfter", json!("2026-12-01T00:00:00Z"))]);
     let (one, _) = pair(CONTROL_PLANE, &[]);
