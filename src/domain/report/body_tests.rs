@@ -99,7 +99,7 @@ fn the_body_says_what_changes_why_and_what_to_do() {
         "| `MachinePool my-org/peu01-mp-0` | `/spec/template/spec/version` | `v1.16.8` | `v1.21.4` | the release changes it |",
         "| `MachinePool my-org/peu01-mp-0` | `/spec/replicas` | `2` | `5` | `3` | the cluster's value is kept |",
         "- **error** `kubernetes-minor-skip` (`gauss/peu01/base/machinepool.yaml:9:3`): `v1.16.8` to `v1.21.4` skips minors",
-        "| `MachinePool my-org/peu01-mp-0` | 5 | `/spec/template/spec/version` | judged from Git alone |",
+        "| `MachinePool my-org/peu01-mp-0` | replaces 5 | `/spec/template/spec/version` | judged from Git alone |",
         "| Will be replaced | 5 machines |",
         "### What to do next",
         "`/capstan replan`",
