@@ -2,7 +2,8 @@
 
 use super::{About, Change, Example, Rule, Survey, Verdict};
 use crate::finding::Severity;
-use crate::templates::treatment;
+use crate::object::ObjectId;
+use crate::templates::{Role, is_known_in_role, references, treatment};
 
 pub(super) struct UnknownTemplate;
 
@@ -11,8 +12,9 @@ static ABOUT: About = About {
     severity: Severity::Warning,
     change: Change::Free,
     summary: "A template is of a kind that Capstan does not know.",
-    reason: "Capstan cannot tell whether its change replaces machines, is refused, or does nothing; it is left \
-             under its name.",
+    reason: "No table lists the kind, and neither its shape nor what names it tells what it is for. Capstan \
+             cannot tell whether its change replaces machines, is refused, or does nothing; it is left under its \
+             name.",
     source: "https://cluster-api.sigs.k8s.io/developer/providers/contracts/infra-machine",
     bad: Example::Tree(&[("peu01/base/template.yaml", UNKNOWN)]),
     good: Example::Tree(&[("peu01/base/template.yaml", KNOWN)]),
@@ -38,7 +40,10 @@ impl Rule for UnknownTemplate {
         for object in cluster.objects {
             let id = &object.id;
             let of_cluster_api = id.group.ends_with(".cluster.x-k8s.io");
-            if of_cluster_api && id.kind.ends_with("Template") && treatment(&id.kind).is_none() {
+            if !of_cluster_api || !id.kind.ends_with("Template") || treatment(&id.kind).is_some() {
+                continue;
+            }
+            if !is_known_in_role(id, &roles(cluster, id)) {
                 let message = format!(
                     "{id} is of a kind that Capstan does not know: whether its changes replace machines cannot be told"
                 );
@@ -46,4 +51,14 @@ impl Rule for UnknownTemplate {
             }
         }
     }
+}
+
+/// What the objects of a cluster name another one as.
+fn roles(cluster: &Survey<'_>, named: &ObjectId) -> Vec<Role> {
+    let owners = cluster.objects.iter();
+    let all = owners.flat_map(|owner| {
+        let found = references(&owner.id.group, &owner.id.kind, &owner.placed);
+        found.into_iter().filter(|reference| reference.means(owner.id.namespace.as_deref(), named))
+    });
+    all.map(|reference| reference.role).collect()
 }

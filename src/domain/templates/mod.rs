@@ -19,4 +19,4 @@ pub use naming::{SpecDigest, base_name, rotated_name, spec_hash, split_suffix};
 pub(crate) use references::Readable;
 pub use references::{Reference, ReferencePath, reference_paths, references};
 pub use rename::{NamedTemplate, Naming, name_templates};
-pub use role::{Role, treatment_in_role};
+pub use role::{Role, is_known_in_role, treatment_in_role};

@@ -80,6 +80,7 @@ const CLASS: &[ReferencePath] = paths![
 ];
 const METAL3: &[ReferencePath] =
     paths![Data: ["spec", "template", "spec", "dataTemplate"] => "Metal3DataTemplate"];
+const BYOH: &[ReferencePath] = paths![Data: ["spec", "template", "spec", "installerRef"]];
 
 /// Where objects of a kind name others, in v1alpha3 to v1beta2.
 pub fn reference_paths(group: &str, kind: &str) -> &'static [ReferencePath] {
@@ -95,6 +96,7 @@ pub fn reference_paths(group: &str, kind: &str) -> &'static [ReferencePath] {
             CONTROL_PLANE
         }
         (_, "Metal3MachineTemplate") => METAL3,
+        (_, "ByoMachineTemplate") => BYOH,
         _ => &[],
     }
 }

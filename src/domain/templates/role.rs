@@ -30,8 +30,9 @@ pub enum Role {
 /// What an edit of an object does, given who names it: the table's word where it lists the kind, else
 /// what its role and its shape say. `None` where neither tells, or nothing needs telling.
 ///
-/// A kind that no table lists is a template if it ends in `Template` and holds `spec.template`; named as
-/// infrastructure or bootstrap config of machines it is immutable by contract, so it is rotated.
+/// A kind that no table lists is a template if it ends in `Template` and holds `spec.template`, or if its kind
+/// and group have the shape that Cluster API's contracts give it ([`has_contract_shape`]); named as infrastructure
+/// or bootstrap config of machines it is immutable by contract, so it is rotated.
 pub fn treatment_in_role<T: Readable>(id: &ObjectId, root: &T, roles: &[Role]) -> Option<Treatment> {
     if !id.group.ends_with("cluster.x-k8s.io") {
         return None;
@@ -42,8 +43,9 @@ pub fn treatment_in_role<T: Readable>(id: &ObjectId, root: &T, roles: &[Role]) -
     let named_as = |role: Role| roles.contains(&role);
     let is_template = id.kind.ends_with("Template");
     let holds_template = root.field("spec").and_then(|spec| spec.field("template")).is_some();
-    let makes_machines =
-        is_template && holds_template && (named_as(Role::Machines) || named_as(Role::Bootstrap));
+    let makes_machines = [Role::Machines, Role::Bootstrap]
+        .into_iter()
+        .any(|role| is_template && named_as(role) && (holds_template || has_contract_shape(id, role)));
     if makes_machines || !is_template && named_as(Role::PoolBootstrap) {
         Some(Treatment::Rotate)
     } else if named_as(Role::Pool) {
@@ -54,5 +56,35 @@ pub fn treatment_in_role<T: Readable>(id: &ObjectId, root: &T, roles: &[Role]) -
         Some(Treatment::MutableSilent)
     } else {
         None
+    }
+}
+
+/// Whether Capstan knows what an edit of an object does: its kind is listed, or it is named as what its kind and
+/// group say by Cluster API's contracts. Else a `*Template` is the finding `unknown-template`.
+pub fn is_known_in_role(id: &ObjectId, roles: &[Role]) -> bool {
+    treatment(&id.kind).is_some() || roles.iter().any(|role| has_contract_shape(id, *role))
+}
+
+/// Whether kind and group are as the contracts of providers want them of what is named in this role:
+/// `infrastructure…/*MachineTemplate`, `bootstrap…/*ConfigTemplate`, and so on
+/// (<https://cluster-api.sigs.k8s.io/developer/providers/contracts/overview>).
+fn has_contract_shape(id: &ObjectId, role: Role) -> bool {
+    let of = |group: &str, ending: &str| {
+        let own = id.group.strip_suffix("cluster.x-k8s.io").and_then(|rest| rest.strip_suffix('.'));
+        let own = own.and_then(|rest| rest.rsplit('.').next());
+        own == Some(group) && id.kind.ends_with(ending)
+    };
+    match role {
+        Role::Machines => of("infrastructure", "MachineTemplate"),
+        Role::Bootstrap => of("bootstrap", "ConfigTemplate"),
+        Role::ClassPart => {
+            of("infrastructure", "MachineTemplate")
+                || of("infrastructure", "MachinePoolTemplate")
+                || of("infrastructure", "ClusterTemplate")
+                || of("bootstrap", "ConfigTemplate")
+                || of("controlplane", "ControlPlaneTemplate")
+        }
+        Role::Remediation => of("infrastructure", "RemediationTemplate"),
+        Role::PoolBootstrap | Role::Pool | Role::Class | Role::Data | Role::Standing => false,
     }
 }

@@ -9,7 +9,8 @@ use crate::finding::Severity;
 use crate::merge::cluster_objects::Base;
 use crate::object::{FieldPath, ObjectId};
 use crate::templates::{
-    Role, Treatment, base_name, references, rotated_name, spec_hash, treatment, treatment_in_role,
+    Role, Treatment, base_name, is_known_in_role, references, rotated_name, spec_hash, treatment,
+    treatment_in_role,
 };
 use crate::yaml::{DocumentEdit, Edit, Node, Value, YamlFile, edit, write};
 
@@ -55,15 +56,19 @@ impl Owners {
         }
         let roles: Vec<Role> = self.of_object[object].iter().map(|(_, role)| *role).collect();
         match treatment_in_role(id, base.node(object), &roles)? {
-            Treatment::Rotate if roles.contains(&Role::Data) || id.kind == DATA => Some(Level::Data),
+            Treatment::Rotate if roles.contains(&Role::Data) || is_data(id) => Some(Level::Data),
             Treatment::Rotate | Treatment::Never => Some(Level::Template),
             Treatment::MutableAndRolls | Treatment::MutableSilent => None,
         }
     }
 }
 
-/// The one template that templates name.
-const DATA: &str = "Metal3DataTemplate";
+/// The templates that templates name.
+const DATA: &[&str] = &["K8sInstallerConfigTemplate", "Metal3DataTemplate"];
+
+fn is_data(id: &ObjectId) -> bool {
+    DATA.contains(&id.kind.as_str())
+}
 
 fn is_class(id: &ObjectId) -> bool {
     id.group == "cluster.x-k8s.io" && id.kind == "ClusterClass"
@@ -98,7 +103,10 @@ impl Plan<'_> {
         let owners = Owners::of(self.base);
         for object in 0..self.base.objects.len() {
             if self.draft.has_edits(object) {
-                self.unknown_template(object, owners.level(self.base, object));
+                let roles: Vec<Role> = owners.of_object[object].iter().map(|(_, role)| *role).collect();
+                if !is_known_in_role(&self.base.objects[object].id, &roles) {
+                    self.unknown_template(object, owners.level(self.base, object));
+                }
             }
         }
     }
@@ -106,10 +114,7 @@ impl Plan<'_> {
     /// A template of a kind that no table lists, which the upgrade changes.
     fn unknown_template(&mut self, object: usize, level: Option<Level>) {
         let id = self.base.objects[object].id.clone();
-        if !id.group.ends_with(".cluster.x-k8s.io")
-            || !id.kind.ends_with("Template")
-            || treatment(&id.kind).is_some()
-        {
+        if !id.group.ends_with(".cluster.x-k8s.io") || !id.kind.ends_with("Template") {
             return;
         }
         let message = if level.is_some() {
@@ -319,10 +324,10 @@ fn may_be_of(level: Level, id: &ObjectId) -> bool {
     let of_cluster_api = id.group.ends_with("cluster.x-k8s.io");
     match level {
         Level::Class => is_class(id),
-        Level::Data => id.kind == DATA,
+        Level::Data => is_data(id),
         Level::Template => {
             of_cluster_api
-                && id.kind != DATA
+                && !is_data(id)
                 && match treatment(&id.kind) {
                     Some(Treatment::Rotate | Treatment::Never) => true,
                     Some(Treatment::MutableAndRolls | Treatment::MutableSilent) => false,
