@@ -3,6 +3,7 @@
 mod agents;
 mod bot;
 mod cli;
+mod conversions;
 mod database;
 #[cfg(feature = "demo")]
 mod demo;

@@ -7,28 +7,41 @@ use crate::yaml::{Entry, Node, NodeKind};
 /// Does the steps, in order. One that finds nothing to do does nothing.
 pub fn apply(object: &mut Node, conversion: &Conversion) {
     for step in &conversion.steps {
-        match step {
-            ConversionStep::Move { from, to } => {
-                let (Some((from_parent, from_last)), Some((to_parent, to_last))) = (split(from), split(to))
-                else {
-                    continue;
-                };
-                if from_parent == to_parent {
-                    rename(object, &from_parent, from_last, to_last);
-                } else if let Some(value) = object.at(from).cloned() {
-                    add(object, to, value);
-                    remove(object, from);
-                }
-            }
-            ConversionStep::Replace { at, value } => {
-                if let Some(old) = at_mut(object, at) {
-                    *old = value.clone();
-                }
-            }
-            ConversionStep::Remove { at } => remove(object, at),
-            ConversionStep::Add { at, value } => add(object, at, value.clone()),
-        }
+        apply_step(object, step);
     }
+}
+
+/// Whether a step found something to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Did {
+    Something,
+    Nothing,
+}
+
+impl Did {
+    fn of(found: Option<()>) -> Self {
+        found.map_or(Self::Nothing, |()| Self::Something)
+    }
+}
+
+/// Does one step.
+pub(super) fn apply_step(object: &mut Node, step: &ConversionStep) -> Did {
+    Did::of(match step {
+        ConversionStep::Move { from, to } => go(object, from, to),
+        ConversionStep::Replace { at, value } => at_mut(object, at).map(|old| *old = value.clone()),
+        ConversionStep::Remove { at } => remove(object, at),
+        ConversionStep::Add { at, value } => add(object, at, value.clone()),
+    })
+}
+
+fn go(object: &mut Node, from: &FieldPath, to: &FieldPath) -> Option<()> {
+    let ((from_parent, from_last), (to_parent, to_last)) = (split(from)?, split(to)?);
+    if from_parent == to_parent {
+        return rename(object, &from_parent, from_last, to_last);
+    }
+    let value = object.at(from)?.clone();
+    add(object, to, value)?;
+    remove(object, from)
 }
 
 fn split(path: &FieldPath) -> Option<(FieldPath, &str)> {
@@ -48,25 +61,17 @@ fn at_mut<'n>(object: &'n mut Node, path: &FieldPath) -> Option<&'n mut Node> {
     })
 }
 
-fn rename(object: &mut Node, parent: &FieldPath, from: &str, to: &str) {
-    if let Some(Node { kind: NodeKind::Mapping(entries), .. }) = at_mut(object, parent)
-        && let Some(entry) = entries.iter_mut().find(|entry| entry.key == from)
-    {
-        to.clone_into(&mut entry.key);
-    }
+fn rename(object: &mut Node, parent: &FieldPath, from: &str, to: &str) -> Option<()> {
+    let NodeKind::Mapping(entries) = &mut at_mut(object, parent)?.kind else { return None };
+    let entry = entries.iter_mut().find(|entry| entry.key == from)?;
+    to.clone_into(&mut entry.key);
+    Some(())
 }
 
 /// Adds a field, and the mappings on the way to it.
-fn add(object: &mut Node, path: &FieldPath, value: Node) {
-    let Some((last, above)) = path.steps().split_last() else { return };
-    let mut node = object;
-    for step in above {
-        let Some(below) = enter(node, step) else { return };
-        node = below;
-    }
-    if let Some(slot) = enter(node, last) {
-        *slot = value;
-    }
+fn add(object: &mut Node, path: &FieldPath, value: Node) -> Option<()> {
+    *path.steps().iter().try_fold(object, enter)? = value;
+    Some(())
 }
 
 /// The value one step below; a field that is not there is made, as null.
@@ -88,15 +93,16 @@ fn enter<'n>(node: &'n mut Node, step: &Step) -> Option<&'n mut Node> {
 }
 
 /// Removes a field, and the mappings above that it leaves empty.
-fn remove(object: &mut Node, path: &FieldPath) {
+fn remove(object: &mut Node, path: &FieldPath) -> Option<()> {
+    object.at(path)?;
     let mut path = path.clone();
     while let Some((parent, key)) = split(&path) {
-        let Some(Node { kind: NodeKind::Mapping(entries), .. }) = at_mut(object, &parent) else { return };
-        let before = entries.len();
+        let NodeKind::Mapping(entries) = &mut at_mut(object, &parent)?.kind else { return None };
         entries.retain(|entry| entry.key != key);
-        if before == entries.len() || !entries.is_empty() {
-            return;
+        if !entries.is_empty() {
+            break;
         }
         path = parent;
     }
+    Some(())
 }

@@ -9,6 +9,10 @@
 //! | file | idea |
 //! |---|---|
 //! | `apply` | steps, replayed on a value |
+//! | `rules` | what Cluster API changed between v1beta1 and v1beta2, type by type |
+//! | `cluster_api` | its own kinds: the walk with the rules |
+//! | `older` | its alpha versions |
+//! | `definitions` | everybody else's kinds, where definitions show the same shape |
 //!
 //! *Guarantees*: the first step sets `apiVersion`; steps are done in order, and a path speaks of the
 //! object as the steps before have left it; no step adds or removes an item of a list, so indexes never
@@ -17,11 +21,17 @@
 //! Deliberately absent: `status` (the controllers' own), defaulting (the server's), and downgrades.
 
 mod apply;
+mod cluster_api;
+mod definitions;
+mod older;
+mod rules;
+#[cfg(test)]
+mod tests;
 
 pub use apply::apply;
 
 use crate::object::{FieldPath, api_group};
-use crate::schema::Schemas;
+use crate::schema::{Fields, Schemas};
 use crate::yaml::{Node, Value};
 
 /// What brings an object from the API version in which it stands to another one, in order.
@@ -90,6 +100,26 @@ fn at(field: &FieldPath, value: Option<&Value>) -> String {
     }
 }
 
+/// Why there is no conversion, before it is known of what.
+#[derive(Debug)]
+struct Refusal {
+    field: FieldPath,
+    value: Option<Value>,
+    why: String,
+    advice: String,
+}
+
+impl Refusal {
+    fn new(field: FieldPath, node: &Node, why: impl Into<String>, advice: impl Into<String>) -> Box<Self> {
+        Box::new(Self { field, value: Some(node.value()), why: why.into(), advice: advice.into() })
+    }
+
+    /// Of the object as a whole.
+    fn whole(why: impl Into<String>, advice: impl Into<String>) -> Box<Self> {
+        Box::new(Self { field: FieldPath::root(), value: None, why: why.into(), advice: advice.into() })
+    }
+}
+
 /// The steps that bring `object` to `to_api_version` (`group/version`). `schemas` decide for kinds that
 /// are not Cluster API's own.
 pub fn convert(
@@ -97,25 +127,84 @@ pub fn convert(
     to_api_version: &str,
     schemas: &Schemas,
 ) -> Result<Conversion, Box<Unconvertible>> {
-    let _ = schemas;
     let text = |key: &str| object.get(key).and_then(Node::as_str).unwrap_or_default();
     let (kind, from) = (text("kind"), text("apiVersion"));
     if from == to_api_version {
         return Ok(Conversion::default());
     }
-    let refused = |why: &str, advice: &str| {
-        Err(Box::new(Unconvertible {
-            kind: kind.to_owned(),
-            from: from.to_owned(),
-            to: to_api_version.to_owned(),
-            field: FieldPath::root(),
-            value: None,
-            why: why.to_owned(),
-            advice: advice.to_owned(),
-        }))
-    };
-    if api_group(from) != api_group(to_api_version) {
-        return refused("these are two API groups, so two objects", "move it by hand");
+    steps(object, kind, from, to_api_version, schemas).map(|steps| Conversion { steps }).map_err(|refusal| {
+        let Refusal { field, value, why, advice } = *refusal;
+        let (kind, from, to) = (kind.to_owned(), from.to_owned(), to_api_version.to_owned());
+        Box::new(Unconvertible { kind, from, to, field, value, why, advice })
+    })
+}
+
+fn steps(
+    object: &Node,
+    kind: &str,
+    from: &str,
+    to: &str,
+    schemas: &Schemas,
+) -> Result<Vec<ConversionStep>, Box<Refusal>> {
+    let group = api_group(from);
+    if group != api_group(to) || group.is_empty() {
+        return Err(Refusal::whole(
+            "these are no two versions of one API group",
+            "write the object anew in the other group",
+        ));
     }
-    refused("no conversion between these versions is known", "bring the object to that version by hand")
+    let mut done = Done { object: object.clone(), steps: Vec::new() };
+    let named = ConversionStep::Replace { at: FieldPath::root().key("apiVersion"), value: Node::string(to) };
+    done.all([named]);
+    let own = |version: &str| Fields::of(kind, &format!("{group}/{version}"));
+    let (Some((name, beta1)), Some((_, beta2))) = (own("v1beta1"), own("v1beta2")) else {
+        definitions::same_shape(object, kind, from, to, schemas)?;
+        return Ok(done.steps);
+    };
+    match (version(from), version(to)) {
+        ("v1beta1", "v1beta2") => {}
+        ("v1alpha3" | "v1alpha4", "v1beta1" | "v1beta2") => {
+            done.all(older::steps(&done.object, kind));
+            older::known(&done.object, name, beta1)?;
+            if to.ends_with("v1beta1") {
+                return Ok(done.steps);
+            }
+        }
+        ("v1beta1" | "v1beta2", "v1alpha3" | "v1alpha4" | "v1beta1") => {
+            return Err(Refusal::whole(
+                "the way back to an older version needs what only the server knows, such as the versions \
+                 of what is referred to",
+                "bring the object to that version by hand, or stay at the newer one",
+            ));
+        }
+        _ => {
+            return Err(Refusal::whole(
+                "no conversion between these versions is known",
+                "bring the object to that version by hand",
+            ));
+        }
+    }
+    done.all(cluster_api::steps(&done.object, name, beta1, beta2)?);
+    done.all(cluster_api::tidy(&done.object, name, beta2));
+    Ok(done.steps)
+}
+
+fn version(api_version: &str) -> &str {
+    api_version.split_once('/').map_or(api_version, |(_, version)| version)
+}
+
+/// Steps, and the object after them. Steps that find nothing to do are left out.
+struct Done {
+    object: Node,
+    steps: Vec<ConversionStep>,
+}
+
+impl Done {
+    fn all(&mut self, steps: impl IntoIterator<Item = ConversionStep>) {
+        for step in steps {
+            if apply::apply_step(&mut self.object, &step) == apply::Did::Something {
+                self.steps.push(step);
+            }
+        }
+    }
 }

@@ -36,12 +36,14 @@ mod value;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, OnceLock};
 
+pub use built_in::fields::{Field, Fields, Of, Zero};
 pub use cursor::{Cursor, Origin};
 pub use definition::Flaw;
 pub use discover::{FOLDER, definitions, discover, may_define};
 pub use immutable::{Allowed, Immutable};
 pub use node::{ListType, MapKey, Schema, Type, Unlisted};
 pub use value::ValueKind;
+pub(crate) use value::nanoseconds;
 
 use definition::Definition;
 

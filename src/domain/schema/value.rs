@@ -112,7 +112,7 @@ fn read_suffix(suffix: &str) -> Option<(i32, i32)> {
 }
 
 /// A Go duration in nanoseconds. A fraction of a nanosecond is cut off, as Go does.
-fn nanoseconds(text: &str) -> Option<i128> {
+pub(crate) fn nanoseconds(text: &str) -> Option<i128> {
     let (sign, mut rest) = match text.as_bytes().first()? {
         b'-' => (-1, &text[1..]),
         b'+' => (1, &text[1..]),

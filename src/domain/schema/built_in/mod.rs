@@ -6,6 +6,7 @@
 //! the real definitions.
 
 mod cluster_api;
+pub(super) mod fields;
 mod kubeadm;
 mod kubernetes;
 
