@@ -6,7 +6,7 @@ use capstan_domain::cluster::{Cluster, ClusterId, ReleaseName};
 use capstan_domain::flux::{FluxIndex, PostBuild};
 use capstan_domain::layout::ClusterFolder;
 use capstan_domain::merge::Source;
-use capstan_domain::path::{self, NoSuchRelease, Offer, Outcome, Standing, Step, Way};
+use capstan_domain::path::{self, NoSuchRelease, Offer, Outcome, OwnContent, Standing, Step, Way};
 use capstan_domain::release::{Release, ReleaseId};
 use capstan_domain::settings::{ClusterSettings, EffectiveSettings, WhenReleaseUnknown};
 use capstan_domain::tree::{Tree, TreeId};
@@ -92,6 +92,7 @@ impl Fleet {
         let cluster = self.read_cluster(id)?;
         let effective = self.effective(&cluster)?;
         let standing = Standing::of(&cluster, &effective, self.catalogue());
+        self.require_readable(&standing, &effective, asked)?;
         Ok(path::way(&standing, &effective, self.catalogue(), asked, self.today)?)
     }
 
@@ -168,7 +169,31 @@ impl Fleet {
     ) -> Result<(Standing, Offer), Refused> {
         let standing = Standing::of(cluster, effective, self.catalogue());
         let offer = path::offer(&standing, effective, self.catalogue(), asked, self.today)?;
+        self.require_readable(&standing, effective, asked)?;
         Ok((standing, offer))
+    }
+
+    /// What the cluster needs and nobody can read is its error: it is not as if it were not there.
+    fn require_readable(
+        &self,
+        standing: &Standing,
+        effective: &EffectiveSettings,
+        asked: Option<&ReleaseName>,
+    ) -> Result<(), Refused> {
+        let is_elsewhere = |id: &ReleaseId| {
+            let has_tree = |tree: &TreeId| self.find_old_tree(tree) == Presence::Here;
+            self.past.contains_key(id) || standing.tree.as_ref().is_some_and(has_tree)
+        };
+        let own = match &standing.release {
+            Some(id) if is_elsewhere(id) => OwnContent::Elsewhere,
+            _ => OwnContent::InItsFolder,
+        };
+        let catalogue = self.catalogue();
+        let error = match asked {
+            Some(_) => path::unreadable_own(standing, catalogue, own),
+            None => path::unreadable(standing, effective, catalogue, own, self.today),
+        };
+        error.map_or(Ok(()), |error| Err(error.clone().into()))
     }
 
     fn plan_step(&self, reads: &Reads<'_>, offered: &Offered<'_>, step: &Step) -> Planned {

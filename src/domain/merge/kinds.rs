@@ -26,7 +26,8 @@ const ROLES: [&str; 8] = [
     "Cluster",
 ];
 
-fn role(kind: &str) -> &str {
+/// What a kind is for; a kind of no known role is one by itself.
+pub(crate) fn role(kind: &str) -> &str {
     ROLES.into_iter().find(|role| kind.ends_with(role)).unwrap_or(match kind {
         "MachineDeployment" | "MachineSet" => "MachinePool",
         other => other,

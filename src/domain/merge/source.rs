@@ -156,7 +156,7 @@ fn read_pieces(
         if is_kustomization(&file.path) {
             continue;
         }
-        let yaml = file.read()?;
+        let yaml = file.read_template()?;
         let below = below(&file.path, folder);
         for (index, Document { root, .. }) in yaml.documents().iter().enumerate() {
             for (path, root) in manifest::objects(root) {

@@ -17,6 +17,7 @@ mod real_tests;
 mod standing;
 #[cfg(test)]
 mod tests;
+mod unreadable;
 mod way;
 #[cfg(test)]
 mod way_tests;
@@ -27,6 +28,7 @@ use jiff::civil::Date;
 
 pub use choose::offer;
 pub use standing::{ProviderUnknown, Standing};
+pub use unreadable::{OwnContent, unreadable, unreadable_own};
 pub use way::{Leg, Way, way, way_to_json};
 
 use crate::release::{Provider, ReleaseId};

@@ -311,3 +311,55 @@ fn no_step_over_the_real_releases_skips_a_minor() {
         }
     }
 }
+
+#[test]
+fn what_a_cluster_needs_and_nobody_can_read_is_its_error() {
+    let broken = "kind: Cluster\nspec: [\n";
+    let files = Files::new(&[
+        ("aws/v1.0.0/base/a.yaml", "kind: Cluster\n"),
+        ("aws/v1.1.0/base/a.yaml", broken),
+        ("aws/v1.2.0/base/a.yaml", "kind: Cluster\n"),
+        ("aws/archived/v9.0.0/base/a.yaml", broken),
+        ("capa/v2.0.0/base/a.yaml", broken),
+        ("vsphere/v1.0.0/base/a.yaml", broken),
+        ("vsphere/v1.1.0/base/a.yaml", "kind: Cluster\n"),
+        ("vsphere/v2.0.0-rc.1/base/a.yaml", broken),
+    ]);
+    let layout = discover(&files, &RepositorySettings::default());
+    let catalogue = Catalogue::read(&files, &layout);
+    let named = Err(ProviderUnknown::Named { provider: Provider::new("capa"), by: "its release" });
+    let rows = [
+        // A broken one that is not the newest is passed over.
+        (standing("aws/v1.0.0", "1.30"), Track::Any, OwnContent::InItsFolder, None),
+        (standing("aws/v1.0.0", "1.30"), Track::None, OwnContent::InItsFolder, None),
+        // Its own.
+        (
+            standing("vsphere/v1.0.0", "1.30"),
+            Track::Any,
+            OwnContent::InItsFolder,
+            Some("vsphere/v1.0.0/base/a.yaml"),
+        ),
+        (standing("vsphere/v1.0.0", "1.30"), Track::Any, OwnContent::Elsewhere, None),
+        // A provider of which nothing can be read.
+        (
+            Standing { provider: named, ..standing("capa/v1.0.0", "1.30") },
+            Track::Any,
+            OwnContent::InItsFolder,
+            Some("capa/v2.0.0/base/a.yaml"),
+        ),
+        // The newest, and one outside of the track.
+        (
+            standing("capa/v1.0.0", "1.30"),
+            Track::Any,
+            OwnContent::InItsFolder,
+            Some("capa/v2.0.0/base/a.yaml"),
+        ),
+        (standing("capa/v1.0.0", "1.30"), Track::Minor, OwnContent::InItsFolder, None),
+    ];
+    for (standing, track, own, expected) in rows {
+        let found = unreadable(&standing, &settings(track), &catalogue, own, TODAY);
+        let file = found.map(|error| error.file().to_string());
+        assert_eq!(file.as_deref(), expected, "{standing:?}");
+        assert!(found.is_none_or(|error| error.place().is_some()));
+    }
+}

@@ -27,7 +27,7 @@ use crate::schema::Schemas;
 use crate::settings::{REPOSITORY_FILE, RepositorySettings, SettingsError};
 use crate::tree::{EntryKind, RepoPath, Tree, TreeEntry};
 use crate::upgrade::AppliedBy;
-use crate::yaml::{Position, YamlFile};
+use crate::yaml::{Position, YamlError, YamlFile};
 
 /// A tree, and what was found in it.
 #[derive(Clone, Copy)]
@@ -205,7 +205,8 @@ impl Checked<'_> {
 
     fn releases(&mut self, now: Snapshot<'_>) {
         for release in &now.layout.releases {
-            self.files(now.tree, release.base_files.iter().chain(&release.overlay_files));
+            let files = release.base_files.iter().chain(&release.overlay_files);
+            self.files(now.tree, files, YamlFile::read_template_bytes);
         }
         let catalogue = Catalogue::read(now.tree, now.layout);
         for release in catalogue.releases() {
@@ -231,9 +232,14 @@ impl Checked<'_> {
     }
 
     /// Every manifest that cannot be read, each for itself.
-    fn files<'a>(&mut self, tree: &dyn Tree, entries: impl Iterator<Item = &'a TreeEntry>) {
+    fn files<'a>(
+        &mut self,
+        tree: &dyn Tree,
+        entries: impl Iterator<Item = &'a TreeEntry>,
+        read: fn(&[u8]) -> Result<YamlFile, YamlError>,
+    ) {
         for entry in entries.filter(|entry| is_manifest(&entry.path)) {
-            match tree.read(entry).map(|bytes| YamlFile::read_bytes(&bytes)) {
+            match tree.read(entry).map(|bytes| read(&bytes)) {
                 Err(error) => {
                     self.of_file(at(&unreadable_file::ABOUT, &error.reason, &entry.path, None, None));
                 }
@@ -260,7 +266,8 @@ impl Checked<'_> {
                 self.of_file(at(&unreadable_file::ABOUT, message, &entry.path, None, None));
             }
         }
-        self.files(now.tree, folder.base_files.iter().chain(&folder.overlay_files));
+        let files = folder.base_files.iter().chain(&folder.overlay_files);
+        self.files(now.tree, files, YamlFile::read_bytes);
         let own = match Cluster::read(now.tree, folder) {
             Ok(cluster) => {
                 self.findings.extend(cluster.findings);

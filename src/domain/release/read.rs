@@ -84,7 +84,7 @@ impl Release {
         for entry in
             folder.base_files.iter().chain(&folder.overlay_files).filter(|entry| is_manifest(&entry.path))
         {
-            files.push(text(tree, entry)?);
+            files.push(template(tree, entry)?);
         }
         let roots = || files.iter().flat_map(YamlFile::documents).map(|document| &document.root);
         for root in roots() {
@@ -128,4 +128,11 @@ fn state(folder: &ReleaseFolder, written: Option<ReleaseState>) -> ReleaseState 
 fn text(tree: &dyn Tree, entry: &TreeEntry) -> Result<YamlFile, ReleaseError> {
     let bytes: Arc<[u8]> = tree.read(entry)?;
     YamlFile::read_bytes(&bytes).map_err(|source| ReleaseError::Yaml { file: entry.path.clone(), source })
+}
+
+/// A manifest of a release may be YAML only once its variables have values.
+fn template(tree: &dyn Tree, entry: &TreeEntry) -> Result<YamlFile, ReleaseError> {
+    let bytes: Arc<[u8]> = tree.read(entry)?;
+    YamlFile::read_template_bytes(&bytes)
+        .map_err(|source| ReleaseError::Yaml { file: entry.path.clone(), source })
 }

@@ -4,7 +4,7 @@
 use crate::merge::Source;
 use crate::merge::source::Piece;
 use crate::object::FieldPath;
-use crate::yaml::{DocumentEdit, Edit, Node, NodeKind, YamlFile, edit, write};
+use crate::yaml::{DocumentEdit, Edit, Node, NodeKind, YamlFile, edit, with_words, write};
 
 /// The document's text for `node`, which was made from `piece`.
 pub(super) fn instance(source: &Source, piece: &Piece, node: &Node) -> String {
@@ -26,7 +26,8 @@ fn from_document(source: &Source, piece: &Piece, node: &Node) -> Option<String> 
             if line.contains('#') { rest } else { Some(own) }
         })?
     };
-    let own = YamlFile::read(own).ok()?;
+    // What is no YAML before it has values is a plain word until the edits set it.
+    let own = YamlFile::read(own).ok().or_else(|| YamlFile::read(&with_words(own)?).ok())?;
     let root = &own.documents().first()?.root;
     let mut edits = Vec::new();
     differences(&FieldPath::root(), root, node, &mut edits);

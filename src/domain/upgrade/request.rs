@@ -11,7 +11,7 @@ use crate::release::ReleaseId;
 use crate::schema::Schemas;
 use crate::settings::{ConflictPolicy, FieldRule};
 use crate::tree::RepoPath;
-use crate::yaml::YamlFile;
+use crate::yaml::{YamlError, YamlFile};
 
 /// A file with its text, as it stands in the repository.
 #[derive(Debug, Clone)]
@@ -52,9 +52,21 @@ impl SourceFile {
     /// # Errors
     /// Where it is none, with the place.
     pub fn read(&self) -> Result<YamlFile, Refusal> {
+        self.read_as(YamlFile::read)
+    }
+
+    /// Its content as a template, which may be YAML only once it has values.
+    ///
+    /// # Errors
+    /// Where it is none, with the place.
+    pub fn read_template(&self) -> Result<YamlFile, Refusal> {
+        self.read_as(YamlFile::read_template)
+    }
+
+    fn read_as(&self, read: impl FnOnce(&str) -> Result<YamlFile, YamlError>) -> Result<YamlFile, Refusal> {
         match &self.content {
             Content::Parsed(file) => Ok(file.clone()),
-            Content::Text(text) => YamlFile::read(text).map_err(|error| Refusal {
+            Content::Text(text) => read(text).map_err(|error| Refusal {
                 file: self.path.clone(),
                 line: error.position.line,
                 column: error.position.column,

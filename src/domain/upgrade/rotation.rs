@@ -12,7 +12,7 @@ use crate::templates::{
     Role, Treatment, base_name, is_known_in_role, references, rotated_name, spec_hash, treatment,
     treatment_in_role,
 };
-use crate::yaml::{DocumentEdit, Edit, Node, Value, YamlFile, edit, write};
+use crate::yaml::{DocumentEdit, Edit, Node, Value, YamlFile, edit, own_text, write};
 
 /// Templates name templates: what is named rotates before what names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -291,20 +291,13 @@ impl Plan<'_> {
         self.overlay.iter().flat_map(YamlFile::documents).any(|document| mentions(&document.root, name))
     }
 
-    /// One object's own text, without the comments around it.
+    /// One object's own text, with the comments that are its own.
     fn document_text(&self, object: usize) -> Option<String> {
         if !self.base.objects[object].path.is_root() {
             return Some(write(self.base.node(object)));
         }
-        let span = &self.base.node(object).span;
-        let text = self.base.file_of(object).yaml.text();
-        let rest = text.get(span.end..)?;
-        let line_end = if text[..span.end].ends_with('\n') {
-            0
-        } else {
-            rest.find('\n').map_or(rest.len(), |at| at + 1)
-        };
-        let mut own = text.get(span.start..span.end + line_end)?.to_owned();
+        let mut own =
+            own_text(&self.base.file_of(object).yaml, self.base.objects[object].document)?.to_owned();
         if !own.ends_with('\n') {
             own.push('\n');
         }

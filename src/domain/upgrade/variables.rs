@@ -12,7 +12,7 @@ use crate::merge::objects::{ClusterMerge, NewObject};
 use crate::merge::variables::{Found, Missing, Trouble, expressions};
 use crate::object::{FieldPath, ObjectId};
 use crate::tree::RepoPath;
-use crate::yaml::{Node, Value};
+use crate::yaml::{Node, Value, flow_text};
 
 impl Plan<'_> {
     /// Variables with two values: in the cluster's objects, and in what is written down for them.
@@ -146,18 +146,16 @@ impl Plan<'_> {
         let stands = decision.cluster.as_ref().and_then(|node| node.at(&missing.below));
         let begins = decision.at.unwrap_or(self.base.node(object).span.start);
         let at = stands.filter(|_| !missing.below.is_root()).map_or(begins, |node| node.span.start);
-        let text = stands.and_then(Node::as_scalar).map(|scalar| scalar.text.as_str());
-        let here = match text {
-            Some(text) => match redact(&id, &path, Some(&Value::from(text))) {
-                Value::String(text) if text.len() <= LONGEST_SHOWN => format!("`{text}` stands here"),
-                Value::String(_) => "a longer text stands here".to_owned(),
-                _ => "a secret value stands here".to_owned(),
-            },
-            None if stands.is_some() => "a whole list or mapping stands here".to_owned(),
+        let text =
+            stands.map(|node| node.as_scalar().map_or_else(|| flow_text(node), |own| own.text.clone()));
+        let is_secret = stands.map(Node::value).is_some_and(|own| redact(&id, &path, Some(&own)) != own);
+        let here = match &text {
+            Some(_) if is_secret => "a secret value stands here".to_owned(),
+            Some(text) if text.len() <= LONGEST_SHOWN => format!("`{text}` stands here"),
+            Some(_) => "a longer text stands here".to_owned(),
             None => "nothing stands here yet".to_owned(),
         };
-        let is_secret = text.is_some_and(|text| !redact(&id, &path, Some(&Value::from(text))).is_string());
-        let proposed = text.filter(|_| !is_secret).and_then(|text| missing.proposed(text));
+        let proposed = text.filter(|_| !is_secret).and_then(|text| missing.proposed(&text));
         let trouble = self.trouble(&missing.trouble, &here, proposed.as_deref());
         let position = self.base.position(object, at);
         let place = (self.base.file_of(object).path.clone(), position.line, position.column);

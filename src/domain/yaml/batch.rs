@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::change::{Change, Refusal};
+use super::comments;
 use super::edit::DocumentEdit;
 use super::file::YamlFile;
 use super::node::Node;
@@ -85,8 +86,8 @@ impl<'a> Batch<'a> {
         !self.appended.is_empty() || self.file.documents().len() > self.removed.len()
     }
 
-    /// The bytes of a document that goes. What stands before the first one (comments, directives, byte
-    /// order mark) stays.
+    /// The bytes of a document that goes, with the comments that are its own: those directly above it, set
+    /// off by a blank line. What stands before the first one (comments, directives, byte order mark) stays.
     pub(super) fn span_of_removed(&self, source: &Source, index: usize) -> Option<std::ops::Range<usize>> {
         let document = self.file.documents().get(index)?;
         let start = if index > 0 || !document.marker.is_empty() {
@@ -94,8 +95,13 @@ impl<'a> Batch<'a> {
         } else {
             source.line_start(document.root.span.start)
         };
-        let last = index + 1 == self.file.documents().len();
-        Some(start..if last { source.text().len() } else { document.span.end })
+        let start = comments::above_document(source.text(), start, 0);
+        let end = match self.file.documents().get(index + 1) {
+            None => source.text().len(),
+            Some(next) if next.marker.is_empty() => document.span.end,
+            Some(next) => comments::above_document(source.text(), next.marker.start, document.marker.end),
+        };
+        Some(start..end)
     }
 
     /// The splices for documents that go or come.

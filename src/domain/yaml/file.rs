@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use serde_json::Value;
 
 use super::node::{Document, Entry, Node, NodeKind, Position};
-use super::{quick, read};
+use super::{quick, read, template};
 
 /// A file that was read strictly. Cloning is cheap; text and tree never change.
 #[derive(Debug, Clone)]
@@ -49,10 +49,40 @@ impl YamlFile {
         Ok(Self(Arc::new(Content { text: text.into(), documents, lines: OnceLock::new() })))
     }
 
+    /// Reads a template: what [`read`](Self::read) reads, and what is YAML but for expressions without
+    /// quotes (`[${KEYS}]`). A collection in which one stands alone is a scalar, as it is written. Such a
+    /// file is for reading alone: an edit of it is refused.
+    pub fn read_template(text: &str) -> Result<Self, YamlError> {
+        let error = match Self::read(text) {
+            Ok(file) => return Ok(file),
+            Err(error) => error,
+        };
+        if lone_carriage_return(text).is_some() {
+            return Err(error);
+        }
+        match template::read(text) {
+            None => Err(error),
+            Some(documents) => Ok(Self(Arc::new(Content {
+                text: text.into(),
+                documents: documents?,
+                lines: OnceLock::new(),
+            }))),
+        }
+    }
+
     /// Reads bytes, which must be UTF-8; a byte order mark is kept and means nothing.
     pub fn read_bytes(bytes: &[u8]) -> Result<Self, YamlError> {
+        Self::of_bytes(bytes, Self::read)
+    }
+
+    /// Reads the bytes of a template: see [`read_template`](Self::read_template).
+    pub fn read_template_bytes(bytes: &[u8]) -> Result<Self, YamlError> {
+        Self::of_bytes(bytes, Self::read_template)
+    }
+
+    fn of_bytes(bytes: &[u8], read: impl FnOnce(&str) -> Result<Self, YamlError>) -> Result<Self, YamlError> {
         match std::str::from_utf8(bytes) {
-            Ok(text) => Self::read(text),
+            Ok(text) => read(text),
             Err(error) => {
                 let valid = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
                 Err(YamlError {

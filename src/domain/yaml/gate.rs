@@ -183,7 +183,17 @@ impl Plan<'_> {
                     Some((next, _)) if prefix && !self.source.starts_line(children[0].0.start) => {
                         self.touch(span.start..next.start);
                     }
-                    _ => self.touch(span.clone()),
+                    _ => {
+                        let before = index.checked_sub(1).and_then(|before| children.get(before));
+                        let start = match before {
+                            Some((before, _)) => {
+                                self.source.own_lines(span.start, self.source.next_line(before.end))
+                            }
+                            None if self.source.column(span.start) == 0 => span.start,
+                            None => self.source.own_lines(span.start, 0),
+                        };
+                        self.touch(start.min(span.start)..span.end);
+                    }
                 }
             } else {
                 self.change(child, below, span.clone());

@@ -8,6 +8,7 @@
 
 mod batch;
 mod change;
+mod comments;
 mod edit;
 mod file;
 mod flow;
@@ -23,15 +24,19 @@ mod read;
 pub mod scalar;
 mod source;
 mod splicer;
+mod template;
 mod touch;
 mod write;
 
+pub(crate) use comments::own_text;
 pub use edit::{DocumentEdit, Edit, EditRefused, edit};
 pub(crate) use file::texts_alone;
 pub use file::{YamlError, YamlFile};
 pub use meaning::same_meaning;
 pub use node::{Document, DuplicateKey, Entry, Node, NodeKind, Position, Scalar, ScalarStyle, Span};
 
+pub(crate) use template::with_words;
+pub(crate) use write::flow_text;
 pub use write::write;
 
 pub use serde_json::Value;

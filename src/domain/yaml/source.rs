@@ -1,5 +1,6 @@
 //! The text under edit: lines, columns, line ends, and splices into it.
 
+use super::comments;
 use std::ops::Range;
 
 /// A text whose last line is ended, be it by a line feed that is taken away again after the edit: so
@@ -70,6 +71,12 @@ impl Source {
     /// How many bytes stand before it on its line.
     pub(super) fn column(&self, offset: usize) -> usize {
         offset - self.line_start(offset)
+    }
+
+    /// Where the lines of a key or item of a block collection begin, the comments directly above it
+    /// included; `floor` is where what is before it ends.
+    pub(super) fn own_lines(&self, start: usize, floor: usize) -> usize {
+        comments::above(&self.text, self.line_start(start), self.column(start), floor)
     }
 
     /// Whether nothing but blanks stands before it on its line.

@@ -1,7 +1,7 @@
 //! From changes to splices: block collections and single values.
 //!
-//! Comments stay where they are: the lines above a removed key or item are kept, a comment behind it on
-//! its own lines goes with it. What is added goes right behind the value before it, so that comments
+//! Comments stay with what they stand beside: those directly above a removed key or item go with it, and so
+//! does one behind it. What is added goes right behind the value before it, so that comments
 //! above the next key stay above that. Indentation is learnt from the neighbourhood.
 
 use super::change::{Change, Own, Refusal};
@@ -197,8 +197,14 @@ impl<'a> Splicer<'a> {
                 if !self.source.starts_line(child.start) {
                     return Err(Refusal::new("it shares its line with another", &change.path, child.start));
                 }
-                let lines = self.source.line_start(child.start)..self.source.next_line(child.end);
-                self.splice(lines, "");
+                let before = index.checked_sub(1).and_then(|before| children.get(before));
+                let start = match before {
+                    Some(before) => self.source.own_lines(child.start, self.source.next_line(before.end)),
+                    // The head of a document is its own.
+                    None if column == 0 => self.source.line_start(child.start),
+                    None => self.source.own_lines(child.start, 0),
+                };
+                self.splice(start..self.source.next_line(child.end), "");
             }
         }
         for (at, text) in added.iter().filter(|(at, _)| done.is_none_or(|done| *at > done)) {

@@ -161,6 +161,29 @@ pub(super) fn write_inline(scalar: &Scalar, place: Place) -> String {
     }
 }
 
+/// A value on one line, collections in brackets.
+pub(crate) fn flow_text(node: &Node) -> String {
+    match &node.kind {
+        NodeKind::Scalar(scalar) if matches!(scalar.style, ScalarStyle::Plain) => {
+            write_inline(scalar, Place::Flow)
+        }
+        // Quotes only where they are needed.
+        NodeKind::Scalar(scalar) if holds_plain(&scalar.text, Place::Flow) => scalar.text.clone(),
+        NodeKind::Scalar(scalar) => quote(&scalar.text),
+        NodeKind::Sequence(items) => {
+            let items: Vec<String> = items.iter().map(flow_text).collect();
+            format!("[{}]", items.join(", "))
+        }
+        NodeKind::Mapping(entries) => {
+            let entries: Vec<String> = entries
+                .iter()
+                .map(|entry| format!("{}: {}", write_key(&entry.key, Place::Flow), flow_text(&entry.value)))
+                .collect();
+            format!("{{{}}}", entries.join(", "))
+        }
+    }
+}
+
 /// A key: plain where that is the same string.
 pub(super) fn write_key(key: &str, place: Place) -> String {
     if holds_plain(key, place) && key.len() < 128 { key.to_owned() } else { quote(key) }

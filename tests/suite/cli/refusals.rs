@@ -66,12 +66,20 @@ fn settings_that_nobody_meant_stop_everything_with_their_place() {
 #[test]
 fn a_release_that_cannot_be_read_is_named_with_its_place_and_others_go_on() {
     let sandbox = fleet();
-    sandbox.write("aws/v1.2.0/base/md.yaml", "kind: MachineDeployment\nspec: {replicas: ${COUNT}}\n");
+    sandbox.write("aws/v1.2.0/base/md.yaml", "kind: MachineDeployment\nspec: {replicas: [}\n");
     for name in ["aws/v1.2.0", "v1.2.0"] {
         let said = sandbox.capstan(&["plan", "acme/a", "--to", name]);
         said.ended(1);
         assert!(said.err.contains(" that can be read: aws/v1.2.0/base/md.yaml:2:"), "{}", said.err);
     }
+    // The newest is what the cluster would be offered: no plan without it, and no table that hides it.
+    let plans = sandbox.capstan(&["plan", "-o", "json"]).json(1);
+    let error = &plans[0]["error"];
+    assert_eq!((&error["file"], &error["line"]), (&"aws/v1.2.0/base/md.yaml".into(), &2.into()), "{error}");
+    let clusters = sandbox.capstan(&["clusters", "-o", "json"]).json(1);
+    assert_eq!(clusters[0]["error"], *error);
+    // An older one that is broken is passed over, and the plan says so.
+    sandbox.write("aws/v1.3.0/base/md.yaml", "kind: MachineDeployment\nspec: {replicas: 3}\n");
     let said = sandbox.capstan(&["plan", "acme/a"]);
     assert!(
         said.ended(0).out.contains("aws/v1.2.0 is left out, because it cannot be read: "),

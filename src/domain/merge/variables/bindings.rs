@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 
 use super::expression::{Operation, Token, may_hold_expressions, may_hold_tokens, tokens};
 use super::reader::is_of_the_machine;
-use super::substitute::{Flux, Scope, Substitution};
+use super::substitute::{Flux, Scope, Substitution, is_collection};
 use crate::flux::PostBuild;
 use crate::merge::lists::pair_items;
 use crate::object::{FieldPath, Step};
-use crate::yaml::{Node, NodeKind};
+use crate::yaml::{Node, NodeKind, flow_text};
 
 /// What variables stand for in one cluster.
 #[derive(Debug, Clone, Default)]
@@ -123,6 +123,12 @@ impl Bindings {
                     path: path.iter().cloned().collect(),
                     at: cluster.span.start,
                 };
+                self.unify(own, &release.text, found);
+            }
+            // `[${KEYS}]` of a template and the list itself.
+            (NodeKind::Scalar(release), _) if is_collection(release) => {
+                let (value, at) = (flow_text(cluster), cluster.span.start);
+                let found = Found { value, object, path: path.iter().cloned().collect(), at };
                 self.unify(own, &release.text, found);
             }
             (NodeKind::Mapping(entries), NodeKind::Mapping(_)) => {

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use super::bindings::Bindings;
-use super::expression::{Operation, Token, Variable, may_hold_tokens, tokens};
+use super::expression::{Operation, Token, Variable, may_hold_expressions, may_hold_tokens, tokens};
 use super::troubles::Trouble;
 use crate::yaml::scalar::{Reading, read_plain};
 use crate::yaml::{Entry, Node, NodeKind, Scalar, ScalarStyle, YamlFile};
@@ -145,6 +145,13 @@ impl Scope<'_> {
     /// A scalar with its variables substituted.
     pub(crate) fn scalar(&self, scalar: &Scalar) -> NodeKind {
         let text = self.text(&scalar.text);
+        if is_collection(scalar) {
+            // Before all its expressions have values, and where they do not fit, it stays a template.
+            return match read_as_plain(text) {
+                NodeKind::Scalar(_) => NodeKind::Scalar(scalar.clone()),
+                collection => collection,
+            };
+        }
         match scalar.style {
             ScalarStyle::Plain => read_as_plain(text),
             style => NodeKind::Scalar(Scalar { text, style }),
@@ -176,6 +183,14 @@ impl Scope<'_> {
         };
         Node { kind, span: node.span.clone(), shared: node.shared }
     }
+}
+
+/// Whether a scalar is a collection of a template as it is written, of which only values tell the items:
+/// `[${KEYS}]`. See [`YamlFile::read_template`].
+pub(super) fn is_collection(scalar: &Scalar) -> bool {
+    scalar.style == ScalarStyle::Plain
+        && scalar.text.starts_with(['[', '{'])
+        && may_hold_expressions(&scalar.text)
 }
 
 /// Text that stands without quotes, as the reader of the tools' result would take it.

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::bindings::{Bindings, Found};
 use super::expression::{Operation, Token, Variable, may_hold_expressions, tokens};
 use super::reader::{Place, Reader, is_of_the_machine, patched_by, texts};
-use super::substitute::{Extent, Flux, Scope};
+use super::substitute::{Extent, Flux, Scope, is_collection};
 use crate::object::{FieldPath, Step};
 use crate::yaml::{Node, NodeKind};
 
@@ -106,9 +106,7 @@ impl Scope<'_> {
         place: Place<'_>,
     ) -> Vec<Missing> {
         let mut found = Vec::new();
-        if self.substitution.extent == Extent::OwnOnly || !known.is_empty() {
-            self.missing_below(known, release, place, &mut Vec::new(), &mut found);
-        }
+        self.missing_below(known, release, place, &mut Vec::new(), &mut found);
         found
     }
 
@@ -120,15 +118,27 @@ impl Scope<'_> {
         trail: &mut Vec<Step>,
         found: &mut Vec<Missing>,
     ) {
-        let mut say = |text: &str, reader: Reader, trail: &[Step]| {
-            for trouble in self.missing_in(known, text, reader) {
-                if !found.iter().any(|known| known.trouble == trouble) {
+        let mut say_all = |troubles: Vec<Trouble>, text: &str, trail: &[Step]| {
+            for trouble in troubles {
+                if !found.iter().any(|known: &Missing| known.trouble == trouble) {
                     let below = trail.iter().cloned().collect();
                     found.push(Missing { trouble, below, text: text.to_owned() });
                 }
             }
         };
+        let mut say = |text: &str, reader: Reader, trail: &[Step]| {
+            say_all(self.missing_in(known, text, reader), text, trail);
+        };
         match &node.kind {
+            NodeKind::Scalar(scalar) if is_collection(scalar) => {
+                // Written into a file it would be a string: it never stays.
+                let mut troubles = self.missing_in(known, &scalar.text, Reader::Controller);
+                troubles.retain(|trouble| matches!(trouble, Trouble::Unbound(_) | Trouble::NotGiven(_)));
+                if troubles.is_empty() {
+                    troubles.push(Trouble::Unsupported(scalar.text.clone()));
+                }
+                say_all(troubles, &scalar.text, trail);
+            }
             NodeKind::Scalar(scalar) => say(&scalar.text, place.reader_of(&scalar.text), trail),
             NodeKind::Mapping(entries) => {
                 let patched = patched_by(entries);
@@ -154,6 +164,9 @@ impl Scope<'_> {
     }
 
     fn missing_in(&self, known: &BTreeMap<String, Trouble>, text: &str, reader: Reader) -> Vec<Trouble> {
+        if !may_hold_expressions(text) {
+            return Vec::new();
+        }
         let mut here = BTreeMap::new();
         match self.substitution.extent {
             Extent::Full if reader == Reader::Machine => {
