@@ -39,7 +39,7 @@ use std::sync::{Arc, LazyLock, OnceLock};
 pub use cursor::{Cursor, Origin};
 pub use definition::Flaw;
 pub use discover::{FOLDER, definitions, discover, may_define};
-pub use immutable::{Allowed, Immutable};
+pub use immutable::{Absent, Allowed, Immutable};
 pub use node::{ListType, MapKey, Schema, Type, Unlisted};
 pub use value::ValueKind;
 
