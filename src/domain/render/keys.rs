@@ -22,7 +22,7 @@ fn is_field(key: &str, field: &str) -> bool {
     key == field || key.chars().map(fold).eq(field.chars().map(fold))
 }
 
-/// A field of a kustomization's document, in its own spelling or in another.
+/// A field of a kustomization, or of an entry in it, in its own spelling or in another.
 pub(crate) fn kustomization_field<'n>(root: &'n Node, field: &str) -> Option<&'n Entry> {
     root.as_mapping()?.iter().find(|entry| is_field(&entry.key, field))
 }

@@ -462,7 +462,7 @@ fn a_secret_in_a_text_of_many_lines_is_pointed_at_in_its_line() {
         found.iter().map(start).filter(|line| line.starts_with("secret")).collect::<Vec<_>>(),
         [
             "secret-in-clear-text Error gauss/peu01/base/config.yaml:12:11",
-            "secret-in-clear-text Error gauss/peu01/base/script.yaml:5:33",
+            "secret-in-clear-text Error gauss/peu01/base/script.yaml:5:32",
         ]
     );
 }
