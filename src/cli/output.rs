@@ -11,7 +11,8 @@ use super::{Failure, Format};
 pub(super) fn print(text: &str) -> Result<(), Failure> {
     let written = anstream::stdout().lock().write_all(text.as_bytes());
     match written {
-        // Somebody piped into `head`: what was wanted was read.
+        // Somebody piped into `head`: what was wanted was read. The command goes on all the same, for its exit code
+        // speaks of all clusters, and a pipeline that asks for it (`pipefail`) must not hear of fewer.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         written => Ok(written?),
     }

@@ -1,4 +1,7 @@
 //! `capstan upgrade CLUSTER… --to RELEASE [--write]`
+//!
+//! All plans are made and kept before the first file is written: all files are written or none. So this takes
+//! memory by the number of clusters, where `plan` lets each plan go.
 
 use capstan_domain::cluster::ClusterId;
 use capstan_domain::patch;

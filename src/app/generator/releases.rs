@@ -117,7 +117,8 @@ impl Fleet {
     }
 }
 
-/// Whether a repository lets `consumer` use its releases.
+/// Whether a repository lets `consumer` use its releases. The bot asks, which reads for whom it cannot know; on the
+/// command line nobody does: whoever runs it there has both checkouts already.
 ///
 /// # Errors
 /// Why not, as a sentence without a full stop.

@@ -81,7 +81,8 @@ pub trait OpenFleet: Send + Sync {
     fn provide_tree(&mut self, id: TreeId, tree: Arc<dyn Tree>);
     /// Lets a cluster's upgrade edit, in its overlay, the names of templates that it rotates.
     fn allow_retarget(&mut self, cluster: ClusterId);
-    /// The live names of the clusters' templates, as reconcilers reported them.
+    /// The live names of the clusters' templates, as reconcilers reported them. A planner that plans by contents
+    /// alone, as those of tests, has no use for them.
     fn know_names(&mut self, names: BTreeMap<ClusterId, Arc<TemplateNames>>) {
         drop(names);
     }

@@ -7,6 +7,10 @@
 //! goes when nothing is left of it. *Guarantee*: each step is the same when it is done again, and what was set is
 //! never in neither: a process that dies in between is followed by one that finds the rest where it was.
 //!
+//! *Caveat*: one that has applied nothing yet is known by its folder's content alone. Renamed and changed in one
+//! commit it is a new folder, and what was set on the old name (`suspend`) is to be set again: nothing tells such a
+//! folder from one that somebody wrote from scratch.
+//!
 //! Annotations and labels are not carried: they say something of one ManagedCluster, not of a cluster.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -22,6 +22,7 @@ use crate::manifest::objects;
 use crate::merge::source::is_kustomization;
 use crate::object::{FieldPath, ObjectId, api_group};
 use crate::release::Provider;
+use crate::render::kustomization_field;
 use crate::tree::RepoPath;
 use crate::version::ReleaseVersion;
 use crate::yaml::{Node, Position, YamlFile};
@@ -96,9 +97,11 @@ pub(crate) struct GeneratedFrom {
 
 /// The files of the ConfigMaps that a kustomization in `folder` generates.
 pub(crate) fn generated_from(kustomization: &Node, folder: &RepoPath) -> Vec<GeneratedFrom> {
-    let text = |node: &Node, key: &str| node.get(key).and_then(Node::as_str).map(str::to_owned);
+    let text = |node: &Node, field: &str| {
+        kustomization_field(node, field).and_then(|entry| entry.value.as_str()).map(str::to_owned)
+    };
     let mut found = Vec::new();
-    for entry in kustomization.get("configMapGenerator").and_then(Node::as_sequence).unwrap_or_default() {
+    for entry in items_of(kustomization, "configMapGenerator") {
         let Some(name) = text(entry, "name") else { continue };
         let config_map = ObjectId {
             group: String::new(),
@@ -106,7 +109,7 @@ pub(crate) fn generated_from(kustomization: &Node, folder: &RepoPath) -> Vec<Gen
             namespace: text(kustomization, "namespace").or_else(|| text(entry, "namespace")),
             name,
         };
-        for item in entry.get("files").and_then(Node::as_sequence).unwrap_or_default() {
+        for item in items_of(entry, "files") {
             let Some(item) = item.as_str() else { continue };
             let (key, path) = item.split_once('=').unwrap_or((item.rsplit('/').next().unwrap_or(item), item));
             let Ok(file) = folder.join(path) else { continue };
@@ -114,6 +117,10 @@ pub(crate) fn generated_from(kustomization: &Node, folder: &RepoPath) -> Vec<Gen
         }
     }
     found
+}
+
+fn items_of<'n>(node: &'n Node, field: &str) -> &'n [Node] {
+    kustomization_field(node, field).and_then(|entry| entry.value.as_sequence()).unwrap_or_default()
 }
 
 impl NamedRelease {

@@ -1,6 +1,7 @@
 //! One Flux Kustomization: which folders it applies, and where its variables come from.
 
 use crate::object::api_group;
+use crate::render::kustomization_field;
 use crate::tree::{RepoPath, Tree};
 use crate::yaml::{Node, YamlFile};
 
@@ -126,7 +127,10 @@ pub(super) fn reached(tree: &dyn Tree, start: &RepoPath) -> Vec<(RepoPath, Exten
     let mut open = vec![(start.clone(), first)];
     while let Some((folder, file)) = open.pop() {
         let roots = file.documents().iter().map(|document| &document.root);
-        let lists = roots.flat_map(|root| ["resources", "components", "bases"].map(|key| root.get(key)));
+        let lists = roots.flat_map(|root| {
+            ["resources", "components", "bases"]
+                .map(|field| kustomization_field(root, field).map(|entry| &entry.value))
+        });
         for item in lists.flatten().flat_map(|list| list.as_sequence().unwrap_or_default()) {
             let Some(path) = item.as_str().and_then(|text| folder.join(text).ok()) else { continue };
             let is_file = tree.entry(&path).is_some();

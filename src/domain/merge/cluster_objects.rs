@@ -7,6 +7,7 @@ use super::source::{is_kustomization, text};
 use crate::cluster::generated_from;
 use crate::manifest;
 use crate::object::{FieldPath, ObjectId, api_group};
+use crate::render::kustomization_field;
 use crate::tree::RepoPath;
 use crate::upgrade::{ClusterFolder, Refusal};
 use crate::yaml::{Node, Position, YamlFile};
@@ -173,7 +174,10 @@ fn reached(files: &[BaseFile], start: usize, base_folder: &RepoPath) -> (Vec<usi
         }
         seen.push(at);
         let roots = files[at].yaml.documents().iter().map(|document| &document.root);
-        let lists = roots.flat_map(|root| ["resources", "components", "bases"].map(|key| root.get(key)));
+        let lists = roots.flat_map(|root| {
+            ["resources", "components", "bases"]
+                .map(|field| kustomization_field(root, field).map(|entry| &entry.value))
+        });
         for item in lists.flatten().flat_map(|list| list.as_sequence().unwrap_or_default()) {
             let Some(path) = item.as_str().and_then(|text| folder.join(text).ok()) else { continue };
             match files.iter().position(|file| file.path == path) {

@@ -24,8 +24,9 @@ impl fmt::Display for Kind {
     }
 }
 
-/// The secret that a text holds, where it cannot be anything else. Also looked for inside base64.
-pub(super) fn give_away(text: &str) -> Option<Kind> {
+/// The secret that a text holds, where it cannot be anything else, and the byte at which it gives itself away.
+/// Also looked for inside base64, which gives itself away as a whole.
+pub(super) fn give_away(text: &str) -> Option<(Kind, usize)> {
     if text.len() < 20 {
         return None;
     }
@@ -33,10 +34,10 @@ pub(super) fn give_away(text: &str) -> Option<Kind> {
     if plain.is_some() || text.contains([' ', '\n', '-', '.', ':', '$', '{']) {
         return plain;
     }
-    in_plain(&String::from_utf8(decode(text)?).ok()?)
+    in_plain(&String::from_utf8(decode(text)?).ok()?).map(|(kind, _)| (kind, 0))
 }
 
-fn in_plain(text: &str) -> Option<Kind> {
+fn in_plain(text: &str) -> Option<(Kind, usize)> {
     // Asked of every text of every cluster: what lacks a letter of a mark is not searched for the mark.
     let has = |letter: u8| text.as_bytes().contains(&letter);
     let (has_dash, has_underscore) = (has(b'-'), has(b'_'));
@@ -44,32 +45,34 @@ fn in_plain(text: &str) -> Option<Kind> {
         && has(b' ')
         && let Some(start) = text.find("PRIVATE KEY-----")
         && text[..start].ends_with([' ', '-'])
-        && text[..start].contains("-----BEGIN")
+        && let Some(begin) = text[..start].rfind("-----BEGIN")
         // An example most often has dots or a variable where the key would be.
         && body(&text[start + "PRIVATE KEY-----".len()..])
     {
-        return Some(Kind::PrivateKey);
+        return Some((Kind::PrivateKey, begin));
     }
     let after = |mark: &str| {
-        let at = text.find(mark)? + mark.len();
-        Some(text[at..].trim_start_matches([' ', '"', '\'', '=', ':']))
+        let at = text.find(mark)?;
+        Some((text[at + mark.len()..].trim_start_matches([' ', '"', '\'', '=', ':']), at))
     };
     let word = |text: &str, allowed: fn(char) -> bool| text.chars().take_while(|c| allowed(*c)).count();
     if has_underscore
-        && let Some(key) = after("aws_secret_access_key").or_else(|| after("AWS_SECRET_ACCESS_KEY"))
+        && let Some((key, at)) = after("aws_secret_access_key").or_else(|| after("AWS_SECRET_ACCESS_KEY"))
         && word(key, |c| c.is_ascii_alphanumeric() || c == '/' || c == '+') == 40
     {
-        return Some(Kind::AwsKey);
+        return Some((Kind::AwsKey, at));
     }
     for mark in ["ghp_", "gho_", "ghs_"] {
-        if has_underscore && after(mark).is_some_and(|token| word(token, |c| c.is_ascii_alphanumeric()) >= 36)
+        if has_underscore
+            && let Some((token, at)) = after(mark)
+            && word(token, |c| c.is_ascii_alphanumeric()) >= 36
         {
-            return Some(Kind::GitHubToken);
+            return Some((Kind::GitHubToken, at));
         }
     }
-    let key = if has_dash && has(b':') { after("client-key-data:") } else { None };
-    key.is_some_and(|key| word(key, |c| c.is_ascii_alphanumeric() || c == '/' || c == '+') >= 100)
-        .then_some(Kind::ClientKey)
+    let (key, at) = if has_dash && has(b':') { after("client-key-data:")? } else { return None };
+    let is_key = word(key, |c| c.is_ascii_alphanumeric() || c == '/' || c == '+') >= 100;
+    is_key.then_some((Kind::ClientKey, at))
 }
 
 /// Whether what follows the first line of a key is a key.
@@ -139,9 +142,11 @@ mod tests {
     #[test]
     fn keys_are_known_by_what_they_are_and_examples_are_not() {
         let hidden = "LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0tCk1JSUVwQUlCQUFLQ0FRRUEwWjNWUzVKSmNkczN4Zm4veWdXeUY4UGJuR3kwQUhCN01oZ3dNYlJ2STBNQlpocEkK";
+        let within = format!("#!/bin/sh\ncat <<E\n{KEY}E\n");
         let cases = [
-            (KEY, Some(Kind::PrivateKey)),
-            (hidden, Some(Kind::PrivateKey)),
+            (KEY, Some((Kind::PrivateKey, 0))),
+            (&within, Some((Kind::PrivateKey, 18))),
+            (hidden, Some((Kind::PrivateKey, 0))),
             ("-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----\n", None),
             ("-----BEGIN PRIVATE KEY-----\n${KEY}\n-----END PRIVATE KEY-----\n", None),
             (
@@ -150,10 +155,10 @@ mod tests {
             ),
             (
                 "[default]\naws_secret_access_key = abcdefghijABCDEFGHIJ0123456789abcdefghij\n",
-                Some(Kind::AwsKey),
+                Some((Kind::AwsKey, 10)),
             ),
             ("aws_secret_access_key = ${AWS_SECRET_ACCESS_KEY}\n", None),
-            ("token: ghp_abcdefghijABCDEFGHIJ0123456789abcdef", Some(Kind::GitHubToken)),
+            ("token: ghp_abcdefghijABCDEFGHIJ0123456789abcdef", Some((Kind::GitHubToken, 7))),
             ("a plain sentence that says nothing", None),
         ];
         for (text, kind) in cases {

@@ -6,7 +6,7 @@ use super::{About, Change, Evidence, Example, Rule, Spot, Verdict};
 use crate::finding::Severity;
 use crate::object::FieldPath;
 use crate::render::{Content, Placed, RenderedObject, diff_placed};
-use crate::schema::{Allowed, Immutable, ListType, MapKey, Origin, Schema};
+use crate::schema::{Absent, Allowed, Immutable, ListType, MapKey, Origin, Schema};
 
 pub(super) struct ImmutableField;
 
@@ -17,8 +17,8 @@ static ABOUT: About = About {
     summary: "A field is changed that its definition's validation rules keep as it is.",
     reason: "The API server refuses every change of it, and whatever applies the folder stops there. Take the change \
              back, or make a new object with a new name. Rules are read from the CustomResourceDefinitions in the \
-             repository (or in `.capstan/crds`) where they have one of the usual forms of `self == oldSelf`; others \
-             are passed over.",
+             repository (or in `.capstan/crds`) where they compare a field with its old self, or ask whether it was and \
+             is there; others are passed over.",
     source: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#transition-rules",
     bad: Example::Change {
         before: &[("crds/clusters.yaml", DEFINITION), ("peu01/base/cluster.yaml", EAST)],
@@ -141,8 +141,10 @@ impl<'a> Walk<'_, 'a> {
             rule.below.iter().try_fold(value, |value, name| value.field(name)).cloned()
         };
         let present = |value: Option<Placed>| value.filter(|value| !value.is_null());
+        let was = present(below(old)).filter(|old| rule.absent == Absent::Alone || !says_nothing(old));
         let at = rule.below.iter().fold(path.clone(), |path, name| path.key(name));
-        let place = match (present(below(old)), present(below(new))) {
+        let place = match (was, present(below(new))) {
+            (Some(_), Some(_)) if rule.changing == Allowed::Yes => return,
             (Some(old), Some(new)) => {
                 let Some(first) = diff_placed(&self.object.id, &old, &new).into_iter().next() else { return };
                 let place =
@@ -161,6 +163,15 @@ impl<'a> Walk<'_, 'a> {
             _ => return,
         };
         self.found.push(Broken { rule, path: at, place });
+    }
+}
+
+/// Whether a value is there and empty.
+fn says_nothing(value: &Placed) -> bool {
+    match &value.content {
+        Content::Scalar(scalar) => scalar.value() == "" || scalar.value() == 0,
+        Content::Mapping(entries) => entries.is_empty(),
+        Content::Sequence(items) => items.is_empty(),
     }
 }
 

@@ -6,6 +6,7 @@ use jiff::tz::TimeZone;
 use super::{About, Change, Evidence, Example, Occasion, Rule, Verdict};
 use crate::finding::Severity;
 use crate::object::FieldPath;
+use crate::render::Placed;
 
 pub(super) struct RolloutAfterPast;
 
@@ -70,13 +71,14 @@ impl Rule for RolloutAfterPast {
         let Ok(midnight) = change.today.to_zoned(TimeZone::UTC) else { return };
         let midnight = midnight.timestamp();
         for (old, new) in change.pairs().filter(|(_, new)| new.id.group.ends_with("cluster.x-k8s.io")) {
-            for keys in FIELDS {
-                let Some(written) = new.placed.at(keys) else { continue };
+            let known = times(&old.placed);
+            for time in times(&new.placed) {
+                let Time { of, path, written } = &time;
                 let Some(text) = written.as_str() else { continue };
                 let Ok(after) = text.parse::<Timestamp>() else { continue };
                 // The day is known, not the hour: what lies on it may be ahead.
                 let is_past = after < midnight;
-                let before = old.placed.at(keys);
+                let before = known.iter().find(|known| known.of == *of).map(|known| known.written);
                 if !is_past || before.and_then(|before| before.as_str()) == Some(text) {
                     continue;
                 }
@@ -84,13 +86,38 @@ impl Rule for RolloutAfterPast {
                     "the machines of {} are to be replaced after {text}, which is over: they are replaced at once. Name a time to come, or leave it out",
                     new.id
                 );
-                let path = keys.iter().fold(FieldPath::root(), |path, key| path.key(key));
                 let place = match change.occasion {
                     Occasion::Upgrade => before.map_or_else(|| old.origin(), |before| &before.place),
                     Occasion::Revision => &written.place,
                 };
-                verdicts.push(Verdict::new(&ABOUT, message).object(&new.id).path(&path).place(place));
+                verdicts.push(Verdict::new(&ABOUT, message).object(&new.id).path(path).place(place));
             }
         }
     }
+}
+
+/// A time that an object says.
+struct Time<'p> {
+    /// The field, or the group of a topology, which its name tells from the others.
+    of: String,
+    path: FieldPath,
+    written: &'p Placed,
+}
+
+fn times(object: &Placed) -> Vec<Time<'_>> {
+    let mut times = Vec::new();
+    for keys in FIELDS {
+        let path = keys.iter().fold(FieldPath::root(), |path, key| path.key(key));
+        times.extend(object.at(keys).map(|written| Time { of: path.to_string(), path, written }));
+    }
+    let workers = ["spec", "topology", "workers", "machineDeployments"];
+    let groups = object.at(&workers).map(Placed::items).unwrap_or_default();
+    for (at, group) in groups.iter().enumerate() {
+        let Some(written) = group.at(&["rollout", "after"]) else { continue };
+        let list = workers.iter().fold(FieldPath::root(), |path, key| path.key(key));
+        let path = list.index(at).key("rollout").key("after");
+        let of = group.text_at(&["name"]).unwrap_or_default().to_owned();
+        times.push(Time { of, path, written });
+    }
+    times
 }

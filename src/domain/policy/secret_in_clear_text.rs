@@ -1,7 +1,7 @@
 //! `secret-in-clear-text`
 
 use super::clear_text::{Kind, give_away, is_certificate, is_placeholder};
-use super::{About, Change, Example, Rule, Survey, Verdict};
+use super::{About, Change, Example, Rule, Spot, Survey, Verdict};
 use crate::finding::Severity;
 use crate::object::FieldPath;
 use crate::render::{Content, Placed, RenderedObject};
@@ -65,13 +65,12 @@ impl Rule for SecretInClearText {
             } else if !is_secret {
                 let mut found = Vec::new();
                 walk(&object.placed, None, &mut found);
-                for (path, at, kind) in found {
+                for (path, spot, kind) in found {
                     let message = format!(
                         "`{path}` of {} holds {kind} in clear text: change it, since it is known now, and let it come from a Secret that is encrypted or fetched",
                         object.id
                     );
-                    verdicts
-                        .push(Verdict::new(&ABOUT, message).object(&object.id).path(&path).place(&at.place));
+                    verdicts.push(Verdict::new(&ABOUT, message).object(&object.id).path(&path).place(spot));
                 }
             }
         }
@@ -98,15 +97,20 @@ fn secret(object: &RenderedObject, verdicts: &mut Vec<Verdict>) {
 }
 
 /// Strings that are secrets by what they are, or by where they stand.
-fn walk<'a>(value: &'a Placed, key: Option<&str>, found: &mut Vec<(FieldPath, &'a Placed, Kind)>) {
+fn walk(value: &Placed, key: Option<&str>, found: &mut Vec<(FieldPath, Spot, Kind)>) {
     match &value.content {
         Content::Scalar(_) => {
             let Some(text) = value.as_str() else { return };
             let kind = match key {
-                Some("passwd") if !is_placeholder(text, false) => Some(Kind::Password),
+                Some("passwd") if !is_placeholder(text, false) => Some((Kind::Password, 0)),
                 _ => give_away(text),
             };
-            found.extend(kind.map(|kind| (FieldPath::root(), value, kind)));
+            let found_here = kind.map(|(kind, at)| {
+                // In a text of many lines, the line that is meant.
+                let position = value.place.position_inside(text, at);
+                (FieldPath::root(), Spot { file: value.place.file().clone(), position: Some(position) }, kind)
+            });
+            found.extend(found_here);
         }
         Content::Mapping(entries) => {
             for (key, value) in entries {
@@ -130,7 +134,7 @@ fn walk<'a>(value: &'a Placed, key: Option<&str>, found: &mut Vec<(FieldPath, &'
     }
 }
 
-fn prepend(found: &mut [(FieldPath, &Placed, Kind)], from: usize, path: &FieldPath) {
+fn prepend(found: &mut [(FieldPath, Spot, Kind)], from: usize, path: &FieldPath) {
     for (below, ..) in &mut found[from..] {
         *below = path.steps().iter().chain(below.steps()).cloned().collect();
     }

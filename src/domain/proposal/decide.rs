@@ -307,6 +307,8 @@ fn open_anew(facts: &Facts, offer: &Offer) -> Action {
             PullState::Closed(Closer::Person) if same_release || pull.source.is_none() => {
                 return Action::Leave(Standing::Declined { pull: pull.number });
             }
+            // Where it is offered all the same, somebody took the merge back: it comes again with another content, a
+            // newer release, or when somebody asks (`replan`), and not against the will of who reverted it.
             PullState::Merged if pull.source.as_ref() == Some(&offer.source) => {
                 return Action::Leave(Standing::Merged { pull: pull.number });
             }

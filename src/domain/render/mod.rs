@@ -25,6 +25,7 @@ mod edited;
 mod error;
 mod folder;
 mod json_patch;
+mod keys;
 mod kustomize;
 pub(crate) mod lists;
 mod load;
@@ -48,6 +49,7 @@ pub(crate) use diff::diff_placed;
 pub use diff::{FieldDifference, diff};
 pub use edited::Edited;
 pub use error::{RenderError, Trouble};
+pub(crate) use keys::kustomization_field;
 pub use load::ParsedFiles;
 pub use placed::{Content, Place, Placed, Scalar, Source};
 

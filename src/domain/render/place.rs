@@ -65,6 +65,14 @@ impl Place {
         Self::new(Arc::new(Source::inside(self, file)), offset)
     }
 
+    /// Line and column of a byte of the string that stands here, whatever is in it.
+    pub(crate) fn position_inside(&self, text: &str, offset: usize) -> Position {
+        if offset == 0 {
+            return self.position();
+        }
+        self.source.position(self.source.file.offset_inside(self.offset, text, offset))
+    }
+
     /// The byte of the file's text; inside a string, one of the string's bytes.
     pub(crate) fn offset(&self) -> usize {
         self.offset + self.source.outer.as_ref().map_or(0, Self::offset)

@@ -20,6 +20,8 @@ pub(super) struct Resource {
     pub(super) suffixes: Vec<String>,
     /// Whether its name ends in the hash of its content.
     pub(super) hashed: Hashed,
+    /// The variables (`vars`) that take their value from it.
+    pub(super) gives: Vec<String>,
     /// How many nodes of labels and annotations kustomize has made for it.
     pub(super) nodes: u32,
     /// Whether one of them stands at several places.
@@ -119,6 +121,7 @@ impl Resource {
             prefixes: Vec::new(),
             suffixes: Vec::new(),
             hashed: Hashed::No,
+            gives: Vec::new(),
             nodes: 0,
             shares: Shares::None,
         }

@@ -39,7 +39,7 @@ pub(super) enum Style {
 
 /// What kustomize takes a scalar for. It keeps that where it sets another text: a number stays a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Tag {
+pub(super) enum Tag {
     /// What its text says.
     Open,
     Null,
@@ -152,6 +152,16 @@ impl Scalar {
     /// Whether kustomize takes it for null, and not for a text that says so.
     pub(super) fn is_known_null(&self) -> bool {
         self.tag == Tag::Null
+    }
+
+    /// What kustomize takes it for.
+    pub(super) const fn tag(&self) -> Tag {
+        self.tag
+    }
+
+    /// This value in the place of this one, whatever it was.
+    pub(super) fn updated(&self, value: Value) -> Self {
+        Self { shared: self.shared.map(Shared::set), ..Self::from(value) }
     }
 
     pub(super) const fn shared(&self) -> Option<Shared> {

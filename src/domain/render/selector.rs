@@ -5,6 +5,7 @@ use std::fmt;
 use regex::Regex;
 
 use super::error::RenderError;
+use super::keys::fields_of;
 use super::kustomize::{Gvk, Id};
 use super::placed::Placed;
 use super::resource::Resource;
@@ -161,14 +162,7 @@ impl Selector {
     pub(super) fn read(target: &Placed) -> Result<Self, RenderError> {
         const FIELDS: [&str; 7] =
             ["group", "version", "kind", "name", "namespace", "labelSelector", "annotationSelector"];
-        if let Some((field, value)) =
-            target.entries().iter().find(|(field, _)| !FIELDS.contains(&field.as_str()))
-        {
-            return Err(RenderError::malformed(
-                &value.place,
-                format!("a target has no field `{field}`: it has {}", FIELDS.join(", ")),
-            ));
-        }
+        let target = &*fields_of(target, "a target", &FIELDS)?;
         Ok(Self {
             group: Pattern::read(target, "group")?,
             version: Pattern::read(target, "version")?,

@@ -3,7 +3,9 @@
 mod corpus;
 mod kustomize;
 mod plain;
+mod reading;
 mod transformers;
+mod vars;
 
 use serde_json::Value;
 

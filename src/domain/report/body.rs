@@ -33,6 +33,10 @@ pub fn proposal_title(proposal: &Proposal<'_>) -> String {
     let cluster = one_line(proposal.upgrade.cluster.as_str(), 90);
     let to_name = one_line(to.as_str(), 70);
     match &proposal.upgrade.from {
+        // Nothing was there to be refreshed: nobody had written it down.
+        Some(from) if from == to && proposal.upgrade.basis == Basis::Inferred => {
+            format!("Record {cluster} at {to_name}")
+        }
         Some(from) if from == to => format!("Refresh {cluster} to {to_name} as it is now"),
         Some(from) => format!("Upgrade {cluster} from {} to {to_name}", one_line(from.as_str(), 70)),
         None => format!("Upgrade {cluster} to {to_name}"),

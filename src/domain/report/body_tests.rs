@@ -77,6 +77,10 @@ fn upgrade() -> Upgrade {
 }
 
 fn body_of(upgrade: &Upgrade) -> String {
+    with_proposal(upgrade, |proposal| proposal_body(proposal, 7, &BlockKey::derive(b"secret")))
+}
+
+fn with_proposal(upgrade: &Upgrade, write: impl FnOnce(&Proposal<'_>) -> String) -> String {
     let source = SourceState::new(ReleaseId::from_path("aws/v22.0.0"), upgrade.to_tree.clone());
     let plan = PlanDigest::of(&upgrade.files);
     let proposal = Proposal {
@@ -88,7 +92,7 @@ fn body_of(upgrade: &Upgrade) -> String {
         retarget: Retarget::Refused,
         reporter: None,
     };
-    proposal_body(&proposal, 7, &BlockKey::derive(b"secret"))
+    write(&proposal)
 }
 
 #[test]
@@ -150,6 +154,11 @@ fn a_refresh_and_an_unknown_release_say_so() {
     let mut again = upgrade();
     again.from = again.to.clone();
     assert!(body_of(&again).starts_with("Release `aws/v22.0.0` has changed since `gauss/peu01` took it."));
+    assert_eq!(with_proposal(&again, proposal_title), "Refresh gauss/peu01 to aws/v22.0.0 as it is now");
+    let mut inferred = again;
+    inferred.basis = Basis::Inferred;
+    assert!(body_of(&inferred).contains("which nobody had recorded"));
+    assert_eq!(with_proposal(&inferred, proposal_title), "Record gauss/peu01 at aws/v22.0.0");
     let mut unknown = upgrade();
     unknown.from = None;
     unknown.basis = Basis::Unknown;

@@ -40,7 +40,7 @@ pub use built_in::fields::{Field, Fields, Of, Zero};
 pub use cursor::{Cursor, Origin};
 pub use definition::Flaw;
 pub use discover::{FOLDER, definitions, discover, may_define};
-pub use immutable::{Allowed, Immutable};
+pub use immutable::{Absent, Allowed, Immutable};
 pub use node::{ListType, MapKey, Schema, Type, Unlisted};
 pub use value::ValueKind;
 pub(crate) use value::nanoseconds;

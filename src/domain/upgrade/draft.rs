@@ -7,6 +7,7 @@ use crate::finding::{Finding, Severity};
 use crate::manifest;
 use crate::merge::cluster_objects::{Base, BaseObject};
 use crate::object::{FieldPath, Step};
+use crate::render::kustomization_field;
 use crate::tree::RepoPath;
 use crate::yaml::{DocumentEdit, Edit, EditRefused, Node, Position, edit};
 
@@ -203,8 +204,9 @@ fn is_in(below: &str, folder: &str) -> bool {
 
 /// The edits of one kustomization's `resources`, with paths as it would write them.
 fn resource_edits(root: &Node, gone: Vec<String>, new: Vec<String>) -> Vec<Edit> {
-    let resources = FieldPath::root().key("resources");
-    let list = root.get("resources").and_then(Node::as_sequence);
+    let known = kustomization_field(root, "resources");
+    let resources = FieldPath::root().key(known.map_or("resources", |entry| entry.key.as_str()));
+    let list = known.and_then(|entry| entry.value.as_sequence());
     let items = list.unwrap_or_default();
     let is = |item: &Node, path: &str| {
         item.as_str().is_some_and(|text| text.strip_prefix("./").unwrap_or(text) == path)
@@ -221,7 +223,7 @@ fn resource_edits(root: &Node, gone: Vec<String>, new: Vec<String>) -> Vec<Edit>
         edits.extend(new.into_iter().map(|node| Edit::InsertItem { list: resources.clone(), index, node }));
     } else if !new.is_empty() {
         let (parent, node) = (FieldPath::root(), Node::sequence(new));
-        edits.push(match root.entry("resources") {
+        edits.push(match known {
             Some(_) => Edit::Set { path: resources, node },
             None => Edit::Insert { parent, key: "resources".to_owned(), node, after: None },
         });

@@ -156,7 +156,8 @@ impl Mention {
 }
 
 /// Where a document names an object: as a patch of its own, or as a kustomization's patches, replacements
-/// and variables do.
+/// and variables do. Fields in another case than kustomize's own are not looked into: the name stays there, and
+/// with it what blocks the upgrade.
 fn mentions(root: &Node, id: &ObjectId, new: &str) -> Vec<Mention> {
     let mut found = Vec::new();
     if is_object(root, id) {

@@ -352,3 +352,36 @@ fn an_upgrade_tells_what_the_new_kubernetes_takes_from_what_flux_applies_inside(
     assert_eq!(judge_step("v1.23.3", "v1.24.1"), [""; 0]);
     assert_eq!(judge_step("v1.25.1", "v1.26.1"), [""; 0], "the cluster had that already");
 }
+
+#[test]
+fn a_rollout_scheduled_in_the_past_is_told_of_each_group_of_a_topology() {
+    let cluster = |first: &str, second: &str| {
+        format!(
+            "\
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Cluster
+metadata: {{name: a}}
+spec:
+  topology:
+    version: v1.30.2
+    workers:
+      machineDeployments:
+      - {{name: one, class: w, rollout: {{after: \"{first}\"}}}}
+      - {{name: two, class: w, rollout: {{after: \"{second}\"}}}}
+"
+        )
+    };
+    // Of the second the time has long been there; of the first it is new.
+    let old = cluster("2094-01-01T00:00:00Z", "2019-01-01T00:00:00Z");
+    let new = cluster("2020-01-01T00:00:00Z", "2019-01-01T00:00:00Z");
+    let found: Vec<String> = upgraded(&[("base/a.yaml", &old)], &[("base/a.yaml", &new)])
+        .into_iter()
+        .filter(|line| line.starts_with("rollout-after-past"))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            "rollout-after-past Warning c/base/a.yaml:9:48 Cluster a /spec/topology/workers/machineDeployments/0/rollout/after"
+        ]
+    );
+}

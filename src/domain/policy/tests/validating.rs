@@ -77,7 +77,7 @@ fn every_file_that_is_wrong_is_found_and_hides_nothing_else() {
             "invalid-yaml Error gauss/peu01/base/worse.yaml:1:5",
             "invalid-settings Error gauss/peu01/capstan.yaml:1:1",
             "missing-reference Warning gauss/peu02/base/w.yaml:7:62",
-            "render-failed Error gauss/peu03/overlay/kustomization.yaml:2:7",
+            "render-failed Error gauss/peu03/overlay/kustomization.yaml:2:8",
         ]
     );
 }
@@ -438,6 +438,31 @@ spec:
         broken,
         [
             "unsupported-substitution Error gauss/peu01/base/workers.yaml:14:47 KubeadmConfigTemplate org/peu01-md-0 /spec/template/spec/preKubeadmCommands/0"
+        ]
+    );
+}
+
+#[test]
+fn a_secret_in_a_text_of_many_lines_is_pointed_at_in_its_line() {
+    let key = "MIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn/ygWyF8PbnGy0AHB7MhgwMbRvI0MBZhpI";
+    let literal = format!(
+        "apiVersion: bootstrap.cluster.x-k8s.io/v1beta1\nkind: KubeadmConfigTemplate\nmetadata: {{name: w, namespace: org}}\nspec:\n  template:\n    spec:\n      files:\n      - path: /etc/ca\n        content: |\n          #!/bin/sh\n          cat >key <<E\n          -----BEGIN PRIVATE KEY-----\n          {key}\n          E\n"
+    );
+    let quoted = format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c, namespace: org}}\ndata:\n  script: \"set -e\\nexport K=1\\n-----BEGIN PRIVATE KEY-----\\n{key}\\n\"\n"
+    );
+    let now = [
+        ("gauss/peu01/base/c.yaml", CLUSTER),
+        ("gauss/peu01/base/config.yaml", &literal),
+        ("gauss/peu01/base/script.yaml", &quoted),
+    ];
+    let found = validated("", &now, None);
+    let start = |line: &String| line.split(' ').take(3).collect::<Vec<_>>().join(" ");
+    assert_eq!(
+        found.iter().map(start).filter(|line| line.starts_with("secret")).collect::<Vec<_>>(),
+        [
+            "secret-in-clear-text Error gauss/peu01/base/config.yaml:12:11",
+            "secret-in-clear-text Error gauss/peu01/base/script.yaml:5:32",
         ]
     );
 }

@@ -10,6 +10,7 @@ use super::id::Id;
 use super::origin::{Origin, Tracks};
 use super::plugins;
 use super::transformer;
+use super::vars::{self, Var};
 use crate::render::PatchUse;
 use crate::render::custom_schema::CustomSchema;
 use crate::render::dialect::Dialect;
@@ -25,6 +26,7 @@ use crate::tree::{RepoPath, TreeEntry};
 pub(in crate::render) struct Accumulated {
     pub(in crate::render) resources: Vec<Resource>,
     pub(super) config: Option<Arc<Config>>,
+    pub(super) vars: Vec<Var>,
 }
 
 /// Builds kustomizations, and keeps account of their patches.
@@ -64,7 +66,7 @@ const DEEPEST: usize = 64;
 impl Accumulated {
     /// Objects that no kustomization gave.
     pub(in crate::render) const fn plain(resources: Vec<Resource>) -> Self {
-        Self { resources, config: None }
+        Self { resources, config: None, vars: Vec::new() }
     }
 
     fn take_config(&mut self, other: &Arc<Config>, kustomization: &Kustomization) -> Result<(), RenderError> {
@@ -193,6 +195,8 @@ impl<'a> Builder<'a> {
             all = built?;
         }
         self.transform(folder, kustomization, &mut all)?;
+        vars::mark(&kustomization.vars, &mut all.resources)?;
+        vars::join(&mut all.vars, &kustomization.vars)?;
         Ok(all)
     }
 
@@ -219,6 +223,7 @@ impl<'a> Builder<'a> {
         self.origin.leave(outside);
         let built = built?;
         all.append(built.resources)?;
+        vars::join(&mut all.vars, &built.vars)?;
         match &built.config {
             Some(config) => all.take_config(config, kustomization),
             None => Ok(()),
@@ -307,6 +312,7 @@ impl<'a> Builder<'a> {
         step: &str,
         all: &mut Accumulated,
     ) -> Result<(), RenderError> {
+        let entry = &*generate::read_entry(kind, entry)?;
         for source in ["files", "envs"] {
             for item in entry.field(source).map(Placed::items).unwrap_or_default() {
                 let text = item.as_str().unwrap_or_default();

@@ -9,6 +9,7 @@ use super::defaults;
 use super::fields::{Conflict, Create, FieldSpec, split_path};
 use super::id::Gvk;
 use crate::render::error::RenderError;
+use crate::render::keys::{fields_of, spelled};
 use crate::render::placed::{Content, Place, Placed};
 use crate::spelling::hint;
 
@@ -25,6 +26,8 @@ pub(in crate::render) struct Config {
     pub(super) images: Vec<FieldSpec>,
     pub(super) replicas: Vec<FieldSpec>,
     pub(super) references: Vec<NameReference>,
+    /// Where `$(NAME)` is replaced.
+    pub(super) variables: Vec<FieldSpec>,
 }
 
 /// Fields that hold the name of an object of some kind.
@@ -59,7 +62,7 @@ impl Config {
     /// Reads a file that `configurations` names.
     pub(super) fn read(document: &Placed) -> Result<Self, RenderError> {
         let mut config = Self::default();
-        for (key, value) in document.entries() {
+        for (key, value) in spelled(document, &KEYS)?.entries() {
             if key == "nameReference" {
                 config.references =
                     list(value)?.iter().map(NameReference::read).collect::<Result<_, RenderError>>()?;
@@ -68,8 +71,6 @@ impl Config {
             let fields = list(value)?.iter().map(read_field).collect::<Result<Vec<_>, RenderError>>()?;
             match config.slot(key) {
                 Some(slot) => *slot = fields,
-                // Variables are refused where they are defined.
-                None if key == "varReference" => {}
                 None => {
                     return Err(RenderError::malformed(
                         &value.place,
@@ -92,6 +93,7 @@ impl Config {
             "commonAnnotations" => &mut self.annotations,
             "images" => &mut self.images,
             "replicas" => &mut self.replicas,
+            "varReference" => &mut self.variables,
             _ => return None,
         })
     }
@@ -116,6 +118,7 @@ impl Config {
         FieldSpec::merge_all(&mut self.annotations, &other.annotations)?;
         FieldSpec::merge_all(&mut self.images, &other.images)?;
         FieldSpec::merge_all(&mut self.replicas, &other.replicas)?;
+        FieldSpec::merge_all(&mut self.variables, &other.variables)?;
         for reference in &other.references {
             self.take_reference(reference)?;
         }
@@ -205,7 +208,8 @@ impl Definitions<'_> {
 
 impl NameReference {
     fn read(entry: &Placed) -> Result<Self, RenderError> {
-        known_fields(entry, &["group", "version", "kind", "fieldSpecs"])?;
+        let fields = ["group", "version", "kind", "fieldSpecs"];
+        let entry = &*fields_of(entry, "an entry of `nameReference`", &fields)?;
         let fields = match entry.field("fieldSpecs") {
             Some(fields) => list(fields)?.iter().map(read_field).collect::<Result<_, RenderError>>()?,
             None => Vec::new(),
@@ -216,7 +220,8 @@ impl NameReference {
 
 /// Reads one field of a configuration.
 pub(super) fn read_field(entry: &Placed) -> Result<FieldSpec, RenderError> {
-    known_fields(entry, &["group", "version", "kind", "path", "create"])?;
+    let fields = ["group", "version", "kind", "path", "create"];
+    let entry = &*fields_of(entry, "a field of a transformer", &fields)?;
     let path = text(entry, "path")?;
     if path.is_empty() || split_path(&path, '/').iter().any(|part| part.is_empty() || part == "[]") {
         return Err(RenderError::malformed(
@@ -245,16 +250,6 @@ fn text(entry: &Placed, key: &str) -> Result<String, RenderError> {
             .as_str()
             .map(str::to_owned)
             .ok_or_else(|| RenderError::malformed(&value.place, format!("`{key}` is a text: quote it"))),
-    }
-}
-
-fn known_fields(entry: &Placed, known: &[&str]) -> Result<(), RenderError> {
-    match entry.entries().iter().find(|(key, _)| !known.contains(&key.as_str())) {
-        Some((key, value)) => Err(RenderError::malformed(
-            &value.place,
-            format!("there is no field `{key}` here: there are {}", known.join(", ")),
-        )),
-        None => Ok(()),
     }
 }
 

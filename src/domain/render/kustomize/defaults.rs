@@ -2,7 +2,6 @@
 //!
 //! From kustomize's built-in configuration
 //! (<https://github.com/kubernetes-sigs/kustomize/tree/master/api/internal/konfig/builtinpluginconsts>).
-//! Fields of variables are absent, since variables are not rendered.
 
 use super::config::{Config, NameReference};
 use super::fields::{Create, FieldSpec};
@@ -26,6 +25,10 @@ const OF_DATA: [&str; 8] =
     ["Pod", "PodTemplate", "Deployment", "ReplicaSet", "DaemonSet", "StatefulSet", "Job", "CronJob"];
 const OF_THE_REST: [&str; 7] =
     ["Pod", "StatefulSet", "Deployment", "ReplicationController", "CronJob", "Job", "DaemonSet"];
+
+/// Kinds in whose containers variables are replaced.
+const OF_VARIABLES: [&str; 7] =
+    ["CronJob", "DaemonSet", "Deployment", "Job", "Pod", "ReplicaSet", "StatefulSet"];
 
 const CONFIG_MAP: [&str; 6] = [
     "volumes/configMap/name",
@@ -74,6 +77,7 @@ pub(super) fn config() -> Config {
             .map(|kind| spec("", "", kind, "spec/replicas", Create::Yes))
             .to_vec(),
         references: references(),
+        variables: variables(),
     }
 }
 
@@ -170,6 +174,41 @@ fn below_pods(kinds: &[&str], fields: &[&str]) -> Vec<FieldSpec> {
             all.extend(fields.iter().map(|field| spec("", "", kind, &format!("{way}/{field}"), Create::No)));
         }
     }
+    all
+}
+
+/// Where `$(NAME)` of `vars` is replaced.
+fn variables() -> Vec<FieldSpec> {
+    let mut all = Vec::new();
+    for (kind, way) in PODS.iter().filter(|(kind, _)| OF_VARIABLES.contains(kind)) {
+        for containers in ["containers", "initContainers"] {
+            for field in ["args", "command", "env/value", "volumeMounts/mountPath"] {
+                all.push(spec("", "", kind, &format!("{way}/{containers}/{field}"), Create::No));
+            }
+        }
+    }
+    all.extend(
+        [
+            // Kustomize's own ways for these two, in which nothing stands: left as they are.
+            ("CronJob", "spec/jobTemplate/spec/template/volumes/nfs/server"),
+            ("StatefulSet", "spec/volumeClaimTemplates/spec/nfs/server"),
+            ("DaemonSet", "spec/template/spec/volumes/nfs/server"),
+            ("Deployment", "spec/template/spec/volumes/nfs/server"),
+            ("Deployment", "spec/template/metadata/annotations"),
+            ("Ingress", "spec/rules/host"),
+            ("Ingress", "spec/tls/hosts"),
+            ("Ingress", "spec/tls/secretName"),
+            ("Job", "spec/template/spec/volumes/nfs/server"),
+            ("Pod", "spec/volumes/nfs/server"),
+            ("ReplicaSet", "spec/template/spec/volumes/nfs/server"),
+            ("Service", "spec/ports/port"),
+            ("Service", "spec/ports/targetPort"),
+            ("PersistentVolume", "spec/nfs/server"),
+            ("", "metadata/labels"),
+            ("", "metadata/annotations"),
+        ]
+        .map(|(kind, path)| spec("", "", kind, path, Create::No)),
+    );
     all
 }
 

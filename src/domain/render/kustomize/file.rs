@@ -1,5 +1,6 @@
 //! A kustomization file, read strictly: what is not rendered is refused by its field's name.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
 use super::id::Gvk;
@@ -7,12 +8,14 @@ use super::images::Image;
 use super::order::Order;
 use super::replicas::Replicas;
 use crate::render::error::{RenderError, Trouble};
+use crate::render::keys::{fields_of, spelled};
 use crate::render::placed::{Content, Place, Placed};
 use crate::render::selector::Selector;
 use crate::spelling::hint;
 
 use super::config::read_field;
 use super::fields::FieldSpec;
+use super::vars::Var;
 
 /// What a kustomization says.
 pub(super) struct Kustomization {
@@ -39,6 +42,7 @@ pub(super) struct Kustomization {
     pub(super) images: Vec<Image>,
     pub(super) replicas: Vec<Replicas>,
     pub(super) replacements: Vec<Placed>,
+    pub(super) vars: Vec<Var>,
     pub(super) build_metadata: Vec<Named>,
     pub(super) order: Order,
 }
@@ -59,9 +63,23 @@ pub(super) struct PatchEntry {
 }
 
 /// Where a patch is written.
+#[derive(Clone)]
 pub(super) enum PatchBody {
     Inline(Named),
     File(Named),
+}
+
+impl PatchBody {
+    /// As kustomize takes an entry of `patches`: without the white space at both ends of what is inline. A block
+    /// scalar that ends the patch loses its last newline with that. Files, and the older fields, stay whole.
+    pub(super) fn trimmed(&self) -> Cow<'_, Self> {
+        match self {
+            Self::File(_) => Cow::Borrowed(self),
+            Self::Inline(Named { text, place }) => {
+                Cow::Owned(Self::Inline(Named { text: text.trim().to_owned(), place: place.clone() }))
+            }
+        }
+    }
 }
 
 /// Whether a patch may change what an object is called.
@@ -105,8 +123,8 @@ pub(in crate::render) enum Flavour {
 }
 
 /// What kustomize has and Capstan does not render.
-const UNSUPPORTED: [&str; 6] =
-    ["helmChartInflationGenerator", "helmCharts", "helmGlobals", "inventory", "validators", "vars"];
+const UNSUPPORTED: [&str; 5] =
+    ["helmChartInflationGenerator", "helmCharts", "helmGlobals", "inventory", "validators"];
 
 /// What is rendered.
 const SUPPORTED: [&str; 32] = [
@@ -168,6 +186,7 @@ impl Kustomization {
                 ));
             }
         };
+        let document = &*spelled(document, &[&SUPPORTED[..], &UNSUPPORTED].concat())?;
         check_type(document, flavour)?;
         check_fields(document)?;
         let mut resources = names(document, "resources")?;
@@ -203,6 +222,7 @@ impl Kustomization {
                 .map(Replicas::read)
                 .collect::<Result<_, RenderError>>()?,
             replacements: list(document, "replacements")?.to_vec(),
+            vars: list(document, "vars")?.iter().map(Var::read).collect::<Result<_, RenderError>>()?,
             build_metadata: names(document, "buildMetadata")?,
             order: match document.field("sortOptions").filter(|options| !options.is_null()) {
                 Some(options) => Order::read(options)?,
@@ -364,7 +384,8 @@ fn flag(entry: &Placed, field: &str) -> Allowed {
 }
 
 fn labels(entry: &Placed) -> Result<Labels, RenderError> {
-    known(entry, "labels", &["pairs", "includeSelectors", "includeTemplates", "fields"])?;
+    let fields = ["pairs", "includeSelectors", "includeTemplates", "fields"];
+    let entry = &*fields_of(entry, "an entry of `labels`", &fields)?;
     let fields = list(entry, "fields")?.iter().map(read_field).collect::<Result<_, RenderError>>()?;
     let reach = match (flag(entry, "includeSelectors"), flag(entry, "includeTemplates")) {
         (Allowed::Yes, _) => Reach::Selectors,
@@ -374,22 +395,13 @@ fn labels(entry: &Placed) -> Result<Labels, RenderError> {
     Ok(Labels { pairs: pairs(entry, "pairs")?, reach, fields })
 }
 
-fn known(entry: &Placed, field: &str, fields: &[&str]) -> Result<(), RenderError> {
-    match entry.entries().iter().find(|(key, _)| !fields.contains(&key.as_str())) {
-        Some((key, value)) => Err(RenderError::malformed(
-            &value.place,
-            format!("an entry of `{field}` has no field `{key}`: it has {}", fields.join(", ")),
-        )),
-        None => Ok(()),
-    }
-}
-
 fn patches(document: &Placed, field: &str) -> Result<Vec<PatchEntry>, RenderError> {
     list(document, field)?.iter().map(|entry| patch_entry(entry, field)).collect()
 }
 
 pub(super) fn patch_entry(entry: &Placed, field: &str) -> Result<PatchEntry, RenderError> {
-    known(entry, field, &["path", "patch", "target", "options"])?;
+    let what = format!("an entry of `{field}`");
+    let entry = &*fields_of(entry, &what, &["path", "patch", "target", "options"])?;
     let inline = name(entry, "patch")?.filter(|patch| !patch.text.trim().is_empty());
     let body = match (name(entry, "path")?, inline) {
         (Some(path), None) => PatchBody::File(path),
@@ -405,10 +417,14 @@ pub(super) fn patch_entry(entry: &Placed, field: &str) -> Result<PatchEntry, Ren
         Some(target) => Some((Rc::new(Selector::read(target)?), target.place.clone())),
         None => None,
     };
-    let may_change = entry.field("options").map_or_else(MayChange::default, |options| MayChange {
-        name: flag(options, "allowNameChange"),
-        kind: flag(options, "allowKindChange"),
-    });
+    let may_change = match entry.field("options") {
+        None => MayChange::default(),
+        Some(options) => {
+            let options =
+                fields_of(options, "`options` of a patch", &["allowNameChange", "allowKindChange"])?;
+            MayChange { name: flag(&options, "allowNameChange"), kind: flag(&options, "allowKindChange") }
+        }
+    };
     Ok(PatchEntry { place: entry.place.clone(), target, body, may_change })
 }
 

@@ -1,10 +1,10 @@
-//! What kustomize does once, at the very end: hashes, references, order, and its own marks.
+//! What kustomize does once, at the very end: hashes, references, variables, order, and its own marks.
 
 use super::accumulate::Accumulated;
 use super::config::Config;
 use super::file::Kustomization;
 use super::origin::{ORIGIN, TRANSFORMATIONS};
-use super::{names, references};
+use super::{names, references, vars};
 use crate::render::error::{RenderError, Trouble};
 use crate::render::load::is_local;
 use crate::render::placed::{Content, Placed};
@@ -17,9 +17,11 @@ pub(super) fn finish(
     accumulated: Accumulated,
     kustomization: &Kustomization,
 ) -> Result<Vec<Resource>, RenderError> {
-    let Accumulated { mut resources, config } = accumulated;
+    let Accumulated { mut resources, config, vars } = accumulated;
+    let config = config.unwrap_or_else(Config::built_in);
     names::add_hashes(&mut resources);
-    references::fix(&mut resources, &config.unwrap_or_else(Config::built_in))?;
+    references::fix(&mut resources, &config)?;
+    vars::replace_all(&mut resources, vars, &config.variables)?;
     resources.retain(|resource| !is_local(&resource.value));
     refuse_twins(&resources)?;
     kustomization.order.apply(&mut resources);

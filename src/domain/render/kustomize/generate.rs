@@ -1,5 +1,7 @@
 //! `configMapGenerator` and `secretGenerator`.
 
+use std::borrow::Cow;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
@@ -7,6 +9,7 @@ use serde_json::Value;
 use super::origin::ORIGIN;
 use super::sources::{Pair, ReadFile, pairs};
 use crate::render::error::{RenderError, Trouble};
+use crate::render::keys::fields_of;
 use crate::render::placed::{Content, Place, Placed};
 use crate::render::resource::{Hashed, Resource};
 
@@ -41,11 +44,12 @@ enum Behavior {
     Merge,
 }
 
+/// The first is a Secret's alone.
 const FIELDS: [&str; 9] =
-    ["name", "namespace", "behavior", "files", "literals", "envs", "env", "options", "type"];
+    ["type", "name", "namespace", "behavior", "files", "literals", "envs", "env", "options"];
 const OPTIONS: [&str; 4] = ["disableNameSuffixHash", "labels", "annotations", "immutable"];
 
-/// Generates one object and puts it among the others.
+/// Generates one object of an entry that was read, and puts it among the others.
 pub(super) fn generate(
     kind: Kind,
     entry: &Placed,
@@ -54,8 +58,11 @@ pub(super) fn generate(
     read: &ReadFile<'_>,
     resources: &mut Vec<Resource>,
 ) -> Result<(), RenderError> {
-    check(kind, entry, global)?;
-    let options: Vec<&Placed> = [global, entry.field("options")].into_iter().flatten().collect();
+    let options = [global, entry.field("options")].into_iter().flatten();
+    let options: Vec<Cow<'_, Placed>> = options
+        .map(|options| fields_of(options, "what generators are told under `options`", &OPTIONS))
+        .collect::<Result<_, RenderError>>()?;
+    let options: Vec<&Placed> = options.iter().map(|options| &**options).collect();
     let mut value = object(kind, entry, &options, pairs(entry, read)?)?;
     mark(&mut value);
     let mut resource = Resource::unnamed(value);
@@ -66,28 +73,12 @@ pub(super) fn generate(
     absorb(resource, behavior(entry)?, resources)
 }
 
-fn check(kind: Kind, entry: &Placed, global: Option<&Placed>) -> Result<(), RenderError> {
-    let field = match kind {
-        Kind::ConfigMap => "configMapGenerator",
-        Kind::Secret => "secretGenerator",
-    };
-    let known = |key: &str| FIELDS.contains(&key) && (key != "type" || kind == Kind::Secret);
-    if let Some((key, value)) = entry.entries().iter().find(|(key, _)| !known(key)) {
-        return Err(RenderError::malformed(
-            &value.place,
-            format!("an entry of `{field}` has no field `{key}`: it has {}", FIELDS[..8].join(", ")),
-        ));
+/// An entry as it is written, its fields spelled as kustomize has them.
+pub(super) fn read_entry(kind: Kind, entry: &Placed) -> Result<Cow<'_, Placed>, RenderError> {
+    match kind {
+        Kind::ConfigMap => fields_of(entry, "an entry of `configMapGenerator`", &FIELDS[1..]),
+        Kind::Secret => fields_of(entry, "an entry of `secretGenerator`", &FIELDS),
     }
-    for option in [global, entry.field("options")].into_iter().flatten() {
-        if let Some((key, value)) = option.entries().iter().find(|(key, _)| !OPTIONS.contains(&key.as_str()))
-        {
-            return Err(RenderError::malformed(
-                &value.place,
-                format!("generator options have no field `{key}`: they have {}", OPTIONS.join(", ")),
-            ));
-        }
-    }
-    Ok(())
 }
 
 fn behavior(entry: &Placed) -> Result<Behavior, RenderError> {

@@ -5,6 +5,7 @@ use regex::Regex;
 use super::fields::{Blank, FieldSpec};
 use super::id::Gvk;
 use crate::render::error::RenderError;
+use crate::render::keys::fields_of;
 use crate::render::placed::{Content, Place, Placed};
 use crate::render::resource::Resource;
 use crate::render::selector::go_spelling;
@@ -70,12 +71,7 @@ const FIELDS: [&str; 5] = ["name", "newName", "newTag", "tagSuffix", "digest"];
 
 impl Image {
     pub(super) fn read(entry: &Placed) -> Result<Self, RenderError> {
-        if let Some((key, value)) = entry.entries().iter().find(|(key, _)| !FIELDS.contains(&key.as_str())) {
-            return Err(RenderError::malformed(
-                &value.place,
-                format!("an entry of `images` has no field `{key}`: it has {}", FIELDS.join(", ")),
-            ));
-        }
+        let entry = &*fields_of(entry, "an entry of `images`", &FIELDS)?;
         let text = |key: &str| match entry.field(key).filter(|value| !value.is_null()) {
             None => Ok(String::new()),
             Some(value) => value.as_str().map(str::to_owned).ok_or_else(|| {

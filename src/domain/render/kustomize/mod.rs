@@ -2,12 +2,11 @@
 //!
 //! Owns every field of a kustomization that Capstan renders, in kustomize's own order: resources,
 //! generators, components, transformers; and at the very end, for the whole tree at once, the hashes in
-//! generated names, the references that follow renamed objects, and the order of the output. Where
+//! generated names, the references that follow renamed objects, variables, and the order of the output. Where
 //! kustomize's behaviour surprises, it is imitated: people apply what `kubectl` prints. A differential test
 //! holds this room against the real thing (`tests/suite/kustomize`).
 //!
-//! Deliberately absent: variables (`vars`), Helm charts, validators, plugins that are programs. They are
-//! refused by name. Remote bases are read only where the repository vendors them (see [`remote`]).
+//! Deliberately absent: Helm charts, validators, plugins that are programs. They are refused by name. Remote bases are read only where the repository vendors them (see [`remote`]).
 
 mod accumulate;
 mod config;
@@ -35,6 +34,7 @@ mod replicas;
 mod sources;
 mod structured;
 mod transformer;
+mod vars;
 
 pub(super) use accumulate::{Accumulated, Builder, Built};
 pub(super) use id::{Gvk, Id};

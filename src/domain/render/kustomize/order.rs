@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::id::{Gvk, Id};
 use crate::render::error::RenderError;
+use crate::render::keys::spelled;
 use crate::render::placed::Placed;
 use crate::render::resource::Resource;
 
@@ -58,6 +59,7 @@ impl Order {
             )
         };
         let known = ["order", "legacySortOptions"];
+        let options = &*spelled(options, &known)?;
         if let Some((_, value)) = options.entries().iter().find(|(key, _)| !known.contains(&key.as_str())) {
             return Err(wrong(&value.place));
         }
@@ -66,6 +68,7 @@ impl Order {
             (Some("fifo"), None) => Ok(Self::FirstInFirstOut),
             (Some("legacy"), None) => Ok(Self::default()),
             (Some("legacy"), Some(legacy)) => {
+                let legacy = spelled(legacy, &["orderFirst", "orderLast"])?;
                 let kinds = |key: &str| match legacy.field(key).map(Placed::to_value) {
                     None | Some(Value::Null) => Ok(Vec::new()),
                     Some(value) => serde_json::from_value(value).map_err(|_| wrong(&legacy.place)),

@@ -61,10 +61,11 @@ pub(super) fn load(
     folder: &RepoPath,
     entry: &PatchEntry,
 ) -> Result<Vec<Patch>, RenderError> {
-    let documents = documents(builder, folder, &entry.body, Dialect::Kustomize)?;
+    let body = &entry.body.trimmed();
+    let documents = documents(builder, folder, body, Dialect::Kustomize)?;
     let is_json = matches!(documents.first().map(|document| &document.content), Some(Content::Sequence(_)));
     if is_json {
-        return json(builder, folder, entry, Former::Remembered);
+        return json(builder, folder, entry, body, Former::Remembered);
     }
     let mut patches = Vec::new();
     expand_patches(&documents, &mut patches)?;
@@ -107,7 +108,7 @@ pub(super) fn json6902(
             place,
             "a target of `patchesJson6902` has a `name`: add it, or make it an entry of `patches`",
         )),
-        Some(_) => json(builder, folder, entry, Former::Forgotten),
+        Some(_) => json(builder, folder, entry, &entry.body, Former::Forgotten),
     }
 }
 
@@ -115,6 +116,7 @@ fn json(
     builder: &mut Builder<'_>,
     folder: &RepoPath,
     entry: &PatchEntry,
+    body: &PatchBody,
     former: Former,
 ) -> Result<Vec<Patch>, RenderError> {
     let Some((selector, place)) = &entry.target else {
@@ -123,8 +125,8 @@ fn json(
             "a JSON patch has a `target`: say which objects it is for",
         ));
     };
-    refuse_yaml_in_brackets(builder, folder, &entry.body)?;
-    let documents = documents(builder, folder, &entry.body, Dialect::Kubernetes)?;
+    refuse_yaml_in_brackets(builder, folder, body)?;
+    let documents = documents(builder, folder, body, Dialect::Kubernetes)?;
     // Kustomize reads the first document and no other.
     let operations = match documents.first() {
         Some(patch) if !patch.items().is_empty() => json_patch::parse(patch)?,

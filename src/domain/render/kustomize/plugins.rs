@@ -14,10 +14,32 @@ use super::replicas::Replicas;
 use super::transformer::{Transformer, replacements};
 use crate::render::dialect::Dialect;
 use crate::render::error::RenderError;
+use crate::render::keys::spelled;
 use crate::render::load::{expand, read_inline};
 use crate::render::placed::{Content, Placed};
 use crate::render::resource::Resource;
 use crate::tree::RepoPath;
+
+/// The fields of all built-in transformers. None has a field whose other case is one of another.
+const FIELDS: [&str; 17] = [
+    "annotations",
+    "fieldSpecs",
+    "imageTag",
+    "jsonOp",
+    "labels",
+    "options",
+    "patch",
+    "patches",
+    "path",
+    "paths",
+    "prefix",
+    "replacements",
+    "replica",
+    "setRoleBindingSubjects",
+    "suffix",
+    "target",
+    "unsetOnly",
+];
 
 /// Plugins that are written where they are listed; `None` for the name of a file or folder.
 pub(super) fn inline(name: &Named) -> Result<Option<Vec<Resource>>, RenderError> {
@@ -56,7 +78,7 @@ pub(super) fn generator(plugin: &Placed) -> Result<(Kind, Placed), RenderError> 
         "SecretGenerator" => Kind::Secret,
         other => return Err(unknown(plugin, "generators", other)),
     };
-    let mut entry = plugin.clone();
+    let mut entry = spelled(plugin, &["name", "namespace"])?.into_owned();
     entry.remove("apiVersion");
     entry.remove("kind");
     let metadata = entry.remove("metadata");
@@ -77,6 +99,7 @@ pub(super) fn transformer(
     folder: &RepoPath,
 ) -> Result<Transformer, RenderError> {
     let kind = built_in(plugin, "transformers")?;
+    let plugin = &*spelled(plugin, &FIELDS)?;
     let text = |field: &str| -> Result<Named, RenderError> {
         let found = name(plugin, field)?;
         Ok(found.unwrap_or_else(|| Named { text: String::new(), place: plugin.place.clone() }))
@@ -92,8 +115,9 @@ pub(super) fn transformer(
             ],
         ),
         "NamespaceTransformer" => {
-            let metadata = plugin.field("metadata");
-            let namespace = metadata.map(|metadata| name(metadata, "namespace")).transpose()?.flatten();
+            let metadata = plugin.field("metadata").map(|metadata| spelled(metadata, &["namespace"]));
+            let metadata = metadata.transpose()?;
+            let namespace = metadata.map(|metadata| name(&metadata, "namespace")).transpose()?.flatten();
             match namespace {
                 Some(namespace) => Transformer::Namespace(namespace, fields(plugin)?, reach(plugin)?),
                 None => Transformer::Several("NamespaceTransformer", Vec::new()),

@@ -7,6 +7,7 @@ use super::field_path::{Missing, change, look_up, split};
 use super::id::{Gvk, Id};
 use super::structured;
 use crate::render::error::RenderError;
+use crate::render::keys::fields_of;
 use crate::render::placed::{Content, Place, Placed, Scalar};
 use crate::render::resource::Resource;
 use crate::render::selector::Selector;
@@ -46,20 +47,11 @@ enum Creates {
     No,
 }
 
-const NAME: &str = "metadata.name";
+/// The path where none is given.
+pub(super) const NAME: &str = "metadata.name";
 
-fn known(entry: &Placed, what: &str, fields: &[&str]) -> Result<(), RenderError> {
-    if !entry.is_mapping() {
-        return Err(RenderError::malformed(&entry.place, format!("{what} is a mapping of fields")));
-    }
-    match entry.entries().iter().find(|(key, _)| !fields.contains(&key.as_str())) {
-        Some((key, value)) => Err(RenderError::malformed(
-            &value.place,
-            format!("{what} has no field `{key}`: it has {}", fields.join(", ")),
-        )),
-        None => Ok(()),
-    }
-}
+/// The fields of a replacement, or of what names a file of them.
+pub(super) const REPLACEMENT: [&str; 4] = ["source", "sourceValue", "targets", "path"];
 
 fn text(entry: &Placed, key: &str) -> Result<Option<String>, RenderError> {
     match entry.field(key).filter(|value| !value.is_null()) {
@@ -75,7 +67,8 @@ fn options(entry: &Placed) -> Result<(Option<Part>, Creates), RenderError> {
     let Some(options) = entry.field("options").filter(|options| !options.is_null()) else {
         return Ok((None, Creates::No));
     };
-    known(options, "`options` of a replacement", &["delimiter", "index", "encoding", "create"])?;
+    let fields = ["delimiter", "index", "encoding", "create"];
+    let options = &*fields_of(options, "`options` of a replacement", &fields)?;
     let index = match options.field("index").map(|value| (value, value.to_value())) {
         None | Some((_, Value::Null)) => 0,
         Some((value, number)) => number
@@ -92,7 +85,7 @@ fn options(entry: &Placed) -> Result<(Option<Part>, Creates), RenderError> {
 
 impl Replacement {
     pub(super) fn read(entry: &Placed) -> Result<Self, RenderError> {
-        known(entry, "a replacement", &["source", "sourceValue", "targets", "path"])?;
+        let entry = &*fields_of(entry, "a replacement", &REPLACEMENT)?;
         let source = entry.field("source").filter(|source| !source.is_null());
         let value = entry.field("sourceValue").filter(|value| !value.is_null());
         let from = match (source, value) {
@@ -148,7 +141,7 @@ impl Replacement {
 impl From {
     fn read(source: &Placed) -> Result<Self, RenderError> {
         let fields = ["group", "version", "kind", "name", "namespace", "fieldPath", "options"];
-        known(source, "`source` of a replacement", &fields)?;
+        let source = &*fields_of(source, "`source` of a replacement", &fields)?;
         let get = |key: &str| text(source, key).map(Option::unwrap_or_default);
         let gvk = Gvk { group: get("group")?, version: get("version")?, kind: get("kind")? };
         let wanted = Id { gvk, namespace: get("namespace")?, name: get("name")? };
@@ -226,7 +219,8 @@ fn changes_its_source(place: &Place) -> RenderError {
 
 impl Target {
     fn read(entry: &Placed) -> Result<Self, RenderError> {
-        known(entry, "a target of a replacement", &["select", "reject", "fieldPaths", "options"])?;
+        let fields = ["select", "reject", "fieldPaths", "options"];
+        let entry = &*fields_of(entry, "a target of a replacement", &fields)?;
         let select = entry.field("select").filter(|select| !select.is_null()).ok_or_else(|| {
             RenderError::malformed(
                 &entry.place,

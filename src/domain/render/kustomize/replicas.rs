@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::fields::{Blank, FieldSpec, put_scalar};
 use crate::render::error::RenderError;
+use crate::render::keys::fields_of;
 use crate::render::placed::{Content, Place, Placed};
 use crate::render::resource::Resource;
 
@@ -17,14 +18,7 @@ pub(super) struct Replicas {
 
 impl Replicas {
     pub(super) fn read(entry: &Placed) -> Result<Self, RenderError> {
-        if let Some((key, value)) =
-            entry.entries().iter().find(|(key, _)| !["name", "count"].contains(&key.as_str()))
-        {
-            return Err(RenderError::malformed(
-                &value.place,
-                format!("an entry of `replicas` has no field `{key}`: it has name and count"),
-            ));
-        }
+        let entry = &*fields_of(entry, "an entry of `replicas`", &["name", "count"])?;
         let count = match entry.field("count").filter(|count| !count.is_null()) {
             None => Placed { place: entry.place.clone(), content: Content::Scalar(Value::from(0).into()) },
             Some(count) if count.to_value().as_i64().is_some() => {

@@ -9,10 +9,11 @@ use super::labels::add_pairs;
 use super::names::{self, End};
 use super::namespace::{self, Reach};
 use super::patches::{self, Patch};
-use super::replacements::Replacement;
+use super::replacements::{REPLACEMENT, Replacement};
 use super::replicas::{self, Replicas};
 use crate::render::dialect::Dialect;
 use crate::render::error::RenderError;
+use crate::render::keys::spelled;
 use crate::render::placed::{Content, Placed};
 use crate::render::resource::Resource;
 use crate::tree::RepoPath;
@@ -133,6 +134,7 @@ pub(super) fn replacements(
 ) -> Result<Vec<Replacement>, RenderError> {
     let mut all = Vec::new();
     for entry in entries {
+        let entry = &*spelled(entry, &REPLACEMENT)?;
         let path = entry.field("path").filter(|path| !path.written().is_empty());
         let Some(path) = path else {
             all.push(Replacement::read(entry)?);

@@ -219,8 +219,8 @@ fn what_is_not_rendered_is_refused_by_name_file_and_line() {
     let k = "c/overlay/kustomization.yaml";
     let cases = [
         (
-            "resources: [../base]\nvars:\n- name: X\n",
-            "3:1: Capstan does not render `vars` of a kustomization: write what it does as patches, replacements or plain files",
+            "resources: [../base]\nhelmCharts:\n- name: x\n",
+            "3:1: Capstan does not render `helmCharts` of a kustomization: write what it does as patches, replacements or plain files",
         ),
         (
             "resources: [../base]\nreplacements:\n- path: r.yaml\n",

@@ -4,6 +4,8 @@ use super::write::{Yaml, list, map, raw, text};
 use crate::random::Random;
 
 pub(super) const NAMES: [&str; 4] = ["web", "api", "db", "cfg"];
+/// What variables of `vars` are called.
+pub(super) const VARIABLES: [&str; 3] = ["ONE", "TWO", "ONE_MORE"];
 pub(super) const NAMESPACES: [&str; 4] = ["", "default", "org", "other"];
 pub(super) const IMAGES: [&str; 5] =
     ["nginx:1.25", "nginx", "acme.io:5000/tool:v2@sha256:abc", "redis@sha256:0ff", "acme.io/web.app:1"];
@@ -96,10 +98,24 @@ pub(super) fn marks(random: &mut Random) -> Yaml {
     if random.percent(30) {
         marks.set("tier", text(*random.pick(&["front", "back", "1", "true"])));
     }
+    if random.percent(10) {
+        marks.set("uses", variable(random));
+    }
     if random.percent(15) {
         marks.set("acme.io/number", raw(*random.pick(&["12", "true", "on", "1.50"])));
     }
     marks
+}
+
+/// A text in which kustomize may replace variables.
+fn variable(random: &mut Random) -> Yaml {
+    let (one, other) = (*random.pick(&VARIABLES), *random.pick(&VARIABLES));
+    text(match random.below(6) {
+        0 => format!("a-$({one}).$({other})"),
+        1 => format!("$$({one}) $({other}"),
+        2 => format!("$5 $({one})$(NONE)"),
+        _ => format!("$({one})"),
+    })
 }
 
 /// A scalar of any look.
@@ -235,13 +251,19 @@ fn custom(random: &mut Random) -> Yaml {
             map([
                 (
                     "list",
-                    list([map([("name", text("a")), ("value", scalar(random))]), map([("name", text("b"))])]),
+                    list([
+                        map([
+                            ("name", text("a")),
+                            ("value", if random.percent(10) { variable(random) } else { scalar(random) }),
+                        ]),
+                        map([("name", text("b"))]),
+                    ]),
                 ),
                 ("ref", reference),
             ]),
         ),
         ("plain", list([text("x"), text("y")])),
-        ("mode", scalar(random)),
+        ("mode", if random.percent(20) { variable(random) } else { scalar(random) }),
         ("json", text("{\"a\":{\"b\":1},\"c\":\"<d>\"}")),
     ]);
     if random.percent(40) {
@@ -290,7 +312,10 @@ fn container(random: &mut Random) -> Yaml {
     if random.percent(60) {
         let from = map([("configMapKeyRef", map([("name", text(name(random))), ("key", text("k"))]))]);
         let env = [
-            map([("name", text("A")), ("value", text("1"))]),
+            map([
+                ("name", text("A")),
+                ("value", if random.percent(30) { variable(random) } else { text("1") }),
+            ]),
             map([("name", text("B")), ("valueFrom", from)]),
         ];
         container.set("env", list(env));
@@ -302,7 +327,11 @@ fn container(random: &mut Random) -> Yaml {
         container.set("ports", ports(random, "containerPort"));
     }
     if random.percent(30) {
-        container.set("args", list([text("--a"), text("--b=1")]));
+        let mut args = vec![text("--a"), text("--b=1")];
+        if random.percent(40) {
+            args.push(variable(random));
+        }
+        container.set("args", list(args));
     }
     container
 }

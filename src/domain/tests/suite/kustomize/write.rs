@@ -52,6 +52,35 @@ impl Yaml {
         entries.iter().find(|(known, _)| known == key).map(|(_, value)| value)
     }
 
+    /// With some of its keys in another case, as long as they are fields and not keys of maps.
+    pub(super) fn in_other_case(&self, random: &mut Random) -> Self {
+        let is_map = |key: &str, value: &Self| {
+            ["commonLabels", "commonAnnotations", "pairs", "annotations", "openapi", "metadata"]
+                .contains(&key)
+                || (key == "labels" && matches!(value, Self::Map(_)))
+        };
+        match self {
+            Self::Map(entries) => Self::Map(
+                entries
+                    .iter()
+                    .map(|(key, value)| {
+                        let new =
+                            if is_map(key, value) { value.clone() } else { value.in_other_case(random) };
+                        let key = match random.below(6) {
+                            0 => key.to_ascii_uppercase(),
+                            1 => key.to_ascii_lowercase(),
+                            2 => key[..1].to_ascii_uppercase() + &key[1..],
+                            _ => key.clone(),
+                        };
+                        (key, new)
+                    })
+                    .collect(),
+            ),
+            Self::List(items) => Self::List(items.iter().map(|item| item.in_other_case(random)).collect()),
+            Self::Raw(_) | Self::Text(_) => self.clone(),
+        }
+    }
+
     pub(super) fn document(&self, random: &mut Random) -> String {
         let mut out = String::new();
         self.write(random, 0, &mut out);
@@ -93,8 +122,9 @@ impl Yaml {
                 self.write(random, indent, out);
             }
             Self::Text(text) if text.contains('\n') => {
-                out.push_str(if text.ends_with('\n') { " |\n" } else { " |-\n" });
-                for line in text.trim_end_matches('\n').split('\n') {
+                let ends = [("\n\n", " |+\n"), ("\n", " |\n"), ("", " |-\n")];
+                out.push_str(ends.iter().find(|(end, _)| text.ends_with(end)).unwrap().1);
+                for line in text.strip_suffix('\n').unwrap_or(text).split('\n') {
                     if !line.is_empty() {
                         out.push_str(&" ".repeat(indent));
                         out.push_str(line);

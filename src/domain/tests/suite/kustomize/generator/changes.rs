@@ -10,7 +10,7 @@ impl Folder<'_> {
     /// Steps in kustomize's order, each in so many of a hundred kustomizations.
     pub(super) fn change(&mut self, random: &mut Random) {
         type Step = fn(&mut Folder<'_>, &mut Random);
-        let steps: [(usize, Step); 17] = [
+        let steps: [(usize, Step); 18] = [
             (6, |folder, random| folder.openapi(random)),
             (12, |folder, random| folder.configurations(random)),
             (15, |folder, random| folder.legacy_strategic(random)),
@@ -32,6 +32,7 @@ impl Folder<'_> {
             (20, |folder, random| folder.images(random)),
             (40, |folder, random| folder.replacements(random)),
             (12, |folder, random| folder.transformers(random)),
+            (25, |folder, random| folder.vars(random)),
             (8, |folder, random| {
                 let order = *random.pick(&["fifo", "legacy"]);
                 folder.set("sortOptions", map([("order", text(order))]));

@@ -30,6 +30,10 @@ impl<'t> Folder<'t> {
     }
 
     pub(super) fn write(mut self, random: &mut Random) -> Vec<Object> {
+        if random.percent(15) {
+            self.tree.uses("keys in another case");
+            self.fields = self.fields.in_other_case(random);
+        }
         let content = self.fields.document(random);
         let name =
             *random.pick(&["kustomization.yaml", "kustomization.yaml", "kustomization.yml", "Kustomization"]);

@@ -10,6 +10,7 @@ mod generators;
 mod patches;
 mod plugins;
 mod replacements;
+mod vars;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +20,7 @@ use super::write::{Yaml, text};
 use crate::random::Random;
 
 /// What a tree may be made of; each of them is to be seen in trees that both sides render.
-pub(super) const FEATURES: [&str; 43] = [
+pub(super) const FEATURES: [&str; 48] = [
     "bases",
     "buildMetadata",
     "commonAnnotations",
@@ -32,6 +33,7 @@ pub(super) const FEATURES: [&str; 43] = [
     "generated names: referred to",
     "generatorOptions",
     "images",
+    "keys in another case",
     "labels",
     "labels: fields",
     "labels: selectors",
@@ -43,6 +45,8 @@ pub(super) const FEATURES: [&str; 43] = [
     "openapi",
     "patches: JSON 6902",
     "patches: deletes an object",
+    "patches: end in a block",
+    "patches: end in a block that keeps its newlines",
     "patches: in a file",
     "patches: inline",
     "patches: list of a custom resource",
@@ -63,6 +67,8 @@ pub(super) const FEATURES: [&str; 43] = [
     "secretGenerator",
     "sortOptions",
     "transformers",
+    "vars",
+    "vars: fields of a configuration",
 ];
 
 /// A tree that was made; `top` is what is rendered.
@@ -76,8 +82,14 @@ pub(super) struct Generated {
 /// Makes one.
 pub(super) fn tree(random: &mut Random) -> Generated {
     let namespaces = if random.percent(70) { Namespaces::Moved } else { Namespaces::Kept };
-    let mut tree =
-        Tree { files: BTreeMap::new(), uses: BTreeSet::new(), namespaces, taken: BTreeSet::new(), made: 0 };
+    let mut tree = Tree {
+        files: BTreeMap::new(),
+        uses: BTreeSet::new(),
+        namespaces,
+        taken: BTreeSet::new(),
+        made: 0,
+        variables: BTreeSet::new(),
+    };
     let mut known = tree.kustomization(random, "base", &[], Vec::new());
     let mut below = vec!["../base"];
     if random.percent(30) {
@@ -109,6 +121,8 @@ struct Tree {
     taken: BTreeSet<(String, String, String)>,
     /// How many names were made up.
     made: usize,
+    /// The variables that are defined.
+    variables: BTreeSet<&'static str>,
 }
 
 impl Tree {

@@ -181,7 +181,21 @@ impl Folder<'_> {
             }
             _ => {}
         }
+        if random.percent(30) {
+            self.block(random, |block| patch.set("block", block));
+        }
         patch
+    }
+
+    /// A text of several lines, at the end of a patch.
+    fn block(&mut self, random: &mut Random, put: impl FnOnce(Yaml)) {
+        if random.percent(30) {
+            self.tree.uses("patches: end in a block that keeps its newlines");
+            put(text("one\n two \n\n"));
+        } else {
+            self.tree.uses("patches: end in a block");
+            put(text("one\n two\n"));
+        }
     }
 
     fn custom(&mut self, random: &mut Random) -> Yaml {
@@ -244,6 +258,9 @@ impl Folder<'_> {
             _ => {}
         }
         self.shake(|object| text_of(target.get("kind")) == Some(object.kind.as_str()));
+        if random.percent(30) {
+            self.block(random, |block| all.push(with("add", "/block", block)));
+        }
         list(all)
     }
 }

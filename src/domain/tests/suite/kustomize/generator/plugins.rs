@@ -21,14 +21,23 @@ impl Folder<'_> {
             ("namespace", "spec/space", "true"),
             ("images", "spec/deep/image", "false"),
             ("replicas", "spec/count", "true"),
+            ("varReference", "spec/mode", "false"),
+            ("varReference", "spec/deep/list/value", "false"),
         ] {
             if random.percent(30) {
                 let kind = *random.pick(&["Widget", "Cluster"]);
                 let field = map([("path", text(path)), ("kind", text(kind)), ("create", raw(create))]);
+                if key == "varReference" {
+                    self.tree.uses("vars: fields of a configuration");
+                }
                 config.set(key, list([field]));
             }
         }
         if config != map([]) {
+            if random.percent(15) {
+                self.tree.uses("keys in another case");
+                config = config.in_other_case(random);
+            }
             let content = config.document(random);
             self.file("config.yaml", content);
             self.set("configurations", list([text("config.yaml")]));

@@ -7,7 +7,7 @@ use super::named;
 use crate::random::Random;
 
 /// A field: its path, and what stands there.
-type Found = (String, Yaml);
+pub(super) type Found = (String, Yaml);
 
 impl Folder<'_> {
     pub(super) fn replacements(&mut self, random: &mut Random) {
@@ -31,7 +31,12 @@ impl Folder<'_> {
         self.tree.uses("replacements");
         if random.percent(25) {
             self.tree.uses("replacements: in a file");
-            let content = list(entries).document(random);
+            let mut entries = list(entries);
+            if random.percent(15) {
+                self.tree.uses("keys in another case");
+                entries = entries.in_other_case(random);
+            }
+            let content = entries.document(random);
             self.file("replacement.yaml", content);
             self.fields.set("replacements", list([map([("path", text("replacement.yaml"))])]));
         } else {
@@ -119,7 +124,7 @@ impl Folder<'_> {
 }
 
 /// The fields that a source may name.
-fn readable(object: &Object) -> Vec<Found> {
+pub(super) fn readable(object: &Object) -> Vec<Found> {
     let mut found = vec![("metadata.name".to_owned(), text(&object.name))];
     match object.shape {
         Shape::Changed if has_custom_body(&object.kind) => {
