@@ -198,21 +198,21 @@ fn a_rotated_template_of_an_unlisted_kind_is_told_once() {
 apiVersion: cluster.x-k8s.io/v1beta1
 kind: MachineDeployment
 metadata: {name: peu01-md-0, namespace: org}
-spec: {template: {spec: {infrastructureRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: AcmeMachineTemplate, name: peu01-md-0}}}}
+spec: {template: {spec: {infrastructureRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: AcmeHostTemplate, name: peu01-md-0}}}}
 ---
 apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
-kind: AcmeMachineTemplate
+kind: AcmeHostTemplate
 metadata: {name: peu01-md-0, namespace: org}
 spec: {template: {spec: {size: 1}}}
 ";
     const OLD: &str = "\
 apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
-kind: AcmeMachineTemplate
+kind: AcmeHostTemplate
 spec: {template: {spec: {size: 1}}}
 ";
     const NEW: &str = "\
 apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
-kind: AcmeMachineTemplate
+kind: AcmeHostTemplate
 spec: {template: {spec: {size: 2}}}
 ";
     let findings = upgraded(&[
@@ -230,7 +230,7 @@ spec: {template: {spec: {size: 2}}}
     assert_eq!(
         told,
         [
-            "AcmeMachineTemplate org/peu01-md-0 is of a kind that Capstan does not know. Machines are made from it, so it gets a new name like every machine template."
+            "AcmeHostTemplate org/peu01-md-0 is of a kind that Capstan does not know. Machines are made from it, so it gets a new name like every machine template."
         ]
     );
 }
