@@ -89,11 +89,28 @@ pub(crate) fn region(file: &YamlFile, document: usize, edit: &Edit, batch: &[Edi
             let flow = is_flow(root, path, text);
             let next = next_sibling(root, path).map_or(touched.end, |next| lines(text, &next).end);
             let all = if flow { lines(text, &slot(root, &parent)) } else { touched.clone() };
-            touched.start.min(all.start)..if flow { all.end } else { touched.end.max(next) }
+            // The comments right above it are its own and go with it.
+            comments_above(text, touched.start.min(all.start))..if flow {
+                all.end
+            } else {
+                touched.end.max(next)
+            }
         }
         Edit::Insert { parent, .. } => additions(root, parent, text),
         Edit::InsertItem { list, .. } => additions(root, list, text),
     }
+}
+
+/// Where the comment lines begin that stand right above a line.
+fn comments_above(text: &str, line: usize) -> usize {
+    let mut at = line;
+    for before in text[..line].split_inclusive('\n').rev() {
+        if !before.trim_start().starts_with('#') {
+            break;
+        }
+        at -= before.len();
+    }
+    at
 }
 
 fn additions(root: &Node, parent: &FieldPath, text: &str) -> Range<usize> {
