@@ -13,7 +13,7 @@ use capstan_domain::tree::{Tree, TreeId};
 use capstan_domain::upgrade::{self, AppliedBy, Basis, Explanation, OldSource, Request, SourceFile, Upgrade};
 
 use super::classes::classes_used;
-use super::seen::{Reads, Seen};
+use super::seen::{Presence, Reads, Seen};
 use super::{Fleet, Refused, sources};
 
 /// A plan, or why there is none.
