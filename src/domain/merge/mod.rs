@@ -9,6 +9,7 @@
 //! | [`overlay`] | a release's overlay over its base |
 //! | [`cluster_objects`] | the cluster's base, read |
 //! | [`matching`] | which object a piece speaks of (U2) |
+//! | `namespaces` | namespaces that a release gives its objects anew (U2) |
 //! | `twins` | documents of a release that are one object (U2) |
 //! | [`variables`], [`prepared`] | templated scalars; a piece as one cluster sees it (U3) |
 //! | [`kinds`] | objects whose kind changes (U2) |
@@ -36,6 +37,7 @@ pub(crate) mod kustomization;
 mod list_merge;
 pub(crate) mod lists;
 pub(crate) mod matching;
+pub(crate) mod namespaces;
 pub(crate) mod objects;
 pub(crate) mod overlay;
 pub(crate) mod prepared;

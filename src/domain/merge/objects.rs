@@ -11,6 +11,7 @@ use super::kinds::{KindChange, kind_changes};
 use super::knowledge::Knowledge;
 use super::kustomization::{self, NotMerged};
 use super::matching::{Matched, Target, bind, match_source};
+use super::namespaces::NamespaceChange;
 use super::overlay::overlaid;
 use super::prepared::{add_namespace, remove, substitution};
 use super::source::{Piece, Shape, Source, text};
@@ -44,6 +45,8 @@ pub(crate) struct ClusterMerge {
     pub(crate) contradictions: Vec<(String, Found, Found)>,
     /// Objects in whose place others come.
     pub(crate) kind_changes: Vec<KindChange>,
+    /// Namespaces that the release gives the cluster's objects anew.
+    pub(crate) namespaces: Vec<NamespaceChange>,
     /// What the release's kustomization says and the base cannot take over.
     pub(crate) not_merged: Vec<NotMerged>,
 }
@@ -206,7 +209,10 @@ impl<'a> Work<'_, 'a> {
                 _ if old.is_empty() && new.is_empty() => {}
                 (true, true) if !is_doubtful => self.dropped(object, &old, &mut out),
                 (_, true) if is_doubtful => {}
-                _ => out.merged.push(self.merged(object, &old, &new)),
+                _ => {
+                    out.namespaces.extend(self.namespace_change(object, &old, &new));
+                    out.merged.push(self.merged(object, &old, &new));
+                }
             }
         }
         let mut absent: BTreeMap<ObjectId, Vec<(usize, Node)>> = BTreeMap::new();
@@ -299,6 +305,13 @@ impl<'a> Work<'_, 'a> {
         }
         if let (true, Some(o), Some(n)) = (partial, &mut o, &n) {
             leave_identity_out(o, n);
+        }
+        if let (false, Some(o), Some(n), Some(namespace)) = (partial, &o, &mut n, &id.namespace) {
+            // A release that drops its objects' namespace leaves them where they are, see U2.
+            let place = FieldPath::root().key("metadata").key("namespace");
+            if o.at(&place).is_some() {
+                add_namespace(n, namespace);
+            }
         }
         let state = if self.input.old.is_some() { OldState::Known } else { OldState::Unknown };
         let mut fields = FieldMerge::new(&id.kind, self.input.owners, state, partial);

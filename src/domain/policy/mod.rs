@@ -39,6 +39,7 @@ mod kubernetes_workers_behind;
 mod kustomization_not_merged;
 mod list_without_key;
 mod missing_reference;
+mod namespace_changed;
 mod overlay_hides_change;
 mod overlay_loses_target;
 mod overlay_names_template;
@@ -120,6 +121,7 @@ pub fn catalogue() -> &'static [&'static dyn Rule] {
         &kustomization_not_merged::KustomizationNotMerged,
         &list_without_key::ListWithoutKey,
         &missing_reference::MissingReference,
+        &namespace_changed::NamespaceChanged,
         &overlay_hides_change::OverlayHidesChange,
         &overlay_loses_target::OverlayLosesTarget,
         &overlay_names_template::OverlayNamesTemplate,

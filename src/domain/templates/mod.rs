@@ -2,10 +2,12 @@
 //!
 //! Owns the table of kinds, the paths of references, the canonical form of a spec, and the names of
 //! rotated templates: in Git for clusters that others apply ([`crate::upgrade`] writes them), in the
-//! render for clusters that a management cluster claims ([`name_templates`]).
+//! render for clusters that a management cluster claims ([`name_templates`]); and what of all that a cluster is built
+//! on for good ([`foundations`]).
 //!
 //! Deliberately absent: reading the live cluster. What it knows comes in as [`TemplateNames`].
 
+mod foundation;
 mod kinds;
 mod live;
 mod naming;
@@ -13,6 +15,7 @@ mod references;
 mod rename;
 mod role;
 
+pub use foundation::{Foundation, Replaced, foundations, replaced};
 pub use kinds::{Treatment, bears_images, treatment};
 pub use live::{LiveTemplate, MisreadNames, TemplateNames};
 pub use naming::{SpecDigest, base_name, rotated_name, spec_hash, split_suffix};

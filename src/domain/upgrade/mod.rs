@@ -15,11 +15,13 @@ mod draft;
 mod explain;
 mod explain_json;
 mod findings;
+mod foundation;
 mod giantswarm;
 mod instance;
 mod json;
 mod leftover;
 mod model;
+mod namespaces;
 mod plan;
 mod record;
 mod redact;
@@ -78,6 +80,10 @@ impl Planned {
             })
         };
         let new: Vec<Finding> = findings.into_iter().filter(|finding| !known(finding)).collect();
+        // What only the rendered objects show takes a cluster or an object away all the same.
+        let lost =
+            new.iter().filter(|finding| matches!(finding.rule, "removes-cluster" | "namespace-changed"));
+        upgrade.blocked.extend(lost.map(|finding| finding.message.clone()));
         upgrade.findings.extend(new);
         upgrade.rollouts.extend(rollouts);
         if !upgrade.blocked.is_empty() {

@@ -1,6 +1,8 @@
 //! The plan of one cluster: the merge's decisions, settled and turned into changes and edits.
 
 use super::draft::Draft;
+use super::foundation::replaced_foundations;
+use super::namespaces::half_moved;
 use super::record::{Graves, record};
 use super::retarget::OverlayEdits;
 use super::rotation::Rotated;
@@ -57,6 +59,7 @@ pub fn plan(request: &Request<'_>) -> Result<Planned, Refusal> {
         moved: BTreeSet::new(),
     };
     plan.say(&merged.merge);
+    plan.namespaces(&merged.merge);
     plan.ahead(&group);
     for object in &merged.merge.merged {
         plan.settle(object, &group);
@@ -268,6 +271,11 @@ impl Plan<'_> {
         let cluster = request.cluster;
         let (mut intended, refused) = draft.into_files(base, &cluster.base_folder);
         findings.extend(refused.into_iter().chain(unedited));
+        let foundations = replaced_foundations(base, &intended, &findings);
+        for (finding, reason) in foundations.into_iter().chain(half_moved(base, &intended)) {
+            findings.push(finding);
+            blocked.push(reason);
+        }
         intended.extend(overlay);
         match record(cluster, request.new, &Graves { new: &tombstones, brought: &brought })? {
             Ok(change) => intended.extend(change),

@@ -8,7 +8,7 @@ use crate::kinds::is_control_plane;
 use crate::merge::source::text;
 use crate::object::{FieldPath, ObjectId};
 use crate::settings::Tombstone;
-use crate::templates::{Treatment, treatment};
+use crate::templates::{Treatment, foundations, treatment};
 use crate::yaml::{Node, NodeKind, YamlFile};
 
 /// What becomes of an object that the release drops.
@@ -98,7 +98,7 @@ impl Plan<'_> {
             reason: Reason::Object,
         });
         let removal =
-            if is_lifeline(&id, node) { Removal::Forbidden } else { removal(&id, self.is_named(&id)) };
+            if self.is_lifeline(&id, node) { Removal::Forbidden } else { removal(&id, self.is_named(&id)) };
         match removal {
             Removal::Forbidden => {
                 self.draft.keep_object(object);
@@ -138,13 +138,37 @@ impl Plan<'_> {
         id.kind == "ConfigMap" && base.chain(overlay).any(|node| names_config_map(node, "", &id.name))
     }
 
-    /// The release changes the kind of a `Cluster` or a control plane that the cluster edited.
+    /// Whether a cluster is lost with an object: also with what a `Cluster` of the base names as its
+    /// infrastructure or control plane, and, where no `Cluster` is at hand to say so, with what is called an
+    /// infrastructure cluster.
+    fn is_lifeline(&self, id: &ObjectId, node: &Node) -> bool {
+        let clusters = || {
+            let is_cluster = |at: &usize| {
+                let other = &self.base.objects[*at].id;
+                other.group == "cluster.x-k8s.io" && other.kind == "Cluster"
+            };
+            (0..self.base.objects.len()).filter(is_cluster)
+        };
+        let names_it = |at: usize| {
+            let cluster = &self.base.objects[at].id;
+            foundations(&cluster.group, &cluster.kind, self.base.node(at))
+                .iter()
+                .any(|part| part.reference.means(cluster.namespace.as_deref(), id))
+        };
+        let sounds_like_one =
+            || id.group == "infrastructure.cluster.x-k8s.io" && id.kind.ends_with("Cluster");
+        is_lifeline(id, node)
+            || clusters().any(names_it)
+            || (clusters().next().is_none() && sounds_like_one())
+    }
+
+    /// The release changes the kind of something that the cluster edited and would be lost without.
     pub(super) fn forbid_kind_change(&mut self, object: usize) {
         let id = self.base.objects[object].id.clone();
         let node = self.base.node(object);
-        if is_lifeline(&id, node) {
+        if self.is_lifeline(&id, node) {
             let message = format!(
-                "The release changes the kind of {id}. Another control plane is another cluster, so the upgrade blocks."
+                "The release changes the kind of {id}. Another control plane or infrastructure is another cluster, so the upgrade blocks."
             );
             let at = node.span.start;
             self.finding_at("removes-cluster", Severity::Error, message, object, at, &FieldPath::root());

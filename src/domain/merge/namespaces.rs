@@ -1,0 +1,65 @@
+//! Namespaces that a release gives its objects anew (U2): another namespace is another object.
+//!
+//! The namespace that a release writes is mostly a placeholder (`default`, a variable): its objects are the
+//! cluster's whatever namespace those live in, and nothing follows it. What a release adds or changes
+//! between O and N is either such a placeholder, for all its objects, and then said; or it means another
+//! object, and then the plan blocks.
+
+use super::matching::Matched;
+use super::objects::Work;
+use super::source::{Piece, Shape};
+use super::variables::Substitution;
+
+/// A namespace that the release adds to one of the cluster's objects, or changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NamespaceChange {
+    /// Index into the base's objects.
+    pub(crate) object: usize,
+    pub(crate) old: Option<String>,
+    pub(crate) new: String,
+    pub(crate) meaning: Meaning,
+}
+
+/// What the new namespace stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Meaning {
+    /// The release's own place for all its objects, in this cluster another one.
+    Placeholder,
+    /// Another object than the cluster's.
+    AnotherObject,
+}
+
+impl<'a> Work<'_, 'a> {
+    pub(super) fn namespace_change(
+        &self,
+        object: usize,
+        old: &[&'a Piece],
+        new: &[&'a Piece],
+    ) -> Option<NamespaceChange> {
+        let whole = |pieces: &[&'a Piece]| pieces.iter().copied().find(|piece| piece.shape == Shape::Whole);
+        let (old, new) = ((self.old?, whole(old)?), (self.new, whole(new)?));
+        let bound = |(matched, piece): (&Matched<'_>, &Piece)| {
+            let scope = matched.scope(self.bindings, Substitution::FULL);
+            piece.namespace.as_deref().map(|namespace| scope.text(namespace))
+        };
+        let (was, is) = (bound(old), bound(new)?);
+        let base = self.input.base;
+        let own = base.objects[object].id.namespace.as_deref();
+        let kustomized = || {
+            let mut of_base = base.kustomizations.clone().map(|at| base.node(at).get("namespace"));
+            own.is_none() && of_base.any(|node| node.and_then(|node| node.as_str()) == Some(is.as_str()))
+        };
+        let stays = was.as_deref() == Some(is.as_str())
+            || own == Some(is.as_str())
+            || own == new.1.namespace.as_deref()
+            || is.contains("${")
+            || kustomized();
+        if stays {
+            return None;
+        }
+        let follows = self.new.moved.as_ref().is_some_and(|(release, to)| *release == is && own == Some(to));
+        let meaning =
+            if follows && was.as_deref() != own { Meaning::Placeholder } else { Meaning::AnotherObject };
+        Some(NamespaceChange { object, old: was, new: is, meaning })
+    }
+}
