@@ -181,6 +181,18 @@ pub(crate) fn named_releases(objects: &[Holder<'_>]) -> Vec<(usize, NamedRelease
     if counting.is_empty() { all().collect() } else { counting }
 }
 
+/// The Apps and HelmReleases of charts that are or name what names the release; the only one where none does.
+pub(crate) fn deploys(objects: &[Holder<'_>], named: &[(usize, NamedRelease)]) -> Vec<usize> {
+    let charts: Vec<usize> = (0..objects.len()).filter(|at| chart_of(objects[*at].root).is_some()).collect();
+    let names = |chart: usize, at: usize| {
+        chart == at
+            || objects[chart].root.get("spec").is_some_and(|spec| mentions(spec, &objects[at].id.name))
+    };
+    let is_meant = |chart: &usize| named.iter().any(|(at, _)| names(*chart, *at));
+    let meant: Vec<usize> = charts.iter().copied().filter(is_meant).collect();
+    if meant.is_empty() && charts.len() == 1 { charts } else { meant }
+}
+
 /// The scalars of one object that name a release.
 fn named_in(root: &Node) -> Vec<NamedRelease> {
     let text = |key: &str| root.get(key).and_then(Node::as_str);
@@ -299,7 +311,6 @@ fn chart(objects: &[Holder<'_>], at: usize) -> Option<String> {
     chosen.map(|(_, chart)| (*chart).to_owned())
 }
 
-/// The cluster chart that an object deploys: `cluster-aws`.
 /// The cluster chart of a known provider that an App or HelmRelease deploys.
 pub(crate) fn chart_of(root: &Node) -> Option<&str> {
     chart_name(root).filter(|name| provider_of(name).is_some())

@@ -17,7 +17,8 @@ use serde::{Deserialize, Serialize};
 
 pub use giant_swarm::GiantSwarmRecord;
 pub(crate) use giant_swarm::{
-    Holder, NamedRelease, chart_name, generated_from, named_releases, names_giant_swarm_release,
+    Holder, NamedRelease, chart_name, chart_of, deploys, generated_from, named_releases,
+    names_giant_swarm_release,
 };
 pub use read::{ClusterError, Manifest};
 pub use record::{RecordedBy, RecordedRelease, ReleaseName};

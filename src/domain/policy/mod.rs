@@ -10,6 +10,7 @@ mod ambiguous_match;
 mod api_version_leaves_field;
 mod api_version_not_served;
 mod autoscaler_owns_replicas;
+mod chart_stays;
 mod clear_text;
 mod cluster_api;
 mod component_downgrade;
@@ -40,6 +41,7 @@ mod kustomization_not_merged;
 mod list_without_key;
 mod missing_reference;
 mod namespace_changed;
+mod not_in_release;
 mod overlay_hides_change;
 mod overlay_loses_target;
 mod overlay_names_template;
@@ -99,6 +101,7 @@ pub fn catalogue() -> &'static [&'static dyn Rule] {
         &api_version_leaves_field::ApiVersionLeavesField,
         &api_version_not_served::ApiVersionNotServed,
         &autoscaler_owns_replicas::AutoscalerOwnsReplicas,
+        &chart_stays::ChartStays,
         &component_downgrade::ComponentDowngrade,
         &contract_mismatch::ContractMismatch,
         &control_plane_replicas_even::ControlPlaneReplicasEven,
@@ -122,6 +125,7 @@ pub fn catalogue() -> &'static [&'static dyn Rule] {
         &list_without_key::ListWithoutKey,
         &missing_reference::MissingReference,
         &namespace_changed::NamespaceChanged,
+        &not_in_release::NotInRelease,
         &overlay_hides_change::OverlayHidesChange,
         &overlay_loses_target::OverlayLosesTarget,
         &overlay_names_template::OverlayNamesTemplate,

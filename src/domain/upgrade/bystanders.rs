@@ -1,51 +1,233 @@
-//! Machines of the customer's own that share a template with the release's (U9): their version is in
-//! nobody's release, and the template's image moves under them.
+//! What stands beside the objects of the release: other clusters of the folder, and machines of the
+//! customer's own. Nothing of the release moves them.
+//!
+//! Machines that name a template which moves would get its image under their old version: the upgrade
+//! blocks (U9). All others are named with the version at which they stay (`not-in-release`); where that
+//! falls too far behind their control plane, the rules of the skew say so, on the rendered result.
 
 use std::cmp::Ordering;
 
 use super::plan::Plan;
 use crate::finding::Severity;
-use crate::kinds::version_paths;
-use crate::merge::objects::ClusterMerge;
+use crate::kinds::{KindRole, role, version_paths};
+use crate::merge::cluster_objects::identity;
+use crate::merge::objects::{Between, ClusterMerge};
 use crate::merge::step_group::StepGroup;
-use crate::templates::references;
+use crate::object::{FieldPath, ObjectId};
+use crate::templates::{foundations, references};
 use crate::version::KubernetesVersion;
+use crate::yaml::Node;
+
+/// A version that an object says, and where.
+struct Stays {
+    path: FieldPath,
+    at: usize,
+    text: String,
+}
 
 impl Plan<'_> {
-    /// Blocks where an object that the release does not speak of would get the release's image and keep
-    /// its own version.
+    /// Names what the release does not speak of and what is left behind by it.
     pub(super) fn bystanders(&mut self, merge: &ClusterMerge, group: &StepGroup) {
-        for object in 0..self.base.objects.len() {
-            if merge.merged.iter().any(|merged| merged.object == object) {
+        let spoken_of = self.spoken_of(merge);
+        let strangers = self.other_clusters(&spoken_of);
+        for object in (0..self.base.kustomizations.start).filter(|object| !spoken_of[*object]) {
+            let id = self.base.objects[object].id.clone();
+            let stays = stays(&id, self.base.node(object));
+            if let Some(stays) = &stays
+                && self.shares_a_moving_template(object, stays, group)
+            {
                 continue;
             }
-            let id = &self.base.objects[object].id;
-            let node = self.base.node(object);
-            let own = version_paths(id).into_iter().find_map(|path| Some((path.clone(), node.at(&path)?)));
-            let Some((path, own)) = own else { continue };
-            let (at, text) = (own.span.start, own.as_scalar().map_or("", |scalar| scalar.text.as_str()));
-            let same = |wanted: &KubernetesVersion| {
-                KubernetesVersion::parse(text).and_then(|own| own.compare(wanted)) == Some(Ordering::Equal)
+            let at_release = stays
+                .as_ref()
+                .is_some_and(|stays| group.wanted.iter().any(|wanted| is_at(&stays.text, wanted)));
+            let of_stranger = self.belongs_to(object, &strangers);
+            let counts = match role(&id.group, &id.kind) {
+                Some(KindRole::Cluster) => strangers.contains(&object),
+                Some(KindRole::Workers | KindRole::Machine) => {
+                    of_stranger || (!group.wanted.is_empty() && stays.is_some() && !at_release)
+                }
+                _ => false,
             };
-            let found = references(&id.group, &id.kind, node);
-            let moving = self.moved.iter().map(|moved| &self.base.objects[*moved].id);
-            let Some(template) = moving.into_iter().find(|template| {
-                found
-                    .iter()
-                    .any(|reference| reference.kind == template.kind && reference.name == template.name)
-            }) else {
-                continue;
-            };
-            if group.wanted.is_empty() || group.wanted.iter().any(same) {
-                continue;
+            if counts {
+                self.stays_behind(object, stays, group);
             }
-            let message = format!(
-                "{id} is not of the release and stays at {text}, but {template}, which it names, moves to the release's version. Set its version too, or give it a template of its own.",
-            );
-            self.blocked.push(format!(
-                "{id} would keep its version {text} with the image that the release gives {template}."
+        }
+        self.machines_of_the_overlay(group);
+        if !strangers.is_empty() {
+            let names: Vec<String> =
+                strangers.iter().map(|at| self.base.objects[*at].id.to_string()).collect();
+            let verb = if strangers.len() == 1 { "is" } else { "are" };
+            self.notes.push(format!(
+                "This folder's record will name {} for the clusters that the release knows. {} {verb} none of them: what the record says is not true of {}.",
+                self.request.new.id,
+                names.join(" and "),
+                if strangers.len() == 1 { "it" } else { "them" },
             ));
-            self.finding_at("step-group-split", Severity::Error, message, object, at, &path);
         }
     }
+
+    /// By object, whether a piece of either release speaks of it, or may.
+    fn spoken_of(&self, merge: &ClusterMerge) -> Vec<bool> {
+        let mut known = vec![false; self.base.objects.len()];
+        let merged = merge.merged.iter().map(|merged| merged.object);
+        let conflicts = merge.conflicts.iter().filter_map(|conflict| conflict.object);
+        for object in merged.chain(merge.removed.iter().copied()).chain(conflicts) {
+            known[object] = true;
+        }
+        for ambiguity in &merge.ambiguous {
+            let may_be = |id: &ObjectId| match &ambiguity.between {
+                Between::Objects(names) => names.contains(&id.to_string()),
+                Between::Documents(other, _) => other == id,
+            };
+            for (at, object) in self.base.objects.iter().enumerate() {
+                known[at] |= may_be(&object.id);
+            }
+        }
+        known
+    }
+
+    /// The Clusters of the folder of which the release says nothing, where it speaks of another one.
+    fn other_clusters(&self, spoken_of: &[bool]) -> Vec<usize> {
+        let is_cluster = |at: &usize| {
+            let id = &self.base.objects[*at].id;
+            role(&id.group, &id.kind) == Some(KindRole::Cluster)
+        };
+        let clusters: Vec<usize> = (0..self.base.objects.len()).filter(is_cluster).collect();
+        if clusters.len() < 2 {
+            return Vec::new();
+        }
+        let touched: Vec<usize> = (0..spoken_of.len()).filter(|at| spoken_of[*at]).collect();
+        let is_other =
+            |at: &usize| !spoken_of[*at] && !touched.iter().any(|object| self.belongs_to(*object, &[*at]));
+        let others: Vec<usize> = clusters.iter().copied().filter(is_other).collect();
+        // Of none of them would say nothing of any.
+        if others.len() == clusters.len() { Vec::new() } else { others }
+    }
+
+    /// Whether an object is part of one of these Clusters: it names it, or is named by it.
+    fn belongs_to(&self, object: usize, clusters: &[usize]) -> bool {
+        let id = &self.base.objects[object].id;
+        let names = self.base.node(object).at(&FieldPath::root().key("spec").key("clusterName"));
+        clusters.iter().any(|at| {
+            let cluster = &self.base.objects[*at].id;
+            names.and_then(Node::as_str) == Some(cluster.name.as_str())
+                || foundations(&cluster.group, &cluster.kind, self.base.node(*at))
+                    .iter()
+                    .any(|part| part.reference.means(cluster.namespace.as_deref(), id))
+        })
+    }
+
+    /// Blocks where an object would get the release's image and keep its own version.
+    fn shares_a_moving_template(&mut self, object: usize, stays: &Stays, group: &StepGroup) -> bool {
+        let id = &self.base.objects[object].id;
+        let found = references(&id.group, &id.kind, self.base.node(object));
+        let moving = self.moved.iter().map(|moved| &self.base.objects[*moved].id);
+        let Some(template) = moving.into_iter().find(|template| {
+            found.iter().any(|reference| reference.kind == template.kind && reference.name == template.name)
+        }) else {
+            return false;
+        };
+        if group.wanted.is_empty() || group.wanted.iter().any(|wanted| is_at(&stays.text, wanted)) {
+            return false;
+        }
+        let text = &stays.text;
+        let message = format!(
+            "{id} is not of the release and stays at {text}, but {template}, which it names, moves to the release's version. Set its version too, or give it a template of its own.",
+        );
+        self.blocked.push(format!(
+            "{id} would keep its version {text} with the image that the release gives {template}."
+        ));
+        self.finding_at("step-group-split", Severity::Error, message, object, stays.at, &stays.path);
+        true
+    }
+
+    fn stays_behind(&mut self, object: usize, stays: Option<Stays>, group: &StepGroup) {
+        let id = self.base.objects[object].id.clone();
+        let stays = stays.or_else(|| self.version_of_control_plane(object));
+        let version = stays.as_ref().map_or_else(
+            || "as it is, with no version of Kubernetes said here".to_owned(),
+            |stays| format!("at Kubernetes {}", stays.text),
+        );
+        let message = format!(
+            "{id} is not of the release and stays {version}{}. {}.",
+            goes_on(group),
+            if id.kind == "Cluster" {
+                "Give each cluster a folder of its own, so that each has its record"
+            } else {
+                "Set its version by hand in the same change, or let it follow"
+            }
+        );
+        let own = stays.filter(|stays| self.base.node(object).at(&stays.path).is_some());
+        let (at, path) = own.map_or_else(
+            || (self.base.node(object).span.start, FieldPath::root()),
+            |stays| (stays.at, stays.path),
+        );
+        self.finding_at("not-in-release", Severity::Warning, message, object, at, &path);
+    }
+
+    /// The version of the control plane that a Cluster names.
+    fn version_of_control_plane(&self, cluster: usize) -> Option<Stays> {
+        let id = &self.base.objects[cluster].id;
+        let built = foundations(&id.group, &id.kind, self.base.node(cluster));
+        let part = built.iter().find(|part| part.part == "controlPlaneRef")?;
+        let means = |at: &usize| part.reference.means(id.namespace.as_deref(), &self.base.objects[*at].id);
+        let plane = (0..self.base.objects.len()).find(means)?;
+        stays(&self.base.objects[plane].id, self.base.node(plane))
+    }
+
+    /// Machines that stand in the overlay alone.
+    fn machines_of_the_overlay(&mut self, group: &StepGroup) {
+        if group.wanted.is_empty() {
+            return;
+        }
+        let mut found = Vec::new();
+        for (source, file) in self.request.cluster.overlay.iter().zip(self.overlay) {
+            for document in file.documents() {
+                let Some(id) = identity(&document.root) else { continue };
+                let is_patch = self.base.objects.iter().any(|object| {
+                    (&object.id.group, &object.id.kind, &object.id.name) == (&id.group, &id.kind, &id.name)
+                });
+                let makes_machines =
+                    matches!(role(&id.group, &id.kind), Some(KindRole::Workers | KindRole::Machine));
+                let Some(stays) = stays(&id, &document.root).filter(|_| makes_machines && !is_patch) else {
+                    continue;
+                };
+                if !group.wanted.iter().any(|wanted| is_at(&stays.text, wanted)) {
+                    let place = file.position(stays.at);
+                    found.push(((source.path.clone(), place.line, place.column), id, stays));
+                }
+            }
+        }
+        for (place, id, stays) in found {
+            let message = format!(
+                "{id} is not of the release and stays at Kubernetes {}{}. It stands in the overlay: whoever owns that sets its version.",
+                stays.text,
+                goes_on(group)
+            );
+            let path = Some(stays.path);
+            self.finding("not-in-release", Severity::Warning, message, place, Some(id), path);
+        }
+    }
+}
+
+/// `, while the release goes to v1.30.0`
+fn goes_on(group: &StepGroup) -> String {
+    let newest = group
+        .wanted
+        .iter()
+        .reduce(|best, other| if other.compare(best) == Some(Ordering::Greater) { other } else { best });
+    newest.map_or_else(String::new, |wanted| format!(", while the release is at {wanted}"))
+}
+
+fn stays(id: &ObjectId, node: &Node) -> Option<Stays> {
+    version_paths(id).into_iter().find_map(|path| {
+        let own = node.at(&path)?;
+        let text = own.as_scalar()?.text.clone();
+        Some(Stays { at: own.span.start, text, path })
+    })
+}
+
+fn is_at(text: &str, wanted: &KubernetesVersion) -> bool {
+    KubernetesVersion::parse(text).and_then(|own| own.compare(wanted)) == Some(Ordering::Equal)
 }

@@ -94,6 +94,13 @@ pub fn link_changelogs(changes: &mut [ComponentChange], notes: &str) {
     }
 }
 
+impl Source {
+    /// The version of a component of a Giant Swarm release.
+    pub(super) fn component(&self, name: &str) -> Option<String> {
+        versions(self, "components").into_iter().find(|(other, _)| other == name).map(|(_, version)| version)
+    }
+}
+
 fn versions(source: &Source, list: &str) -> Vec<(String, String)> {
     let Some(file) = &source.release_yaml else { return Vec::new() };
     let roots = file.documents().iter().map(|document| &document.root);

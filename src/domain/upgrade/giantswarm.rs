@@ -3,8 +3,10 @@
 //!
 //! Everything else of the string stays byte by byte, whatever its style; a string that cannot be edited
 //! so (one that a tool encrypted, say) is refused. Where several scalars count
-//! ([`named_releases`]), all of them change; where they disagree the upgrade blocks.
+//! ([`named_releases`]), all of them change; where they disagree the upgrade blocks. A version that pins the
+//! cluster's chart beside it is [`super::charts`]'s.
 
+use super::charts::{self, ChartMove, chart_moves};
 use super::components::{self, ComponentChange, Part};
 use super::draft::Draft;
 use super::record::{Graves, record};
@@ -15,6 +17,7 @@ use crate::cluster::{Holder, NamedRelease, named_releases};
 use crate::finding::{Finding, Severity};
 use crate::merge::Source;
 use crate::merge::cluster_objects::Base;
+use crate::object::FieldPath;
 use crate::version::ReleaseVersion;
 use crate::yaml::{Edit, Node, Position, Value};
 
@@ -43,7 +46,13 @@ pub(super) fn plan(request: &Request<'_>, base: &Base) -> Result<Planned, Refusa
         blocked: Vec::new(),
         notes: Vec::new(),
     };
-    let named = match decide(base) {
+    let holder = |at: usize| Holder {
+        id: &base.objects[at].id,
+        root: base.node(at),
+        key: base.keys.get(&at).map(String::as_str),
+    };
+    let holders: Vec<Holder<'_>> = (0..base.objects.len()).map(holder).collect();
+    let named = match decide(base, &holders) {
         Ok(named) => named,
         Err(obstacle) => {
             upgrade.blocked.push(obstacle.sentence);
@@ -81,6 +90,29 @@ pub(super) fn plan(request: &Request<'_>, base: &Base) -> Result<Planned, Refusa
             });
         }
     }
+    let moves = if upgrade.changes.is_empty() {
+        Vec::new()
+    } else {
+        chart_moves(base, &holders, &named, (old, new), request.settings.conflicts)
+    };
+    charts::without_those_that_stay(&mut upgrade.components, &moves);
+    let mut stay = Vec::new();
+    for chart in moves {
+        match chart {
+            ChartMove::Set { object, path, old, new } => {
+                upgrade.changes.push(chart_change(base, object, &path, &old, &new));
+                draft.edit_object(object, [Edit::Set { path, node: Node::string(new) }]);
+            }
+            ChartMove::Stays { finding, conflict, .. } => {
+                if conflict.as_ref().is_some_and(|conflict| conflict.blocks) {
+                    upgrade.blocked.push(finding.message.clone());
+                }
+                upgrade.conflicts.extend(conflict);
+                stay.push(finding);
+            }
+            ChartMove::Floats { note, .. } => upgrade.notes.push(note),
+        }
+    }
     let (mut intended, refused) = draft.into_files(base, &cluster.base_folder);
     upgrade.findings.extend(refused);
     match record(cluster, new, &Graves::default())? {
@@ -91,7 +123,23 @@ pub(super) fn plan(request: &Request<'_>, base: &Base) -> Result<Planned, Refusa
         let file = finding.file.as_ref().map(ToString::to_string).unwrap_or_default();
         upgrade.blocked.push(format!("{file} cannot be edited as intended."));
     }
+    upgrade.findings.extend(stay);
     Ok(Planned { upgrade, intended, rotated: Vec::new() })
+}
+
+/// The pin of the cluster's chart becomes what the release was made with.
+fn chart_change(base: &Base, object: usize, path: &FieldPath, old: &str, new: &str) -> Change {
+    let node = base.node(object);
+    let at = node.at(path).unwrap_or(node).span.start;
+    Change {
+        object: base.objects[object].id.clone(),
+        file: base.file_of(object).path.clone(),
+        line: Some(base.position(object, at).line),
+        path: path.clone(),
+        old: Some(Value::from(old)),
+        new: Some(Value::from(new)),
+        reason: Reason::Release,
+    }
 }
 
 /// Why the release's name cannot be set.
@@ -101,14 +149,8 @@ struct Obstacle {
 }
 
 /// The scalars to set, with their objects.
-fn decide(base: &Base) -> Result<Vec<(usize, NamedRelease)>, Obstacle> {
-    let holder = |at: usize| Holder {
-        id: &base.objects[at].id,
-        root: base.node(at),
-        key: base.keys.get(&at).map(String::as_str),
-    };
-    let objects: Vec<Holder<'_>> = (0..base.objects.len()).map(holder).collect();
-    let named = named_releases(&objects);
+fn decide(base: &Base, holders: &[Holder<'_>]) -> Result<Vec<(usize, NamedRelease)>, Obstacle> {
+    let named = named_releases(holders);
     let place = |(object, named): &(usize, NamedRelease)| {
         format!("{}:{}", base.file_of(*object).path, position(base, *object, named).line)
     };

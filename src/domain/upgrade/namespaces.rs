@@ -12,7 +12,7 @@ use crate::merge::cluster_objects::{Base, identity};
 use crate::merge::namespaces::{Meaning, NamespaceChange};
 use crate::merge::objects::ClusterMerge;
 use crate::merge::source::text;
-use crate::object::{FieldPath, ObjectId};
+use crate::object::{FieldPath, ObjectId, Step};
 use crate::yaml::{Node, NodeKind, YamlFile};
 
 impl Plan<'_> {
@@ -86,9 +86,7 @@ pub(super) fn half_moved(base: &Base, intended: &[FileChange]) -> Vec<(Finding, 
             if was == Some(reference.namespace) || id.namespace.as_deref() == Some(reference.namespace) {
                 continue;
             }
-            let fits = |other: &&ObjectId| {
-                other.name == reference.name && reference.kind.is_none_or(|kind| kind == other.kind)
-            };
+            let fits = |other: &&ObjectId| other.name == reference.name && reference.may_be(&other.kind);
             let known: Vec<&ObjectId> =
                 base.objects.iter().map(|object| &object.id).chain(after.iter().map(|(id, _)| id)).collect();
             let there = |other: &ObjectId| other.namespace.as_deref() == Some(reference.namespace);
@@ -130,6 +128,18 @@ struct Named<'n> {
     kind: Option<&'n str>,
     name: &'n str,
     namespace: &'n str,
+}
+
+impl Named<'_> {
+    /// Whether an object of that kind may be meant. What says no kind names a class, or mostly a Secret.
+    fn may_be(&self, kind: &str) -> bool {
+        let is_class = || matches!(self.path.steps().last(), Some(Step::Key(key)) if key == "classRef");
+        match self.kind {
+            Some(named) => named == kind,
+            None if is_class() => kind == "ClusterClass",
+            None => matches!(kind, "Secret" | "ConfigMap"),
+        }
+    }
 }
 
 fn references<'n>(node: &'n Node, path: &FieldPath, found: &mut Vec<Named<'n>>) {

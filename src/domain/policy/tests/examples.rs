@@ -234,3 +234,39 @@ spec: {template: {spec: {size: 2}}}
         ]
     );
 }
+
+#[test]
+fn workers_that_a_release_leaves_too_far_behind_are_named_and_an_error() {
+    const OLD: &str = "\
+apiVersion: controlplane.cluster.x-k8s.io/v1beta1
+kind: KubeadmControlPlane
+metadata: {name: peu01, namespace: org}
+spec: {version: v1.31.2}
+";
+    const NEW: &str = "\
+apiVersion: controlplane.cluster.x-k8s.io/v1beta1
+kind: KubeadmControlPlane
+metadata: {name: peu01, namespace: org}
+spec: {version: v1.32.0}
+";
+    const OWN: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachinePool
+metadata: {name: batch, namespace: org}
+spec: {template: {spec: {version: v1.28.3}}}
+";
+    let findings = upgraded(&[
+        ("peu01/capstan.yaml", "release: aws/v21.0.0\n"),
+        ("peu01/base/plane.yaml", OLD),
+        ("peu01/base/own.yaml", OWN),
+        ("aws/v21.0.0/base/plane.yaml", OLD),
+        ("aws/v22.0.0/base/plane.yaml", NEW),
+    ])
+    .unwrap();
+    let told: Vec<(&str, Option<&str>)> = findings
+        .iter()
+        .map(|finding| (finding.rule, finding.file.as_ref().map(crate::tree::RepoPath::as_str)))
+        .collect();
+    let file = Some("peu01/base/own.yaml");
+    assert_eq!(told, [("kubernetes-workers-behind", file), ("not-in-release", file)]);
+}

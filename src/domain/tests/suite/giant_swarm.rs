@@ -255,6 +255,39 @@ fn what_cannot_be_set_blocks_with_its_place_and_what_to_do() {
 }
 
 /// A provider's releases as `(version, folder)`, oldest first, archived ones in their place.
+#[test]
+fn a_chart_that_stays_is_no_component_that_moves() {
+    let release = |id: &str, chart: &str, kubernetes: &str| {
+        let head = "apiVersion: release.giantswarm.io/v1alpha1\nkind: Release\n";
+        let spec = format!(
+            "spec: {{components: [{{name: cluster-aws, version: {chart}}}, {{name: kubernetes, version: {kubernetes}}}]}}\n"
+        );
+        source(id, &(head.to_owned() + &spec))
+    };
+    let (old, new) = (release("capa/v33.0.0", "5.0.0", "1.33.6"), release("capa/v34.0.0", "6.0.0", "1.34.1"));
+    let values = format!("{HEAD}  values: |\n    global: {{release: {{version: 33.0.0}}}}\n");
+    let helm = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: dev01}\nspec:\n  valuesFrom: [{kind: ConfigMap, name: dev01-values}]\n";
+    let app = "apiVersion: application.giantswarm.io/v1alpha1\nkind: App\nmetadata: {name: dev01}\nspec:\n  name: cluster-aws\n  userConfig: {configMap: {name: dev01-values}}\n";
+    let both = "Component cluster-aws: 5.0.0 -> 6.0.0. Component kubernetes: 1.33.6 -> 1.34.1.";
+    let one = "Component kubernetes: 1.33.6 -> 1.34.1.";
+    let cases = [
+        ("the release decides", app.to_owned(), both, 0),
+        ("pinned as the old release", format!("{app}  version: 5.0.0\n"), both, 0),
+        ("pinned as the new release", format!("{app}  version: 6.0.0\n"), both, 0),
+        ("pinned by hand", format!("{app}  version: 5.1.0\n"), one, 0),
+        ("pinned by a variable", format!("{app}  version: \"${{chart}}\"\n"), one, 0),
+        ("a range", format!("{helm}  chart: {{spec: {{chart: cluster-aws, version: 5.x}}}}\n"), one, 1),
+        ("the newest there is", format!("{helm}  chart: {{spec: {{chart: cluster-aws}}}}\n"), one, 1),
+    ];
+    for (name, chart, expected, notes) in cases {
+        let planned = upgraded(&[("app.yaml", &chart), ("values.yaml", &values)], &old, &new);
+        let told: Vec<String> = planned.upgrade.components.iter().map(ToString::to_string).collect();
+        assert_eq!(told.join(" "), expected, "{name}");
+        assert_eq!(planned.upgrade.notes.len(), notes, "{name}");
+        assert_eq!(planned.upgrade.blocked, Vec::<String>::new(), "{name}");
+    }
+}
+
 fn releases(root: &Path) -> Vec<(semver::Version, PathBuf)> {
     let mut found = Vec::new();
     for folder in [root.to_path_buf(), root.join("archived")] {
