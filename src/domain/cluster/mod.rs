@@ -19,7 +19,7 @@ pub use giant_swarm::GiantSwarmRecord;
 pub(crate) use giant_swarm::{
     Holder, NamedRelease, chart_name, generated_from, named_releases, names_giant_swarm_release,
 };
-pub use read::{ClusterError, Manifest};
+pub use read::{ClusterError, Manifest, is_unread};
 pub use record::{RecordedBy, RecordedRelease, ReleaseName};
 
 use crate::finding::Finding;

@@ -12,6 +12,7 @@ mod api_version_not_served;
 mod autoscaler_owns_replicas;
 mod clear_text;
 mod cluster_api;
+mod cluster_outside;
 mod component_downgrade;
 mod contract_mismatch;
 mod control_plane_replicas_even;
@@ -98,6 +99,7 @@ pub fn catalogue() -> &'static [&'static dyn Rule] {
         &api_version_leaves_field::ApiVersionLeavesField,
         &api_version_not_served::ApiVersionNotServed,
         &autoscaler_owns_replicas::AutoscalerOwnsReplicas,
+        &cluster_outside::ClusterOutside,
         &component_downgrade::ComponentDowngrade,
         &contract_mismatch::ContractMismatch,
         &control_plane_replicas_even::ControlPlaneReplicasEven,
