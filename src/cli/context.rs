@@ -85,7 +85,7 @@ impl Context<'_> {
                 anstream::eprintln!("no cluster was found: {WHAT_A_CLUSTER_IS}");
             }
             // A folder that is passed over would else be missed without a word.
-            for problem in &fleet.layout().problems {
+            for problem in fleet.layout().problems.iter().chain(&fleet.outside()) {
                 anstream::eprintln!("warning: {problem}");
             }
             return Ok(fleet.clusters().cloned().collect());

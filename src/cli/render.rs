@@ -35,7 +35,7 @@ pub(super) fn run(context: &Context<'_>, command: &Render) -> Result<Outcome, Fa
             output::print_yaml(object)?;
         }
     }
-    for note in &rendered.notes {
+    for note in rendered.notes.iter().cloned().chain(rendered.note_of_passed_over()) {
         anstream::eprintln!("note: {note}");
     }
     for finding in &lost {

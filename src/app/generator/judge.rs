@@ -47,6 +47,7 @@ impl Fleet {
                 return Ok(planned.finish(Vec::new(), Vec::new()));
             }
         };
+        planned.upgrade.notes.extend(after.note_of_passed_over());
         let applied_by =
             if effective.claimed_by.is_some() { AppliedBy::Reconciler } else { AppliedBy::Others };
         let release = ReleaseStep {

@@ -28,7 +28,7 @@ use std::sync::{Arc, OnceLock};
 
 use capstan_domain::cluster::{Cluster, ClusterError, ClusterId};
 use capstan_domain::finding::Severity;
-use capstan_domain::layout::{self, ClusterFolder, Layout};
+use capstan_domain::layout::{self, ClusterFolder, Layout, Problem};
 use capstan_domain::policy::{self, CoreVersion};
 use capstan_domain::release::{Catalogue, ReleaseId};
 use capstan_domain::render::{self, RenderError, Rendered};
@@ -202,6 +202,12 @@ impl Fleet {
     /// Which folders are releases and clusters, and what looks wrong.
     pub fn layout(&self) -> &Layout {
         &self.layout
+    }
+
+    /// Where clusters lie that nobody looks for, and the settings that take them in. Reads every manifest
+    /// outside of clusters and releases.
+    pub fn outside(&self) -> Option<Problem> {
+        layout::outside(self.tree.as_ref(), self.layout(), &self.settings)
     }
 
     /// The releases that could be read, and those that could not.

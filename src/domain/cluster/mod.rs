@@ -20,7 +20,7 @@ pub(crate) use giant_swarm::{
     Holder, NamedRelease, chart_name, chart_of, deploys, generated_from, named_releases,
     names_giant_swarm_release,
 };
-pub use read::{ClusterError, Manifest};
+pub use read::{ClusterError, Manifest, is_unread};
 pub use record::{RecordedBy, RecordedRelease, ReleaseName};
 
 use crate::finding::Finding;

@@ -89,7 +89,11 @@ impl Cluster {
         };
         let mut base = Vec::new();
         for entry in folder.base_files.iter().filter(|entry| is_manifest(&entry.path)) {
-            base.push(Manifest { entry: entry.clone(), file: yaml(tree, entry)? });
+            match yaml(tree, entry) {
+                Ok(file) => base.push(Manifest { entry: entry.clone(), file }),
+                Err(ClusterError::Yaml { .. }) if is_unread(tree, folder, entry) => {}
+                Err(error) => return Err(error),
+            }
         }
         let documents = || base.iter().flat_map(|manifest| manifest.file.documents());
         let roots = || documents().flat_map(|document| objects(&document.root)).map(|(_, object)| object);
@@ -124,6 +128,24 @@ impl Cluster {
         let Some(entry) = &folder.settings else { return Ok(None) };
         Ok(Some(ClusterSettings::read(&entry.path, yaml(tree, entry)?.text())?))
     }
+}
+
+/// Whether nobody reads a file of a base: the base has a kustomization, and no kustomization there says the file's
+/// name. Asked of files that cannot be read, so it looks for the name anywhere rather than in the fields that
+/// kustomize knows today.
+pub fn is_unread(tree: &dyn Tree, folder: &ClusterFolder, file: &TreeEntry) -> bool {
+    let kustomizations = || {
+        let names = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
+        folder.base_files.iter().filter(move |entry| names.contains(&entry.path.name()))
+    };
+    let name = file.path.name().as_bytes();
+    let says = |entry: &TreeEntry| {
+        let bytes = tree.read(entry);
+        bytes.map_or(true, |bytes| bytes.windows(name.len()).any(|window| window == name))
+    };
+    folder.base_files.contains(file)
+        && kustomizations().any(|entry| entry.path.parent().as_ref() == Some(&folder.base))
+        && kustomizations().all(|entry| entry.path != file.path && !says(entry))
 }
 
 fn yaml(tree: &dyn Tree, entry: &TreeEntry) -> Result<YamlFile, ClusterError> {

@@ -109,6 +109,22 @@ fn a_cluster_with_a_broken_file_is_refused_with_its_place() {
 }
 
 #[test]
+fn with_a_kustomization_only_what_it_names_must_be_readable() {
+    let broken = ("base/notes.yaml", "a: [\n");
+    let named = "resources: [c.yaml]\npatches: [{path: notes.yaml}]\n";
+    for (kustomization, is_read) in [
+        (("base/kustomization.yaml", "resources: [c.yaml]\n"), true),
+        (("base/Kustomization", "resources:\n- c.yaml\n"), true),
+        (("base/kustomization.yaml", named), false),
+        // One of a subfolder decides nothing about the files above it.
+        (("base/inner/kustomization.yaml", "resources: []\n"), false),
+    ] {
+        let found = read(&[("base/c.yaml", CLUSTER), kustomization, broken]);
+        assert_eq!(found.is_ok(), is_read, "{kustomization:?}");
+    }
+}
+
+#[test]
 fn what_a_base_asks_for_is_read_from_its_objects() {
     let more = "apiVersion: controlplane.cluster.x-k8s.io/v1beta1\nkind: KubeadmControlPlane\nmetadata: {name: a}\nspec: {version: v1.30.2}\n---\napiVersion: infrastructure.cluster.x-k8s.io/v1beta2\nkind: AWSCluster\nmetadata: {name: a}\n";
     let cluster =

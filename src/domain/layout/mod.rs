@@ -10,6 +10,7 @@
 mod clusters;
 mod discover;
 mod follow;
+mod outside;
 mod releases;
 mod sniff;
 #[cfg(test)]
@@ -26,6 +27,7 @@ use crate::version::ReleaseVersion;
 
 pub use discover::discover;
 pub use follow::{Followed, follow};
+pub use outside::outside;
 
 /// Where everything is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

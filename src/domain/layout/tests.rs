@@ -206,3 +206,104 @@ fn two_clusters_that_read_as_one_are_told() {
         ]
     );
 }
+
+/// What is said of clusters that lie elsewhere, and whether the settings that it names take all of them in.
+fn outside_of(files: &[(&str, &str)], text: &str) -> (String, Vec<String>) {
+    let tree = Files::new(files);
+    let settings_now = settings(text);
+    let layout = discover(&tree, &settings_now);
+    let Some(problem) = outside(&tree, &layout, &settings_now) else { return (String::new(), Vec::new()) };
+    let advised = problem.message.split('`').find(|part| part.starts_with("clusters: {")).unwrap_or_default();
+    let taken = discover(&tree, &settings(advised));
+    assert!(taken.problems.is_empty(), "{:?}", taken.problems);
+    (problem.to_string(), taken.clusters.iter().map(|cluster| cluster.id.to_string()).collect())
+}
+
+#[test]
+fn clusters_that_lie_elsewhere_are_told_with_the_settings_that_take_them_in() {
+    let (told, taken) = outside_of(
+        &[
+            ("clusters/a/cluster.yaml", CLUSTER),
+            ("clusters/a/more.yaml", OTHER),
+            ("clusters/b/cluster.yaml", CLUSTER),
+            ("aws/v21.0.0/base/cluster.yaml", CLUSTER),
+        ],
+        "",
+    );
+    assert_eq!(
+        told,
+        "clusters/a/cluster.yaml: the `Cluster` here lies outside of any cluster's folder `base`, so that nobody \
+         looks at it, nor at those of clusters/b/cluster.yaml. To take in all of them, write \
+         `clusters: {paths: [\"clusters/*\"], base: \".\"}` in .capstan.yaml"
+    );
+    assert_eq!(taken, ["clusters/a", "clusters/b"]);
+    // A folder beside them that holds other manifests is no cluster.
+    let (told, taken) = outside_of(
+        &[("fleet/a/capi/c.yaml", CLUSTER), ("fleet/b/c.yaml", CLUSTER), ("fleet/apps/a.yaml", OTHER)],
+        "",
+    );
+    assert!(told.contains("{paths: [\"fleet/b\", \"fleet/a/*\"], base: \".\"}"), "{told}");
+    assert_eq!(taken, ["fleet/a/capi", "fleet/b"]);
+    // At the top.
+    let (told, taken) = outside_of(&[("a/c.yaml", CLUSTER), ("b/c.yaml", CLUSTER), ("x/a.yaml", OTHER)], "");
+    assert!(told.contains("{paths: [\"a\", \"b\"], base: \".\"}"), "{told}");
+    assert_eq!(taken, ["a", "b"]);
+    // Many: few words.
+    let many: Vec<String> =
+        (0..3000).map(|at| format!("eu/region-{}/cluster-{at}/c.yaml", at % 30)).collect();
+    let files: Vec<(&str, &str)> = many.iter().map(|path| (path.as_str(), CLUSTER)).collect();
+    let (told, taken) = outside_of(&files, "");
+    assert!(
+        told.contains("and 2996 more files") && told.contains("{paths: [\"eu/*/*\"], base: \".\"}"),
+        "{told}"
+    );
+    assert!(told.len() < 500 && taken.len() == 3000, "{told}");
+}
+
+#[test]
+fn clusters_that_have_no_folder_of_their_own_need_one_first() {
+    let tree = Files::new(&[("clusters/a.yaml", CLUSTER), ("clusters/b.yaml", CLUSTER)]);
+    let told = outside(&tree, &discover(&tree, &settings("")), &settings("")).unwrap().message;
+    assert!(
+        told.ends_with(
+            "This folder holds clusters (clusters), and a cluster is a folder: give each one of its own, and then \
+             write `clusters: {paths: [\"clusters/*\"], base: \".\"}` in .capstan.yaml"
+        ),
+        "{told}"
+    );
+    let tree = Files::new(&[("gauss/peu01/base/c.yaml", CLUSTER), ("gauss/peu02/c.yaml", CLUSTER)]);
+    let told = outside(&tree, &discover(&tree, &settings("")), &settings("")).unwrap().message;
+    assert!(
+        told.ends_with(
+            "Move the manifests of each into a folder `base` in a folder of its own, as those of gauss/peu01 lie"
+        ),
+        "{told}"
+    );
+}
+
+#[test]
+fn no_alarm_for_what_has_its_place() {
+    let template = CLUSTER.replace("name: a", "name: \"${CLUSTER_NAME}\"");
+    let lies = [
+        ("aws/v21.0.0/base/cluster.yaml", CLUSTER),
+        ("aws/v21.0.0/flavours/ha/cluster.yaml", CLUSTER),
+        ("aws/v21.0.0/release.yaml", "kind: Release\n"),
+        ("gauss/peu01/base/cluster.yaml", CLUSTER),
+        ("gauss/peu01/overlay/patch.yaml", CLUSTER),
+        ("gauss/peu01/docs/cluster.yaml", CLUSTER),
+        (".github/testdata/cluster.yaml", CLUSTER),
+        ("flux-system/gotk-sync.yaml", "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n"),
+        ("crds/cluster.yaml", "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n"),
+        ("templates/cluster.yaml", template.as_str()),
+        (
+            "charts/cluster.yaml",
+            "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata: {{ .meta }}\n",
+        ),
+        ("dev/kind.yaml", "apiVersion: kind.x-k8s.io/v1alpha4\nkind: Cluster\nname: a\n"),
+    ];
+    assert_eq!(outside_of(&lies, ""), (String::new(), Vec::new()));
+    // Whoever says which folders are clusters has said it.
+    let named = [("clusters/a/c.yaml", CLUSTER), ("sandbox/b/c.yaml", CLUSTER)];
+    let settings = "clusters: {paths: [\"clusters/*\"], base: \".\"}";
+    assert_eq!(outside_of(&named, settings), (String::new(), Vec::new()));
+}

@@ -13,6 +13,7 @@ mod autoscaler_owns_replicas;
 mod chart_stays;
 mod clear_text;
 mod cluster_api;
+mod cluster_outside;
 mod component_downgrade;
 mod contract_mismatch;
 mod control_plane_replicas_even;
@@ -102,6 +103,7 @@ pub fn catalogue() -> &'static [&'static dyn Rule] {
         &api_version_not_served::ApiVersionNotServed,
         &autoscaler_owns_replicas::AutoscalerOwnsReplicas,
         &chart_stays::ChartStays,
+        &cluster_outside::ClusterOutside,
         &component_downgrade::ComponentDowngrade,
         &contract_mismatch::ContractMismatch,
         &control_plane_replicas_even::ControlPlaneReplicasEven,

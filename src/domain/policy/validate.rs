@@ -12,13 +12,13 @@ use super::release_without_predecessor::gaps;
 use super::rule::{Facts, Occasion, Spot, Verdict};
 use super::variables::{Values, without_value};
 use super::{
-    About, Severities, duplicate_object, invalid_definition, invalid_layout, invalid_settings, invalid_yaml,
-    release_breaks_requests, render_failed, sort, unreadable_file,
+    About, Severities, cluster_outside, duplicate_object, invalid_definition, invalid_layout,
+    invalid_settings, invalid_yaml, release_breaks_requests, render_failed, sort, unreadable_file,
 };
-use crate::cluster::{Cluster, ClusterError, ClusterId};
+use crate::cluster::{Cluster, ClusterError, ClusterId, is_unread};
 use crate::finding::Finding;
 use crate::flux::FluxIndex;
-use crate::layout::{ClusterFolder, Layout, is_manifest};
+use crate::layout::{ClusterFolder, Layout, is_manifest, outside};
 use crate::release::{Catalogue, ReleaseError};
 use crate::render::{
     Folders, ParsedFiles, RenderError, Rendered, RenderedObject, Trouble, render, render_with,
@@ -186,6 +186,9 @@ impl Checked<'_> {
             let rule = &invalid_layout::ABOUT;
             self.verdicts.push(at(rule, &problem.message, &problem.path, problem.line, problem.column));
         }
+        if let Some(problem) = outside(now.tree, now.layout, settings) {
+            self.verdicts.push(at(&cluster_outside::ABOUT, &problem.message, &problem.path, None, None));
+        }
         let Ok(file) = RepoPath::parse(REPOSITORY_FILE) else { return };
         let ids = now.layout.clusters.iter().map(|cluster| &cluster.id);
         let text = now.tree.entry(&file).and_then(|entry| now.tree.read(entry).ok());
@@ -266,8 +269,9 @@ impl Checked<'_> {
                 self.of_file(at(&unreadable_file::ABOUT, message, &entry.path, None, None));
             }
         }
-        let files = folder.base_files.iter().chain(&folder.overlay_files);
-        self.files(now.tree, files, YamlFile::read_bytes);
+        let read = folder.base_files.iter().chain(&folder.overlay_files);
+        let read = read.filter(|entry| !is_unreadable_and_unread(now.tree, folder, entry));
+        self.files(now.tree, read, YamlFile::read_bytes);
         let own = match Cluster::read(now.tree, folder) {
             Ok(cluster) => {
                 self.findings.extend(cluster.findings);
@@ -362,4 +366,10 @@ impl Checked<'_> {
         findings.dedup();
         findings
     }
+}
+
+/// A broken file that no kustomization names is nobody's, and told as `file-not-listed`.
+fn is_unreadable_and_unread(tree: &dyn Tree, folder: &ClusterFolder, entry: &TreeEntry) -> bool {
+    let is_broken = || tree.read(entry).is_ok_and(|bytes| YamlFile::read_bytes(&bytes).is_err());
+    is_manifest(&entry.path) && is_unread(tree, folder, entry) && is_broken()
 }

@@ -1,5 +1,6 @@
 //! A cluster folder as a whole: what its base gives, and what its overlay makes of it.
 
+use super::dialect::Dialect;
 use super::error::RenderError;
 use super::kustomize::{Accumulated, Builder, Built, Reached};
 use super::load::{KUSTOMIZATION_NAMES, Loader, ParsedFiles};
@@ -32,7 +33,8 @@ pub(super) fn render(
         .into_iter()
         .filter_map(|folder| folder.join("capstan.yaml").ok())
         .collect();
-    let mut cluster = Cluster { folders, builder: Builder::new(&loader, own) };
+    let builder = Builder::new(&loader, own);
+    let mut cluster = Cluster { folders, builder, passed_over: Vec::new() };
     let base = cluster.base()?;
     let has_overlay = !tree.entries_in(&folders.overlay).is_empty();
     let whole =
@@ -53,6 +55,19 @@ pub(super) fn render(
 struct Cluster<'a> {
     folders: &'a Folders,
     builder: Builder<'a>,
+    passed_over: Vec<RepoPath>,
+}
+
+/// Whether a file only lies beside manifests: Fleet's `fleet.yaml`, values of a chart, a machine configuration
+/// of Talos, `clusterctl.yaml`. No document of it is a Kubernetes object, and at least one has nothing of one.
+///
+/// What has a part of an object (`metadata`, `spec`, `data`) is a manifest that lacks the rest, and refused; so is
+/// what cannot be read, since nobody can tell what it was. In a folder with a kustomization the question does not
+/// arise: what that names counts.
+fn is_beside_manifests(documents: &[Placed]) -> bool {
+    let has = |document: &Placed, keys: &[&str]| keys.iter().any(|key| document.field(key).is_some());
+    documents.iter().all(|document| document.is_mapping() && !has(document, &["metadata", "spec", "data"]))
+        && documents.iter().any(|document| !has(document, &["apiVersion", "kind"]))
 }
 
 /// What a base gives.
@@ -99,7 +114,13 @@ impl<'a> Cluster<'a> {
         refuse_twins(&objects)?;
         let mut notes = self.builder.notes;
         notes.dedup();
-        Ok(Rendered { objects: finish_all(objects)?, base, patches: self.builder.patches, notes })
+        Ok(Rendered {
+            objects: finish_all(objects)?,
+            base,
+            patches: self.builder.patches,
+            passed_over: self.passed_over,
+            notes,
+        })
     }
 
     fn base(&mut self) -> Result<Base, RenderError> {
@@ -191,9 +212,14 @@ impl<'a> Cluster<'a> {
         let mut resources = Vec::new();
         for entry in tree.entries_in(folder) {
             let inner = topmost.iter().any(|(inner, _)| entry.path.is_in(inner));
-            if !inner && may_hold_objects(entry) && !self.is_foreign(&entry.path, folder) {
-                resources.extend(self.builder.loader.objects(entry)?);
+            if inner || !may_hold_objects(entry) || self.is_foreign(&entry.path, folder) {
+                continue;
             }
+            if is_beside_manifests(&self.builder.loader.read(entry, Dialect::Kubernetes)?.documents) {
+                self.passed_over.push(entry.path.clone());
+                continue;
+            }
+            resources.extend(self.builder.loader.objects(entry)?);
         }
         for (inner, entry) in topmost {
             resources.extend(self.builder.build_top(inner, entry, Accumulated::default())?.finish()?);

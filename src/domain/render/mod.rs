@@ -103,6 +103,8 @@ pub struct Rendered {
     pub base: Option<Vec<RenderedObject>>,
     /// Every patch, in the order in which they were applied.
     pub patches: Vec<PatchUse>,
+    /// Files beside the manifests that hold no Kubernetes object.
+    pub passed_over: Vec<RepoPath>,
     /// What a person should know about this render besides, one sentence each.
     pub notes: Vec<String>,
 }
@@ -111,6 +113,19 @@ impl Rendered {
     /// What the base alone gives.
     pub fn base_objects(&self) -> &[RenderedObject] {
         self.base.as_deref().unwrap_or(&self.objects)
+    }
+
+    /// What was passed over, in a sentence that names a few of many; `None` where nothing was.
+    pub fn note_of_passed_over(&self) -> Option<String> {
+        const NAMED: usize = 3;
+        let mut named: Vec<String> = self.passed_over.iter().take(NAMED).map(ToString::to_string).collect();
+        match self.passed_over.len() {
+            0 => return None,
+            all if all > NAMED => named.push(format!("{} more", all - NAMED)),
+            _ => {}
+        }
+        let (hold, are) = if self.passed_over.len() == 1 { ("holds", "is") } else { ("hold", "are") };
+        Some(format!("{} {hold} no Kubernetes object and {are} passed over.", named.join(", ")))
     }
 
     /// The object of that identity.

@@ -1,6 +1,6 @@
 //! Folders without a kustomization.
 
-use super::{DEPLOYMENT, expect, folders, lost, refusal, rendered};
+use super::{DEPLOYMENT, expect, folders, lost, refusal, rendered, try_render};
 use crate::object::FieldPath;
 use crate::render::testing::Files;
 use crate::render::{Edited, Folders, ParsedFiles, diff, render, render_with};
@@ -29,6 +29,37 @@ fn every_document_of_every_file_counts_and_lists_are_taken_apart() {
     expect(
         &rendered(&files),
         "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n---\n{apiVersion: v1, kind: Secret, metadata: {name: b}}\n---\n{apiVersion: v1, kind: Secret, metadata: {name: c}}\n",
+    );
+}
+
+#[test]
+fn a_file_beside_the_manifests_is_passed_over_and_told() {
+    let object = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n";
+    for beside in [
+        "defaultNamespace: org\nhelm: {releaseName: a}\n",
+        "version: v1alpha1\nmachine: {type: worker}\n---\napiVersion: v1alpha1\nkind: HostnameConfig\nhostname: a\n",
+        "providers:\n- name: acme\t\n  type: InfrastructureProvider\n",
+        "global: {metadata: {name: a}}\n",
+    ] {
+        let found = rendered(&[("c/base/a.yaml", object), ("c/base/z.yaml", beside)]);
+        expect(&found, object);
+        let note = "c/base/z.yaml holds no Kubernetes object and is passed over.";
+        assert_eq!(found.note_of_passed_over().as_deref(), Some(note), "{beside}");
+    }
+    // A manifest that lacks a part is none of those.
+    for manifest in
+        ["kind: ConfigMap\na: b\n", "apiVersion: v1\na: b\n", "spec: {replicas: 2}\n", "data: {a: b}\n"]
+    {
+        assert!(try_render(&[("c/base/a.yaml", object), ("c/base/z.yaml", manifest)]).is_err(), "{manifest}");
+    }
+    let many: Vec<String> = (0..5).map(|number| format!("c/base/z{number}.yaml")).collect();
+    let mut files = vec![("c/base/a.yaml", object)];
+    files.extend(many.iter().map(|path| (path.as_str(), "a: b\n")));
+    assert_eq!(
+        rendered(&files).note_of_passed_over().as_deref(),
+        Some(
+            "c/base/z0.yaml, c/base/z1.yaml, c/base/z2.yaml, 2 more hold no Kubernetes object and are passed over."
+        )
     );
 }
 

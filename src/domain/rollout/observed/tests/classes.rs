@@ -1,5 +1,6 @@
 //! A ClusterClass is edited without the `Cluster` getting another generation: everything is green for a moment.
 
+use super::super::made::Made;
 use super::*;
 
 /// The class as its controller has seen it, edited at ten.
@@ -236,4 +237,64 @@ fn what_was_cloned_is_worth_reading_after_an_edit() {
     );
     assert_eq!(clones_to_read(&cluster, &live, at("10:00:00")), []);
     assert_eq!(clones_to_read(&cluster, &made(NAMED).into_iter().collect(), Timestamp::MIN), []);
+}
+
+/// A MachinePool of a topology is found by its own label, and its parts are those of the class's pools.
+#[test]
+fn a_pool_that_is_cloned_from_another_template_than_the_class_names_is_evidence_too() {
+    let parts = |infrastructure: &str, bootstrap: &str| {
+        json!([{"class": "pool",
+            "bootstrap": {"templateRef": {"kind": "KubeadmConfigTemplate", "name": bootstrap}},
+            "infrastructure": {"templateRef": {"kind": "DevMachinePoolTemplate", "name": infrastructure}}}])
+    };
+    let cluster = with(
+        &topology([NEW, NEW]),
+        &[("/spec/topology/workers/machinePools", json!([{"class": "pool", "name": "mp-0"}]))],
+    );
+    let labels = json!({"topology.cluster.x-k8s.io/owned": "", "cluster.x-k8s.io/cluster-name": "c",
+        "topology.cluster.x-k8s.io/pool-name": "mp-0"});
+    let pool = json!({
+        "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachinePool",
+        "metadata": {"name": "mp", "namespace": "org", "labels": labels},
+        "spec": {"clusterName": "c", "replicas": 1, "template": {"spec": {
+            "bootstrap": {"configRef": {"apiGroup": "bootstrap.cluster.x-k8s.io", "kind": "KubeadmConfig", "name": "mp-c"}},
+            "infrastructureRef": {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "DevMachinePool", "name": "mp-i"}}}},
+    });
+    let config =
+        owned(&template("bootstrap", "KubeadmConfig", "mp-c"), Some(("KubeadmConfigTemplate", "boot-1")));
+    let machines = owned(
+        &template("infrastructure", "DevMachinePool", "mp-i"),
+        Some(("DevMachinePoolTemplate", "pool-1")),
+    );
+    let [plane, .., group] = made(NAMED);
+    for (infrastructure, bootstrap, said) in [
+        (
+            "pool-2",
+            "boot-1",
+            "MachinePool org/mp is made from DevMachinePoolTemplate pool-1 still, ClusterClass fast names DevMachinePoolTemplate pool-2",
+        ),
+        (
+            "pool-1",
+            "boot-2",
+            "MachinePool org/mp is made from KubeadmConfigTemplate boot-1 still, ClusterClass fast names KubeadmConfigTemplate boot-2",
+        ),
+    ] {
+        let class = with(&class(), &[("/spec/workers/machinePools", parts(infrastructure, bootstrap))]);
+        let all = [&cluster, &class, &plane, &group, &pool, &config, &machines];
+        let live: LiveObjects = all.into_iter().cloned().collect();
+        let (of, class_id) =
+            (id("cluster.x-k8s.io/Cluster org/c"), id("cluster.x-k8s.io/ClusterClass org/fast"));
+        let found = Made::of(&of, &cluster, &live).behind(&class_id, &class, &live);
+        assert_eq!(found.as_deref(), Some(said));
+    }
+    // Without its clones being read, they are what is asked for.
+    let class = with(&class(), &[("/spec/workers/machinePools", parts("pool-2", "boot-1"))]);
+    let live: LiveObjects = [cluster, class, pool].into_iter().collect();
+    assert_eq!(
+        clones_to_read(&id("cluster.x-k8s.io/Cluster org/c"), &live, at("09:59:59")),
+        [
+            id("bootstrap.cluster.x-k8s.io/KubeadmConfig org/mp-c"),
+            id("infrastructure.cluster.x-k8s.io/DevMachinePool org/mp-i"),
+        ]
+    );
 }

@@ -1,0 +1,33 @@
+//! `cluster-outside`, found by `validate`.
+
+use super::{About, Change, Example, Rule};
+use crate::finding::Severity;
+
+pub(super) struct ClusterOutside;
+
+pub(super) static ABOUT: About = About {
+    id: "cluster-outside",
+    severity: Severity::Warning,
+    change: Change::Free,
+    summary: "A `Cluster` lies where Capstan does not look for clusters.",
+    reason: "A cluster is a folder with `base/`, or what `clusters` in .capstan.yaml says. What lies elsewhere gets \
+             no upgrades and no checks, and nobody would say so.",
+    source: "https://github.com/giantswarm/rfc/tree/main/capi-release-structure",
+    bad: Example::Tree(&[("clusters/peu01/cluster.yaml", CLUSTER)]),
+    good: Example::Tree(&[
+        ("clusters/peu01/cluster.yaml", CLUSTER),
+        (".capstan.yaml", "clusters: {paths: [\"clusters/*\"], base: \".\"}\n"),
+    ]),
+};
+
+const CLUSTER: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: Cluster
+metadata: {name: peu01, namespace: org}
+";
+
+impl Rule for ClusterOutside {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+}
