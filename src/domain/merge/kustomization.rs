@@ -21,6 +21,9 @@ use crate::yaml::{Entry, Node};
 /// The kind, with which it stands in changes.
 pub(crate) const KIND: &str = "Kustomization";
 
+/// And its API group there.
+pub(crate) const GROUP: &str = "kustomize.config.k8s.io";
+
 /// Fields that say which files are read; they follow the files.
 const FOLLOW_FILES: [&str; 2] = ["resources", "bases"];
 
@@ -42,7 +45,7 @@ const SETS: [&str; 10] = [
 pub(super) fn identity(root: &Node, file: &str) -> ObjectId {
     let metadata = root.get("metadata").and_then(|metadata| super::source::text(metadata, "name"));
     ObjectId {
-        group: "kustomize.config.k8s.io".to_owned(),
+        group: GROUP.to_owned(),
         kind: KIND.to_owned(),
         namespace: None,
         name: metadata.unwrap_or(file).to_owned(),
@@ -50,7 +53,7 @@ pub(super) fn identity(root: &Node, file: &str) -> ObjectId {
 }
 
 /// How a list of a kustomization merges, where its own table says.
-pub(super) fn rule(list: &Field<'_>) -> Option<ListRule<'static>> {
+pub(crate) fn rule(list: &Field<'_>) -> Option<ListRule<'static>> {
     let listed = list.path.steps().len() == 1 && SETS.contains(&list.known.key);
     let rule = ListRule { kind: ListKind::Set, decided_by: DecidedBy::OwnTable, broken_key: None };
     listed.then_some(rule)
@@ -85,21 +88,9 @@ pub(super) fn merge(
     bindings: &Bindings,
     owners: &[FieldRule],
 ) -> (Vec<MergedObject>, Vec<NotMerged>) {
-    let side = |matched: &Matched<'_>, below: &str| -> Option<Node> {
-        let piece = matched.source.kustomizations.iter().find(|piece| piece.file == below)?;
-        let mut node = matched.scope(bindings, Substitution::FULL).node(&piece.root);
-        for key in FOLLOW_FILES {
-            remove(&mut node, &[Step::Key(key.to_owned())]);
-        }
-        Some(node)
-    };
     let mut merged = Vec::new();
     for object in base.kustomizations.clone() {
-        let below = &base.file_of(object).below;
-        let o = old.and_then(|matched| side(matched, below));
-        let Some(n) = side(new, below).or_else(|| o.is_some().then(|| Node::mapping::<String>([]))) else {
-            continue;
-        };
+        let Some((o, n)) = views(base, old, new, bindings, object) else { continue };
         let state = if old.is_some() { OldState::Known } else { OldState::Unknown };
         let mut fields = FieldMerge::new(KIND, owners, state, false);
         fields.object(Knowledge::default(), o.as_ref(), base.node(object), Some(&n));
@@ -109,6 +100,29 @@ pub(super) fn merge(
         }
     }
     (merged, not_merged(base, old, new))
+}
+
+/// What both releases say of one of the base's kustomizations, but for which files it reads; `None` where
+/// neither says anything.
+pub(crate) fn views(
+    base: &Base,
+    old: Option<&Matched<'_>>,
+    new: &Matched<'_>,
+    bindings: &Bindings,
+    object: usize,
+) -> Option<(Option<Node>, Node)> {
+    let below = &base.file_of(object).below;
+    let side = |matched: &Matched<'_>| -> Option<Node> {
+        let piece = matched.source.kustomizations.iter().find(|piece| piece.file == *below)?;
+        let mut node = matched.scope(bindings, Substitution::FULL).node(&piece.root);
+        for key in FOLLOW_FILES {
+            remove(&mut node, &[Step::Key(key.to_owned())]);
+        }
+        Some(node)
+    };
+    let o = old.and_then(side);
+    let n = side(new).or_else(|| o.is_some().then(|| Node::mapping::<String>([])))?;
+    Some((o, n))
 }
 
 /// Fields that a base without a kustomization cannot hold, and files besides the manifests that the

@@ -22,6 +22,7 @@ mod evidence;
 mod file_not_listed;
 mod fitting;
 mod immutable_field;
+mod incomplete_upgrade;
 mod inside;
 mod invalid_definition;
 mod invalid_layout;
@@ -106,6 +107,7 @@ pub fn catalogue() -> &'static [&'static dyn Rule] {
         &edit_refused::EditRefused,
         &file_not_listed::FileNotListed,
         &immutable_field::ImmutableField,
+        &incomplete_upgrade::IncompleteUpgrade,
         &invalid_definition::InvalidDefinition,
         &invalid_layout::InvalidLayout,
         &invalid_settings::InvalidSettings,

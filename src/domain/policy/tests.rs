@@ -141,6 +141,7 @@ fn severities_are_those_of_the_contract() {
         ("ambiguous-match", Severity::Error),
         ("unbound-variable", Severity::Error),
         ("edit-refused", Severity::Error),
+        ("incomplete-upgrade", Severity::Error),
         ("template-edited-in-place", Severity::Error),
         ("release-record-differs", Severity::Warning),
         ("overlay-hides-change", Severity::Warning),

@@ -10,6 +10,7 @@
 //! tree before and the tree with [`Planned::intended`] on it, and joins in [`Planned::finish`].
 
 mod bystanders;
+mod complete;
 mod components;
 mod draft;
 mod explain;
