@@ -6,6 +6,7 @@
 
 use super::cluster_objects::Base;
 use super::fields::{FieldMerge, OldState, same_value};
+use super::form::Form;
 use super::knowledge::{Field, Knowledge};
 use super::lists::{DecidedBy, ListKind, ListRule};
 use super::matching::Matched;
@@ -14,6 +15,7 @@ use super::prepared::remove;
 use super::source::Piece;
 use super::variables::{Bindings, Substitution};
 use crate::object::{ObjectId, Step};
+use crate::release::LISTS;
 use crate::settings::FieldRule;
 use crate::tree::RepoPath;
 use crate::yaml::{Entry, Node};
@@ -88,6 +90,10 @@ pub(super) fn merge(
     bindings: &Bindings,
     owners: &[FieldRule],
 ) -> (Vec<MergedObject>, Vec<NotMerged>) {
+    if new.form == Form::Rendered {
+        // What the releases' kustomizations do is done; the base's own is the cluster's.
+        return (Vec::new(), Vec::new());
+    }
     let mut merged = Vec::new();
     for object in base.kustomizations.clone() {
         let Some((o, n)) = views(base, old, new, bindings, object) else { continue };
@@ -111,6 +117,9 @@ pub(crate) fn views(
     bindings: &Bindings,
     object: usize,
 ) -> Option<(Option<Node>, Node)> {
+    if new.form == Form::Rendered {
+        return None;
+    }
     let below = &base.file_of(object).below;
     let side = |matched: &Matched<'_>| -> Option<Node> {
         let piece = matched.source.kustomizations.iter().find(|piece| piece.file == *below)?;
@@ -139,17 +148,20 @@ fn not_merged(base: &Base, old: Option<&Matched<'_>>, new: &Matched<'_>) -> Vec<
             continue;
         }
         for Entry { key, value, .. } in piece.root.as_mapping().unwrap_or_default() {
-            let plain = FOLLOW_FILES.contains(&key.as_str())
-                || matches!(key.as_str(), "apiVersion" | "kind" | "metadata");
+            let plain = LISTS.contains(&key.as_str());
             let known = before(piece).and_then(|before| before.root.get(key));
-            // A patch of the release is merged over its objects where the cluster has no kustomization.
-            let merged = key.starts_with("patches") && base.kustomizations.is_empty();
-            if !plain && !merged && !same_value(&Knowledge::default(), known, Some(value)) {
+            if !plain && !same_value(&Knowledge::default(), known, Some(value)) {
                 out.push(NotMerged {
                     place: piece.place.clone(),
                     what: format!("`{key}` of {}", piece.file),
                 });
             }
+        }
+    }
+    for (file, entry) in &new.source.contents {
+        let known = old.and_then(|matched| matched.source.contents.get(file));
+        if base.has_kustomization() && known.is_none_or(|known| known.blob != entry.blob) {
+            out.push(NotMerged { place: (entry.path.clone(), 1), what: format!("the file {file}") });
         }
     }
     if base.has_kustomization() {

@@ -7,6 +7,7 @@ use super::api_versions;
 use super::cluster_objects::{Base, identity};
 use super::decision::{Decision, UnkeyedList};
 use super::fields::{FieldMerge, OldState, same_value};
+use super::form::Form;
 use super::kinds::{KindChange, kind_changes};
 use super::knowledge::Knowledge;
 use super::kustomization::{self, NotMerged};
@@ -135,15 +136,16 @@ pub(crate) struct Merged<'a> {
 /// Both sources, matched with the cluster, and what its variables are.
 pub(super) fn matched<'a>(input: &MergeInput<'a>) -> (Bindings, Option<Matched<'a>>, Matched<'a>) {
     let mut bindings = Bindings::new(input.variables, input.flux);
-    let mut old = input.old.map(|source| match_source(source, input.base, &mut bindings));
+    let form = Form::of(input.base, input.old, input.new);
+    let mut old = input.old.map(|source| match_source(source, form, input.base, &mut bindings));
     if let Some(matched) = &old {
         bind(matched, input.base, &mut bindings);
         // Names that could not be bound before may be now.
-        if matched.source.pieces.iter().any(|piece| piece.templated) {
-            old = Some(match_source(matched.source, input.base, &mut bindings));
+        if matched.source.pieces(form).iter().any(|piece| piece.templated) {
+            old = Some(match_source(matched.source, form, input.base, &mut bindings));
         }
     }
-    let new = match_source(input.new, input.base, &mut bindings);
+    let new = match_source(input.new, form, input.base, &mut bindings);
     if old.is_none() {
         bind(&new, input.base, &mut bindings);
     }

@@ -109,6 +109,7 @@ fn release(version: &str, kubernetes: &str, components: &[(&str, &str)], apps: &
         infrastructure_kinds: BTreeSet::new(),
         base_files: Vec::new(),
         overlay_files: Vec::new(),
+        outside: Vec::new(),
         manifest: None,
         notes: None,
         unmet: vec![],
