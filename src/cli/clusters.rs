@@ -7,8 +7,11 @@ use super::{Context, Failure, Format, Outcome, output, text};
 use crate::app::generator::{Refused, Summary};
 
 pub(super) fn run(context: &Context<'_>, command: &List) -> Result<Outcome, Failure> {
-    let fleet = context.fleet_with_releases(context.workspace()?.as_ref())?;
+    let workspace = context.workspace()?;
+    let mut fleet = context.fleet_with_releases(workspace.as_ref())?;
     let ids = context.clusters(&fleet, &[])?;
+    // A release that only history has is no unknown one.
+    context.find_old_releases(workspace.as_ref(), &mut fleet, &ids);
     let summaries: Vec<(String, Result<Summary, Refused>)> =
         ids.iter().map(|id| (id.to_string(), fleet.summary(id))).collect();
     match command.output {

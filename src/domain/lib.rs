@@ -61,7 +61,6 @@ pub mod rollout;
 pub mod schema;
 pub mod settings;
 #[cfg(test)]
-#[expect(dead_code, reason = "one file for every package's tests; the suite wants paths too")]
 #[path = "tests/suite/shared_data.rs"]
 mod shared_data;
 pub mod spelling;

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use capstan_domain::cluster::{Cluster, ClusterId, ReleaseName};
+use capstan_domain::finding::Finding;
 use capstan_domain::flux::{FluxIndex, PostBuild};
 use capstan_domain::layout::ClusterFolder;
 use capstan_domain::merge::Source;
 use capstan_domain::path::{self, NoSuchRelease, Offer, Outcome, OwnContent, Standing, Step, Way};
+use capstan_domain::policy;
 use capstan_domain::release::{Release, ReleaseId};
 use capstan_domain::settings::{ClusterSettings, EffectiveSettings, WhenReleaseUnknown};
 use capstan_domain::tree::{Tree, TreeId};
@@ -77,8 +79,11 @@ impl Fleet {
     pub fn summary(&self, id: &ClusterId) -> Result<Summary, Refused> {
         self.require_releases()?;
         let cluster = self.read_cluster(id)?;
-        let (_, offer) = self.offer(&cluster, &self.effective(&cluster)?, None)?;
-        let mut notes: Vec<String> = reason(&offer).into_iter().collect();
+        let (standing, offer) = self.offer(&cluster, &self.effective(&cluster)?, None)?;
+        let reads = Reads::beside(self.tree.as_ref(), id.folder());
+        let unknown = self.unknown_release(&reads, &cluster, &standing);
+        let mut notes: Vec<String> = unknown.into_iter().map(|finding| finding.message + ".").collect();
+        notes.extend(reason(&offer));
         notes.extend(offer.notes.iter().cloned());
         Ok(Summary { offered: offer.step().map(|step| step.to.clone()), current: offer.from, notes })
     }
@@ -119,7 +124,11 @@ impl Fleet {
         let offered =
             Offered { cluster: &cluster, effective: &effective, standing: &standing, offer: &offer };
         let upgrade = match &offer.outcome {
-            Outcome::Nothing(_) => nothing(&cluster, &offer),
+            Outcome::Nothing(_) => {
+                let mut upgrade = nothing(&cluster, &offer);
+                upgrade.findings.extend(self.unknown_release(reads, &cluster, &standing));
+                upgrade
+            }
             Outcome::Step(step) => self.plan_step(reads, &offered, step)?,
         };
         Ok(Made {
@@ -217,6 +226,7 @@ impl Fleet {
         planned.upgrade.notes.extend(offer.notes.iter().cloned());
         planned.upgrade.notes.extend(self.note_of_past(standing));
         planned.upgrade.findings.extend(cluster.findings.iter().cloned());
+        planned.upgrade.findings.extend(self.unknown_release(reads, cluster, standing));
         let from = planned.upgrade.from.as_ref().and_then(|id| self.catalogue().find(id));
         self.link_changelogs(&mut planned.upgrade, from, release);
         self.judge(reads, cluster, effective, planned, from, release)
@@ -304,6 +314,30 @@ impl Fleet {
         reads.note(Seen::Past(id.clone(), self.look_up_past(id)));
         let past = self.past.get(id)?;
         Some(self.shared.sources.of_tree(past.content.as_ref(), id, &past.tree, self.schemas()))
+    }
+
+    /// The finding that the release that a cluster records is nowhere; none where the settings turn it off.
+    fn unknown_release(&self, reads: &Reads<'_>, cluster: &Cluster, standing: &Standing) -> Option<Finding> {
+        let id = standing.release.as_ref()?;
+        let catalogue = self.catalogue();
+        let is_unreadable = catalogue.unreadable().iter().any(|(other, _)| other == id);
+        if is_unreadable || catalogue.releases().is_empty() || catalogue.find(id).is_some() {
+            return None;
+        }
+        if let Some(tree) = &standing.tree {
+            let presence = self.find_old_tree(tree);
+            reads.note(Seen::OldTree(tree.clone(), presence));
+            if presence == Presence::Here {
+                return None;
+            }
+        }
+        let past = self.look_up_past(id);
+        reads.note(Seen::Past(id.clone(), past.clone()));
+        if past.is_some() {
+            return None;
+        }
+        let finding = policy::unknown_release(self.tree.as_ref(), cluster, id);
+        self.settings.severities().settle(vec![finding]).pop()
     }
 
     pub(super) fn look_up_past(&self, release: &ReleaseId) -> Option<(TreeId, String)> {

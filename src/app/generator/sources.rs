@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use capstan_domain::layout::{ReleaseFolder, Shelf, is_manifest};
 use capstan_domain::merge::{Source, SourceFacts};
-use capstan_domain::release::{Release, ReleaseError, ReleaseId};
+use capstan_domain::release::{Release, ReleaseError, ReleaseId, Rendering};
 use capstan_domain::schema::Schemas;
 use capstan_domain::settings::FOLDER_FILE;
 use capstan_domain::tree::{RepoPath, Tree, TreeEntry, TreeId};
@@ -45,7 +45,8 @@ impl Sources {
         schemas: &Schemas,
     ) -> Arc<Result<Source, Refused>> {
         self.cached(Key::Tree(id.clone()), || {
-            let mut read_release = Release::read(tree, &standing_alone(tree, release)?)?;
+            let found = Release::read(tree, &standing_alone(tree, release)?);
+            let mut read_release = found.map_err(|error| alone(release, error))?;
             read_release.tree = Some(id.clone());
             read(tree, &read_release, schemas)
         })
@@ -76,6 +77,7 @@ fn read(tree: &dyn Tree, release: &Release, schemas: &Schemas) -> Result<Source,
         overlay: files(tree, &release.overlay_files)?,
         variables: release.variables.clone(),
         release_yaml: release.manifest.as_ref().map(|entry| file(tree, entry)).transpose()?,
+        rendering: Rendering::of(tree, &release.folder, &release.base_files, &release.overlay_files)?,
     };
     Ok(Source::read_with(release.id.clone(), release.tree.clone(), &facts, schemas)?)
 }
@@ -98,6 +100,16 @@ pub(super) fn file(tree: &dyn Tree, entry: &TreeEntry) -> Result<SourceFile, Ref
         }
     })?;
     Ok(SourceFile::new(entry.path.clone(), text))
+}
+
+/// Why a release of which only its own folder was found cannot be read: what its kustomization reads elsewhere
+/// is not there, and nobody guesses what it was.
+fn alone(release: &ReleaseId, error: ReleaseError) -> Refused {
+    let ReleaseError::Render(trouble) = &error else { return error.into() };
+    let message = format!(
+        "of the old release {release} only its own folder was found in Git's history, and it cannot be rendered without what it reads elsewhere: {trouble}. Bring its folder back (below `archived/`, say) with what it reads, or record the release that the cluster's base fits, which `capstan adopt` tells"
+    );
+    Refused { message, ..error.into() }
 }
 
 /// A release folder whose tree was found outside of any snapshot.

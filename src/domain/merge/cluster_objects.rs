@@ -13,7 +13,7 @@ use crate::upgrade::{ClusterFolder, Refusal};
 use crate::yaml::{Node, Position, YamlFile};
 
 /// A file of the base.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct BaseFile {
     pub(crate) path: RepoPath,
     /// The path below the base folder.
@@ -43,6 +43,8 @@ pub(crate) struct Base {
     pub(crate) kustomizations: std::ops::Range<usize>,
     /// The files that the kustomization reaches; `None` without one, where every file counts.
     named: Option<Vec<usize>>,
+    /// What its kustomizations read from outside of the base's folder.
+    pub(crate) outside: Vec<Outside>,
     /// The keys of files of which a kustomization generates a ConfigMap, by object: only where somebody
     /// asked for them ([`Self::with_generated`]).
     pub(crate) keys: BTreeMap<usize, String>,
@@ -56,11 +58,28 @@ impl Base {
             let below = file.path.below(&cluster.base_folder).unwrap_or_else(|| file.path.name()).to_owned();
             files.push(BaseFile { path: file.path.clone(), below, yaml: file.read()? });
         }
+        Ok(Self::of(files, &cluster.base_folder))
+    }
+
+    /// The same base with files changed: what each is afterwards, `None` where it goes.
+    pub(crate) fn with(&self, changed: Vec<(RepoPath, Option<YamlFile>)>, base_folder: &RepoPath) -> Self {
+        let is_changed = |path: &RepoPath| changed.iter().any(|(other, _)| other == path);
+        let kept = self.files.iter().filter(|file| !is_changed(&file.path)).cloned();
+        let mut files: Vec<BaseFile> = kept.collect();
+        files.extend(changed.into_iter().filter_map(|(path, yaml)| {
+            let below = path.below(base_folder).unwrap_or_else(|| path.name()).to_owned();
+            Some(BaseFile { below, yaml: yaml?, path })
+        }));
+        Self::of(files, base_folder)
+    }
+
+    fn of(files: Vec<BaseFile>, base_folder: &RepoPath) -> Self {
         let kustomization = files.iter().position(|file| {
-            is_kustomization(&file.path) && file.path.parent().as_ref() == Some(&cluster.base_folder)
+            is_kustomization(&file.path) && file.path.parent().as_ref() == Some(base_folder)
         });
-        let reached = kustomization.map(|at| reached(&files, at, &cluster.base_folder));
-        let (kustomizations, named) = reached.unzip();
+        let reached = kustomization.map(|at| reached(&files, at, base_folder));
+        let Reached { kustomizations, named, outside } = reached.unwrap_or_default();
+        let named = kustomization.map(|_| named);
         let mut objects = Vec::new();
         for (file, base) in files.iter().enumerate() {
             let passed_over = |named: &Vec<usize>| !named.contains(&file);
@@ -76,14 +95,13 @@ impl Base {
             }
         }
         let first = objects.len();
-        let kustomizations = kustomizations.unwrap_or_default();
         objects.extend(kustomizations.into_iter().filter_map(|file| {
             let root = &files[file].yaml.documents().first()?.root;
             let id = kustomization::identity(root, files[file].path.name());
             Some(BaseObject { file, document: 0, path: FieldPath::root(), id })
         }));
         let kustomizations = first..objects.len();
-        Ok(Self { files, objects, kustomizations, named, keys: BTreeMap::new() })
+        Self { files, objects, kustomizations, named, outside, keys: BTreeMap::new() }
     }
 
     /// With the files of which its kustomizations generate ConfigMaps, behind all objects.
@@ -162,36 +180,56 @@ pub(crate) fn identity(root: &Node) -> Option<ObjectId> {
     })
 }
 
-/// The kustomizations that one reaches through `resources` and `components`, itself first, and the files
-/// that they name.
-fn reached(files: &[BaseFile], start: usize, base_folder: &RepoPath) -> (Vec<usize>, Vec<usize>) {
-    let mut named = Vec::new();
+/// Something that a kustomization of the base reads from outside of the base's folder.
+#[derive(Debug)]
+pub(crate) struct Outside {
+    /// The kustomization: index into the files.
+    pub(crate) file: usize,
+    /// The byte at which it is named.
+    pub(crate) at: usize,
+    /// As it is written.
+    pub(crate) text: String,
+}
+
+/// What a base's kustomization comes to.
+#[derive(Debug, Default)]
+struct Reached {
+    /// The kustomizations, the base's own first.
+    kustomizations: Vec<usize>,
+    /// The files that they name.
+    named: Vec<usize>,
+    outside: Vec<Outside>,
+}
+
+/// The kustomizations that one reaches through `resources` and `components`, and the files that they name.
+fn reached(files: &[BaseFile], start: usize, base_folder: &RepoPath) -> Reached {
+    let mut reached = Reached::default();
     let mut open = vec![(start, base_folder.clone())];
-    let mut seen = Vec::new();
     while let Some((at, folder)) = open.pop() {
-        if seen.contains(&at) {
+        if reached.kustomizations.contains(&at) {
             continue;
         }
-        seen.push(at);
+        reached.kustomizations.push(at);
         let roots = files[at].yaml.documents().iter().map(|document| &document.root);
         let lists = roots.flat_map(|root| {
             ["resources", "components", "bases"]
                 .map(|field| kustomization_field(root, field).map(|entry| &entry.value))
         });
         for item in lists.flatten().flat_map(|list| list.as_sequence().unwrap_or_default()) {
-            let Some(path) = item.as_str().and_then(|text| folder.join(text).ok()) else { continue };
-            match files.iter().position(|file| file.path == path) {
-                Some(file) => named.push(file),
-                None => open.extend(
-                    files
-                        .iter()
-                        .position(|file| {
-                            is_kustomization(&file.path) && file.path.parent().as_ref() == Some(&path)
-                        })
-                        .map(|file| (file, path)),
-                ),
+            let Some(text) = item.as_str() else { continue };
+            let path = folder.join(text).ok();
+            let file_at = |path: &RepoPath| files.iter().position(|file| file.path == *path);
+            let folder_at = |path: &RepoPath| {
+                let is_its = |file: &BaseFile| file.path.parent().as_ref() == Some(path);
+                files.iter().position(|file| is_kustomization(&file.path) && is_its(file))
+            };
+            match path {
+                Some(path) if let Some(file) = file_at(&path) => reached.named.push(file),
+                Some(path) if let Some(file) = folder_at(&path) => open.push((file, path)),
+                Some(path) if path.is_in(base_folder) => {}
+                _ => reached.outside.push(Outside { file: at, at: item.span.start, text: text.to_owned() }),
             }
         }
     }
-    (seen, named)
+    reached
 }

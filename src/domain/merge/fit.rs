@@ -2,6 +2,7 @@
 
 use super::cluster_objects::Base;
 use super::fields::same_value;
+use super::form::Form;
 use super::knowledge::Knowledge;
 use super::lists::{ListKind, kind_of};
 use super::matching::{Matched, Target, bind, match_source};
@@ -81,9 +82,10 @@ fn fit(
     schemas: &Schemas,
 ) -> Fit {
     let mut bindings = Bindings::new(variables, flux);
-    let first = match_source(source, base, &mut bindings);
+    let form = Form::of(base, None, source);
+    let first = match_source(source, form, base, &mut bindings);
     bind(&first, base, &mut bindings);
-    let matched = match_source(source, base, &mut bindings);
+    let matched = match_source(source, form, base, &mut bindings);
     let mut sum = Fit::default();
     for (piece, target) in matched.pieces.iter().zip(&matched.targets) {
         let node = |object: Option<usize>| without_identity(&matched, piece, base, &bindings, object);

@@ -6,6 +6,7 @@
 
 use super::cluster_objects::Base;
 use super::fields::{FieldMerge, OldState, same_value};
+use super::form::Form;
 use super::knowledge::{Field, Knowledge};
 use super::lists::{DecidedBy, ListKind, ListRule};
 use super::matching::Matched;
@@ -14,12 +15,16 @@ use super::prepared::remove;
 use super::source::Piece;
 use super::variables::{Bindings, Substitution};
 use crate::object::{ObjectId, Step};
+use crate::release::LISTS;
 use crate::settings::FieldRule;
 use crate::tree::RepoPath;
 use crate::yaml::{Entry, Node};
 
 /// The kind, with which it stands in changes.
 pub(crate) const KIND: &str = "Kustomization";
+
+/// And its API group there.
+pub(crate) const GROUP: &str = "kustomize.config.k8s.io";
 
 /// Fields that say which files are read; they follow the files.
 const FOLLOW_FILES: [&str; 2] = ["resources", "bases"];
@@ -42,7 +47,7 @@ const SETS: [&str; 10] = [
 pub(super) fn identity(root: &Node, file: &str) -> ObjectId {
     let metadata = root.get("metadata").and_then(|metadata| super::source::text(metadata, "name"));
     ObjectId {
-        group: "kustomize.config.k8s.io".to_owned(),
+        group: GROUP.to_owned(),
         kind: KIND.to_owned(),
         namespace: None,
         name: metadata.unwrap_or(file).to_owned(),
@@ -50,7 +55,7 @@ pub(super) fn identity(root: &Node, file: &str) -> ObjectId {
 }
 
 /// How a list of a kustomization merges, where its own table says.
-pub(super) fn rule(list: &Field<'_>) -> Option<ListRule<'static>> {
+pub(crate) fn rule(list: &Field<'_>) -> Option<ListRule<'static>> {
     let listed = list.path.steps().len() == 1 && SETS.contains(&list.known.key);
     let rule = ListRule { kind: ListKind::Set, decided_by: DecidedBy::OwnTable, broken_key: None };
     listed.then_some(rule)
@@ -85,21 +90,13 @@ pub(super) fn merge(
     bindings: &Bindings,
     owners: &[FieldRule],
 ) -> (Vec<MergedObject>, Vec<NotMerged>) {
-    let side = |matched: &Matched<'_>, below: &str| -> Option<Node> {
-        let piece = matched.source.kustomizations.iter().find(|piece| piece.file == below)?;
-        let mut node = matched.scope(bindings, Substitution::FULL).node(&piece.root);
-        for key in FOLLOW_FILES {
-            remove(&mut node, &[Step::Key(key.to_owned())]);
-        }
-        Some(node)
-    };
+    if new.form == Form::Rendered {
+        // What the releases' kustomizations do is done; the base's own is the cluster's.
+        return (Vec::new(), Vec::new());
+    }
     let mut merged = Vec::new();
     for object in base.kustomizations.clone() {
-        let below = &base.file_of(object).below;
-        let o = old.and_then(|matched| side(matched, below));
-        let Some(n) = side(new, below).or_else(|| o.is_some().then(|| Node::mapping::<String>([]))) else {
-            continue;
-        };
+        let Some((o, n)) = views(base, old, new, bindings, object) else { continue };
         let state = if old.is_some() { OldState::Known } else { OldState::Unknown };
         let mut fields = FieldMerge::new(KIND, owners, state, false);
         fields.object(Knowledge::default(), o.as_ref(), base.node(object), Some(&n));
@@ -109,6 +106,32 @@ pub(super) fn merge(
         }
     }
     (merged, not_merged(base, old, new))
+}
+
+/// What both releases say of one of the base's kustomizations, but for which files it reads; `None` where
+/// neither says anything.
+pub(crate) fn views(
+    base: &Base,
+    old: Option<&Matched<'_>>,
+    new: &Matched<'_>,
+    bindings: &Bindings,
+    object: usize,
+) -> Option<(Option<Node>, Node)> {
+    if new.form == Form::Rendered {
+        return None;
+    }
+    let below = &base.file_of(object).below;
+    let side = |matched: &Matched<'_>| -> Option<Node> {
+        let piece = matched.source.kustomizations.iter().find(|piece| piece.file == *below)?;
+        let mut node = matched.scope(bindings, Substitution::FULL).node(&piece.root);
+        for key in FOLLOW_FILES {
+            remove(&mut node, &[Step::Key(key.to_owned())]);
+        }
+        Some(node)
+    };
+    let o = old.and_then(side);
+    let n = side(new).or_else(|| o.is_some().then(|| Node::mapping::<String>([])))?;
+    Some((o, n))
 }
 
 /// Fields that a base without a kustomization cannot hold, and files besides the manifests that the
@@ -125,17 +148,20 @@ fn not_merged(base: &Base, old: Option<&Matched<'_>>, new: &Matched<'_>) -> Vec<
             continue;
         }
         for Entry { key, value, .. } in piece.root.as_mapping().unwrap_or_default() {
-            let plain = FOLLOW_FILES.contains(&key.as_str())
-                || matches!(key.as_str(), "apiVersion" | "kind" | "metadata");
+            let plain = LISTS.contains(&key.as_str());
             let known = before(piece).and_then(|before| before.root.get(key));
-            // A patch of the release is merged over its objects where the cluster has no kustomization.
-            let merged = key.starts_with("patches") && base.kustomizations.is_empty();
-            if !plain && !merged && !same_value(&Knowledge::default(), known, Some(value)) {
+            if !plain && !same_value(&Knowledge::default(), known, Some(value)) {
                 out.push(NotMerged {
                     place: piece.place.clone(),
                     what: format!("`{key}` of {}", piece.file),
                 });
             }
+        }
+    }
+    for (file, entry) in &new.source.contents {
+        let known = old.and_then(|matched| matched.source.contents.get(file));
+        if base.has_kustomization() && known.is_none_or(|known| known.blob != entry.blob) {
+            out.push(NotMerged { place: (entry.path.clone(), 1), what: format!("the file {file}") });
         }
     }
     if base.has_kustomization() {

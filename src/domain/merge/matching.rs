@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::cluster_objects::Base;
+use super::form::Form;
 use super::source::{Piece, Shape, Source};
 use super::twins::part_by_namespace;
 use super::variables::{Bindings, Extent, Found, Scope, Substitution, Token, tokens};
@@ -24,6 +25,8 @@ pub(crate) enum Target {
 /// A source's pieces, matched with one cluster.
 pub(crate) struct Matched<'a> {
     pub(crate) source: &'a Source,
+    /// The form of the release that the cluster holds.
+    pub(crate) form: Form,
     /// The pieces in effect: what a ConfigMap wraps, where the cluster has that.
     pub(crate) pieces: Vec<&'a Piece>,
     /// One per piece.
@@ -37,10 +40,15 @@ pub(crate) struct Matched<'a> {
 }
 
 /// Matches all pieces. Binds the cluster's name on the way, which names depend on.
-pub(crate) fn match_source<'a>(source: &'a Source, base: &Base, bindings: &mut Bindings) -> Matched<'a> {
+pub(crate) fn match_source<'a>(
+    source: &'a Source,
+    form: Form,
+    base: &Base,
+    bindings: &mut Bindings,
+) -> Matched<'a> {
     let part_of_objects = |piece: &&Piece| !piece.patch || !base.has_kustomization();
     let pieces: Vec<&Piece> =
-        source.pieces.iter().filter(part_of_objects).map(|piece| in_effect(piece, base)).collect();
+        source.pieces(form).iter().filter(part_of_objects).map(|piece| in_effect(piece, base)).collect();
     let own_cluster = base.cluster();
     let release_cluster = pieces
         .iter()
@@ -79,7 +87,7 @@ pub(crate) fn match_source<'a>(source: &'a Source, base: &Base, bindings: &mut B
             names.insert((kind.as_str(), name.as_str()), base.objects[*object].id.name.clone());
         }
     }
-    Matched { source, pieces, targets, names, renamed, moved }
+    Matched { source, form, pieces, targets, names, renamed, moved }
 }
 
 /// The name of one of the base's objects, with its place.
@@ -104,6 +112,15 @@ fn in_effect<'a>(piece: &'a Piece, base: &Base) -> &'a Piece {
                 && piece.name.as_deref().is_some_and(|name| fits_pattern(name, &object.id.name))
         })
     };
+    let has_such = |fragment: &Piece| {
+        base.objects.iter().any(|object| {
+            fragment.kind.as_deref() == Some(object.id.kind.as_str())
+                && fragment.group.as_deref().is_none_or(|group| group == object.id.group)
+        })
+    };
+    if inner.shape == Shape::Partial {
+        return if !has(piece) && has_such(inner) { inner } else { piece };
+    }
     if !has(piece) && has(inner) { inner } else { piece }
 }
 

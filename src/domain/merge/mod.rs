@@ -18,7 +18,7 @@
 //! | [`explain`] | why it came out as it did |
 //! | [`knowledge`] | what the own table and the schemas are asked with |
 //! | [`lists`], `list_merge`, `sequence` | how lists merge (U7) |
-//! | [`kustomization`] | a type of its own (U4) |
+//! | [`form`], [`kustomization`] | a release with kustomizations: as objects, or as files of a type of their own (U1, U4) |
 //! | [`step_group`] | what moves together (U9) |
 //! | [`fit`] | how well a release fits a base of unknown release (U5, `infer`; `adopt`) |
 //! | [`api_versions`] | what an API version leaves behind (U8) |
@@ -31,6 +31,7 @@ pub(crate) mod decision;
 pub(crate) mod explain;
 pub(crate) mod fields;
 pub(crate) mod fit;
+pub(crate) mod form;
 pub(crate) mod kinds;
 pub(crate) mod knowledge;
 pub(crate) mod kustomization;

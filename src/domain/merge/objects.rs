@@ -7,6 +7,7 @@ use super::api_versions;
 use super::cluster_objects::{Base, identity};
 use super::decision::{Decision, UnkeyedList};
 use super::fields::{FieldMerge, OldState, same_value};
+use super::form::Form;
 use super::kinds::{KindChange, kind_changes};
 use super::knowledge::Knowledge;
 use super::kustomization::{self, NotMerged};
@@ -123,24 +124,28 @@ pub(crate) struct MergeInput<'a> {
     pub(crate) schemas: &'a Schemas,
 }
 
-/// The merge and the matched new source, whose pieces new objects are made from.
+/// The merge, both sources as they were matched (new objects are made from the new one's pieces), and what
+/// the cluster's variables are.
 pub(crate) struct Merged<'a> {
     pub(crate) merge: ClusterMerge,
+    pub(crate) old: Option<Matched<'a>>,
     pub(crate) new: Matched<'a>,
+    pub(crate) bindings: Bindings,
 }
 
 /// Both sources, matched with the cluster, and what its variables are.
 pub(super) fn matched<'a>(input: &MergeInput<'a>) -> (Bindings, Option<Matched<'a>>, Matched<'a>) {
     let mut bindings = Bindings::new(input.variables, input.flux);
-    let mut old = input.old.map(|source| match_source(source, input.base, &mut bindings));
+    let form = Form::of(input.base, input.old, input.new);
+    let mut old = input.old.map(|source| match_source(source, form, input.base, &mut bindings));
     if let Some(matched) = &old {
         bind(matched, input.base, &mut bindings);
         // Names that could not be bound before may be now.
-        if matched.source.pieces.iter().any(|piece| piece.templated) {
-            old = Some(match_source(matched.source, input.base, &mut bindings));
+        if matched.source.pieces(form).iter().any(|piece| piece.templated) {
+            old = Some(match_source(matched.source, form, input.base, &mut bindings));
         }
     }
-    let new = match_source(input.new, input.base, &mut bindings);
+    let new = match_source(input.new, form, input.base, &mut bindings);
     if old.is_none() {
         bind(&new, input.base, &mut bindings);
     }
@@ -161,14 +166,28 @@ pub(crate) fn merge_cluster<'a>(input: &MergeInput<'a>) -> Merged<'a> {
         .contradictions()
         .map(|(name, one, other)| (name.to_owned(), one.clone(), other.clone()))
         .collect();
-    Merged { merge, new }
+    Merged { merge, old, new, bindings }
 }
 
-pub(super) struct Work<'w, 'a> {
-    pub(super) input: &'w MergeInput<'a>,
-    pub(super) bindings: &'w Bindings,
-    pub(super) old: Option<&'w Matched<'a>>,
-    pub(super) new: &'w Matched<'a>,
+/// The facts of a merge with both sources matched: what each release says of each object, as the cluster
+/// sees it.
+#[derive(Clone, Copy)]
+pub(crate) struct Work<'w, 'a> {
+    pub(crate) input: &'w MergeInput<'a>,
+    pub(crate) bindings: &'w Bindings,
+    pub(crate) old: Option<&'w Matched<'a>>,
+    pub(crate) new: &'w Matched<'a>,
+}
+
+/// Both releases' views of one object of the cluster.
+pub(crate) struct Views<'a> {
+    /// `None` where the old release is unknown or says nothing of it.
+    pub(crate) old: Option<Cow<'a, Node>>,
+    /// Empty where a release dropped the fragment that spoke of it: its fields are absent then.
+    pub(crate) new: Cow<'a, Node>,
+    /// The new release speaks of it in fragments alone.
+    pub(crate) partial: bool,
+    pub(crate) substitution: Substitution,
 }
 
 impl<'a> Work<'_, 'a> {
@@ -268,7 +287,7 @@ impl<'a> Work<'_, 'a> {
     }
 
     /// Whole objects of the old release that the cluster lacks, as they would have come into it.
-    fn absent_of_old(&self) -> BTreeMap<ObjectId, Vec<Cow<'a, Node>>> {
+    pub(crate) fn absent_of_old(&self) -> BTreeMap<ObjectId, Vec<Cow<'a, Node>>> {
         let mut absent: BTreeMap<ObjectId, Vec<Cow<'a, Node>>> = BTreeMap::new();
         if let Some(matched) = self.old {
             for (piece, target) in matched.pieces.iter().zip(&matched.targets) {
@@ -283,7 +302,7 @@ impl<'a> Work<'_, 'a> {
         absent
     }
 
-    fn instantiated(&self, matched: &Matched<'a>, piece: &'a Piece) -> Cow<'a, Node> {
+    pub(crate) fn instantiated(&self, matched: &Matched<'a>, piece: &'a Piece) -> Cow<'a, Node> {
         let scope = matched.scope(self.bindings, self.substitution_of_new(piece));
         matched.instantiated(piece, scope, self.input.base.namespace())
     }
@@ -293,30 +312,11 @@ impl<'a> Work<'_, 'a> {
         let base = self.input.base;
         let id = &base.objects[object].id;
         let cluster = base.node(object);
-        let both: Vec<&Piece> = old.iter().chain(new).copied().collect();
-        let substitution = substitution(&both, cluster);
-        let partial = !new.iter().any(|piece| piece.shape == Shape::Whole);
-        let side = |matched: &Matched<'a>, pieces: &[&'a Piece]| self.side(matched, pieces, id, substitution);
-        let mut o = self.old.and_then(|matched| side(matched, old));
-        let mut n = side(self.new, new);
-        if n.is_none() {
-            // A fragment that the release dropped: its fields are absent, the object stays.
-            n = Some(Cow::Owned(Node::mapping::<String>([])));
-        }
-        if let (true, Some(o), Some(n)) = (partial, &mut o, &n) {
-            leave_identity_out(o, n);
-        }
-        if let (false, Some(o), Some(n), Some(namespace)) = (partial, &o, &mut n, &id.namespace) {
-            // A release that drops its objects' namespace leaves them where they are, see U2.
-            let place = FieldPath::root().key("metadata").key("namespace");
-            if o.at(&place).is_some() {
-                add_namespace(n, namespace);
-            }
-        }
+        let Views { old: o, new: n, partial, substitution } = self.views(object, old, new);
         let state = if self.input.old.is_some() { OldState::Known } else { OldState::Unknown };
         let mut fields = FieldMerge::new(&id.kind, self.input.owners, state, partial);
-        let known = self.known(&[Some(cluster), n.as_deref()]);
-        fields.object(known, o.as_deref(), cluster, n.as_deref());
+        let known = self.known(&[Some(cluster), Some(&n)]);
+        fields.object(known, o.as_deref(), cluster, Some(&n));
         let scope = self.new.scope(self.bindings, substitution);
         if new.iter().any(|piece| piece.templated) {
             let troubles = troubles(&scope, new);
@@ -330,20 +330,42 @@ impl<'a> Work<'_, 'a> {
             object,
             decisions: fields.decisions,
             unkeyed: fields.unkeyed,
-            versions: NamedVersion::of(id, o.as_deref(), n.as_deref()),
-            sides: n
-                .filter(|n| api_versions::differ(o.as_deref(), cluster, n))
-                .map(|n| Box::new(Sides { old: o.map(Cow::into_owned), new: n.into_owned() })),
+            versions: NamedVersion::of(id, o.as_deref(), Some(&n)),
+            sides: api_versions::differ(o.as_deref(), cluster, &n)
+                .then(|| Box::new(Sides { old: o.map(Cow::into_owned), new: n.into_owned() })),
         }
     }
 
+    /// What both releases say of an object that stays.
+    pub(crate) fn views(&self, object: usize, old: &[&'a Piece], new: &[&'a Piece]) -> Views<'a> {
+        let id = &self.input.base.objects[object].id;
+        let both: Vec<&Piece> = old.iter().chain(new).copied().collect();
+        let substitution = substitution(&both, self.input.base.node(object));
+        let partial = !new.iter().any(|piece| piece.shape == Shape::Whole);
+        let side = |matched: &Matched<'a>, pieces: &[&'a Piece]| self.side(matched, pieces, id, substitution);
+        let mut old = self.old.and_then(|matched| side(matched, old));
+        // A fragment that the release dropped: its fields are absent, the object stays.
+        let mut new = side(self.new, new).unwrap_or_else(|| Cow::Owned(Node::mapping::<String>([])));
+        if let (true, Some(old)) = (partial, &mut old) {
+            leave_identity_out(old, &new);
+        }
+        if let (false, Some(old), Some(namespace)) = (partial, &old, &id.namespace) {
+            // A release that drops its objects' namespace leaves them where they are, see U2.
+            let place = FieldPath::root().key("metadata").key("namespace");
+            if old.at(&place).is_some() {
+                add_namespace(&mut new, namespace);
+            }
+        }
+        Views { old, new, partial, substitution }
+    }
+
     /// What is known of an object of which these are sides: the first kind, all their versions.
-    pub(super) fn known(&self, sides: &[Option<&Node>]) -> Knowledge<'a> {
+    pub(crate) fn known(&self, sides: &[Option<&Node>]) -> Knowledge<'a> {
         known_object(self.input.schemas, sides)
     }
 
     /// One release's view of an object: its pieces over one another, identity left out of fragments.
-    pub(super) fn side(
+    pub(crate) fn side(
         &self,
         matched: &Matched<'a>,
         pieces: &[&'a Piece],
@@ -487,7 +509,7 @@ fn leave_identity_out(old: &mut Cow<'_, Node>, new: &Node) {
     }
 }
 
-pub(super) fn pieces_of<'a>(matched: &Matched<'a>, object: usize) -> Vec<&'a Piece> {
+pub(crate) fn pieces_of<'a>(matched: &Matched<'a>, object: usize) -> Vec<&'a Piece> {
     let hits = |target: &Target| matches!(target, Target::Objects(found) if found.contains(&object));
     let mut pieces: Vec<&Piece> = matched
         .pieces

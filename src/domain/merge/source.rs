@@ -2,14 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::form::Form;
 use super::kustomization;
 use super::overlay::overlay_piece;
 use super::variables::is_templated;
 use crate::manifest;
 use crate::object::api_group;
-use crate::release::ReleaseId;
+use crate::release::{ReleaseId, Rendering};
+use crate::render::RenderedObject;
 use crate::schema::Schemas;
-use crate::tree::{RepoPath, TreeId};
+use crate::tree::{RepoPath, TreeEntry, TreeId};
 use crate::upgrade::{Refusal, SourceFile};
 use crate::yaml::{Document, Entry, Node, NodeKind, YamlFile};
 
@@ -26,6 +28,8 @@ pub struct SourceFacts {
     pub variables: BTreeMap<String, String>,
     /// Its `release.yaml` (Giant Swarm), where it has one.
     pub release_yaml: Option<SourceFile>,
+    /// What its kustomizations render.
+    pub rendering: Rendering,
 }
 
 /// A release's content, parsed. Read once and borrowed by every plan.
@@ -36,7 +40,14 @@ pub struct Source {
     /// Its content's id, recorded as `releaseTree`.
     pub tree: Option<TreeId>,
     pub(crate) variables: BTreeMap<String, String>,
-    pub(crate) pieces: Vec<Piece>,
+    /// Its documents, file by file.
+    pieces: Vec<Piece>,
+    /// Its documents as its kustomizations render them, where they do more than to list files.
+    rendered: Option<Vec<Piece>>,
+    /// Whether they read files outside of the release's folder.
+    pub(crate) reads_outside: bool,
+    /// Contents of generated objects: files that are no manifests, by their path below the base.
+    pub(crate) contents: BTreeMap<String, TreeEntry>,
     pub(crate) release_yaml: Option<YamlFile>,
     /// Where that stands.
     pub(crate) release_file: Option<RepoPath>,
@@ -69,7 +80,8 @@ pub(crate) struct Piece {
     /// A kustomization of the release names its file as a patch: where the cluster has a kustomization
     /// too, the patch is not part of any object.
     pub(crate) patch: bool,
-    /// A ConfigMap whose one string is a whole document: that document, for clusters that have it.
+    /// A ConfigMap whose one string is a document with a kind: that document, whole or partial, for clusters
+    /// that have such an object.
     pub(crate) wraps: Option<Box<Piece>>,
 }
 
@@ -102,16 +114,28 @@ impl Source {
         schemas: &Schemas,
     ) -> Result<Self, Refusal> {
         let mut files = Vec::new();
-        let mut pieces = read_pieces(&facts.base, &facts.base_folder, &mut files)?;
+        let (folder, rendering) = (&facts.base_folder, &facts.rendering);
+        let is_named = |file: &&SourceFile| !rendering.unnamed.contains(&file.path);
+        let mut pieces = read_pieces(facts.base.iter().filter(is_named), folder, &mut files)?;
+        let mut rendered = (!rendering.is_plain()).then(|| {
+            let own = pieces.iter().filter(|piece| rendering.reads(&piece.place.0)).cloned();
+            let mut own: Vec<Piece> = own.collect();
+            own.extend(rendering.objects.iter().map(|object| rendered_piece(object, folder, &mut files)));
+            own
+        });
         let (kustomizations, patch_files) = read_kustomizations(facts)?;
         for piece in &mut pieces {
             piece.patch = patch_files.contains_key(&piece.file);
         }
         let overlay_folder =
             facts.base_folder.parent().unwrap_or_default().join("overlay").unwrap_or_default();
-        for piece in read_pieces(&facts.overlay, &overlay_folder, &mut files)? {
+        for piece in read_pieces(facts.overlay.iter(), &overlay_folder, &mut files)? {
+            if let Some(rendered) = rendered.as_mut().filter(|_| !rendering.with_overlay) {
+                overlay_piece(rendered, piece.clone(), schemas);
+            }
             overlay_piece(&mut pieces, piece, schemas);
         }
+        let contents = rendering.contents.iter().map(|entry| (below(&entry.path, folder), entry.clone()));
         let release_yaml = facts.release_yaml.as_ref().map(SourceFile::read).transpose()?;
         let release_file = facts.release_yaml.as_ref().map(|file| file.path.clone());
         let variables = facts.variables.clone();
@@ -120,6 +144,9 @@ impl Source {
             tree,
             variables,
             pieces,
+            rendered,
+            reads_outside: !rendering.outside.is_empty(),
+            contents: contents.collect(),
             release_yaml,
             release_file,
             kustomizations,
@@ -131,7 +158,25 @@ impl Source {
     /// Whether some document holds a variable.
     pub fn has_variables(&self) -> bool {
         let wraps = |piece: &Piece| piece.wraps.as_ref().is_some_and(|inner| inner.templated);
-        self.pieces.iter().any(|piece| piece.templated || wraps(piece))
+        self.all_pieces().any(|piece| piece.templated || wraps(piece))
+    }
+
+    /// Its documents in all forms.
+    pub(crate) fn all_pieces(&self) -> impl Iterator<Item = &Piece> {
+        self.pieces.iter().chain(self.rendered.iter().flatten())
+    }
+
+    /// Its documents in one of their two forms.
+    pub(crate) fn pieces(&self, form: Form) -> &[Piece] {
+        match (form, &self.rendered) {
+            (Form::Rendered, Some(rendered)) => rendered,
+            _ => &self.pieces,
+        }
+    }
+
+    /// Whether its kustomizations do more than to list files.
+    pub(crate) const fn is_made(&self) -> bool {
+        self.rendered.is_some()
     }
 
     /// The text of the document that a piece was read from.
@@ -146,8 +191,8 @@ pub(crate) fn is_kustomization(path: &RepoPath) -> bool {
     matches!(path.name(), "kustomization.yaml" | "kustomization.yml" | "Kustomization")
 }
 
-fn read_pieces(
-    files: &[SourceFile],
+fn read_pieces<'f>(
+    files: impl Iterator<Item = &'f SourceFile>,
     folder: &RepoPath,
     read: &mut Vec<YamlFile>,
 ) -> Result<Vec<Piece>, Refusal> {
@@ -177,6 +222,36 @@ fn read_pieces(
 
 fn below(path: &RepoPath, folder: &RepoPath) -> String {
     path.below(folder).unwrap_or_else(|| path.name()).to_owned()
+}
+
+/// An object that the release's kustomizations rendered. Where it stands in a file as it is, that document is
+/// it, with its comments; what they made is put in the file that it came from, and what they made of nothing
+/// in one of its own name.
+fn rendered_piece(object: &RenderedObject, folder: &RepoPath, read: &mut Vec<YamlFile>) -> Piece {
+    let origin = object.origin();
+    let place = (origin.file().clone(), origin.position().line);
+    let document = origin.content().filter(|_| !is_kustomization(origin.file()));
+    let file = match document {
+        Some(_) => below(origin.file(), folder),
+        None => file_of_generated(object),
+    };
+    for (index, Document { root, .. }) in document.into_iter().flat_map(YamlFile::documents).enumerate() {
+        let found = manifest::objects(root).into_iter().find(|(_, node)| node.span.start == origin.offset());
+        let Some((path, node)) = found.filter(|(_, node)| node.value() == object.value) else { continue };
+        let mut piece = unwrap(node, &file, place);
+        let own_document = piece.document.is_some() && path.is_root();
+        piece.document = own_document.then_some((read.len(), index));
+        read.extend(document.cloned());
+        return piece;
+    }
+    Piece { document: None, ..unwrap(&object.placed.to_node(), &file, place) }
+}
+
+/// `configmap-peu01-proxy.yaml`
+fn file_of_generated(object: &RenderedObject) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c.to_ascii_lowercase() } else { '-' };
+    let name: String = format!("{}-{}", object.id.kind, object.id.name).chars().map(plain).collect();
+    format!("{name}.yaml")
 }
 
 type PatchFiles = BTreeMap<String, (RepoPath, String)>;
@@ -223,7 +298,8 @@ fn unwrap(root: &Node, file: &str, place: (RepoPath, u32)) -> Piece {
         && let Some(inner) = parsed_string(&entry.value)
     {
         let inner = Piece { document: None, ..piece_of(inner, file, place) };
-        if inner.shape == Shape::Whole {
+        // A fragment says at least of what kind it is: anything else is a file that some program reads.
+        if inner.kind.is_some() {
             piece.wraps = Some(Box::new(inner));
         }
     }

@@ -41,6 +41,7 @@ pub(super) fn release(row: &str) -> Release {
         infrastructure_kinds: Default::default(),
         base_files: vec![],
         overlay_files: vec![],
+        outside: Vec::new(),
         manifest: None,
         notes: None,
         unmet: vec![],

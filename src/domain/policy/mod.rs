@@ -24,6 +24,7 @@ mod evidence;
 mod file_not_listed;
 mod fitting;
 mod immutable_field;
+mod incomplete_upgrade;
 mod inside;
 mod invalid_definition;
 mod invalid_layout;
@@ -52,6 +53,7 @@ mod refused_change;
 mod release_breaks_requests;
 mod release_deprecated;
 mod release_goes_back_in_time;
+mod release_reads_outside;
 mod release_record_differs;
 mod release_without_predecessor;
 mod removed_apis;
@@ -74,6 +76,7 @@ mod topology_switched;
 mod topology_version;
 mod unbound_variable;
 mod unknown_field;
+mod unknown_release;
 mod unknown_template;
 mod unmatched_fragment;
 mod unreadable_file;
@@ -88,6 +91,7 @@ pub use evidence::{Evidence, Survey};
 pub use inside::inside;
 pub use rule::{About, Change, Example, Facts, Files, Occasion, ReleaseStep, Rule, Spot, Verdict};
 pub use severities::{Level, Severities, SeverityRefused};
+pub use unknown_release::unknown_release;
 pub use validate::{Scope, Snapshot, folders_of, render_finding, settings_finding, validate};
 
 pub use crate::upgrade::AppliedBy;
@@ -111,6 +115,7 @@ pub fn catalogue() -> &'static [&'static dyn Rule] {
         &edit_refused::EditRefused,
         &file_not_listed::FileNotListed,
         &immutable_field::ImmutableField,
+        &incomplete_upgrade::IncompleteUpgrade,
         &invalid_definition::InvalidDefinition,
         &invalid_layout::InvalidLayout,
         &invalid_settings::InvalidSettings,
@@ -136,6 +141,7 @@ pub fn catalogue() -> &'static [&'static dyn Rule] {
         &release_breaks_requests::ReleaseBreaksRequests,
         &release_deprecated::ReleaseDeprecated,
         &release_goes_back_in_time::ReleaseGoesBackInTime,
+        &release_reads_outside::ReleaseReadsOutside,
         &release_record_differs::ReleaseRecordDiffers,
         &release_without_predecessor::ReleaseWithoutPredecessor,
         &removes_cluster::RemovesCluster,
@@ -153,6 +159,7 @@ pub fn catalogue() -> &'static [&'static dyn Rule] {
         &topology_version::TopologyVersion,
         &unbound_variable::UnboundVariable,
         &unknown_field::UnknownField,
+        &unknown_release::UnknownRelease,
         &unknown_template::UnknownTemplate,
         &unmatched_fragment::UnmatchedFragment,
         &unreadable_file::UnreadableFile,

@@ -13,7 +13,8 @@ use super::rule::{Facts, Occasion, Spot, Verdict};
 use super::variables::{Values, without_value};
 use super::{
     About, Severities, cluster_outside, duplicate_object, invalid_definition, invalid_layout,
-    invalid_settings, invalid_yaml, release_breaks_requests, render_failed, sort, unreadable_file,
+    invalid_settings, invalid_yaml, release_breaks_requests, release_reads_outside, render_failed, sort,
+    unknown_release, unreadable_file,
 };
 use crate::cluster::{Cluster, ClusterError, ClusterId, is_unread};
 use crate::finding::Finding;
@@ -215,6 +216,7 @@ impl Checked<'_> {
         for release in catalogue.releases() {
             let unmet = release.unmet.iter();
             self.verdicts.extend(unmet.map(|unmet| release_breaks_requests::verdict(release, unmet)));
+            self.verdicts.extend(release_reads_outside::verdict(release));
         }
         self.verdicts.extend(gaps(catalogue.releases()));
         for problem in catalogue.requests_problems() {
@@ -229,6 +231,7 @@ impl Checked<'_> {
                 ReleaseError::Yaml { source, .. } => (&invalid_yaml::ABOUT, source.message.clone()),
                 ReleaseError::Settings(error) => (&invalid_settings::ABOUT, error.message.clone()),
                 ReleaseError::Manifest { message, .. } => (&invalid_yaml::ABOUT, message.clone()),
+                ReleaseError::Render(error) => (&render_failed::ABOUT, error.to_string()),
             };
             self.of_file(at(rule, &message, error.file(), line, column));
         }
@@ -274,6 +277,9 @@ impl Checked<'_> {
         self.files(now.tree, read, YamlFile::read_bytes);
         let own = match Cluster::read(now.tree, folder) {
             Ok(cluster) => {
+                if settings.releases.repository.is_none() {
+                    self.verdicts.extend(unknown_release::verdict(now.tree, now.layout, &cluster));
+                }
                 self.findings.extend(cluster.findings);
                 cluster.settings
             }

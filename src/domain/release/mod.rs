@@ -13,6 +13,7 @@ mod kubernetes;
 mod notes;
 mod range;
 mod read;
+mod rendered;
 mod requests;
 mod step;
 #[cfg(test)]
@@ -29,6 +30,8 @@ pub(crate) use kubernetes::{infrastructure_kinds, kubernetes_version};
 pub(crate) use notes::changelogs;
 pub use range::{NoRange, VersionRange};
 pub use read::ReleaseError;
+pub(crate) use rendered::LISTS;
+pub use rendered::Rendering;
 pub use requests::{Requests, RequestsProblem, Unmet};
 pub use step::{Downgrade, downgrades, goes_back_in_time};
 
@@ -141,6 +144,9 @@ pub struct Release {
     pub base_files: Vec<TreeEntry>,
     /// The files of `overlay/`.
     pub overlay_files: Vec<TreeEntry>,
+    /// Files outside of its folder that its kustomizations read: a change of theirs changes the release, and
+    /// no id of its folder tells.
+    pub outside: Vec<TreeEntry>,
     /// Its `release.yaml`.
     pub manifest: Option<TreeEntry>,
     /// Its notes: `README.md`, beside a `release.yaml`.

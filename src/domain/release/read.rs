@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use super::giant_swarm::{self, Manifest};
 use super::kubernetes::{infrastructure_kinds, kubernetes_version};
-use super::{Release, ReleaseState};
+use super::{Release, ReleaseState, Rendering};
 use crate::layout::{ReleaseFolder, Shelf, is_manifest};
+use crate::render::RenderError;
 use crate::settings::{ReleaseSettings, SettingsError};
 use crate::tree::{RepoPath, Tree, TreeEntry, Unreadable};
 use crate::version::KubernetesVersion;
-use crate::yaml::{YamlError, YamlFile};
+use crate::yaml::{Node, YamlError, YamlFile};
 
 /// Why a release cannot be read. Such a release is never offered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -29,6 +30,9 @@ pub enum ReleaseError {
     /// Its `capstan.yaml` is wrong.
     #[error(transparent)]
     Settings(#[from] SettingsError),
+    /// Its kustomizations cannot be rendered.
+    #[error("{0}")]
+    Render(#[source] RenderError),
     /// Its `release.yaml` is YAML, but no Release.
     #[error("{file}:{line}:{column}: {message}")]
     Manifest {
@@ -47,6 +51,7 @@ impl ReleaseError {
     /// The file.
     pub const fn file(&self) -> &RepoPath {
         match self {
+            Self::Render(error) => error.file(),
             Self::Unreadable(unreadable) => &unreadable.path,
             Self::Yaml { file, .. } | Self::Manifest { file, .. } => file,
             Self::Settings(error) => &error.file,
@@ -57,6 +62,10 @@ impl ReleaseError {
     pub const fn place(&self) -> Option<(u32, u32)> {
         match self {
             Self::Unreadable(_) => None,
+            Self::Render(error) => match (error.line(), error.column()) {
+                (Some(line), Some(column)) => Some((line, column)),
+                _ => None,
+            },
             Self::Yaml { source, .. } => Some((source.position.line, source.position.column)),
             Self::Manifest { line, column, .. } => Some((*line, *column)),
             Self::Settings(error) => match (error.line, error.column) {
@@ -80,13 +89,16 @@ impl Release {
             None => Manifest::default(),
         };
         let (mut kinds, mut kubernetes) = (BTreeSet::new(), manifest.kubernetes());
+        let rendering = Rendering::of(tree, &folder.folder, &folder.base_files, &folder.overlay_files)
+            .map_err(ReleaseError::Render)?;
         let mut files = Vec::new();
-        for entry in
-            folder.base_files.iter().chain(&folder.overlay_files).filter(|entry| is_manifest(&entry.path))
-        {
+        let own_files = folder.base_files.iter().chain(&folder.overlay_files);
+        for entry in own_files.filter(|entry| is_manifest(&entry.path) && rendering.reads(&entry.path)) {
             files.push(template(tree, entry)?);
         }
-        let roots = || files.iter().flat_map(YamlFile::documents).map(|document| &document.root);
+        let rendered: Vec<Node> = rendering.nodes().collect();
+        let of_files = || files.iter().flat_map(YamlFile::documents).map(|document| &document.root);
+        let roots = || of_files().chain(&rendered);
         for root in roots() {
             kinds.extend(infrastructure_kinds(root));
         }
@@ -106,6 +118,7 @@ impl Release {
             infrastructure_kinds: kinds,
             base_files: folder.base_files.clone(),
             overlay_files: folder.overlay_files.clone(),
+            outside: rendering.outside,
             manifest: folder.manifest.clone(),
             notes: folder.notes.clone(),
             unmet: Vec::new(),

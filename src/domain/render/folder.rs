@@ -52,6 +52,20 @@ pub(super) fn render(
     cluster.finish(objects, Some(base_objects))
 }
 
+/// What the kustomization of a folder gives by itself; `None` where the folder has none.
+pub(super) fn kustomized(
+    tree: &dyn Tree,
+    folder: &RepoPath,
+    parsed: &ParsedFiles,
+) -> Result<Option<Vec<RenderedObject>>, RenderError> {
+    let loader = Loader::new(tree, parsed);
+    let Some(entry) = loader.kustomization(folder)? else { return Ok(None) };
+    let mut builder = Builder::new(&loader, Vec::new());
+    let objects = builder.build_top(folder, entry, Accumulated::default())?.finish()?;
+    refuse_twins(&objects)?;
+    finish_all(objects).map(Some)
+}
+
 struct Cluster<'a> {
     folders: &'a Folders,
     builder: Builder<'a>,

@@ -168,3 +168,11 @@ pub fn render_with(
 ) -> Result<Rendered, RenderError> {
     folder::render(tree, folders, parsed)
 }
+
+/// What the kustomization of a folder gives by itself; `None` where the folder has none.
+///
+/// # Errors
+/// As [`render`].
+pub fn kustomized(tree: &dyn Tree, folder: &RepoPath) -> Result<Option<Vec<RenderedObject>>, RenderError> {
+    folder::kustomized(tree, folder, &ParsedFiles::default())
+}

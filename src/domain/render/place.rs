@@ -59,6 +59,11 @@ impl Place {
         self.source.path()
     }
 
+    /// The file's own content, where this is no place in a string of it.
+    pub(crate) fn content(&self) -> Option<&YamlFile> {
+        self.source.outer.is_none().then_some(&self.source.file)
+    }
+
     /// A byte of the YAML in the string that stands here.
     #[must_use]
     pub fn inside(&self, file: YamlFile, offset: usize) -> Self {

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 pub use super::place::{Place, Source};
 pub use super::scalar::Scalar;
 use crate::object::{FieldPath, Step};
+use crate::yaml::Node;
 
 /// A value and where it was written.
 #[derive(Debug, Clone)]
@@ -55,6 +56,18 @@ impl Placed {
                 entries.iter().map(|(key, value)| (key.clone(), value.to_value())).collect::<Map<_, _>>(),
             ),
             Content::Sequence(items) => Value::Array(items.iter().map(Self::to_value).collect()),
+        }
+    }
+
+    /// The value as a document would say it: a number stays as it was written, and a variable (`${REPLICAS}`)
+    /// stays in quotes or without them, since that decides what it is once it has a value.
+    pub(crate) fn to_node(&self) -> Node {
+        match &self.content {
+            Content::Scalar(scalar) => Node::scalar(scalar.as_written()),
+            Content::Mapping(entries) => {
+                Node::mapping(entries.iter().map(|(key, value)| (key.as_str(), value.to_node())))
+            }
+            Content::Sequence(items) => Node::sequence(items.iter().map(Self::to_node)),
         }
     }
 

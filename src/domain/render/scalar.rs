@@ -177,6 +177,19 @@ impl Scalar {
         &self.value
     }
 
+    /// The scalar as a document would say it.
+    pub(super) fn as_written(&self) -> Written {
+        match &self.value {
+            Value::String(text) if text.starts_with("${") && !text.contains(char::is_whitespace) => {
+                let style =
+                    if self.style == Style::Quoted { ScalarStyle::DoubleQuoted } else { ScalarStyle::Plain };
+                Written { text: text.clone(), style }
+            }
+            Value::String(text) => Written::string(text.as_str()),
+            _ => Written::plain(self.text()),
+        }
+    }
+
     /// The text, without quotes.
     pub(super) fn text(&self) -> Cow<'_, str> {
         match (&self.written, &self.value) {

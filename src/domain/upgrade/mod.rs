@@ -11,6 +11,7 @@
 
 mod bystanders;
 mod charts;
+mod complete;
 mod components;
 mod draft;
 mod explain;

@@ -1,5 +1,6 @@
 //! The plan of one cluster: the merge's decisions, settled and turned into changes and edits.
 
+use super::complete::{Completed, incomplete};
 use super::draft::Draft;
 use super::foundation::replaced_foundations;
 use super::namespaces::half_moved;
@@ -17,7 +18,7 @@ use crate::merge::Source;
 use crate::merge::cluster_objects::Base;
 use crate::merge::decision::{Decision, DecisionKind};
 use crate::merge::fit::rank;
-use crate::merge::objects::{MergeInput, MergedObject, merge_cluster};
+use crate::merge::objects::{MergeInput, MergedObject, Work, merge_cluster};
 use crate::merge::step_group::StepGroup;
 use crate::settings::{ConflictPolicy, Tombstone};
 use crate::yaml::YamlFile;
@@ -83,11 +84,12 @@ pub fn plan(request: &Request<'_>) -> Result<Planned, Refusal> {
     for conflict in &merged.merge.conflicts {
         plan.object_conflict(&merged.new, &merged.merge.kind_changes, conflict);
     }
-    plan.finish(old.map(|source| &source.id), basis)
+    let work = Work { input: &input, bindings: &merged.bindings, old: merged.old.as_ref(), new: &merged.new };
+    plan.finish(work, basis)
 }
 
 /// The facts of the merge.
-pub(super) fn merge_input<'a>(
+pub(in crate::upgrade) fn merge_input<'a>(
     request: &Request<'a>,
     base: &'a Base,
     old: Option<&'a Source>,
@@ -248,11 +250,7 @@ impl Plan<'_> {
         });
     }
 
-    pub(super) fn finish(
-        self,
-        from: Option<&crate::release::ReleaseId>,
-        basis: Basis,
-    ) -> Result<Planned, Refusal> {
+    pub(super) fn finish(self, work: Work<'_, '_>, basis: Basis) -> Result<Planned, Refusal> {
         let (overlay, unedited) = self.overlay_files();
         let Self {
             request,
@@ -286,10 +284,32 @@ impl Plan<'_> {
             let file = finding.file.as_ref().map(ToString::to_string).unwrap_or_default();
             blocked.push(format!("{file} cannot be edited as intended."));
         }
+        if blocked.is_empty() {
+            let completed = Completed {
+                work,
+                base_folder: &cluster.base_folder,
+                intended: &intended,
+                conflicts: &conflicts,
+                findings: &findings,
+                rotated: &rotated,
+            };
+            let missing = incomplete(&completed);
+            if !missing.is_empty() {
+                blocked.push(format!(
+                    "{} of the release would neither stand in the result nor be explained.",
+                    if missing.len() == 1 {
+                        "One field".to_owned()
+                    } else {
+                        format!("{} fields", missing.len())
+                    }
+                ));
+            }
+            findings.extend(missing);
+        }
         blocked.dedup();
         let upgrade = Upgrade {
             cluster: cluster.id.clone(),
-            from: from.cloned(),
+            from: work.input.old.map(|source| source.id.clone()),
             to: Some(request.new.id.clone()),
             to_tree: request.new.tree.clone(),
             basis,

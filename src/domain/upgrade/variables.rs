@@ -117,7 +117,7 @@ impl Plan<'_> {
             _ => None,
         };
         let mut add = |source: &Source| {
-            let templated = source.pieces.iter().filter(|piece| piece.templated);
+            let templated = source.all_pieces().filter(|piece| piece.templated);
             templated.for_each(|piece| expressions(&piece.root, &mut used));
         };
         old.into_iter().chain([self.request.new]).for_each(&mut add);

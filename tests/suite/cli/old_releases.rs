@@ -81,6 +81,45 @@ fn history_finds_an_archived_folder_too() {
     assert_known(&sandbox.capstan(&["plan", "acme/a", "-o", "json"]).json(0)[0]);
 }
 
+#[test]
+fn an_old_release_that_reads_elsewhere_is_not_guessed_from_its_own_folder() {
+    let sandbox = fleet();
+    sandbox.write(
+        "aws/parts/mhc.yaml",
+        "apiVersion: cluster.x-k8s.io/v1beta1\nkind: MachineHealthCheck\nmetadata: {name: a-mhc}\n",
+    );
+    sandbox.write("aws/v1.0.0/base/kustomization.yaml", "resources:\n- md.yaml\n- ../../parts/mhc.yaml\n");
+    sandbox.repository.commit_all("the old release reads elsewhere");
+    let findings = sandbox.capstan(&["validate", "-o", "json"]).json(0);
+    assert_eq!(findings[0]["rule"], "release-reads-outside", "{findings}");
+    let tree = sandbox.tree_id("aws/v1.0.0");
+    sandbox.write("acme/a/capstan.yaml", &format!("release: aws/v1.0.0\nreleaseTree: {tree}\n"));
+    fleet_without_old(&sandbox);
+    let plan = sandbox.capstan(&["plan", "acme/a", "-o", "json"]).json(1);
+    let message = plan[0]["error"]["message"].as_str().unwrap_or_default();
+    assert!(
+        message.contains("only its own folder was found") && message.contains("../../parts/mhc.yaml"),
+        "{plan}"
+    );
+    assert_eq!(plan[0]["error"]["line"], 3, "{plan}");
+}
+
+#[test]
+fn a_recorded_release_that_is_nowhere_is_a_finding_wherever_one_looks() {
+    let sandbox = fleet();
+    sandbox.write("acme/a/capstan.yaml", "release: aws/v0.9.0\n");
+    sandbox.repository.commit_all("a slip of the pen");
+    let plan = sandbox.capstan(&["plan", "acme/a", "-o", "json"]).json(3);
+    let rules: Vec<_> =
+        plan[0]["findings"].as_array().unwrap().iter().map(|finding| &finding["rule"]).collect();
+    assert!(rules.contains(&&serde_json::json!("unknown-release")), "{plan}");
+    let clusters = sandbox.capstan(&["clusters"]).ended(0).out.clone();
+    assert!(clusters.contains("recorded to be at aws/v0.9.0, and there is no such release"), "{clusters}");
+    let findings = sandbox.capstan(&["validate", "-o", "json"]).json(3);
+    assert_eq!(findings[0]["rule"], "unknown-release", "{findings}");
+    assert_eq!(findings[0]["file"], "acme/a/capstan.yaml");
+}
+
 /// Clusters here, releases there.
 fn apart() -> (Sandbox, Sandbox) {
     let gitops = Sandbox::with(&[

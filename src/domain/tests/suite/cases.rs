@@ -12,7 +12,7 @@ use capstan_domain::flux::{FluxIndex, PostBuild};
 use capstan_domain::layout::Layout;
 use capstan_domain::merge::{Source, SourceFacts};
 use capstan_domain::object::FieldPath;
-use capstan_domain::release::ReleaseId;
+use capstan_domain::release::{ReleaseId, Rendering};
 use capstan_domain::render::{Edited, Folders, render};
 use capstan_domain::rollout::rollouts;
 use capstan_domain::schema::{self, Origin, SchemaFile, Schemas};
@@ -112,7 +112,20 @@ impl Case {
         let root = self.folder.join(folder);
         let at = |below: &str| path(&format!("{id}/{below}"));
         let files = if root.join("base").is_dir() { root.join("base") } else { root.clone() };
+        // The rest of the repository, which kustomizations may reach.
+        let snapshot = Snapshot::new(
+            [(files.clone(), at("base")), (root.join("overlay"), at("overlay"))]
+                .into_iter()
+                .chain([(self.folder.join("repo"), RepoPath::root())])
+                .flat_map(|(folder, at)| every_file_in(&folder, &at))
+                .filter(|file| !(file.path.name() == "release.yaml" && file.path.is_in(&at("base"))))
+                .collect::<Vec<_>>()
+                .iter(),
+        );
+        let entries = |below: &str| snapshot.entries_in(&at(below)).to_vec();
+        let rendering = Rendering::of(&snapshot, &path(id), &entries("base"), &entries("overlay"));
         let facts = SourceFacts {
+            rendering: rendering.unwrap(),
             base_folder: at("base"),
             base: files_in(&files, &at("base"), &["release.yaml"]),
             overlay: files_in(&root.join("overlay"), &at("overlay"), &[]),
@@ -175,6 +188,14 @@ fn path(text: &str) -> RepoPath {
 
 /// Files of a folder with their subfolders, ordered by path; none where there is no such folder.
 fn files_in(folder: &Path, at: &RepoPath, but: &[&str]) -> Vec<SourceFile> {
+    let mut found = every_file_in(folder, at);
+    let is_yaml = |name: &str| name.ends_with(".yaml") || name.ends_with(".yml");
+    found.retain(|file| is_yaml(file.path.name()) && !but.contains(&file.path.name()));
+    found
+}
+
+/// Whatever they hold.
+fn every_file_in(folder: &Path, at: &RepoPath) -> Vec<SourceFile> {
     let mut found = Vec::new();
     let mut open = vec![(folder.to_path_buf(), at.clone())];
     while let Some((folder, at)) = open.pop() {
@@ -185,7 +206,7 @@ fn files_in(folder: &Path, at: &RepoPath, but: &[&str]) -> Vec<SourceFile> {
             let below = at.join(&name).unwrap();
             if entry.path().is_dir() {
                 open.push((entry.path(), below));
-            } else if !but.contains(&name.as_str()) && (name.ends_with(".yaml") || name.ends_with(".yml")) {
+            } else {
                 found.push(SourceFile::new(below, std::fs::read_to_string(entry.path()).unwrap()));
             }
         }

@@ -147,11 +147,22 @@ fn an_untouched_real_cluster_becomes_the_other_version() {
     assert!(troubles.is_empty(), "{} differ:\n{}", troubles.len(), troubles.join("\n"));
 }
 
+/// What the check of the result found missing, the first of it.
+fn lacking(planned: &Planned) -> String {
+    let found = planned.upgrade.findings.iter().filter(|finding| finding.rule == "incomplete-upgrade");
+    found.take(5).map(|finding| format!("\n  {}", finding.message)).collect()
+}
+
 /// What is wrong with the result of an upgrade of an untouched cluster.
 fn difference(planned: &Planned, old: &str, new: &str) -> Option<String> {
     let upgrade = &planned.upgrade;
     if !upgrade.conflicts.is_empty() || !upgrade.blocked.is_empty() {
-        return Some(format!("conflicts {:?}, blocked {:?}", upgrade.conflicts, upgrade.blocked));
+        return Some(format!(
+            "conflicts {:?}, blocked {:?}{}",
+            upgrade.conflicts,
+            upgrade.blocked,
+            lacking(planned)
+        ));
     }
     let [result, wanted] = [after(planned, old).as_str(), new].map(|text| {
         let mut all = objects(text);
@@ -221,9 +232,10 @@ fn every_edit_of_a_real_cluster_is_kept_or_told_and_no_object_is_a_mixture() {
                 let told = stops_for_a_reason(&planned)
                     || planned.upgrade.conflicts.iter().any(|conflict| conflict.blocks)
                     || planned.upgrade.findings.iter().any(|finding| finding.rule == "step-group-split");
-                troubles.extend(
-                    (!told).then(|| format!("{name}: blocked without a word: {:?}", planned.upgrade.blocked)),
-                );
+                troubles.extend((!told).then(|| {
+                    let blocked = &planned.upgrade.blocked;
+                    format!("{name}: blocked without a word: {blocked:?}{}", lacking(&planned))
+                }));
                 continue;
             }
             done += 1;
@@ -269,11 +281,37 @@ pub(crate) fn wrongs(old: &str, cluster: &str, new: &str, planned: &Planned) -> 
             }
         }
     }
+    out.extend(missing_objects([&o, &n, &r], planned));
     let again = upgrade(new, &result, new);
     if let Some(file) = again.intended.iter().find(|file| file.path.name() == "all.yaml") {
         out.push(format!("done again it changes once more:\n{}", file.after.as_deref().unwrap_or_default()));
     }
     out
+}
+
+/// Objects of the new release that stand nowhere after the upgrade: neither under their names nor, renamed, in
+/// place of an object that the release does not have.
+fn missing_objects([o, n, r]: [&BTreeMap<String, Value>; 3], planned: &Planned) -> Vec<String> {
+    let kind = |id: &str| id.split(' ').next().unwrap_or_default().to_owned();
+    let told = |id: &str| {
+        let names_it =
+            |conflict: &&Conflict| format!("{} {}", conflict.object.kind, conflict.object.name) == id;
+        planned.upgrade.conflicts.iter().any(|conflict| names_it(&conflict) && conflict.path.is_root())
+    };
+    let stands_renamed = |id: &str| r.keys().any(|other| kind(other) == kind(id) && !n.contains_key(other));
+    let missing = n.iter().filter(|(id, value)| {
+        !r.contains_key(*id) && o.get(*id) != Some(*value) && !told(id) && !stands_renamed(id)
+    });
+    missing.map(|(id, _)| format!("{id} of the new release stands nowhere")).collect()
+}
+
+/// Whether a list that both sides changed has what the release brought, and has not what it took out: as far
+/// as items are scalars, which stand for themselves.
+fn has_items_of(old: Option<&Value>, new: Option<&Value>, result: Option<&Value>) -> bool {
+    let items = |value: Option<&Value>| value.and_then(Value::as_array).cloned().unwrap_or_default();
+    let [o, n, r] = [old, new, result].map(items);
+    let scalar = |item: &&Value| !item.is_object() && !item.is_array();
+    n.iter().filter(scalar).all(|item| o.contains(item) || r.contains(item))
 }
 
 /// Fields that are not what U5 says of them; a list is one value here, and one that both changed is
@@ -301,7 +339,7 @@ fn wrong_fields([old, cluster, new, result]: [&Value; 4], conflicts: &[&Conflict
         } else if c == o {
             r == n || told_above
         } else {
-            told_above || told_below() || is_list
+            told_above || told_below() || is_list && has_items_of(o, n, r)
         };
         if !right {
             out.push(format!("{path}: O {o:?}, C {c:?}, N {n:?} became {r:?}"));

@@ -1,0 +1,65 @@
+//! `release-reads-outside`, found where releases are read, and of an upgrade between such releases.
+
+use super::{About, Change, Evidence, Example, Rule, Spot, Verdict};
+use crate::finding::Severity;
+use crate::release::Release;
+
+pub(super) struct ReleaseReadsOutside;
+
+static ABOUT: About = About {
+    id: "release-reads-outside",
+    severity: Severity::Warning,
+    change: Change::Free,
+    summary: "A release's kustomization reads files outside of the release's folder.",
+    reason: "A release is known by the id of its folder, which a cluster records when it takes it. What lies elsewhere \
+             may change under the same id: then the release is another one, clusters at it are not offered the \
+             difference, and what they once took cannot be had from their record. Put what a release is made of into \
+             its folder, or into folders that belong to one version and never change.",
+    source: "https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/",
+    bad: Example::Tree(&[
+        ("aws/v21.0.0/base/kustomization.yaml", "resources:\n- ../../parts/pool.yaml\n"),
+        ("aws/parts/pool.yaml", POOL),
+    ]),
+    good: Example::Tree(&[
+        ("aws/v21.0.0/base/kustomization.yaml", "resources:\n- pool.yaml\n"),
+        ("aws/v21.0.0/base/pool.yaml", PLAIN),
+    ]),
+};
+
+const POOL: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1 # <--
+kind: MachinePool
+metadata: {name: peu01-mp-0, namespace: org}
+";
+const PLAIN: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachinePool
+metadata: {name: peu01-mp-0, namespace: org}
+";
+
+impl Rule for ReleaseReadsOutside {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Verdict>) {
+        let Some(step) = &change.release else { return };
+        let releases = step.from.into_iter().chain([step.to]);
+        verdicts.extend(releases.filter_map(verdict).next());
+    }
+}
+
+/// Of a release that reads elsewhere, the first file that it reads there.
+pub(super) fn verdict(release: &Release) -> Option<Verdict> {
+    let first = release.outside.first()?;
+    let others = match release.outside.len() {
+        1 => String::new(),
+        all => format!(" and {} more", all - 1),
+    };
+    let message = format!(
+        "{} reads {}{others} from outside of its folder, whose id does not tell when that changes: a change there reaches no cluster that records {}. Keep it as it is as long as clusters are at this release, or move it into the folder",
+        release.id, first.path, release.id
+    );
+    let position = Some(crate::yaml::Position { line: 1, column: 1 });
+    Some(Verdict::new(&ABOUT, message).place(Spot { file: first.path.clone(), position }))
+}
