@@ -23,6 +23,7 @@ use crate::flux::PostBuild;
 use crate::object::{FieldPath, ObjectId, Step};
 use crate::schema::Schemas;
 use crate::settings::{FieldOwner, FieldRule};
+use crate::templates::split_suffix;
 use crate::tree::RepoPath;
 use crate::yaml::Node;
 
@@ -60,6 +61,8 @@ pub(crate) struct MergedObject {
     pub(crate) unkeyed: Vec<UnkeyedList>,
     /// The Kubernetes versions that O and N name for the object, for the step group.
     pub(crate) versions: Vec<NamedVersion>,
+    /// The name that the new release gives it, where the old one's, which the cluster has, was another.
+    pub(crate) renamed: Option<String>,
     /// O and N, where not all of the three are of one API version.
     pub(crate) sides: Option<Box<Sides>>,
 }
@@ -331,10 +334,29 @@ impl<'a> Work<'_, 'a> {
             decisions: fields.decisions,
             unkeyed: fields.unkeyed,
             versions: NamedVersion::of(id, o.as_deref(), n.as_deref()),
+            renamed: self.renamed(id, old, new, substitution),
             sides: n
                 .filter(|n| api_versions::differ(o.as_deref(), cluster, n))
                 .map(|n| Box::new(Sides { old: o.map(Cow::into_owned), new: n.into_owned() })),
         }
+    }
+
+    /// The new release's own name for an object that the old one called as the cluster does.
+    fn renamed(
+        &self,
+        own: &ObjectId,
+        old: &[&'a Piece],
+        new: &[&'a Piece],
+        substitution: Substitution,
+    ) -> Option<String> {
+        let name = |matched: &Matched<'a>, pieces: &[&'a Piece]| {
+            let piece = pieces.iter().find(|piece| piece.shape == Shape::Whole)?;
+            let text = matched.scope(self.bindings, substitution).text(piece.name.as_ref()?);
+            Some(matched.renamed_text(&text).unwrap_or(text))
+        };
+        let (before, after) = (name(self.old?, old)?, name(self.new, new)?);
+        let is_own = own.name == before || split_suffix(&own.name).is_some_and(|(base, _)| base == before);
+        (is_own && before != after && own.name != after).then_some(after)
     }
 
     /// What is known of an object of which these are sides: the first kind, all their versions.
