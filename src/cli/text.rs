@@ -7,7 +7,7 @@ use capstan_domain::finding::{Finding, Severity};
 use capstan_domain::object::{FieldPath, ObjectId};
 use capstan_domain::proposal::{PlanDigest, SourceState};
 use capstan_domain::report;
-use capstan_domain::upgrade::{Basis, Certainty, Change, Conflict, Retarget, Rollout, Side, Upgrade, redact};
+use capstan_domain::upgrade::{Basis, Certainty, Change, Conflict, Retarget, Rollout, Side, Upgrade};
 use clap::builder::styling::{AnsiColor, Style};
 use serde_json::Value;
 
@@ -87,15 +87,10 @@ fn change(text: &mut String, change: &Change) {
     let at = change.line.map(|line| format!(":{line}")).unwrap_or_default();
     let path = if change.path.is_root() { "(whole object)".to_owned() } else { change.path.to_string() };
     let _ = writeln!(text, "    {}{at}  {}  {path}", change.file, change.object);
-    let value = |value: Option<&Value>| shown(&change.object, &change.path, value);
     if !change.path.is_root() {
+        let [old, new] = sides(&change.object, &change.path, [&change.old, &change.new]);
         let (red, green) = (AnsiColor::Red.on_default(), AnsiColor::Green.on_default());
-        let _ = writeln!(
-            text,
-            "      {red}{}{red:#} -> {green}{}{green:#}",
-            value(change.old.as_ref()),
-            value(change.new.as_ref())
-        );
+        let _ = writeln!(text, "      {red}{old}{red:#} -> {green}{new}{green:#}");
     } else {
         let word = if change.old.is_none() {
             "added"
@@ -111,20 +106,15 @@ fn change(text: &mut String, change: &Change) {
 fn conflict(text: &mut String, conflict: &Conflict) {
     let at = conflict.line.map(|line| format!(":{line}")).unwrap_or_default();
     let path = if conflict.path.is_root() { "(whole object)".to_owned() } else { conflict.path.to_string() };
-    let value = |value: Option<&Value>| shown(&conflict.object, &conflict.path, value);
+    let values = [&conflict.base, &conflict.cluster, &conflict.release];
+    let [base, cluster, release] = sides(&conflict.object, &conflict.path, values);
     let kept = match (conflict.blocks, conflict.kept) {
         (true, _) => "blocks until a person decides",
         (false, Side::Cluster) => "the cluster's value is kept",
         (false, Side::Release) => "the release's value is taken",
     };
     let _ = writeln!(text, "    {}{at}  {}  {path}", conflict.file, conflict.object);
-    let _ = writeln!(
-        text,
-        "      was {}, the cluster has {}, the release has {}: {kept}",
-        value(conflict.base.as_ref()),
-        value(conflict.cluster.as_ref()),
-        value(conflict.release.as_ref()),
-    );
+    let _ = writeln!(text, "      was {base}, the cluster has {cluster}, the release has {release}: {kept}");
 }
 
 fn rollout(text: &mut String, rollout: &Rollout) {
@@ -177,16 +167,21 @@ pub(super) fn finding(finding: &Finding) -> String {
     format!("{style}{word}[{}]{style:#} {}{}", finding.rule, place.unwrap_or_default(), finding.message)
 }
 
-/// A value in at most 60 characters, without secrets.
+/// A value in about 60 characters, without secrets.
 pub(super) fn shown(object: &ObjectId, path: &FieldPath, value: Option<&Value>) -> String {
-    if value.is_none() {
-        return "(absent)".to_owned();
-    }
-    let text = redact(object, path, value).to_string();
-    if text.chars().count() <= 60 {
-        return text;
-    }
-    format!("{}…", text.chars().take(59).collect::<String>())
+    let [shown] = sides(object, path, [&value.cloned()]);
+    shown
+}
+
+/// The sides of one value in about 60 characters each, without secrets: of long ones, where they differ.
+fn sides<const N: usize>(object: &ObjectId, path: &FieldPath, values: [&Option<Value>; N]) -> [String; N] {
+    let values = values.map(Option::as_ref);
+    let mut shown = report::excerpts(object, path, &values, 60).into_iter();
+    values.map(|_| match shown.next().flatten() {
+        Some(excerpt) if excerpt.is_string => Value::String(excerpt.text).to_string(),
+        Some(excerpt) => excerpt.text,
+        None => "(absent)".to_owned(),
+    })
 }
 
 /// Rows under headings, columns as wide as their widest cell.

@@ -25,7 +25,7 @@ pub struct Manifest {
 /// Why a cluster cannot be read. Such a cluster is refused by name; others go on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ClusterError {
-    /// A file's content cannot be had.
+    /// A file's content cannot be read.
     #[error(transparent)]
     Unreadable(#[from] Unreadable),
     /// A file is no YAML.

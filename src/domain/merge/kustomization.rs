@@ -102,7 +102,14 @@ pub(super) fn merge(
         fields.object(Knowledge::default(), o.as_ref(), base.node(object), Some(&n));
         if !fields.decisions.is_empty() {
             let FieldMerge { decisions, unkeyed, .. } = fields;
-            merged.push(MergedObject { object, decisions, unkeyed, versions: Vec::new(), sides: None });
+            merged.push(MergedObject {
+                object,
+                decisions,
+                unkeyed,
+                versions: Vec::new(),
+                renamed: None,
+                sides: None,
+            });
         }
     }
     (merged, not_merged(base, old, new))

@@ -24,6 +24,7 @@ use crate::flux::PostBuild;
 use crate::object::{FieldPath, ObjectId, Step};
 use crate::schema::Schemas;
 use crate::settings::{FieldOwner, FieldRule};
+use crate::templates::split_suffix;
 use crate::tree::RepoPath;
 use crate::yaml::Node;
 
@@ -61,6 +62,8 @@ pub(crate) struct MergedObject {
     pub(crate) unkeyed: Vec<UnkeyedList>,
     /// The Kubernetes versions that O and N name for the object, for the step group.
     pub(crate) versions: Vec<NamedVersion>,
+    /// The name that the new release gives it, where the old one's, which the cluster has, was another.
+    pub(crate) renamed: Option<String>,
     /// O and N, where not all of the three are of one API version.
     pub(crate) sides: Option<Box<Sides>>,
 }
@@ -331,6 +334,7 @@ impl<'a> Work<'_, 'a> {
             decisions: fields.decisions,
             unkeyed: fields.unkeyed,
             versions: NamedVersion::of(id, o.as_deref(), Some(&n)),
+            renamed: self.renamed(id, old, new, substitution),
             sides: api_versions::differ(o.as_deref(), cluster, &n)
                 .then(|| Box::new(Sides { old: o.map(Cow::into_owned), new: n.into_owned() })),
         }
@@ -357,6 +361,24 @@ impl<'a> Work<'_, 'a> {
             }
         }
         Views { old, new, partial, substitution }
+    }
+
+    /// The new release's own name for an object that the old one called as the cluster does.
+    fn renamed(
+        &self,
+        own: &ObjectId,
+        old: &[&'a Piece],
+        new: &[&'a Piece],
+        substitution: Substitution,
+    ) -> Option<String> {
+        let name = |matched: &Matched<'a>, pieces: &[&'a Piece]| {
+            let piece = pieces.iter().find(|piece| piece.shape == Shape::Whole)?;
+            let text = matched.scope(self.bindings, substitution).text(piece.name.as_ref()?);
+            Some(matched.renamed_text(&text).unwrap_or(text))
+        };
+        let (before, after) = (name(self.old?, old)?, name(self.new, new)?);
+        let is_own = own.name == before || split_suffix(&own.name).is_some_and(|(base, _)| base == before);
+        (is_own && before != after && own.name != after).then_some(after)
     }
 
     /// What is known of an object of which these are sides: the first kind, all their versions.

@@ -12,9 +12,9 @@ static ABOUT: About = About {
     severity: Severity::Warning,
     change: Change::Free,
     summary: "`replicas` is set although the cluster autoscaler scales these machines.",
-    reason: "Whoever applies the folder sets the number back to the one in Git, and the autoscaler sets it forth \
+    reason: "Whoever applies the folder sets the number back to the one in Git, and the autoscaler changes it \
              again: machines are deleted under load. In a topology the API server refuses both together. Leave \
-             `replicas` out; Cluster API starts with the least number then.",
+             `replicas` out; Cluster API then starts with the smallest number.",
     source: "https://cluster-api.sigs.k8s.io/tasks/automated-machine-management/autoscaling",
     bad: Example::Tree(&[("peu01/base/workers.yaml", BOTH)]),
     good: Example::Tree(&[("peu01/base/workers.yaml", AUTOSCALER)]),
@@ -90,9 +90,9 @@ fn judge(
     let Some(annotations) = metadata.and_then(|metadata| metadata.field("annotations")) else { return };
     let has = |key: &str| annotations.field(key).is_some_and(|value| !value.is_null());
     let scaler = if has(MIN) && has(MAX) {
-        "the cluster autoscaler (annotations of its least and greatest size)"
+        "the cluster autoscaler (see the annotations for its smallest and largest size)"
     } else if annotations.text_at(&[MANAGED_BY]).is_some_and(|by| by != "false") {
-        "what the annotation `replicas-managed-by` names"
+        "whatever the annotation `replicas-managed-by` names"
     } else {
         return;
     };
@@ -100,7 +100,8 @@ fn judge(
     else {
         return;
     };
-    let message = format!("{id} sets `replicas`, which {scaler} decides: leave it out");
+    let message =
+        format!("{id} sets `replicas`, but {scaler} decides on the number of machines: leave it out");
     verdicts
         .push(Verdict::new(&ABOUT, message).object(id).path(&path.key("replicas")).place(&replicas.place));
 }

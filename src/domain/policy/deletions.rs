@@ -30,7 +30,7 @@ impl Deletions {
         let still = |(index, tombstone): (usize, &Tombstone)| {
             let object = rendered_as(tombstone, rendered)?;
             let message = format!(
-                "`delete` names {}, which {} still renders: remove the one or the other, nothing is deleted until then",
+                "`delete` names {}, which {} still renders: remove one of the two; nothing is deleted until then",
                 object.id,
                 object.origin().file()
             );

@@ -11,7 +11,7 @@ pub(super) static ABOUT: About = About {
     change: Change::Never,
     summary: "A file cannot be edited without touching more than the change.",
     reason: "Encrypted documents (`sops:`), doubled keys and aliases on the edited path cannot be changed byte for \
-             byte, and Capstan edits no file half and by guess. Edit the file by hand.",
+             byte, and Capstan never edits a file by halves or by guessing. Edit the file by hand.",
     source: "https://yaml.org/spec/1.2.2/#71-alias-nodes",
     bad: Example::Upgrade(&[
         ("peu01/base/workers.yaml", ENCRYPTED),

@@ -10,7 +10,7 @@ pub(super) static ABOUT: About = About {
     severity: Severity::Error,
     change: Change::Never,
     summary: "A settings file has an unknown key, a wrong type, or contradicts another one.",
-    reason: "What is misspelt would silently not hold. `capstan schema` prints what there is.",
+    reason: "A misspelt key would be ignored without a word. `capstan schema` prints what there is.",
     source: "https://json-schema.org/",
     bad: Example::Tree(&[
         ("peu01/base/pool.yaml", POOL),

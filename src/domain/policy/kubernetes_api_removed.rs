@@ -19,7 +19,7 @@ static ABOUT: About = About {
     change: Change::Free,
     summary: "A manifest for the cluster uses an API that its version of Kubernetes no longer serves.",
     reason: "Nothing applies the object any more, and a file that the control plane itself reads (an audit policy, \
-             say) keeps it from starting. Looked at are what a ClusterResourceSet brings to the cluster, the files \
+             say) keeps it from starting. It looks at what a ClusterResourceSet brings to the cluster, the files \
              that kubeadm writes to its machines, and the folders that a Flux Kustomization applies to it \
              (`kubeConfig`; one outside of the cluster's own objects is found by `validate` and in pull \
              requests). The folder's own objects go to the management cluster, which has a Kubernetes of its own.",

@@ -13,7 +13,7 @@ static ABOUT: About = About {
     change: Change::Free,
     summary: "Cluster API's support matrix excludes a Kubernetes version that a cluster asks for.",
     reason: "Each release of Cluster API is tested with some minors of Kubernetes; with others, kubeadm's \
-             configuration or the order of an upgrade may be wrong, and nobody mends it. Some patches are excluded \
+             configuration or the order of an upgrade may be wrong, and nobody fixes it. Some patches are excluded \
              too: 1.23.0 to 1.23.2 lose patches of a ClusterClass. Which Cluster API is in use is read from the \
              repository's `CoreProvider`, its clusterctl configuration, or the release's component `cluster-api`; \
              where none says it, nothing is found.",

@@ -12,7 +12,7 @@ static ABOUT: About = About {
     change: Change::Free,
     summary: "An object names another one that the cluster's folder does not render.",
     reason: "The API server accepts references to nothing, and conditions may stay green: no machine comes up, and \
-             nobody hears of it. Where the object is applied from elsewhere all is well.",
+             nobody hears of it. Where the object is applied from elsewhere, nothing is wrong.",
     source: "https://cluster-api.sigs.k8s.io/developer/core/controllers/machine-deployment",
     bad: Example::Tree(&[("peu01/base/workers.yaml", WORKERS)]),
     good: Example::Tree(&[("peu01/base/workers.yaml", WORKERS), ("peu01/base/template.yaml", TEMPLATE)]),

@@ -78,7 +78,7 @@ fn cluster_name(object: &RenderedObject, clusters: &[&RenderedObject], verdicts:
         && !clusters.iter().any(|cluster| cluster.id.name == name)
     {
         let message = format!(
-            "{} belongs to the cluster `{name}`, but this folder has {}: correct the one or the other",
+            "{} belongs to the cluster `{name}`, but this folder has {}: correct one of the two",
             object.id, first.id
         );
         verdicts.push(Verdict::new(&ABOUT, message).object(&object.id).path(&path).place(&field.place));

@@ -82,7 +82,7 @@ impl Rule for ReleaseGoesBackInTime {
             return;
         };
         let message = format!(
-            "{} is of {new}, older than {} of {old}: it may lack fixes that the cluster has, so look for a younger \
+            "{} was published on {new}, before {} ({old}): it may lack fixes that the cluster has, so look for a younger \
              release, or compare the two before this is merged",
             step.to.id, from.id
         );

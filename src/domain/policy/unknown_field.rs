@@ -15,7 +15,7 @@ static ABOUT: About = About {
     reason: "The API server drops such a field without a word, so that what stands in Git never happens; a \
              server-side apply fails on it. It is misspelt, stands at the wrong depth, or belongs to another API \
              version. Only kinds whose CustomResourceDefinition stands in the repository (or in `.capstan/crds`) \
-             are judged, and where several definitions differ, a field that one of them knows is well.",
+             are judged, and where several definitions differ, a field that one of them knows is right.",
     source: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#field-pruning",
     bad: Example::Tree(&[("crds/clusters.yaml", DEFINITION), ("peu01/base/cluster.yaml", MISSPELT)]),
     good: Example::Tree(&[("crds/clusters.yaml", DEFINITION), ("peu01/base/cluster.yaml", RIGHT)]),

@@ -9,7 +9,7 @@ pub(super) static ABOUT: About = About {
     id: "unreadable-file",
     severity: Severity::Error,
     change: Change::Never,
-    summary: "A file's content cannot be had.",
+    summary: "A file's content cannot be read.",
     reason: "It is too large, no file at all (a symbolic link, say), or missing from the clone. Whatever depends \
              on it is not judged; all else is.",
     source: "https://git-scm.com/docs/partial-clone",

@@ -48,7 +48,7 @@ fn contradictions<'a>(flux: &'a PostBuild, used: &'a BTreeSet<String>) -> impl I
             format!("{value} by {} ({}:{})", given.by, given.file, given.line)
         };
         let message = format!(
-            "Flux gives ${{{}}} two values where it applies this cluster: {} and {}. Which one stands in the end hangs on who applies last: make them agree",
+            "Flux gives ${{{}}} two values where it applies this cluster: {} and {}. Which one stands in the end depends on who applies last: make them agree",
             item.name,
             shown(&item.one),
             shown(&item.other)

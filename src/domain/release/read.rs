@@ -16,7 +16,7 @@ use crate::yaml::{Node, YamlError, YamlFile};
 /// Why a release cannot be read. Such a release is never offered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReleaseError {
-    /// A file's content cannot be had.
+    /// A file's content cannot be read.
     #[error(transparent)]
     Unreadable(#[from] Unreadable),
     /// A file is no YAML.

@@ -11,6 +11,7 @@ mod block;
 mod body;
 mod check;
 mod commit;
+mod excerpt;
 pub mod markdown;
 mod preflight;
 mod rollout;
@@ -27,6 +28,7 @@ pub use check::{
     check, check_without_settings, untouched,
 };
 pub use commit::commit_message;
+pub use excerpt::{Excerpt, excerpts};
 pub use rollout::{RolloutCheck, RolloutSubject, StatusState, rollout_check, rollout_status};
 pub use rollout_comment::{TurnId, announced_in, mark_announced, news, next_news, rollout_comment};
 pub use sarif::sarif;

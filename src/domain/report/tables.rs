@@ -1,9 +1,10 @@
 //! The rows that bodies and checks share: changes, conflicts, findings, rollouts.
 
+use super::excerpt::{Excerpt, excerpts};
 use super::markdown::{code, code_cell, one_line, prose_cell};
 use crate::finding::{Finding, Severity};
 use crate::object::{FieldPath, ObjectId};
-use crate::upgrade::{Certainty, Change, ComponentChange, Conflict, Part, Reason, Rollout, Side, redact};
+use crate::upgrade::{Certainty, Change, ComponentChange, Conflict, Part, Reason, Rollout, Side};
 use crate::yaml::Value;
 
 pub(super) const CHANGES_HEAD: &str = "| Object | Field | Old | New | Why |\n|---|---|---|---|---|\n";
@@ -19,12 +20,11 @@ pub(super) fn change_rows(changes: &[Change]) -> Vec<String> {
     changes
         .iter()
         .map(|change| {
+            let [old, new] = value_cells(&change.object, &change.path, [&change.old, &change.new]);
             format!(
-                "| {} | {} | {} | {} | {} |\n",
+                "| {} | {} | {old} | {new} | {} |\n",
                 object_cell(&change.object),
                 field_cell(&change.path),
-                value_cell(&change.object, &change.path, change.old.as_ref()),
-                value_cell(&change.object, &change.path, change.new.as_ref()),
                 reason(change),
             )
         })
@@ -47,13 +47,8 @@ pub(super) fn difference_rows(changes: &[Change]) -> Vec<String> {
     changes
         .iter()
         .map(|change| {
-            format!(
-                "| {} | {} | {} | {} |\n",
-                object_cell(&change.object),
-                field_cell(&change.path),
-                value_cell(&change.object, &change.path, change.old.as_ref()),
-                value_cell(&change.object, &change.path, change.new.as_ref()),
-            )
+            let [old, new] = value_cells(&change.object, &change.path, [&change.old, &change.new]);
+            format!("| {} | {} | {old} | {new} |\n", object_cell(&change.object), field_cell(&change.path))
         })
         .collect()
 }
@@ -62,19 +57,17 @@ pub(super) fn conflict_rows(conflicts: &[Conflict]) -> Vec<String> {
     conflicts
         .iter()
         .map(|conflict| {
-            let value = |value: &Option<Value>| value_cell(&conflict.object, &conflict.path, value.as_ref());
+            let sides = [&conflict.base, &conflict.cluster, &conflict.release];
+            let [base, cluster, release] = value_cells(&conflict.object, &conflict.path, sides);
             let settled = match (conflict.blocks, conflict.kept) {
                 (true, _) => "**blocks the upgrade**",
                 (false, Side::Cluster) => "the cluster's value is kept",
                 (false, Side::Release) => "the release's value is taken",
             };
             format!(
-                "| {} | {} | {} | {} | {} | {settled} |\n",
+                "| {} | {} | {base} | {cluster} | {release} | {settled} |\n",
                 object_cell(&conflict.object),
                 field_cell(&conflict.path),
-                value(&conflict.base),
-                value(&conflict.cluster),
-                value(&conflict.release),
             )
         })
         .collect()
@@ -217,18 +210,23 @@ fn field_cell(path: &FieldPath) -> String {
     if path.is_root() { "whole object".to_owned() } else { code_cell(&path.to_string(), NAME) }
 }
 
-fn value_cell(object: &ObjectId, path: &FieldPath, value: Option<&Value>) -> String {
-    let Some(value) = value else { return "absent".to_owned() };
-    if path.is_root() {
+/// The sides of one value, long ones where they differ.
+fn value_cells<const N: usize>(
+    object: &ObjectId,
+    path: &FieldPath,
+    sides: [&Option<Value>; N],
+) -> [String; N] {
+    let values = sides.map(Option::as_ref);
+    let mut shown = excerpts(object, path, &values, VALUE).into_iter();
+    values.map(|value| match (value, shown.next().flatten()) {
         // A whole object in a cell helps nobody: the files show it.
-        return "present".to_owned();
-    }
-    let shown = redact(object, path, Some(value));
-    if shown == serde_json::json!({"redacted": true}) {
-        return "*redacted*".to_owned();
-    }
-    match &shown {
-        Value::String(text) => code_cell(text, VALUE),
-        other => code_cell(&one_line(&other.to_string(), VALUE), VALUE + 1),
-    }
+        (Some(_), _) if path.is_root() => "present".to_owned(),
+        (Some(_), Some(Excerpt { text, is_string: false })) if text == REDACTED => "*redacted*".to_owned(),
+        (Some(_), Some(Excerpt { text, is_string: true })) => code_cell(&text, VALUE),
+        (Some(_), Some(Excerpt { text, .. })) => code_cell(&one_line(&text, VALUE), VALUE + 1),
+        _ => "absent".to_owned(),
+    })
 }
+
+/// A secret value, as JSON.
+const REDACTED: &str = r#"{"redacted":true}"#;

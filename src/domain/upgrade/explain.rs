@@ -163,10 +163,10 @@ fn origin(change: &Change, old: Option<ReleasePlace>, new: Option<ReleasePlace>)
         }
         (Reason::Reference, ..) => "it names a template that has a new name",
         (Reason::Release | Reason::Object, _, None) if change.new.is_none() => {
-            "the new release has it no longer"
+            "the new release no longer has it"
         }
         (Reason::Release | Reason::Object, None, Some(_)) => {
-            "the new release has it, and the old one had not"
+            "the new release has it, and the old one did not"
         }
         (Reason::Release | Reason::Object, ..) => "the new release says so",
     };

@@ -18,8 +18,13 @@ impl Plan<'_> {
         self.say_contradictions(merge);
         for change in &merge.kind_changes {
             let (old, new) = (&self.base.objects[change.object].id, &change.added);
+            let what = if self.staying.contains(&change.object) {
+                "another object comes, and this one stays until nothing can name it any more"
+            } else {
+                "one object goes and another comes"
+            };
             let message = format!(
-                "The release puts {} of {} in place of this {} of {}: one object goes and another comes.",
+                "The release puts {} of {} in place of this {} of {}: {what}.",
                 new,
                 api(new),
                 old.kind,

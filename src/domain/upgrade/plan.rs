@@ -11,7 +11,7 @@ use super::{
     Basis, Change, Conflict, FileChange, OldSource, Planned, Reason, Refusal, Request, Side, Upgrade,
     giantswarm,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::finding::{Finding, Severity};
 use crate::merge::Source;
@@ -58,7 +58,15 @@ pub fn plan(request: &Request<'_>) -> Result<Planned, Refusal> {
         rotated: Vec::new(),
         overlay_edits: OverlayEdits::new(),
         moved: BTreeSet::new(),
+        renamed: merged
+            .merge
+            .merged
+            .iter()
+            .filter_map(|one| Some((one.object, one.renamed.clone()?)))
+            .collect(),
+        staying: BTreeSet::new(),
     };
+    plan.templates_that_stay(&merged.merge.removed);
     plan.say(&merged.merge);
     plan.namespaces(&merged.merge);
     plan.ahead(&group);
@@ -68,11 +76,13 @@ pub fn plan(request: &Request<'_>) -> Result<Planned, Refusal> {
     }
     plan.bystanders(&merged.merge, &group);
     // All that goes names nothing any more, whatever its place among them.
-    for object in &merged.merge.removed {
+    let goes: Vec<usize> =
+        merged.merge.removed.iter().copied().filter(|object| !plan.staying.contains(object)).collect();
+    for object in &goes {
         plan.draft.remove_object(*object);
     }
-    for object in &merged.merge.removed {
-        plan.remove(*object);
+    for object in goes {
+        plan.remove(object);
     }
     // After the removals, so that what only a removed object names counts as named by nothing; before
     // the additions, whose references follow the new names.
@@ -124,6 +134,10 @@ pub(super) struct Plan<'p> {
     pub(super) overlay_edits: OverlayEdits,
     /// Objects in which fields of the step group move.
     pub(super) moved: BTreeSet<usize>,
+    /// Names that the release gives objects which it called otherwise before, and so does the cluster.
+    pub(super) renamed: BTreeMap<usize, String>,
+    /// Templates that the release drops and that stay for this upgrade.
+    pub(super) staying: BTreeSet<usize>,
 }
 
 /// O and how it is known.

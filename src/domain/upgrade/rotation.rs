@@ -7,6 +7,7 @@ use super::plan::Plan;
 use super::{AppliedBy, Change, Reason};
 use crate::finding::Severity;
 use crate::merge::cluster_objects::Base;
+use crate::merge::kinds::role;
 use crate::object::{FieldPath, ObjectId};
 use crate::templates::{
     Role, Treatment, base_name, is_known_in_role, references, rotated_name, spec_hash, treatment,
@@ -98,6 +99,25 @@ impl Plan<'_> {
         }
     }
 
+    /// Of what the release drops, templates whose owners stay: machine sets made from them may name them
+    /// until the rollout is done, so that the next upgrade takes them out, where nothing here names them.
+    pub(super) fn templates_that_stay(&mut self, removed: &[usize]) {
+        if self.request.cluster.applied == AppliedBy::Reconciler || removed.is_empty() {
+            return;
+        }
+        let owners = Owners::of(self.base);
+        for object in removed.iter().copied() {
+            let is_named = owners.of_object[object].iter().any(|(owner, _)| !removed.contains(owner));
+            if is_named && owners.level(self.base, object).is_some() {
+                self.staying.insert(object);
+                self.notes.push(format!(
+                    "{} stays in this upgrade, because machine sets may still name it; the next upgrade removes it if nothing here names it.",
+                    self.base.objects[object].id
+                ));
+            }
+        }
+    }
+
     /// Templates of kinds that no table lists, which the upgrade changes.
     pub(super) fn unknown_templates(&mut self) {
         let owners = Owners::of(self.base);
@@ -169,7 +189,17 @@ impl Plan<'_> {
             ));
             return;
         }
-        let new_name = rotated_name(base_name(&id.name, &before), &after);
+        // A release that counts in the template's name has rotated it itself.
+        let base = base_name(&id.name, &before);
+        let is_free = |name: &&String| {
+            let renamed = ObjectId { name: (*name).clone(), ..id.clone() };
+            let ((old_stem, old_count), (new_stem, new_count)) = (counted(base), counted(name));
+            old_stem == new_stem
+                && old_count < new_count
+                && !self.base.objects.iter().any(|other| other.id == renamed)
+        };
+        let new_name =
+            self.renamed.get(&object).filter(is_free).cloned().unwrap_or_else(|| rotated_name(base, &after));
         self.draft.take_edits(object);
         let renamed = ObjectId { name: new_name.clone(), ..id.clone() };
         let exists = self.base.objects.iter().position(|other| other.id == renamed);
@@ -260,10 +290,7 @@ impl Plan<'_> {
                 let id = &self.base.objects[at].id;
                 let generation_of = |other: &usize| {
                     let other_id = &self.base.objects[*other].id;
-                    (&other_id.group, &other_id.kind, &other_id.namespace)
-                        == (&id.group, &id.kind, &id.namespace)
-                        && other_id.name != id.name
-                        && own_base(*other) == own_base(at)
+                    is_generation((id, &own_base(at)), (other_id, &own_base(*other)))
                 };
                 let used = self.overlay_mentions(&id.name)
                     || self.request.cluster.classes_used_elsewhere.contains(&id.name);
@@ -345,6 +372,28 @@ fn at_margin(text: &str, margin: usize) -> Option<String> {
         });
     }
     Some(moved)
+}
+
+/// Whether the second template, with its base name, came in the place of the first: after a rotation, by a
+/// release that counts in its names (`-v1`, `-v2`), or as another kind of the same role.
+fn is_generation((old, old_base): (&ObjectId, &str), (new, new_base): (&ObjectId, &str)) -> bool {
+    let ((old_stem, old_count), (new_stem, new_count)) = (counted(old_base), counted(new_base));
+    let is_kind = (&old.group, &old.kind) == (&new.group, &new.kind);
+    old.namespace == new.namespace
+        && old_stem == new_stem
+        && if is_kind {
+            old.name != new.name && (old_base == new_base || old_count < new_count)
+        } else {
+            role(&old.kind) == role(&new.kind) && old_count <= new_count
+        }
+}
+
+/// `workers-v2` is the second of `workers`.
+fn counted(name: &str) -> (&str, Option<u32>) {
+    match name.rsplit_once("-v").map(|(stem, count)| (stem, count.parse())) {
+        Some((stem, Ok(count))) => (stem, Some(count)),
+        _ => (name, None),
+    }
 }
 
 fn apply(text: &str, edits: Vec<Edit>) -> Option<YamlFile> {

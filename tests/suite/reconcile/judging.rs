@@ -86,7 +86,7 @@ async fn a_topology_is_not_done_while_its_machines_are_of_another_template_than_
         let pass = world.turn("gauss/peu01").await;
         let (state, message) = rollout(&pass);
         assert_eq!(state, RolloutState::Stuck, "{message}");
-        assert!(message.contains("is made from DevMachineTemplate old still"), "{message}");
+        assert!(message.contains("is still made from DevMachineTemplate old"), "{message}");
         // However long it lasts.
         world.pass_time(7_200);
     }

@@ -106,7 +106,7 @@ impl<'v> Made<'v> {
                 .map_or(template.kind, |kind| kind.split('.').next().unwrap_or(kind));
             ((kind, name) != (template.kind, template.name)).then(|| {
                 format!(
-                    "{of} is made from {kind} {name} still, ClusterClass {} names {} {}",
+                    "{of} is still made from {kind} {name}, but ClusterClass {} names {} {}",
                     class_id.name, template.kind, template.name
                 )
             })

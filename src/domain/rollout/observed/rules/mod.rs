@@ -290,7 +290,7 @@ fn all_are_there(counts: Counts, unmet: &mut Unmet, parts: &[(&str, u32)]) {
         }
     }
     if current != wanted {
-        unmet.add(format!("there are {current} machines, and there shall be {wanted}"));
+        unmet.add(format!("there are {current} machines, and there should be {wanted}"));
     }
 }
 

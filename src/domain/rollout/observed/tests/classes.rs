@@ -89,19 +89,19 @@ fn a_clone_of_another_template_than_the_class_names_is_evidence_however_long_ago
     for (part, said) in [
         (
             0,
-            "KubeadmControlPlane org/cp is made from KubeadmControlPlaneTemplate old still, ClusterClass fast names KubeadmControlPlaneTemplate kcp-2",
+            "KubeadmControlPlane org/cp is still made from KubeadmControlPlaneTemplate old, but ClusterClass fast names KubeadmControlPlaneTemplate kcp-2",
         ),
         (
             1,
-            "KubeadmControlPlane org/cp is made from DevMachineTemplate old still, ClusterClass fast names DevMachineTemplate plane-2",
+            "KubeadmControlPlane org/cp is still made from DevMachineTemplate old, but ClusterClass fast names DevMachineTemplate plane-2",
         ),
         (
             2,
-            "MachineDeployment org/md is made from KubeadmConfigTemplate old still, ClusterClass fast names KubeadmConfigTemplate boot-2",
+            "MachineDeployment org/md is still made from KubeadmConfigTemplate old, but ClusterClass fast names KubeadmConfigTemplate boot-2",
         ),
         (
             3,
-            "MachineDeployment org/md is made from DevMachineTemplate old still, ClusterClass fast names DevMachineTemplate machine-2",
+            "MachineDeployment org/md is still made from DevMachineTemplate old, but ClusterClass fast names DevMachineTemplate machine-2",
         ),
     ] {
         let mut from = NAMED;
