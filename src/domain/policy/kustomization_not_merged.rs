@@ -16,10 +16,14 @@ pub(super) static ABOUT: About = About {
     bad: Example::Upgrade(&[
         ("peu01/capstan.yaml", "release: aws/v21.0.0\n"),
         ("peu01/base/workers.yaml", WORKERS),
+        ("peu01/base/paused.yaml", RUNNING),
+        ("peu01/base/kustomization.yaml", PATCHED),
         ("aws/v21.0.0/base/workers.yaml", WORKERS),
-        ("aws/v21.0.0/base/kustomization.yaml", "resources: [workers.yaml]\n"),
+        ("aws/v21.0.0/base/paused.yaml", RUNNING),
+        ("aws/v21.0.0/base/kustomization.yaml", PATCHED),
         ("aws/v22.0.0/base/workers.yaml", WORKERS),
-        ("aws/v22.0.0/base/kustomization.yaml", LABELLED),
+        ("aws/v22.0.0/base/paused.yaml", PAUSED),
+        ("aws/v22.0.0/base/kustomization.yaml", PATCHED),
     ]),
     good: Example::Upgrade(&[
         ("peu01/capstan.yaml", "release: aws/v21.0.0\n"),
@@ -38,8 +42,24 @@ kind: MachineDeployment
 metadata: {name: peu01-md-0, namespace: org}
 spec: {replicas: 2}
 ";
+const RUNNING: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: peu01-md-0, namespace: org}
+spec: {paused: false}
+";
+const PAUSED: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1 # <--
+kind: MachineDeployment
+metadata: {name: peu01-md-0, namespace: org}
+spec: {paused: true}
+";
+const PATCHED: &str = "\
+resources: [workers.yaml]
+patches: [{path: paused.yaml}]
+";
 const LABELLED: &str = "\
-resources: [workers.yaml] # <--
+resources: [workers.yaml]
 commonAnnotations: {team: platform}
 ";
 

@@ -53,7 +53,9 @@ impl Rendering {
             files.iter().any(|entry| is_kustomization(entry) && entry.path.parent().as_ref() == Some(at))
         };
         let watched = Watched::new(tree);
-        if own(overlay_files, &overlay) || has_kustomization_of_its_own(tree, folder) {
+        // Beside a `release.yaml` alone there is nothing to render: it is a list of what is deployed.
+        let has_base = !base_files.is_empty();
+        if own(overlay_files, &overlay) || has_base && has_kustomization_of_its_own(tree, folder) {
             let folders = Folders { cluster: folder.clone(), base, overlay };
             rendering.objects = render::render(&watched, &folders)?.objects;
             rendering.with_overlay = true;

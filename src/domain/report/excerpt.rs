@@ -120,7 +120,7 @@ mod tests {
         let long = |what: &str| json!(format!("{}{what}{}", "kubelet --a=b ".repeat(8), " --last".repeat(9)));
         assert_eq!(
             shown(&[&long("--x=1"), &long("--x=2"), &long("--x=34")]),
-            ["…t --a=b --x=1 --last --l…", "…t --a=b --x=2 --last --l…", "…t --a=b --x=34 --last --l…"]
+            ["…t --a=b --x=1 --last --la…", "…t --a=b --x=2 --last --la…", "…t --a=b --x=34 --last --la…"]
         );
         let begin = |end: &str| json!(format!("{}{end}", "x".repeat(60)));
         assert_eq!(shown(&[&begin("a"), &begin("b")]), ["…xxxxxxxxxxxxa", "…xxxxxxxxxxxxb"]);

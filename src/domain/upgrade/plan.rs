@@ -278,6 +278,7 @@ impl Plan<'_> {
             tombstones,
             brought,
             rotated,
+            staying,
             ..
         } = self;
         let cluster = request.cluster;
@@ -306,6 +307,7 @@ impl Plan<'_> {
                 conflicts: &conflicts,
                 findings: &findings,
                 rotated: &rotated,
+                staying: &staying,
             };
             let missing = incomplete(&completed);
             if !missing.is_empty() {

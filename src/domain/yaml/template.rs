@@ -219,8 +219,8 @@ fn lone_line(text: &str, covered: &Covered<'_>) -> Option<YamlError> {
     let mut start = 0;
     for (line, original) in covered.text.split_inclusive('\n').zip(text.split_inclusive('\n')) {
         if covered.is_cover(line.trim()) {
-            let without = format!("{}{}", &covered.text[..start], &covered.text[start + line.len()..]);
-            if read::read(&without).is_ok() {
+            let reads = |end: usize| read::read(&covered.text[..end]).is_ok();
+            if reads(start) && !reads(start + line.len()) {
                 let message = format!(
                     "`{}` alone on a line stands for lines that only its value brings, so that this is no YAML \
                      before: write these lines here, with variables for the values in them",
@@ -282,6 +282,7 @@ mod tests {
     fn what_stays_unreadable_is_said_with_its_place() {
         for (text, line, column, said) in [
             ("a:\n  b: c\n${MORE}\nd: [${E}]\n", 3, 1, "`${MORE}` alone on a line stands for lines"),
+            ("a:\n  ${B}\nb: [${C}]\n${MORE}\nd: e\n${LESS}\n", 4, 1, "`${MORE}` alone on a line"),
             ("a: [${X}\nb: c\n", 2, 2, ""),
             ("a: b: c\n", 1, 5, ""),
         ] {
@@ -289,5 +290,25 @@ mod tests {
             assert_eq!((error.position.line, error.position.column), (line, column), "{text}: {error}");
             assert!(error.message.starts_with(said), "{error}");
         }
+    }
+
+    #[test]
+    fn of_the_real_files_those_are_left_that_only_values_complete() {
+        let Some(paths) = crate::shared_data::yaml_files() else { return };
+        let mut left = Vec::new();
+        for path in paths {
+            let text = std::fs::read_to_string(&path).unwrap();
+            if let Err(error) = YamlFile::read_template(&text) {
+                left.push(format!("{}: {error}", path.file_name().unwrap().display()));
+            }
+        }
+        // A variable that stands for lines.
+        let [lines] = left.as_slice() else { panic!("{left:#?}") };
+        assert!(
+            lines.starts_with(
+                "clusterctl-cluster.yaml: line 69, column 1: `${CTLPLANE_KUBEADM_EXTRA_CONFIG}` alone"
+            ),
+            "{lines}"
+        );
     }
 }

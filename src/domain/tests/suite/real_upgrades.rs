@@ -119,7 +119,7 @@ fn after(planned: &Planned, before: &str) -> String {
 
 /// Why an upgrade may well stop at nothing: it would go back, or lose machines, or needs a name.
 fn stops_for_a_reason(planned: &Planned) -> bool {
-    let reasons = ["kubernetes-downgrade", "removes-cluster", "ambiguous-match"];
+    let reasons = ["kubernetes-downgrade", "removes-cluster", "ambiguous-match", "namespace-changed"];
     planned.upgrade.findings.iter().any(|finding| reasons.contains(&finding.rule))
 }
 
@@ -141,7 +141,7 @@ fn an_untouched_real_cluster_becomes_the_other_version() {
         }
     }
     println!(
-        "{} pairs of versions, {stopped} of which go back, remove a cluster or are ambiguous",
+        "{} pairs of versions, {stopped} of which go back, remove a cluster, move objects to another namespace or are ambiguous",
         pairs.len()
     );
     assert!(troubles.is_empty(), "{} differ:\n{}", troubles.len(), troubles.join("\n"));

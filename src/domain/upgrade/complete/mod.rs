@@ -13,6 +13,7 @@ mod lists;
 mod tests;
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use self::fields::{Comparison, Four, Lack};
 use super::redact::redact;
@@ -45,6 +46,8 @@ pub(super) struct Completed<'c, 'a> {
     pub(super) conflicts: &'c [Conflict],
     pub(super) findings: &'c [Finding],
     pub(super) rotated: &'c [Rotated],
+    /// Templates that the release drops and that stay on purpose, since machine sets may name them still.
+    pub(super) staying: &'c BTreeSet<usize>,
 }
 
 /// What is missing, one finding each; empty where the upgrade is complete.
@@ -188,7 +191,7 @@ impl<'a> Completed<'_, 'a> {
     /// The release drops a whole object, which stands there still.
     fn dropped(&self, object: usize, result: Option<&Node>, findings: &mut Vec<Finding>) {
         let id = &self.work.input.base.objects[object].id;
-        let told = self.comparison(id, false).is_told(&FieldPath::root());
+        let told = self.staying.contains(&object) || self.comparison(id, false).is_told(&FieldPath::root());
         if let (Some(result), false) = (result, told) {
             let lack = Lack { path: FieldPath::root(), wanted: None, found: Some(result.clone()) };
             findings.push(self.finding(object, lack));

@@ -1,7 +1,7 @@
 //! What a planner would do wrong, done to its result by hand: one edit undone, one object left out. The check
 //! finds each, and finds nothing where nothing was done.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::{Completed, incomplete};
@@ -140,6 +140,7 @@ impl Case {
             conflicts: &planned.upgrade.conflicts,
             findings: &planned.upgrade.findings,
             rotated: &[],
+            staying: &BTreeSet::new(),
         })
     }
 }
@@ -321,7 +322,7 @@ fn edits_dropped_from_upgrades_of_real_clusters_are_found() {
 fn plain(file: &Path) -> Option<String> {
     let text = std::fs::read_to_string(file).ok()?;
     let yaml = YamlFile::read(&text).ok()?;
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = BTreeSet::new();
     let whole =
         yaml.documents().iter().all(|document| identity(&document.root).is_some_and(|id| seen.insert(id)));
     whole.then_some(text)

@@ -271,12 +271,12 @@ fn a_pool_that_is_cloned_from_another_template_than_the_class_names_is_evidence_
         (
             "pool-2",
             "boot-1",
-            "MachinePool org/mp is made from DevMachinePoolTemplate pool-1 still, ClusterClass fast names DevMachinePoolTemplate pool-2",
+            "MachinePool org/mp is still made from DevMachinePoolTemplate pool-1, but ClusterClass fast names DevMachinePoolTemplate pool-2",
         ),
         (
             "pool-1",
             "boot-2",
-            "MachinePool org/mp is made from KubeadmConfigTemplate boot-1 still, ClusterClass fast names KubeadmConfigTemplate boot-2",
+            "MachinePool org/mp is still made from KubeadmConfigTemplate boot-1, but ClusterClass fast names KubeadmConfigTemplate boot-2",
         ),
     ] {
         let class = with(&class(), &[("/spec/workers/machinePools", parts(infrastructure, bootstrap))]);
