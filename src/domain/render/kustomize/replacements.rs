@@ -41,6 +41,14 @@ struct Target {
     creates: Creates,
 }
 
+/// Whether a field stays of its kind: a number that gets the text of none breaks the object.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kinds {
+    Kept,
+    /// Annotations are texts in the end, whatever they were on the way.
+    Any,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Creates {
     Yes,
@@ -284,7 +292,14 @@ impl Target {
                 resource.spread();
                 continue;
             }
-            let changed = change(object, &parts, &missing, &value.place, &mut |field| self.set(field, value));
+            let kinds = match parts.as_slice() {
+                [metadata, annotations, _] if metadata == "metadata" && annotations == "annotations" => {
+                    Kinds::Any
+                }
+                _ => Kinds::Kept,
+            };
+            let changed =
+                change(object, &parts, &missing, &value.place, &mut |field| self.set(field, value, kinds));
             let wrong = |why: &str| {
                 RenderError::reference(
                     place,
@@ -304,7 +319,7 @@ impl Target {
         Ok(stale)
     }
 
-    fn set(&self, field: &mut Placed, value: &Placed) -> Result<(), String> {
+    fn set(&self, field: &mut Placed, value: &Placed, kinds: Kinds) -> Result<(), String> {
         let text = match &self.part {
             None => value.written().into_owned(),
             Some(part) => {
@@ -316,7 +331,11 @@ impl Target {
         };
         match &field.content {
             Content::Scalar(old) => {
-                field.content = Content::Scalar(old.with_text(&text)?);
+                let new = match (old.with_text(&text), kinds) {
+                    (Err(_), Kinds::Any) => Scalar::open(&text),
+                    (new, _) => new?,
+                };
+                field.content = Content::Scalar(new);
                 field.place = value.place.clone();
             }
             Content::Mapping(_) | Content::Sequence(_) => *field = value.clone(),

@@ -303,3 +303,17 @@ fn without_one_in_the_overlay_the_kustomization_of_the_cluster_counts() {
     assert_eq!(rendered.objects[0].value["spec"]["replicas"], 6);
     assert_eq!(rendered.base_objects()[0].value["spec"]["replicas"], 2);
 }
+
+#[test]
+fn an_annotation_takes_any_text_whatever_it_was_on_the_way() {
+    let widget = "{apiVersion: acme.io/v1, kind: Widget, metadata: {name: w}, spec: {deep: {a: b}, port: 8080, version: v1}}";
+    let replacement = |path: &str| {
+        format!(
+            "- source: {{kind: Widget, fieldPath: {path}}}\n  targets: [{{select: {{kind: Widget}}, fieldPaths: [metadata.annotations.set], options: {{create: true}}}}]\n"
+        )
+    };
+    let paths = ["spec.deep", "spec.port", "spec.version"].map(replacement).concat();
+    let kustomization = format!("resources: [w.yaml]\nreplacements:\n{paths}");
+    let files = [("c/base/kustomization.yaml", kustomization.as_str()), ("c/base/w.yaml", widget)];
+    assert_eq!(rendered(&files).objects[0].value["metadata"]["annotations"]["set"], "v1");
+}
