@@ -52,6 +52,11 @@ impl Draft {
         self.edits.get(&object).map(Vec::as_slice).unwrap_or_default()
     }
 
+    /// The same, to change what they bring.
+    pub(super) fn edits_mut(&mut self, object: usize) -> &mut [Edit] {
+        self.edits.get_mut(&object).map(Vec::as_mut_slice).unwrap_or_default()
+    }
+
     /// Whether an object goes.
     pub(super) fn removes(&self, object: usize) -> bool {
         self.removed.contains(&object)

@@ -15,6 +15,7 @@ mod draft;
 mod explain;
 mod explain_json;
 mod findings;
+mod follow;
 mod foundation;
 mod giantswarm;
 mod instance;

@@ -194,8 +194,10 @@ impl Plan<'_> {
             reason: Reason::Rotation,
         });
         self.patches_follow(&id, &new_name);
-        for owner in named_by {
-            self.follow(owner, &id, &new_name);
+        for owner in 0..self.base.objects.len() {
+            if named_by.contains(&owner) || (self.draft.has_edits(owner) && !self.draft.removes(owner)) {
+                self.follow(owner, &id, &new_name);
+            }
         }
         self.rotated.push(Rotated { id, new: new_name });
     }
@@ -206,29 +208,6 @@ impl Plan<'_> {
             self.draft.keep_object(object);
             let id = &self.base.objects[object].id;
             self.changes.retain(|change| !(change.object == *id && change.path.is_root()));
-        }
-    }
-
-    /// The owner's references follow the new name.
-    fn follow(&mut self, owner: usize, named: &ObjectId, new: &str) {
-        let id = &self.base.objects[owner].id;
-        let node = self.base.node(owner);
-        for reference in references(&id.group, &id.kind, node) {
-            if !reference.means(id.namespace.as_deref(), named) {
-                continue;
-            }
-            let at = node.at(&reference.path).map_or(0, |node| node.span.start);
-            self.changes.push(Change {
-                object: id.clone(),
-                file: self.base.file_of(owner).path.clone(),
-                line: Some(self.base.position(owner, at).line),
-                path: reference.path.clone(),
-                old: Some(Value::from(named.name.as_str())),
-                new: Some(Value::from(new)),
-                reason: Reason::Reference,
-            });
-            let edit = Edit::Set { path: reference.path, node: Node::string(new) };
-            self.draft.edit_object(owner, [edit]);
         }
     }
 
