@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::converted::{Converted, FileBefore};
 use super::kustomization;
 use super::source::{is_kustomization, text};
 use crate::cluster::generated_from;
@@ -18,7 +19,10 @@ pub(crate) struct BaseFile {
     pub(crate) path: RepoPath,
     /// The path below the base folder.
     pub(crate) below: String,
+    /// Its content, in which objects may stand in the new release's API version already.
     pub(crate) yaml: YamlFile,
+    /// As it stands in the repository, where that is something else.
+    pub(crate) before: Option<FileBefore>,
 }
 
 /// An object of the base: where it stands and what it is.
@@ -46,6 +50,8 @@ pub(crate) struct Base {
     /// The keys of files of which a kustomization generates a ConfigMap, by object: only where somebody
     /// asked for them ([`Self::with_generated`]).
     pub(crate) keys: BTreeMap<usize, String>,
+    /// Objects that were brought to another API version.
+    pub(crate) converted: BTreeMap<usize, Converted>,
 }
 
 impl Base {
@@ -54,7 +60,7 @@ impl Base {
         let mut files = Vec::with_capacity(cluster.base.len());
         for file in &cluster.base {
             let below = file.path.below(&cluster.base_folder).unwrap_or_else(|| file.path.name()).to_owned();
-            files.push(BaseFile { path: file.path.clone(), below, yaml: file.read()? });
+            files.push(BaseFile { path: file.path.clone(), below, yaml: file.read()?, before: None });
         }
         let kustomization = files.iter().position(|file| {
             is_kustomization(&file.path) && file.path.parent().as_ref() == Some(&cluster.base_folder)
@@ -83,7 +89,7 @@ impl Base {
             Some(BaseObject { file, document: 0, path: FieldPath::root(), id })
         }));
         let kustomizations = first..objects.len();
-        Ok(Self { files, objects, kustomizations, named, keys: BTreeMap::new() })
+        Ok(Self { files, objects, kustomizations, named, keys: BTreeMap::new(), converted: BTreeMap::new() })
     }
 
     /// With the files of which its kustomizations generate ConfigMaps, behind all objects.
@@ -125,8 +131,10 @@ impl Base {
         &self.files[self.objects[object].file]
     }
 
+    /// Line and column, in the file as it stands in the repository, of a byte of one of its objects.
     pub(crate) fn position(&self, object: usize, offset: usize) -> Position {
-        self.file_of(object).yaml.position(offset)
+        let file = self.objects[object].file;
+        self.text_before(file).position(self.offset_before(object, offset))
     }
 
     /// The cluster's own `Cluster`; `None` where it has none or several.

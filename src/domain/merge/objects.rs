@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::api_versions;
 use super::cluster_objects::{Base, identity};
+use super::converted::in_version_of;
 use super::decision::{Decision, UnkeyedList};
 use super::fields::{FieldMerge, OldState, same_value};
 use super::kinds::{KindChange, kind_changes};
@@ -297,8 +298,8 @@ impl<'a> Work<'_, 'a> {
         let substitution = substitution(&both, cluster);
         let partial = !new.iter().any(|piece| piece.shape == Shape::Whole);
         let side = |matched: &Matched<'a>, pieces: &[&'a Piece]| self.side(matched, pieces, id, substitution);
-        let mut o = self.old.and_then(|matched| side(matched, old));
-        let mut n = side(self.new, new);
+        let o = self.old.and_then(|matched| side(matched, old));
+        let [mut o, mut n] = self.in_one_version(object, [o, side(self.new, new)]);
         if n.is_none() {
             // A fragment that the release dropped: its fields are absent, the object stays.
             n = Some(Cow::Owned(Node::mapping::<String>([])));
@@ -314,7 +315,9 @@ impl<'a> Work<'_, 'a> {
             }
         }
         let state = if self.input.old.is_some() { OldState::Known } else { OldState::Unknown };
-        let mut fields = FieldMerge::new(&id.kind, self.input.owners, state, partial);
+        let converted = base.converted.get(&object).map(|converted| converted.owners(self.input.owners));
+        let owners = converted.as_deref().unwrap_or(self.input.owners);
+        let mut fields = FieldMerge::new(&id.kind, owners, state, partial);
         let known = self.known(&[Some(cluster), n.as_deref()]);
         fields.object(known, o.as_deref(), cluster, n.as_deref());
         let scope = self.new.scope(self.bindings, substitution);
@@ -335,6 +338,25 @@ impl<'a> Work<'_, 'a> {
                 .filter(|n| api_versions::differ(o.as_deref(), cluster, n))
                 .map(|n| Box::new(Sides { old: o.map(Cow::into_owned), new: n.into_owned() })),
         }
+    }
+
+    /// Both releases' views of one of the cluster's objects, in the API version in which that is merged. A
+    /// release that goes back to an older version than the cluster has of it is left as it is.
+    pub(super) fn in_one_version(
+        &self,
+        object: usize,
+        [old, new]: [Option<Cow<'a, Node>>; 2],
+    ) -> [Option<Cow<'a, Node>>; 2] {
+        let own = text(self.input.base.node(object), "apiVersion");
+        let goes_back = old.as_deref().is_some_and(|old| text(old, "apiVersion") == own);
+        let new = new.map(|new| if goes_back { new } else { self.in_version(new, object) });
+        [old.map(|old| self.in_version(old, object)), new]
+    }
+
+    /// A release's view of one of the cluster's objects, in the API version in which that is merged.
+    pub(super) fn in_version(&self, side: Cow<'a, Node>, object: usize) -> Cow<'a, Node> {
+        let base = self.input.base;
+        in_version_of(side, base.node(object), base.version_before(object), self.input.schemas)
     }
 
     /// What is known of an object of which these are sides: the first kind, all their versions.
@@ -376,7 +398,8 @@ impl<'a> Work<'_, 'a> {
         let id = &base.objects[object].id;
         let cluster = base.node(object);
         let substitution = substitution(old, cluster);
-        let mut o = self.old.and_then(|matched| self.side(matched, old, id, substitution));
+        let o = self.old.and_then(|matched| self.side(matched, old, id, substitution));
+        let mut o = o.map(|o| self.in_version(o, object));
         if let (Some(o), Some(namespace)) = (&mut o, &id.namespace)
             && self.input.base.namespace() == Some(namespace)
         {
@@ -417,8 +440,10 @@ impl<'a> Work<'_, 'a> {
         }
         let Some((at, mut node)) = documents.into_iter().next() else { return };
         let old = old.first();
-        let unchanged =
-            old.is_some_and(|old| same_value(&self.known(&[Some(&node)]), Some(old), Some(&node)));
+        let unchanged = old.is_some_and(|old| {
+            let old = in_version_of(Cow::Borrowed(old.as_ref()), &node, None, self.input.schemas);
+            same_value(&self.known(&[Some(&node)]), Some(&old), Some(&node))
+        });
         if unchanged {
             return;
         }

@@ -20,6 +20,8 @@ pub(super) struct Draft {
     patches: BTreeMap<usize, Vec<DocumentEdit>>,
     /// Objects that go.
     removed: BTreeSet<usize>,
+    /// Objects that stay in the API version that they have.
+    left: BTreeSet<usize>,
     /// Documents that come into files of the base.
     appended: BTreeMap<usize, Vec<String>>,
     /// Documents of files that do not exist yet, by path below the base.
@@ -72,6 +74,11 @@ impl Draft {
         self.removed.remove(&object);
     }
 
+    /// Leaves an object in the API version that it has: what an upgrade leaves behind keeps its bytes.
+    pub(super) fn leave_version(&mut self, object: usize) {
+        self.left.insert(object);
+    }
+
     /// Adds a document to the file with that path below the base, existing or not.
     pub(super) fn add_document(&mut self, base: &Base, below: &str, text: String) {
         match base.files.iter().position(|file| file.below == below) {
@@ -112,13 +119,16 @@ impl Draft {
         for file in self.appended.keys() {
             edits.entry(*file).or_default();
         }
+        for object in base.converted.keys() {
+            edits.entry(base.objects[*object].file).or_default();
+        }
         let (mut files, mut findings) = (Vec::new(), Vec::new());
         for file in self.appended.keys().filter(|file| !base.counts(**file)) {
             findings.push(edit_refused(&base.files[*file].path, &not_a_resource()));
         }
         for (file, edits) in edits {
             let source = &base.files[file];
-            let before = source.yaml.text().to_owned();
+            let before = base.text_before(file).text().to_owned();
             if gone.contains(&file) {
                 files.push(FileChange { path: source.path.clone(), before: Some(before), after: None });
                 continue;
@@ -132,7 +142,8 @@ impl Draft {
                 .flatten()
                 .map(|text| DocumentEdit::Append { text })
                 .collect();
-            let edited = edit(&source.yaml, &edits).and_then(|edited| edit(&edited, &appended));
+            let edited =
+                edit(&base.to_edit(file, &self.left), &edits).and_then(|edited| edit(&edited, &appended));
             match edited {
                 Ok(edited) if edited.text() == before => {}
                 Ok(edited) => files.push(FileChange {

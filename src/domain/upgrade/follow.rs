@@ -16,8 +16,7 @@ impl Plan<'_> {
         let node = self.base.node(owner);
         for reference in references(&id.group, &id.kind, node) {
             let goes = |edit: &Edit| replaces(edit, &reference.path);
-            if !reference.means(id.namespace.as_deref(), named)
-                || self.draft.edits_of(owner).iter().any(goes)
+            if !reference.means(id.namespace.as_deref(), named) || self.draft.edits_of(owner).iter().any(goes)
             {
                 continue;
             }
@@ -65,6 +64,7 @@ impl Plan<'_> {
             path,
             old: Some(Value::from(named.name.as_str())),
             new: Some(Value::from(new)),
+            from: None,
             reason: Reason::Reference,
         }
     }

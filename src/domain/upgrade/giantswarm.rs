@@ -64,6 +64,7 @@ pub(super) fn plan(request: &Request<'_>, base: &Base) -> Result<Planned, Refusa
             path: named.path(),
             old: Some(Value::from(named.text.as_str())),
             new: Some(Value::from(version.as_str())),
+            from: None,
             reason: Reason::Release,
         });
         draft.edit_object(*object, [set(named, version)]);

@@ -11,6 +11,7 @@
 
 mod bystanders;
 mod components;
+mod conversions;
 mod draft;
 mod explain;
 mod explain_json;

@@ -15,6 +15,7 @@ use std::collections::BTreeSet;
 use crate::finding::{Finding, Severity};
 use crate::merge::Source;
 use crate::merge::cluster_objects::Base;
+use crate::merge::converted::{Obstacle, wanted};
 use crate::merge::decision::{Decision, DecisionKind};
 use crate::merge::fit::rank;
 use crate::merge::objects::{MergeInput, MergedObject, merge_cluster};
@@ -38,7 +39,7 @@ pub fn plan(request: &Request<'_>) -> Result<Planned, Refusal> {
     if request.new.release_yaml.is_some() {
         return giantswarm::plan(request, &base.with_generated());
     }
-    let (old, basis) = old_source(request, &base);
+    let Facts { base, old, basis, obstacles } = facts(request, base);
     let input = merge_input(request, &base, old);
     let merged = merge_cluster(&input);
     let group = StepGroup::of(&base, &merged.merge);
@@ -60,6 +61,7 @@ pub fn plan(request: &Request<'_>) -> Result<Planned, Refusal> {
     };
     plan.say(&merged.merge);
     plan.namespaces(&merged.merge);
+    plan.say_conversions(&merged.merge, obstacles);
     plan.ahead(&group);
     for object in &merged.merge.merged {
         plan.settle(object, &group);
@@ -76,6 +78,7 @@ pub fn plan(request: &Request<'_>) -> Result<Planned, Refusal> {
     // After the removals, so that what only a removed object names counts as named by nothing; before
     // the additions, whose references follow the new names.
     plan.unknown_templates();
+    plan.follow_versions(&merged.merge);
     plan.rotate();
     for new in &merged.merge.added {
         plan.add(&merged.new, new);
@@ -84,6 +87,23 @@ pub fn plan(request: &Request<'_>) -> Result<Planned, Refusal> {
         plan.object_conflict(&merged.new, &merged.merge.kind_changes, conflict);
     }
     plan.finish(old.map(|source| &source.id), basis)
+}
+
+/// What is merged: the cluster's base in the new release's API versions, and O.
+pub(super) struct Facts<'a> {
+    pub(super) base: Base,
+    pub(super) old: Option<&'a Source>,
+    pub(super) basis: Basis,
+    /// What could not be brought to those versions.
+    pub(super) obstacles: Vec<Obstacle>,
+}
+
+/// Finds O, and converts the base (U7a).
+pub(super) fn facts<'a>(request: &Request<'a>, mut base: Base) -> Facts<'a> {
+    let (old, basis) = old_source(request, &base);
+    let wanted = wanted(&merge_input(request, &base, old));
+    let obstacles = base.convert(wanted, request.schemas);
+    Facts { base, old, basis, obstacles }
 }
 
 /// The facts of the merge.
@@ -228,6 +248,7 @@ impl Plan<'_> {
             path: decision.path.clone(),
             old: decision.cluster.as_ref().map(crate::yaml::Node::value),
             new: decision.release.as_ref().map(crate::yaml::Node::value),
+            from: None,
             reason: Reason::Release,
         });
         self.draft.edit_object(object, decision.edits.iter().cloned());

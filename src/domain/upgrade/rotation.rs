@@ -169,8 +169,10 @@ impl Plan<'_> {
             ));
             return;
         }
-        let new_name = rotated_name(base_name(&id.name, &before), &after);
+        let named = self.base.spec_as_named(object).map_or(Value::Null, Node::value);
+        let new_name = rotated_name(base_name(&id.name, &named), &after);
         self.draft.take_edits(object);
+        self.draft.leave_version(object);
         let renamed = ObjectId { name: new_name.clone(), ..id.clone() };
         let exists = self.base.objects.iter().position(|other| other.id == renamed);
         let name_path = FieldPath::root().key("metadata").key("name");
@@ -191,6 +193,7 @@ impl Plan<'_> {
             path: name_path,
             old: Some(Value::from(id.name.as_str())),
             new: Some(Value::from(new_name.as_str())),
+            from: None,
             reason: Reason::Rotation,
         });
         self.patches_follow(&id, &new_name);
@@ -225,7 +228,7 @@ impl Plan<'_> {
         for wanted in [Level::Class, Level::Template, Level::Data] {
             let own_base = |at: usize| {
                 let id = &self.base.objects[at].id;
-                let spec = self.base.node(at).get("spec").map_or(Value::Null, Node::value);
+                let spec = self.base.spec_as_named(at).map_or(Value::Null, Node::value);
                 base_name(&id.name, &spec).to_owned()
             };
             let of_level: Vec<usize> = (0..self.base.objects.len())
