@@ -86,7 +86,8 @@ const fn basis(basis: Basis) -> &'static str {
 fn change(text: &mut String, change: &Change) {
     let at = change.line.map(|line| format!(":{line}")).unwrap_or_default();
     let path = if change.path.is_root() { "(whole object)".to_owned() } else { change.path.to_string() };
-    let _ = writeln!(text, "    {}{at}  {}  {path}", change.file, change.object);
+    let from = change.from.as_ref().map(|from| format!("{from} -> ")).unwrap_or_default();
+    let _ = writeln!(text, "    {}{at}  {}  {from}{path}", change.file, change.object);
     if !change.path.is_root() {
         let [old, new] = sides(&change.object, &change.path, [&change.old, &change.new]);
         let (red, green) = (AnsiColor::Red.on_default(), AnsiColor::Green.on_default());

@@ -104,6 +104,7 @@ fn change(difference: FieldDifference, cluster: &ClusterId) -> Change {
         path: difference.path,
         old: difference.old,
         new: difference.new,
+        from: None,
         reason: Reason::Release,
     }
 }

@@ -9,6 +9,8 @@
 //! | file | idea |
 //! |---|---|
 //! | `apply` | steps, replayed on a value |
+//! | `paths` | where fields stand before and after |
+//! | `text` | steps, replayed on the text of a document |
 //! | `rules` | what Cluster API changed between v1beta1 and v1beta2, type by type |
 //! | `cluster_api` | its own kinds: the walk with the rules |
 //! | `older` | its alpha versions |
@@ -24,11 +26,14 @@ mod apply;
 mod cluster_api;
 mod definitions;
 mod older;
+mod paths;
 mod rules;
 #[cfg(test)]
 mod tests;
+mod text;
 
 pub use apply::apply;
+pub use text::{in_order_of, replay};
 
 use crate::object::{FieldPath, api_group};
 use crate::schema::{Fields, Schemas};

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::converted::{Converted, FileBefore};
 use super::kustomization;
 use super::source::{is_kustomization, text};
 use crate::cluster::generated_from;
@@ -13,12 +14,15 @@ use crate::upgrade::{ClusterFolder, Refusal};
 use crate::yaml::{Node, Position, YamlFile};
 
 /// A file of the base.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct BaseFile {
     pub(crate) path: RepoPath,
     /// The path below the base folder.
     pub(crate) below: String,
+    /// Its content, in which objects may stand in the new release's API version already.
     pub(crate) yaml: YamlFile,
+    /// As it stands in the repository, where that is something else.
+    pub(crate) before: Option<FileBefore>,
 }
 
 /// An object of the base: where it stands and what it is.
@@ -48,6 +52,8 @@ pub(crate) struct Base {
     /// The keys of files of which a kustomization generates a ConfigMap, by object: only where somebody
     /// asked for them ([`Self::with_generated`]).
     pub(crate) keys: BTreeMap<usize, String>,
+    /// Objects that were brought to another API version.
+    pub(crate) converted: BTreeMap<usize, Converted>,
 }
 
 impl Base {
@@ -56,7 +62,7 @@ impl Base {
         let mut files = Vec::with_capacity(cluster.base.len());
         for file in &cluster.base {
             let below = file.path.below(&cluster.base_folder).unwrap_or_else(|| file.path.name()).to_owned();
-            files.push(BaseFile { path: file.path.clone(), below, yaml: file.read()? });
+            files.push(BaseFile { path: file.path.clone(), below, yaml: file.read()?, before: None });
         }
         Ok(Self::of(files, &cluster.base_folder))
     }
@@ -64,11 +70,17 @@ impl Base {
     /// The same base with files changed: what each is afterwards, `None` where it goes.
     pub(crate) fn with(&self, changed: Vec<(RepoPath, Option<YamlFile>)>, base_folder: &RepoPath) -> Self {
         let is_changed = |path: &RepoPath| changed.iter().any(|(other, _)| other == path);
-        let kept = self.files.iter().filter(|file| !is_changed(&file.path)).cloned();
+        // What is not changed stays as it stands in the repository, in whatever API version it was merged.
+        let kept = self.files.iter().filter(|file| !is_changed(&file.path)).map(|file| BaseFile {
+            path: file.path.clone(),
+            below: file.below.clone(),
+            yaml: file.before.as_ref().map_or(&file.yaml, |before| &before.yaml).clone(),
+            before: None,
+        });
         let mut files: Vec<BaseFile> = kept.collect();
         files.extend(changed.into_iter().filter_map(|(path, yaml)| {
             let below = path.below(base_folder).unwrap_or_else(|| path.name()).to_owned();
-            Some(BaseFile { below, yaml: yaml?, path })
+            Some(BaseFile { below, yaml: yaml?, path, before: None })
         }));
         Self::of(files, base_folder)
     }
@@ -101,7 +113,8 @@ impl Base {
             Some(BaseObject { file, document: 0, path: FieldPath::root(), id })
         }));
         let kustomizations = first..objects.len();
-        Self { files, objects, kustomizations, named, outside, keys: BTreeMap::new() }
+        let converted = BTreeMap::new();
+        Self { files, objects, kustomizations, named, outside, keys: BTreeMap::new(), converted }
     }
 
     /// With the files of which its kustomizations generate ConfigMaps, behind all objects.
@@ -143,8 +156,10 @@ impl Base {
         &self.files[self.objects[object].file]
     }
 
+    /// Line and column, in the file as it stands in the repository, of a byte of one of its objects.
     pub(crate) fn position(&self, object: usize, offset: usize) -> Position {
-        self.file_of(object).yaml.position(offset)
+        let file = self.objects[object].file;
+        self.text_before(file).position(self.offset_before(object, offset))
     }
 
     /// The cluster's own `Cluster`; `None` where it has none or several.

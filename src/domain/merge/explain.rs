@@ -162,7 +162,7 @@ impl Work<'_, '_> {
         let both: Vec<&Piece> = old.iter().chain(&new).copied().collect();
         let substitution = substitution(&both, cluster);
         let o = self.old.and_then(|matched| self.side(matched, &old, id, substitution));
-        let n = self.side(self.new, &new, id, substitution);
+        let [o, n] = self.in_one_version(object, [o, self.side(self.new, &new, id, substitution)]);
         let known = self.known(&[Some(cluster), n.as_deref()]);
         let mut walk = Walk::default();
         let sides = [o.as_deref(), Some(cluster), n.as_deref()];

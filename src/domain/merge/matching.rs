@@ -236,7 +236,7 @@ impl Matcher<'_> {
 
     fn fits(&self, bound: &str, object: usize) -> bool {
         let own = &self.base.objects[object].id.name;
-        let base = match self.base.node(object).get("spec") {
+        let base = match self.base.spec_as_named(object) {
             Some(spec) if own.rsplit_once('-').is_some_and(|(_, end)| end.len() == 8) => {
                 base_name(own, &spec.value()).to_owned()
             }

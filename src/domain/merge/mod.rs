@@ -8,6 +8,7 @@
 //! | [`source`] | a release's pieces and what they wrap (U1) |
 //! | [`overlay`] | a release's overlay over its base |
 //! | [`cluster_objects`] | the cluster's base, read |
+//! | [`converted`] | objects in the new release's API version (U7a) |
 //! | [`matching`] | which object a piece speaks of (U2) |
 //! | `namespaces` | namespaces that a release gives its objects anew (U2) |
 //! | `twins` | documents of a release that are one object (U2) |
@@ -27,6 +28,7 @@
 
 pub(crate) mod api_versions;
 pub(crate) mod cluster_objects;
+pub(crate) mod converted;
 pub(crate) mod decision;
 pub(crate) mod explain;
 pub(crate) mod fields;

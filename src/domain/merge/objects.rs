@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::api_versions;
 use super::cluster_objects::{Base, identity};
+use super::converted::in_version_of;
 use super::decision::{Decision, UnkeyedList};
 use super::fields::{FieldMerge, OldState, same_value};
 use super::form::Form;
@@ -317,7 +318,9 @@ impl<'a> Work<'_, 'a> {
         let cluster = base.node(object);
         let Views { old: o, new: n, partial, substitution } = self.views(object, old, new);
         let state = if self.input.old.is_some() { OldState::Known } else { OldState::Unknown };
-        let mut fields = FieldMerge::new(&id.kind, self.input.owners, state, partial);
+        let converted = base.converted.get(&object).map(|converted| converted.owners(self.input.owners));
+        let owners = converted.as_deref().unwrap_or(self.input.owners);
+        let mut fields = FieldMerge::new(&id.kind, owners, state, partial);
         let known = self.known(&[Some(cluster), Some(&n)]);
         fields.object(known, o.as_deref(), cluster, Some(&n));
         let scope = self.new.scope(self.bindings, substitution);
@@ -347,9 +350,10 @@ impl<'a> Work<'_, 'a> {
         let substitution = substitution(&both, self.input.base.node(object));
         let partial = !new.iter().any(|piece| piece.shape == Shape::Whole);
         let side = |matched: &Matched<'a>, pieces: &[&'a Piece]| self.side(matched, pieces, id, substitution);
-        let mut old = self.old.and_then(|matched| side(matched, old));
+        let old = self.old.and_then(|matched| side(matched, old));
+        let [mut old, new] = self.in_one_version(object, [old, side(self.new, new)]);
         // A fragment that the release dropped: its fields are absent, the object stays.
-        let mut new = side(self.new, new).unwrap_or_else(|| Cow::Owned(Node::mapping::<String>([])));
+        let mut new = new.unwrap_or_else(|| Cow::Owned(Node::mapping::<String>([])));
         if let (true, Some(old)) = (partial, &mut old) {
             leave_identity_out(old, &new);
         }
@@ -379,6 +383,25 @@ impl<'a> Work<'_, 'a> {
         let (before, after) = (name(self.old?, old)?, name(self.new, new)?);
         let is_own = own.name == before || split_suffix(&own.name).is_some_and(|(base, _)| base == before);
         (is_own && before != after && own.name != after).then_some(after)
+    }
+
+    /// Both releases' views of one of the cluster's objects, in the API version in which that is merged. A
+    /// release that goes back to an older version than the cluster has of it is left as it is.
+    pub(super) fn in_one_version(
+        &self,
+        object: usize,
+        [old, new]: [Option<Cow<'a, Node>>; 2],
+    ) -> [Option<Cow<'a, Node>>; 2] {
+        let own = text(self.input.base.node(object), "apiVersion");
+        let goes_back = old.as_deref().is_some_and(|old| text(old, "apiVersion") == own);
+        let new = new.map(|new| if goes_back { new } else { self.in_version(new, object) });
+        [old.map(|old| self.in_version(old, object)), new]
+    }
+
+    /// A release's view of one of the cluster's objects, in the API version in which that is merged.
+    pub(super) fn in_version(&self, side: Cow<'a, Node>, object: usize) -> Cow<'a, Node> {
+        let base = self.input.base;
+        in_version_of(side, base.node(object), base.version_before(object), self.input.schemas)
     }
 
     /// What is known of an object of which these are sides: the first kind, all their versions.
@@ -420,7 +443,8 @@ impl<'a> Work<'_, 'a> {
         let id = &base.objects[object].id;
         let cluster = base.node(object);
         let substitution = substitution(old, cluster);
-        let mut o = self.old.and_then(|matched| self.side(matched, old, id, substitution));
+        let o = self.old.and_then(|matched| self.side(matched, old, id, substitution));
+        let mut o = o.map(|o| self.in_version(o, object));
         if let (Some(o), Some(namespace)) = (&mut o, &id.namespace)
             && self.input.base.namespace() == Some(namespace)
         {
@@ -461,8 +485,10 @@ impl<'a> Work<'_, 'a> {
         }
         let Some((at, mut node)) = documents.into_iter().next() else { return };
         let old = old.first();
-        let unchanged =
-            old.is_some_and(|old| same_value(&self.known(&[Some(&node)]), Some(old), Some(&node)));
+        let unchanged = old.is_some_and(|old| {
+            let old = in_version_of(Cow::Borrowed(old.as_ref()), &node, None, self.input.schemas);
+            same_value(&self.known(&[Some(&node)]), Some(&old), Some(&node))
+        });
         if unchanged {
             return;
         }

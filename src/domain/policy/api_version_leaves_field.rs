@@ -9,10 +9,11 @@ pub(super) static ABOUT: About = About {
     id: "api-version-leaves-field",
     severity: Severity::Warning,
     change: Change::Free,
-    summary: "An object gets another API version, and a field that only this cluster has stays as it is.",
-    reason: "Fields move and change between API versions. The releases show where their own went; of a field that only \
-             the cluster has nobody knows whether the new version has it, and the server drops unknown fields \
-             silently.",
+    summary: "An object gets another API version, and a field of it cannot be brought along.",
+    reason: "Fields move and change between API versions. Cluster API's own kinds are converted as its webhooks do it, and \
+             a field that they refuse blocks the upgrade (an error). Of other providers' kinds the releases show \
+             where their own fields went; of a field that only the cluster has nobody knows whether the new version \
+             has it, and the server drops unknown fields silently.",
     source: "https://kubernetes.io/docs/reference/using-api/deprecation-policy/",
     bad: Example::Upgrade(&[
         ("peu01/capstan.yaml", "release: aws/v21.0.0\n"),

@@ -22,6 +22,8 @@ pub struct Evidence<'a> {
     pub(super) before: Survey<'a>,
     /// The cluster as it would be.
     pub(super) after: Survey<'a>,
+    /// Objects before the change that have another API version after it, in that.
+    converted: HashMap<ObjectId, RenderedObject>,
 }
 
 impl<'a> Evidence<'a> {
@@ -31,13 +33,23 @@ impl<'a> Evidence<'a> {
         let core = brought.or_else(|| facts.cluster_api.clone());
         let survey = |rendered| Survey::of(rendered, facts, core.clone());
         let (before, after) = (survey(facts.before), survey(facts.after));
-        Self { facts, before, after }
+        let converted = after.objects.iter().filter_map(|new| {
+            let old = before.object(&new.id)?.in_version(&new.api_version, facts.schemas)?;
+            Some((new.id.clone(), old))
+        });
+        let converted = converted.collect();
+        Self { facts, before, after, converted }
     }
 
-    /// Objects that are there before and after.
-    pub(super) fn pairs(&self) -> impl Iterator<Item = (&'a RenderedObject, &'a RenderedObject)> + '_ {
+    /// Objects that are there before and after, both in the API version after.
+    pub(super) fn pairs(&self) -> impl Iterator<Item = (&RenderedObject, &'a RenderedObject)> + '_ {
         let objects: &'a [RenderedObject] = self.after.objects;
-        objects.iter().filter_map(|new| Some((self.before.object(&new.id)?, new)))
+        objects.iter().filter_map(|new| Some((self.old(new)?, new)))
+    }
+
+    /// What an object was before the change, in the API version that it has after it.
+    pub(super) fn old(&self, new: &RenderedObject) -> Option<&RenderedObject> {
+        self.converted.get(&new.id).or_else(|| self.before.object(&new.id))
     }
 
     /// Whether a verdict on the cluster before the change says what one after it says: of the same field of
@@ -57,12 +69,12 @@ impl<'a> Evidence<'a> {
 
     /// Where a field is to be looked for, or what stands nearest above it: an upgrade speaks of the files
     /// before it, a pull request of those that it brings.
-    pub(super) fn nearest_place(
+    pub(super) fn nearest_place<'o>(
         &self,
-        old: &'a RenderedObject,
-        new: &'a RenderedObject,
+        old: &'o RenderedObject,
+        new: &'o RenderedObject,
         path: &FieldPath,
-    ) -> &'a Place {
+    ) -> &'o Place {
         let object = if self.facts.occasion == Occasion::Upgrade { old } else { new };
         &object.placed.nearest(path).place
     }
@@ -77,7 +89,7 @@ impl<'a> Evidence<'a> {
             // The upgrade leaves that file as it is.
             return verdict;
         }
-        let old = id.and_then(|id| self.before.object(id));
+        let old = id.and_then(|id| self.converted.get(id).or_else(|| self.before.object(id)));
         let path = verdict.path.clone().unwrap_or_default();
         let known = old.and_then(|old| old.place_of(&path)).map(Spot::from);
         let nowhere = verdict.place.clone().map(|spot| Spot { position: None, ..spot });

@@ -105,7 +105,9 @@ impl Rule for RolloutWithoutChange {
                 };
                 // Of a MachinePool's own infrastructure a new name means other instances.
                 let rolls = treatment_in_role(&to.id, &to.placed, &[role]) == Some(Treatment::Rotate);
-                if !rolls || from.value.get("spec") != to.value.get("spec") {
+                let converted = from.in_version(&to.api_version, change.schemas);
+                let was = converted.as_ref().unwrap_or(from);
+                if !rolls || was.value.get("spec") != to.value.get("spec") {
                     continue;
                 }
                 let message = format!(

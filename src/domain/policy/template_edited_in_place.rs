@@ -67,7 +67,7 @@ impl Rule for TemplateEditedInPlace {
             return;
         }
         for new in change.after.objects.iter().filter(|object| is_template(object, change.after.objects)) {
-            let Some(old) = change.before.object(&new.id) else { continue };
+            let Some(old) = change.old(new) else { continue };
             let (Some(before), Some(after)) = (old.placed.field("spec"), new.placed.field("spec")) else {
                 continue;
             };

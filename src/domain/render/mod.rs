@@ -42,6 +42,7 @@ mod strategic;
 pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
+mod versions;
 
 use serde_json::Value;
 
@@ -52,6 +53,7 @@ pub use error::{RenderError, Trouble};
 pub(crate) use keys::kustomization_field;
 pub use load::ParsedFiles;
 pub use placed::{Content, Place, Placed, Scalar, Source};
+pub(crate) use versions::in_versions_of;
 
 use crate::object::ObjectId;
 use crate::tree::{RepoPath, Tree};

@@ -29,6 +29,7 @@ fn change(path: &str, old: serde_json::Value, new: serde_json::Value) -> Change 
         path: FieldPath::parse(path).unwrap(),
         old: Some(old),
         new: Some(new),
+        from: None,
         reason: Reason::Release,
     }
 }

@@ -78,6 +78,7 @@ fn rollouts_and_differences_are_shown_cluster_by_cluster() {
             path: FieldPath::parse("/spec/replicas").unwrap(),
             old: Some(serde_json::json!(2)),
             new: Some(serde_json::json!(3)),
+            from: None,
             reason: Reason::Release,
         }],
         rollouts: vec![Rollout {
@@ -108,6 +109,7 @@ fn the_summary_keeps_the_limit_whatever_is_touched() {
         path: FieldPath::parse("/spec/replicas").unwrap(),
         old: Some(serde_json::json!("x".repeat(500))),
         new: None,
+        from: None,
         reason: Reason::Release,
     };
     let clusters = (0..500)

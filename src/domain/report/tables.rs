@@ -24,7 +24,7 @@ pub(super) fn change_rows(changes: &[Change]) -> Vec<String> {
             format!(
                 "| {} | {} | {old} | {new} | {} |\n",
                 object_cell(&change.object),
-                field_cell(&change.path),
+                moved_cell(change),
                 reason(change),
             )
         })
@@ -33,6 +33,7 @@ pub(super) fn change_rows(changes: &[Change]) -> Vec<String> {
 
 fn reason(change: &Change) -> &'static str {
     match change.reason {
+        Reason::Release if change.from.is_some() => "the new API version has it there",
         Reason::Release => "the release changes it",
         Reason::Object if change.old.is_none() => "the release adds the object",
         Reason::Object if change.new.is_none() => "the release drops the object",
@@ -208,6 +209,12 @@ fn object_cell(object: &ObjectId) -> String {
 
 fn field_cell(path: &FieldPath) -> String {
     if path.is_root() { "whole object".to_owned() } else { code_cell(&path.to_string(), NAME) }
+}
+
+/// Where a field stands, and where it stood before its API version changed.
+fn moved_cell(change: &Change) -> String {
+    let from = change.from.as_ref().map(|from| format!("{} → ", field_cell(from)));
+    format!("{}{}", from.unwrap_or_default(), field_cell(&change.path))
 }
 
 /// The sides of one value, long ones where they differ.

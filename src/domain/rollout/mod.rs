@@ -41,7 +41,8 @@ mod workers;
 
 pub use self::live::rollouts_live;
 use self::reading::{LiveNames, Reading, by_id};
-use crate::render::RenderedObject;
+use crate::render::{RenderedObject, in_versions_of};
+use crate::schema::Schemas;
 use crate::upgrade::{AppliedBy, Rollout};
 
 /// What becomes of machines when `after` is applied over `before`, ordered by object.
@@ -59,6 +60,8 @@ fn predict(
     applied: AppliedBy,
     live: &LiveNames,
 ) -> Vec<Rollout> {
+    // What one API version only spells otherwise than another replaces nothing.
+    let before: &[RenderedObject] = &in_versions_of(before, after, Schemas::built_in());
     let reading = Reading { before: by_id(before), after: by_id(after), applied, live };
     let mut found: Vec<Rollout> = before.iter().filter_map(|object| reading.of(object)).collect();
     found.extend(after.iter().filter_map(|object| reading.of_new(object)));

@@ -20,6 +20,8 @@ pub(super) struct Draft {
     patches: BTreeMap<usize, Vec<DocumentEdit>>,
     /// Objects that go.
     removed: BTreeSet<usize>,
+    /// Objects that stay in the API version that they have.
+    left: BTreeSet<usize>,
     /// Documents that come into files of the base.
     appended: BTreeMap<usize, Vec<String>>,
     /// Documents of files that do not exist yet, by path below the base.
@@ -52,6 +54,11 @@ impl Draft {
         self.edits.get(&object).map(Vec::as_slice).unwrap_or_default()
     }
 
+    /// The same, to change what they bring.
+    pub(super) fn edits_mut(&mut self, object: usize) -> &mut [Edit] {
+        self.edits.get_mut(&object).map(Vec::as_mut_slice).unwrap_or_default()
+    }
+
     /// Whether an object goes.
     pub(super) fn removes(&self, object: usize) -> bool {
         self.removed.contains(&object)
@@ -65,6 +72,11 @@ impl Draft {
     /// Leaves one of the base's objects in after all.
     pub(super) fn keep_object(&mut self, object: usize) {
         self.removed.remove(&object);
+    }
+
+    /// Leaves an object in the API version that it has: what an upgrade leaves behind keeps its bytes.
+    pub(super) fn leave_version(&mut self, object: usize) {
+        self.left.insert(object);
     }
 
     /// Adds a document to the file with that path below the base, existing or not.
@@ -107,13 +119,16 @@ impl Draft {
         for file in self.appended.keys() {
             edits.entry(*file).or_default();
         }
+        for object in base.converted.keys() {
+            edits.entry(base.objects[*object].file).or_default();
+        }
         let (mut files, mut findings) = (Vec::new(), Vec::new());
         for file in self.appended.keys().filter(|file| !base.counts(**file)) {
             findings.push(edit_refused(&base.files[*file].path, &not_a_resource()));
         }
         for (file, edits) in edits {
             let source = &base.files[file];
-            let before = source.yaml.text().to_owned();
+            let before = base.text_before(file).text().to_owned();
             if gone.contains(&file) {
                 files.push(FileChange { path: source.path.clone(), before: Some(before), after: None });
                 continue;
@@ -127,7 +142,8 @@ impl Draft {
                 .flatten()
                 .map(|text| DocumentEdit::Append { text })
                 .collect();
-            let edited = edit(&source.yaml, &edits).and_then(|edited| edit(&edited, &appended));
+            let edited =
+                edit(&base.to_edit(file, &self.left), &edits).and_then(|edited| edit(&edited, &appended));
             match edited {
                 Ok(edited) if edited.text() == before => {}
                 Ok(edited) => files.push(FileChange {

@@ -3,7 +3,7 @@
 //!
 //! Computed beside the plan, only where somebody asks (`--explain`).
 
-use super::plan::{merge_input, old_source};
+use super::plan::{Facts, facts, merge_input};
 use super::{Change, Reason, Refusal, Request, Rollout, Upgrade};
 use crate::merge::cluster_objects::Base;
 use crate::merge::explain::{Document, Stands, Told, explain_cluster};
@@ -100,7 +100,7 @@ pub fn explain(request: &Request<'_>, upgrade: &Upgrade) -> Result<Explanation, 
     if let Some(manifest) = &request.new.release_yaml {
         return Ok(of_giant_swarm(request, manifest, upgrade));
     }
-    let (old, _) = old_source(request, &base);
+    let Facts { base, old, .. } = facts(request, base);
     let told = explain_cluster(&merge_input(request, &base, old));
     let mut explanation = Explanation { rollouts: upgrade.rollouts.clone(), ..Explanation::default() };
     for object in &told.objects {
@@ -162,6 +162,7 @@ fn origin(change: &Change, old: Option<ReleasePlace>, new: Option<ReleasePlace>)
             "a template is never edited: what changes in it makes a new one with a new name"
         }
         (Reason::Reference, ..) => "it names a template that has a new name",
+        (Reason::Release, ..) if change.from.is_some() => "the new API version has it there",
         (Reason::Release | Reason::Object, _, None) if change.new.is_none() => {
             "the new release no longer has it"
         }
@@ -172,6 +173,8 @@ fn origin(change: &Change, old: Option<ReleasePlace>, new: Option<ReleasePlace>)
     };
     let (old, new) = match change.reason {
         Reason::Reference => (None, None),
+        // What moves is the cluster's own value: no release need have it.
+        _ if change.from.is_some() => (None, None),
         _ => (old, new),
     };
     ChangeOrigin { object: change.object.clone(), path: change.path.clone(), because, old, new }

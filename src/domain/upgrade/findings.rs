@@ -188,14 +188,14 @@ impl Plan<'_> {
             let path = foreign.path;
             if foreign.origin == Origin::ClusterAlone {
                 let message = format!(
-                    "{id} becomes {after}, and {path}, which only this cluster has, stays as it is. Check that it means the same there.",
+                    "{id} becomes {after}, for which no conversion is known here, and {path}, which only this cluster has, stays as it is. Look up what {after} calls it, and write it so; a definition of both versions in `.capstan/crds` tells whether it is the same.",
                 );
                 let at = foreign.at.unwrap_or(cluster.span.start);
                 self.finding_at("api-version-leaves-field", Severity::Warning, message, object, at, &path);
                 continue;
             }
             self.blocked.push(format!(
-                "{id} {path} is not in the shape of {after}: set by hand what it becomes there, or take the release's value."
+                "{path} of {id} is not in the shape of {after}, and no conversion of this kind is known here: write by hand what it becomes there, or take the release's value."
             ));
             match self.conflicts.iter_mut().find(|known| known.object == id && known.path == path) {
                 Some(known) => known.blocks = true,

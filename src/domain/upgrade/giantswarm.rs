@@ -73,6 +73,7 @@ pub(super) fn plan(request: &Request<'_>, base: &Base) -> Result<Planned, Refusa
             path: named.path(),
             old: Some(Value::from(named.text.as_str())),
             new: Some(Value::from(version.as_str())),
+            from: None,
             reason: Reason::Release,
         });
         draft.edit_object(*object, [set(named, version)]);
@@ -136,6 +137,7 @@ fn chart_change(base: &Base, object: usize, path: &FieldPath, old: &str, new: &s
         file: base.file_of(object).path.clone(),
         line: Some(base.position(object, at).line),
         path: path.clone(),
+        from: None,
         old: Some(Value::from(old)),
         new: Some(Value::from(new)),
         reason: Reason::Release,

@@ -37,11 +37,12 @@ fn file_json(file: &FileChange) -> Value {
 
 fn change_json(change: &Change) -> Value {
     let op = match (&change.old, &change.new) {
+        _ if change.from.is_some() => "move",
         (None, _) => "add",
         (Some(_), None) => "remove",
         (Some(_), Some(_)) => "replace",
     };
-    json!({
+    let mut out = json!({
         "object": object_json(&change.object),
         "file": change.file,
         "line": change.line,
@@ -50,7 +51,11 @@ fn change_json(change: &Change) -> Value {
         "old": redact(&change.object, &change.path, change.old.as_ref()),
         "new": redact(&change.object, &change.path, change.new.as_ref()),
         "reason": change.reason,
-    })
+    });
+    if let (Some(from), Value::Object(fields)) = (&change.from, &mut out) {
+        fields.insert("from".into(), json!(from));
+    }
+    out
 }
 
 fn conflict_json(conflict: &Conflict) -> Value {

@@ -67,6 +67,7 @@ impl Planned {
                     old: old.map(Node::value),
                     new,
                     path: field,
+                    from: None,
                     reason: Reason::Rotation,
                 })
             }));

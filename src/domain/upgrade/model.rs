@@ -73,6 +73,8 @@ pub struct Change {
     pub line: Option<u32>,
     /// The field; the root for a whole object.
     pub path: FieldPath,
+    /// Where the field stood, where a new API version has it elsewhere.
+    pub from: Option<FieldPath>,
     /// Value before; `None` = absent.
     pub old: Option<Value>,
     /// Value after; `None` = removed.

@@ -16,6 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::finding::{Finding, Severity};
 use crate::merge::Source;
 use crate::merge::cluster_objects::Base;
+use crate::merge::converted::{Obstacle, wanted};
 use crate::merge::decision::{Decision, DecisionKind};
 use crate::merge::fit::rank;
 use crate::merge::objects::{MergeInput, MergedObject, Work, merge_cluster};
@@ -39,7 +40,7 @@ pub fn plan(request: &Request<'_>) -> Result<Planned, Refusal> {
     if request.new.release_yaml.is_some() {
         return giantswarm::plan(request, &base.with_generated());
     }
-    let (old, basis) = old_source(request, &base);
+    let Facts { base, old, basis, obstacles } = facts(request, base);
     let input = merge_input(request, &base, old);
     let merged = merge_cluster(&input);
     let group = StepGroup::of(&base, &merged.merge);
@@ -69,6 +70,7 @@ pub fn plan(request: &Request<'_>) -> Result<Planned, Refusal> {
     plan.templates_that_stay(&merged.merge.removed);
     plan.say(&merged.merge);
     plan.namespaces(&merged.merge);
+    plan.say_conversions(&merged.merge, obstacles);
     plan.ahead(&group);
     for object in &merged.merge.merged {
         plan.settle(object, &group);
@@ -87,6 +89,7 @@ pub fn plan(request: &Request<'_>) -> Result<Planned, Refusal> {
     // After the removals, so that what only a removed object names counts as named by nothing; before
     // the additions, whose references follow the new names.
     plan.unknown_templates();
+    plan.follow_versions(&merged.merge);
     plan.rotate();
     for new in &merged.merge.added {
         plan.add(&merged.new, new);
@@ -96,6 +99,23 @@ pub fn plan(request: &Request<'_>) -> Result<Planned, Refusal> {
     }
     let work = Work { input: &input, bindings: &merged.bindings, old: merged.old.as_ref(), new: &merged.new };
     plan.finish(work, basis)
+}
+
+/// What is merged: the cluster's base in the new release's API versions, and O.
+pub(super) struct Facts<'a> {
+    pub(super) base: Base,
+    pub(super) old: Option<&'a Source>,
+    pub(super) basis: Basis,
+    /// What could not be brought to those versions.
+    pub(super) obstacles: Vec<Obstacle>,
+}
+
+/// Finds O, and converts the base (U7a).
+pub(super) fn facts<'a>(request: &Request<'a>, mut base: Base) -> Facts<'a> {
+    let (old, basis) = old_source(request, &base);
+    let wanted = wanted(&merge_input(request, &base, old));
+    let obstacles = base.convert(wanted, request.schemas);
+    Facts { base, old, basis, obstacles }
 }
 
 /// The facts of the merge.
@@ -244,6 +264,7 @@ impl Plan<'_> {
             path: decision.path.clone(),
             old: decision.cluster.as_ref().map(crate::yaml::Node::value),
             new: decision.release.as_ref().map(crate::yaml::Node::value),
+            from: None,
             reason: Reason::Release,
         });
         self.draft.edit_object(object, decision.edits.iter().cloned());

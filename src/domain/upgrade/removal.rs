@@ -95,6 +95,7 @@ impl Plan<'_> {
             path: FieldPath::root(),
             old: Some(node.value()),
             new: None,
+            from: None,
             reason: Reason::Object,
         });
         let removal =

@@ -89,6 +89,7 @@ impl Plan<'_> {
                         path: name_path(),
                         old: Some(Value::from(id.name.as_str())),
                         new: Some(Value::from(new)),
+                        from: None,
                         reason: Reason::Reference,
                     });
                 }

@@ -190,7 +190,8 @@ impl Plan<'_> {
             return;
         }
         // A release that counts in the template's name has rotated it itself.
-        let base = base_name(&id.name, &before);
+        let named = self.base.spec_as_named(object).map_or(Value::Null, Node::value);
+        let base = base_name(&id.name, &named);
         let is_free = |name: &&String| {
             let renamed = ObjectId { name: (*name).clone(), ..id.clone() };
             let ((old_stem, old_count), (new_stem, new_count)) = (counted(base), counted(name));
@@ -201,6 +202,7 @@ impl Plan<'_> {
         let new_name =
             self.renamed.get(&object).filter(is_free).cloned().unwrap_or_else(|| rotated_name(base, &after));
         self.draft.take_edits(object);
+        self.draft.leave_version(object);
         let renamed = ObjectId { name: new_name.clone(), ..id.clone() };
         let exists = self.base.objects.iter().position(|other| other.id == renamed);
         let name_path = FieldPath::root().key("metadata").key("name");
@@ -221,11 +223,14 @@ impl Plan<'_> {
             path: name_path,
             old: Some(Value::from(id.name.as_str())),
             new: Some(Value::from(new_name.as_str())),
+            from: None,
             reason: Reason::Rotation,
         });
         self.patches_follow(&id, &new_name);
-        for owner in named_by {
-            self.follow(owner, &id, &new_name);
+        for owner in 0..self.base.objects.len() {
+            if named_by.contains(&owner) || (self.draft.has_edits(owner) && !self.draft.removes(owner)) {
+                self.follow(owner, &id, &new_name);
+            }
         }
         self.rotated.push(Rotated { id, new: new_name });
     }
@@ -236,29 +241,6 @@ impl Plan<'_> {
             self.draft.keep_object(object);
             let id = &self.base.objects[object].id;
             self.changes.retain(|change| !(change.object == *id && change.path.is_root()));
-        }
-    }
-
-    /// The owner's references follow the new name.
-    fn follow(&mut self, owner: usize, named: &ObjectId, new: &str) {
-        let id = &self.base.objects[owner].id;
-        let node = self.base.node(owner);
-        for reference in references(&id.group, &id.kind, node) {
-            if !reference.means(id.namespace.as_deref(), named) {
-                continue;
-            }
-            let at = node.at(&reference.path).map_or(0, |node| node.span.start);
-            self.changes.push(Change {
-                object: id.clone(),
-                file: self.base.file_of(owner).path.clone(),
-                line: Some(self.base.position(owner, at).line),
-                path: reference.path.clone(),
-                old: Some(Value::from(named.name.as_str())),
-                new: Some(Value::from(new)),
-                reason: Reason::Reference,
-            });
-            let edit = Edit::Set { path: reference.path, node: Node::string(new) };
-            self.draft.edit_object(owner, [edit]);
         }
     }
 
@@ -276,7 +258,7 @@ impl Plan<'_> {
         for wanted in [Level::Class, Level::Template, Level::Data] {
             let own_base = |at: usize| {
                 let id = &self.base.objects[at].id;
-                let spec = self.base.node(at).get("spec").map_or(Value::Null, Node::value);
+                let spec = self.base.spec_as_named(at).map_or(Value::Null, Node::value);
                 base_name(&id.name, &spec).to_owned()
             };
             let of_level: Vec<usize> = (0..self.base.objects.len())

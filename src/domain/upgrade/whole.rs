@@ -36,6 +36,7 @@ impl Plan<'_> {
             path: FieldPath::root(),
             old: None,
             new: Some(node.value()),
+            from: None,
             reason: Reason::Object,
         });
         self.brought.push(new.id.clone());

@@ -7,6 +7,7 @@
 //! Deliberately absent: pretty-printing of what was not touched, and guesses.
 
 mod batch;
+mod carry;
 mod change;
 mod comments;
 mod edit;
@@ -28,6 +29,7 @@ mod template;
 mod touch;
 mod write;
 
+pub(crate) use carry::{as_arguments, carry, emptied, itemize};
 pub(crate) use comments::own_text;
 pub use edit::{DocumentEdit, Edit, EditRefused, edit};
 pub(crate) use file::texts_alone;

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "tests say what they saw")]
 
 mod cases;
+mod converted_texts;
 mod edits;
 mod fuzzed;
 mod generated_upgrades;

@@ -1,0 +1,390 @@
+//! Objects in the API version of the new release (U7a): the cluster's are converted in their text before
+//! anything is merged, and both releases' views of an object follow.
+//!
+//! Whoever reports a place gets the one before ([`Base::position`]); paths are those of the version that
+//! the object comes to.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::cluster_objects::Base;
+use super::form::Form;
+use super::objects::{MergeInput, matched, pieces_of};
+use super::source::{Piece, text};
+use crate::conversion::{Conversion, ConversionStep, Unconvertible, apply, convert, in_order_of, replay};
+use crate::object::{FieldPath, Step, api_group};
+use crate::schema::{Fields, Schemas};
+use crate::settings::FieldRule;
+use crate::yaml::{EditRefused, Node, NodeKind, YamlFile, same_meaning};
+
+/// How one of the base's objects came to the version in which it is merged.
+#[derive(Debug)]
+pub(crate) struct Converted {
+    pub(crate) conversion: Conversion,
+    /// The object as it stands in the file.
+    pub(crate) was: Node,
+}
+
+/// What keeps an object from being brought to the new release's version.
+#[derive(Debug)]
+pub(crate) struct Obstacle {
+    /// Index into the base's objects.
+    pub(crate) object: usize,
+    pub(crate) why: Why,
+}
+
+#[derive(Debug)]
+pub(crate) enum Why {
+    /// One of its fields. The object was converted without it.
+    Field(Box<Unconvertible>),
+    /// Its text.
+    Text(EditRefused),
+}
+
+/// A file with objects that were converted.
+#[derive(Debug)]
+pub(crate) struct FileBefore {
+    pub(crate) yaml: YamlFile,
+    /// The texts of its documents that were converted.
+    documents: BTreeMap<usize, String>,
+}
+
+/// What the new release has of one of the cluster's objects, where that is another version.
+#[derive(Debug)]
+pub(crate) struct Wanted {
+    version: String,
+    /// What the old release says of the object, and the new one.
+    old: Vec<Node>,
+    release: Vec<Node>,
+}
+
+/// The objects that the new release has in another version.
+pub(crate) fn wanted(input: &MergeInput<'_>) -> BTreeMap<usize, Wanted> {
+    let own = |object: usize| text(input.base.node(object), "apiVersion");
+    let objects = 0..input.base.kustomizations.start;
+    let known: BTreeSet<(&str, &str)> =
+        objects.clone().filter_map(|at| Some((input.base.objects[at].id.kind.as_str(), own(at)?))).collect();
+    let kinds: BTreeSet<&str> = known.iter().map(|(kind, _)| *kind).collect();
+    let is_news = |root: &Node| {
+        let (Some(kind), Some(version)) = (text(root, "kind"), text(root, "apiVersion")) else {
+            return false;
+        };
+        kinds.contains(kind) && !known.contains(&(kind, version))
+            || known.iter().any(|(other, own)| *other == kind && *own != version)
+    };
+    let mut pieces = input.new.pieces(Form::of(input.base, input.old, input.new)).iter();
+    if !pieces.any(|piece| is_news(&piece.root) || piece.wraps.as_ref().is_some_and(|own| is_news(&own.root)))
+    {
+        return BTreeMap::new();
+    }
+    let (_, old, new) = matched(input);
+    let version = |object: usize| {
+        let pieces = pieces_of(&new, object);
+        let mut versions = pieces.iter().filter_map(|piece| text(&piece.root, "apiVersion"));
+        let version = versions.next()?;
+        let own = own(object)?;
+        // Documents in several versions are an ambiguity of the release.
+        let is_one = versions.all(|other| other == version);
+        let is_other = is_one && own != version && api_group(own) == api_group(version);
+        let roots = |pieces: &[&Piece]| pieces.iter().map(|piece| piece.root.clone()).collect();
+        let old = || old.as_ref().map(|old| roots(&pieces_of(old, object))).unwrap_or_default();
+        is_other
+            .then(|| (object, Wanted { version: version.to_owned(), old: old(), release: roots(&pieces) }))
+    };
+    objects.filter_map(version).collect()
+}
+
+impl Base {
+    /// Brings objects to these versions, in the texts of their files. What has no conversion stays as it is.
+    pub(crate) fn convert(&mut self, wanted: BTreeMap<usize, Wanted>, schemas: &Schemas) -> Vec<Obstacle> {
+        let mut obstacles = Vec::new();
+        let mut texts: BTreeMap<usize, BTreeMap<usize, String>> = BTreeMap::new();
+        for (object, Wanted { version, old, release }) in wanted {
+            let was = self.node(object).clone();
+            let Some((conversion, fields)) = steps_to(&was, &version, schemas) else { continue };
+            let conversion = without_tidying(&was, in_order_of(&was, conversion), &release);
+            let place = &self.objects[object];
+            let documents = texts.entry(place.file).or_default();
+            let yaml = &self.files[place.file].yaml;
+            let own = &yaml.documents()[place.document];
+            let own = documents.get(&place.document).map_or(&yaml.text()[own.span.clone()], String::as_str);
+            match alone(own).and_then(|own| replay(&own, &place.path, &conversion)) {
+                Ok(after) => {
+                    documents.insert(place.document, after.text().to_owned());
+                    // What nobody edited is the release's to say anew.
+                    let is_own = |why: &Unconvertible| {
+                        let (own, mut theirs) = (was.at(&why.field), old.iter());
+                        !theirs.any(|old| {
+                            own.zip(old.at(&why.field)).is_some_and(|(own, old)| same_meaning(own, old))
+                        })
+                    };
+                    let own = fields.into_iter().filter(is_own);
+                    obstacles.extend(own.map(|why| Obstacle { object, why: Why::Field(Box::new(why)) }));
+                    self.converted.insert(object, Converted { conversion, was });
+                }
+                Err(refused) => obstacles.push(Obstacle { object, why: Why::Text(refused) }),
+            }
+        }
+        for (file, documents) in texts.into_iter().filter(|(_, documents)| !documents.is_empty()) {
+            let before = FileBefore { yaml: self.files[file].yaml.clone(), documents };
+            match before.after(&BTreeSet::new()) {
+                Some(after) => {
+                    self.files[file].yaml = after;
+                    self.files[file].before = Some(before);
+                }
+                None => {
+                    let of_file: Vec<usize> =
+                        self.converted.keys().copied().filter(|at| self.objects[*at].file == file).collect();
+                    for object in of_file {
+                        self.converted.remove(&object);
+                        let reason = "its documents cannot be put together again";
+                        obstacles.push(Obstacle { object, why: Why::Text(refused(reason)) });
+                    }
+                }
+            }
+        }
+        obstacles
+    }
+
+    /// A file as it stands in the repository.
+    pub(crate) fn text_before(&self, file: usize) -> &YamlFile {
+        let file = &self.files[file];
+        file.before.as_ref().map_or(&file.yaml, |before| &before.yaml)
+    }
+
+    /// A file to edit, in which these objects stay in the version that they have: none but those alone in
+    /// their documents can.
+    pub(crate) fn to_edit(&self, file: usize, left: &BTreeSet<usize>) -> YamlFile {
+        let own = &self.files[file];
+        let stay: BTreeSet<usize> = left
+            .iter()
+            .map(|object| &self.objects[*object])
+            .filter(|place| place.file == file && place.path.is_root())
+            .map(|place| place.document)
+            .collect();
+        let again = own.before.as_ref().filter(|_| !stay.is_empty()).and_then(|before| before.after(&stay));
+        again.unwrap_or_else(|| own.yaml.clone())
+    }
+
+    /// The spec that an object had when it got its name.
+    pub(crate) fn spec_as_named(&self, object: usize) -> Option<&Node> {
+        let was = self.converted.get(&object).map(|converted| &converted.was);
+        was.unwrap_or_else(|| self.node(object)).get("spec")
+    }
+
+    /// The API version that an object has in the repository.
+    pub(crate) fn version_before(&self, object: usize) -> Option<&str> {
+        let was = self.converted.get(&object).map(|converted| &converted.was);
+        text(was.unwrap_or_else(|| self.node(object)), "apiVersion")
+    }
+
+    /// Where a byte of the converted text stood in the file.
+    pub(crate) fn offset_before(&self, object: usize, offset: usize) -> usize {
+        let place = &self.objects[object];
+        let file = &self.files[place.file];
+        let Some(before) = &file.before else { return offset };
+        let [own, was] = [&file.yaml, &before.yaml].map(|yaml| &yaml.documents()[place.document]);
+        let untouched = !before.documents.contains_key(&place.document);
+        if untouched {
+            return (offset + was.span.start).saturating_sub(own.span.start);
+        }
+        let (path, at_key) = path_of(self.node(object), offset);
+        match self.converted.get(&object) {
+            Some(converted) => offset_of(&converted.was, &converted.conversion.before(&path), at_key),
+            None => was.root.at(&place.path).map_or(0, |root| offset_of(root, &path, at_key)),
+        }
+    }
+}
+
+impl FileBefore {
+    /// The file with its converted documents, but for these.
+    fn after(&self, stay: &BTreeSet<usize>) -> Option<YamlFile> {
+        let mut text = String::with_capacity(self.yaml.text().len() + 256);
+        for (at, document) in self.yaml.documents().iter().enumerate() {
+            match self.documents.get(&at).filter(|_| !stay.contains(&at)) {
+                Some(converted) => text.push_str(converted),
+                None => text.push_str(self.yaml.text().get(document.span.clone())?),
+            }
+        }
+        let after = YamlFile::read(&text).ok()?;
+        (after.documents().len() == self.yaml.documents().len()).then_some(after)
+    }
+}
+
+impl Converted {
+    /// The owner rules, also for where the fields that they speak of stand now.
+    pub(crate) fn owners(&self, rules: &[FieldRule]) -> Vec<FieldRule> {
+        let mut all = Vec::with_capacity(rules.len());
+        for rule in rules {
+            let path = self.conversion.after(&rule.path);
+            all.extend((path != rule.path).then(|| FieldRule { path, ..rule.clone() }));
+            all.push(rule.clone());
+        }
+        all
+    }
+}
+
+/// A release's view of an object, in the version in which the cluster's is merged. What a fragment leaves
+/// out it has of the cluster; a field without a conversion is as if the release did not have it.
+pub(crate) fn in_version_of<'n>(
+    side: Cow<'n, Node>,
+    cluster: &Node,
+    before: Option<&str>,
+    schemas: &Schemas,
+) -> Cow<'n, Node> {
+    let (Some(wanted), Some(kind)) = (text(cluster, "apiVersion"), text(cluster, "kind")) else {
+        return side;
+    };
+    let Some(own) = text(&side, "apiVersion").or(before) else { return side };
+    if own == wanted || api_group(own) != api_group(wanted) {
+        return side;
+    }
+    let lent: Vec<(&str, &str)> = [("apiVersion", own), ("kind", kind)]
+        .into_iter()
+        .filter(|(key, _)| text(&side, key).is_none())
+        .collect();
+    let mut whole = side.clone().into_owned();
+    if let NodeKind::Mapping(entries) = &mut whole.kind {
+        let lent = Node::mapping(lent.iter().map(|(key, value)| (*key, Node::string(*value))));
+        entries.extend(lent.as_mapping().into_iter().flatten().cloned());
+    }
+    let Some((conversion, _)) = steps_to(&whole, wanted, schemas) else { return side };
+    let conversion = in_order_of(&whole, conversion);
+    apply(&mut whole, &conversion);
+    if let NodeKind::Mapping(entries) = &mut whole.kind {
+        entries.retain(|entry| !lent.iter().any(|(key, _)| entry.key == *key));
+    }
+    Cow::Owned(whole)
+}
+
+/// The steps to a version, without the fields that have no conversion; `None` where the object has none.
+fn steps_to(object: &Node, version: &str, schemas: &Schemas) -> Option<(Conversion, Vec<Unconvertible>)> {
+    let (mut now, mut steps, mut fields) = (Cow::Borrowed(object), Vec::new(), Vec::new());
+    loop {
+        match convert(&now, version, schemas) {
+            Ok(conversion) if conversion.steps.is_empty() => return None,
+            Ok(conversion) => {
+                steps.extend(conversion.steps);
+                return Some((Conversion { steps }, fields));
+            }
+            Err(why) => {
+                // Of other kinds definitions say no more than whether two versions are alike.
+                let is_own = Fields::of(&why.kind, &format!("{}/v1beta1", api_group(version))).is_some();
+                if !is_own || why.field.is_root() || now.at(&why.field).is_none() {
+                    return None;
+                }
+                let without = ConversionStep::Remove { at: why.field.clone() };
+                apply(now.to_mut(), &Conversion { steps: vec![without.clone()] });
+                if now.at(&why.field).is_some() {
+                    return None;
+                }
+                steps.push(without);
+                fields.push(*why);
+            }
+        }
+    }
+}
+
+/// What holds nothing means nothing in the newer version and goes, but for what the release writes there too.
+fn without_tidying(object: &Node, conversion: Conversion, release: &[Node]) -> Conversion {
+    let mut now = object.clone();
+    let is_kept = |now: &Node, step: &ConversionStep| {
+        let at = match step {
+            ConversionStep::Remove { at } => at,
+            ConversionStep::Replace { at, value } if value.is_empty_collection() => at,
+            _ => return false,
+        };
+        now.at(at).is_some_and(holds_nothing)
+            && release.iter().any(|root| root.at(at).is_some_and(|node| !node.is_null()))
+    };
+    let steps = conversion.steps.into_iter().filter(|step| {
+        let goes = !is_kept(&now, step);
+        if goes {
+            apply(&mut now, &Conversion { steps: vec![step.clone()] });
+        }
+        goes
+    });
+    Conversion { steps: steps.collect() }
+}
+
+fn holds_nothing(node: &Node) -> bool {
+    match &node.kind {
+        NodeKind::Mapping(entries) => {
+            entries.iter().all(|entry| entry.value.is_null() || holds_nothing(&entry.value))
+        }
+        NodeKind::Sequence(items) => items.is_empty(),
+        NodeKind::Scalar(_) => false,
+    }
+}
+
+/// A document's text as a file.
+fn alone(text: &str) -> Result<YamlFile, EditRefused> {
+    match YamlFile::read(text) {
+        Ok(file) if file.documents().len() == 1 => Ok(file),
+        _ => Err(refused("the document cannot be read without the others of its file")),
+    }
+}
+
+fn refused(reason: &str) -> EditRefused {
+    EditRefused {
+        reason: reason.to_owned(),
+        document: 0,
+        path: FieldPath::root(),
+        position: crate::yaml::Position { line: 1, column: 1 },
+    }
+}
+
+/// The deepest field that begins at a byte, or holds it; and whether the byte is of its key.
+fn path_of(root: &Node, offset: usize) -> (FieldPath, bool) {
+    let (mut path, mut node) = (FieldPath::root(), root);
+    loop {
+        let (step, below) = match &node.kind {
+            NodeKind::Mapping(entries) => {
+                let holds = |entry: &&crate::yaml::Entry| {
+                    entry.key_span.start <= offset && offset <= entry.value.span.end.max(entry.key_span.end)
+                };
+                let Some(entry) = entries.iter().find(holds) else { return (path, false) };
+                let step = Step::Key(entry.key.clone());
+                if offset < entry.value.span.start {
+                    return (path.join(step), true);
+                }
+                (step, &entry.value)
+            }
+            NodeKind::Sequence(items) => {
+                let holds = |item: &Node| item.span.start <= offset && offset <= item.span.end;
+                let Some(at) = items.iter().position(holds) else { return (path, false) };
+                (Step::Index(at), &items[at])
+            }
+            NodeKind::Scalar(_) => return (path, false),
+        };
+        if below.span.start == offset && !matches!(below.kind, NodeKind::Scalar(_)) {
+            // A block collection begins where its first key does: the value itself is meant.
+            return (path.join(step), false);
+        }
+        path = path.join(step);
+        node = below;
+    }
+}
+
+/// The byte of a field, or of what is nearest above it.
+fn offset_of(root: &Node, path: &FieldPath, at_key: bool) -> usize {
+    let (mut node, mut offset) = (root, root.span.start);
+    for (at, step) in path.steps().iter().enumerate() {
+        let is_last = at + 1 == path.steps().len();
+        match (&node.kind, step) {
+            (NodeKind::Mapping(_), Step::Key(key)) => {
+                let Some(entry) = node.entry(key) else { return offset };
+                let wants_key = at_key || !is_last || entry.value.span.is_empty();
+                offset = if wants_key { entry.key_span.start } else { entry.value.span.start };
+                node = &entry.value;
+            }
+            (NodeKind::Sequence(items), Step::Index(index)) => {
+                let Some(item) = items.get(*index) else { return offset };
+                offset = item.span.start;
+                node = item;
+            }
+            _ => return offset,
+        }
+    }
+    offset
+}
