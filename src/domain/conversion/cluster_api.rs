@@ -474,7 +474,7 @@ fn fate(to: &'static Fields, path: &FieldPath, node: &Node, of: &Of, zero: Zero)
     if node.is_null() {
         return Fate::Goes;
     }
-    let is_kept = zero == Zero::Kept;
+    let is_kept = zero != Zero::Dropped;
     match (of, &node.kind) {
         (Of::Struct(name), NodeKind::Mapping(entries)) => {
             let mut steps = Vec::new();
