@@ -188,6 +188,13 @@ impl Walk {
         if let Some((from, value)) = rule.field().and_then(|from| Some((from, found(from)?)))
             && value.is_null()
         {
+            // Cluster API itself cannot read nothing where a duration must stand.
+            let must_stand = matches!(rule, Rule::Seconds(..) | Rule::SecondsUnlessZero(..))
+                && self.from.below(own, from).is_some_and(|field| field.zero != Zero::Kept);
+            if must_stand {
+                let why = "a duration is needed here, and nothing stands here";
+                return Err(Refusal::new(at(from), value, why, "fill it in, or remove the field"));
+            }
             self.steps.push(Remove { at: at(from) });
             return Ok(());
         }
@@ -467,7 +474,7 @@ fn fate(to: &'static Fields, path: &FieldPath, node: &Node, of: &Of, zero: Zero)
     if node.is_null() {
         return Fate::Goes;
     }
-    let is_kept = zero == Zero::Kept;
+    let is_kept = zero != Zero::Dropped;
     match (of, &node.kind) {
         (Of::Struct(name), NodeKind::Mapping(entries)) => {
             let mut steps = Vec::new();

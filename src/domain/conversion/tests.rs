@@ -226,7 +226,12 @@ fn what_cannot_be_converted_is_refused_by_name() {
             "the first one's `append`",
         ),
         ("ClusterClass", "{patches: [{name: a}, {name: a}]}", "/spec/patches/1/name", "stands twice"),
-        ("MachineHealthCheck", "{unhealthyConditions: [{timeout: null, status: x}]}", "", ""),
+        (
+            "MachineHealthCheck",
+            "{unhealthyConditions: [{timeout: null, status: x}]}",
+            "/spec/unhealthyConditions/0/timeout",
+            "a duration is needed",
+        ),
     ];
     for (kind, spec, field, why) in cases {
         let before = object(kind, "v1beta1", spec);

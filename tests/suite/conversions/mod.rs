@@ -22,7 +22,6 @@ mod compare;
 #[path = "../../../src/domain/tests/suite/shared_data.rs"]
 mod files;
 mod generate;
-#[expect(dead_code, reason = "one file for every package's tests")]
 #[path = "../../../src/domain/tests/suite/random.rs"]
 mod random;
 mod webhooks;
