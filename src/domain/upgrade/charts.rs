@@ -35,7 +35,7 @@ pub(super) enum ChartMove {
     /// The pin becomes this version.
     Set { object: usize, path: FieldPath, old: String, new: String },
     /// It stays, and this is said.
-    Stays { chart: String, finding: Finding, conflict: Option<Conflict> },
+    Stays { chart: String, said: Box<(Finding, Option<Conflict>)> },
     /// Flux chooses it, whatever the release says.
     Floats { chart: String, note: String },
 }
@@ -85,7 +85,8 @@ fn decide(
             pin.chart,
             if pin.text.is_empty() { "none is named" } else { &pin.text },
         );
-        return (!before.is_some_and(|before| before == after))
+        return before
+            .is_none_or(|before| before != after)
             .then(|| ChartMove::Floats { chart: pin.chart.clone(), note });
     }
     if is(after) || before == Some(after) {
@@ -140,7 +141,8 @@ fn decide(
         kept: Side::Cluster,
         blocks: policy == ConflictPolicy::Block,
     };
-    Some(ChartMove::Stays { chart: pin.chart.clone(), finding, conflict: (!is_variable).then_some(conflict) })
+    let said = Box::new((finding, (!is_variable).then_some(conflict)));
+    Some(ChartMove::Stays { chart: pin.chart.clone(), said })
 }
 
 /// The pin of an App's or HelmRelease's chart; `None` where the release decides.

@@ -104,7 +104,8 @@ pub(super) fn plan(request: &Request<'_>, base: &Base) -> Result<Planned, Refusa
                 upgrade.changes.push(chart_change(base, object, &path, &old, &new));
                 draft.edit_object(object, [Edit::Set { path, node: Node::string(new) }]);
             }
-            ChartMove::Stays { finding, conflict, .. } => {
+            ChartMove::Stays { said, .. } => {
+                let (finding, conflict) = *said;
                 if conflict.as_ref().is_some_and(|conflict| conflict.blocks) {
                     upgrade.blocked.push(finding.message.clone());
                 }
