@@ -14,7 +14,7 @@ pub(super) struct Comparison<'c> {
     /// The new release speaks in fragments: `null` removes, and what it leaves out is the cluster's.
     pub(super) partial: bool,
     /// Owner rules of the object's kind, the last that fits wins.
-    pub(super) owners: Vec<&'c FieldRule>,
+    pub(super) owners: Vec<FieldRule>,
     /// What is listed as a conflict of the object.
     pub(super) conflicts: Vec<&'c Conflict>,
     /// Fields that findings of their own name.

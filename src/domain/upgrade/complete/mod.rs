@@ -170,16 +170,28 @@ impl<'a> Completed<'_, 'a> {
     }
 
     fn comparison(&self, id: &ObjectId, partial: bool) -> Comparison<'_> {
-        let input = self.work.input;
         Comparison {
             knows_old: self.work.old.is_some(),
             partial,
-            owners: input.owners.iter().filter(|rule: &&FieldRule| rule.kind == id.kind).collect(),
+            owners: self.owners(id),
             conflicts: self.conflicts.iter().filter(|conflict| conflict.object == *id).collect(),
             named: self.named(id).collect(),
             is_kustomization: id.kind == kustomization::KIND && id.group == kustomization::GROUP,
             lacks: Vec::new(),
         }
+    }
+
+    /// The owner rules of an object, where it was converted also in the spelling of that version.
+    fn owners(&self, id: &ObjectId) -> Vec<FieldRule> {
+        let input = self.work.input;
+        let rules: Vec<FieldRule> =
+            input.owners.iter().filter(|rule| rule.kind == id.kind).cloned().collect();
+        if rules.is_empty() {
+            return rules;
+        }
+        let is_it = |at: &&usize| input.base.objects[**at].id == *id;
+        let converted = input.base.converted.iter().find(|(at, _)| is_it(at));
+        converted.map_or(rules.clone(), |(_, converted)| converted.owners(&rules))
     }
 
     /// Fields of an object that findings name.
