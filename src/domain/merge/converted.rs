@@ -285,26 +285,53 @@ fn steps_to(object: &Node, version: &str, schemas: &Schemas) -> Option<(Conversi
     }
 }
 
-/// What holds nothing means nothing in the newer version and goes, but for what the release writes there too.
+/// What holds nothing means nothing in the newer version and goes, but for what the release writes there too:
+/// of that goes what the release does not write.
 fn without_tidying(object: &Node, conversion: Conversion, release: &[Node]) -> Conversion {
     let mut now = object.clone();
-    let is_kept = |now: &Node, step: &ConversionStep| {
-        let at = match step {
-            ConversionStep::Remove { at } => at,
-            ConversionStep::Replace { at, value } if value.is_empty_collection() => at,
-            _ => return false,
+    let mut steps = Vec::new();
+    for step in conversion.steps {
+        let tidied = match &step {
+            ConversionStep::Remove { at } => Some(at),
+            ConversionStep::Replace { at, value } if value.is_empty_collection() => Some(at),
+            _ => None,
         };
-        now.at(at).is_some_and(holds_nothing)
-            && release.iter().any(|root| root.at(at).is_some_and(|node| !node.is_null()))
-    };
-    let steps = conversion.steps.into_iter().filter(|step| {
-        let goes = !is_kept(&now, step);
-        if goes {
+        let tidied = tidied.and_then(|at| Some((at, now.at(at).filter(|node| holds_nothing(node))?)));
+        let finer = match tidied {
+            Some((at, node)) if is_written(release, at) => unwritten(node, at, release),
+            _ => vec![step],
+        };
+        for step in &finer {
             apply(&mut now, &Conversion { steps: vec![step.clone()] });
         }
-        goes
+        steps.extend(finer);
+    }
+    Conversion { steps }
+}
+
+fn is_written(release: &[Node], at: &FieldPath) -> bool {
+    release.iter().any(|root| root.at(at).is_some_and(|node| !node.is_null()))
+}
+
+/// Takes out what the release does not write, below something that it writes and that stays.
+fn unwritten(node: &Node, at: &FieldPath, release: &[Node]) -> Vec<ConversionStep> {
+    let entries = node.as_mapping().unwrap_or_default();
+    // A null is as good as absent.
+    if entries.iter().all(|entry| entry.value.is_null()) {
+        return Vec::new();
+    }
+    if !entries.iter().any(|entry| is_written(release, &at.key(&entry.key))) {
+        return vec![ConversionStep::Replace { at: at.clone(), value: Node::mapping::<String>([]) }];
+    }
+    let steps = entries.iter().flat_map(|entry| {
+        let below = at.key(&entry.key);
+        if is_written(release, &below) {
+            unwritten(&entry.value, &below, release)
+        } else {
+            vec![ConversionStep::Remove { at: below }]
+        }
     });
-    Conversion { steps: steps.collect() }
+    steps.collect()
 }
 
 fn holds_nothing(node: &Node) -> bool {
