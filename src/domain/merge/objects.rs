@@ -518,7 +518,11 @@ impl<'a> Work<'_, 'a> {
         let base = self.input.base;
         let passes_over = crate::flux::passes_over(&piece.root);
         let flux = if passes_over { Flux::PassesOver } else { Flux::Substitutes };
-        let is_template = |at: usize| substitution(&self.new.pieces, base.node(at)).extent == Extent::OwnOnly;
+        let is_template = |at: usize| {
+            let mut pieces = pieces_of(self.new, at);
+            pieces.extend(self.old.into_iter().flat_map(|old| pieces_of(old, at)));
+            substitution(&pieces, base.node(at)).extent == Extent::OwnOnly
+        };
         let is_one =
             self.new.pieces.iter().any(|piece| piece.templated) && (0..base.objects.len()).any(is_template);
         Substitution { extent: if is_one { Extent::OwnOnly } else { Extent::Full }, flux }

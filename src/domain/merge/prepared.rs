@@ -6,7 +6,9 @@ use std::collections::BTreeSet;
 
 use super::matching::Matched;
 use super::source::Piece;
-use super::variables::{Bindings, Extent, Flux, Scope, Substitution, expressions, expressions_of_fields};
+use super::variables::{
+    Bindings, Extent, Flux, Scope, Substitution, expressions, expressions_of_fields, unescaped,
+};
 use crate::object::{FieldPath, ObjectId, Step};
 use crate::templates::references;
 use crate::yaml::{Node, NodeKind, Scalar};
@@ -29,6 +31,14 @@ pub(crate) fn substitution(pieces: &[&Piece], cluster: &Node) -> Substitution {
             expressions(cluster, &mut own);
         } else {
             expressions_of_fields(cluster, &mut own);
+        }
+        // What the release has escaped stands in a cluster that was made from it like an expression: it is
+        // none, unless the cluster has it escaped too.
+        let (mut escaped, mut kept) = (BTreeSet::new(), BTreeSet::new());
+        pieces.iter().for_each(|piece| unescaped(&piece.root, &mut escaped));
+        if !escaped.is_empty() {
+            unescaped(cluster, &mut kept);
+            own.retain(|expression| !kept.is_empty() || !escaped.contains(expression));
         }
     }
     let extent = if theirs.is_disjoint(&own) { Extent::Full } else { Extent::OwnOnly };

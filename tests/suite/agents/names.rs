@@ -104,7 +104,7 @@ async fn what_the_live_cluster_was_asked_about_is_predicted_exactly() {
     let row = |number: u64, certainty: &str| {
         let says = town.check(number).summary;
         let row = format!(
-            "| `MachineDeployment my-org/peu01-md` | 3 | `/spec/template/spec/infrastructureRef/name` | {certainty}"
+            "| `MachineDeployment my-org/peu01-md` | replaces 3 | `/spec/template/spec/infrastructureRef/name` | {certainty}"
         );
         assert!(says.contains(&row), "{says}");
     };
@@ -140,7 +140,7 @@ async fn a_proposal_that_changes_no_template_is_exact_from_the_start() {
     town.settle().await;
     let pulls = town.open_pulls();
     let [proposal] = pulls.as_slice() else { panic!("{pulls:?}") };
-    let row = "| `MachineDeployment my-org/peu01-md` | 3 | `/spec/template/spec/version` | exact";
+    let row = "| `MachineDeployment my-org/peu01-md` | replaces 3 | `/spec/template/spec/version` | exact";
     assert!(proposal.body.contains(row), "{}", proposal.body);
     town.done();
 }

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 pub(crate) use bindings::{Bindings, Found};
 pub(crate) use expression::{Operation, Token, Variable, may_hold_tokens, tokens};
 pub(crate) use substitute::{Extent, Flux, Scope, Substitution};
-pub(crate) use troubles::{Missing, Trouble, expressions, expressions_of_fields};
+pub(crate) use troubles::{Missing, Trouble, expressions, expressions_of_fields, unescaped};
 
 use expression::may_hold_expressions;
 

@@ -203,6 +203,19 @@ pub(crate) fn expressions_of_fields(node: &Node, out: &mut BTreeSet<String>) {
     });
 }
 
+/// The expressions that escaped ones (`$${NAME}`) become once the texts are substituted.
+pub(crate) fn unescaped(node: &Node, out: &mut BTreeSet<String>) {
+    texts(node, Place::of(None), &mut |text, _| {
+        if text.contains("$${") {
+            // Each `$${` opens one; what stands unescaped in the same text is another matter.
+            for behind in text.split("$${").skip(1) {
+                let end = behind.find('}').map_or(behind.len(), |at| at + 1);
+                expressions_in(&format!("${{{}", &behind[..end]), is_of_the_machine, out);
+            }
+        }
+    });
+}
+
 fn expressions_in(text: &str, passes_over: fn(&str) -> bool, out: &mut BTreeSet<String>) {
     if !may_hold_expressions(text) {
         return;
