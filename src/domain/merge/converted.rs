@@ -293,7 +293,10 @@ fn without_tidying(object: &Node, conversion: Conversion, release: &[Node]) -> C
     for step in conversion.steps {
         let tidied = match &step {
             ConversionStep::Remove { at } => Some(at),
-            ConversionStep::Replace { at, value } if value.is_empty_collection() => Some(at),
+            // Only what stays a mapping: arguments become a list, also where there are none.
+            ConversionStep::Replace { at, value } if value.as_mapping().is_some_and(<[_]>::is_empty) => {
+                Some(at)
+            }
             _ => None,
         };
         let tidied = tidied.and_then(|at| Some((at, now.at(at).filter(|node| holds_nothing(node))?)));

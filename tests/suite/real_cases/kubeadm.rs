@@ -177,6 +177,7 @@ spec:
 
 const ADDED_CONTROL_PLANE: &str = "\
 ---
+# mounts the socket for CAPD itself
 apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
 kind: DockerMachineTemplate
 metadata:
