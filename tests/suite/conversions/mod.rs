@@ -11,16 +11,12 @@
 //! object here: one that has it is refused.
 
 #![expect(
-    clippy::panic,
     clippy::print_stdout,
     clippy::unwrap_used,
     reason = "a panic is how a test fails, and numbers and skips are said aloud"
 )]
 
 mod compare;
-#[expect(dead_code, reason = "one file for every package's tests; these want files alone")]
-#[path = "../../../src/domain/tests/suite/shared_data.rs"]
-mod files;
 mod generate;
 #[path = "../../../src/domain/tests/suite/random.rs"]
 mod random;
@@ -126,7 +122,7 @@ fn objects_are_converted_as_cluster_apis_own_webhooks_convert_them() {
     let shown: Vec<&str> = wrong.iter().take(10).map(|text| text.as_str()).collect();
     assert!(wrong.is_empty(), "{} are wrong:\n{}", wrong.len(), shown.join("\n"));
     assert!(generated.refused() <= GENERATED / 10, "{} of what was made up is refused", generated.refused());
-    if files::folder().is_some() {
+    if crate::shared_data::folder().is_some() {
         assert!(real.equal >= 150, "only {} real objects", real.equal);
         assert!(real.refused() <= 5, "{} real objects are refused", real.refused());
     }
@@ -134,7 +130,7 @@ fn objects_are_converted_as_cluster_apis_own_webhooks_convert_them() {
 
 /// Every object of Cluster API's in v1beta1 that the real manifests hold; none where they are not at hand.
 fn real_objects() -> Vec<Value> {
-    let files = files::files("manifests").unwrap_or_default();
+    let files = crate::shared_data::files("manifests").unwrap_or_default();
     let texts = files.into_iter().filter(|(path, _)| path.ends_with(".yaml") || path.ends_with(".yml"));
     let read = texts.filter_map(|(_, bytes)| YamlFile::read_bytes(&bytes).ok());
     read.flat_map(|file| file.documents().iter().map(|document| document.root.value()).collect::<Vec<_>>())

@@ -1,15 +1,7 @@
 //! Five real cases, each through `plan`, `upgrade --write` and `render`, with results written by hand.
 
-#![expect(
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "a panic is how a test fails, and a skip is said aloud"
-)]
+#![expect(clippy::panic, reason = "a panic is how a test fails")]
 
-#[expect(dead_code, reason = "one file for every package's tests; these want the folder alone")]
-#[path = "../../../src/domain/tests/suite/shared_data.rs"]
-mod files;
 mod giant_swarm;
 mod kubeadm;
 mod openstack;
@@ -20,7 +12,7 @@ use serde_json::{Value, json};
 
 /// A file of the shared data; `None`, said aloud, where the data is not at hand.
 fn shared_data(path: &str) -> Option<String> {
-    let file = files::folder()?.join(path);
+    let file = crate::shared_data::folder()?.join(path);
     Some(std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display())))
 }
 
