@@ -192,10 +192,19 @@ fn solve<'t>(parts: &[Token<'t>], scope: &Scope<'_>, cluster: &str) -> Option<(&
     let variable = unknown?;
     let value = cluster.strip_prefix(before.as_str())?.strip_suffix(after.as_str())?;
     let is_default = match &variable.operation {
-        Operation::Default { tokens, .. } => scope.tokens(tokens).is_ok_and(|default| default == value),
+        Operation::Default { tokens, .. } => {
+            scope.tokens(tokens).is_ok_and(|default| default == value || unquoted(&default) == Some(value))
+        }
         _ => false,
     };
     (!value.is_empty() && !value.contains("${") && !is_default).then(|| (variable.name, value.to_owned()))
+}
+
+/// What stands between the quotes of a default like `"1.23"`: substituted into a plain scalar they are YAML's,
+/// so the cluster's value is without them.
+fn unquoted(default: &str) -> Option<&str> {
+    let inside = |quote: char| default.strip_prefix(quote)?.strip_suffix(quote);
+    inside('"').or_else(|| inside('\''))
 }
 
 #[cfg(test)]
@@ -228,6 +237,8 @@ mod tests {
     fn a_value_that_equals_the_default_binds_nothing() {
         assert_eq!(learnt(&[("${COUNT:=3}", "3")]).value("COUNT", Flux::Substitutes), None);
         assert_eq!(learnt(&[("${COUNT:=3}", "5")]).value("COUNT", Flux::Substitutes), Some("5"));
+        assert_eq!(learnt(&[("${CIS:-\"1.23\"}", "1.23")]).value("CIS", Flux::Substitutes), None);
+        assert_eq!(learnt(&[("${CIS:-\"1.23\"}", "1.6")]).value("CIS", Flux::Substitutes), Some("1.6"));
         assert_eq!(learnt(&[("${A:=${B:=x}}", "x")]).value("A", Flux::Substitutes), None);
         assert_eq!(learnt(&[("${A:=${B:=x}}", "z")]).value("A", Flux::Substitutes), Some("z"));
     }
