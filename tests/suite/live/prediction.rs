@@ -17,11 +17,12 @@ impl Prediction {
             let cells: Vec<&str> = line.trim().strip_prefix('|')?.strip_suffix('|')?.split('|').collect();
             let [object, machines, _, _] = cells.as_slice() else { return None };
             let object = object.trim().strip_prefix('`')?.strip_suffix('`')?;
-            // `replaces 2`, or `replaces 2, adds 1`; what only adds replaces none.
+            // `replaces 2`, or `replaces 2, adds 1`; an owner that goes `removes 2`; what only adds replaces none.
             let words = machines.trim();
-            let machines = match words.strip_prefix("replaces ") {
+            let counted = words.strip_prefix("replaces ").or_else(|| words.strip_prefix("removes "));
+            let machines = match counted {
                 Some(number) => number.split(',').next()?.parse().ok()?,
-                None if words.starts_with("adds ") || words.starts_with("removes ") => 0,
+                None if words.starts_with("adds ") => 0,
                 None => return None,
             };
             object.contains('/').then(|| (object.to_owned(), machines))
