@@ -26,6 +26,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -130,9 +131,19 @@ impl Plane {
         self.kubectl_with(arguments, "")
     }
 
-    /// Runs kubectl with something on its standard input; it must succeed.
+    /// Runs kubectl with something on its standard input; it must succeed. One story restarts the API server
+    /// while the others go on: who does not reach it tries again, until it must be up.
     pub(crate) fn kubectl_with(&self, arguments: &[&str], input: &str) -> String {
-        self.try_kubectl(arguments, input).unwrap_or_else(|said| panic!("kubectl {arguments:?}: {said}"))
+        let deadline = Instant::now() + Duration::from_secs(120);
+        loop {
+            match self.try_kubectl(arguments, input) {
+                Ok(output) => return output,
+                Err(said) if is_away(&said) && Instant::now() < deadline => {
+                    std::thread::sleep(Duration::from_secs(1));
+                }
+                Err(said) => panic!("kubectl {arguments:?}: {said}"),
+            }
+        }
     }
 
     /// Applies manifests (YAML or JSON) with all rights, as kubectl does.
@@ -190,6 +201,13 @@ impl Drop for Plane {
         drop(keeper.orders.take());
         keeper.child.wait().ok();
     }
+}
+
+/// Whether kubectl says that it did not reach the API server, rather than that this refused something.
+fn is_away(said: &str) -> bool {
+    ["Unable to connect to the server", "was refused - did you specify", "connection reset by peer", ": EOF"]
+        .iter()
+        .any(|words| said.contains(words))
 }
 
 /// A client from a kubeconfig.
