@@ -95,7 +95,7 @@ async fn look(mirrors: &Mirrors, generator: &Generator, commit: &str) -> Look {
     let listed = start.elapsed();
     let tree = Arc::new(Counting { tree: snapshot.tree, reads: AtomicUsize::new(0) });
     let fleet = generator.open(tree.clone(), jiff::civil::date(2026, 1, 1)).unwrap();
-    assert!(fleet.missing_trees().is_empty());
+    assert!(fleet.missing_contents().is_empty());
     let plans = fleet.plan_all();
     let planned = start.elapsed() - listed;
     assert!(plans.iter().all(|(_, plan)| plan.as_ref().is_ok_and(|upgrade| !upgrade.files.is_empty())));

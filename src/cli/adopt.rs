@@ -3,6 +3,7 @@
 use capstan_domain::adopt::{Adoption, Candidate, SENSIBLE_PERCENT, Verdict};
 use capstan_domain::cluster::ClusterId;
 use capstan_domain::merge::Fit;
+use capstan_domain::tree::TreeId;
 use capstan_domain::upgrade::FileChange;
 use serde_json::{Value, json};
 
@@ -74,7 +75,7 @@ fn element(cluster: &ClusterId, result: &Answer) -> Value {
         "outcome": word(adopted),
         "recorded": if let Adopted::Recorded(release) = adopted { Some(release) } else { None },
         "release": chosen.map(|candidate| &candidate.release),
-        "releaseTree": chosen.and_then(|candidate| candidate.tree.as_ref()),
+        "releaseTree": chosen.and_then(tree),
         "fit": chosen.map(|candidate| fit(candidate.fit)),
         "file": if let Adopted::Fits { change, .. } = adopted { Some(&change.path) } else { None },
         "reason": reason(adopted),
@@ -83,7 +84,11 @@ fn element(cluster: &ClusterId, result: &Answer) -> Value {
 }
 
 fn candidate(candidate: &Candidate) -> Value {
-    json!({"release": candidate.release, "releaseTree": candidate.tree, "fit": fit(candidate.fit)})
+    json!({"release": candidate.release, "releaseTree": tree(candidate), "fit": fit(candidate.fit)})
+}
+
+fn tree(candidate: &Candidate) -> Option<&TreeId> {
+    candidate.content.as_ref().map(|content| &content.tree)
 }
 
 fn fit(fit: Fit) -> Value {

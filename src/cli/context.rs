@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use capstan_domain::cluster::{ClusterId, ReleaseName};
-use capstan_domain::release::ReleaseId;
+use capstan_domain::release::{ContentId, ReleaseContent, ReleaseId};
 use capstan_domain::spelling;
 use capstan_domain::tree::Tree;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -161,9 +161,9 @@ impl Context<'_> {
     ) {
         let elsewhere = self.arguments.releases.as_ref().and_then(|path| (self.open)(Some(path)).ok());
         let places = || elsewhere.as_deref().into_iter().chain([workspace]);
-        for id in fleet.missing_trees(clusters) {
-            if let Some(tree) = places().find_map(|place| place.folder(&id)) {
-                fleet.provide_tree(id, tree);
+        for id in fleet.missing_contents(clusters) {
+            if let Some(content) = places().find_map(|place| content_in(place, &id)) {
+                fleet.provide_content(id, content);
             }
         }
         for id in fleet.missing_releases(clusters) {
@@ -210,4 +210,11 @@ pub(super) fn progress(clusters: usize) -> ProgressBar {
     }
     bar.enable_steady_tick(Duration::from_millis(200));
     bar
+}
+
+/// A release's content by its ids, from whatever commits left it.
+fn content_in(place: &dyn Workspace, id: &ContentId) -> Option<ReleaseContent> {
+    let folder = place.folder(&id.tree)?;
+    let reads = id.reads.iter().map(|(path, blob)| Some((path.clone(), place.file(blob)?)));
+    Some(ReleaseContent { folder, reads: reads.collect::<Option<_>>()? })
 }

@@ -38,7 +38,7 @@ fn to_json(release: &Release) -> Value {
     json!({
         "release": release.id,
         "folder": release.folder,
-        "tree": release.tree,
+        "tree": release.content.as_ref().map(|content| &content.tree),
         "state": release.state,
         "kubernetes": release.kubernetes.as_ref().map(ToString::to_string),
         "date": release.date,

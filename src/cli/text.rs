@@ -216,7 +216,7 @@ pub(super) fn markdown(upgrade: &Upgrade) -> String {
             upgrade.notes.iter().map(|note| report::markdown::prose(note, 1_000)).collect();
         return format!("## {}\n\nNothing is offered. {}\n\n", upgrade.cluster, notes.join(" "));
     };
-    let source = SourceState::new(to.clone(), upgrade.to_tree.clone());
+    let source = SourceState::new(to.clone(), upgrade.to_content.as_ref());
     let proposal = report::Proposal {
         upgrade,
         source: &source,

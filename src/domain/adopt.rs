@@ -8,9 +8,8 @@
 use crate::merge::cluster_objects::Base;
 use crate::merge::fit::rank;
 use crate::merge::{Fit, Source};
-use crate::release::ReleaseId;
+use crate::release::{ContentId, ReleaseId};
 use crate::schema::Schemas;
-use crate::tree::TreeId;
 use crate::upgrade::{ClusterFolder, Refusal};
 
 /// Percent of a release's fields that a base has to have. What it lacks would count as the cluster's own
@@ -32,7 +31,7 @@ pub struct Candidate {
     /// The release.
     pub release: ReleaseId,
     /// Its content's id.
-    pub tree: Option<TreeId>,
+    pub content: Option<ContentId>,
     /// How well it fits.
     pub fit: Fit,
 }
@@ -70,7 +69,7 @@ pub fn adopt(
     };
     let candidate = |(fit, source): (Fit, &Source)| Candidate {
         release: source.id.clone(),
-        tree: source.tree.clone(),
+        content: source.content.clone(),
         fit,
     };
     Ok(Adoption { candidates: ranked.into_iter().map(candidate).collect(), verdict })

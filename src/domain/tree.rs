@@ -1,6 +1,7 @@
 //! Paths, Git ids and snapshots of a repository.
 
 mod folder;
+mod outside;
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -9,6 +10,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 pub use folder::{Folder, changed_files};
+pub use outside::{InvalidOutsidePath, OutsidePath};
 
 /// A path inside a repository: relative, `/` between parts, no `.`, `..`, empty part, NUL or
 /// backslash, so that no path made from it can leave the repository. The root is `""`.

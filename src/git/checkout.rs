@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use capstan_domain::tree::{CommitId, Tree, TreeId};
+use capstan_domain::tree::{BlobId, CommitId, Tree, TreeId};
 use gix::bstr::BStr;
 
 use super::commit_tree::CommitTree;
@@ -193,6 +193,11 @@ impl Checkout {
         let id = object_id(tree.as_str())?;
         let tree = CommitTree::list(Arc::clone(&self.objects), id, None).ok()??;
         Some(Arc::new(tree))
+    }
+
+    /// A file's content by its blob id, from whatever commit left it.
+    pub fn file_by_blob(&self, blob: &BlobId) -> Option<Arc<[u8]>> {
+        self.objects.find_blob(blob)
     }
 
     fn resolve(&self, repository: &gix::Repository, revision: &str) -> Result<gix::ObjectId, CheckoutError> {

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use capstan_domain::tree::{CommitId, Folder, RepoPath, Tree, TreeId};
+use capstan_domain::tree::{BlobId, CommitId, Folder, RepoPath, Tree, TreeId};
 use gix::ObjectId;
 use gix::refs::transaction::PreviousValue;
 use secrecy::SecretString;
@@ -181,6 +181,13 @@ impl Mirror for Mirrors {
         let shelf = Arc::clone(&self.shelf);
         let (id, tree) = (repository.id, tree.clone());
         run_blocking(&self.shelf.folder, move || Ok(shelf.place(id).folder_by_tree(&tree))).await
+    }
+
+    async fn file(&self, repository: &Repository, blob: &BlobId) -> Result<Option<Arc<[u8]>>, MirrorError> {
+        let shelf = Arc::clone(&self.shelf);
+        let (id, blob) = (repository.id, blob.clone());
+        let find = move || Ok(shelf.place(id).open().and_then(|objects| objects.find_blob(&blob)));
+        run_blocking(&self.shelf.folder, find).await
     }
 }
 

@@ -35,6 +35,17 @@ impl Objects {
         result
     }
 
+    /// A blob's content by its id alone: that it is not there is no damage.
+    pub(super) fn find_blob(&self, blob: &BlobId) -> Option<Arc<[u8]>> {
+        let id = object_id(blob.as_str())?;
+        self.with(|repository| {
+            let header = repository.try_find_header(id).ok()??;
+            let is_file = header.kind() == gix::objs::Kind::Blob && header.size() <= MAXIMUM_FILE_BYTES;
+            let object = is_file.then(|| repository.find_object(id).ok()).flatten()?;
+            Some(object.data.as_slice().into())
+        })
+    }
+
     /// A blob's content, where it is there and small enough.
     pub(super) fn blob(&self, path: &RepoPath, blob: &BlobId) -> Result<Arc<[u8]>, Unreadable> {
         let unreadable = |reason: String| Unreadable { path: path.clone(), reason };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use capstan_domain::tree::{RepoPath, Tree, TreeId};
+use capstan_domain::tree::{BlobId, RepoPath, Tree, TreeId};
 use capstan_domain::upgrade::FileChange;
 
 use super::{Checkout, CheckoutError, write_all_or_nothing};
@@ -19,6 +19,10 @@ impl Workspace for Checkout {
 
     fn folder(&self, tree: &TreeId) -> Option<Arc<dyn Tree>> {
         self.folder_by_tree(tree)
+    }
+
+    fn file(&self, blob: &BlobId) -> Option<Arc<[u8]>> {
+        self.file_by_blob(blob)
     }
 
     fn past_folder(&self, folders: &[RepoPath]) -> Option<PastFolder> {

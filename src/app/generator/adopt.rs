@@ -7,7 +7,7 @@ use capstan_domain::cluster::{Cluster, ClusterId, ReleaseName};
 use capstan_domain::merge::Source;
 use capstan_domain::path::{ProviderUnknown, Standing};
 use capstan_domain::release::Provider;
-use capstan_domain::settings::record_release;
+use capstan_domain::settings::{Record, record_release};
 use capstan_domain::upgrade::FileChange;
 
 use super::seen::Reads;
@@ -89,7 +89,8 @@ impl Fleet {
             None => None,
         };
         let name = cluster.id.folder().name();
-        let after = record_release(&path, before.as_deref(), name, &best.release, best.tree.as_ref());
+        let record = Record { release: &best.release, content: best.content.as_ref() };
+        let after = record_release(&path, before.as_deref(), name, record);
         let after = after.map_err(|error| Refused {
             message: format!("the release cannot be recorded: {error}"),
             file: Some(path.clone()),

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use capstan_domain::cluster::ClusterId;
 use capstan_domain::layout::{self, Layout};
-use capstan_domain::release::ReleaseId;
+use capstan_domain::release::{ContentId, ReleaseId};
 use capstan_domain::settings::RepositorySettings;
 use capstan_domain::templates::TemplateNames;
 use capstan_domain::tree::{Folder, RepoPath, Tree, TreeId, changed_files};
@@ -51,7 +51,7 @@ struct Plans {
 pub(super) struct Given {
     pub(super) retarget: BTreeSet<ClusterId>,
     pub(super) names: BTreeMap<ClusterId, Arc<TemplateNames>>,
-    pub(super) trees: BTreeSet<TreeId>,
+    pub(super) contents: BTreeSet<ContentId>,
     pub(super) past: BTreeMap<ReleaseId, (TreeId, String)>,
 }
 
@@ -74,7 +74,7 @@ impl Asked {
             Seen::Classes { .. } => self.classes = true,
             Seen::ClusterApi(_) => self.cluster_api = true,
             // What is given from outside is compared as a whole.
-            Seen::OldTree(..) | Seen::Past(..) | Seen::Retarget(_) | Seen::Names(_) => {}
+            Seen::OldContent(..) | Seen::Past(..) | Seen::Retarget(_) | Seen::Names(_) => {}
         }
     }
 

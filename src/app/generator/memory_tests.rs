@@ -172,9 +172,9 @@ fn look_at(memory: &Memory, repository: &Repository, made: Made, why: &str) -> u
     }
     let clusters: Vec<ClusterId> = fresh.clusters().cloned().collect();
     assert_eq!(remembering.layout(), fresh.layout(), "{why}");
-    assert_eq!(remembering.missing_trees(&clusters), fresh.missing_trees(&clusters), "{why}");
-    let missing: BTreeSet<TreeId> = fresh.missing_trees(&clusters);
-    assert_eq!(remembering.missing_trees_of_all(), missing, "{why}");
+    assert_eq!(remembering.missing_contents(&clusters), fresh.missing_contents(&clusters), "{why}");
+    let missing = fresh.missing_contents(&clusters);
+    assert_eq!(remembering.missing_contents_of_all(), missing, "{why}");
     let plans = remembering.plan_or_recall_all();
     for (plan, id) in plans.into_iter().zip(&clusters) {
         let expected = fresh.plan(id, None);

@@ -2,8 +2,8 @@
 //! both call it, so that what a person sees offline is what the bot proposes.
 //!
 //! *Expected flow*: [`Fleet::open`] reads the settings and finds releases and clusters;
-//! [`Fleet::missing_trees`] names the old releases that lie outside the snapshot, and whoever can find
-//! them gives them with [`Fleet::provide_tree`]; then [`Fleet::plan`], as often as wanted and from any
+//! [`Fleet::missing_contents`] names the old releases that lie outside the snapshot, and whoever can find
+//! them gives them with [`Fleet::provide_content`]; then [`Fleet::plan`], as often as wanted and from any
 //! thread. *Guarantee*: the same snapshot, trees and day give the same plans.
 //!
 //! Deliberately absent: I/O (everything comes through [`Tree`]), clocks (the day is passed in), and
@@ -30,14 +30,14 @@ use capstan_domain::cluster::{Cluster, ClusterError, ClusterId};
 use capstan_domain::finding::Severity;
 use capstan_domain::layout::{self, ClusterFolder, Layout, Problem};
 use capstan_domain::policy::{self, CoreVersion};
-use capstan_domain::release::{Catalogue, ReleaseId};
+use capstan_domain::release::{Catalogue, ContentId, ReleaseContent, ReleaseId};
 use capstan_domain::render::{self, RenderError, Rendered};
 use capstan_domain::schema::Schemas;
 use capstan_domain::settings::{
     ClaimedTwice, Deletion, EffectiveSettings, REPOSITORY_FILE, RepositorySettings, RuleIds, SettingsError,
 };
 use capstan_domain::templates::{self, NamedTemplate, TemplateNames};
-use capstan_domain::tree::{RepoPath, Tree, TreeId};
+use capstan_domain::tree::{RepoPath, Tree};
 use capstan_domain::upgrade::{AppliedBy, MergeSettings, Refusal, Retarget, Upgrade};
 use jiff::civil::Date;
 
@@ -65,7 +65,7 @@ pub struct Fleet {
     /// Where that is kept, and this look at the repository.
     memory: Option<(Memory, Arc<Look>)>,
     /// Content of old releases that the snapshot itself does not hold.
-    provided: BTreeMap<TreeId, Arc<dyn Tree>>,
+    provided: BTreeMap<ContentId, ReleaseContent>,
     /// Releases that are in no folder any more, from history.
     past: BTreeMap<ReleaseId, PastRelease>,
     releases: Home,
@@ -228,19 +228,22 @@ impl Fleet {
         self.layout.clusters.iter().map(|folder| &folder.id)
     }
 
-    /// Trees that these clusters record as their old release and that no release folder of the snapshot
-    /// has now. Clusters that cannot be read are passed over: planning them says why.
-    pub fn missing_trees<'a>(&self, clusters: impl IntoIterator<Item = &'a ClusterId>) -> BTreeSet<TreeId> {
+    /// Contents that these clusters record of their old release and that no release of the snapshot has now.
+    /// Clusters that cannot be read are passed over: planning them says why.
+    pub fn missing_contents<'a>(
+        &self,
+        clusters: impl IntoIterator<Item = &'a ClusterId>,
+    ) -> BTreeSet<ContentId> {
         clusters
             .into_iter()
-            .filter_map(|id| self.record_of(id)?.tree)
-            .filter(|tree| self.find_old_tree(tree) == Presence::Missing)
+            .filter_map(|id| self.record_of(id)?.content)
+            .filter(|content| self.find_content(content) == Presence::Missing)
             .collect()
     }
 
     /// Whether the content of an old release is at hand.
-    fn find_old_tree(&self, tree: &TreeId) -> Presence {
-        let is_here = self.catalogue().find_tree(tree).is_some() || self.provided.contains_key(tree);
+    fn find_content(&self, content: &ContentId) -> Presence {
+        let is_here = self.catalogue().find_content(content).is_some() || self.provided.contains_key(content);
         if is_here { Presence::Here } else { Presence::Missing }
     }
 
@@ -252,16 +255,17 @@ impl Fleet {
     ) -> BTreeSet<ReleaseId> {
         let recorded = clusters.into_iter().filter_map(|id| {
             let record = self.record_of(id)?;
-            let is_known = record.tree.is_some_and(|tree| self.find_old_tree(&tree) == Presence::Here);
+            let is_known =
+                record.content.is_some_and(|content| self.find_content(&content) == Presence::Here);
             record.release.filter(|_| !is_known)
         });
         let unreadable = |id: &ReleaseId| self.catalogue().unreadable().iter().any(|(other, _)| other == id);
         recorded.filter(|id| self.catalogue().find(id).is_none() && !unreadable(id)).collect()
     }
 
-    /// Gives the content of one of [`Self::missing_trees`]; its paths start at the release's folder.
-    pub fn provide_tree(&mut self, id: TreeId, tree: Arc<dyn Tree>) {
-        self.provided.insert(id, tree);
+    /// Gives one of [`Self::missing_contents`].
+    pub fn provide_content(&mut self, id: ContentId, content: ReleaseContent) {
+        self.provided.insert(id, content);
     }
 
     /// Gives the live names of the clusters' templates, as reconcilers reported them: plans of claimed clusters

@@ -9,7 +9,7 @@ use capstan_domain::layout::ClusterFolder;
 use capstan_domain::merge::Source;
 use capstan_domain::path::{self, NoSuchRelease, Offer, Outcome, OwnContent, Standing, Step, Way};
 use capstan_domain::policy;
-use capstan_domain::release::{Release, ReleaseId};
+use capstan_domain::release::{ContentId, Release, ReleaseId};
 use capstan_domain::settings::{ClusterSettings, EffectiveSettings, WhenReleaseUnknown};
 use capstan_domain::tree::{Tree, TreeId};
 use capstan_domain::upgrade::{self, AppliedBy, Basis, Explanation, OldSource, Request, SourceFile, Upgrade};
@@ -52,14 +52,14 @@ struct Offered<'a> {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Record {
     pub(super) release: Option<ReleaseId>,
-    pub(super) tree: Option<TreeId>,
+    pub(super) content: Option<ContentId>,
 }
 
 impl Record {
     pub(super) fn of(settings: Option<&ClusterSettings>) -> Self {
         settings.map_or_else(Self::default, |settings| Self {
             release: settings.release.clone(),
-            tree: settings.release_tree.clone(),
+            content: settings.release_content(),
         })
     }
 }
@@ -190,8 +190,8 @@ impl Fleet {
         asked: Option<&ReleaseName>,
     ) -> Result<(), Refused> {
         let is_elsewhere = |id: &ReleaseId| {
-            let has_tree = |tree: &TreeId| self.find_old_tree(tree) == Presence::Here;
-            self.past.contains_key(id) || standing.tree.as_ref().is_some_and(has_tree)
+            let has_content = |content: &ContentId| self.find_content(content) == Presence::Here;
+            self.past.contains_key(id) || standing.content.as_ref().is_some_and(has_content)
         };
         let own = match &standing.release {
             Some(id) if is_elsewhere(id) => OwnContent::Elsewhere,
@@ -212,7 +212,7 @@ impl Fleet {
         if unknown == WhenReleaseUnknown::Block && self.old_content(reads, standing).is_none() {
             return Ok(Upgrade {
                 to: Some(step.to.clone()),
-                to_tree: step.tree.clone(),
+                to_content: step.content.clone(),
                 blocked: vec![
                     "The cluster's release is unknown and `upgrade.whenReleaseUnknown` is `block`: record \
                      `release` in its capstan.yaml."
@@ -295,17 +295,17 @@ impl Fleet {
         }
     }
 
-    /// Content of the recorded release: the tree as it was taken wherever it is found, else its folder
+    /// Content of the recorded release: as it was taken wherever that is found, else its folder
     /// as it is now, else as history last had it.
     fn old_content(&self, reads: &Reads<'_>, standing: &Standing) -> Option<Arc<Result<Source, Refused>>> {
         let id = standing.release.as_ref()?;
-        if let Some(tree) = &standing.tree {
-            reads.note(Seen::OldTree(tree.clone(), self.find_old_tree(tree)));
-            if let Some(release) = self.catalogue().find_tree(tree) {
+        if let Some(taken) = &standing.content {
+            reads.note(Seen::OldContent(taken.clone(), self.find_content(taken)));
+            if let Some(release) = self.catalogue().find_content(taken) {
                 return Some(self.source_of(release));
             }
-            if let Some(content) = self.provided.get(tree) {
-                return Some(self.shared.sources.of_tree(content.as_ref(), id, tree, self.schemas()));
+            if let Some(content) = self.provided.get(taken) {
+                return Some(self.shared.sources.of_content(content, id, taken, self.schemas()));
             }
         }
         if let Some(release) = self.catalogue().find(id) {
@@ -313,7 +313,8 @@ impl Fleet {
         }
         reads.note(Seen::Past(id.clone(), self.look_up_past(id)));
         let past = self.past.get(id)?;
-        Some(self.shared.sources.of_tree(past.content.as_ref(), id, &past.tree, self.schemas()))
+        let (content, taken) = (Arc::clone(&past.content).into(), past.tree.clone().into());
+        Some(self.shared.sources.of_content(&content, id, &taken, self.schemas()))
     }
 
     /// The finding that the release that a cluster records is nowhere; none where the settings turn it off.
@@ -324,9 +325,9 @@ impl Fleet {
         if is_unreadable || catalogue.releases().is_empty() || catalogue.find(id).is_some() {
             return None;
         }
-        if let Some(tree) = &standing.tree {
-            let presence = self.find_old_tree(tree);
-            reads.note(Seen::OldTree(tree.clone(), presence));
+        if let Some(content) = &standing.content {
+            let presence = self.find_content(content);
+            reads.note(Seen::OldContent(content.clone(), presence));
             if presence == Presence::Here {
                 return None;
             }
@@ -420,7 +421,7 @@ fn nothing(cluster: &Cluster, offer: &Offer) -> Upgrade {
         cluster: cluster.id.clone(),
         from: offer.from.clone(),
         to: None,
-        to_tree: None,
+        to_content: None,
         basis: if offer.from.is_some() { Basis::Known } else { Basis::Unknown },
         files: Vec::new(),
         changes: Vec::new(),

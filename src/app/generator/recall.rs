@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
 
 use capstan_domain::cluster::ClusterId;
+use capstan_domain::release::ContentId;
 use capstan_domain::release::ReleaseId;
-use capstan_domain::tree::TreeId;
 use capstan_domain::upgrade::Upgrade;
 
 use super::look::Given;
@@ -84,29 +84,29 @@ impl Fleet {
         Given {
             retarget: self.retarget.clone(),
             names: self.names.clone(),
-            trees: self.provided.keys().cloned().collect(),
+            contents: self.provided.keys().cloned().collect(),
             past: self.past.keys().filter_map(past).collect(),
         }
     }
 
-    /// [`Self::missing_trees`] of all clusters.
-    pub fn missing_trees_of_all(&self) -> BTreeSet<TreeId> {
+    /// [`Self::missing_contents`] of all clusters.
+    pub fn missing_contents_of_all(&self) -> BTreeSet<ContentId> {
         let known = self.memory.as_ref().map(|(_, look)| look.known()).unwrap_or_default();
-        let mut trees = BTreeSet::new();
+        let mut contents = BTreeSet::new();
         let mut last = None;
         for (at, folder) in self.layout.clusters.iter().enumerate() {
-            let tree = match known.get(at).and_then(Weak::upgrade) {
-                Some(kept) => kept.record.tree.clone(),
-                None => self.record_of(&folder.id).and_then(|record| record.tree),
+            let content = match known.get(at).and_then(Weak::upgrade) {
+                Some(kept) => kept.record.content.clone(),
+                None => self.record_of(&folder.id).and_then(|record| record.content),
             };
             // Most clusters of a fleet are at the same release.
-            if tree != last {
-                trees.extend(tree.clone());
-                last = tree;
+            if content != last {
+                contents.extend(content.clone());
+                last = content;
             }
         }
-        trees.retain(|tree| self.find_old_tree(tree) == Presence::Missing);
-        trees
+        contents.retain(|content| self.find_content(content) == Presence::Missing);
+        contents
     }
 
     /// What is kept of a cluster whose folder has not changed.
@@ -121,7 +121,7 @@ impl Fleet {
             Seen::Classes { own, elsewhere } => {
                 self.used_elsewhere(id, own.iter().map(String::as_str)) == *elsewhere
             }
-            Seen::OldTree(tree, presence) => self.find_old_tree(tree) == *presence,
+            Seen::OldContent(content, presence) => self.find_content(content) == *presence,
             Seen::ClusterApi(version) => self.cluster_api() == version.as_ref(),
             Seen::Retarget(allowed) => self.retarget(id) == *allowed,
             Seen::Names(names) => self.live_names(id) == names.as_ref(),

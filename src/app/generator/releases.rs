@@ -27,7 +27,7 @@ pub(super) enum Home {
 
 /// The content of a release that is no longer in any folder, found in the history of its path.
 pub struct PastRelease {
-    /// Its content; paths start at the release's folder.
+    /// Its folder; paths start there.
     pub content: Arc<dyn Tree>,
     /// That content's id.
     pub tree: TreeId,

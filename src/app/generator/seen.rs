@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use capstan_domain::flux::PostBuild;
 use capstan_domain::policy::CoreVersion;
-use capstan_domain::release::ReleaseId;
+use capstan_domain::release::{ContentId, ReleaseId};
 use capstan_domain::templates::TemplateNames;
 use capstan_domain::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use capstan_domain::upgrade::Retarget;
@@ -21,8 +21,8 @@ pub(super) enum Seen {
     Flux(PostBuild),
     /// Which of the cluster's classes are used elsewhere.
     Classes { own: Vec<String>, elsewhere: Vec<String> },
-    /// An old release's tree, and whether it was found.
-    OldTree(TreeId, Presence),
+    /// An old release's content, and whether it was found.
+    OldContent(ContentId, Presence),
     /// The version of Cluster API that the repository installs.
     ClusterApi(Option<CoreVersion>),
     /// Whether names of templates in its overlay may be edited.
@@ -49,7 +49,7 @@ impl Seen {
             Self::Folder(path, found) => tree.folder_id(path) == *found,
             Self::Flux(_)
             | Self::Classes { .. }
-            | Self::OldTree(..)
+            | Self::OldContent(..)
             | Self::Past(..)
             | Self::ClusterApi(_)
             | Self::Names(_)

@@ -5,10 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use capstan_domain::layout::{ReleaseFolder, Shelf, is_manifest};
 use capstan_domain::merge::{Source, SourceFacts};
-use capstan_domain::release::{Release, ReleaseError, ReleaseId, Rendering};
+use capstan_domain::release::{
+    ContentId, Release, ReleaseContent, ReleaseError, ReleaseId, Rendering, Standalone,
+};
 use capstan_domain::schema::Schemas;
 use capstan_domain::settings::FOLDER_FILE;
-use capstan_domain::tree::{RepoPath, Tree, TreeEntry, TreeId};
+use capstan_domain::tree::{RepoPath, Tree, TreeEntry};
 use capstan_domain::upgrade::SourceFile;
 
 use super::Refused;
@@ -21,8 +23,8 @@ pub(super) struct Sources(Mutex<BTreeMap<Key, Arc<Result<Source, Refused>>>>);
 enum Key {
     /// A release folder of the snapshot.
     Folder(RepoPath),
-    /// A tree from elsewhere.
-    Tree(TreeId),
+    /// Content from elsewhere.
+    Content(ContentId),
 }
 
 impl Sources {
@@ -36,19 +38,20 @@ impl Sources {
         self.cached(Key::Folder(release.folder.clone()), || read(tree, release, schemas))
     }
 
-    /// A release from a tree of its own, whose paths start at the release's folder.
-    pub(super) fn of_tree(
+    /// A release from content of its own.
+    pub(super) fn of_content(
         &self,
-        tree: &dyn Tree,
+        content: &ReleaseContent,
         release: &ReleaseId,
-        id: &TreeId,
+        id: &ContentId,
         schemas: &Schemas,
     ) -> Arc<Result<Source, Refused>> {
-        self.cached(Key::Tree(id.clone()), || {
-            let found = Release::read(tree, &standing_alone(tree, release)?);
+        self.cached(Key::Content(id.clone()), || {
+            let tree = Standalone::new(release, content.clone(), &id.reads);
+            let found = Release::read(&tree, &standing_alone(&tree, release)?);
             let mut read_release = found.map_err(|error| alone(release, error))?;
-            read_release.tree = Some(id.clone());
-            read(tree, &read_release, schemas)
+            read_release.content = Some(id.clone());
+            read(&tree, &read_release, schemas)
         })
     }
 
@@ -79,7 +82,7 @@ fn read(tree: &dyn Tree, release: &Release, schemas: &Schemas) -> Result<Source,
         release_yaml: release.manifest.as_ref().map(|entry| file(tree, entry)).transpose()?,
         rendering: Rendering::of(tree, &release.folder, &release.base_files, &release.overlay_files)?,
     };
-    Ok(Source::read_with(release.id.clone(), release.tree.clone(), &facts, schemas)?)
+    Ok(Source::read_with(release.id.clone(), release.content.clone(), &facts, schemas)?)
 }
 
 /// The manifests among these entries, with their texts.
@@ -113,11 +116,11 @@ fn alone(release: &ReleaseId, error: ReleaseError) -> Refused {
 }
 
 /// A release folder whose tree was found outside of any snapshot.
-fn standing_alone(tree: &dyn Tree, id: &ReleaseId) -> Result<ReleaseFolder, Refused> {
-    let root = RepoPath::root();
+fn standing_alone(tree: &Standalone, id: &ReleaseId) -> Result<ReleaseFolder, Refused> {
+    let root = tree.folder();
     let below =
         |folder: &str| root.join(folder).map(|folder| tree.entries_in(&folder).to_vec()).unwrap_or_default();
-    let at = |name: &str| RepoPath::parse(name).ok().and_then(|path| tree.entry(&path)).cloned();
+    let at = |name: &str| root.join(name).ok().and_then(|path| tree.entry(&path)).cloned();
     let version = id.version().ok_or_else(|| Refused {
         message: format!("`{id}` is no release: its last part is not a version"),
         file: None,

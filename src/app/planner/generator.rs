@@ -7,12 +7,13 @@ use capstan_domain::cluster::{Cluster, ClusterId};
 use capstan_domain::layout::{self, Layout};
 use capstan_domain::policy::{self, Snapshot, folders_of, validate};
 use capstan_domain::proposal::Scope;
+use capstan_domain::release::{ContentId, ReleaseContent};
 use capstan_domain::render::{self, FieldDifference, Rendered};
 use capstan_domain::report::{JudgedCluster, Judgement};
 use capstan_domain::rollout;
 use capstan_domain::settings::{Deletion, RepositorySettings, SettingsError};
 use capstan_domain::templates::TemplateNames;
-use capstan_domain::tree::{Tree, TreeId};
+use capstan_domain::tree::Tree;
 use capstan_domain::upgrade::{AppliedBy, Change, Reason, Retarget, Upgrade};
 use jiff::civil::Date;
 
@@ -143,12 +144,12 @@ impl OpenFleet for Fleet {
         Self::refuse_releases(self, why);
     }
 
-    fn missing_trees(&self) -> Vec<TreeId> {
-        Self::missing_trees_of_all(self).into_iter().collect()
+    fn missing_contents(&self) -> Vec<ContentId> {
+        Self::missing_contents_of_all(self).into_iter().collect()
     }
 
-    fn provide_tree(&mut self, id: TreeId, tree: Arc<dyn Tree>) {
-        Self::provide_tree(self, id, tree);
+    fn provide_content(&mut self, id: ContentId, content: ReleaseContent) {
+        Self::provide_content(self, id, content);
     }
 
     fn allow_retarget(&mut self, cluster: ClusterId) {

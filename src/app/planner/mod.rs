@@ -10,10 +10,11 @@ use std::sync::Arc;
 
 use capstan_domain::cluster::ClusterId;
 use capstan_domain::proposal::Scope;
+use capstan_domain::release::{ContentId, ReleaseContent};
 use capstan_domain::report::JudgedCluster;
 use capstan_domain::settings::{RepositorySettings, SettingsError};
 use capstan_domain::templates::TemplateNames;
-use capstan_domain::tree::{Tree, TreeId};
+use capstan_domain::tree::Tree;
 use capstan_domain::upgrade::Upgrade;
 use jiff::civil::Date;
 
@@ -76,9 +77,9 @@ pub trait OpenFleet: Send + Sync {
         drop(why);
     }
     /// Old releases that clusters record and the snapshot does not hold.
-    fn missing_trees(&self) -> Vec<TreeId>;
+    fn missing_contents(&self) -> Vec<ContentId>;
     /// Gives one of them; its paths start at the release's folder.
-    fn provide_tree(&mut self, id: TreeId, tree: Arc<dyn Tree>);
+    fn provide_content(&mut self, id: ContentId, content: ReleaseContent);
     /// Lets a cluster's upgrade edit, in its overlay, the names of templates that it rotates.
     fn allow_retarget(&mut self, cluster: ClusterId);
     /// The live names of the clusters' templates, as reconcilers reported them. A planner that plans by contents

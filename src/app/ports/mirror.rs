@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use capstan_domain::tree::{CommitId, Tree, TreeId};
+use capstan_domain::tree::{BlobId, CommitId, Tree, TreeId};
 use secrecy::SecretString;
 
 use super::Repository;
@@ -79,4 +79,6 @@ pub trait Mirror: Send + Sync {
         repository: &Repository,
         tree: &TreeId,
     ) -> Result<Option<Arc<dyn Tree>>, MirrorError>;
+    /// A file's content by its blob id, where the mirror has it and it is not too large.
+    async fn file(&self, repository: &Repository, blob: &BlobId) -> Result<Option<Arc<[u8]>>, MirrorError>;
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use capstan_domain::tree::{CommitId, RepoPath, Tree, TreeId};
+use capstan_domain::tree::{BlobId, CommitId, RepoPath, Tree, TreeId};
 use capstan_domain::upgrade::FileChange;
 
 /// Why a checkout cannot be read or written, as a sentence that says what to do.
@@ -35,6 +35,8 @@ pub trait Workspace {
     fn commit(&self, revision: &str) -> Result<Arc<dyn Tree>, WorkspaceError>;
     /// A folder's content by its tree id, from whatever commit left it; its paths start at that folder.
     fn folder(&self, tree: &TreeId) -> Option<Arc<dyn Tree>>;
+    /// A file's content by its blob id, from whatever commit left it; `None` where it is too large, too.
+    fn file(&self, blob: &BlobId) -> Option<Arc<[u8]>>;
     /// The newest of the commits before this one that had one of these folders, with what it held then;
     /// the search is bounded. `None` where none of them had.
     fn past_folder(&self, folders: &[RepoPath]) -> Option<PastFolder>;

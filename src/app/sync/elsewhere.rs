@@ -158,7 +158,7 @@ async fn installation_of(host: &dyn CodeHost, owner: &str) -> Result<Option<u64>
 }
 
 /// What may not be seen is not there.
-fn visible<T>(answer: Result<T, CodeHostError>) -> Result<Option<T>, CodeHostError> {
+pub(super) fn visible<T>(answer: Result<T, CodeHostError>) -> Result<Option<T>, CodeHostError> {
     match answer {
         Ok(content) => Ok(Some(content)),
         Err(CodeHostError::NotFound { .. } | CodeHostError::Forbidden { .. }) => Ok(None),

@@ -213,9 +213,9 @@ impl Run<'_> {
         let commands = self.unanswered_commands(&settings.commands.prefix).await?;
         self.consumers = self.consumers_to_tell(&settings).await?;
         self.bring_releases(fleet.as_mut()).await?;
-        for id in fleet.missing_trees() {
-            if let Some(tree) = self.old_release(&id).await? {
-                fleet.provide_tree(id, tree);
+        for id in fleet.missing_contents() {
+            if let Some(content) = self.old_release(&id).await? {
+                fleet.provide_content(id, content);
             }
         }
         let scopes = scopes(&*fleet);

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use capstan_domain::proposal::PlanDigest;
+use capstan_domain::release::{ContentId, ReleaseContent};
 use capstan_domain::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 
+use super::elsewhere::visible;
 use super::{Run, SyncError};
 use crate::app::ports::Repository;
 
@@ -62,12 +64,12 @@ pub(super) fn digest_of_changes(before: &dyn Tree, after: &dyn Tree) -> Option<P
 }
 
 impl Run<'_> {
-    /// A release's folder as it was, by its tree id: from the mirror, else from GitHub; where the releases
-    /// are in another repository, from there first.
-    pub(super) async fn old_release(&self, id: &TreeId) -> Result<Option<Arc<dyn Tree>>, SyncError> {
+    /// A release as it was, by its content's ids: from the mirror, else from GitHub; where the releases are in
+    /// another repository, from there first.
+    pub(super) async fn old_release(&self, id: &ContentId) -> Result<Option<ReleaseContent>, SyncError> {
         for home in self.homes() {
-            if let Some(tree) = self.old_release_in(home, id).await? {
-                return Ok(Some(tree));
+            if let Some(content) = self.old_release_in(home, id).await? {
+                return Ok(Some(content));
             }
         }
         Ok(None)
@@ -76,8 +78,24 @@ impl Run<'_> {
     async fn old_release_in(
         &self,
         home: &Repository,
-        id: &TreeId,
-    ) -> Result<Option<Arc<dyn Tree>>, SyncError> {
+        id: &ContentId,
+    ) -> Result<Option<ReleaseContent>, SyncError> {
+        let Some(folder) = self.old_folder(home, &id.tree).await? else { return Ok(None) };
+        let mut reads = BTreeMap::new();
+        for (path, blob) in &id.reads {
+            let content = match self.ports.mirror.file(home, blob).await? {
+                Some(content) => content,
+                None => match visible(self.ports.host.blob(home, blob).await)? {
+                    Some(content) => content.into(),
+                    None => return Ok(None),
+                },
+            };
+            reads.insert(path.clone(), content);
+        }
+        Ok(Some(ReleaseContent { folder, reads }))
+    }
+
+    async fn old_folder(&self, home: &Repository, id: &TreeId) -> Result<Option<Arc<dyn Tree>>, SyncError> {
         if let Some(tree) = self.ports.mirror.folder(home, id).await? {
             return Ok(Some(tree));
         }

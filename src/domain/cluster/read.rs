@@ -160,21 +160,22 @@ fn recorded<'a>(
     roots: impl Iterator<Item = &'a Node> + Clone,
 ) -> Option<RecordedRelease> {
     let written = settings.and_then(|settings| settings.release.clone());
-    let tree = settings.and_then(|settings| settings.release_tree.clone());
+    let content = settings.and_then(ClusterSettings::release_content);
     if let Some(name) = giant_swarm.and_then(|record| ReleaseName::parse(&record.version)) {
-        // The tree is that of the release in the record; of another one it would be the wrong content.
+        // The content is that of the release in the record; of another one it would be the wrong one.
         let agrees = written.as_ref().is_some_and(|id| id.version() == name.version());
-        return Some(RecordedRelease { name, tree: tree.filter(|_| agrees), by: RecordedBy::ConfigMap });
+        let content = content.filter(|_| agrees);
+        return Some(RecordedRelease { name, content, by: RecordedBy::ConfigMap });
     }
     if let Some(id) = written {
-        return Some(RecordedRelease { name: ReleaseName::Id(id), tree, by: RecordedBy::Settings });
+        return Some(RecordedRelease { name: ReleaseName::Id(id), content, by: RecordedBy::Settings });
     }
     let from = |field: &str, key: &str, by: RecordedBy| {
         let name = roots.clone().filter(|root| is_cluster(root)).find_map(|root| {
             let value = root.get("metadata")?.get(field)?.get(key)?.as_scalar()?;
             ReleaseName::parse(&value.text)
         });
-        name.map(|name| RecordedRelease { name, tree: None, by })
+        name.map(|name| RecordedRelease { name, content: None, by })
     };
     from("annotations", "capstan.dev/release", RecordedBy::Annotation)
         .or_else(|| from("labels", "release.giantswarm.io/version", RecordedBy::Label))

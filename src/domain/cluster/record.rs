@@ -1,7 +1,6 @@
 //! Which release a cluster says it is at.
 
-use crate::release::{Catalogue, Provider, ReleaseId};
-use crate::tree::TreeId;
+use crate::release::{Catalogue, ContentId, Provider, ReleaseId};
 use crate::version::ReleaseVersion;
 
 /// The release that a cluster says it is at.
@@ -9,8 +8,8 @@ use crate::version::ReleaseVersion;
 pub struct RecordedRelease {
     /// What is written.
     pub name: ReleaseName,
-    /// Git tree id of that release's folder when it was taken.
-    pub tree: Option<TreeId>,
+    /// That release's content when it was taken.
+    pub content: Option<ContentId>,
     /// Who says so.
     pub by: RecordedBy,
 }

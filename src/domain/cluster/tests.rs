@@ -86,12 +86,12 @@ fn a_record_that_differs_from_the_config_map_is_found_and_does_not_count() {
         (Some(8), Some(18), "gauss/peu01/base/values.yaml"),
         "the scalar in the string"
     );
-    assert_eq!(cluster.recorded.unwrap().tree, None, "the tree is that of another release");
+    assert_eq!(cluster.recorded.unwrap().content, None, "the tree is that of another release");
     let agrees = tree.replace("34.1.0", "34.4.0");
     let cluster =
         read(&[("base/app.yaml", APP), ("base/values.yaml", VALUES), ("capstan.yaml", &agrees)]).unwrap();
     assert_eq!(cluster.findings, []);
-    assert!(cluster.recorded.unwrap().tree.is_some());
+    assert!(cluster.recorded.unwrap().content.is_some());
 }
 
 #[test]

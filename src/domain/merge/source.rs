@@ -8,10 +8,10 @@ use super::overlay::overlay_piece;
 use super::variables::is_templated;
 use crate::manifest;
 use crate::object::api_group;
-use crate::release::{ReleaseId, Rendering};
+use crate::release::{ContentId, ReleaseId, Rendering};
 use crate::render::RenderedObject;
 use crate::schema::Schemas;
-use crate::tree::{RepoPath, TreeEntry, TreeId};
+use crate::tree::{RepoPath, TreeEntry};
 use crate::upgrade::{Refusal, SourceFile};
 use crate::yaml::{Document, Entry, Node, NodeKind, YamlFile};
 
@@ -37,8 +37,8 @@ pub struct SourceFacts {
 pub struct Source {
     /// Its id.
     pub id: ReleaseId,
-    /// Its content's id, recorded as `releaseTree`.
-    pub tree: Option<TreeId>,
+    /// Its content's id, as clusters record it.
+    pub content: Option<ContentId>,
     pub(crate) variables: BTreeMap<String, String>,
     /// Its documents, file by file.
     pieces: Vec<Piece>,
@@ -99,8 +99,8 @@ impl Source {
     ///
     /// # Errors
     /// A file that is no YAML, with its place.
-    pub fn read(id: ReleaseId, tree: Option<TreeId>, facts: &SourceFacts) -> Result<Self, Refusal> {
-        Self::read_with(id, tree, facts, Schemas::built_in())
+    pub fn read(id: ReleaseId, content: Option<ContentId>, facts: &SourceFacts) -> Result<Self, Refusal> {
+        Self::read_with(id, content, facts, Schemas::built_in())
     }
 
     /// Reads a release. Its overlay's lists are merged over those of its base as the schemas say.
@@ -109,7 +109,7 @@ impl Source {
     /// A file that is no YAML, with its place.
     pub fn read_with(
         id: ReleaseId,
-        tree: Option<TreeId>,
+        content: Option<ContentId>,
         facts: &SourceFacts,
         schemas: &Schemas,
     ) -> Result<Self, Refusal> {
@@ -141,7 +141,7 @@ impl Source {
         let variables = facts.variables.clone();
         Ok(Self {
             id,
-            tree,
+            content,
             variables,
             pieces,
             rendered,

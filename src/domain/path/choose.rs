@@ -66,7 +66,7 @@ fn by_itself(
         notes.extend(minor_skip.map(|skip| why_skipped(skip, catalogue, provider)));
         return Outcome::Step(Step {
             to: release.id.clone(),
-            tree: release.tree.clone(),
+            content: release.content.clone(),
             direction: Direction::Forward,
             minor_skip,
             follows: follows(standing, release, settings.track, catalogue, provider),
@@ -153,11 +153,11 @@ fn follows(
 /// The cluster's own release, where its content is another than when it was taken.
 pub(super) fn refresh(standing: &Standing, catalogue: &Catalogue) -> Option<Outcome> {
     let release = catalogue.find(standing.release.as_ref()?)?;
-    let (taken, now) = (standing.tree.as_ref()?, release.tree.as_ref()?);
-    (release.is_offered() && taken != now).then(|| {
+    let (taken, now) = (standing.content.as_ref()?, release.content.as_ref()?);
+    (release.is_offered() && !taken.may_be(now)).then(|| {
         Outcome::Step(Step {
             to: release.id.clone(),
-            tree: Some(now.clone()),
+            content: Some(now.clone()),
             direction: Direction::Refresh,
             minor_skip: minor_skip(standing, release),
             follows: Vec::new(),
@@ -199,8 +199,11 @@ fn asked_for(
     notes: &mut Vec<String>,
 ) -> Result<Outcome, NoSuchRelease> {
     let release = find(standing, catalogue, name)?;
-    let same_tree = standing.tree.is_none() || standing.tree == release.tree;
-    if standing.release.as_ref() == Some(&release.id) && same_tree {
+    let differs = standing
+        .content
+        .as_ref()
+        .is_some_and(|taken| release.content.as_ref().is_none_or(|now| !taken.may_be(now)));
+    if standing.release.as_ref() == Some(&release.id) && !differs {
         return Ok(Outcome::Nothing(NotOffered::AlreadyThere { at: release.id.clone() }));
     }
     let direction = match &standing.version {
@@ -224,7 +227,7 @@ fn asked_for(
     }
     Ok(Outcome::Step(Step {
         to: release.id.clone(),
-        tree: release.tree.clone(),
+        content: release.content.clone(),
         direction,
         minor_skip: minor_skip(standing, release),
         follows: Vec::new(),

@@ -31,9 +31,8 @@ pub use standing::{ProviderUnknown, Standing};
 pub use unreadable::{OwnContent, unreadable, unreadable_own};
 pub use way::{Leg, Way, way, way_to_json};
 
-use crate::release::{Provider, ReleaseId};
+use crate::release::{ContentId, Provider, ReleaseId};
 use crate::settings::Track;
-use crate::tree::TreeId;
 use crate::version::KubernetesMinor;
 
 /// What a cluster is offered.
@@ -72,7 +71,7 @@ pub struct Step {
     /// The release that it leads to.
     pub to: ReleaseId,
     /// Its content now.
-    pub tree: Option<TreeId>,
+    pub content: Option<ContentId>,
     /// How that release relates to the cluster's.
     pub direction: Direction,
     /// Where the step leaves out a minor of Kubernetes. Such a step is offered as a draft at most.

@@ -3,9 +3,8 @@
 use std::fmt;
 
 use crate::cluster::{Cluster, ClusterId, RecordedBy, ReleaseName};
-use crate::release::{Catalogue, Provider, Release, ReleaseId};
+use crate::release::{Catalogue, ContentId, Provider, Release, ReleaseId};
 use crate::settings::EffectiveSettings;
-use crate::tree::TreeId;
 use crate::version::{KubernetesVersion, ReleaseVersion};
 
 /// Where a cluster is.
@@ -18,7 +17,7 @@ pub struct Standing {
     /// That release's version; known even where its provider is not.
     pub version: Option<ReleaseVersion>,
     /// The release's content when it was taken.
-    pub tree: Option<TreeId>,
+    pub content: Option<ContentId>,
     /// Its version of Kubernetes: what its base asks for, else its release's.
     pub kubernetes: Option<KubernetesVersion>,
     /// Whose releases it follows.
@@ -77,7 +76,7 @@ impl Standing {
         Self {
             cluster: cluster.id.clone(),
             version: recorded.and_then(|recorded| recorded.name.version()),
-            tree: recorded.and_then(|recorded| recorded.tree.clone()),
+            content: recorded.and_then(|recorded| recorded.content.clone()),
             kubernetes: cluster
                 .kubernetes
                 .clone()
@@ -95,7 +94,7 @@ impl Standing {
             cluster: self.cluster.clone(),
             release: Some(release.id.clone()),
             version: Some(release.version.clone()),
-            tree: release.tree.clone(),
+            content: release.content.clone(),
             kubernetes: release.kubernetes.clone().or_else(|| self.kubernetes.clone()),
             provider: Ok(release.provider.clone()),
         }

@@ -8,7 +8,7 @@ use crate::layout::{Shelf, discover};
 use crate::release::{Catalogue, Release, ReleaseState};
 use crate::render::testing::Files;
 use crate::settings::{EffectiveSettings, Hold, RepositorySettings};
-use crate::tree::RepoPath;
+use crate::tree::{RepoPath, TreeId};
 use crate::version::KubernetesVersion;
 
 pub(super) const TODAY: Date = date(2026, 11, 21);
@@ -32,7 +32,7 @@ pub(super) fn release(row: &str) -> Release {
         provider: id.provider(),
         version: id.version().unwrap(),
         state,
-        tree: Some(TreeId::parse(&"1".repeat(40)).unwrap()),
+        content: Some(TreeId::parse(&"1".repeat(40)).unwrap().into()),
         date: None,
         kubernetes: kubernetes.and_then(|text| KubernetesVersion::parse(&text)),
         components: vec![],
@@ -59,7 +59,7 @@ pub(super) fn standing(at: &str, kubernetes: &str) -> Standing {
     Standing {
         cluster: ClusterId::new(RepoPath::parse("gauss/peu01").unwrap()),
         version: id.as_ref().and_then(ReleaseId::version),
-        tree: Some(TreeId::parse(&"1".repeat(40)).unwrap()),
+        content: Some(TreeId::parse(&"1".repeat(40)).unwrap().into()),
         kubernetes: KubernetesVersion::parse(&format!("v{kubernetes}.0")),
         provider: Ok(id.as_ref().map_or_else(|| Provider::new("aws"), ReleaseId::provider)),
         release: id,
@@ -184,11 +184,11 @@ fn a_hold_stops_offers_until_its_day() {
 fn a_release_whose_content_changed_is_offered_again() {
     let catalogue = catalogue(&["aws/v1.0.0 1.30", "aws/v1.1.0 1.30 deprecated"]);
     let mut standing = standing("aws/v1.0.0", "1.30");
-    standing.tree = Some(TreeId::parse(&"2".repeat(40)).unwrap());
+    standing.content = Some(TreeId::parse(&"2".repeat(40)).unwrap().into());
     let again = offer(&standing, &settings(Track::Any), &catalogue, None, TODAY).unwrap();
     assert_eq!(again.step().unwrap().direction, Direction::Refresh);
     assert_eq!(again.notes, ["aws/v1.0.0 has other content than when the cluster took it."]);
-    standing.tree = None;
+    standing.content = None;
     let unknown = offer(&standing, &settings(Track::Any), &catalogue, None, TODAY).unwrap();
     assert_eq!(unknown.step(), None, "without a record nothing says that it changed");
 }

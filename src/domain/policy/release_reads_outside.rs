@@ -11,10 +11,11 @@ static ABOUT: About = About {
     severity: Severity::Warning,
     change: Change::Free,
     summary: "A release's kustomization reads files outside of the release's folder.",
-    reason: "A release is known by the id of its folder, which a cluster records when it takes it. What lies elsewhere \
-             may change under the same id: then the release is another one, clusters at it are not offered the \
-             difference, and what they once took cannot be had from their record. Put what a release is made of into \
-             its folder, or into folders that belong to one version and never change.",
+    reason: "What several releases read changes all of them at once: clusters at an old release are offered the \
+             difference as a refresh of it. A cluster records what its release read elsewhere (`releaseReads`) beside \
+             the id of its folder; one that does not yet, or whose history lost those files, is compared with what \
+             lies there now. Put what a release is made of into its folder, or into folders that belong to one \
+             version and never change.",
     source: "https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/",
     bad: Example::Tree(&[
         ("aws/v21.0.0/base/kustomization.yaml", "resources:\n- ../../parts/pool.yaml\n"),
@@ -57,8 +58,8 @@ pub(super) fn verdict(release: &Release) -> Option<Verdict> {
         all => format!(" and {} more", all - 1),
     };
     let message = format!(
-        "{} reads {}{others} from outside of its folder, whose id does not tell when that changes: a change there reaches no cluster that records {}. Keep it as it is as long as clusters are at this release, or move it into the folder",
-        release.id, first.path, release.id
+        "{} reads {}{others} from outside of its folder: a change there changes the release, and is offered to every cluster at it. Keep it as it is as long as clusters are at this release, or move it into the folder",
+        release.id, first.path
     );
     let position = Some(crate::yaml::Position { line: 1, column: 1 });
     Some(Verdict::new(&ABOUT, message).place(Spot { file: first.path.clone(), position }))

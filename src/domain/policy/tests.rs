@@ -86,7 +86,7 @@ fn release(version: &str, kubernetes: &str, components: &[(&str, &str)], apps: &
         provider: Provider::new("capa"),
         version: ReleaseVersion::parse(version).unwrap(),
         state: ReleaseState::Active,
-        tree: None,
+        content: None,
         date: None,
         kubernetes: KubernetesVersion::parse(kubernetes),
         components: components

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use crate::release::ReleaseId;
+use crate::release::{ContentId, ReleaseId};
 use crate::tree::{CommitId, TreeId};
 use crate::upgrade::FileChange;
 
@@ -25,35 +25,33 @@ pub fn trailer_value<'a>(message: &'a str, key: &str) -> Option<&'a str> {
     paragraph.lines().rev().find_map(value).map(|(_, value)| value.trim())
 }
 
-/// A release and its content: `aws/v22.0.0@9d1f…`.
+/// A release and its content: `aws/v22.0.0@9d1f…`, and `aws/v22.0.0@9d1f…+0a1b…` of a release that reads files
+/// outside of its folder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SourceState {
     release: ReleaseId,
-    tree: Option<TreeId>,
+    /// As [`ContentId`] is written.
+    content: Option<String>,
 }
 
 impl SourceState {
-    /// The state of `release` whose folder has that tree.
-    pub const fn new(release: ReleaseId, tree: Option<TreeId>) -> Self {
-        Self { release, tree }
+    /// The state of `release` with that content.
+    pub fn new(release: ReleaseId, content: Option<&ContentId>) -> Self {
+        Self { release, content: content.map(ToString::to_string) }
     }
 
     /// Reads what [`fmt::Display`] writes; `None` for anything else.
     pub fn parse(text: &str) -> Option<Self> {
-        let (release, tree) = text.rsplit_once('@')?;
-        let tree = if tree == "-" { None } else { Some(TreeId::parse(tree).ok()?) };
+        let (release, content) = text.rsplit_once('@')?;
+        let content = (content != "-").then(|| content.to_owned());
         let release = decode(release)?;
-        (!release.is_empty()).then(|| Self { release: ReleaseId::from_path(&release), tree })
+        let is_one = !release.is_empty() && content.as_deref().is_none_or(is_content);
+        is_one.then(|| Self { release: ReleaseId::from_path(&release), content })
     }
 
     /// The release.
     pub const fn release(&self) -> &ReleaseId {
         &self.release
-    }
-
-    /// The Git tree of its folder.
-    pub const fn tree(&self) -> Option<&TreeId> {
-        self.tree.as_ref()
     }
 }
 
@@ -70,11 +68,18 @@ impl fmt::Display for SourceState {
                 write!(f, "{c}")?;
             }
         }
-        match &self.tree {
-            Some(tree) => write!(f, "@{tree}"),
+        match &self.content {
+            Some(content) => write!(f, "@{content}"),
             None => f.write_str("@-"),
         }
     }
+}
+
+/// Whether a text is a content's id: a tree id, and 16 hex digits behind a `+` where there is one.
+fn is_content(text: &str) -> bool {
+    let (tree, reads) = text.split_once('+').map_or((text, None), |(tree, reads)| (tree, Some(reads)));
+    let is_digest = |reads: &str| reads.len() == 16 && reads.bytes().all(|byte| byte.is_ascii_hexdigit());
+    TreeId::parse(tree).is_ok() && reads.is_none_or(is_digest)
 }
 
 pub(super) fn decode(text: &str) -> Option<String> {
@@ -165,13 +170,20 @@ mod tests {
 
     #[test]
     fn a_source_reads_back_what_it_writes() {
-        let tree = TreeId::parse("9d1f000000000000000000000000000000000000").unwrap();
+        let plain = ContentId::from(TreeId::parse("9d1f000000000000000000000000000000000000").unwrap());
+        let path = crate::tree::OutsidePath::parse("../parts/pool.yaml").unwrap();
+        let blob = crate::tree::BlobId::parse(&"0".repeat(40)).unwrap();
+        let reading = ContentId { reads: [(path, blob)].into(), ..plain.clone() };
         for release in ["aws/v22.0.0", "a@b/v1.0.0", "odd\nname/v1.0.0", "50%/v1.0.0"] {
-            let source = SourceState::new(ReleaseId::from_path(release), Some(tree.clone()));
-            let text = source.to_string();
-            assert!(!text.contains('\n'));
-            assert_eq!(SourceState::parse(&text).unwrap(), source);
+            for content in [None, Some(&plain), Some(&reading)] {
+                let source = SourceState::new(ReleaseId::from_path(release), content);
+                let text = source.to_string();
+                assert!(!text.contains('\n'));
+                assert_eq!(SourceState::parse(&text).unwrap(), source);
+            }
         }
+        let of = |content| SourceState::new(ReleaseId::from_path("aws/v22.0.0"), Some(content));
+        assert_ne!(of(&plain), of(&reading));
         assert_eq!(SourceState::parse("aws/v22.0.0"), None);
         assert_eq!(SourceState::parse("aws/v22.0.0@nonsense"), None);
     }

@@ -28,7 +28,7 @@ pub fn wanted(plan: &Result<impl Borrow<Upgrade>, String>) -> Wanted {
     let skips = upgrade.findings.iter().any(|finding| finding.rule == "kubernetes-minor-skip");
     let draft = if upgrade.basis == Basis::Unknown || skips { Draft::Draft } else { Draft::Ready };
     Wanted::Offer(Offer {
-        source: SourceState::new(release.clone(), upgrade.to_tree.clone()),
+        source: SourceState::new(release.clone(), upgrade.to_content.as_ref()),
         plan: PlanDigest::of(&upgrade.files),
         draft,
     })

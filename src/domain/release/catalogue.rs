@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::requests::{self, Requests, RequestsProblem};
-use super::{Provider, Release, ReleaseError, ReleaseId};
+use super::{ContentId, Provider, Release, ReleaseError, ReleaseId};
 use crate::layout::Layout;
-use crate::tree::{RepoPath, Tree, TreeId};
+use crate::tree::{RepoPath, Tree};
 use crate::version::ReleaseVersion;
 use crate::yaml::YamlFile;
 
@@ -129,9 +129,9 @@ impl Catalogue {
         self.of_provider(provider).find(|release| release.version == *version)
     }
 
-    /// The release whose folder has that tree now, archived ones included.
-    pub fn find_tree(&self, tree: &TreeId) -> Option<&Release> {
-        self.releases.iter().find(|release| release.tree.as_ref() == Some(tree))
+    /// The release whose content is that, archived ones included.
+    pub fn find_content(&self, content: &ContentId) -> Option<&Release> {
+        self.releases.iter().find(|release| release.content.as_ref().is_some_and(|now| content.may_be(now)))
     }
 
     /// The provider that a setting, a chart or a person means: by its path, or by its name where only

@@ -8,6 +8,7 @@
 //! cluster is offered ([`crate::path`]).
 
 mod catalogue;
+mod content;
 mod giant_swarm;
 mod kubernetes;
 mod notes;
@@ -26,6 +27,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 pub use catalogue::Catalogue;
+pub use content::{ContentId, ReleaseContent, Standalone};
 pub(crate) use kubernetes::{infrastructure_kinds, kubernetes_version};
 pub(crate) use notes::changelogs;
 pub use range::{NoRange, VersionRange};
@@ -35,7 +37,7 @@ pub use rendered::Rendering;
 pub use requests::{Requests, RequestsProblem, Unmet};
 pub use step::{Downgrade, downgrades, goes_back_in_time};
 
-use crate::tree::{RepoPath, TreeEntry, TreeId};
+use crate::tree::{RepoPath, TreeEntry};
 use crate::version::{KubernetesVersion, LooseVersion, ReleaseVersion};
 
 /// A release's path without a segment `archived`: `aws/v21.0.0`.
@@ -126,8 +128,8 @@ pub struct Release {
     pub version: ReleaseVersion,
     /// Whether it is meant to be used.
     pub state: ReleaseState,
-    /// Git tree id of its folder.
-    pub tree: Option<TreeId>,
+    /// Its content's id.
+    pub content: Option<ContentId>,
     /// When it was published, as its `release.yaml` says.
     pub date: Option<String>,
     /// The version of Kubernetes that it brings, where it says one.
@@ -144,8 +146,7 @@ pub struct Release {
     pub base_files: Vec<TreeEntry>,
     /// The files of `overlay/`.
     pub overlay_files: Vec<TreeEntry>,
-    /// Files outside of its folder that its kustomizations read: a change of theirs changes the release, and
-    /// no id of its folder tells.
+    /// Files outside of its folder that its kustomizations read: a change of theirs changes the release.
     pub outside: Vec<TreeEntry>,
     /// Its `release.yaml`.
     pub manifest: Option<TreeEntry>,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::giant_swarm::{self, Manifest};
 use super::kubernetes::{infrastructure_kinds, kubernetes_version};
-use super::{Release, ReleaseState, Rendering};
+use super::{ContentId, Release, ReleaseState, Rendering};
 use crate::layout::{ReleaseFolder, Shelf, is_manifest};
 use crate::render::RenderError;
 use crate::settings::{ReleaseSettings, SettingsError};
@@ -103,9 +103,10 @@ impl Release {
             kinds.extend(infrastructure_kinds(root));
         }
         kubernetes = kubernetes.or_else(|| kubernetes_version(roots(), &settings.variables));
+        let content = tree.folder_id(&folder.folder);
         Ok(Self {
             state: state(folder, manifest.state),
-            tree: tree.folder_id(&folder.folder),
+            content: content.map(|tree| ContentId::new(tree, &folder.folder, &rendering.outside)),
             id: folder.id.clone(),
             folder: folder.folder.clone(),
             provider: folder.provider.clone(),

@@ -159,8 +159,8 @@ fn a_release_that_lies_twice_is_found_where_it_is_in_use() {
     assert_eq!(folder("aws/archived/v0.9.0"), Some("aws/archived/v0.9.0"));
     assert_eq!(folder("aws/v2.0.0"), None);
     assert_eq!(catalogue.of_provider(&Provider::new("aws")).count(), 2);
-    let archived = catalogue.releases()[2].tree.clone().unwrap();
-    assert_eq!(catalogue.find_tree(&archived).unwrap().folder.as_str(), "aws/archived/v1.0.0");
+    let archived = catalogue.releases()[2].content.clone().unwrap();
+    assert_eq!(catalogue.find_content(&archived).unwrap().folder.as_str(), "aws/archived/v1.0.0");
 }
 
 #[test]
@@ -211,7 +211,7 @@ fn every_real_release_is_read() {
         count.0 += 1;
         count.1 += usize::from(release.state != ReleaseState::Archived);
         assert!(release.kubernetes.is_some(), "{} names its Kubernetes", release.id);
-        assert!(release.tree.is_some() && release.date.is_some());
+        assert!(release.content.is_some() && release.date.is_some());
     }
     // As INDEX.md of the data counts them: all, and not archived.
     let expected = [

@@ -39,7 +39,7 @@ fn upgrade() -> Upgrade {
         cluster: ClusterId::new(RepoPath::parse("gauss/peu01").unwrap()),
         from: Some(ReleaseId::from_path("aws/v21.0.0")),
         to: Some(ReleaseId::from_path("aws/v22.0.0")),
-        to_tree: Some(TreeId::parse(&"a".repeat(40)).unwrap()),
+        to_content: Some(TreeId::parse(&"a".repeat(40)).unwrap().into()),
         basis: Basis::Known,
         files: vec![FileChange { path: file(), before: Some("a".to_owned()), after: Some("b".to_owned()) }],
         changes: vec![change("/spec/template/spec/version", json!("v1.16.8"), json!("v1.21.4"))],
@@ -82,7 +82,7 @@ fn body_of(upgrade: &Upgrade) -> String {
 }
 
 fn with_proposal(upgrade: &Upgrade, write: impl FnOnce(&Proposal<'_>) -> String) -> String {
-    let source = SourceState::new(ReleaseId::from_path("aws/v22.0.0"), upgrade.to_tree.clone());
+    let source = SourceState::new(ReleaseId::from_path("aws/v22.0.0"), upgrade.to_content.as_ref());
     let plan = PlanDigest::of(&upgrade.files);
     let proposal = Proposal {
         upgrade,

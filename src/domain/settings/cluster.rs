@@ -9,13 +9,13 @@ use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
 use super::fields::Track;
-use super::read::{calendar_date, release_id};
+use super::read::{calendar_date, release_id, release_reads};
 use crate::object::ObjectId;
-use crate::release::ReleaseId;
-use crate::tree::TreeId;
+use crate::release::{ContentId, ReleaseId};
+use crate::tree::{BlobId, OutsidePath, TreeId};
 
-/// `<cluster>/capstan.yaml`: the platform team's record of one cluster. The bot keeps `release` and
-/// `releaseTree` current in its proposals.
+/// `<cluster>/capstan.yaml`: the platform team's record of one cluster. The bot keeps `release`, `releaseTree`
+/// and `releaseReads` current in its proposals.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ClusterSettings {
@@ -33,12 +33,24 @@ pub struct ClusterSettings {
     /// Git tree id of that release's folder when it was taken.
     #[schemars(with = "Option<String>")]
     pub release_tree: Option<TreeId>,
+    /// Files outside of that folder that the release's kustomizations read when it was taken: Git blob ids by
+    /// their path from the folder (`../parts/pool.yaml`); at most 1,000.
+    #[serde(deserialize_with = "release_reads")]
+    #[schemars(with = "BTreeMap<String, String>")]
+    pub release_reads: BTreeMap<OutsidePath, BlobId>,
     /// How far the cluster follows new releases; wins over `.capstan.yaml`.
     pub track: Option<Track>,
     /// Values for `${VARIABLES}` of releases.
     pub variables: BTreeMap<String, String>,
     /// Tombstones: what may be deleted from the live cluster.
     pub delete: Deletion,
+}
+
+impl ClusterSettings {
+    /// The recorded release's content when it was taken, where that is recorded.
+    pub fn release_content(&self) -> Option<ContentId> {
+        Some(ContentId { tree: self.release_tree.clone()?, reads: self.release_reads.clone() })
+    }
 }
 
 /// `<cluster>/overlay/capstan.yaml`: the customer's brake. It may hold back, never loosen.

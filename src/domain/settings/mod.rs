@@ -27,7 +27,8 @@ pub use fields::{CommandPrefix, FolderName, ManagementClusterUid, RepositoryName
 pub use glob::{Glob, InvalidGlob};
 pub use read::RuleIds;
 pub(crate) use read::{error_in_list, read_strictly};
-pub use record::{RecordError, record_release};
+pub(crate) use record::heading;
+pub use record::{Record, RecordError, record_release};
 pub use repository::{
     ClusterRule, ClustersSettings, CommandSettings, ConflictPolicy, FieldOwner, FieldRule, ManagementCluster,
     Mode, PreflightMode, PreflightSettings, ProposalLimits, ReleasesSettings, RepositorySettings,

@@ -1,5 +1,6 @@
 //! From a file's text to settings, or to an error that helps.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use jiff::civil::Date;
@@ -14,9 +15,9 @@ use super::place::{Place, find};
 use super::repository::RepositorySettings;
 use crate::object::FieldPath;
 use crate::policy::{self, Change, Level};
-use crate::release::ReleaseId;
+use crate::release::{ContentId, ReleaseId};
 use crate::spelling::hint;
-use crate::tree::RepoPath;
+use crate::tree::{BlobId, OutsidePath, RepoPath};
 use crate::yaml;
 
 /// What the rule catalogue knows, for judging `policy:`.
@@ -326,4 +327,18 @@ pub(super) fn release_id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<O
         return Err(de::Error::custom(format!("`{text}` is not a release such as aws/v21.0.0")));
     }
     Ok(Some(ReleaseId::from_path(&text)))
+}
+
+/// What a release reads outside of its folder: a file is no list without an end.
+pub(super) fn release_reads<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<OutsidePath, BlobId>, D::Error> {
+    let reads = Option::<BTreeMap<OutsidePath, BlobId>>::deserialize(deserializer)?.unwrap_or_default();
+    if reads.len() > ContentId::MOST_READS {
+        let (has, most) = (reads.len(), ContentId::MOST_READS);
+        return Err(de::Error::custom(format!(
+            "{has} files are more than a release may read elsewhere ({most})"
+        )));
+    }
+    Ok(reads)
 }

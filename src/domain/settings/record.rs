@@ -1,12 +1,12 @@
-//! Writing a cluster's record: `release` and `releaseTree` in its `capstan.yaml`.
+//! Writing a cluster's record in its `capstan.yaml`: its release and that release's content.
 
 use super::cluster::ClusterSettings;
 use super::error::SettingsError;
 use crate::object::FieldPath;
-use crate::release::ReleaseId;
-use crate::tree::{RepoPath, TreeId};
+use crate::release::{ContentId, ReleaseId};
+use crate::tree::RepoPath;
 use crate::yaml::{DocumentEdit, Edit, EditRefused, edit};
-use crate::yaml::{Node, Scalar, YamlError, YamlFile};
+use crate::yaml::{Node, Scalar, ScalarStyle, YamlError, YamlFile};
 
 /// Why a record cannot be written. Nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -22,9 +22,80 @@ pub enum RecordError {
     Refused(#[from] EditRefused),
 }
 
-/// The text of a cluster's `capstan.yaml` with the record of that release. Comments and everything else
-/// stay; a file that is not there (or says nothing) is made, with the lines by which kustomize and
-/// Flux pass over it.
+/// A release and its content, as a cluster records them.
+#[derive(Debug, Clone, Copy)]
+pub struct Record<'r> {
+    /// The release.
+    pub release: &'r ReleaseId,
+    /// Its content, where that has an id.
+    pub content: Option<&'r ContentId>,
+}
+
+impl Record<'_> {
+    /// Key and value, in their order; `None` takes the key out, so that no stale content stands beside a release.
+    fn entries(self) -> [(&'static str, Option<Node>); 3] {
+        let reads = self.content.map(|content| &content.reads).filter(|reads| !reads.is_empty());
+        let reads = reads.map(|reads| {
+            Node::mapping(reads.iter().map(|(path, blob)| (path.to_string(), Node::string(blob.as_str()))))
+        });
+        [
+            ("release", Some(Node::string(self.release.as_str()))),
+            ("releaseTree", self.content.map(|content| Node::string(content.tree.as_str()))),
+            ("releaseReads", reads),
+        ]
+    }
+
+    /// What turns the settings in a document into ones with this record.
+    pub(crate) fn edits(self, root: &Node) -> Vec<Edit> {
+        let mut edits = Vec::new();
+        let mut after = ["metadata", "kind", "apiVersion"].into_iter().find(|key| root.get(key).is_some());
+        for (key, value) in self.entries() {
+            let path = FieldPath::root().key(key);
+            match (root.get(key), value) {
+                (Some(node), Some(value)) if says_the_same(node, &value) => {}
+                (Some(_), Some(node)) => edits.push(Edit::Set { path, node }),
+                (Some(_), None) => edits.push(Edit::Remove { path }),
+                (None, Some(node)) => {
+                    let after = after.map(str::to_owned);
+                    edits.push(Edit::Insert { parent: FieldPath::root(), key: key.to_owned(), node, after });
+                }
+                (None, None) => continue,
+            }
+            after = Some(key);
+        }
+        edits
+    }
+
+    /// The settings in a file that says nothing else but `more`.
+    pub(crate) fn node(self, more: Option<(&'static str, Node)>) -> Node {
+        let written = self.entries().into_iter().filter_map(|(key, value)| Some((key, value?)));
+        Node::mapping(written.chain(more))
+    }
+}
+
+fn says_the_same(node: &Node, value: &Node) -> bool {
+    match (node.as_scalar(), value.as_scalar()) {
+        (Some(one), Some(other)) => one.text == other.text,
+        _ => node.value() == value.value(),
+    }
+}
+
+/// The lines by which kustomize and Flux pass over a `capstan.yaml`; `name` is that of the cluster's folder.
+pub(crate) fn heading(name: &str) -> Node {
+    let truth = Scalar { text: "true".to_owned(), style: ScalarStyle::DoubleQuoted };
+    let metadata = Node::mapping([
+        ("name", Node::string(name)),
+        ("annotations", Node::mapping([("config.kubernetes.io/local-config", Node::scalar(truth))])),
+    ]);
+    Node::mapping([
+        ("apiVersion", Node::string("capstan.dev/v1alpha1")),
+        ("kind", Node::string("ClusterSettings")),
+        ("metadata", metadata),
+    ])
+}
+
+/// The text of a cluster's `capstan.yaml` with that record. Comments and everything else stay; a file that is
+/// not there (or says nothing) is made, with the lines by which kustomize and Flux pass over it.
 ///
 /// `file` is where it stands, for errors; `name` is the name of the cluster's folder.
 ///
@@ -34,62 +105,19 @@ pub fn record_release(
     file: &RepoPath,
     text: Option<&str>,
     name: &str,
-    release: &ReleaseId,
-    tree: Option<&TreeId>,
+    record: Record<'_>,
 ) -> Result<String, RecordError> {
-    let record = record(release, tree);
-    let Some(text) = text else { return Ok(new_file(name, &record)) };
+    let made = || format!("{}{}", crate::yaml::write(&heading(name)), crate::yaml::write(&record.node(None)));
+    let Some(text) = text else { return Ok(made()) };
     ClusterSettings::read(file, text)?;
     let yaml = YamlFile::read(text)?;
     let Some(root) = yaml.documents().first().map(|document| &document.root).filter(|root| !root.is_null())
     else {
         // Comments alone: they stay on top.
         let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-        return Ok(format!("{text}{gap}{}", new_file(name, &record)));
+        return Ok(format!("{text}{gap}{}", made()));
     };
-    let mut edits = Vec::new();
-    let mut after =
-        ["metadata", "kind", "apiVersion"].into_iter().find(|key| root.get(key).is_some()).map(str::to_owned);
-    for (key, value) in record {
-        let path = FieldPath::root().key(key);
-        match (root.get(key), value) {
-            (Some(node), Some(value)) if node.as_str() == Some(value.as_str()) => {}
-            (Some(_), Some(value)) => edits.push(Edit::Set { path, node: string(value) }),
-            (Some(_), None) => edits.push(Edit::Remove { path }),
-            (None, Some(value)) => edits.push(Edit::Insert {
-                parent: FieldPath::root(),
-                key: key.to_owned(),
-                node: string(value),
-                after: after.clone(),
-            }),
-            (None, None) => {}
-        }
-        after = Some(key.to_owned());
-    }
     let edits: Vec<DocumentEdit> =
-        edits.into_iter().map(|edit| DocumentEdit::Edit { document: 0, edit }).collect();
+        record.edits(root).into_iter().map(|edit| DocumentEdit::Edit { document: 0, edit }).collect();
     Ok(edit(&yaml, &edits)?.text().to_owned())
-}
-
-/// Key and value, in their order; `None` takes the key out, so that no stale tree stands beside a release.
-fn record(release: &ReleaseId, tree: Option<&TreeId>) -> [(&'static str, Option<String>); 2] {
-    [("release", Some(release.to_string())), ("releaseTree", tree.map(ToString::to_string))]
-}
-
-fn string(text: String) -> Node {
-    Node::scalar(Scalar::string(text))
-}
-
-fn new_file(name: &str, record: &[(&'static str, Option<String>)]) -> String {
-    let metadata = Node::mapping([
-        ("name", string(name.to_owned())),
-        ("annotations", Node::mapping([("config.kubernetes.io/local-config", string("true".to_owned()))])),
-    ]);
-    let header = [
-        ("apiVersion", string("capstan.dev/v1alpha1".to_owned())),
-        ("kind", string("ClusterSettings".to_owned())),
-        ("metadata", metadata),
-    ];
-    let written = record.iter().filter_map(|(key, value)| Some((*key, string(value.clone()?))));
-    crate::yaml::write(&Node::mapping(header.into_iter().chain(written)))
 }

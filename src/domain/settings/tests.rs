@@ -6,8 +6,8 @@ use super::*;
 use crate::cluster::ClusterId;
 use crate::object::FieldPath;
 use crate::policy::Level;
-use crate::release::{Provider, ReleaseId};
-use crate::tree::RepoPath;
+use crate::release::{ContentId, Provider, ReleaseId};
+use crate::tree::{BlobId, OutsidePath, RepoPath, TreeId};
 
 fn path(text: &str) -> RepoPath {
     RepoPath::parse(text).unwrap()
@@ -259,7 +259,7 @@ fn mistakes_in_a_clusters_files_are_told_likewise() {
         ("delete:\n  - {kind: A, nam: b}\n", "2:15: unknown key `nam` in `delete[0]`; did you mean `name`?"),
         (
             "hold: {reason: audit}",
-            "1:1: unknown key `hold`; known: apiVersion, kind, metadata, release, releaseTree, track, variables, delete",
+            "1:1: unknown key `hold`; known: apiVersion, kind, metadata, release, releaseTree, releaseReads, track, variables, delete",
         ),
     ];
     for (text, expected) in cases {
@@ -342,9 +342,10 @@ fn a_cluster_claimed_by_two_management_clusters_is_an_error_at_the_second_claim(
 #[test]
 fn a_record_is_written_and_everything_else_stays() {
     let file = path("gauss/peu01/capstan.yaml");
-    let (release, tree) =
-        (ReleaseId::from_path("aws/v22.0.0"), crate::tree::TreeId::parse(&"ab".repeat(20)).unwrap());
-    let write = |text: Option<&str>| record_release(&file, text, "peu01", &release, Some(&tree));
+    let release = ReleaseId::from_path("aws/v22.0.0");
+    let content = ContentId::from(TreeId::parse(&"ab".repeat(20)).unwrap());
+    let record = Record { release: &release, content: Some(&content) };
+    let write = |text: Option<&str>| record_release(&file, text, "peu01", record);
     let made = write(None).unwrap();
     assert_eq!(
         made,
@@ -372,4 +373,34 @@ fn a_record_is_written_and_everything_else_stays() {
     let commented = write(Some("# ours")).unwrap();
     assert!(commented.starts_with("# ours\napiVersion: capstan.dev/v1alpha1\n"), "{commented}");
     assert!(write(Some("relase: x\n")).is_err(), "a file that is wrong is not written over");
+}
+
+#[test]
+fn what_a_release_reads_elsewhere_is_recorded_beside_its_tree() {
+    let file = path("gauss/peu01/capstan.yaml");
+    let release = ReleaseId::from_path("aws/v22.0.0");
+    let tree = TreeId::parse(&"ab".repeat(20)).unwrap();
+    let parts = OutsidePath::parse("../parts/pool.yaml").unwrap();
+    let reading =
+        ContentId { tree: tree.clone(), reads: [(parts, BlobId::parse(&"cd".repeat(20)).unwrap())].into() };
+    let write = |text: &str, content: &ContentId| {
+        record_release(&file, Some(text), "peu01", Record { release: &release, content: Some(content) })
+            .unwrap()
+    };
+    let before =
+        "release: aws/v21.0.0\nreleaseTree: 1111111111111111111111111111111111111111\ntrack: patch # ours\n";
+    let recorded = "release: aws/v22.0.0\nreleaseTree: abababababababababababababababababababab\nreleaseReads:\n  \
+                    ../parts/pool.yaml: cdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd\ntrack: patch # ours\n";
+    assert_eq!(write(before, &reading), recorded);
+    assert_eq!(write(recorded, &reading), recorded);
+    assert_eq!(ClusterSettings::read(&file, recorded).unwrap().release_content(), Some(reading));
+    let plain =
+        "release: aws/v22.0.0\nreleaseTree: abababababababababababababababababababab\ntrack: patch # ours\n";
+    assert_eq!(write(recorded, &ContentId::from(tree)), plain, "nothing stale stays");
+    for wrong in [
+        "releaseReads: {pool.yaml: abababababababababababababababababababab}",
+        "releaseReads: {../p.yaml: 1}",
+    ] {
+        assert!(ClusterSettings::read(&file, wrong).is_err(), "{wrong}");
+    }
 }

@@ -35,7 +35,7 @@ pub(super) fn plan(request: &Request<'_>, base: &Base) -> Result<Planned, Refusa
         cluster: cluster.id.clone(),
         from: old.map(|source| source.id.clone()).or_else(|| cluster.release.clone()),
         to: Some(new.id.clone()),
-        to_tree: new.tree.clone(),
+        to_content: new.content.clone(),
         basis: if old.is_some() { Basis::Known } else { Basis::Unknown },
         files: Vec::new(),
         changes: Vec::new(),

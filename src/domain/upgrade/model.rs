@@ -4,8 +4,8 @@ use super::ComponentChange;
 use crate::cluster::ClusterId;
 use crate::finding::Finding;
 use crate::object::{FieldPath, ObjectId};
-use crate::release::ReleaseId;
-use crate::tree::{RepoPath, TreeId};
+use crate::release::{ContentId, ReleaseId};
+use crate::tree::RepoPath;
 use crate::yaml::Value;
 
 /// What would be done to one cluster.
@@ -17,8 +17,8 @@ pub struct Upgrade {
     pub from: Option<ReleaseId>,
     /// The release offered; `None` where nothing is offered.
     pub to: Option<ReleaseId>,
-    /// Content of the release offered, as recorded in `releaseTree`.
-    pub to_tree: Option<TreeId>,
+    /// Content of the release offered, as it is recorded.
+    pub to_content: Option<ContentId>,
     /// How well the old release is known.
     pub basis: Basis,
     /// Whole new contents; empty for an upgrade that blocks.

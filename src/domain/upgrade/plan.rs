@@ -348,7 +348,7 @@ impl Plan<'_> {
             cluster: cluster.id.clone(),
             from: work.input.old.map(|source| source.id.clone()),
             to: Some(request.new.id.clone()),
-            to_tree: request.new.tree.clone(),
+            to_content: request.new.content.clone(),
             basis,
             files: Vec::new(),
             changes,

@@ -1,12 +1,12 @@
-//! The record in a cluster's `capstan.yaml`: `release`, `releaseTree`, and tombstones.
+//! The record in a cluster's `capstan.yaml`: the release with its content, and tombstones.
 
 use super::draft::edit_refused;
 use super::{ClusterFolder, FileChange, Refusal};
 use crate::finding::Finding;
 use crate::merge::Source;
 use crate::object::{FieldPath, ObjectId};
-use crate::settings::{FOLDER_FILE, Tombstone};
-use crate::yaml::{DocumentEdit, Edit, Node, Scalar, ScalarStyle, edit, write};
+use crate::settings::{FOLDER_FILE, Record, Tombstone, heading};
+use crate::yaml::{DocumentEdit, Edit, Node, edit, write};
 
 /// What an upgrade buries and digs out.
 #[derive(Debug, Clone, Copy, Default)]
@@ -36,21 +36,7 @@ pub(super) fn record(
         return Ok(Ok(Some(changed(file.path.clone(), file.text(), text))));
     };
     let root = &documents[document].root;
-    let mut edits = Vec::new();
-    let mut set = |key: &str, text: &str, after: Option<&str>| match root.get(key) {
-        Some(node) if node.as_scalar().is_some_and(|scalar| scalar.text == text) => {}
-        Some(_) => edits.push(Edit::Set { path: FieldPath::root().key(key), node: Node::string(text) }),
-        None => edits.push(Edit::Insert {
-            parent: FieldPath::root(),
-            key: key.to_owned(),
-            node: Node::string(text),
-            after: after.map(str::to_owned),
-        }),
-    };
-    set("release", new.id.as_str(), None);
-    if let Some(tree) = &new.tree {
-        set("releaseTree", tree.as_str(), Some("release"));
-    }
+    let mut edits = recorded(new).edits(root);
     edits.extend(tombstone_edits(root, graves));
     let edits: Vec<_> = edits.into_iter().map(|edit| DocumentEdit::Edit { document, edit }).collect();
     Ok(match edit(&yaml, &edits) {
@@ -67,31 +53,17 @@ fn changed(path: crate::tree::RepoPath, before: &str, after: String) -> FileChan
 fn created(cluster: &ClusterFolder, new: &Source, tombstones: &[Tombstone]) -> Option<FileChange> {
     let folder = cluster.id.folder();
     let path = folder.join(FOLDER_FILE).ok()?;
-    let truth = Scalar { text: "true".to_owned(), style: ScalarStyle::DoubleQuoted };
-    let head = Node::mapping([
-        ("apiVersion", Node::string("capstan.dev/v1alpha1")),
-        ("kind", Node::string("ClusterSettings")),
-        (
-            "metadata",
-            Node::mapping([
-                ("name", Node::string(folder.name())),
-                ("annotations", Node::mapping([("config.kubernetes.io/local-config", Node::scalar(truth))])),
-            ]),
-        ),
-    ]);
-    let text = format!("{}{}", write(&head), write(&record_node(new, tombstones)));
+    let text = format!("{}{}", write(&heading(folder.name())), write(&record_node(new, tombstones)));
     Some(FileChange { path, before: None, after: Some(text) })
 }
 
 fn record_node(new: &Source, tombstones: &[Tombstone]) -> Node {
-    let mut entries = vec![("release", Node::string(new.id.as_str()))];
-    if let Some(tree) = &new.tree {
-        entries.push(("releaseTree", Node::string(tree.as_str())));
-    }
-    if !tombstones.is_empty() {
-        entries.push(("delete", Node::sequence(tombstones.iter().map(tombstone))));
-    }
-    Node::mapping(entries)
+    let buried = || ("delete", Node::sequence(tombstones.iter().map(tombstone)));
+    recorded(new).node((!tombstones.is_empty()).then(buried))
+}
+
+const fn recorded(new: &Source) -> Record<'_> {
+    Record { release: &new.id, content: new.content.as_ref() }
 }
 
 fn tombstone_edits(root: &Node, graves: &Graves<'_>) -> Vec<Edit> {

@@ -104,6 +104,67 @@ fn an_old_release_that_reads_elsewhere_is_not_guessed_from_its_own_folder() {
     assert_eq!(plan[0]["error"]["line"], 3, "{plan}");
 }
 
+/// `acme/a` at `aws/v1.0.0`, whose one object lies in `aws/parts`; and then a commit that edits that file for the
+/// new release `aws/v1.1.0`, which reads it too.
+fn fleet_with_shared_parts() -> Sandbox {
+    let naming = "resources:\n- ../../parts/md.yaml\n";
+    let sandbox = Sandbox::with(&[
+        ("aws/v0.9.0/base/md.yaml", &release("v1.29.8", 2)),
+        ("aws/parts/md.yaml", &release("v1.30.4", 2)),
+        ("aws/v1.0.0/base/kustomization.yaml", naming),
+        ("acme/a/base/md.yaml", &workers("a", 2, "v1.29.8")),
+        ("acme/a/capstan.yaml", "release: aws/v0.9.0\n"),
+    ]);
+    sandbox.capstan(&["upgrade", "acme/a", "--to", "aws/v1.0.0", "--write"]).ended(0);
+    sandbox.repository.commit_all("a is at v1.0.0");
+    let (tree, blob) = (sandbox.tree_id("aws/v1.0.0"), sandbox.tree_id("aws/parts/md.yaml"));
+    let record =
+        format!("release: aws/v1.0.0\nreleaseTree: {tree}\nreleaseReads:\n  ../parts/md.yaml: {blob}\n");
+    assert_eq!(sandbox.read("acme/a/capstan.yaml"), record);
+    assert_eq!(sandbox.read("acme/a/base/md.yaml"), workers("a", 2, "v1.30.4"));
+    sandbox.write("aws/parts/md.yaml", &release("v1.31.2", 3));
+    sandbox.write("aws/v1.1.0/base/kustomization.yaml", naming);
+    sandbox.repository.commit_all("v1.1.0, by way of the shared part");
+    sandbox
+}
+
+#[test]
+fn what_a_release_reads_elsewhere_counts_as_it_was_when_it_was_taken() {
+    let sandbox = fleet_with_shared_parts();
+    sandbox.capstan(&["upgrade", "acme/a", "--write"]).ended(0);
+    assert_eq!(sandbox.read("acme/a/base/md.yaml"), workers("a", 3, "v1.31.2"));
+    assert!(sandbox.read("acme/a/capstan.yaml").starts_with("release: aws/v1.1.0\n"));
+    // A person who reverts the base is told that it is no longer what is recorded, not offered the same again.
+    sandbox.repository.commit_all("a is at v1.1.0");
+    let plan = sandbox.capstan(&["plan", "acme/a", "-o", "json"]).json(0);
+    assert_eq!(
+        (&plan[0]["to"], &plan[0]["changes"]),
+        (&serde_json::Value::Null, &serde_json::json!([])),
+        "{plan}"
+    );
+}
+
+#[test]
+fn a_part_that_changes_under_a_release_is_offered_to_those_who_took_it() {
+    let sandbox = fleet_with_shared_parts();
+    fs::remove_dir_all(sandbox.at("aws/v1.1.0")).unwrap();
+    sandbox.repository.commit_all("v1.1.0 was never meant");
+    let plan = sandbox.capstan(&["plan", "acme/a", "-o", "json"]).json(0);
+    assert_eq!((&plan[0]["from"], &plan[0]["to"]), (&"aws/v1.0.0".into(), &"aws/v1.0.0".into()), "{plan}");
+    let paths: Vec<_> = plan[0]["changes"].as_array().unwrap().iter().map(|change| &change["path"]).collect();
+    assert_eq!(paths, ["/spec/replicas", "/spec/template/spec/version"], "{plan}");
+}
+
+#[test]
+fn a_release_that_is_gone_is_found_with_what_it_read_elsewhere() {
+    let sandbox = fleet_with_shared_parts();
+    fleet_without_old(&sandbox);
+    let plan = sandbox.capstan(&["plan", "acme/a", "-o", "json"]).json(0);
+    assert_known(&plan[0]);
+    let changes = plan[0]["changes"].as_array().unwrap().len();
+    assert_eq!((changes, &plan[0]["conflicts"]), (2, &serde_json::json!([])), "{plan}");
+}
+
 #[test]
 fn a_recorded_release_that_is_nowhere_is_a_finding_wherever_one_looks() {
     let sandbox = fleet();

@@ -135,7 +135,7 @@ impl Case {
                 .map(|text| SourceFile::new(at("release.yaml"), text)),
         };
         let tree = TreeId::parse(&tree.to_string().repeat(40)).unwrap();
-        Source::read_with(ReleaseId::from_path(id), Some(tree), &facts, &self.schemas()).unwrap()
+        Source::read_with(ReleaseId::from_path(id), Some(tree.into()), &facts, &self.schemas()).unwrap()
     }
 
     /// What Flux substitutes, from the files of `flux/`, whose paths are those of the repository.

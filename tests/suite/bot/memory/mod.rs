@@ -369,6 +369,9 @@ impl Mirror for World {
     async fn folder(&self, _: &Repository, _: &TreeId) -> Result<Option<Arc<dyn Tree>>, MirrorError> {
         Ok(None)
     }
+    async fn file(&self, _: &Repository, _: &BlobId) -> Result<Option<Arc<[u8]>>, MirrorError> {
+        Ok(None)
+    }
 }
 
 struct MemoryTree {

@@ -7,10 +7,10 @@ use capstan::app::planner::{LiveNames, OpenFleet, Planner};
 use capstan_domain::cluster::ClusterId;
 use capstan_domain::finding::{Finding, Severity};
 use capstan_domain::proposal::Scope;
-use capstan_domain::release::ReleaseId;
+use capstan_domain::release::{ContentId, ReleaseContent, ReleaseId};
 use capstan_domain::report::{JudgedCluster, Judgement};
 use capstan_domain::settings::{REPOSITORY_FILE, RepositorySettings, RuleIds, SettingsError};
-use capstan_domain::tree::{RepoPath, Tree, TreeId};
+use capstan_domain::tree::{RepoPath, Tree};
 use capstan_domain::upgrade::{Basis, FileChange, Retarget, Upgrade};
 use jiff::civil::Date;
 
@@ -100,10 +100,10 @@ impl OpenFleet for ToyFleet {
     fn scopes(&self) -> Vec<Scope> {
         scopes(&*self.tree)
     }
-    fn missing_trees(&self) -> Vec<TreeId> {
+    fn missing_contents(&self) -> Vec<ContentId> {
         vec![]
     }
-    fn provide_tree(&mut self, _: TreeId, _: Arc<dyn Tree>) {}
+    fn provide_content(&mut self, _: ContentId, _: ReleaseContent) {}
     fn allow_retarget(&mut self, _: ClusterId) {}
 
     fn plan_all(&self) -> Vec<(ClusterId, Result<Arc<Upgrade>, String>)> {
@@ -133,7 +133,7 @@ impl ToyFleet {
             cluster: cluster.clone(),
             from: None,
             to: None,
-            to_tree: None,
+            to_content: None,
             basis: Basis::Known,
             files: vec![],
             changes: vec![],
@@ -153,7 +153,7 @@ impl ToyFleet {
             return Ok(upgrade);
         }
         upgrade.to = Some(ReleaseId::from_path(&newest));
-        upgrade.to_tree = self.tree.folder_id(&RepoPath::parse(&newest).unwrap());
+        upgrade.to_content = self.tree.folder_id(&RepoPath::parse(&newest).unwrap()).map(ContentId::from);
         if before.contains("unreadable") {
             return Err(format!("{base}:1:1: it cannot be read"));
         }
