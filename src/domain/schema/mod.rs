@@ -8,13 +8,14 @@
 //! | `cursor` | a place in an object as its schemas see it |
 //! | `value` | quantities, durations, versions |
 //! | `immutable` | validation rules that forbid a change |
-//! | `built_in` | the table that Capstan brings along |
+//! | `built_in` | what Capstan brings along, of Cluster API's own kinds every field |
 //!
 //! *Who decides*: the merge's own table goes before all of this (`crate::merge::lists`). Then the
 //! repository's definitions, since they are what is applied; then those in `.capstan/crds`; then the
 //! built-in table. Where files of the repository define the same version of a kind differently (several
 //! management clusters, say), `.capstan/crds` goes first and so settles it, else the first by path.
-//! Rules that find fault ask all definitions, and speak up only where each of them does.
+//! Rules that find fault ask all definitions, and speak up only where each of them does; of Cluster API's own
+//! kinds, of which there is none, they ask the built-in one.
 //!
 //! Deliberately absent: defaulting, conversion between versions, and validation by expressions: the
 //! server does that.
@@ -36,7 +37,7 @@ mod value;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, OnceLock};
 
-pub use built_in::fields::{Field, Fields, Of, Zero};
+pub use built_in::fields::{Field, Fields, NEWEST as NEWEST_CLUSTER_API, Of, Zero};
 pub use cursor::{Cursor, Origin};
 pub use definition::Flaw;
 pub use discover::{FOLDER, definitions, discover, may_define};
@@ -176,6 +177,16 @@ impl Schemas {
                 let (_, schema) = definition.versions.iter().find(|(version, _)| version == name)?;
                 Some((schema, origin))
             })
+    }
+
+    /// What objects of a kind in an API version (`group/version`) are judged by: its definitions, in the order
+    /// in which they decide. Where there is none, the built-in one of Cluster API's own kinds (v1beta1 and
+    /// v1beta2), which knows every field up to [`NEWEST_CLUSTER_API`].
+    pub fn judges(&self, kind: &str, api_version: &str) -> impl Iterator<Item = (&Schema, &Origin)> {
+        let mut definitions = self.definitions(kind, api_version).peekable();
+        let built_in =
+            definitions.peek().is_none().then(|| built_in::definition(kind, api_version)).flatten();
+        definitions.chain(built_in)
     }
 
     /// Where it is defined that a kind is not served in an API version (`group/version`), and in which

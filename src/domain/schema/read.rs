@@ -50,7 +50,7 @@ pub(super) fn read_schema<'n>(
     let mut reader = Reader { pruning, left: budget.0.min(SCHEMAS_OF_A_VERSION), cut: None, flaws };
     let start = reader.left;
     let mut schema = reader.schema(node, "", 0);
-    reader.object(&mut schema);
+    add_object_fields(&mut schema, pruning);
     budget.0 = budget.0.saturating_sub(start - reader.left);
     if let Some(node) = reader.cut {
         let message = format!(
@@ -114,7 +114,7 @@ impl<'n> Reader<'_, 'n> {
             Unlisted::Pruned
         };
         if flag("x-kubernetes-embedded-resource") {
-            self.object(&mut schema);
+            add_object_fields(&mut schema, self.pruning);
         }
         schema.items = node.get("items").map(|node| Box::new(self.schema(node, "", depth + 1)));
         schema.list = self.list(node, schema.items.as_deref());
@@ -212,33 +212,33 @@ impl<'n> Reader<'_, 'n> {
             _ => None,
         }
     }
-
-    /// What every object has besides its own fields.
-    fn object(&self, schema: &mut Schema) {
-        if schema.kind == Type::Any && schema.fields.is_empty() {
-            return;
-        }
-        let text = || Schema { kind: Type::String, unlisted: Unlisted::Pruned, ..Schema::default() };
-        let mut fields: Vec<_> = std::mem::take(&mut schema.fields).into_vec();
-        fields.retain(|(name, _)| !matches!(name.as_ref(), "apiVersion" | "kind" | "metadata"));
-        fields.extend([
-            ("apiVersion".into(), text()),
-            ("kind".into(), text()),
-            ("metadata".into(), metadata(self.pruning)),
-        ]);
-        fields.sort_by(|(a, _), (b, _)| a.cmp(b));
-        schema.fields = fields.into();
-    }
 }
 
-/// What is beyond the bounds, or cannot be read.
-fn unknown() -> Schema {
+/// Adds what every object has besides its own fields.
+pub(super) fn add_object_fields(schema: &mut Schema, pruning: Pruning) {
+    if schema.kind == Type::Any && schema.fields.is_empty() {
+        return;
+    }
+    let text = || Schema { kind: Type::String, unlisted: Unlisted::Pruned, ..Schema::default() };
+    let mut fields: Vec<_> = std::mem::take(&mut schema.fields).into_vec();
+    fields.retain(|(name, _)| !matches!(name.as_ref(), "apiVersion" | "kind" | "metadata"));
+    fields.extend([
+        ("apiVersion".into(), text()),
+        ("kind".into(), text()),
+        ("metadata".into(), metadata(pruning)),
+    ]);
+    fields.sort_by(|(a, _), (b, _)| a.cmp(b));
+    schema.fields = fields.into();
+}
+
+/// What may be anything: what is beyond the bounds, say, or cannot be read.
+pub(super) fn unknown() -> Schema {
     Schema { unlisted: Unlisted::Kept, ..Schema::default() }
 }
 
 /// The metadata of an object, of which a definition says only that it is there.
 /// <https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/object-meta/>
-fn metadata(pruning: Pruning) -> Schema {
+pub(super) fn metadata(pruning: Pruning) -> Schema {
     let unlisted = if pruning == Pruning::On { Unlisted::Pruned } else { Unlisted::Kept };
     let of = |kind: Type| Schema { kind, unlisted, ..Schema::default() };
     let texts = || Schema { values: Some(Box::new(of(Type::String))), ..of(Type::Object) };

@@ -2,19 +2,28 @@
 //! (<https://github.com/kubernetes-sigs/cluster-api/tree/main/api>, version 1.14), without `status`.
 //!
 //! Two compact tables, `fields_v1beta1.txt` and `fields_v1beta2.txt`. A line is a type and its fields, a
-//! field a name and what it is: `string`, `int`, `number`, `bool`, `int-or-string`, `duration`, `time`,
-//! `any` (JSON of any shape), `meta` (an object's metadata), a type of the table, `[]` a list, `{}` a map
-//! from names. What follows the type says what becomes of a zero value (nothing, `""`, `0`, `false`,
+//! field a name and what it is: `string`, `version` (a string that is Kubernetes' version), `int`, `number`,
+//! `bool`, `int-or-string`, `quantity`, `duration`, `time`, `any` (JSON of any shape), `meta` (an object's
+//! metadata), a type of the table, `{}` a map from names, and a list: `[]` where its Go type says nothing of
+//! how it merges, `[atomic]` and `[set]` as `+listType` says, `[key+effect]` where it is a map with these
+//! `+listMapKey`s. What follows the type says what becomes of a zero value (nothing, `""`, `0`, `false`,
 //! `[]`, `{}`) when Cluster API writes the object: nothing: it is left out; `?`: it is kept, since the
 //! field tells zero and absent apart; `!`: it is always written.
 //!
-//! Types, not schemas, since some hold themselves (`JSONSchemaProps`).
+//! Types, not schemas, since some hold themselves (`JSONSchemaProps`); `own_kinds` makes schemas of them. A
+//! test compares every line with the real definitions.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use crate::schema::node::{ListType, MapKey};
+use crate::schema::value::ValueKind;
+
+/// The newest Cluster API whose fields stand here, as its users write it.
+pub const NEWEST: &str = "1.14";
+
 /// The kinds of the table, by group.
-const KINDS: &[(&str, &[&str])] = &[
+pub(super) const KINDS: &[(&str, &[&str])] = &[
     (
         "cluster.x-k8s.io",
         &[
@@ -47,6 +56,10 @@ pub struct Field {
     pub of: Of,
     /// What becomes of a zero value.
     pub zero: Zero,
+    /// How it merges, where it is a list of which its Go type says so.
+    pub list: Option<ListType>,
+    /// How its text compares as a value.
+    pub value: Option<ValueKind>,
 }
 
 /// What stands in a field.
@@ -143,13 +156,7 @@ impl Fields {
             };
             let read = fields.split(',').filter_map(|field| {
                 let (name, of) = field.trim().split_once(' ')?;
-                let bare = of.trim_end_matches(['?', '!']);
-                let zero = match &of[bare.len()..] {
-                    "" => Zero::Dropped,
-                    "!" => Zero::Written,
-                    _ => Zero::Kept,
-                };
-                Some(Field { name, of: Of::read(bare), zero })
+                Some(Field::read(name, of))
             });
             types.entry(last).or_default().extend(read);
         }
@@ -157,20 +164,51 @@ impl Fields {
     }
 }
 
+impl Field {
+    fn read(name: &'static str, text: &'static str) -> Self {
+        let bare = text.trim_end_matches(['?', '!']);
+        let zero = match &text[bare.len()..] {
+            "" => Zero::Dropped,
+            "!" => Zero::Written,
+            _ => Zero::Kept,
+        };
+        let value = match bare {
+            "duration" => Some(ValueKind::Duration),
+            "quantity" => Some(ValueKind::Quantity),
+            "version" => Some(ValueKind::Version),
+            _ => None,
+        };
+        Self { name, of: Of::read(bare), zero, list: list(bare), value }
+    }
+}
+
+fn list(text: &'static str) -> Option<ListType> {
+    let (how, _) = text.strip_prefix('[')?.split_once(']')?;
+    match how {
+        "" => None,
+        "atomic" => Some(ListType::Atomic),
+        "set" => Some(ListType::Set),
+        keys => {
+            let key = |name: &str| MapKey { name: name.into(), default: None };
+            Some(ListType::Map(keys.split('+').map(key).collect()))
+        }
+    }
+}
+
 impl Of {
     fn read(text: &'static str) -> Self {
-        if let Some(item) = text.strip_prefix("[]") {
+        if let Some((_, item)) = text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
             return Self::List(Box::new(Self::read(item)));
         }
         if let Some(value) = text.strip_prefix("{}") {
             return Self::Map(Box::new(Self::read(value)));
         }
         match text {
-            "string" => Self::Text,
+            "string" | "version" => Self::Text,
             "int" => Self::Integer,
             "number" => Self::Number,
             "bool" => Self::Truth,
-            "int-or-string" => Self::IntegerOrText,
+            "int-or-string" | "quantity" => Self::IntegerOrText,
             "duration" => Self::Duration,
             "time" => Self::Time,
             "any" => Self::Anything,
@@ -240,6 +278,14 @@ mod tests {
         assert_eq!(field("template.spec.deletion"), None);
         let taints = Of::List(Box::new(Of::Struct("MachineTaint")));
         assert_eq!(field("template.spec.taints"), Some((taints, Zero::Dropped)));
+        assert_eq!(field("template.spec.version"), Some((Of::Text, Zero::Kept)));
+        let taints = beta1.below("MachineSetSpec", "template.spec.taints").unwrap();
+        let key = |name: &str| MapKey { name: name.into(), default: None };
+        assert_eq!(taints.list, Some(ListType::Map([key("key"), key("effect")].into())));
+        let value = |path| beta1.below("MachineSetSpec", path).and_then(|field| field.value);
+        assert_eq!(value("template.spec.version"), Some(ValueKind::Version));
+        assert_eq!(value("template.spec.nodeDrainTimeout"), Some(ValueKind::Duration));
+        assert_eq!(value("deletePolicy"), None);
         assert!(Fields::of("MachineSet", "apps/v1beta1").is_none());
         assert!(Fields::of("DockerCluster", "cluster.x-k8s.io/v1beta1").is_none());
         assert!(Fields::of("MachineSet", "cluster.x-k8s.io/v1alpha3").is_none());

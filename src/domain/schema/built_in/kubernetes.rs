@@ -3,7 +3,7 @@
 
 use super::Entry;
 use super::Row::{self, Atomic, Keyed, Part, Set, Value};
-use super::cluster_api::SELECTOR;
+use super::contracts::SELECTOR;
 use crate::schema::ValueKind::Quantity;
 
 const NAME: &[&str] = &["name"];
@@ -16,7 +16,7 @@ pub(super) const OBJECT: &[Row] = &[
 ];
 
 /// An environment variable.
-pub(super) const ENV: &[Row] = &[Value("valueFrom.resourceFieldRef.divisor", Quantity)];
+const ENV: &[Row] = &[Value("valueFrom.resourceFieldRef.divisor", Quantity)];
 
 const AMOUNTS: &[Row] = &[Value("limits.*", Quantity), Value("requests.*", Quantity), Keyed("claims", NAME)];
 
@@ -145,32 +145,18 @@ const WEBHOOK: &[Row] = &[
 const PEER: &[Row] =
     &[Atomic(&["ipBlock.except"]), Part("namespaceSelector", SELECTOR), Part("podSelector", SELECTOR)];
 
-const ANY_VERSION: &[&str] = &[];
-
 pub(super) const ENTRIES: &[Entry] = &[
-    Entry { group: "", kinds: &["Pod"], versions: ANY_VERSION, rows: &[Part("spec", POD)] },
-    Entry {
-        group: "",
-        kinds: &["PodTemplate"],
-        versions: ANY_VERSION,
-        rows: &[Part("template", POD_TEMPLATE)],
-    },
-    Entry {
-        group: "",
-        kinds: &["ReplicationController"],
-        versions: ANY_VERSION,
-        rows: &[Part("spec.template", POD_TEMPLATE)],
-    },
+    Entry { group: "", kinds: &["Pod"], rows: &[Part("spec", POD)] },
+    Entry { group: "", kinds: &["PodTemplate"], rows: &[Part("template", POD_TEMPLATE)] },
+    Entry { group: "", kinds: &["ReplicationController"], rows: &[Part("spec.template", POD_TEMPLATE)] },
     Entry {
         group: "apps",
         kinds: &["DaemonSet", "Deployment", "ReplicaSet"],
-        versions: ANY_VERSION,
         rows: &[Part("spec.selector", SELECTOR), Part("spec.template", POD_TEMPLATE)],
     },
     Entry {
         group: "apps",
         kinds: &["StatefulSet"],
-        versions: ANY_VERSION,
         rows: &[
             Part("spec.selector", SELECTOR),
             Part("spec.template", POD_TEMPLATE),
@@ -178,17 +164,11 @@ pub(super) const ENTRIES: &[Entry] = &[
             Part("spec.volumeClaimTemplates[].spec", CLAIM),
         ],
     },
-    Entry { group: "batch", kinds: &["Job"], versions: ANY_VERSION, rows: &[Part("spec", JOB)] },
-    Entry {
-        group: "batch",
-        kinds: &["CronJob"],
-        versions: ANY_VERSION,
-        rows: &[Part("spec.jobTemplate.spec", JOB)],
-    },
+    Entry { group: "batch", kinds: &["Job"], rows: &[Part("spec", JOB)] },
+    Entry { group: "batch", kinds: &["CronJob"], rows: &[Part("spec.jobTemplate.spec", JOB)] },
     Entry {
         group: "",
         kinds: &["Service"],
-        versions: ANY_VERSION,
         rows: &[
             Keyed("spec.ports", &["port", "protocol=TCP"]),
             Atomic(&[
@@ -202,21 +182,14 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         group: "",
         kinds: &["ServiceAccount"],
-        versions: ANY_VERSION,
         rows: &[Keyed("secrets", NAME), Atomic(&["imagePullSecrets"])],
     },
-    Entry { group: "", kinds: &["ConfigMap", "Secret"], versions: ANY_VERSION, rows: &[] },
-    Entry { group: "", kinds: &["Namespace"], versions: ANY_VERSION, rows: &[Atomic(&["spec.finalizers"])] },
-    Entry {
-        group: "",
-        kinds: &["Node"],
-        versions: ANY_VERSION,
-        rows: &[Set("spec.podCIDRs"), Atomic(&["spec.taints"])],
-    },
+    Entry { group: "", kinds: &["ConfigMap", "Secret"], rows: &[] },
+    Entry { group: "", kinds: &["Namespace"], rows: &[Atomic(&["spec.finalizers"])] },
+    Entry { group: "", kinds: &["Node"], rows: &[Set("spec.podCIDRs"), Atomic(&["spec.taints"])] },
     Entry {
         group: "",
         kinds: &["LimitRange"],
-        versions: ANY_VERSION,
         rows: &[
             Atomic(&["spec.limits"]),
             Value("spec.limits[].default.*", Quantity),
@@ -229,22 +202,15 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         group: "",
         kinds: &["ResourceQuota"],
-        versions: ANY_VERSION,
         rows: &[
             Value("spec.hard.*", Quantity),
             Atomic(&["spec.scopes", "spec.scopeSelector.matchExpressions"]),
         ],
     },
-    Entry {
-        group: "",
-        kinds: &["PersistentVolumeClaim"],
-        versions: ANY_VERSION,
-        rows: &[Part("spec", CLAIM)],
-    },
+    Entry { group: "", kinds: &["PersistentVolumeClaim"], rows: &[Part("spec", CLAIM)] },
     Entry {
         group: "",
         kinds: &["PersistentVolume"],
-        versions: ANY_VERSION,
         rows: &[
             Value("spec.capacity.*", Quantity),
             Atomic(&["spec.accessModes", "spec.mountOptions"]),
@@ -254,19 +220,16 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         group: "storage.k8s.io",
         kinds: &["StorageClass"],
-        versions: ANY_VERSION,
         rows: &[Atomic(&["allowedTopologies", "mountOptions"])],
     },
     Entry {
         group: "networking.k8s.io",
         kinds: &["Ingress"],
-        versions: ANY_VERSION,
         rows: &[Atomic(&["spec.rules", "spec.rules[].http.paths", "spec.tls", "spec.tls[].hosts"])],
     },
     Entry {
         group: "networking.k8s.io",
         kinds: &["NetworkPolicy"],
-        versions: ANY_VERSION,
         rows: &[
             Part("spec.podSelector", SELECTOR),
             Atomic(&[
@@ -285,7 +248,6 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         group: "rbac.authorization.k8s.io",
         kinds: &["ClusterRole", "Role"],
-        versions: ANY_VERSION,
         rows: &[Atomic(&[
             "aggregationRule.clusterRoleSelectors",
             "rules",
@@ -299,19 +261,12 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         group: "rbac.authorization.k8s.io",
         kinds: &["ClusterRoleBinding", "RoleBinding"],
-        versions: ANY_VERSION,
         rows: &[Atomic(&["subjects"])],
     },
-    Entry {
-        group: "policy",
-        kinds: &["PodDisruptionBudget"],
-        versions: ANY_VERSION,
-        rows: &[Part("spec.selector", SELECTOR)],
-    },
+    Entry { group: "policy", kinds: &["PodDisruptionBudget"], rows: &[Part("spec.selector", SELECTOR)] },
     Entry {
         group: "autoscaling",
         kinds: &["HorizontalPodAutoscaler"],
-        versions: ANY_VERSION,
         rows: &[Atomic(&[
             "spec.behavior.scaleDown.policies",
             "spec.behavior.scaleUp.policies",
@@ -321,13 +276,11 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         group: "admissionregistration.k8s.io",
         kinds: &["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"],
-        versions: ANY_VERSION,
         rows: &[Keyed("webhooks", NAME), Part("webhooks[]", WEBHOOK)],
     },
     Entry {
         group: "apiextensions.k8s.io",
         kinds: &["CustomResourceDefinition"],
-        versions: ANY_VERSION,
         rows: &[Atomic(&[
             "spec.conversion.webhook.conversionReviewVersions",
             "spec.names.categories",

@@ -1,14 +1,20 @@
-//! The table that Capstan brings along: how lists of well-known kinds merge, and which of their fields
-//! are quantities, durations and versions.
+//! What Capstan brings along: how lists of well-known kinds merge, and which of their fields are quantities,
+//! durations and versions; of Cluster API's own kinds every field and its type.
 //!
-//! Written by hand, from the sources that each part names, as paths. It knows nothing of types and of
-//! fields that do not exist: for that a definition must be in the repository. A test compares it with
-//! the real definitions.
+//! | file | idea |
+//! |---|---|
+//! | `fields` | every field of Cluster API's own kinds, in two tables of text |
+//! | `own_kinds` | these as schemas |
+//! | `kubernetes` | Kubernetes' kinds, by hand, as paths |
+//! | `contracts` | what other providers' kinds have in common with Cluster API's own, likewise |
+//!
+//! What is written as paths knows nothing of types and of fields that do not exist: for that a definition
+//! must be in the repository. Tests compare all of it with the real definitions.
 
-mod cluster_api;
+mod contracts;
 pub(super) mod fields;
-mod kubeadm;
 mod kubernetes;
+mod own_kinds;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
@@ -36,10 +42,8 @@ enum Row {
 /// What the table knows of some kinds.
 struct Entry {
     group: &'static str,
-    /// Their names; `*` is any other of the group.
+    /// Their names, in every version; `*` is any other of the group.
     kinds: &'static [&'static str],
-    /// The versions; empty where every version is the same.
-    versions: &'static [&'static str],
     rows: &'static [Row],
 }
 
@@ -48,7 +52,7 @@ type Known = (&'static Entry, Schema);
 
 static TABLE: LazyLock<HashMap<&'static str, Vec<Known>>> = LazyLock::new(|| {
     let mut table: HashMap<&'static str, Vec<Known>> = HashMap::new();
-    for entry in cluster_api::ENTRIES.iter().chain(kubeadm::ENTRIES).chain(kubernetes::ENTRIES) {
+    for entry in contracts::ENTRIES.iter().chain(kubernetes::ENTRIES) {
         let schema = compile(&[entry.rows, kubernetes::OBJECT]);
         for kind in entry.kinds {
             table.entry(kind).or_default().push((entry, schema.clone()));
@@ -60,17 +64,31 @@ static TABLE: LazyLock<HashMap<&'static str, Vec<Known>>> = LazyLock::new(|| {
 /// What every object has, of which the table knows no more.
 static ANY: LazyLock<Schema> = LazyLock::new(|| compile(&[kubernetes::OBJECT]));
 
-/// What the table knows of a kind in an API version (`group/version`).
+static ORIGIN: Origin = Origin::BuiltIn;
+
+/// All that is known of a kind in an API version (`group/version`): a part of the truth for most kinds.
 pub(super) fn schema(kind: &str, api_version: &str) -> (&'static Schema, &'static Origin) {
-    static ORIGIN: Origin = Origin::BuiltIn;
     let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-    // What was alpha became v1beta1 with hardly a change to lists.
+    let known = own_kinds::definition(kind, &nearest_own(group, version)).or_else(|| listed(kind, group));
+    (known.unwrap_or(&*ANY), &ORIGIN)
+}
+
+/// The definition of a kind in an API version (`group/version`), where every field of it is known.
+pub(super) fn definition(kind: &str, api_version: &str) -> Option<(&'static Schema, &'static Origin)> {
+    Some((own_kinds::definition(kind, api_version)?, &ORIGIN))
+}
+
+/// The API version whose lists and values hold for another one: what was alpha became v1beta1 with hardly a
+/// change to them, and until v1alpha4 pools had a group of their own.
+fn nearest_own(group: &str, version: &str) -> String {
+    let group = if group == "exp.cluster.x-k8s.io" { "cluster.x-k8s.io" } else { group };
     let version = if version.starts_with("v1alpha") { "v1beta1" } else { version };
-    let fits = |(entry, _): &&Known| {
-        entry.group == group && (entry.versions.is_empty() || entry.versions.contains(&version))
-    };
-    let of = |kind: &str| TABLE.get(kind).and_then(|known| known.iter().find(fits));
-    (of(kind).or_else(|| of("*")).map_or(&*ANY, |(_, schema)| schema), &ORIGIN)
+    format!("{group}/{version}")
+}
+
+fn listed(kind: &str, group: &str) -> Option<&'static Schema> {
+    let of = |kind: &str| TABLE.get(kind)?.iter().find(|(entry, _)| entry.group == group);
+    of(kind).or_else(|| of("*")).map(|(_, schema)| schema)
 }
 
 /// A schema in the making.

@@ -1,0 +1,31 @@
+//! What kinds round Cluster API's own have in common with them, in every version.
+
+use super::Entry;
+use super::Row::{self, Atomic, Part, Value};
+use crate::schema::ValueKind::{Duration, Version};
+
+/// A selector of labels.
+pub(super) const SELECTOR: &[Row] = &[Atomic(&["matchExpressions", "matchExpressions[].values"])];
+
+/// How long the steps of a deletion may take.
+const TIMEOUTS: &[Row] = &[
+    Value("nodeDeletionTimeout", Duration),
+    Value("nodeDrainTimeout", Duration),
+    Value("nodeVolumeDetachTimeout", Duration),
+];
+
+pub(super) const ENTRIES: &[Entry] = &[
+    // Has no v1beta1, so the tables of fields have no place for it.
+    Entry {
+        group: "runtime.cluster.x-k8s.io",
+        kinds: &["ExtensionConfig"],
+        rows: &[Part("spec.namespaceSelector", SELECTOR)],
+    },
+    // Control planes of other providers follow the contract in this:
+    // <https://cluster-api.sigs.k8s.io/developer/providers/contracts/control-plane>.
+    Entry {
+        group: "controlplane.cluster.x-k8s.io",
+        kinds: &["*"],
+        rows: &[Value("spec.version", Version), Part("spec.machineTemplate", TIMEOUTS)],
+    },
+];
