@@ -1,11 +1,13 @@
 //! How objects fit their definitions: fields that these do not know, and values of another type.
 //!
 //! Where several files define the same version of a kind, only what fits none of them is a misfit:
-//! nobody here knows which of them is installed where.
+//! nobody here knows which of them is installed where. Cluster API's own kinds fit the built-in definition
+//! where no file defines them.
 
+use super::other_version::{OtherVersion, other_version};
 use crate::object::{FieldPath, Step};
 use crate::render::{Content, Place, Placed, RenderedObject};
-use crate::schema::{Origin, Schema, Schemas, Type, Unlisted};
+use crate::schema::{CLUSTER_API_MINOR, Origin, Schema, Schemas, Type, Unlisted};
 use crate::spelling::nearest;
 use crate::yaml::Value;
 
@@ -26,18 +28,27 @@ pub(super) struct Misfit<'a> {
 /// What does not fit.
 #[derive(Debug)]
 pub(super) enum MisfitKind<'a> {
-    /// A field that the definition does not list, and the one that was most likely meant.
-    UnknownField(Option<FieldPath>),
+    /// A field that the definition does not list.
+    UnknownField(Stray),
     /// A value of another type.
     Type { wanted: Type, found: &'a Placed },
     /// A value that is none of those allowed.
     Choice { allowed: &'a [Value], found: &'a Value },
 }
 
+/// What is known of a field that a definition does not list.
+#[derive(Debug)]
+pub(super) struct Stray {
+    /// The field that was most likely meant.
+    pub(super) meant: Option<FieldPath>,
+    /// The API version of the kind that has the field.
+    pub(super) other: Option<OtherVersion>,
+}
+
 /// What does not fit in one object; nothing where no definition is known.
 pub(super) fn misfits_of<'a>(object: &'a RenderedObject, schemas: &'a Schemas) -> Vec<Misfit<'a>> {
     let mut found: Option<Vec<Misfit<'_>>> = None;
-    for (schema, origin) in schemas.definitions(&object.id.kind, &object.api_version) {
+    for (schema, origin) in schemas.judges(&object.id.kind, &object.api_version) {
         let mut walk = Walk { object, root: schema, origin, found: Vec::new() };
         walk.value(schema, &object.placed, &Trail::Root);
         found = Some(match found {
@@ -122,8 +133,10 @@ impl<'a> Walk<'a> {
         match schema.field(name) {
             Some(below) => self.value(below, value, &path),
             None if schema.unlisted == Unlisted::Pruned => {
-                let meant = self.meant(schema, name, &path.path());
-                self.tell(&path, value, MisfitKind::UnknownField(meant));
+                let at = path.path();
+                let meant = self.meant(schema, name, &at);
+                let other = other_version(self.object, &at, value);
+                self.tell(&path, value, MisfitKind::UnknownField(Stray { meant, other }));
             }
             None => {}
         }
@@ -209,10 +222,10 @@ fn fits(wanted: Type, value: &Value) -> bool {
     }
 }
 
-/// ` (defined in crds/a.yaml)`
+/// `defined in crds/a.yaml`
 pub(super) fn defined_in(origin: &Origin) -> String {
     match origin {
         Origin::Repository(file, _) | Origin::Capstan(file, _) => format!("defined in {file}"),
-        Origin::BuiltIn => "by Capstan's own table".to_owned(),
+        Origin::BuiltIn => format!("as Cluster API 1.{CLUSTER_API_MINOR} defines it"),
     }
 }

@@ -44,6 +44,7 @@ mod list_without_key;
 mod missing_reference;
 mod namespace_changed;
 mod not_in_release;
+mod other_version;
 mod overlay_hides_change;
 mod overlay_loses_target;
 mod overlay_names_template;
@@ -199,7 +200,7 @@ pub fn judge(facts: &Facts<'_>, severities: &Severities) -> Vec<Finding> {
     let mut findings: Vec<Finding> = verdicts
         .into_iter()
         .filter_map(|verdict| {
-            let severity = severities.of_rule(verdict.rule)?;
+            let severity = severities.of_verdict(&verdict)?;
             Some(verdict.into_finding(severity))
         })
         .collect();
@@ -211,7 +212,7 @@ pub fn judge(facts: &Facts<'_>, severities: &Severities) -> Vec<Finding> {
 pub fn lost_patches(rendered: &Rendered, severities: &Severities) -> Vec<Finding> {
     let verdicts = overlay_loses_target::lost(&rendered.patches, &rendered.patches);
     let found = verdicts.into_iter().filter_map(|verdict| {
-        let severity = severities.of_rule(verdict.rule)?;
+        let severity = severities.of_verdict(&verdict)?;
         Some(verdict.into_finding(severity))
     });
     let mut findings: Vec<Finding> = found.collect();

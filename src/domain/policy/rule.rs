@@ -99,6 +99,8 @@ pub struct Verdict {
     pub object: Option<ObjectId>,
     /// The field.
     pub path: Option<FieldPath>,
+    /// How bad it is where the settings say nothing; `None`: as bad as the rule's findings are.
+    pub severity: Option<Severity>,
 }
 
 /// A place as findings name it.
@@ -119,7 +121,7 @@ impl From<&Place> for Spot {
 impl Verdict {
     /// A verdict with nothing but its message.
     pub fn new(rule: &'static About, message: impl Into<String>) -> Self {
-        Self { rule, message: message.into(), place: None, object: None, path: None }
+        Self { rule, message: message.into(), place: None, object: None, path: None, severity: None }
     }
 
     /// Of this object.
@@ -132,6 +134,12 @@ impl Verdict {
     #[must_use]
     pub fn path(self, path: &FieldPath) -> Self {
         Self { path: Some(path.clone()), ..self }
+    }
+
+    /// Less bad than the rule's findings are: not certain, say.
+    #[must_use]
+    pub fn warning(self) -> Self {
+        Self { severity: Some(Severity::Warning), ..self }
     }
 
     /// There, where that is known.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::rule::{About, Change};
+use super::rule::{About, Change, Verdict};
 use crate::finding::{Finding, Severity};
 
 /// What a settings file may say of a rule.
@@ -56,6 +56,11 @@ impl Severities {
     /// The same of a rule that is at hand.
     pub(super) fn of_rule(&self, rule: &About) -> Option<Severity> {
         self.said(rule.id, || rule.severity)
+    }
+
+    /// The severity of a verdict; `None` where it is dropped.
+    pub(super) fn of_verdict(&self, verdict: &Verdict) -> Option<Severity> {
+        self.said(verdict.rule.id, || verdict.severity.unwrap_or(verdict.rule.severity))
     }
 
     fn said(&self, id: &str, default: impl FnOnce() -> Severity) -> Option<Severity> {

@@ -2,6 +2,7 @@
 
 mod examples;
 mod judging;
+mod own_kinds;
 mod real_definitions;
 mod validating;
 

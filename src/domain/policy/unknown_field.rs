@@ -1,9 +1,11 @@
 //! `unknown-field`
 
-use super::fitting::{MisfitKind, defined_in};
+use super::cluster_api::CoreVersion;
+use super::fitting::{Misfit, MisfitKind, Stray, defined_in};
 use super::{About, Change, Example, Rule, Spot, Survey, Verdict};
 use crate::finding::Severity;
-use crate::object::Step;
+use crate::object::{FieldPath, Step};
+use crate::schema::{CLUSTER_API_MINOR, Origin};
 
 pub(super) struct UnknownField;
 
@@ -14,8 +16,10 @@ static ABOUT: About = About {
     summary: "An object has a field that its definition does not know.",
     reason: "The API server drops such a field without a word, so that what stands in Git never happens; a \
              server-side apply fails on it. It is misspelt, stands at the wrong depth, or belongs to another API \
-             version. Only kinds whose CustomResourceDefinition stands in the repository (or in `.capstan/crds`) \
-             are judged, and where several definitions differ, a field that one of them knows is right.",
+             version. Judged are kinds whose CustomResourceDefinition stands in the repository (or in \
+             `.capstan/crds`); where several definitions differ, a field that one of them knows is right. Cluster \
+             API's own kinds, and those of kubeadm's bootstrap and control plane, need none in v1beta1 and v1beta2. \
+             There a field that a newer Cluster API may have is a warning, until a definition settles it.",
     source: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#field-pruning",
     bad: Example::Tree(&[("crds/clusters.yaml", DEFINITION), ("peu01/base/cluster.yaml", MISSPELT)]),
     good: Example::Tree(&[("crds/clusters.yaml", DEFINITION), ("peu01/base/cluster.yaml", RIGHT)]),
@@ -73,22 +77,73 @@ impl Rule for UnknownField {
 
     fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Verdict>) {
         for misfit in cluster.misfits() {
-            let MisfitKind::UnknownField(meant) = &misfit.kind else { continue };
+            let MisfitKind::UnknownField(stray) = &misfit.kind else { continue };
+            let sure = sureness(misfit, stray, cluster.cluster_api.as_ref());
+            if sure == Sure::No {
+                continue;
+            }
             let object = misfit.object;
-            let meant = meant.as_ref().map(|path| format!(" Did you mean `{path}`?")).unwrap_or_default();
             let message = format!(
-                "`{}` is no field of {} in {} ({}): the API server drops it or refuses the object.{meant}",
+                "`{}` is no field of {} in {} ({}): the API server drops it or refuses the object.{}",
                 misfit.path,
                 object.id.kind,
                 object.api_version,
-                defined_in(misfit.origin),
+                known_to(misfit.origin),
+                advice(stray, sure),
             );
             let position = match misfit.path.steps().last() {
                 Some(Step::Key(name)) => misfit.place.position_of_key(name),
                 _ => misfit.place.position(),
             };
             let place = Spot { file: misfit.place.file().clone(), position: Some(position) };
-            verdicts.push(Verdict::new(&ABOUT, message).object(&object.id).path(&misfit.path).place(place));
+            let verdict = Verdict::new(&ABOUT, message).object(&object.id).path(&misfit.path).place(place);
+            verdicts.push(if sure == Sure::Yes { verdict } else { verdict.warning() });
         }
     }
+}
+
+/// Whether no Cluster API has the field: of those newer than the built-in definition nobody here knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sure {
+    Yes,
+    /// A newer one may have it, and nothing says which one is installed.
+    Perhaps,
+    /// A newer one is installed, and nothing says what else the field may be.
+    No,
+}
+
+fn sureness(misfit: &Misfit<'_>, stray: &Stray, installed: Option<&CoreVersion>) -> Sure {
+    let lower = |path: &FieldPath| path.to_string().to_lowercase();
+    let only_case = stray.meant.as_ref().is_some_and(|meant| lower(meant) == lower(&misfit.path));
+    if *misfit.origin != Origin::BuiltIn || stray.other.is_some() || only_case {
+        return Sure::Yes;
+    }
+    match installed.map(|core| (core.major(), core.minor()) <= (1, CLUSTER_API_MINOR)) {
+        Some(true) => Sure::Yes,
+        Some(false) if stray.meant.is_none() => Sure::No,
+        _ => Sure::Perhaps,
+    }
+}
+
+fn known_to(origin: &Origin) -> String {
+    match origin {
+        Origin::BuiltIn => format!("Cluster API up to 1.{CLUSTER_API_MINOR} knows none"),
+        other => defined_in(other),
+    }
+}
+
+/// What it may be, and what to do.
+fn advice(stray: &Stray, sure: Sure) -> String {
+    let other = stray.other.as_ref().map(|other| match &other.here {
+        Some(here) => format!(" {} has it; here it is `{here}`.", other.name),
+        None => format!(" {} has it.", other.name),
+    });
+    let is_elsewhere = stray.other.as_ref().is_some_and(|other| other.here.is_some());
+    let meant = stray.meant.as_ref().filter(|_| !is_elsewhere);
+    let meant = meant.map(|path| format!(" Did you mean `{path}`?"));
+    let newer = (sure == Sure::Perhaps).then(|| {
+        " If your Cluster API is newer and has it, put its CustomResourceDefinition into .capstan/crds."
+            .to_owned()
+    });
+    [other, meant, newer].into_iter().flatten().collect()
 }

@@ -71,6 +71,7 @@ pub fn validate(
         schemas: now.schemas,
         verdicts: Vec::new(),
         findings: Vec::new(),
+        judged: Vec::new(),
         seen: BTreeSet::new(),
         today,
         cluster_api: now.cluster_api.cloned(),
@@ -161,7 +162,10 @@ fn at(
 struct Checked<'a> {
     schemas: &'a Schemas,
     verdicts: Vec<Verdict>,
+    /// Of the merge and of whoever reads: the settings have not had their say on them.
     findings: Vec<Finding>,
+    /// What the rules say of clusters, with its severity.
+    judged: Vec<Finding>,
     /// Files that have had their verdict.
     seen: BTreeSet<RepoPath>,
     today: Date,
@@ -359,13 +363,14 @@ impl Checked<'_> {
             cluster_api: self.cluster_api.clone(),
             today: self.today,
         };
-        self.findings.extend(super::judge(&facts, severities));
+        self.judged.extend(super::judge(&facts, severities));
     }
 
     fn finish(self, severities: &Severities) -> Vec<Finding> {
         let mut findings = severities.settle(self.findings);
+        findings.extend(self.judged);
         findings.extend(self.verdicts.into_iter().filter_map(|verdict| {
-            let severity = severities.of_rule(verdict.rule)?;
+            let severity = severities.of_verdict(&verdict)?;
             Some(verdict.into_finding(severity))
         }));
         sort(&mut findings);

@@ -17,8 +17,9 @@ static ABOUT: About = About {
     change: Change::Free,
     summary: "A value is not of the type that its definition wants, or none of the values that it allows.",
     reason: "The API server refuses the whole object, and whatever applies the folder stops there. Often a string \
-             lacks its quotes: YAML reads `1.30` as a number and `yes` as true. Only kinds whose \
-             CustomResourceDefinition stands in the repository (or in `.capstan/crds`) are judged.",
+             lacks its quotes: YAML reads `1.30` as a number and `yes` as true. Judged are kinds whose \
+             CustomResourceDefinition stands in the repository (or in `.capstan/crds`), and without one Cluster \
+             API's own kinds and those of kubeadm's bootstrap and control plane, in v1beta1 and v1beta2.",
     source: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation",
     bad: Example::Tree(&[("crds/clusters.yaml", DEFINITION), ("peu01/base/cluster.yaml", NUMBER)]),
     good: Example::Tree(&[("crds/clusters.yaml", DEFINITION), ("peu01/base/cluster.yaml", STRING)]),

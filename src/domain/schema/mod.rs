@@ -37,7 +37,7 @@ mod value;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, OnceLock};
 
-pub use built_in::fields::{Field, Fields, NEWEST as NEWEST_CLUSTER_API, Of, Zero};
+pub use built_in::fields::{Field, Fields, NEWEST_MINOR as CLUSTER_API_MINOR, Of, Zero};
 pub use cursor::{Cursor, Origin};
 pub use definition::Flaw;
 pub use discover::{FOLDER, definitions, discover, may_define};
@@ -181,7 +181,7 @@ impl Schemas {
 
     /// What objects of a kind in an API version (`group/version`) are judged by: its definitions, in the order
     /// in which they decide. Where there is none, the built-in one of Cluster API's own kinds (v1beta1 and
-    /// v1beta2), which knows every field up to [`NEWEST_CLUSTER_API`].
+    /// v1beta2), which knows every field up to Cluster API 1.[`CLUSTER_API_MINOR`].
     pub fn judges(&self, kind: &str, api_version: &str) -> impl Iterator<Item = (&Schema, &Origin)> {
         let mut definitions = self.definitions(kind, api_version).peekable();
         let built_in =

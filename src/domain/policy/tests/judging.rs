@@ -224,12 +224,13 @@ fn a_change_that_an_overlay_removes_is_hidden_by_the_patch_itself() {
 
 #[test]
 fn a_selector_that_selected_before_and_selects_nothing_now_has_lost_its_target() {
-    let renamed = WORKERS.replace("name: w,", "name: v,");
+    let (workers, _) = WORKERS.split_once("  strategy: old").unwrap();
+    let renamed = workers.replace("name: w,", "name: v,");
     let kustomization = "resources: [../base]\npatches:\n- target: {kind: MachineDeployment, name: w}\n  patch: '[{\"op\": \"replace\", \"path\": \"/spec/replicas\", \"value\": 9}]'\n- target: {kind: Never}\n  patch: '[{\"op\": \"remove\", \"path\": \"/spec\"}]'\n";
     let overlay = ("overlay/kustomization.yaml", kustomization);
     let base = ("base/kustomization.yaml", "resources: [w.yaml]\n");
     assert_eq!(
-        upgraded(&[("base/w.yaml", WORKERS), base, overlay], &[("base/w.yaml", &renamed), base, overlay]),
+        upgraded(&[("base/w.yaml", workers), base, overlay], &[("base/w.yaml", &renamed), base, overlay]),
         [
             "removes-machines Error c/base/w.yaml:1:1 MachineDeployment org/w ",
             "overlay-loses-target Error c/overlay/kustomization.yaml:3:11 MachineDeployment org/w -"
@@ -289,7 +290,7 @@ fn workers_that_leave_a_topology_take_their_machines_along() {
             "{{apiVersion: cluster.x-k8s.io/v1beta1, kind: Cluster, metadata: {{name: a}}, spec: {{topology: {{version: v1.30.2, workers: {{machineDeployments: [{workers}]}}}}}}}}\n"
         )
     };
-    let (two, one) = (topology("{class: w, name: x}, {class: w, name: y}"), topology("{class: w, name: y}"));
+    let (two, one) = (topology("{class: w, name: a}, {class: w, name: b}"), topology("{class: w, name: b}"));
     let found =
         judged(&[("base/a.yaml", &two)], &[("base/a.yaml", &one)], Occasion::Revision, AppliedBy::Others);
     assert_eq!(

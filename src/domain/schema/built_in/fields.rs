@@ -19,8 +19,8 @@ use std::sync::LazyLock;
 use crate::schema::node::{ListType, MapKey};
 use crate::schema::value::ValueKind;
 
-/// The newest Cluster API whose fields stand here, as its users write it.
-pub const NEWEST: &str = "1.14";
+/// The minor of the newest Cluster API whose fields stand here: 1.14.
+pub const NEWEST_MINOR: u64 = 14;
 
 /// The kinds of the table, by group.
 pub(super) const KINDS: &[(&str, &[&str])] = &[
