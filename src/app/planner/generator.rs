@@ -47,8 +47,11 @@ impl Planner for Generator {
         live: &BTreeMap<ClusterId, LiveNames>,
         today: Date,
     ) -> Vec<JudgedCluster> {
-        let (old, new) = (self.memory.seen_as(before, settings), self.memory.seen_as(after, settings));
-        let (old, new) = (old.snapshot(), new.snapshot());
+        // The second look follows what the first has found: definitions are looked for once.
+        let old = self.memory.seen_as(before, settings);
+        let old = old.snapshot();
+        let new = self.memory.seen_as(after, settings);
+        let new = new.snapshot();
         clusters
             .iter()
             .map(|cluster| {
