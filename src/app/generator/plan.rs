@@ -264,7 +264,8 @@ impl Fleet {
         let new = unwrap(&new)?;
         let sources = old.iter().chain(&candidates).copied().chain([new]);
         let flux = self.post_build(reads, cluster, sources);
-        let facts = self.cluster_facts(reads, cluster, effective, offer.from.clone(), flux)?;
+        let mut facts = self.cluster_facts(reads, cluster, effective, offer.from.clone(), flux)?;
+        facts.contents = sources::contents(reads, &cluster.folder, old.iter().copied().chain([new]))?;
         let retarget = self.retarget(&cluster.id);
         reads.note(Seen::Retarget(retarget));
         let request = Request {
@@ -399,6 +400,7 @@ impl Fleet {
                 .iter()
                 .map(|manifest| SourceFile::parsed(manifest.entry.path.clone(), manifest.file.clone()))
                 .collect(),
+            contents: Vec::new(),
             overlay: sources::files(reads, &cluster.folder.overlay_files)?,
             record: cluster.folder.settings.as_ref().map(|entry| sources::file(reads, entry)).transpose()?,
             variables: variables.unwrap_or_default(),

@@ -1,9 +1,9 @@
 //! Releases as sources of change: read once, kept, and shared by every plan of a fleet.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use capstan_domain::layout::{ReleaseFolder, Shelf, is_manifest};
+use capstan_domain::layout::{ClusterFolder, ReleaseFolder, Shelf, is_manifest};
 use capstan_domain::merge::{Source, SourceFacts};
 use capstan_domain::release::{
     ContentId, Release, ReleaseContent, ReleaseError, ReleaseId, Rendering, Standalone,
@@ -11,7 +11,7 @@ use capstan_domain::release::{
 use capstan_domain::schema::Schemas;
 use capstan_domain::settings::FOLDER_FILE;
 use capstan_domain::tree::{RepoPath, Tree, TreeEntry};
-use capstan_domain::upgrade::SourceFile;
+use capstan_domain::upgrade::{OtherFile, SourceFile};
 
 use super::Refused;
 
@@ -88,6 +88,25 @@ fn read(tree: &dyn Tree, release: &Release, schemas: &Schemas) -> Result<Source,
 /// The manifests among these entries, with their texts.
 pub(super) fn files(tree: &dyn Tree, entries: &[TreeEntry]) -> Result<Vec<SourceFile>, Refused> {
     entries.iter().filter(|entry| is_manifest(&entry.path)).map(|entry| file(tree, entry)).collect()
+}
+
+/// The files of a cluster's base that are no manifests, as far as releases have files of those names.
+pub(super) fn contents<'s>(
+    tree: &dyn Tree,
+    cluster: &ClusterFolder,
+    releases: impl Iterator<Item = &'s Source>,
+) -> Result<Vec<OtherFile>, Refused> {
+    let names: BTreeSet<&str> = releases.flat_map(Source::contents).collect();
+    let known =
+        cluster.base_files.iter().filter_map(|entry| {
+            let below = entry.path.below(&cluster.base).filter(|below| names.contains(below))?;
+            let (bytes, blob) = (tree.read(entry), entry.blob.clone());
+            let text = bytes.map(|bytes| std::str::from_utf8(&bytes).ok().map(Arc::from));
+            Some(text.map(|text| OtherFile { below: below.to_owned(), blob, text }).map_err(|error| {
+                Refused { message: error.reason, file: Some(error.path), line: None, column: None }
+            }))
+        });
+    known.collect()
 }
 
 /// One file with its text.

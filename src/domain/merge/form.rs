@@ -46,7 +46,9 @@ fn mirrors(base: &Base, old: Option<&Source>, new: &Source) -> bool {
     };
     match old {
         // Both only list files, so far: what the release says now is said there too, where it needs no files.
-        Some(old) if own.is_empty() => from(old).is_empty() && new.patch_files.is_empty(),
+        Some(old) if own.is_empty() => {
+            from(old).is_empty() && !new.inputs.values().any(|input| input.blob.is_none())
+        }
         _ => from(old.unwrap_or(new)).iter().any(|field| own.contains(field.as_str())),
     }
 }

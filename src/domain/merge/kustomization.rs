@@ -1,8 +1,7 @@
 //! `kustomization.yaml`, a type of its own (U4): its fields merge like those of an object, and its
 //! `resources` follow the files that come and go (`crate::upgrade`).
 //!
-//! Deliberately absent: what the files mean that it names besides (patches, configurations). Which of
-//! them a release changes is said, and a person takes them over.
+//! Deliberately absent: the files that it names besides ([`super::inputs`]).
 
 use super::cluster_objects::Base;
 use super::fields::{FieldMerge, OldState, same_value};
@@ -64,22 +63,41 @@ pub(crate) fn rule(list: &Field<'_>) -> Option<ListRule<'static>> {
 /// The files that a kustomization names besides resources: patches, configurations and the like.
 pub(super) fn files_besides(root: &Node) -> Vec<&str> {
     let entries = root.as_mapping().unwrap_or_default();
-    let items =
-        entries.iter().filter(|entry| SETS.contains(&entry.key.as_str()) && entry.key != "components");
-    items
-        .flat_map(|entry| entry.value.as_sequence().unwrap_or_default())
+    let lists = |keys: &'static [&'static str]| {
+        let of_these = entries.iter().filter(move |entry| keys.contains(&entry.key.as_str()));
+        of_these.flat_map(|entry| entry.value.as_sequence().unwrap_or_default())
+    };
+    let named = lists(&SETS)
         .filter_map(|item| item.as_str().or_else(|| item.get("path")?.as_str()))
-        .filter(|text| !text.contains('\n'))
-        .collect()
+        .filter(|text| !text.contains('\n'));
+    let generated = lists(&GENERATORS).flat_map(|generator| {
+        let files = ["files", "envs"].into_iter().filter_map(|key| generator.get(key)?.as_sequence());
+        let paths = files.flatten().chain(generator.get("env")).filter_map(Node::as_str);
+        // `key=path`
+        paths.map(|text| text.split_once('=').map_or(text, |(_, path)| path))
+    });
+    let components: Vec<&str> = lists(&["components"]).filter_map(Node::as_str).collect();
+    named.filter(|text| !components.contains(text)).chain(generated).collect()
 }
+
+/// Fields whose items make objects of files.
+const GENERATORS: [&str; 2] = ["configMapGenerator", "secretGenerator"];
 
 /// Something that a release's kustomization says and that the cluster's base cannot take over.
 #[derive(Debug)]
 pub(crate) struct NotMerged {
     /// Of the release: the file, and the line in it.
     pub(crate) place: (RepoPath, u32),
-    /// A field, or a file that one names.
+    /// A field, or a file.
     pub(crate) what: String,
+}
+
+impl NotMerged {
+    /// A file that no upgrade can write, since it is no text.
+    pub(super) fn no_text(path: RepoPath) -> Self {
+        let what = format!("the file {}, which is no text", path.name());
+        Self { place: (path, 1), what }
+    }
 }
 
 /// The kustomizations of one cluster, merged.
@@ -141,8 +159,7 @@ pub(crate) fn views(
     Some((o, n))
 }
 
-/// Fields that a base without a kustomization cannot hold, and files besides the manifests that the
-/// release changed.
+/// Fields of kustomizations that the base does not have.
 fn not_merged(base: &Base, old: Option<&Matched<'_>>, new: &Matched<'_>) -> Vec<NotMerged> {
     let before = |piece: &Piece| {
         let pieces = old.map(|matched| matched.source.kustomizations.as_slice()).unwrap_or_default();
@@ -162,21 +179,6 @@ fn not_merged(base: &Base, old: Option<&Matched<'_>>, new: &Matched<'_>) -> Vec<
                     place: piece.place.clone(),
                     what: format!("`{key}` of {}", piece.file),
                 });
-            }
-        }
-    }
-    for (file, entry) in &new.source.contents {
-        let known = old.and_then(|matched| matched.source.contents.get(file));
-        if base.has_kustomization() && known.is_none_or(|known| known.blob != entry.blob) {
-            out.push(NotMerged { place: (entry.path.clone(), 1), what: format!("the file {file}") });
-        }
-    }
-    if base.has_kustomization() {
-        for (file, (path, text)) in &new.source.patch_files {
-            let known = old.and_then(|matched| matched.source.patch_files.get(file));
-            let own = base.files.iter().find(|own| own.below == *file);
-            if known.is_none_or(|known| known.1 != *text) && own.is_none_or(|own| own.yaml.text() != *text) {
-                out.push(NotMerged { place: (path.clone(), 1), what: format!("the file {file}") });
             }
         }
     }

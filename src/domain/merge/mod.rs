@@ -19,7 +19,7 @@
 //! | [`explain`] | why it came out as it did |
 //! | [`knowledge`] | what the own table and the schemas are asked with |
 //! | [`lists`], `list_merge`, `sequence` | how lists merge (U7) |
-//! | [`form`], [`kustomization`] | a release with kustomizations: as objects, or as files of a type of their own (U1, U4) |
+//! | [`form`], [`kustomization`], [`inputs`] | a release with kustomizations: as objects, or as files of a type of their own, with what those read (U1, U4) |
 //! | [`step_group`] | what moves together (U9) |
 //! | [`fit`] | how well a release fits a base of unknown release (U5, `infer`; `adopt`) |
 //! | [`api_versions`] | what an API version leaves behind (U8) |
@@ -34,6 +34,7 @@ pub(crate) mod explain;
 pub(crate) mod fields;
 pub(crate) mod fit;
 pub(crate) mod form;
+pub(crate) mod inputs;
 pub(crate) mod kinds;
 pub(crate) mod knowledge;
 pub(crate) mod kustomization;

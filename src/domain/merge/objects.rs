@@ -9,6 +9,7 @@ use super::converted::in_version_of;
 use super::decision::{Decision, UnkeyedList};
 use super::fields::{FieldMerge, OldState, same_value};
 use super::form::Form;
+use super::inputs::{self, MergedInput};
 use super::kinds::{KindChange, kind_changes};
 use super::knowledge::Knowledge;
 use super::kustomization::{self, NotMerged};
@@ -27,6 +28,7 @@ use crate::schema::Schemas;
 use crate::settings::{FieldOwner, FieldRule};
 use crate::templates::split_suffix;
 use crate::tree::RepoPath;
+use crate::upgrade::OtherFile;
 use crate::yaml::Node;
 
 /// What the merge of one cluster comes to, before the step group and the settings decide conflicts.
@@ -52,6 +54,8 @@ pub(crate) struct ClusterMerge {
     pub(crate) namespaces: Vec<NamespaceChange>,
     /// What the release's kustomization says and the base cannot take over.
     pub(crate) not_merged: Vec<NotMerged>,
+    /// Files that its kustomizations read besides resources.
+    pub(crate) inputs: Vec<MergedInput>,
 }
 
 /// One object of the cluster with what the release would do to it.
@@ -122,6 +126,8 @@ pub(crate) struct MergeInput<'a> {
     pub(crate) base: &'a Base,
     pub(crate) old: Option<&'a Source>,
     pub(crate) new: &'a Source,
+    /// The base's files that are no manifests.
+    pub(crate) contents: &'a [OtherFile],
     pub(crate) variables: &'a BTreeMap<String, String>,
     pub(crate) flux: &'a PostBuild,
     pub(crate) owners: &'a [FieldRule],
@@ -165,6 +171,9 @@ pub(crate) fn merge_cluster<'a>(input: &MergeInput<'a>) -> Merged<'a> {
         kustomization::merge(input.base, old.as_ref(), &new, &bindings, input.owners);
     merge.merged.extend(kustomizations);
     merge.not_merged = not_merged;
+    let (inputs, unwritable) = inputs::merge(input.base, input.contents, old.as_ref(), &new, &bindings);
+    merge.inputs = inputs;
+    merge.not_merged.extend(unwritable.into_iter().map(NotMerged::no_text));
     merge.kind_changes = kind_changes(input.base, &merge);
     merge.contradictions = bindings
         .contradictions()

@@ -1,8 +1,10 @@
 //! A source of change, read once: the pieces of a release and what each wraps (U1).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::form::Form;
+use super::inputs::Input;
 use super::kustomization;
 use super::overlay::overlay_piece;
 use super::variables::is_templated;
@@ -11,7 +13,7 @@ use crate::object::api_group;
 use crate::release::{ContentId, ReleaseId, Rendering};
 use crate::render::RenderedObject;
 use crate::schema::Schemas;
-use crate::tree::{RepoPath, TreeEntry};
+use crate::tree::RepoPath;
 use crate::upgrade::{Refusal, SourceFile};
 use crate::yaml::{Document, Entry, Node, NodeKind, YamlFile};
 
@@ -46,15 +48,13 @@ pub struct Source {
     rendered: Option<Vec<Piece>>,
     /// Whether they read files outside of the release's folder.
     pub(crate) reads_outside: bool,
-    /// Contents of generated objects: files that are no manifests, by their path below the base.
-    pub(crate) contents: BTreeMap<String, TreeEntry>,
     pub(crate) release_yaml: Option<YamlFile>,
     /// Where that stands.
     pub(crate) release_file: Option<RepoPath>,
     /// The kustomizations of its base, as pieces of their own.
     pub(crate) kustomizations: Vec<Piece>,
-    /// Files that those name as patches and the like, by their path below the base: path and text.
-    pub(crate) patch_files: BTreeMap<String, (RepoPath, String)>,
+    /// Files that those read besides resources, by their path below the base.
+    pub(crate) inputs: BTreeMap<String, Input>,
     files: Vec<YamlFile>,
 }
 
@@ -123,9 +123,9 @@ impl Source {
             own.extend(rendering.objects.iter().map(|object| rendered_piece(object, folder, &mut files)));
             own
         });
-        let (kustomizations, patch_files) = read_kustomizations(facts)?;
+        let (kustomizations, mut inputs) = read_kustomizations(facts)?;
         for piece in &mut pieces {
-            piece.patch = patch_files.contains_key(&piece.file);
+            piece.patch = inputs.contains_key(&piece.file);
         }
         let overlay_folder =
             facts.base_folder.parent().unwrap_or_default().join("overlay").unwrap_or_default();
@@ -135,7 +135,10 @@ impl Source {
             }
             overlay_piece(&mut pieces, piece, schemas);
         }
-        let contents = rendering.contents.iter().map(|entry| (below(&entry.path, folder), entry.clone()));
+        inputs.extend(rendering.contents.iter().map(|(entry, text)| {
+            let (path, blob) = (entry.path.clone(), Some(entry.blob.clone()));
+            (below(&path, folder), Input { path, text: text.clone(), blob })
+        }));
         let release_yaml = facts.release_yaml.as_ref().map(SourceFile::read).transpose()?;
         let release_file = facts.release_yaml.as_ref().map(|file| file.path.clone());
         let variables = facts.variables.clone();
@@ -146,11 +149,10 @@ impl Source {
             pieces,
             rendered,
             reads_outside: !rendering.outside.is_empty(),
-            contents: contents.collect(),
             release_yaml,
             release_file,
             kustomizations,
-            patch_files,
+            inputs,
             files,
         })
     }
@@ -159,6 +161,11 @@ impl Source {
     pub fn has_variables(&self) -> bool {
         let wraps = |piece: &Piece| piece.wraps.as_ref().is_some_and(|inner| inner.templated);
         self.all_pieces().any(|piece| piece.templated || wraps(piece))
+    }
+
+    /// Files below its base that are no manifests and that its kustomizations make objects of.
+    pub fn contents(&self) -> impl Iterator<Item = &str> {
+        self.inputs.iter().filter(|(_, input)| input.blob.is_some()).map(|(below, _)| below.as_str())
     }
 
     /// Its documents in all forms.
@@ -254,10 +261,8 @@ fn file_of_generated(object: &RenderedObject) -> String {
     format!("{name}.yaml")
 }
 
-type PatchFiles = BTreeMap<String, (RepoPath, String)>;
-
 /// The kustomizations of a release's base, and the files that they name besides resources.
-fn read_kustomizations(facts: &SourceFacts) -> Result<(Vec<Piece>, PatchFiles), Refusal> {
+fn read_kustomizations(facts: &SourceFacts) -> Result<(Vec<Piece>, BTreeMap<String, Input>), Refusal> {
     let folder = &facts.base_folder;
     let (mut kustomizations, mut named) = (Vec::new(), BTreeSet::new());
     for file in facts.base.iter().filter(|file| is_kustomization(&file.path)) {
@@ -276,8 +281,11 @@ fn read_kustomizations(facts: &SourceFacts) -> Result<(Vec<Piece>, PatchFiles), 
         }
     }
     let is_named = |file: &&SourceFile| named.contains(&file.path);
-    let text = |file: &SourceFile| (below(&file.path, folder), (file.path.clone(), file.text().to_owned()));
-    Ok((kustomizations, facts.base.iter().filter(is_named).map(text).collect()))
+    let input = |file: &SourceFile| {
+        let text = Some(Arc::from(file.text()));
+        (below(&file.path, folder), Input { path: file.path.clone(), text, blob: None })
+    };
+    Ok((kustomizations, facts.base.iter().filter(is_named).map(input).collect()))
 }
 
 /// The object or fields that a document stands for.

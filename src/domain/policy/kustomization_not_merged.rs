@@ -7,23 +7,26 @@ pub(super) struct KustomizationNotMerged;
 
 pub(super) static ABOUT: About = About {
     id: "kustomization-not-merged",
-    severity: Severity::Warning,
+    severity: Severity::Error,
     change: Change::Free,
     summary: "The release's kustomization changes something that this cluster's base cannot take over.",
-    reason: "A patch file of the release, or a field of a kustomization where the base has none, needs a person to say \
-             what it means for this cluster.",
+    reason: "A base that has the release's kustomizations takes over their fields, patches and other files. A new \
+             kustomization in a folder that the base does not have, or a file that is no text, needs a person; without \
+             it the release would be recorded as reached and not be. So the upgrade blocks.",
     source: "https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/",
     bad: Example::Upgrade(&[
         ("peu01/capstan.yaml", "release: aws/v21.0.0\n"),
         ("peu01/base/workers.yaml", WORKERS),
-        ("peu01/base/paused.yaml", RUNNING),
-        ("peu01/base/kustomization.yaml", PATCHED),
+        ("peu01/base/kustomization.yaml", LABELLED),
         ("aws/v21.0.0/base/workers.yaml", WORKERS),
-        ("aws/v21.0.0/base/paused.yaml", RUNNING),
-        ("aws/v21.0.0/base/kustomization.yaml", PATCHED),
+        ("aws/v21.0.0/base/kustomization.yaml", LABELLED),
         ("aws/v22.0.0/base/workers.yaml", WORKERS),
-        ("aws/v22.0.0/base/paused.yaml", PAUSED),
-        ("aws/v22.0.0/base/kustomization.yaml", PATCHED),
+        ("aws/v22.0.0/base/pools/pool.yaml", POOL),
+        ("aws/v22.0.0/base/pools/kustomization.yaml", NESTED),
+        (
+            "aws/v22.0.0/base/kustomization.yaml",
+            "resources: [workers.yaml, pools]\ncommonAnnotations: {team: platform}\n",
+        ),
     ]),
     good: Example::Upgrade(&[
         ("peu01/capstan.yaml", "release: aws/v21.0.0\n"),
@@ -42,21 +45,14 @@ kind: MachineDeployment
 metadata: {name: peu01-md-0, namespace: org}
 spec: {replicas: 2}
 ";
-const RUNNING: &str = "\
+const POOL: &str = "\
 apiVersion: cluster.x-k8s.io/v1beta1
-kind: MachineDeployment
-metadata: {name: peu01-md-0, namespace: org}
-spec: {paused: false}
+kind: MachinePool
+metadata: {name: peu01-mp-0, namespace: org}
 ";
-const PAUSED: &str = "\
-apiVersion: cluster.x-k8s.io/v1beta1 # <--
-kind: MachineDeployment
-metadata: {name: peu01-md-0, namespace: org}
-spec: {paused: true}
-";
-const PATCHED: &str = "\
-resources: [workers.yaml]
-patches: [{path: paused.yaml}]
+const NESTED: &str = "\
+resources: [pool.yaml] # <--
+namePrefix: blue-
 ";
 const LABELLED: &str = "\
 resources: [workers.yaml]

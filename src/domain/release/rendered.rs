@@ -31,8 +31,9 @@ pub struct Rendering {
     pub(crate) with_overlay: bool,
     /// What was read from outside of the release's folder, ordered by path.
     pub outside: Vec<TreeEntry>,
-    /// What was read of the folder's own files that are no manifests: contents of generated objects.
-    pub(crate) contents: Vec<TreeEntry>,
+    /// What was read of the folder's own files that are no manifests, contents of generated objects; `None`
+    /// where that is no text.
+    pub(crate) contents: Vec<(TreeEntry, Option<Arc<str>>)>,
 }
 
 impl Rendering {
@@ -84,6 +85,10 @@ impl Rendering {
         rendering.contents = inside
             .into_iter()
             .filter(|entry| !is_kustomization(entry) && !is_manifest(&entry.path))
+            .map(|entry| {
+                let bytes = tree.read(&entry).ok();
+                (entry, bytes.and_then(|bytes| std::str::from_utf8(&bytes).ok().map(Arc::from)))
+            })
             .collect();
         Ok(rendering)
     }

@@ -41,13 +41,14 @@ impl Plan<'_> {
             );
         }
         for not_merged in &merge.not_merged {
+            let what = &not_merged.what;
             let message = format!(
-                "The release changes {}, which Capstan cannot take over into this cluster's base. Make the change there by hand where it is needed.",
-                not_merged.what
+                "The release changes {what}, which Capstan cannot take over into this cluster's base. Make the same change in the base by hand; then the upgrade goes on.",
             );
             let (file, line) = &not_merged.place;
             let place = (file.clone(), *line, 1);
-            self.finding("kustomization-not-merged", Severity::Warning, message, place, None, None);
+            self.finding("kustomization-not-merged", Severity::Error, message, place, None, None);
+            self.blocked.push(format!("{file}: the base cannot take over {what}."));
         }
     }
 

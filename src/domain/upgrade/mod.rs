@@ -21,6 +21,7 @@ mod findings;
 mod follow;
 mod foundation;
 mod giantswarm;
+mod inputs;
 mod instance;
 mod json;
 mod leftover;
@@ -51,7 +52,9 @@ pub use model::{
 pub use plan::plan;
 pub use redact::redact;
 pub use refusal::Refusal;
-pub use request::{AppliedBy, ClusterFolder, MergeSettings, OldSource, Request, Retarget, SourceFile};
+pub use request::{
+    AppliedBy, ClusterFolder, MergeSettings, OldSource, OtherFile, Request, Retarget, SourceFile,
+};
 
 use crate::finding::Finding;
 use crate::object::ObjectId;

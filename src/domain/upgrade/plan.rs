@@ -58,6 +58,7 @@ pub fn plan(request: &Request<'_>) -> Result<Planned, Refusal> {
         brought: Vec::new(),
         rotated: Vec::new(),
         overlay_edits: OverlayEdits::new(),
+        inputs: Vec::new(),
         moved: BTreeSet::new(),
         renamed: merged
             .merge
@@ -75,6 +76,9 @@ pub fn plan(request: &Request<'_>) -> Result<Planned, Refusal> {
     for object in &merged.merge.merged {
         plan.settle(object, &group);
         plan.foreign_fields(object);
+    }
+    for input in &merged.merge.inputs {
+        plan.input(input);
     }
     plan.bystanders(&merged.merge, &group);
     // All that goes names nothing any more, whatever its place among them.
@@ -99,6 +103,20 @@ pub fn plan(request: &Request<'_>) -> Result<Planned, Refusal> {
     }
     let work = Work { input: &input, bindings: &merged.bindings, old: merged.old.as_ref(), new: &merged.new };
     plan.finish(work, basis)
+}
+
+/// A file that the release replaces as a whole, and in which the upgrade has to edit something besides.
+fn edited_twice(file: &crate::tree::RepoPath) -> Finding {
+    Finding {
+        rule: "edit-refused",
+        severity: Severity::Error,
+        message: "The release replaces this file, and the upgrade has to edit it too, to follow a template's new name. Make the release's change here by hand, then the upgrade follows.".to_owned(),
+        file: Some(file.clone()),
+        line: Some(1),
+        column: Some(1),
+        object: None,
+        path: None,
+    }
 }
 
 /// What is merged: the cluster's base in the new release's API versions, and O.
@@ -129,6 +147,7 @@ pub(in crate::upgrade) fn merge_input<'a>(
         base,
         old,
         new: request.new,
+        contents: &cluster.contents,
         variables: &cluster.variables,
         flux: &cluster.flux,
         owners: &request.settings.owners,
@@ -152,6 +171,8 @@ pub(super) struct Plan<'p> {
     pub(super) brought: Vec<crate::object::ObjectId>,
     pub(super) rotated: Vec<Rotated>,
     pub(super) overlay_edits: OverlayEdits,
+    /// Files that kustomizations read besides resources, as they become.
+    pub(super) inputs: Vec<FileChange>,
     /// Objects in which fields of the step group move.
     pub(super) moved: BTreeSet<usize>,
     /// Names that the release gives objects which it called otherwise before, and so does the cluster.
@@ -300,11 +321,19 @@ impl Plan<'_> {
             brought,
             rotated,
             staying,
+            inputs,
             ..
         } = self;
         let cluster = request.cluster;
         let (mut intended, refused) = draft.into_files(base, &cluster.base_folder);
         findings.extend(refused.into_iter().chain(unedited));
+        for input in inputs {
+            match intended.iter_mut().find(|change| change.path == input.path) {
+                // A rotation renamed a template in a patch that the release rewrites.
+                Some(edited) => findings.push(edited_twice(&edited.path)),
+                None => intended.push(input),
+            }
+        }
         let foundations = replaced_foundations(base, &intended, &findings);
         for (finding, reason) in foundations.into_iter().chain(half_moved(base, &intended)) {
             findings.push(finding);

@@ -10,7 +10,7 @@ use crate::merge::Source;
 use crate::release::ReleaseId;
 use crate::schema::Schemas;
 use crate::settings::{ConflictPolicy, FieldRule};
-use crate::tree::RepoPath;
+use crate::tree::{BlobId, RepoPath};
 use crate::yaml::{YamlError, YamlFile};
 
 /// A file with its text, as it stands in the repository.
@@ -76,6 +76,17 @@ impl SourceFile {
     }
 }
 
+/// A file of the base that is no manifest: a kustomization may make objects of it.
+#[derive(Debug, Clone)]
+pub struct OtherFile {
+    /// Its path below the base folder.
+    pub below: String,
+    /// Its content's id.
+    pub blob: BlobId,
+    /// Its text; `None` where it is none.
+    pub text: Option<Arc<str>>,
+}
+
 /// A cluster's folder as facts: everything the plan needs to know of one cluster.
 ///
 /// Who gathers them: the files are those that end in `.yaml` or `.yml`; with `base: "."` leave the
@@ -88,6 +99,8 @@ pub struct ClusterFolder {
     pub base_folder: RepoPath,
     /// The base's files, ordered by path.
     pub base: Vec<SourceFile>,
+    /// The base's files that are no manifests, as far as a release has files of those names.
+    pub contents: Vec<OtherFile>,
     /// The overlay's files, ordered by path. Read, never written.
     pub overlay: Vec<SourceFile>,
     /// The cluster's `capstan.yaml`, where it has one.

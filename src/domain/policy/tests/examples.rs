@@ -131,6 +131,7 @@ fn upgraded(files: Texts) -> Result<Vec<Finding>, SettingsError> {
         id: cluster.id.clone(),
         base_folder: folder.base.clone(),
         base: sources(&tree, &folder.base_files),
+        contents: Vec::new(),
         overlay: sources(&tree, &folder.overlay_files),
         record: folder.settings.as_ref().map(|entry| text(&tree, entry)),
         variables: cluster.settings.as_ref().map(|own| own.variables.clone()).unwrap_or_default(),

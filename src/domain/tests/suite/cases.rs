@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use capstan_domain::cluster::ClusterId;
 use capstan_domain::flux::{FluxIndex, PostBuild};
-use capstan_domain::layout::Layout;
+use capstan_domain::layout::{Layout, is_manifest};
 use capstan_domain::merge::{Source, SourceFacts};
 use capstan_domain::object::FieldPath;
 use capstan_domain::release::{ReleaseId, Rendering};
@@ -19,8 +19,8 @@ use capstan_domain::schema::{self, Origin, SchemaFile, Schemas};
 use capstan_domain::settings::{ConflictPolicy, FieldOwner, FieldRule};
 use capstan_domain::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use capstan_domain::upgrade::{
-    AppliedBy, ClusterFolder, Explanation, FileChange, MergeSettings, OldSource, Request, Retarget, Settled,
-    SourceFile, Upgrade, explain, explanation_to_json, plan, to_json,
+    AppliedBy, ClusterFolder, Explanation, FileChange, MergeSettings, OldSource, OtherFile, Request,
+    Retarget, Settled, SourceFile, Upgrade, explain, explanation_to_json, plan, to_json,
 };
 use capstan_domain::yaml::{Value, YamlFile};
 use serde_json::{Map, json};
@@ -225,7 +225,7 @@ impl Snapshot {
     fn new<'f>(files: impl Iterator<Item = &'f SourceFile>) -> Self {
         let texts: BTreeMap<RepoPath, Arc<str>> =
             files.map(|file| (file.path.clone(), Arc::from(file.text()))).collect();
-        // Content is known by its id: every file needs one of its own.
+        // OtherFile is known by its id: every file needs one of its own.
         let entry = |(index, path): (usize, &RepoPath)| TreeEntry {
             path: path.clone(),
             kind: EntryKind::File,
@@ -259,6 +259,14 @@ fn run(folder: &Path) -> Vec<String> {
         id: ClusterId::new(root.clone()),
         base_folder: base_folder.clone(),
         base: files_in(&case.folder.join("cluster/base"), &base_folder, &[]),
+        contents: every_file_in(&case.folder.join("cluster/base"), &base_folder)
+            .iter()
+            .filter(|file| !is_manifest(&file.path))
+            .filter_map(|file| {
+                let below = file.path.below(&base_folder)?.to_owned();
+                Some(OtherFile { below, blob: no_blob(), text: Some(file.text().into()) })
+            })
+            .collect(),
         overlay: files_in(
             &case.folder.join("cluster/overlay"),
             &root.join("overlay").unwrap(),
@@ -314,8 +322,15 @@ fn run(folder: &Path) -> Vec<String> {
             };
         }
     };
-    let files = cluster.base.iter().chain(&cluster.overlay);
-    let before = Snapshot::new(files);
+    let contents: Vec<SourceFile> = cluster
+        .contents
+        .iter()
+        .filter_map(|file| Some(SourceFile::new(base_folder.join(&file.below).ok()?, file.text.clone()?)))
+        .collect();
+    let mut files: Vec<SourceFile> =
+        cluster.base.iter().chain(&contents).chain(&cluster.overlay).cloned().collect();
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    let before = Snapshot::new(files.iter());
     let folders =
         Folders { cluster: root.clone(), base: base_folder, overlay: root.join("overlay").unwrap() };
     let rendered = |intended: &[FileChange]| render(&Edited::new(&before, intended), &folders);
@@ -339,6 +354,11 @@ fn run(folder: &Path) -> Vec<String> {
     troubles
 }
 
+/// Of texts, whose ids nobody asks for.
+fn no_blob() -> BlobId {
+    BlobId::parse(&"0".repeat(40)).unwrap()
+}
+
 /// An upgrade that went through changes nothing when it is done again.
 fn twice(request: &Request<'_>, intended: &[FileChange], upgrade: &Upgrade) -> Vec<String> {
     if !upgrade.blocked.is_empty() {
@@ -350,7 +370,11 @@ fn twice(request: &Request<'_>, intended: &[FileChange], upgrade: &Upgrade) -> V
         cluster.overlay.retain(|file| file.path != change.path);
         if let Some(text) = &change.after {
             let file = SourceFile::new(change.path.clone(), text.as_str());
-            if change.path.is_in(&cluster.base_folder) {
+            let below = change.path.below(&cluster.base_folder).map(str::to_owned);
+            if let Some(below) = below.clone().filter(|_| !is_manifest(&change.path)) {
+                cluster.contents.retain(|file| file.below != below);
+                cluster.contents.push(OtherFile { below, blob: no_blob(), text: Some(text.as_str().into()) });
+            } else if below.is_some() {
                 cluster.base.push(file);
             } else if change.path.name() != "capstan.yaml" {
                 cluster.overlay.push(file);
@@ -375,7 +399,7 @@ fn twice(request: &Request<'_>, intended: &[FileChange], upgrade: &Upgrade) -> V
 
 fn compare_files(case: &Case, root: &RepoPath, upgrade: &Upgrade) -> Vec<String> {
     let mut troubles = Vec::new();
-    let expected = files_in(&case.folder.join("expected"), root, &[]);
+    let expected = every_file_in(&case.folder.join("expected"), root);
     for file in &expected {
         let actual = upgrade.files.iter().find(|change| change.path == file.path);
         match actual.and_then(|change| change.after.as_deref()) {

@@ -38,6 +38,7 @@ fn upgraded(files: &[(&str, &str)], old: &Source, new: &Source) -> Planned {
         id: ClusterId::new(path("org/dev01")),
         base_folder: path("org/dev01/base"),
         base,
+        contents: Vec::new(),
         overlay: vec![],
         record: None,
         variables: BTreeMap::new(),

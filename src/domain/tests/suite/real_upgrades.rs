@@ -89,6 +89,7 @@ pub(crate) fn upgrade(old: &str, cluster: &str, new: &str) -> Planned {
         id: ClusterId::new(path("a/b")),
         base: vec![SourceFile::new(base_folder.join("all.yaml").unwrap(), cluster)],
         base_folder,
+        contents: Vec::new(),
         overlay: Vec::new(),
         record: None,
         variables: BTreeMap::new(),

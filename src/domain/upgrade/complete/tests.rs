@@ -95,6 +95,7 @@ impl Case {
             id: ClusterId::new(path("a/b")),
             base: vec![SourceFile::new(base_folder.join("all.yaml").unwrap(), cluster)],
             base_folder,
+            contents: Vec::new(),
             overlay: Vec::new(),
             record: None,
             variables: BTreeMap::new(),

@@ -82,6 +82,7 @@ fn folder(text: &str, applied: AppliedBy) -> ClusterFolder {
         id: ClusterId::new(path("acme/peu01")),
         base_folder: path("acme/peu01/base"),
         base: vec![SourceFile::new(path("acme/peu01/base/a.yaml"), text)],
+        contents: Vec::new(),
         overlay: Vec::new(),
         record: None,
         variables: BTreeMap::from([("CLUSTER_NAME".to_owned(), "peu01".to_owned())]),
