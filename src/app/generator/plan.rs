@@ -320,12 +320,7 @@ impl Fleet {
 
     /// The finding that the release that a cluster records is nowhere; none where the settings turn it off.
     fn unknown_release(&self, reads: &Reads<'_>, cluster: &Cluster, standing: &Standing) -> Option<Finding> {
-        let id = standing.release.as_ref()?;
-        let catalogue = self.catalogue();
-        let is_unreadable = catalogue.unreadable().iter().any(|(other, _)| other == id);
-        if is_unreadable || catalogue.releases().is_empty() || catalogue.find(id).is_some() {
-            return None;
-        }
+        let id = standing.release.as_ref().filter(|id| self.catalogue().lacks(id))?;
         if let Some(content) = &standing.content {
             let presence = self.find_content(content);
             reads.note(Seen::OldContent(content.clone(), presence));

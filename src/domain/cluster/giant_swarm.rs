@@ -19,10 +19,9 @@
 //! cluster is at.
 
 use crate::manifest::objects;
-use crate::merge::source::is_kustomization;
 use crate::object::{FieldPath, ObjectId, api_group};
 use crate::release::Provider;
-use crate::render::kustomization_field;
+use crate::render::{is_kustomization, kustomization_field};
 use crate::tree::RepoPath;
 use crate::version::ReleaseVersion;
 use crate::yaml::{Node, Position, YamlFile};

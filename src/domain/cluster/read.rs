@@ -9,6 +9,7 @@ use crate::layout::{ClusterFolder, is_manifest};
 use crate::manifest::objects;
 use crate::object::{ObjectId, api_group};
 use crate::release::{infrastructure_kinds, kubernetes_version};
+use crate::render::is_kustomization;
 use crate::settings::{ClusterSettings, OverlaySettings, SettingsError};
 use crate::tree::{RepoPath, Tree, TreeEntry, Unreadable};
 use crate::yaml::{Node, YamlError, YamlFile};
@@ -134,10 +135,7 @@ impl Cluster {
 /// name. Asked of files that cannot be read, so it looks for the name anywhere rather than in the fields that
 /// kustomize knows today.
 pub fn is_unread(tree: &dyn Tree, folder: &ClusterFolder, file: &TreeEntry) -> bool {
-    let kustomizations = || {
-        let names = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
-        folder.base_files.iter().filter(move |entry| names.contains(&entry.path.name()))
-    };
+    let kustomizations = || folder.base_files.iter().filter(|entry| is_kustomization(&entry.path));
     let name = file.path.name().as_bytes();
     let says = |entry: &TreeEntry| {
         let bytes = tree.read(entry);

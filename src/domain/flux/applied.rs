@@ -1,7 +1,7 @@
 //! One Flux Kustomization: which folders it applies, and where its variables come from.
 
 use crate::object::api_group;
-use crate::render::kustomization_field;
+use crate::render::{KUSTOMIZATION_NAMES, kustomization_field};
 use crate::tree::{RepoPath, Tree};
 use crate::yaml::{Node, YamlFile};
 
@@ -147,14 +147,7 @@ pub(super) fn reached(tree: &dyn Tree, start: &RepoPath) -> Vec<(RepoPath, Exten
     found
 }
 
-/// The names under which Flux and kustomize look for a folder's file.
-const KUSTOMIZATIONS: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
-
-pub(super) fn is_kustomization(path: &RepoPath) -> bool {
-    KUSTOMIZATIONS.contains(&path.name())
-}
-
 fn kustomization(tree: &dyn Tree, folder: &RepoPath) -> Option<YamlFile> {
-    let entry = KUSTOMIZATIONS.iter().find_map(|name| tree.entry(&folder.join(name).ok()?))?;
+    let entry = KUSTOMIZATION_NAMES.iter().find_map(|name| tree.entry(&folder.join(name).ok()?))?;
     YamlFile::read_bytes(&tree.read(entry).ok()?).ok()
 }

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Remote;
-use super::applied::{Applied, Extent, From, FromKind, Need, is_kustomization, reached, read};
+use super::applied::{Applied, Extent, From, FromKind, Need, reached, read};
 use super::{Disagreement, Given, Knowledge, PostBuild};
 use crate::cluster::ClusterId;
 use crate::layout::{Layout, is_manifest};
+use crate::render::is_kustomization;
 use crate::tree::{Folder, RepoPath, Tree, TreeEntry};
 use crate::yaml::{Node, YamlFile};
 

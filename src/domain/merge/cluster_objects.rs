@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use super::converted::{Converted, FileBefore};
 use super::kustomization;
-use super::source::{is_kustomization, text};
+use super::source::text;
 use crate::cluster::generated_from;
 use crate::manifest;
 use crate::object::{FieldPath, ObjectId, api_group};
-use crate::render::kustomization_field;
+use crate::render::{is_kustomization, kustomization_field};
 use crate::tree::RepoPath;
 use crate::upgrade::{ClusterFolder, Refusal};
 use crate::yaml::{Node, Position, YamlFile};

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use super::cluster_objects::Base;
 use super::source::Source;
-use crate::release::LISTS;
+use crate::release::only_lists;
 use crate::yaml::Node;
 
 /// A form of a release's documents.
@@ -56,6 +56,5 @@ fn mirrors(base: &Base, old: Option<&Source>, new: &Source) -> bool {
 /// Fields of a kustomization that make something of the files that it lists.
 fn makers(root: &Node) -> impl Iterator<Item = &str> {
     let fields = root.as_mapping().unwrap_or_default().iter();
-    let says = fields.filter(|field| !field.value.is_null() && !LISTS.contains(&field.key.as_str()));
-    says.map(|field| field.key.as_str())
+    fields.filter(|field| !only_lists(root, field)).map(|field| field.key.as_str())
 }

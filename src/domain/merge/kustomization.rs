@@ -14,7 +14,7 @@ use super::prepared::remove;
 use super::source::Piece;
 use super::variables::{Bindings, Substitution};
 use crate::object::{ObjectId, Step};
-use crate::release::LISTS;
+use crate::release::only_lists;
 use crate::settings::FieldRule;
 use crate::tree::RepoPath;
 use crate::yaml::{Entry, Node};
@@ -171,10 +171,10 @@ fn not_merged(base: &Base, old: Option<&Matched<'_>>, new: &Matched<'_>) -> Vec<
         if has {
             continue;
         }
-        for Entry { key, value, .. } in piece.root.as_mapping().unwrap_or_default() {
-            let plain = LISTS.contains(&key.as_str());
+        for field @ Entry { key, value, .. } in piece.root.as_mapping().unwrap_or_default() {
             let known = before(piece).and_then(|before| before.root.get(key));
-            if !plain && !same_value(&Knowledge::default(), known, Some(value)) {
+            let is_plain = only_lists(&piece.root, field);
+            if !is_plain && !same_value(&Knowledge::default(), known, Some(value)) {
                 out.push(NotMerged {
                     place: piece.place.clone(),
                     what: format!("`{key}` of {}", piece.file),

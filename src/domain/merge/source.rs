@@ -11,7 +11,7 @@ use super::variables::is_templated;
 use crate::manifest;
 use crate::object::api_group;
 use crate::release::{ContentId, ReleaseId, Rendering};
-use crate::render::RenderedObject;
+use crate::render::{RenderedObject, is_kustomization};
 use crate::schema::Schemas;
 use crate::tree::RepoPath;
 use crate::upgrade::{Refusal, SourceFile};
@@ -191,11 +191,6 @@ impl Source {
         let (file, document) = piece.document?;
         Some((self.files.get(file)?, document))
     }
-}
-
-/// Whether a file belongs to kustomize itself rather than being a manifest.
-pub(crate) fn is_kustomization(path: &RepoPath) -> bool {
-    matches!(path.name(), "kustomization.yaml" | "kustomization.yml" | "Kustomization")
 }
 
 fn read_pieces<'f>(

@@ -3,7 +3,7 @@
 use super::{About, Change, Example, Rule, Spot, Verdict};
 use crate::finding::Severity;
 use crate::layout::{ClusterFolder, is_manifest};
-use crate::render::ParsedFiles;
+use crate::render::{KUSTOMIZATION_NAMES, ParsedFiles, is_kustomization};
 use crate::tree::{RepoPath, Tree, TreeEntry};
 use crate::yaml::{Document, YamlFile};
 
@@ -51,15 +51,12 @@ impl Rule for FileNotListed {
     }
 }
 
-/// The names under which kustomize looks for its file.
-const KUSTOMIZATIONS: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
-
 /// Manifests of a cluster that its render did not read, though the kustomization beside or above them
 /// was read; `read` is what the render read.
 pub(super) fn unlisted(tree: &dyn Tree, folder: &ClusterFolder, read: &ParsedFiles) -> Vec<Verdict> {
     let manifests = || {
         let files = folder.base_files.iter().chain(&folder.overlay_files);
-        files.filter(|entry| is_manifest(&entry.path) && !KUSTOMIZATIONS.contains(&entry.path.name()))
+        files.filter(|entry| is_manifest(&entry.path) && !is_kustomization(&entry.path))
     };
     if manifests().all(|entry| read.has(&entry.blob)) {
         return Vec::new();
@@ -94,7 +91,7 @@ pub(super) fn unlisted(tree: &dyn Tree, folder: &ClusterFolder, read: &ParsedFil
 fn kustomization_of<'t>(tree: &'t dyn Tree, path: &RepoPath) -> Option<&'t TreeEntry> {
     let folders = std::iter::successors(path.parent(), RepoPath::parent);
     folders
-        .flat_map(|folder| KUSTOMIZATIONS.map(|name| folder.join(name).ok()))
+        .flat_map(|folder| KUSTOMIZATION_NAMES.map(|name| folder.join(name).ok()))
         .flatten()
         .find_map(|path| tree.entry(&path))
 }

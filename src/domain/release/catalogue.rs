@@ -124,6 +124,12 @@ impl Catalogue {
         })
     }
 
+    /// Whether no folder has a release, readable or not, though there are releases.
+    pub fn lacks(&self, id: &ReleaseId) -> bool {
+        let is_unreadable = self.unreadable.iter().any(|(other, _)| other == id);
+        !is_unreadable && !self.releases.is_empty() && self.find(id).is_none()
+    }
+
     /// The provider's release of that version.
     pub fn find_version(&self, provider: &Provider, version: &ReleaseVersion) -> Option<&Release> {
         self.of_provider(provider).find(|release| release.version == *version)

@@ -32,8 +32,8 @@ pub(crate) use kubernetes::{infrastructure_kinds, kubernetes_version};
 pub(crate) use notes::changelogs;
 pub use range::{NoRange, VersionRange};
 pub use read::ReleaseError;
-pub(crate) use rendered::LISTS;
 pub use rendered::Rendering;
+pub(crate) use rendered::only_lists;
 pub use requests::{Requests, RequestsProblem, Unmet};
 pub use step::{Downgrade, downgrades, goes_back_in_time};
 

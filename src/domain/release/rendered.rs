@@ -8,15 +8,26 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::layout::is_manifest;
-use crate::render::{self, Folders, RenderError, RenderedObject};
+use crate::render::{
+    self, Folders, KUSTOMIZATION_NAMES, RenderError, RenderedObject, is_kustomization, kustomization_field,
+};
 use crate::tree::{Folder, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use crate::yaml::{Entry, Node, YamlFile};
 
-/// The names under which kustomize looks for its file.
-const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
-
 /// Fields with which a kustomization makes nothing of the files that it lists.
-pub(crate) const LISTS: [&str; 5] = ["apiVersion", "kind", "metadata", "resources", "bases"];
+const PLAIN: [&str; 5] = ["apiVersion", "kind", "metadata", "resources", "bases"];
+
+/// Whether a field of a kustomization makes nothing of the files that it lists.
+pub(crate) fn only_lists(root: &Node, field: &Entry) -> bool {
+    let is_that = |plain: &str| kustomization_field(root, plain).is_some_and(|own| std::ptr::eq(own, field));
+    field.value.is_null() || PLAIN.into_iter().any(is_that)
+}
+
+/// What a kustomization lists.
+fn listed(root: &Node) -> impl Iterator<Item = &Node> {
+    let lists = ["resources", "bases"].into_iter().filter_map(|field| kustomization_field(root, field));
+    lists.flat_map(|list| list.value.as_sequence().unwrap_or_default())
+}
 
 /// What a release's kustomizations come to.
 #[derive(Debug, Clone, Default)]
@@ -51,7 +62,9 @@ impl Rendering {
         let overlay = folder.join("overlay").unwrap_or_default();
         let mut rendering = Self::default();
         let own = |files: &[TreeEntry], at: &RepoPath| {
-            files.iter().any(|entry| is_kustomization(entry) && entry.path.parent().as_ref() == Some(at))
+            files
+                .iter()
+                .any(|entry| is_kustomization(&entry.path) && entry.path.parent().as_ref() == Some(at))
         };
         let watched = Watched::new(tree);
         // Beside a `release.yaml` alone there is nothing to render: it is a list of what is deployed.
@@ -68,7 +81,7 @@ impl Rendering {
                 let inside: Vec<&TreeEntry> =
                     base_files.iter().filter(|entry| entry.path.is_in(&at)).collect();
                 if let Some(named) = named_by_list(tree, &inside, entry, &base) {
-                    let unnamed = inside.iter().filter(|entry| !is_kustomization(entry));
+                    let unnamed = inside.iter().filter(|entry| !is_kustomization(&entry.path));
                     let unnamed = unnamed.map(|entry| &entry.path).filter(|path| !named.contains(*path));
                     rendering.unnamed.extend(unnamed.cloned());
                 } else {
@@ -84,7 +97,7 @@ impl Rendering {
         rendering.outside = outside;
         rendering.contents = inside
             .into_iter()
-            .filter(|entry| !is_kustomization(entry) && !is_manifest(&entry.path))
+            .filter(|entry| !is_kustomization(&entry.path) && !is_manifest(&entry.path))
             .map(|entry| {
                 let bytes = tree.read(&entry).ok();
                 (entry, bytes.and_then(|bytes| std::str::from_utf8(&bytes).ok().map(Arc::from)))
@@ -109,30 +122,26 @@ impl Rendering {
     }
 }
 
-fn is_kustomization(entry: &TreeEntry) -> bool {
-    NAMES.contains(&entry.path.name())
-}
-
 /// Whether beside base and overlay stands a kustomization that does more than to list what is in the folder.
 fn has_kustomization_of_its_own(tree: &dyn Tree, folder: &RepoPath) -> bool {
-    let mut paths = NAMES.iter().filter_map(|name| folder.join(name).ok());
+    let mut paths = KUSTOMIZATION_NAMES.iter().filter_map(|name| folder.join(name).ok());
     let Some(entry) = paths.find_map(|path| tree.entry(&path)) else { return false };
     let read = |bytes: Arc<[u8]>| YamlFile::read_bytes(&bytes).ok();
     let Some(yaml) = tree.read(entry).ok().and_then(read) else { return true };
     let roots = || yaml.documents().iter().map(|document| &document.root);
-    let makes = |field: &Entry| !LISTS.contains(&field.key.as_str()) && !field.value.is_null();
-    let lists = roots().flat_map(|root| ["resources", "bases"].into_iter().filter_map(|key| root.get(key)));
-    let mut items = lists.flat_map(|list| list.as_sequence().unwrap_or_default());
+    let makes =
+        |root: &Node| root.as_mapping().unwrap_or_default().iter().any(|field| !only_lists(root, field));
+    let mut items = roots().flat_map(listed);
     let leads_outside = |item: &Node| {
         let path = item.as_str().and_then(|text| folder.join(text).ok());
         path.is_none_or(|path| !path.is_in(folder))
     };
-    roots().flat_map(|root| root.as_mapping().unwrap_or_default()).any(makes) || items.any(leads_outside)
+    roots().any(makes) || items.any(leads_outside)
 }
 
 /// The kustomizations that lie in no other one's folder.
 fn topmost(files: &[TreeEntry]) -> Vec<&TreeEntry> {
-    let all: Vec<&TreeEntry> = files.iter().filter(|entry| is_kustomization(entry)).collect();
+    let all: Vec<&TreeEntry> = files.iter().filter(|entry| is_kustomization(&entry.path)).collect();
     let lies_in_another = |entry: &TreeEntry| {
         let folder = entry.path.parent().unwrap_or_default();
         all.iter().any(|other| folder.is_in(&other.path.parent().unwrap_or_default()))
@@ -155,20 +164,19 @@ fn named_by_list(
         }
         let yaml = YamlFile::read_bytes(&tree.read(entry).ok()?).ok()?;
         let [document] = yaml.documents() else { return None };
-        let fields = document.root.as_mapping()?;
-        let is_list = |key: &str| LISTS.contains(&key);
-        if !fields.iter().all(|field| is_list(&field.key) || field.value.is_null()) {
+        if !document.root.as_mapping()?.iter().all(|field| only_lists(&document.root, field)) {
             return None;
         }
-        if document.root.get("kind").is_some_and(|kind| kind.as_str() != Some("Kustomization")) {
+        let kind = kustomization_field(&document.root, "kind");
+        if kind.is_some_and(|kind| kind.value.as_str() != Some("Kustomization")) {
             return None;
         }
         let folder = entry.path.parent().unwrap_or_default();
-        let lists = ["resources", "bases"].into_iter().filter_map(|key| document.root.get(key));
-        for item in lists.flat_map(|list| list.as_sequence().unwrap_or_default()) {
+        for item in listed(&document.root) {
             let path = folder.join(item.as_str()?).ok().filter(|path| path.is_in(base))?;
-            let inner =
-                |entry: &&&TreeEntry| is_kustomization(entry) && entry.path.parent().as_ref() == Some(&path);
+            let inner = |entry: &&&TreeEntry| {
+                is_kustomization(&entry.path) && entry.path.parent().as_ref() == Some(&path)
+            };
             if files.iter().any(|entry| entry.path == path) {
                 named.insert(path);
             } else {

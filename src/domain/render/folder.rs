@@ -2,8 +2,9 @@
 
 use super::dialect::Dialect;
 use super::error::RenderError;
+use super::keys::is_kustomization;
 use super::kustomize::{Accumulated, Builder, Built, Reached};
-use super::load::{KUSTOMIZATION_NAMES, Loader, ParsedFiles};
+use super::load::{Loader, ParsedFiles};
 use super::placed::Placed;
 use super::resource::{Identity, Resource, refuse_twins};
 use super::schema::Schemas;
@@ -215,7 +216,7 @@ impl<'a> Cluster<'a> {
         let kustomized: Vec<(RepoPath, &TreeEntry)> = tree
             .entries_in(folder)
             .iter()
-            .filter(|entry| KUSTOMIZATION_NAMES.contains(&entry.path.name()))
+            .filter(|entry| is_kustomization(&entry.path))
             .filter_map(|entry| Some((entry.path.parent()?, entry)))
             .filter(|(inner, _)| !self.is_foreign(inner, folder))
             .collect();

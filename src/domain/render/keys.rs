@@ -1,4 +1,4 @@
-//! Keys of kustomize's own files, in whatever case they are written.
+//! Names of kustomize's own files, and their keys, in whatever case they are written.
 //!
 //! Kustomize reads its files with Go's JSON decoder, which prefers a field's own spelling and takes every
 //! other case of it too (<https://pkg.go.dev/encoding/json#Unmarshal>). That holds for its fields alone: the
@@ -9,7 +9,17 @@ use std::borrow::Cow;
 
 use super::error::RenderError;
 use super::placed::{Content, Placed};
+use crate::tree::RepoPath;
 use crate::yaml::{Entry, Node};
+
+/// The names under which kustomize and Flux look for a folder's kustomization, in their order.
+pub(crate) const KUSTOMIZATION_NAMES: [&str; 3] =
+    ["kustomization.yaml", "kustomization.yml", "Kustomization"];
+
+/// Whether a file belongs to kustomize itself rather than being a manifest.
+pub(crate) fn is_kustomization(path: &RepoPath) -> bool {
+    KUSTOMIZATION_NAMES.contains(&path.name())
+}
 
 /// Whether kustomize takes a key for one of its fields.
 fn is_field(key: &str, field: &str) -> bool {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::dialect::Dialect;
 use super::error::{RenderError, Trouble};
+use super::keys::KUSTOMIZATION_NAMES;
 use super::placed::{Content, Place, Placed, Source};
 use super::resource::Resource;
 use crate::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry};
@@ -13,10 +14,6 @@ use crate::yaml::{Node, NodeKind, YamlFile};
 
 /// The annotation that keeps an object out of what is applied.
 const LOCAL_CONFIG: &str = "config.kubernetes.io/local-config";
-
-/// The names under which kustomize looks for its file, in its order.
-pub(super) const KUSTOMIZATION_NAMES: [&str; 3] =
-    ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
 /// Files, read once each way: by content, where it stands, and whose words it is read in.
 type Known = HashMap<(BlobId, RepoPath, Dialect), Arc<Loaded>>;

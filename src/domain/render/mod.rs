@@ -50,7 +50,7 @@ pub(crate) use diff::diff_placed;
 pub use diff::{FieldDifference, diff};
 pub use edited::Edited;
 pub use error::{RenderError, Trouble};
-pub(crate) use keys::kustomization_field;
+pub(crate) use keys::{KUSTOMIZATION_NAMES, is_kustomization, kustomization_field};
 pub use load::ParsedFiles;
 pub use placed::{Content, Place, Placed, Scalar, Source};
 pub(crate) use versions::in_versions_of;

@@ -19,7 +19,7 @@ pub use foundation::{Foundation, Replaced, foundations, replaced};
 pub use kinds::{Treatment, bears_images, treatment};
 pub use live::{LiveTemplate, MisreadNames, TemplateNames};
 pub use naming::{SpecDigest, base_name, rotated_name, spec_hash, split_suffix};
-pub(crate) use references::Readable;
+pub(crate) use references::{Readable, is_class};
 pub use references::{Reference, ReferencePath, reference_paths, references};
 pub use rename::{NamedTemplate, Naming, name_templates};
 pub use role::{Role, is_known_in_role, treatment_in_role};

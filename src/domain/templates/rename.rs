@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::kinds::Treatment;
 use super::live::TemplateNames;
 use super::naming::{SpecDigest, base_name, rotated_name};
-use super::references::references;
+use super::references::{is_class, references};
 use super::role::{Role, treatment_in_role};
 use crate::object::{FieldPath, ObjectId};
 use crate::render::{Content, RenderedObject};
@@ -152,10 +152,6 @@ impl Owners {
             Treatment::Never | Treatment::MutableAndRolls | Treatment::MutableSilent => None,
         }
     }
-}
-
-fn is_class(id: &ObjectId) -> bool {
-    id.group == "cluster.x-k8s.io" && id.kind == "ClusterClass"
 }
 
 fn set_text(object: &mut RenderedObject, path: &FieldPath, text: &str) {

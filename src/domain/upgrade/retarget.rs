@@ -9,8 +9,8 @@ use super::draft::edit_refused;
 use super::plan::Plan;
 use super::{Change, FileChange, Reason, Retarget};
 use crate::finding::{Finding, Severity};
-use crate::merge::source::is_kustomization;
 use crate::object::{FieldPath, ObjectId, api_group};
+use crate::render::is_kustomization;
 use crate::yaml::{DocumentEdit, Edit, Node, NodeKind, Value, YamlFile, edit};
 
 /// Edits of the overlay: by file, then in order.

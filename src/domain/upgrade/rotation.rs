@@ -10,7 +10,7 @@ use crate::merge::cluster_objects::Base;
 use crate::merge::kinds::role;
 use crate::object::{FieldPath, ObjectId};
 use crate::templates::{
-    Role, Treatment, base_name, is_known_in_role, references, rotated_name, spec_hash, treatment,
+    Role, Treatment, base_name, is_class, is_known_in_role, references, rotated_name, spec_hash, treatment,
     treatment_in_role,
 };
 use crate::yaml::{DocumentEdit, Edit, Node, Value, YamlFile, edit, own_text, write};
@@ -69,10 +69,6 @@ const DATA: &[&str] = &["K8sInstallerConfigTemplate", "Metal3DataTemplate"];
 
 fn is_data(id: &ObjectId) -> bool {
     DATA.contains(&id.kind.as_str())
-}
-
-fn is_class(id: &ObjectId) -> bool {
-    id.group == "cluster.x-k8s.io" && id.kind == "ClusterClass"
 }
 
 /// A template that got a new name.
