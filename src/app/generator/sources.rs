@@ -5,9 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use capstan_domain::layout::{ClusterFolder, ReleaseFolder, Shelf, is_manifest};
 use capstan_domain::merge::{Source, SourceFacts};
-use capstan_domain::release::{
-    ContentId, Release, ReleaseContent, ReleaseError, ReleaseId, Rendering, Standalone,
-};
+use capstan_domain::release::{ContentId, Release, ReleaseContent, ReleaseError, ReleaseId, Standalone};
 use capstan_domain::schema::Schemas;
 use capstan_domain::settings::FOLDER_FILE;
 use capstan_domain::tree::{RepoPath, Tree, TreeEntry};
@@ -80,7 +78,7 @@ fn read(tree: &dyn Tree, release: &Release, schemas: &Schemas) -> Result<Source,
         overlay: files(tree, &release.overlay_files)?,
         variables: release.variables.clone(),
         release_yaml: release.manifest.as_ref().map(|entry| file(tree, entry)).transpose()?,
-        rendering: Rendering::of(tree, &release.folder, &release.base_files, &release.overlay_files)?,
+        rendering: Arc::clone(&release.rendering),
     };
     Ok(Source::read_with(release.id.clone(), release.content.clone(), &facts, schemas)?)
 }

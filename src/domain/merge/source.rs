@@ -31,7 +31,7 @@ pub struct SourceFacts {
     /// Its `release.yaml` (Giant Swarm), where it has one.
     pub release_yaml: Option<SourceFile>,
     /// What its kustomizations render.
-    pub rendering: Rendering,
+    pub rendering: Arc<Rendering>,
 }
 
 /// A release's content, parsed. Read once and borrowed by every plan.

@@ -1,5 +1,7 @@
 //! The way from release to release: table rows, and every real release there is.
 
+use std::sync::Arc;
+
 use jiff::civil::{Date, date};
 
 use super::*;
@@ -41,7 +43,7 @@ pub(super) fn release(row: &str) -> Release {
         infrastructure_kinds: Default::default(),
         base_files: vec![],
         overlay_files: vec![],
-        outside: Vec::new(),
+        rendering: Arc::default(),
         manifest: None,
         notes: None,
         unmet: vec![],

@@ -52,8 +52,8 @@ impl Rule for ReleaseReadsOutside {
 
 /// Of a release that reads elsewhere, the first file that it reads there.
 pub(super) fn verdict(release: &Release) -> Option<Verdict> {
-    let first = release.outside.first()?;
-    let others = match release.outside.len() {
+    let first = release.rendering.outside.first()?;
+    let others = match release.rendering.outside.len() {
         1 => String::new(),
         all => format!(" and {} more", all - 1),
     };

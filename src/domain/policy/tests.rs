@@ -7,6 +7,7 @@ mod real_definitions;
 mod validating;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use jiff::civil::Date;
 
@@ -110,7 +111,7 @@ fn release(version: &str, kubernetes: &str, components: &[(&str, &str)], apps: &
         infrastructure_kinds: BTreeSet::new(),
         base_files: Vec::new(),
         overlay_files: Vec::new(),
-        outside: Vec::new(),
+        rendering: Arc::default(),
         manifest: None,
         notes: None,
         unmet: vec![],

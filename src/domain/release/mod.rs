@@ -146,8 +146,8 @@ pub struct Release {
     pub base_files: Vec<TreeEntry>,
     /// The files of `overlay/`.
     pub overlay_files: Vec<TreeEntry>,
-    /// Files outside of its folder that its kustomizations read: a change of theirs changes the release.
-    pub outside: Vec<TreeEntry>,
+    /// What its kustomizations come to.
+    pub rendering: Arc<Rendering>,
     /// Its `release.yaml`.
     pub manifest: Option<TreeEntry>,
     /// Its notes: `README.md`, beside a `release.yaml`.

@@ -119,7 +119,7 @@ impl Release {
             infrastructure_kinds: kinds,
             base_files: folder.base_files.clone(),
             overlay_files: folder.overlay_files.clone(),
-            outside: rendering.outside,
+            rendering: Arc::new(rendering),
             manifest: folder.manifest.clone(),
             notes: folder.notes.clone(),
             unmet: Vec::new(),

@@ -40,7 +40,7 @@ pub struct Rendering {
     pub(crate) unnamed: BTreeSet<RepoPath>,
     /// Whether the release's overlay is rendered into the objects too.
     pub(crate) with_overlay: bool,
-    /// What was read from outside of the release's folder, ordered by path.
+    /// What was read from outside of the release's folder, ordered by path: a change there changes the release.
     pub outside: Vec<TreeEntry>,
     /// What was read of the folder's own files that are no manifests, contents of generated objects; `None`
     /// where that is no text.

@@ -1,6 +1,7 @@
 //! The catalogue's examples, run as the input that they are.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::cluster::{Cluster, ReleaseName};
 use crate::finding::Finding;
@@ -11,7 +12,7 @@ use crate::policy::{
     About, AppliedBy, Example, Facts, Occasion, ReleaseStep, Scope, Severities, Snapshot, Spot, catalogue,
     core_version, folders_of, judge, settings_finding, validate,
 };
-use crate::release::{Catalogue, Release, Rendering};
+use crate::release::{Catalogue, Release};
 use crate::render::testing::Files;
 use crate::render::{Edited, render};
 use crate::schema::discover as discover_schemas;
@@ -180,7 +181,7 @@ fn source(tree: &Files, release: &Release) -> Source {
         overlay: sources(tree, &release.overlay_files),
         variables: BTreeMap::clone(&release.variables),
         release_yaml: release.manifest.as_ref().map(|entry| text(tree, entry)),
-        rendering: Rendering::of(tree, &release.folder, &release.base_files, &release.overlay_files).unwrap(),
+        rendering: Arc::clone(&release.rendering),
     };
     Source::read(release.id.clone(), None, &facts).unwrap()
 }

@@ -125,7 +125,7 @@ impl Case {
         let entries = |below: &str| snapshot.entries_in(&at(below)).to_vec();
         let rendering = Rendering::of(&snapshot, &path(id), &entries("base"), &entries("overlay"));
         let facts = SourceFacts {
-            rendering: rendering.unwrap(),
+            rendering: Arc::new(rendering.unwrap()),
             base_folder: at("base"),
             base: files_in(&files, &at("base"), &["release.yaml"]),
             overlay: files_in(&root.join("overlay"), &at("overlay"), &[]),
