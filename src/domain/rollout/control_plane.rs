@@ -1,12 +1,12 @@
 //! Control planes, whoever runs their machines.
 
 use super::course::Verdict;
+use super::facts;
 use super::numbers::rolling;
-use super::pointer::{At, is_below};
-use super::reading::{Pair, Reading, differing, some};
-use super::references::REFERENCES;
+use super::own_fields::own_fields;
+use super::pointer::At;
+use super::reading::{Pair, Reading, some};
 use super::topology::made_before;
-use super::{facts, kubeadm};
 use crate::kinds;
 use crate::object::ObjectId;
 use crate::yaml::Value;
@@ -22,23 +22,11 @@ impl Reading<'_> {
         }
         self.references(&mut verdict, pair);
         Self::rollout_after(&mut verdict, pair);
-        if kind == facts::KUBEADM {
-            let differences = kubeadm::differences(pair.before, pair.after, "/spec/kubeadmConfigSpec");
-            differences.rolls.iter().for_each(|path| verdict.definitely(path));
-            if differences.rolls.is_empty() && !differences.first_machine_only.is_empty() {
-                verdict.note("Only the machine that `kubeadm init` made is compared with `initConfiguration`, if it still lives.");
-            }
-            differences.first_machine_only.iter().for_each(|path| verdict.perhaps(path));
-            for pointer in facts::ROLLOUT_BEFORE {
-                if pair.differs(pointer) && some(pair.after.at(pointer)).is_some() {
-                    verdict.perhaps(pointer);
-                    verdict.note("Machines whose certificates end within that time are replaced at once.");
-                }
-            }
-        } else {
-            let versions: Vec<&str> = versions.iter().map(String::as_str).collect();
-            own_fields(&mut verdict, pair, kind, &versions);
-        }
+        let versions: Vec<&str> = versions.iter().map(String::as_str).collect();
+        let own = own_fields(pair, kind, &versions);
+        own.surely.iter().for_each(|path| verdict.definitely(path));
+        own.notes.iter().for_each(|note| verdict.note(*note));
+        own.perhaps.iter().for_each(|path| verdict.perhaps(path));
         let (numbers, replacing) = rolling(&mut verdict, pair);
         if !verdict.is_definite() {
             return verdict;
@@ -69,35 +57,9 @@ impl Reading<'_> {
     }
 }
 
-/// What a control plane of another provider makes of its own fields. Where its code tells which of them make
-/// machines outdated ([`facts::own_fields_that_roll`]), the others do nothing; else nobody can know from Git.
-fn own_fields(verdict: &mut Verdict, pair: Pair<'_>, kind: &str, versions: &[&str]) {
-    let below = |path: &str, fields: &[&str]| fields.iter().any(|field| is_below(path, field));
-    let mut leaves = Vec::new();
-    differing(pair.before.at("/spec"), pair.after.at("/spec"), "/spec", &mut leaves);
-    // Between versions of an API fields move, and what only moves replaces nothing.
-    let same_version = pair.before.at("/apiVersion") == pair.after.at("/apiVersion");
-    for path in leaves {
-        if [facts::CONTROL_PLANE_IN_PLACE, REFERENCES, versions].iter().any(|known| below(&path, known)) {
-            continue;
-        }
-        match facts::own_fields_that_roll(kind) {
-            Some(fields) if !below(&path, fields) => {}
-            Some(_) if same_version && !means_nothing(pair, &path) => verdict.definitely(&path),
-            Some(_) | None => verdict.perhaps(&path),
-        }
-    }
-}
-
 /// Where an object says its version.
 fn versions(id: &ObjectId) -> impl Iterator<Item = String> {
     kinds::version_fields(&id.group, &id.kind).map(|(_, keys)| kinds::pointer(keys))
-}
-
-/// Whether a field is empty on one side and absent on the other.
-fn means_nothing(pair: Pair<'_>, path: &str) -> bool {
-    kubeadm::is_empty(pair.before.at(path).unwrap_or(&Value::Null))
-        && kubeadm::is_empty(pair.after.at(path).unwrap_or(&Value::Null))
 }
 
 /// Whether the machines of a K0sControlPlane take its new version where they are: by default, and where nothing

@@ -42,6 +42,10 @@ pub(super) fn own_fields_that_roll(kind: &str) -> Option<&'static [&'static str]
     }
 }
 
+/// Templates that a ClusterClass names and that the API lets anybody edit under their name. The topology controller
+/// takes the edit up at its next look, in the copies that it makes for each group.
+pub(super) const TAKEN_UP_IN_PLACE: &[&str] = &["KubeadmConfigTemplate", "RKE2ConfigTemplate"];
+
 /// What is said of machines whose strategy is `OnDelete`.
 pub(super) const ON_DELETE: &str = "`OnDelete`: nothing is replaced until somebody deletes a machine.";
 

@@ -7,6 +7,7 @@
 
 use super::references::class_name;
 use super::{LiveNames, facts, predict, rollouts};
+use crate::object::FieldPath;
 use crate::render::RenderedObject;
 use crate::templates::{Naming, TemplateNames, name_templates};
 use crate::upgrade::{AppliedBy, Certainty, Rollout};
@@ -15,8 +16,8 @@ use crate::upgrade::{AppliedBy, Certainty, Rollout};
 /// live names that it reported for the one and, before a merge, for the other: `certainty: exact`. A template
 /// whose spec it was never asked about has no live name yet; then Git alone is judged by, as [`rollouts`] does.
 ///
-/// A Cluster that changes its class stays `offline`: what the templates of a class come to is the topology
-/// controller's doing. So does whatever `rollout.after` replaces: it depends on when machines were made.
+/// A Cluster that changes its class stays `offline`, and so does what its variables bring: what the templates of a
+/// class come to is the topology controller's doing. So does whatever `rollout.after` replaces: it depends on when machines were made.
 pub fn rollouts_live(
     before: &[RenderedObject],
     after: &[RenderedObject],
@@ -39,11 +40,19 @@ pub fn rollouts_live(
     for rollout in &mut found {
         let by_time = rollout.because.iter().any(|path| facts::is_rollout_after(&path.to_string()));
         let same_class = class(&old, rollout) == class(&new, rollout);
-        if rollout.certainty == Certainty::Offline && same_class && !by_time {
+        let by_class = rollout.object.kind == "Cluster" && rollout.because.iter().any(is_made_by_class);
+        if rollout.certainty == Certainty::Offline && same_class && !by_time && !by_class {
             rollout.certainty = Certainty::Exact;
         }
     }
     found
+}
+
+/// Whether a field of a Cluster acts on machines through patches of its class.
+fn is_made_by_class(path: &FieldPath) -> bool {
+    let path = path.to_string();
+    let through = ["/spec/topology/class", "/spec/clusterNetwork", "/metadata"];
+    path.contains("/variables") || through.iter().any(|begin| path.starts_with(begin))
 }
 
 #[cfg(test)]

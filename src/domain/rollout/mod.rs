@@ -15,7 +15,8 @@
 //! | `control_plane`, `workers`, `pool` | what each sort of owner does about a change |
 //! | `numbers` | how many machines are replaced, come and go |
 //! | `kubeadm` | whether two `kubeadmConfigSpec` mean the same machine |
-//! | `topology`, `class` | Clusters with a managed topology, and their classes |
+//! | `own_fields` | what a control plane's controller makes of its own fields |
+//! | `topology`, `class` | Clusters with a managed topology, and what their classes and variables make |
 //! | `course` | a verdict in the making |
 //! | `live` | the same with the live names of templates |
 //! | `pointer` | fields by their JSON Pointers |
@@ -29,6 +30,7 @@ mod kubeadm;
 mod live;
 mod numbers;
 pub mod observed;
+mod own_fields;
 mod owner;
 mod pointer;
 mod pool;

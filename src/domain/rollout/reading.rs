@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::class::{ClassChange, Side, Strategies, compare, reference};
+use super::class::{Blueprint, Find, Seen};
 use super::control_plane::managed_control_plane;
 use super::course::Verdict;
 use super::facts;
@@ -69,15 +69,13 @@ pub(super) fn differing(before: Option<&Value>, after: Option<&Value>, path: &st
     }
 }
 
-impl Reading<'_> {
+impl<'a> Reading<'a> {
     pub(super) fn of(&self, old: &RenderedObject) -> Option<Rollout> {
         let owner = owner(&old.id, &old.value)?;
         let Some(new) = self.after.get(&key(&old.id)) else { return gone(old, owner).into_rollout(&old.id) };
         let pair = Pair { before: &old.value, after: &new.value };
         let mut verdict = match owner {
-            Owner::Topology => {
-                topology(pair.before, pair.after, &self.class_change(pair), &self.strategies(pair.after))
-            }
+            Owner::Topology => topology(pair.before, pair.after, &self.classes(pair), self.applied),
             Owner::ManagedControlPlane => managed_control_plane(&old.id, pair),
             Owner::Kubeadm | Owner::OtherControlPlane => self.control_plane(&old.id, pair),
             Owner::Deployment | Owner::Set => self.workers(owner, pair),
@@ -101,7 +99,7 @@ impl Reading<'_> {
         }
         let mut verdict = if owner == Owner::Topology {
             let nothing = serde_json::json!({"spec": {"topology": {}}});
-            let mut verdict = topology(&nothing, &new.value, &ClassChange::default(), &Strategies::default());
+            let mut verdict = topology(&nothing, &new.value, &Seen::default(), self.applied);
             verdict.only_scales("/spec/topology");
             verdict
         } else {
@@ -121,43 +119,40 @@ impl Reading<'_> {
         verdict.into_rollout(&new.id)
     }
 
-    /// What of the Cluster's class becomes different: under its own name, or because the Cluster names
-    /// another one. Templates that others apply under their old names change nothing for machines.
-    fn class_change(&self, pair: Pair<'_>) -> ClassChange {
-        let (Some(old), Some(new)) = (class_name(pair.before), class_name(pair.after)) else {
-            return ClassChange::default();
+    /// The classes that a Cluster names, before and after, with their templates, as far as they are rendered here.
+    fn classes<'s>(&'s self, pair: Pair<'s>) -> Seen<'s> {
+        let names = [class_name(pair.before), class_name(pair.after)];
+        let [Some(old), Some(new)] = names else { return Seen::default() };
+        let class = |objects: &ById<'a>, name: &str| find_value_in(objects, "ClusterClass", name);
+        let after = class(&self.after, new);
+        // A class that keeps its live name is the same live object, with the same templates.
+        let is_live = old == new && self.live.contains(&("ClusterClass".to_owned(), new.to_owned()));
+        let before = if is_live { after } else { class(&self.before, old) };
+        let find_before: Find<'s> = match is_live {
+            true => Box::new(|reference| self.template_after(reference)),
+            false => Box::new(|reference| self.template_in(&self.before, reference)),
         };
-        if old == new && self.live.contains(&("ClusterClass".to_owned(), new.to_owned())) {
-            return ClassChange::default();
-        }
-        match (
-            find_value_in(&self.before, "ClusterClass", old),
-            find_value_in(&self.after, "ClusterClass", new),
-        ) {
-            (Some(before), Some(after)) => {
-                if self.applied == AppliedBy::Others && before == after {
-                    return ClassChange::default();
-                }
-                let find = |reference: &Value, side| {
-                    let (_, kind, name) = target(Some(reference))?;
-                    let objects = if side == Side::Before { &self.before } else { &self.after };
-                    find_value_in(objects, kind, name)
-                };
-                compare(before, after, &find)
-            }
-            _ if old != new => ClassChange::unknown(),
-            _ => ClassChange::default(),
-        }
+        let find_after: Find<'s> = Box::new(|reference| self.template_after(reference));
+        let sides = [
+            before.map(|class| Blueprint { cluster: pair.before, class, find: find_before }),
+            after.map(|class| Blueprint { cluster: pair.after, class, find: find_after }),
+        ];
+        Seen { sides, renamed: old != new }
     }
 
-    /// How the class of a Cluster says that machines are replaced, as far as it is rendered here.
-    fn strategies(&self, cluster: &Value) -> Strategies<'_> {
-        let class = class_name(cluster).and_then(|name| find_value_in(&self.after, "ClusterClass", name));
-        let named = |class: &Value| {
-            let (_, kind, name) = target(reference(class.at("/spec/controlPlane")))?;
-            find_value_in(&self.after, kind, name)
-        };
-        Strategies { class, control_plane: class.and_then(named) }
+    fn template_in(&self, objects: &ById<'a>, reference: &Value) -> Option<&'a Value> {
+        let (_, kind, name) = target(Some(reference))?;
+        find_value_in(objects, kind, name)
+    }
+
+    /// What a template is afterwards under its name. A live name keeps its spec; and where others apply, the API
+    /// refuses an edit under the old name, but of the kinds that may be edited.
+    fn template_after(&self, reference: &Value) -> Option<&'a Value> {
+        let after = self.template_in(&self.after, reference)?;
+        let kind = reference.get("kind").and_then(Value::as_str).unwrap_or_default();
+        let refused = self.applied == AppliedBy::Others && !facts::TAKEN_UP_IN_PLACE.contains(&kind);
+        let stays = refused || self.is_live(Some(reference));
+        Some(self.template_in(&self.before, reference).filter(|_| stays).unwrap_or(after))
     }
 
     fn is_paused(&self, object: &RenderedObject) -> bool {
@@ -183,7 +178,7 @@ fn gone(old: &RenderedObject, owner: Owner) -> Verdict {
         Owner::ManagedControlPlane => Some(0),
         Owner::Topology => {
             let nothing = serde_json::json!({"spec": {"topology": {}}});
-            topology(&old.value, &nothing, &ClassChange::default(), &Strategies::default()).course.deleted
+            topology(&old.value, &nothing, &Seen::default(), AppliedBy::Others).course.deleted
         }
         _ => replicas(&old.value),
     };

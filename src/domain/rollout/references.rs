@@ -65,7 +65,7 @@ impl Reading<'_> {
     }
 
     /// Whether a reference names a live object that keeps its spec for as long as it has its name.
-    fn is_live(&self, reference: Option<&Value>) -> bool {
+    pub(super) fn is_live(&self, reference: Option<&Value>) -> bool {
         target(reference)
             .is_some_and(|(_, kind, name)| self.live.contains(&(kind.to_owned(), name.to_owned())))
     }

@@ -3,6 +3,7 @@
 //! A row's expectation reads `machines certainty [fields] replaced/created/deleted`, `?` for what nobody
 //! can know from Git, or `nothing`.
 
+mod classes;
 mod control_planes;
 mod pools;
 mod together;

@@ -86,7 +86,7 @@ fn a_topology() {
 }
 
 #[test]
-fn a_class_without_patches_tells_which_groups_roll() {
+fn a_class_tells_which_groups_roll() {
     let tree = |class: &str, image: &str, patches: &str| {
         let cluster = TOPOLOGY.replace("class: k\n", &format!("class: {class}\n"));
         rendered(&format!(
@@ -113,8 +113,14 @@ spec: {{template: {{spec: {{customImage: {image}}}}}}}
         (("k", "a", "[]"), ("l", "b", "[]"), "6 offline [/spec/topology/class] 6/0/0"),
         // Another name for the same content replaces nothing.
         (("k", "a", "[]"), ("l", "a", "[]"), "nothing"),
-        (("k", "a", "[{name: p}]"), ("l", "b", "[{name: p}]"), "? unknown [/spec/topology/class] ?/0/0"),
-        (("k", "a", "[]"), ("k", "a", "[{name: p}]"), "? unknown [/spec/topology/class] ?/0/0"),
+        // A runtime extension may make anything of another template, or of its first day.
+        (
+            ("k", "a", "[{name: p, external: {}}]"),
+            ("l", "b", "[{name: p, external: {}}]"),
+            "? unknown [/spec/topology/class] ?/0/0",
+        ),
+        (("k", "a", "[]"), ("k", "a", "[{name: p, external: {}}]"), "? unknown [/spec/topology/class] ?/0/0"),
+        (("k", "a", "[{name: p, external: {}}]"), ("k", "a", "[{name: p, external: {}}]"), "nothing"),
     ] {
         let (before, after) = (tree(before.0, before.1, before.2), tree(after.0, after.1, after.2));
         assert_eq!(told(&rollouts(&before, &after, AppliedBy::Others)), expected);
@@ -221,11 +227,20 @@ spec: {{template: {{spec: {{{control_plane}}}}}}}
             ]
         )
     );
-    // What a patch sets only the topology controller knows.
-    let patch =
-        "[{name: p, definitions: [{jsonPatches: [{op: add, path: /spec/template/spec/rolloutStrategy}]}]}]";
-    let told = course(TOPOLOGY, &class("", "", patch)).1;
-    assert!(told.iter().all(|note| !note.contains("`controlPlane`")), "{told:?}");
+    // What a patch sets counts, where it can be computed.
+    let patch = |value: &str| {
+        format!(
+            "[{{name: p, definitions: [{{selector: {{kind: KubeadmControlPlaneTemplate, matchResources: {{controlPlane: true}}}}, jsonPatches: [{{op: add, path: /spec/template/spec/rolloutStrategy, {value}}}]}}]}}]"
+        )
+    };
+    let of_plane = |patch: &str| {
+        let notes = course(TOPOLOGY, &class("", "", patch)).1;
+        notes.into_iter().find(|note| note.starts_with("`controlPlane`"))
+    };
+    let goes = "`controlPlane`: One at a time: an old machine goes, then a new one joins.";
+    assert_eq!(of_plane(&patch("value: {rollingUpdate: {maxSurge: 0}}")).as_deref(), Some(goes));
+    assert_eq!(of_plane(&patch("valueFrom: {template: '{{ range .a }}{{ end }}'}")), None);
+    assert_eq!(of_plane("[{name: p, external: {generatePatchesExtension: e}}]"), None);
 }
 
 #[test]
