@@ -5,7 +5,7 @@
 //! Nobody wakes a controller then: it looks when something else happens, or at its resync every ten minutes, and
 //! until it did every condition is green. So the clock is asked here.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use super::Seen;
@@ -13,6 +13,9 @@ use super::machines::owner_named;
 use super::reading::{created, time};
 use crate::rollout::facts::ROLLOUT_AFTER;
 use crate::rollout::owner::Owner;
+
+/// How often Cluster API's controllers look at everything, asked or not (`--sync-period`).
+const RESYNC: SignedDuration = SignedDuration::from_mins(10);
 
 /// Machines that will be replaced.
 pub(super) struct PutOff {
@@ -26,11 +29,24 @@ pub(super) fn after(owner: &Value) -> Option<Timestamp> {
 }
 
 impl Seen<'_> {
+    /// Why machines are old whose time has come. Within a resync of it, nothing may move yet though nothing is
+    /// wrong.
+    pub(super) fn has_come(&self, time: Timestamp) -> String {
+        let latest = time.saturating_add(RESYNC).unwrap_or(Timestamp::MAX);
+        if self.now < latest {
+            format!("rollout.after, {time}, has come; Cluster API looks at its next resync, by {latest}")
+        } else {
+            format!("rollout.after, {time}, has come")
+        }
+    }
+
     /// The replacement of all its machines that is still to come.
     pub(super) fn put_off(&self, object: &Value, machines: u32) -> Option<PutOff> {
         let goes_by_it = matches!(self.owner, Owner::Kubeadm | Owner::OtherControlPlane | Owner::Deployment);
         let until = after(object).filter(|after| goes_by_it && machines > 0 && *after > self.now)?;
-        let words = format!("rollout.after: its machines are replaced from {until} on");
+        let words = format!(
+            "rollout.after: its machines are replaced from {until} on; until then all are as wished, and it waits"
+        );
         Some(PutOff { until, words })
     }
 

@@ -245,7 +245,7 @@ fn yet_to_be_replaced(seen: &Seen<'_>, machines: &[Found<'_>], unmet: &mut Unmet
     let old: Vec<&Found<'_>> = machines.iter().filter(tells).collect();
     if !old.is_empty() {
         let time = old.iter().filter_map(|machine| machine.overdue).max();
-        let why = time.map_or_else(String::new, |time| format!(": rollout.after, {time}, has come"));
+        let why = time.map_or_else(String::new, |time| format!(": {}", seen.has_come(time)));
         let number = count(old.len(), "machine is", "machines are");
         unmet.add(format!("{number} yet to be replaced{why}"));
     }

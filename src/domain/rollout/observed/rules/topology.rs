@@ -1,5 +1,6 @@
 //! What of "done" a `Cluster` with a topology does not meet.
 
+use jiff::Timestamp;
 use serde_json::Value;
 
 use super::{Behind, Ends, Standing, Tells, Unmet, expect, observed, one_version, standing, version_asked};
@@ -116,8 +117,9 @@ fn class(seen: &Seen<'_>, cluster: &Value, made: &Made<'_>, machines: &[Found<'_
     if made_since {
         return None;
     }
+    let until = changed.saturating_add(seen.patience.settling).unwrap_or(Timestamp::MAX);
     let words = format!(
-        "ClusterClass {} was changed at {changed}: its controller may not have taken that up",
+        "ClusterClass {} was changed at {changed}: its controller may not have taken that up. Where nothing has moved by {until}, nothing has to",
         id.name
     );
     of_class(Some(changed), words, Ends::ByItself)

@@ -123,8 +123,7 @@ fn a_clone_of_another_template_than_the_class_names_is_evidence_however_long_ago
 
 #[test]
 fn an_edit_that_no_name_shows_settles_first() {
-    let said =
-        "ClusterClass fast was changed at 2026-11-21T10:00:00Z: its controller may not have taken that up";
+    let said = "ClusterClass fast was changed at 2026-11-21T10:00:00Z: its controller may not have taken that up. Where nothing has moved by 2026-11-21T10:00:40Z, nothing has to";
     let all = made(NAMED);
     let settling = judged(&class(), &all, &[], "10:00:39");
     assert_eq!((words(&settling), settling.owners[0].since), ((State::Waiting, said), Some(at("10:00:00"))));

@@ -48,7 +48,7 @@ fn machines_that_a_time_to_come_will_replace_are_waited_for_until_then() {
     let of_plane = running("cp-1", PLANE, "09:00:00");
     let both = format!("{CONTROL_PLANE}---\n{DEPLOYMENT}");
     let all = [&plane, &workers, &set, &of_workers, &of_plane];
-    let words = "rollout.after: its machines are replaced from 2026-11-21T12:00:00Z on";
+    let words = "rollout.after: its machines are replaced from 2026-11-21T12:00:00Z on; until then all are as wished, and it waits";
     for now in ["10:00:30", "11:59:59"] {
         let found = verdict(&both, &all, now);
         let each: Vec<_> = found.owners.iter().map(|owner| (owner.state, owner.words.as_deref())).collect();
@@ -60,10 +60,16 @@ fn machines_that_a_time_to_come_will_replace_are_waited_for_until_then() {
     }
     // Then they are old, whatever their controllers said before, and stuck only when nothing moves after that.
     let found = verdict(&both, &all, "12:00:00");
+    // Cluster API looks at its resync: nothing may move until then, and that is said.
     let words = "1 machine is yet to be replaced: rollout.after, 2026-11-21T12:00:00Z, has come";
+    let until_resync = format!("{words}; Cluster API looks at its next resync, by 2026-11-21T12:10:00Z");
     for owner in &found.owners {
-        assert_eq!((owner.state, owner.words.as_deref()), (State::Rolling, Some(words)));
+        assert_eq!((owner.state, owner.words.as_deref()), (State::Rolling, Some(until_resync.as_str())));
     }
+    assert_eq!(
+        found.sentence(),
+        format!("MachineDeployment org/md: rolling, 1 of 1 machines as wished: {until_resync}")
+    );
     assert!(found.machines.iter().all(|machine| machine.age == MachineAge::Old));
     assert_eq!((found.put_off_until(), found.state_for_now()), (None, State::Rolling));
     assert_eq!(verdict(&both, &all, "12:09:59").state, State::Rolling);
@@ -143,7 +149,7 @@ fn a_topology_waits_for_the_first_time_of_what_was_made_of_it() {
         (
             State::Waiting,
             Some(
-                "MachineDeployment org/md: rollout.after: its machines are replaced from 2026-11-21T11:00:00Z on"
+                "MachineDeployment org/md: rollout.after: its machines are replaced from 2026-11-21T11:00:00Z on; until then all are as wished, and it waits"
             ),
             Some(at("11:00:00"))
         )
