@@ -15,6 +15,7 @@ mod releases;
 mod sniff;
 #[cfg(test)]
 mod tests;
+mod unreached;
 
 use std::fmt;
 use std::sync::Arc;

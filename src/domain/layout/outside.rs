@@ -1,17 +1,18 @@
 //! Clusters that lie where nobody looks, and the settings that take them in.
 //!
 //! By shape a cluster is a folder with `base/`. Where a repository keeps its clusters otherwise, nothing would be
-//! found and nothing said. Only whole `Cluster` objects count: a template with `${…}` for a name is none, and what
+//! found and nothing said. Of `Cluster` objects only whole ones count: a template with `${…}` for a name is none, and what
 //! lies in a release, or anywhere in a cluster's folder, has its place. Nobody is told of anything whose settings
-//! say which folders are clusters.
+//! say which folders are clusters. What owns machines and has no `Cluster` beside it is told of where nothing reaches
+//! it (`unreached`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::discover::is_file;
-use super::sniff::{content, has_cluster_object};
+use super::sniff::{content, has_cluster_object, is_cluster_kind};
+use super::unreached::{Unreached, identity, is_name, unreached};
 use super::{Layout, Problem, is_manifest};
 use crate::manifest::objects;
-use crate::object::api_group;
 use crate::settings::RepositorySettings;
 use crate::tree::{RepoPath, Tree, TreeEntry};
 use crate::version::ReleaseVersion;
@@ -21,27 +22,26 @@ use crate::yaml::{Node, YamlFile};
 const NAMED: usize = 3;
 const PATTERNS: usize = 4;
 
-/// Where `Cluster` objects lie outside of the clusters and releases that were found, and what to do; `None`
-/// where all have their place.
+/// Where `Cluster` objects lie outside of the clusters and releases that were found, and what to do; where there are
+/// none, where control planes and workers do that nothing brings to a cluster. `None` where all have their place.
 pub fn outside(tree: &dyn Tree, layout: &Layout, settings: &RepositorySettings) -> Option<Problem> {
     if settings.clusters.paths.is_some() && !layout.clusters.is_empty() {
         return None;
     }
+    let elsewhere: Vec<&TreeEntry> = tree.entries().iter().filter(|entry| may_be(entry, layout)).collect();
     let mut files = Vec::new();
     let mut folders: BTreeMap<RepoPath, usize> = BTreeMap::new();
-    for entry in tree.entries().iter().filter(|entry| may_be(entry, layout)) {
+    for entry in &elsewhere {
         let count = clusters_in(tree, entry);
         if count > 0 {
             files.push(entry.path.clone());
             *folders.entry(entry.path.parent().unwrap_or_default()).or_default() += count;
         }
     }
-    let (first, others) = files.split_first()?;
-    let mut named: Vec<String> = others.iter().take(NAMED).map(ToString::to_string).collect();
-    if others.len() > NAMED {
-        named.push(format!("{} more files", others.len() - NAMED));
-    }
-    let nor = if named.is_empty() { String::new() } else { format!(", nor at those of {}", join(&named)) };
+    let Some((first, others)) = files.split_first() else {
+        return without_cluster(&unreached(tree, layout, &elsewhere), layout, settings);
+    };
+    let nor = nor_at(others);
     Some(Problem {
         path: first.clone(),
         line: None,
@@ -50,6 +50,38 @@ pub fn outside(tree: &dyn Tree, layout: &Layout, settings: &RepositorySettings) 
             "the `Cluster` here lies outside of any cluster's folder `{}`, so that nobody looks at it{nor}. {}",
             base_name(settings),
             advice(tree, layout, settings, &folders)
+        ),
+    })
+}
+
+/// The other files, in a few words.
+fn nor_at(others: &[RepoPath]) -> String {
+    let mut named: Vec<String> = others.iter().take(NAMED).map(ToString::to_string).collect();
+    if others.len() > NAMED {
+        named.push(format!("{} more files", others.len() - NAMED));
+    }
+    if named.is_empty() { String::new() } else { format!(", nor at those of {}", join(&named)) }
+}
+
+/// Control planes and workers that nothing brings to a cluster.
+fn without_cluster(found: &[Unreached], layout: &Layout, settings: &RepositorySettings) -> Option<Problem> {
+    let (first, others) = found.split_first()?;
+    let others: Vec<RepoPath> = others.iter().map(|file| file.path.clone()).collect();
+    let is_its = |name: &str| layout.clusters.iter().find(|cluster| cluster.id.folder().name() == name);
+    let its = first.cluster.as_deref().and_then(is_its);
+    let to = its.map_or_else(
+        || format!("into the folder `{}` of its cluster", base_name(settings)),
+        |cluster| format!("into {}", cluster.base),
+    );
+    Some(Problem {
+        path: first.path.clone(),
+        line: None,
+        column: None,
+        message: format!(
+            "the `{}` here lies outside of any cluster's folder, and no kustomization names the file, so that nobody \
+             looks at it{}. Move it {to}, or name it in a kustomization there",
+            first.kind,
+            nor_at(&others)
         ),
     })
 }
@@ -94,11 +126,8 @@ fn clusters_in(tree: &dyn Tree, entry: &TreeEntry) -> usize {
 }
 
 fn is_cluster(object: &Node) -> bool {
-    let text = |key| object.get(key).and_then(Node::as_str);
     let name = object.get("metadata").and_then(|metadata| metadata.get("name")).and_then(Node::as_str);
-    text("kind") == Some("Cluster")
-        && text("apiVersion").map(api_group) == Some("cluster.x-k8s.io")
-        && name.is_some_and(|name| !name.contains(['$', '{', '<']))
+    identity(object).is_some_and(|(group, kind)| is_cluster_kind(group, kind)) && name.is_some_and(is_name)
 }
 
 fn advice(

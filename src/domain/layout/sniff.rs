@@ -1,5 +1,6 @@
 //! Whether a file says that its folder is a cluster, at the least cost.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::cluster::names_giant_swarm_release;
@@ -57,10 +58,21 @@ pub(super) fn is_broken(bytes: &[u8]) -> bool {
     YamlFile::read_bytes(bytes).is_err()
 }
 
-/// Whether a file seems to hold a `Cluster`: a hint for a warning, no more.
+/// Whether a file seems to hold an object of such a group and kind: a hint for a warning, no more.
+pub(super) fn may_hold(bytes: &[u8], is: impl Fn(&str, &str) -> bool) -> bool {
+    let groups: BTreeSet<&str> = top_level(b"apiVersion:", bytes).map(api_group).collect();
+    let kinds: BTreeSet<&str> = top_level(b"kind:", bytes).collect();
+    groups.iter().any(|group| kinds.iter().any(|kind| is(group, kind)))
+}
+
+/// Whether a file seems to hold a `Cluster`.
 pub(super) fn has_cluster_object(bytes: &[u8]) -> bool {
-    top_level(b"kind:", bytes).any(|kind| kind == "Cluster")
-        && top_level(b"apiVersion:", bytes).any(|version| api_group(version) == CLUSTER_API)
+    may_hold(bytes, is_cluster_kind)
+}
+
+/// Whether group and kind are those of a `Cluster`.
+pub(super) fn is_cluster_kind(group: &str, kind: &str) -> bool {
+    (group, kind) == (CLUSTER_API, "Cluster")
 }
 
 /// Whether a group is Cluster API's or a provider's.

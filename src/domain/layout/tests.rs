@@ -307,3 +307,70 @@ fn no_alarm_for_what_has_its_place() {
     let settings = "clusters: {paths: [\"clusters/*\"], base: \".\"}";
     assert_eq!(outside_of(&named, settings), (String::new(), Vec::new()));
 }
+
+const WORKERS: &str = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: MachineDeployment\nmetadata: {name: a}\nspec: {clusterName: peu01}\n";
+
+#[test]
+fn workers_and_control_planes_that_nothing_brings_to_a_cluster_are_told() {
+    let plane = "apiVersion: controlplane.cluster.x-k8s.io/v1beta1\nkind: KubeadmControlPlane\nmetadata: {name: a}\nspec: {}\n";
+    let cluster = ("gauss/peu01/base/c.yaml", CLUSTER);
+    let told = |files: &[(&str, &str)]| {
+        let all: Vec<(&str, &str)> = files.iter().copied().chain([cluster]).collect();
+        let tree = Files::new(&all);
+        outside(&tree, &discover(&tree, &settings("")), &settings("")).map(|problem| problem.to_string())
+    };
+    assert_eq!(
+        told(&[("gauss/pools/one.yaml", WORKERS), ("gauss/pools/two.yaml", plane)]).unwrap(),
+        "gauss/pools/one.yaml: the `MachineDeployment` here lies outside of any cluster's folder, and no kustomization \
+         names the file, so that nobody looks at it, nor at those of gauss/pools/two.yaml. Move it into \
+         gauss/peu01/base, or name it in a kustomization there"
+    );
+    let said = told(&[("planes/a.yaml", plane)]).unwrap();
+    assert!(said.contains("Move it into the folder `base` of its cluster, or"), "{said}");
+    // What somebody reaches, by its file or its folder.
+    let names = "resources: [c.yaml, ../../pools/one.yaml]\n";
+    let flux = |path: &str| {
+        format!(
+            "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {{name: a}}\nspec: {{path: {path}}}\n"
+        )
+    };
+    let reaching = [
+        ("gauss/peu01/base/kustomization.yaml", names.to_owned()),
+        ("gauss/pools/kustomization.yaml", "patches: [{path: one.yaml}]\n".to_owned()),
+        ("apps/pools.yaml", flux("./gauss/pools")),
+        ("gauss/peu01/base/flux.yaml", flux("gauss")),
+    ];
+    for (path, text) in &reaching {
+        assert_eq!(told(&[("gauss/pools/one.yaml", WORKERS), (path, text)]), None, "{path}");
+    }
+    for text in ["resources: [two.yaml]\n".to_owned(), flux("./gauss/pool")] {
+        assert!(
+            told(&[("gauss/pools/one.yaml", WORKERS), ("gauss/pools/kustomization.yaml", &text)]).is_some()
+        );
+    }
+    // Where a `Cluster` lies outside, that is what is told.
+    let said = told(&[("gauss/pools/one.yaml", WORKERS), ("elsewhere/c.yaml", CLUSTER)]).unwrap();
+    assert!(said.starts_with("elsewhere/c.yaml: the `Cluster` here"), "{said}");
+}
+
+#[test]
+fn classes_and_templates_may_lie_anywhere_as_may_what_is_no_whole_object() {
+    let class = "apiVersion: cluster.x-k8s.io/v1beta2\nkind: ClusterClass\nmetadata: {name: k}\nspec: {}\n";
+    let template = "apiVersion: infrastructure.cluster.x-k8s.io/v1beta2\nkind: DevMachineTemplate\nmetadata: {name: t}\nspec: {}\n";
+    let check = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: MachineHealthCheck\nmetadata: {name: a}\nspec: {clusterName: peu01}\n";
+    let placeholder = WORKERS.replace("name: a", "name: \"${NAME}\"");
+    let lies = [
+        ("gauss/peu01/base/c.yaml", CLUSTER),
+        ("classes/k/class.yaml", class),
+        ("classes/k/template.yaml", template),
+        ("checks/a.yaml", check),
+        ("templates/workers.yaml", placeholder.as_str()),
+        (
+            "notes/a.yaml",
+            "apiVersion: cluster.x-k8s.io/v1beta1\nkind: MachineDeployment\nmetadata: {name: a}\n",
+        ),
+        ("aws/v21.0.0/base/workers.yaml", WORKERS),
+        ("gauss/peu01/overlay/workers.yaml", WORKERS),
+    ];
+    assert_eq!(outside_of(&lies, ""), (String::new(), Vec::new()));
+}

@@ -9,9 +9,10 @@ pub(super) static ABOUT: About = About {
     id: "cluster-outside",
     severity: Severity::Warning,
     change: Change::Free,
-    summary: "A `Cluster` lies where Capstan does not look for clusters.",
+    summary: "A `Cluster`, a control plane or workers lie where Capstan does not look for clusters.",
     reason: "A cluster is a folder with `base/`, or what `clusters` in .capstan.yaml says. What lies elsewhere gets \
-             no upgrades and no checks, and nobody would say so.",
+             no upgrades and no checks, and nobody would say so. Control planes and workers may lie elsewhere where a \
+             kustomization names them or Flux applies them; a ClusterClass and templates may lie anywhere.",
     source: "https://github.com/giantswarm/rfc/tree/main/capi-release-structure",
     bad: Example::Tree(&[("clusters/peu01/cluster.yaml", CLUSTER)]),
     good: Example::Tree(&[

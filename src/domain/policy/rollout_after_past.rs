@@ -79,7 +79,10 @@ impl Rule for RolloutAfterPast {
                 // The day is known, not the hour: what lies on it may be ahead.
                 let is_past = after < midnight;
                 let before = known.iter().find(|known| known.of == *of).map(|known| known.written);
-                if !is_past || before.and_then(|before| before.as_str()) == Some(text) {
+                if !is_past
+                    || !of.has_machines(&old.placed)
+                    || before.and_then(|before| before.as_str()) == Some(text)
+                {
                     continue;
                 }
                 let message = format!(
@@ -98,25 +101,49 @@ impl Rule for RolloutAfterPast {
 
 /// A time that an object says.
 struct Time<'p> {
-    /// The field, or the group of a topology, which its name tells from the others.
-    of: String,
+    /// The field, or the group of a topology.
+    of: Of<'p>,
     path: FieldPath,
     written: &'p Placed,
 }
 
+/// Whose time it is.
+#[derive(Debug, PartialEq, Eq)]
+enum Of<'p> {
+    /// That of the object, in this one of [`FIELDS`].
+    Field(usize),
+    /// That of workers of a topology, by their name.
+    Workers(&'p str),
+}
+
+impl Of<'_> {
+    /// Whether there are machines already: those of workers that only come now are made after any time that is over.
+    fn has_machines(&self, before: &Placed) -> bool {
+        match self {
+            Self::Field(_) => true,
+            Self::Workers(name) => workers(before).iter().any(|group| group.text_at(&["name"]) == Some(name)),
+        }
+    }
+}
+
+const WORKERS: [&str; 4] = ["spec", "topology", "workers", "machineDeployments"];
+
+/// The groups of a topology that may have a time; MachinePools have none.
+fn workers(object: &Placed) -> &[Placed] {
+    object.at(&WORKERS).map(Placed::items).unwrap_or_default()
+}
+
 fn times(object: &Placed) -> Vec<Time<'_>> {
     let mut times = Vec::new();
-    for keys in FIELDS {
+    for (field, keys) in FIELDS.into_iter().enumerate() {
         let path = keys.iter().fold(FieldPath::root(), |path, key| path.key(key));
-        times.extend(object.at(keys).map(|written| Time { of: path.to_string(), path, written }));
+        times.extend(object.at(keys).map(|written| Time { of: Of::Field(field), path, written }));
     }
-    let workers = ["spec", "topology", "workers", "machineDeployments"];
-    let groups = object.at(&workers).map(Placed::items).unwrap_or_default();
-    for (at, group) in groups.iter().enumerate() {
+    for (at, group) in workers(object).iter().enumerate() {
         let Some(written) = group.at(&["rollout", "after"]) else { continue };
-        let list = workers.iter().fold(FieldPath::root(), |path, key| path.key(key));
+        let list = WORKERS.iter().fold(FieldPath::root(), |path, key| path.key(key));
         let path = list.index(at).key("rollout").key("after");
-        let of = group.text_at(&["name"]).unwrap_or_default().to_owned();
+        let of = Of::Workers(group.text_at(&["name"]).unwrap_or_default());
         times.push(Time { of, path, written });
     }
     times

@@ -372,9 +372,11 @@ spec:
 "
         )
     };
-    // Of the second the time has long been there; of the first it is new.
+    // Of the second the time has long been there; of the first it is new; the third comes only now, with machines
+    // that are made after any time that is over.
     let old = cluster("2094-01-01T00:00:00Z", "2019-01-01T00:00:00Z");
-    let new = cluster("2020-01-01T00:00:00Z", "2019-01-01T00:00:00Z");
+    let third = "      - {name: three, class: w, rollout: {after: \"2019-02-01T00:00:00Z\"}}\n";
+    let new = cluster("2020-01-01T00:00:00Z", "2019-01-01T00:00:00Z") + third;
     let found: Vec<String> = upgraded(&[("base/a.yaml", &old)], &[("base/a.yaml", &new)])
         .into_iter()
         .filter(|line| line.starts_with("rollout-after-past"))
