@@ -147,9 +147,8 @@ pub(crate) enum PoolInfrastructure {
 pub(crate) fn pool_infrastructure(kind: &str) -> PoolInfrastructure {
     match kind {
         "AWSMachinePool" => PoolInfrastructure::Below(&["/spec/awsLaunchTemplate"]),
-        "AzureMachinePool" | "DevMachinePool" | "DockerMachinePool" => {
-            PoolInfrastructure::Below(&["/spec/template"])
-        }
+        "AzureMachinePool" | "DockerMachinePool" => PoolInfrastructure::Below(&["/spec/template"]),
+        "DevMachinePool" => PoolInfrastructure::Below(&["/spec/backend"]),
         "OCIMachinePool" => PoolInfrastructure::Below(&["/spec/instanceConfiguration"]),
         _ => PoolInfrastructure::ProviderDecides,
     }

@@ -77,7 +77,7 @@ spec: {template: {spec: {joinConfiguration: {}}}}
 apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
 kind: DevMachinePoolTemplate
 metadata: {name: mp, namespace: org}
-spec: {template: {spec: {template: {customImage: a}}}}
+spec: {template: {spec: {backend: {docker: {customImage: a}}}}}
 "#;
 
 const IMAGE: &str = "/spec/template/spec/customImage";
@@ -372,7 +372,7 @@ fn an_edit_of_the_class() {
             vec![("joinConfiguration: {}", "preKubeadmCommands: [a]")],
             "? offline [/spec/topology/classRef/name] ?/0/0".to_owned(),
         ),
-        (vec![("{template: {customImage: a}}", "{template: {customImage: b}}")], of_class("6")),
+        (vec![("{docker: {customImage: a}}", "{docker: {customImage: b}}")], of_class("6")),
         (vec![("content: a", "content: b")], of_class("3")),
         // The class's failure domain is that of its groups.
         (vec![("- class: special\n", "- class: special\n      failureDomain: f\n")], of_class("1")),
@@ -472,7 +472,8 @@ fn what_a_pools_template_does_the_facts_of_its_kind_tell() {
     };
     let pools = "/spec/template/spec";
     assert_eq!(
-        row(&of_pool("DevMachinePoolTemplate", &format!("{pools}/template/customImage")), &[NEW_IMAGE]).0,
+        row(&of_pool("DevMachinePoolTemplate", &format!("{pools}/backend/docker/customImage")), &[NEW_IMAGE])
+            .0,
         "6 offline [/spec/topology/variables/0/value] 6/0/0"
     );
     assert_eq!(
@@ -525,4 +526,51 @@ fn a_class_without_bounds_is_not_computed() {
         becomes(&before, &scaled, AppliedBy::Reconciler).0,
         "0 offline [/spec/topology/workers/machineDeployments/0/replicas] 0/1/0"
     );
+}
+
+/// Cluster API's own quick-start class: what each of its variables does is read off its patches.
+#[test]
+fn the_variables_of_a_real_class() {
+    let Some(data) = crate::shared_data::folder() else { return };
+    let class = data.join("manifests/cluster-api/main-ae7ff047d/test/infrastructure/docker/templates/clusterclass-quick-start.yaml");
+    let class = std::fs::read_to_string(class).unwrap();
+    let tree = |variables: &str| {
+        format!(
+            "apiVersion: cluster.x-k8s.io/v1beta2
+kind: Cluster
+metadata: {{name: c, namespace: org}}
+spec:
+  topology:
+    classRef: {{name: quick-start}}
+    version: v1.35.1
+    variables: [{variables}]
+    controlPlane: {{replicas: 3}}
+    workers:
+      machineDeployments: [{{class: default-worker, name: one, replicas: 4}}]
+      machinePools: [{{class: default-worker, name: two, replicas: 2}}]
+---
+{class}"
+        )
+    };
+    for (before, after, expected) in [
+        (
+            "{name: imageRepository, value: a.io}",
+            "{name: imageRepository, value: b.io}",
+            "3 offline [/spec/topology/variables/0/value] 3/0/0",
+        ),
+        ("", "{name: etcdImageTag, value: 3.5.9-0}", "3 offline [/spec/topology/variables/0] 3/0/0"),
+        // Nodes do not carry what runs DNS in the cluster.
+        ("", "{name: coreDNSImageTag, value: v1.9.0}", "0 offline [/spec/topology/variables/0] 0/0/0"),
+        // The default, written out.
+        ("", "{name: imageRepository, value: ''}", "0 offline [/spec/topology/variables/0] 0/0/0"),
+        // A template that asks for the version in the middle of a file: too much to be computed here.
+        (
+            "{name: podSecurityStandard, value: {enforce: baseline}}",
+            "{name: podSecurityStandard, value: {enforce: restricted}}",
+            "? unknown [/spec/topology/variables/0/value] ?/0/0",
+        ),
+    ] {
+        let (told, notes) = becomes(&tree(before), &tree(after), AppliedBy::Reconciler);
+        assert_eq!(told, expected, "{after} {notes:?}");
+    }
 }
