@@ -172,7 +172,7 @@ pub enum Effect {
     /// Machines are replaced, or lost with their owner.
     #[default]
     Replaces,
-    /// The number of machines changes, and those that stay are as they were.
+    /// The number of machines changes, if anything does, and those that stay are as they were.
     Scales,
 }
 

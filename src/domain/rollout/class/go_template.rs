@@ -1,6 +1,7 @@
 //! The small part of Go's text/template that is computed here: text, fields, strings, `if`, and a handful of
 //! functions. Everything else, and whatever Go would refuse, is not computed.
 
+use super::semver_compare::semver_compare;
 use super::value::holds_uncomputed;
 use crate::yaml::{Value, YamlFile};
 
@@ -405,6 +406,9 @@ fn call(function: &str, arguments: &[Value]) -> Computed<Value> {
         ("replace", [Value::String(old), Value::String(new), Value::String(text)]) if !old.is_empty() => {
             Value::String(text.replace(old.as_str(), new))
         }
+        ("semverCompare", [Value::String(constraint), Value::String(version)]) => {
+            Value::Bool(semver_compare(constraint, version)?)
+        }
         _ => return Err(Uncomputed),
     })
 }
@@ -476,6 +480,7 @@ mod tests {
             ("{{ or .tag \"fallback\" }}", json!("fallback")),
             ("{{ .tag | default \"latest\" }}", json!("latest")),
             ("{{ empty .none }}", json!(true)),
+            ("{{ semverCompare \">= v1.24.0\" .builtin.machineDeployment.version }}", json!(true)),
             ("url: {{ .proxy.url }}\nport: {{ .proxy.port }}\n", json!({"url": "http://p", "port": 3128})),
             ("a\n{{- /* said */ -}}\nb", json!("ab")),
             ("a {{- .image -}} b", json!("abase:1b")),
@@ -491,7 +496,7 @@ mod tests {
             "{{ eq .size 4 }}",
             "{{ eq .missing \"a\" }}",
             "{{ range .zones }}{{ . }}{{ end }}",
-            "{{ semverCompare \">= v1.24.0\" .builtin.machineDeployment.version }}",
+            "{{ hasPrefix \"v1\" .builtin.machineDeployment.version }}",
             "{{ .builtin.machineDeployment.name }}",
             "{{ .builtin.cluster.uid }}",
             "{{ . }}",
