@@ -290,7 +290,7 @@ pub(crate) fn wrongs(old: &str, cluster: &str, new: &str, planned: &Planned) -> 
             .filter(|known| format!("{} {}", known.object.kind, known.object.name) == *id)
             .collect();
         out.extend(
-            wrong_fields([old, cluster, new, result], &conflicts)
+            wrong_fields([old, cluster, new, result], &conflicts, is_other)
                 .into_iter()
                 .map(|text| format!("{id}: {text}")),
         );
@@ -364,7 +364,15 @@ fn in_version(object: &Value, version: &Value) -> Value {
 
 /// Fields that are not what U5 says of them; a list is one value here, and one that both changed is
 /// merged by rules of its own.
-fn wrong_fields([old, cluster, new, result]: [&Value; 4], conflicts: &[&Conflict]) -> Vec<String> {
+///
+/// Of an object that was converted, a collection that a person emptied is absent in `cluster`: Cluster API's
+/// own conversion drops it, and reads the one as the other. In the file what the person wrote stays, as the
+/// empty collection of the newer version, where the release has the field unchanged.
+fn wrong_fields(
+    [old, cluster, new, result]: [&Value; 4],
+    conflicts: &[&Conflict],
+    is_converted: bool,
+) -> Vec<String> {
     let [o, c, n, r] = [old, cluster, new, result].map(fields);
     let mut out = Vec::new();
     let paths: BTreeSet<&String> = o.keys().chain(c.keys()).chain(n.keys()).collect();
@@ -380,10 +388,11 @@ fn wrong_fields([old, cluster, new, result]: [&Value; 4], conflicts: &[&Conflict
         let told_below =
             || conflicts.iter().any(|conflict| conflict.path.to_string().starts_with(&format!("{path}/")));
         let is_name = path.ends_with("/name") || path == "/metadata/namespace";
+        let stays_empty = is_converted && c.is_none() && o == n && r.is_some_and(is_empty);
         let right = if !in_all || is_name {
             true
         } else if o == n || c == n {
-            r == c
+            r == c || stays_empty
         } else if c == o {
             r == n || told_above
         } else {
@@ -394,4 +403,8 @@ fn wrong_fields([old, cluster, new, result]: [&Value; 4], conflicts: &[&Conflict
         }
     }
     out
+}
+
+fn is_empty(value: &Value) -> bool {
+    value.as_array().is_some_and(Vec::is_empty) || value.as_object().is_some_and(serde_json::Map::is_empty)
 }

@@ -63,7 +63,7 @@ impl Comparison<'_> {
             return;
         }
         let dropped = removes || self.knows_old && four.o.is_some();
-        if four.n.is_none() && !dropped || self.is_told(&path.path) {
+        if four.n.is_none() && !dropped || self.is_told(&path.path) || self.removed_whole(path, four) {
             return;
         }
         let owner = self.owner(&path.path);
@@ -111,6 +111,12 @@ impl Comparison<'_> {
     pub(super) fn is_told(&self, path: &FieldPath) -> bool {
         self.conflicts.iter().any(|conflict| conflict.path == *path && !lists_items(conflict))
             || self.named.contains(&path)
+    }
+
+    /// Whether the cluster removed a whole list, and a conflict says so: it is then about all of it, also where
+    /// the release left nothing in the list but the list.
+    fn removed_whole(&self, path: &Field<'_>, four: Four<'_>) -> bool {
+        four.c.is_none() && self.item_conflicts(&path.path).next().is_some()
     }
 
     /// The conflicts of a list in which only some of its items are at stake.

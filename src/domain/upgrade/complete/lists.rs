@@ -19,10 +19,6 @@ struct Items<'n> {
 
 impl Comparison<'_> {
     pub(super) fn list(&mut self, path: &Field<'_>, four: Four<'_>) {
-        if four.c.is_none() && self.item_conflicts(&path.path).next().is_some() {
-            // The cluster removed the whole list.
-            return;
-        }
         let all =
             Items { o: items_of(four.o), c: items_of(four.c), n: items_of(four.n), r: items_of(four.r) };
         let own_rule = kustomization::rule(path).filter(|_| self.is_kustomization);

@@ -293,6 +293,29 @@ fn what_the_cluster_edited_or_an_owner_rule_holds_is_explained() {
 }
 
 #[test]
+fn a_list_that_the_cluster_removed_and_the_release_empties_is_explained_by_its_conflict() {
+    let config = |version: &str, files: &str| {
+        format!(
+            "apiVersion: bootstrap.cluster.x-k8s.io/{version}\nkind: KubeadmConfig\nmetadata: {{name: peu01-md-0}}\nspec:\n  format: cloud-config\n{files}"
+        )
+    };
+    for (was, is) in [("v1beta1", "v1beta1"), ("v1alpha4", "v1beta1"), ("v1beta1", "v1beta2")] {
+        let old = config(was, "  files: [{path: /a, content: a}, {path: /b, content: b}]\n");
+        let case = Case::new(&old, &config(was, ""), &config(is, "  files: []\n"));
+        let planned = case.planned();
+        let conflicts: Vec<String> =
+            planned.upgrade.conflicts.iter().map(|conflict| conflict.path.to_string()).collect();
+        assert_eq!(conflicts, ["/spec/files"], "{was} to {is}");
+        assert_eq!(planned.upgrade.blocked, Vec::<String>::new(), "{was} to {is}");
+        // Without the conflict nothing explains that the empty list does not come.
+        let mut unsaid = planned.clone();
+        unsaid.upgrade.conflicts.clear();
+        let found = case.check(&unsaid, &planned.intended);
+        assert_eq!(found.len(), 1, "{was} to {is}: {found:?}");
+    }
+}
+
+#[test]
 fn edits_dropped_from_upgrades_of_real_clusters_are_found() {
     let Some(files) = shared_data::yaml_files() else { return };
     let mut versions: BTreeMap<String, Vec<String>> = BTreeMap::new();
