@@ -11,6 +11,7 @@
 //! | `apply` | steps, replayed on a value |
 //! | `paths` | where fields stand before and after |
 //! | `text` | steps, replayed on the text of a document |
+//! | `rounds` | which steps one reading of a text is enough for |
 //! | `rules` | what Cluster API changed between v1beta1 and v1beta2, type by type |
 //! | `cluster_api` | its own kinds: the walk with the rules |
 //! | `older` | its alpha versions |
@@ -27,12 +28,14 @@ mod cluster_api;
 mod definitions;
 mod older;
 mod paths;
+mod rounds;
 mod rules;
 #[cfg(test)]
 mod tests;
 mod text;
 
 pub use apply::apply;
+pub(crate) use text::Replay;
 pub use text::{in_order_of, replay};
 
 use crate::object::{FieldPath, api_group};

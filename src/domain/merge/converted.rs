@@ -11,7 +11,7 @@ use super::cluster_objects::Base;
 use super::form::Form;
 use super::objects::{MergeInput, matched, pieces_of};
 use super::source::{Piece, text};
-use crate::conversion::{Conversion, ConversionStep, Unconvertible, apply, convert, in_order_of, replay};
+use crate::conversion::{Conversion, ConversionStep, Replay, Unconvertible, apply, convert, in_order_of};
 use crate::object::{FieldPath, Step, api_group};
 use crate::schema::{Fields, Schemas};
 use crate::settings::FieldRule;
@@ -94,56 +94,117 @@ pub(crate) fn wanted(input: &MergeInput<'_>) -> BTreeMap<usize, Wanted> {
     objects.filter_map(version).collect()
 }
 
+/// How an object is to be brought to its version.
+#[derive(Debug)]
+struct Planned {
+    object: usize,
+    conversion: Conversion,
+    /// The object as it stands in the file.
+    was: Node,
+    /// Fields without a conversion that are the cluster's own.
+    fields: Vec<Unconvertible>,
+}
+
+impl Planned {
+    /// `None` where the object has no conversion.
+    fn new(object: usize, was: &Node, wanted: &Wanted, schemas: &Schemas) -> Option<Self> {
+        let (conversion, mut fields) = steps_to(was, &wanted.version, schemas)?;
+        let conversion = without_tidying(was, in_order_of(was, conversion), &wanted.release);
+        // What nobody edited is the release's to say anew.
+        fields.retain(|why| {
+            let (own, mut theirs) = (was.at(&why.field), wanted.old.iter());
+            !theirs.any(|old| own.zip(old.at(&why.field)).is_some_and(|(own, old)| same_meaning(own, old)))
+        });
+        Some(Self { object, conversion, was: was.clone(), fields })
+    }
+}
+
 impl Base {
     /// Brings objects to these versions, in the texts of their files. What has no conversion stays as it is.
     pub(crate) fn convert(&mut self, wanted: BTreeMap<usize, Wanted>, schemas: &Schemas) -> Vec<Obstacle> {
         let mut obstacles = Vec::new();
-        let mut texts: BTreeMap<usize, BTreeMap<usize, String>> = BTreeMap::new();
-        for (object, Wanted { version, old, release }) in wanted {
-            let was = self.node(object).clone();
-            let Some((conversion, fields)) = steps_to(&was, &version, schemas) else { continue };
-            let conversion = without_tidying(&was, in_order_of(&was, conversion), &release);
+        let mut documents: BTreeMap<(usize, usize), Vec<Planned>> = BTreeMap::new();
+        for (object, wanted) in wanted {
             let place = &self.objects[object];
-            let documents = texts.entry(place.file).or_default();
-            let yaml = &self.files[place.file].yaml;
-            let own = &yaml.documents()[place.document];
-            let own = documents.get(&place.document).map_or(&yaml.text()[own.span.clone()], String::as_str);
-            match alone(own).and_then(|own| replay(&own, &place.path, &conversion)) {
-                Ok(after) => {
-                    documents.insert(place.document, after.text().to_owned());
-                    // What nobody edited is the release's to say anew.
-                    let is_own = |why: &Unconvertible| {
-                        let (own, mut theirs) = (was.at(&why.field), old.iter());
-                        !theirs.any(|old| {
-                            own.zip(old.at(&why.field)).is_some_and(|(own, old)| same_meaning(own, old))
-                        })
-                    };
-                    let own = fields.into_iter().filter(is_own);
-                    obstacles.extend(own.map(|why| Obstacle { object, why: Why::Field(Box::new(why)) }));
-                    self.converted.insert(object, Converted { conversion, was });
-                }
-                Err(refused) => obstacles.push(Obstacle { object, why: Why::Text(refused) }),
+            let planned = Planned::new(object, self.node(object), &wanted, schemas);
+            documents.entry((place.file, place.document)).or_default().extend(planned);
+        }
+        let mut texts: BTreeMap<usize, BTreeMap<usize, String>> = BTreeMap::new();
+        for ((file, document), planned) in documents.into_iter().filter(|(_, planned)| !planned.is_empty()) {
+            let (text, done) = self.replayed(file, document, planned, &mut obstacles);
+            if !done.is_empty() {
+                texts.entry(file).or_default().insert(document, text);
+            }
+            for Planned { object, conversion, was, fields } in done {
+                obstacles.extend(
+                    fields.into_iter().map(|why| Obstacle { object, why: Why::Field(Box::new(why)) }),
+                );
+                self.converted.insert(object, Converted { conversion, was });
             }
         }
-        for (file, documents) in texts.into_iter().filter(|(_, documents)| !documents.is_empty()) {
-            let before = FileBefore { yaml: self.files[file].yaml.clone(), documents };
-            match before.after(&BTreeSet::new()) {
-                Some(after) => {
-                    self.files[file].yaml = after;
-                    self.files[file].before = Some(before);
-                }
-                None => {
-                    let of_file: Vec<usize> =
-                        self.converted.keys().copied().filter(|at| self.objects[*at].file == file).collect();
-                    for object in of_file {
-                        self.converted.remove(&object);
-                        let reason = "its documents cannot be put together again";
-                        obstacles.push(Obstacle { object, why: Why::Text(refused(reason)) });
-                    }
-                }
-            }
+        for (file, documents) in texts {
+            self.put_together(file, documents, &mut obstacles);
         }
         obstacles
+    }
+
+    /// A document's text with its objects converted, all at once, else those that can be; and which these are.
+    fn replayed(
+        &self,
+        file: usize,
+        document: usize,
+        planned: Vec<Planned>,
+        obstacles: &mut Vec<Obstacle>,
+    ) -> (String, Vec<Planned>) {
+        let yaml = &self.files[file].yaml;
+        let mut now = match alone(&yaml.text()[yaml.documents()[document].span.clone()]) {
+            Ok(own) => own,
+            Err(refused) => {
+                let of =
+                    |planned: &Planned| Obstacle { object: planned.object, why: Why::Text(refused.clone()) };
+                obstacles.extend(planned.iter().map(of));
+                return (String::new(), Vec::new());
+            }
+        };
+        let mut replay = Replay::default();
+        let place = |planned: &Planned| &self.objects[planned.object].path;
+        let all: Vec<_> = planned.iter().map(|planned| (place(planned), &planned.conversion)).collect();
+        if let Ok(together) = replay.objects(&now, &all) {
+            return (together.text().to_owned(), planned);
+        }
+        let mut done = Vec::new();
+        for planned in planned {
+            match replay.objects(&now, &[(place(&planned), &planned.conversion)]) {
+                Ok(after) => {
+                    now = after;
+                    done.push(planned);
+                }
+                Err(refused) => obstacles.push(Obstacle { object: planned.object, why: Why::Text(refused) }),
+            }
+        }
+        (now.text().to_owned(), done)
+    }
+
+    /// A file with these documents converted.
+    fn put_together(
+        &mut self,
+        file: usize,
+        documents: BTreeMap<usize, String>,
+        obstacles: &mut Vec<Obstacle>,
+    ) {
+        let before = FileBefore { yaml: self.files[file].yaml.clone(), documents };
+        if let Some(after) = before.after(&BTreeSet::new()) {
+            self.files[file].yaml = after;
+            self.files[file].before = Some(before);
+            return;
+        }
+        let of_file: Vec<usize> =
+            self.converted.keys().copied().filter(|at| self.objects[*at].file == file).collect();
+        for object in of_file {
+            self.converted.remove(&object);
+            let refused = EditRefused::of_whole("its documents cannot be put together again");
+            obstacles.push(Obstacle { object, why: Why::Text(refused) });
+        }
     }
 
     /// A file as it stands in the repository.
@@ -351,16 +412,7 @@ fn holds_nothing(node: &Node) -> bool {
 fn alone(text: &str) -> Result<YamlFile, EditRefused> {
     match YamlFile::read(text) {
         Ok(file) if file.documents().len() == 1 => Ok(file),
-        _ => Err(refused("the document cannot be read without the others of its file")),
-    }
-}
-
-fn refused(reason: &str) -> EditRefused {
-    EditRefused {
-        reason: reason.to_owned(),
-        document: 0,
-        path: FieldPath::root(),
-        position: crate::yaml::Position { line: 1, column: 1 },
+        _ => Err(EditRefused::of_whole("the document cannot be read without the others of its file")),
     }
 }
 

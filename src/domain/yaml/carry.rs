@@ -12,27 +12,71 @@ use super::source::{Source, Splice};
 use super::write::{Place, pad, write_key};
 use crate::object::{FieldPath, Step};
 
-/// The text in which the value at `from` stands at `to`, where nothing stands yet: with its key, the
-/// comments right above it, and whatever is behind it on its lines. Mappings on the way are made, and
-/// those that it leaves empty go.
-pub(crate) fn carry(file: &YamlFile, document: usize, from: &FieldPath, to: &FieldPath) -> Option<String> {
-    let root = &file.documents().get(document)?.root;
-    let source = Source::new(file.text());
+/// Values of one document that are carried together, all from one reading of it. What two of them do must
+/// not meet: whoever asks takes care of that.
+pub(crate) struct Carriage<'f> {
+    root: &'f Node,
+    source: Source,
+    splices: Vec<Splice>,
+}
+
+/// Whether a text could be carried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Carried {
+    /// It is part of the new text.
+    AsText,
+    /// It stays where it is, for an edit to write it anew.
+    Not,
+}
+
+impl<'f> Carriage<'f> {
+    /// Of a document of a file; `None` where there is no such document.
+    pub(crate) fn new(file: &'f YamlFile, document: usize) -> Option<Self> {
+        let root = &file.documents().get(document)?.root;
+        Some(Self { root, source: Source::new(file.text()), splices: Vec::new() })
+    }
+
+    /// Puts the value at `from` to `to`, where nothing stands yet: with its key, the comments right above it,
+    /// and whatever is behind it on its lines. Mappings on the way are made, and those that it leaves empty go.
+    pub(crate) fn carry(&mut self, from: &FieldPath, to: &FieldPath) -> Carried {
+        let found = carry(&self.source, self.root, from, to);
+        self.take(found)
+    }
+
+    /// Makes the mapping of scalars at a path a list of `{name, value}`, in its own order.
+    pub(crate) fn itemize(&mut self, path: &FieldPath) -> Carried {
+        let found = itemize(&self.source, self.root, path);
+        self.take(found)
+    }
+
+    fn take(&mut self, found: Option<Vec<Splice>>) -> Carried {
+        let Some(splices) = found else { return Carried::Not };
+        self.splices.extend(splices);
+        Carried::AsText
+    }
+
+    /// The text with all that was carried; `None` where two of them met.
+    pub(crate) fn text(mut self) -> Option<String> {
+        self.source.apply(&mut self.splices)
+    }
+}
+
+fn carry(source: &Source, root: &Node, from: &FieldPath, to: &FieldPath) -> Option<Vec<Splice>> {
     let entry = entry_at(root, from)?;
     let (Step::Key(key), parent) = (to.steps().last()?, to.parent()?) else { return None };
     if from.parent()? == parent {
         let text = write_key(key, Place::Block);
-        return source.apply(&mut [Splice { range: entry.key_span.clone(), text }]);
+        return Some(vec![Splice { range: entry.key_span.clone(), text }]);
     }
     let (home, missing) = home_of(root, to)?;
     let home_node = root.at(&home)?;
-    let entries = block_entries(&source, home_node)?;
+    let entries = block_entries(source, home_node)?;
     let going = emptied(root, from, Some(to));
     if going.parent().is_none_or(|parent| holds_one(root, &parent) && !to.starts_with(&parent)) {
         return None;
     }
-    let (lines, first) = lines_of(&source, entry_at(root, &going)?)?;
-    let (own_lines, _) = lines_of(&source, entry)?;
+    let (lines, first) = lines_of(source, entry_at(root, &going)?)?;
+    let (own_lines, _) = lines_of(source, entry)?;
     // Between an emptied mapping's key and what it held nothing may be lost.
     let lost = source.text().get(first..own_lines.start).unwrap_or_default();
     if lost.contains('#')
@@ -43,7 +87,7 @@ pub(crate) fn carry(file: &YamlFile, document: usize, from: &FieldPath, to: &Fie
     let above = source.text().get(lines.start..first.min(own_lines.start)).unwrap_or_default();
     let above = if going == *from { "" } else { above };
 
-    let indent = layout::near(&source, home_node, root).indent;
+    let indent = layout::near(source, home_node, root).indent;
     let home_column = source.column(home_node.span.start);
     let column = home_column + (missing.len() - 1) * indent;
     let mut text = String::new();
@@ -58,30 +102,25 @@ pub(crate) fn carry(file: &YamlFile, document: usize, from: &FieldPath, to: &Fie
     let behind_key = source.text().get(entry.key_span.end..own_lines.end)?;
     shift(&mut text, &format!("{before_key}{}{behind_key}", write_key(key, Place::Block)), was, column);
 
-    let splices = if from.starts_with(&home) {
+    Some(if from.starts_with(&home) {
         let Step::Key(child) = from.steps().get(home.steps().len())? else { return None };
         let stays = home.key(child);
         if stays == going {
             vec![Splice { range: lines, text }]
         } else {
-            let after = lines_of(&source, entry_at(root, &stays)?)?.0.end;
+            let after = lines_of(source, entry_at(root, &stays)?)?.0.end;
             vec![Splice { range: lines, text: String::new() }, Splice { range: after..after, text }]
         }
     } else {
         let last = entries.last()?;
-        let end = source.next_line(end_of(&source, last));
+        let end = source.next_line(end_of(source, last));
         vec![Splice { range: lines, text: String::new() }, Splice { range: end..end, text }]
-    };
-    let mut splices = splices;
-    source.apply(&mut splices)
+    })
 }
 
-/// The text in which the mapping of scalars at a path is a list of `{name, value}`, in its own order.
-pub(crate) fn itemize(file: &YamlFile, document: usize, path: &FieldPath) -> Option<String> {
-    let root = &file.documents().get(document)?.root;
-    let source = Source::new(file.text());
+fn itemize(source: &Source, root: &Node, path: &FieldPath) -> Option<Vec<Splice>> {
     let mut splices = Vec::new();
-    for entry in block_entries(&source, root.at(path)?)? {
+    for entry in block_entries(source, root.at(path)?)? {
         let column = source.column(entry.key_span.start);
         let head = source.after_colon(entry.key_span.end)?;
         if !source.starts_line(entry.key_span.start) || entry.value.as_scalar().is_none() {
@@ -100,7 +139,7 @@ pub(crate) fn itemize(file: &YamlFile, document: usize, path: &FieldPath) -> Opt
             line = source.next_line(line);
         }
     }
-    source.apply(&mut splices)
+    Some(splices)
 }
 
 /// The entries of a block mapping that has some; nothing in it may be shared.
@@ -210,7 +249,9 @@ mod tests {
 
     fn carried(text: &str, from: &str, to: &str) -> Option<String> {
         let file = YamlFile::read(text).unwrap();
-        carry(&file, 0, &FieldPath::parse(from).unwrap(), &FieldPath::parse(to).unwrap())
+        let mut carriage = Carriage::new(&file, 0).unwrap();
+        let path = |text: &str| FieldPath::parse(text).unwrap();
+        (carriage.carry(&path(from), &path(to)) == Carried::AsText).then(|| carriage.text().unwrap())
     }
 
     #[test]
@@ -248,6 +289,20 @@ mod tests {
             "args:\n  # cloud\n  cloud-provider: external # theirs\n  v: \"2\"\n  long: |\n    a\n    b\n";
         let file = YamlFile::read(text).unwrap();
         let new = "args:\n  # cloud\n  - name: cloud-provider\n    value: external # theirs\n  - name: v\n    value: \"2\"\n  - name: long\n    value: |\n      a\n      b\n";
-        assert_eq!(itemize(&file, 0, &FieldPath::root().key("args")).as_deref(), Some(new));
+        let mut carriage = Carriage::new(&file, 0).unwrap();
+        assert_eq!(carriage.itemize(&FieldPath::root().key("args")), Carried::AsText);
+        assert_eq!(carriage.text().as_deref(), Some(new));
+    }
+
+    #[test]
+    fn several_are_carried_from_one_reading() {
+        let text = "a:\n  x: 1 # one\n  y: 2\nb:\n  x: 3 # three\n  y: 4\n";
+        let new = "a:\n  z:\n    x: 1 # one\n  y: 2\nb:\n  z:\n    x: 3 # three\n  y: 4\n";
+        let file = YamlFile::read(text).unwrap();
+        let mut carriage = Carriage::new(&file, 0).unwrap();
+        for of in ["a", "b"].map(|key| FieldPath::root().key(key)) {
+            assert_eq!(carriage.carry(&of.key("x"), &of.key("z").key("x")), Carried::AsText);
+        }
+        assert_eq!(carriage.text().as_deref(), Some(new));
     }
 }

@@ -92,6 +92,14 @@ pub struct EditRefused {
     pub position: Position,
 }
 
+impl EditRefused {
+    /// Of a text of one document as a whole.
+    pub(crate) fn of_whole(reason: &str) -> Self {
+        let position = Position { line: 1, column: 1 };
+        Self { reason: reason.to_owned(), document: 0, path: FieldPath::root(), position }
+    }
+}
+
 /// How deep YAML may stand in strings of YAML.
 const WITHIN_DEPTH: usize = 4;
 

@@ -29,7 +29,7 @@ mod template;
 mod touch;
 mod write;
 
-pub(crate) use carry::{as_arguments, carry, emptied, itemize};
+pub(crate) use carry::{Carriage, Carried, as_arguments, emptied};
 pub(crate) use comments::own_text;
 pub use edit::{DocumentEdit, Edit, EditRefused, edit};
 pub(crate) use file::texts_alone;
