@@ -1,15 +1,15 @@
 //! Cluster API's own kinds, from v1beta1 to v1beta2: the object is walked with the tables of fields of
 //! both versions, and the rules say what goes elsewhere.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::ConversionStep::{Add, Move, Remove, Replace};
 use super::rules::{self, Rule};
-use super::{ConversionStep, Refusal};
+use super::{ConversionStep, Refusal, Refusals};
 use crate::object::{FieldPath, api_group};
 use crate::schema::{Field, Fields, Of, Zero, nanoseconds};
 use crate::yaml::scalar::Reading;
-use crate::yaml::{Node, NodeKind, Scalar};
+use crate::yaml::{Entry, Node, NodeKind, Scalar};
 
 /// The steps from `from` to `to`, but for `apiVersion`.
 pub(super) fn steps(
@@ -17,8 +17,8 @@ pub(super) fn steps(
     kind: &'static str,
     from: &'static Fields,
     to: &'static Fields,
-) -> Result<Vec<ConversionStep>, Box<Refusal>> {
-    let mut walk = Walk { from, to, steps: Vec::new(), claimed: HashSet::new() };
+) -> Result<Vec<ConversionStep>, Refusals> {
+    let mut walk = Walk { from, to, steps: Vec::new(), claimed: HashSet::new(), refused: Vec::new() };
     let root = FieldPath::root();
     if let Some(annotation) = object.get("metadata").and_then(|node| node.get("annotations"))
         && let Some(data) = annotation.get(DATA)
@@ -28,7 +28,8 @@ pub(super) fn steps(
             data,
             "this annotation is the server's own note of values that the older version cannot hold",
             "remove the annotation, which has no place in a file",
-        ));
+        )
+        .into());
     }
     if object.get("status").is_some() {
         walk.steps.push(Remove { at: root.key("status") });
@@ -39,7 +40,7 @@ pub(super) fn steps(
             walk.value(&root.key("spec"), spec, own, other)?;
         }
     }
-    Ok(walk.steps)
+    Refusals::none(walk.refused).map(|()| walk.steps)
 }
 
 /// Where the webhooks keep what an older version cannot hold.
@@ -54,6 +55,8 @@ struct Walk {
     steps: Vec<ConversionStep>,
     /// Fields that a rule takes care of.
     claimed: HashSet<FieldPath>,
+    /// Fields that stand in the way, and why.
+    refused: Vec<Refusal>,
 }
 
 /// Whether a value is still there after its own steps.
@@ -64,6 +67,11 @@ enum Left {
 }
 
 impl Walk {
+    /// Goes on behind a field that stands in the way, so that all such fields are found at once.
+    fn note(&mut self, done: Result<(), Box<Refusal>>) {
+        self.refused.extend(done.err().map(|refusal| *refusal));
+    }
+
     /// Converts a value where it stands.
     fn value(
         &mut self,
@@ -100,16 +108,19 @@ impl Walk {
             }
             (Of::Map(own), NodeKind::Mapping(entries)) => {
                 let other = if let Some(Of::Map(other)) = other { Some(&**other) } else { None };
-                entries
-                    .iter()
-                    .try_for_each(|entry| self.element(&path.key(&entry.key), &entry.value, own, other))
+                for entry in entries {
+                    let done = self.element(&path.key(&entry.key), &entry.value, own, other);
+                    self.note(done);
+                }
+                Ok(())
             }
             (Of::List(own), NodeKind::Sequence(items)) => {
                 let other = if let Some(Of::List(other)) = other { Some(&**other) } else { None };
-                items
-                    .iter()
-                    .enumerate()
-                    .try_for_each(|(index, item)| self.element(&path.index(index), item, own, other))
+                for (index, item) in items.iter().enumerate() {
+                    let done = self.element(&path.index(index), item, own, other);
+                    self.note(done);
+                }
+                Ok(())
             }
             (_, NodeKind::Scalar(scalar)) if fits(own, scalar) => Ok(()),
             _ => Err(Refusal::new(
@@ -146,31 +157,45 @@ impl Walk {
         let at = |relative: &str| relative.split('.').fold(path.clone(), |path, key| path.key(key));
         self.claimed.extend(rules::at(own).filter_map(Rule::field).map(at));
         for rule in rules::at(own) {
-            self.rule(path, node, own, other, rule)?;
+            let done = self.rule(path, node, own, other, rule);
+            self.note(done);
         }
         for entry in node.as_mapping().unwrap_or_default() {
             let path = path.key(&entry.key);
             if self.claimed.contains(&path) {
                 continue;
             }
-            let newer = other.and_then(|other| self.to.field(other, &entry.key));
-            let Some(older) = self.from.field(own, &entry.key) else {
-                if newer.is_some() && !entry.value.is_null() {
-                    return Err(Refusal::new(
-                        path,
-                        &entry.value,
-                        "the older version has no such field, so the server drops it today, and the newer \
-                         one would heed it",
-                        "remove the field, or bring the object to the newer version by hand",
-                    ));
-                }
-                continue;
-            };
-            self.value(&path, &entry.value, older, newer)?;
-            // What stood in it has gone elsewhere, all but nothing.
-            if newer.is_none() && (entry.value.is_empty_collection() || entry.value.is_null()) {
-                self.steps.push(Remove { at: path });
+            let done = self.entry(path, entry, own, other);
+            self.note(done);
+        }
+        Ok(())
+    }
+
+    /// A field of a mapping of which no rule takes care.
+    fn entry(
+        &mut self,
+        path: FieldPath,
+        entry: &Entry,
+        own: &'static str,
+        other: Option<&'static str>,
+    ) -> Result<(), Box<Refusal>> {
+        let newer = other.and_then(|other| self.to.field(other, &entry.key));
+        let Some(older) = self.from.field(own, &entry.key) else {
+            if newer.is_some() && !entry.value.is_null() {
+                return Err(Refusal::new(
+                    path,
+                    &entry.value,
+                    "the older version has no such field, so the server drops it today, and the newer \
+                     one would heed it",
+                    "remove the field, or bring the object to the newer version by hand",
+                ));
             }
+            return Ok(());
+        };
+        self.value(&path, &entry.value, older, newer)?;
+        // What stood in it has gone elsewhere, all but nothing.
+        if newer.is_none() && (entry.value.is_empty_collection() || entry.value.is_null()) {
+            self.steps.push(Remove { at: path });
         }
         Ok(())
     }
@@ -240,7 +265,7 @@ impl Walk {
             }
             Rule::Arguments(field) => {
                 let Some(value) = found(field) else { return Ok(()) };
-                let list = arguments(&at(field), value)?;
+                let list = arguments(&at(field), value, &mut self.refused)?;
                 self.steps.push(Replace { at: at(field), value: list });
             }
             Rule::Reference(from, to) => {
@@ -272,8 +297,10 @@ impl Walk {
                     Some(_) => {}
                 }
             }
-            Rule::FirstOf(list, name, switch) => first_of(&at(list), found(list), name, switch)?,
-            Rule::Unique(list, name) => unique(&at(list), found(list), name)?,
+            Rule::FirstOf(list, name, switch) => {
+                self.refused.extend(first_of(&at(list), found(list), name, switch));
+            }
+            Rule::Unique(list, name) => self.refused.extend(unique(&at(list), found(list), name)),
         }
         Ok(())
     }
@@ -389,8 +416,8 @@ fn seconds_of(path: &FieldPath, node: &Node) -> Result<i128, Box<Refusal>> {
     }
 }
 
-/// A map of arguments as a list, ordered by name.
-fn arguments(path: &FieldPath, node: &Node) -> Result<Node, Box<Refusal>> {
+/// A map of arguments as a list, ordered by name; without those that cannot be in it.
+fn arguments(path: &FieldPath, node: &Node, refused: &mut Vec<Refusal>) -> Result<Node, Box<Refusal>> {
     let Some(entries) = node.as_mapping() else {
         let why = "a mapping of names and values is needed here";
         return Err(Refusal::new(path.clone(), node, why, "write the arguments as a mapping"));
@@ -400,7 +427,8 @@ fn arguments(path: &FieldPath, node: &Node) -> Result<Node, Box<Refusal>> {
         if entry.value.as_str().is_none() {
             let why = "the value of an argument must be a string";
             let advice = "put it in quotes";
-            return Err(Refusal::new(path.key(&entry.key), &entry.value, why, advice));
+            refused.push(*Refusal::new(path.key(&entry.key), &entry.value, why, advice));
+            continue;
         }
         arguments.push((entry.key.as_str(), &entry.value));
     }
@@ -414,14 +442,15 @@ fn arguments(path: &FieldPath, node: &Node) -> Result<Node, Box<Refusal>> {
 
 /// Refuses several items of one name that differ in a switch: Cluster API's own conversion gives all of
 /// them the first one's.
-fn first_of(path: &FieldPath, list: Option<&Node>, name: &str, switch: &str) -> Result<(), Box<Refusal>> {
+fn first_of(path: &FieldPath, list: Option<&Node>, name: &str, switch: &str) -> Vec<Refusal> {
     let items = list.and_then(Node::as_sequence).unwrap_or_default();
     let is_on = |item: &Node| item.get(switch).is_some_and(|node| node.value() == true);
+    let mut first = HashMap::new();
+    let mut refused = Vec::new();
     for (index, item) in items.iter().enumerate() {
         let Some(own) = item.get(name).and_then(Node::as_str) else { continue };
-        let is_namesake = |other: &&Node| other.get(name).and_then(Node::as_str) == Some(own);
-        if items[..index].iter().find(is_namesake).is_some_and(|first| is_on(first) != is_on(item)) {
-            return Err(Refusal::new(
+        if *first.entry(own).or_insert_with(|| is_on(item)) != is_on(item) {
+            refused.push(*Refusal::new(
                 path.index(index).key(switch),
                 item.get(switch).unwrap_or(item),
                 format!(
@@ -432,19 +461,20 @@ fn first_of(path: &FieldPath, list: Option<&Node>, name: &str, switch: &str) -> 
             ));
         }
     }
-    Ok(())
+    refused
 }
 
-fn unique(path: &FieldPath, list: Option<&Node>, name: &str) -> Result<(), Box<Refusal>> {
+fn unique(path: &FieldPath, list: Option<&Node>, name: &str) -> Vec<Refusal> {
     let mut seen = HashSet::new();
+    let mut refused = Vec::new();
     for (index, item) in list.and_then(Node::as_sequence).unwrap_or_default().iter().enumerate() {
         let Some(node) = item.get(name) else { continue };
         if node.as_str().is_some_and(|own| !seen.insert(own)) {
             let why = format!("the {name} of an item must be its own, and this stands twice");
-            return Err(Refusal::new(path.index(index).key(name), node, why, "give it another"));
+            refused.push(*Refusal::new(path.index(index).key(name), node, why, "give it another"));
         }
     }
-    Ok(())
+    refused
 }
 
 /// What of a converted object says nothing, since the newer version drops it: null, and zero values of

@@ -130,21 +130,61 @@ impl Refusal {
 
 /// The steps that bring `object` to `to_api_version` (`group/version`). `schemas` decide for kinds that
 /// are not Cluster API's own.
+///
+/// # Errors
+/// The first of the fields that stand in the way.
 pub fn convert(
     object: &Node,
     to_api_version: &str,
     schemas: &Schemas,
 ) -> Result<Conversion, Box<Unconvertible>> {
+    convert_or_all(object, to_api_version, schemas).map_err(|(first, _)| first)
+}
+
+/// The same, and where there is no conversion the other fields too that stand in the way, as far as one look
+/// at the object shows them.
+pub(crate) fn convert_or_all(
+    object: &Node,
+    to_api_version: &str,
+    schemas: &Schemas,
+) -> Result<Conversion, (Box<Unconvertible>, Vec<Unconvertible>)> {
     let text = |key: &str| object.get(key).and_then(Node::as_str).unwrap_or_default();
     let (kind, from) = (text("kind"), text("apiVersion"));
     if from == to_api_version {
         return Ok(Conversion::default());
     }
-    steps(object, kind, from, to_api_version, schemas).map(|steps| Conversion { steps }).map_err(|refusal| {
-        let Refusal { field, value, why, advice } = *refusal;
+    let of = |refusal: Refusal| {
+        let Refusal { field, value, why, advice } = refusal;
         let (kind, from, to) = (kind.to_owned(), from.to_owned(), to_api_version.to_owned());
-        Box::new(Unconvertible { kind, from, to, field, value, why, advice })
-    })
+        Unconvertible { kind, from, to, field, value, why, advice }
+    };
+    steps(object, kind, from, to_api_version, schemas)
+        .map(|steps| Conversion { steps })
+        .map_err(|Refusals { first, others }| (Box::new(of(*first)), others.into_iter().map(of).collect()))
+}
+
+/// Why there is no conversion: at least one reason.
+#[derive(Debug)]
+struct Refusals {
+    first: Box<Refusal>,
+    others: Vec<Refusal>,
+}
+
+impl From<Box<Refusal>> for Refusals {
+    fn from(first: Box<Refusal>) -> Self {
+        Self { first, others: Vec::new() }
+    }
+}
+
+impl Refusals {
+    /// `Err` where there is one.
+    fn none(refused: Vec<Refusal>) -> Result<(), Self> {
+        let mut refused = refused.into_iter();
+        match refused.next() {
+            Some(first) => Err(Self { first: Box::new(first), others: refused.collect() }),
+            None => Ok(()),
+        }
+    }
 }
 
 fn steps(
@@ -153,13 +193,14 @@ fn steps(
     from: &str,
     to: &str,
     schemas: &Schemas,
-) -> Result<Vec<ConversionStep>, Box<Refusal>> {
+) -> Result<Vec<ConversionStep>, Refusals> {
     let group = api_group(from);
     if group != api_group(to) || group.is_empty() {
         return Err(Refusal::whole(
             "these are no two versions of one API group",
             "write the object anew in the other group",
-        ));
+        )
+        .into());
     }
     let mut done = Done { object: object.clone(), steps: Vec::new() };
     let named = ConversionStep::Replace { at: FieldPath::root().key("apiVersion"), value: Node::string(to) };
@@ -183,13 +224,15 @@ fn steps(
                 "the way back to an older version needs what only the server knows, such as the versions \
                  of what is referred to",
                 "bring the object to that version by hand, or stay at the newer one",
-            ));
+            )
+            .into());
         }
         _ => {
             return Err(Refusal::whole(
                 "no conversion between these versions is known",
                 "bring the object to that version by hand",
-            ));
+            )
+            .into());
         }
     }
     done.all(cluster_api::steps(&done.object, name, beta1, beta2)?);

@@ -7,7 +7,7 @@
 //! name.
 
 use super::ConversionStep::{Move, Remove};
-use super::{ConversionStep, Refusal};
+use super::{ConversionStep, Refusal, Refusals};
 use crate::object::FieldPath;
 use crate::schema::{Fields, Of};
 use crate::yaml::{Node, NodeKind};
@@ -47,35 +47,38 @@ pub(super) fn steps(object: &Node, kind: &str) -> Vec<ConversionStep> {
 }
 
 /// Refuses what v1beta1 does not know.
-pub(super) fn known(object: &Node, kind: &'static str, fields: &'static Fields) -> Result<(), Box<Refusal>> {
-    let root = FieldPath::root();
-    match (object.get("spec"), fields.field(kind, "spec")) {
-        (Some(spec), Some(field)) => below(fields, &root.key("spec"), spec, &field.of),
-        _ => Ok(()),
+pub(super) fn known(object: &Node, kind: &'static str, fields: &'static Fields) -> Result<(), Refusals> {
+    let mut refused = Vec::new();
+    if let (Some(spec), Some(field)) = (object.get("spec"), fields.field(kind, "spec")) {
+        below(fields, &FieldPath::root().key("spec"), spec, &field.of, &mut refused);
     }
+    Refusals::none(refused)
 }
 
-fn below(fields: &'static Fields, path: &FieldPath, node: &Node, of: &Of) -> Result<(), Box<Refusal>> {
+fn below(fields: &'static Fields, path: &FieldPath, node: &Node, of: &Of, refused: &mut Vec<Refusal>) {
     match (of, &node.kind) {
-        (Of::Struct(name), NodeKind::Mapping(entries)) => entries.iter().try_for_each(|entry| {
-            let at = path.key(&entry.key);
-            match fields.field(name, &entry.key) {
-                Some(field) => below(fields, &at, &entry.value, &field.of),
-                None if entry.value.is_null() => Ok(()),
-                None => Err(Refusal::new(
-                    at,
-                    &entry.value,
-                    "v1beta1 has no such field",
-                    "remove the field, or bring the object to the newer version by hand",
-                )),
+        (Of::Struct(name), NodeKind::Mapping(entries)) => {
+            for entry in entries {
+                let at = path.key(&entry.key);
+                match fields.field(name, &entry.key) {
+                    Some(field) => below(fields, &at, &entry.value, &field.of, refused),
+                    None if entry.value.is_null() => {}
+                    None => refused.push(*Refusal::new(
+                        at,
+                        &entry.value,
+                        "v1beta1 has no such field",
+                        "remove the field, or bring the object to the newer version by hand",
+                    )),
+                }
             }
-        }),
+        }
         (Of::Map(of), NodeKind::Mapping(entries)) => {
-            entries.iter().try_for_each(|entry| below(fields, &path.key(&entry.key), &entry.value, of))
+            entries.iter().for_each(|entry| below(fields, &path.key(&entry.key), &entry.value, of, refused));
         }
         (Of::List(of), NodeKind::Sequence(items)) => {
-            items.iter().enumerate().try_for_each(|(at, item)| below(fields, &path.index(at), item, of))
+            let items = items.iter().enumerate();
+            items.for_each(|(at, item)| below(fields, &path.index(at), item, of, refused));
         }
-        _ => Ok(()),
+        _ => {}
     }
 }

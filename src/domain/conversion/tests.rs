@@ -1,7 +1,7 @@
 //! Rules and refusals, by example: each expected object was written by hand.
 
 use super::rules::{self, RULES, Rule};
-use super::{ConversionStep, Unconvertible, apply, convert};
+use super::{ConversionStep, Unconvertible, apply, convert, convert_or_all};
 use crate::schema::{Fields, Of, Schemas, Zero};
 use crate::yaml::{Node, Value, YamlFile};
 
@@ -243,6 +243,43 @@ fn what_cannot_be_converted_is_refused_by_name() {
             Ok(after) => assert!(field.is_empty(), "{kind} {spec} became {after}"),
         }
     }
+}
+
+#[test]
+fn one_look_shows_all_fields_that_stand_in_the_way() {
+    let before = object(
+        "MachineDeployment",
+        "v1beta1",
+        "{rollout: {}, template: {spec: {nodeDrainTimeout: 1d, version: 1.35, taints: {a: b}, readinessGates: [{conditionType: 1}, {conditionType: 2}]}}}",
+    );
+    let (first, others) =
+        convert_or_all(&before, "cluster.x-k8s.io/v1beta2", Schemas::built_in()).unwrap_err();
+    let fields: Vec<String> = [*first].iter().chain(&others).map(|why| why.field.to_string()).collect();
+    let expected = [
+        "/spec/rollout",
+        "/spec/template/spec/nodeDrainTimeout",
+        "/spec/template/spec/version",
+        "/spec/template/spec/taints",
+        "/spec/template/spec/readinessGates/0/conditionType",
+        "/spec/template/spec/readinessGates/1/conditionType",
+    ];
+    assert_eq!(fields, expected);
+    let config = object(
+        "KubeadmConfig",
+        "v1beta1",
+        "{clusterConfiguration: {scheduler: {extraArgs: {v: 4, a: b, w: 5}}}, files: [{path: /a}, {path: /a, append: true}, {path: /a, append: true}]}",
+    );
+    let (first, others) =
+        convert_or_all(&config, "bootstrap.cluster.x-k8s.io/v1beta2", Schemas::built_in()).unwrap_err();
+    let mut fields: Vec<String> = [*first].iter().chain(&others).map(|why| why.field.to_string()).collect();
+    fields.sort();
+    let expected = [
+        "/spec/clusterConfiguration/scheduler/extraArgs/v",
+        "/spec/clusterConfiguration/scheduler/extraArgs/w",
+        "/spec/files/1/append",
+        "/spec/files/2/append",
+    ];
+    assert_eq!(fields, expected);
 }
 
 #[test]

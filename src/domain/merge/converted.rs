@@ -11,7 +11,9 @@ use super::cluster_objects::Base;
 use super::form::Form;
 use super::objects::{MergeInput, matched, pieces_of};
 use super::source::{Piece, text};
-use crate::conversion::{Conversion, ConversionStep, Replay, Unconvertible, apply, convert, in_order_of};
+use crate::conversion::{
+    Conversion, ConversionStep, Replay, Unconvertible, apply, convert_or_all, in_order_of,
+};
 use crate::object::{FieldPath, Step, api_group};
 use crate::schema::{Fields, Schemas};
 use crate::settings::FieldRule;
@@ -318,32 +320,42 @@ pub(crate) fn in_version_of<'n>(
     Cow::Owned(whole)
 }
 
+/// How often an object is looked at again without the fields that stood in the way. One look shows all but
+/// those that others hid.
+const LOOKS: usize = 20;
+
 /// The steps to a version, without the fields that have no conversion; `None` where the object has none.
 fn steps_to(object: &Node, version: &str, schemas: &Schemas) -> Option<(Conversion, Vec<Unconvertible>)> {
     let (mut now, mut steps, mut fields) = (Cow::Borrowed(object), Vec::new(), Vec::new());
-    loop {
-        match convert(&now, version, schemas) {
+    for _ in 0..LOOKS {
+        let (first, others) = match convert_or_all(&now, version, schemas) {
             Ok(conversion) if conversion.steps.is_empty() => return None,
             Ok(conversion) => {
                 steps.extend(conversion.steps);
                 return Some((Conversion { steps }, fields));
             }
-            Err(why) => {
-                // Of other kinds definitions say no more than whether two versions are alike.
-                let is_own = Fields::of(&why.kind, &format!("{}/v1beta1", api_group(version))).is_some();
-                if !is_own || why.field.is_root() || now.at(&why.field).is_none() {
-                    return None;
-                }
-                let without = ConversionStep::Remove { at: why.field.clone() };
-                apply(now.to_mut(), &Conversion { steps: vec![without.clone()] });
-                if now.at(&why.field).is_some() {
-                    return None;
-                }
-                steps.push(without);
-                fields.push(*why);
+            Err(refused) => refused,
+        };
+        // Of other kinds definitions say no more than whether two versions are alike.
+        let is_own = Fields::of(&first.kind, &format!("{}/v1beta1", api_group(version))).is_some();
+        if !is_own || first.field.is_root() || now.at(&first.field).is_none() {
+            return None;
+        }
+        for why in [*first].into_iter().chain(others) {
+            let without = ConversionStep::Remove { at: why.field.clone() };
+            if now.at(&why.field).is_none() {
+                // It went with another field.
+                continue;
             }
+            apply(now.to_mut(), &Conversion { steps: vec![without.clone()] });
+            if now.at(&why.field).is_some() {
+                return None;
+            }
+            steps.push(without);
+            fields.push(why);
         }
     }
+    None
 }
 
 /// What holds nothing means nothing in the newer version and goes, but for what the release writes there too:
