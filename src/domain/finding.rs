@@ -37,3 +37,9 @@ pub struct Finding {
     /// The field spoken of.
     pub path: Option<FieldPath>,
 }
+
+/// A text as a sentence begins: with a capital letter.
+pub(crate) fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}

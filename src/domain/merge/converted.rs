@@ -11,10 +11,11 @@ use super::cluster_objects::Base;
 use super::form::Form;
 use super::objects::{MergeInput, matched, pieces_of};
 use super::source::{Piece, text};
+use super::tidying::without_tidying;
 use crate::conversion::{
     Conversion, ConversionStep, Replay, Unconvertible, apply, convert_or_all, in_order_of,
 };
-use crate::object::{FieldPath, Step, api_group};
+use crate::object::api_group;
 use crate::schema::{Fields, Schemas};
 use crate::settings::FieldRule;
 use crate::yaml::{EditRefused, Node, NodeKind, YamlFile, same_meaning};
@@ -240,26 +241,14 @@ impl Base {
         let was = self.converted.get(&object).map(|converted| &converted.was);
         text(was.unwrap_or_else(|| self.node(object)), "apiVersion")
     }
-
-    /// Where a byte of the converted text stood in the file.
-    pub(crate) fn offset_before(&self, object: usize, offset: usize) -> usize {
-        let place = &self.objects[object];
-        let file = &self.files[place.file];
-        let Some(before) = &file.before else { return offset };
-        let [own, was] = [&file.yaml, &before.yaml].map(|yaml| &yaml.documents()[place.document]);
-        let untouched = !before.documents.contains_key(&place.document);
-        if untouched {
-            return (offset + was.span.start).saturating_sub(own.span.start);
-        }
-        let (path, at_key) = path_of(self.node(object), offset);
-        match self.converted.get(&object) {
-            Some(converted) => offset_of(&converted.was, &converted.conversion.before(&path), at_key),
-            None => was.root.at(&place.path).map_or(0, |root| offset_of(root, &path, at_key)),
-        }
-    }
 }
 
 impl FileBefore {
+    /// Whether an object of a document was converted, so that its text is another now.
+    pub(super) fn is_other(&self, document: usize) -> bool {
+        self.documents.contains_key(&document)
+    }
+
     /// The file with its converted documents, but for these.
     fn after(&self, stay: &BTreeSet<usize>) -> Option<YamlFile> {
         let mut text = String::with_capacity(self.yaml.text().len() + 256);
@@ -358,127 +347,10 @@ fn steps_to(object: &Node, version: &str, schemas: &Schemas) -> Option<(Conversi
     None
 }
 
-/// What holds nothing means nothing in the newer version and goes, but for what the release writes there too:
-/// of that goes what the release does not write.
-fn without_tidying(object: &Node, conversion: Conversion, release: &[Node]) -> Conversion {
-    let mut now = object.clone();
-    let mut steps = Vec::new();
-    for step in conversion.steps {
-        let tidied = match &step {
-            ConversionStep::Remove { at } => Some(at),
-            // Only what stays a mapping: arguments become a list, also where there are none.
-            ConversionStep::Replace { at, value } if value.as_mapping().is_some_and(<[_]>::is_empty) => {
-                Some(at)
-            }
-            _ => None,
-        };
-        let tidied = tidied.and_then(|at| Some((at, now.at(at).filter(|node| holds_nothing(node))?)));
-        let finer = match tidied {
-            Some((at, node)) if is_written(release, at) => unwritten(node, at, release),
-            _ => vec![step],
-        };
-        for step in &finer {
-            apply(&mut now, &Conversion { steps: vec![step.clone()] });
-        }
-        steps.extend(finer);
-    }
-    Conversion { steps }
-}
-
-fn is_written(release: &[Node], at: &FieldPath) -> bool {
-    release.iter().any(|root| root.at(at).is_some_and(|node| !node.is_null()))
-}
-
-/// Takes out what the release does not write, below something that it writes and that stays.
-fn unwritten(node: &Node, at: &FieldPath, release: &[Node]) -> Vec<ConversionStep> {
-    let entries = node.as_mapping().unwrap_or_default();
-    // A null is as good as absent.
-    if entries.iter().all(|entry| entry.value.is_null()) {
-        return Vec::new();
-    }
-    if !entries.iter().any(|entry| is_written(release, &at.key(&entry.key))) {
-        return vec![ConversionStep::Replace { at: at.clone(), value: Node::mapping::<String>([]) }];
-    }
-    let steps = entries.iter().flat_map(|entry| {
-        let below = at.key(&entry.key);
-        if is_written(release, &below) {
-            unwritten(&entry.value, &below, release)
-        } else {
-            vec![ConversionStep::Remove { at: below }]
-        }
-    });
-    steps.collect()
-}
-
-fn holds_nothing(node: &Node) -> bool {
-    match &node.kind {
-        NodeKind::Mapping(entries) => {
-            entries.iter().all(|entry| entry.value.is_null() || holds_nothing(&entry.value))
-        }
-        NodeKind::Sequence(items) => items.is_empty(),
-        NodeKind::Scalar(_) => false,
-    }
-}
-
 /// A document's text as a file.
 fn alone(text: &str) -> Result<YamlFile, EditRefused> {
     match YamlFile::read(text) {
         Ok(file) if file.documents().len() == 1 => Ok(file),
         _ => Err(EditRefused::of_whole("the document cannot be read without the others of its file")),
     }
-}
-
-/// The deepest field that begins at a byte, or holds it; and whether the byte is of its key.
-fn path_of(root: &Node, offset: usize) -> (FieldPath, bool) {
-    let (mut path, mut node) = (FieldPath::root(), root);
-    loop {
-        let (step, below) = match &node.kind {
-            NodeKind::Mapping(entries) => {
-                let holds = |entry: &&crate::yaml::Entry| {
-                    entry.key_span.start <= offset && offset <= entry.value.span.end.max(entry.key_span.end)
-                };
-                let Some(entry) = entries.iter().find(holds) else { return (path, false) };
-                let step = Step::Key(entry.key.clone());
-                if offset < entry.value.span.start {
-                    return (path.join(step), true);
-                }
-                (step, &entry.value)
-            }
-            NodeKind::Sequence(items) => {
-                let holds = |item: &Node| item.span.start <= offset && offset <= item.span.end;
-                let Some(at) = items.iter().position(holds) else { return (path, false) };
-                (Step::Index(at), &items[at])
-            }
-            NodeKind::Scalar(_) => return (path, false),
-        };
-        if below.span.start == offset && !matches!(below.kind, NodeKind::Scalar(_)) {
-            // A block collection begins where its first key does: the value itself is meant.
-            return (path.join(step), false);
-        }
-        path = path.join(step);
-        node = below;
-    }
-}
-
-/// The byte of a field, or of what is nearest above it.
-fn offset_of(root: &Node, path: &FieldPath, at_key: bool) -> usize {
-    let (mut node, mut offset) = (root, root.span.start);
-    for (at, step) in path.steps().iter().enumerate() {
-        let is_last = at + 1 == path.steps().len();
-        match (&node.kind, step) {
-            (NodeKind::Mapping(_), Step::Key(key)) => {
-                let Some(entry) = node.entry(key) else { return offset };
-                let wants_key = at_key || !is_last || entry.value.span.is_empty();
-                offset = if wants_key { entry.key_span.start } else { entry.value.span.start };
-                node = &entry.value;
-            }
-            (NodeKind::Sequence(items), Step::Index(index)) => {
-                let Some(item) = items.get(*index) else { return offset };
-                offset = item.span.start;
-                node = item;
-            }
-            _ => return offset,
-        }
-    }
-    offset
 }

@@ -9,6 +9,8 @@
 //! | [`overlay`] | a release's overlay over its base |
 //! | [`cluster_objects`] | the cluster's base, read |
 //! | [`converted`] | objects in the new release's API version (U7a) |
+//! | `tidying` | what of them holds nothing and stays written all the same (U7a) |
+//! | `positions` | where what is found in them stands in the file (U7a) |
 //! | [`matching`] | which object a piece speaks of (U2) |
 //! | `namespaces` | namespaces that a release gives its objects anew (U2) |
 //! | `twins` | documents of a release that are one object (U2) |
@@ -44,6 +46,7 @@ pub(crate) mod matching;
 pub(crate) mod namespaces;
 pub(crate) mod objects;
 pub(crate) mod overlay;
+mod positions;
 pub(crate) mod prepared;
 mod sequence;
 pub(crate) mod source;
@@ -52,6 +55,7 @@ pub(crate) mod step_group;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod tidying;
 mod twins;
 pub(crate) mod values;
 pub(crate) mod variables;

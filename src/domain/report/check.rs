@@ -6,7 +6,7 @@ use super::markdown::{MAX_BODY, Page, code, one_line, prose};
 use super::{count, preflight, tables};
 use crate::agent::preflight::{Meaning, Preflight, meaning};
 use crate::cluster::ClusterId;
-use crate::finding::{Finding, Severity};
+use crate::finding::{Finding, Severity, sentence};
 use crate::settings::PreflightMode;
 use crate::tree::RepoPath;
 use crate::upgrade::{Change, Rollout};
@@ -216,9 +216,7 @@ fn title(judged: &Judged, errors: usize, warnings: usize) -> String {
     if tables::replaces(&rollouts) {
         parts.push(format!("{} {}", tables::machines(&rollouts), tables::what_becomes(&rollouts)));
     }
-    let title = parts.join(", ");
-    let mut letters = title.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+    sentence(&parts.join(", "))
 }
 
 fn summary(judged: &Judged, new: &[Finding], older: usize) -> String {

@@ -10,7 +10,7 @@ use super::count;
 use super::markdown::{MAX_BODY, Page, code, code_cell, one_line, prose_cell};
 use crate::agent::{MachineAge, Progress, RolloutReport, RolloutState, TurnKind};
 use crate::cluster::ClusterId;
-use crate::finding::Severity;
+use crate::finding::{Severity, sentence};
 use crate::tree::CommitId;
 
 /// Annotations of one check: one call.
@@ -209,7 +209,7 @@ fn one_cluster(page: &mut Page, subject: &RolloutSubject, share: usize, web: &st
     page.push(&format!("\n### [{}]({link})\n\n", code(cluster, 200)));
     page.push(&format!(
         "{} (applied by {}{}).\n",
-        capitalised(&headline(progress)),
+        sentence(&headline(progress)),
         code(&subject.management_cluster, 100),
         duration_words(progress),
     ));
@@ -313,11 +313,6 @@ fn annotations(subjects: &[RolloutSubject]) -> Vec<Annotation> {
 /// `2026-11-21 13:05 UTC`
 pub(super) fn minute(time: Timestamp) -> String {
     time.strftime("%Y-%m-%d %H:%M UTC").to_string()
-}
-
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// A path in a URL: whatever could end the link or the path is escaped.

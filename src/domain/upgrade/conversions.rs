@@ -4,7 +4,7 @@
 use super::plan::Plan;
 use super::{Change, Conflict, Reason, Side};
 use crate::conversion::ConversionStep;
-use crate::finding::Severity;
+use crate::finding::{Severity, sentence};
 use crate::merge::api_versions;
 use crate::merge::converted::{Converted, Obstacle, Why};
 use crate::merge::objects::ClusterMerge;
@@ -211,10 +211,4 @@ fn before(all: &[Net], path: &FieldPath) -> Option<FieldPath> {
         ))
     });
     above.max_by_key(|(depth, _)| *depth).map_or_else(|| Some(path.clone()), |(_, from)| from)
-}
-
-/// With a capital letter, as a sentence begins.
-fn sentence(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
