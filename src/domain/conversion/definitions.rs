@@ -4,10 +4,10 @@
 //! The same shape need not mean the same; but a provider that gives a field another meaning under its
 //! old name and type has broken Kubernetes' own rules for versions.
 
-use super::Refusal;
+use super::{Refusal, Refusals};
 use crate::object::FieldPath;
-use crate::schema::{Schema, Schemas, Type, Unlisted};
-use crate::yaml::{Node, NodeKind};
+use crate::schema::{Schema, Schemas, Unlisted};
+use crate::yaml::{Entry, Node, NodeKind};
 
 /// Refuses what has another shape in the newer version.
 pub(super) fn same_shape(
@@ -16,7 +16,7 @@ pub(super) fn same_shape(
     from: &str,
     to: &str,
     schemas: &Schemas,
-) -> Result<(), Box<Refusal>> {
+) -> Result<(), Refusals> {
     let definition = |version| schemas.definitions(kind, version).map(|(schema, _)| schema).next();
     let missing = |version: &str| {
         let why = format!("no definition of {kind} in {version} is known, so nobody can tell what moved");
@@ -26,29 +26,32 @@ pub(super) fn same_shape(
     };
     let older = definition(from).ok_or_else(|| missing(from))?;
     let newer = definition(to).ok_or_else(|| missing(to))?;
+    let mut refused = Vec::new();
     for entry in object.as_mapping().unwrap_or_default() {
         if !matches!(entry.key.as_str(), "apiVersion" | "kind" | "metadata" | "status") {
             let path = FieldPath::root().key(&entry.key);
-            field(&path, &entry.key, &entry.value, older, newer)?;
+            field(&path, entry, (older, newer), &mut refused);
         }
     }
-    Ok(())
+    Refusals::none(refused)
 }
 
 fn field(
     path: &FieldPath,
-    name: &str,
-    node: &Node,
-    older: &Schema,
-    newer: &Schema,
-) -> Result<(), Box<Refusal>> {
-    match (older.field(name), newer.field(name)) {
-        (Some(older), Some(newer)) => value(path, node, older, newer),
-        (None, None) if keeps(older) == keeps(newer) => Ok(()),
-        (None, _) if !keeps(older) => {
-            Err(refused(path, node, "the older version has no such field, so the server drops it today"))
-        }
-        _ => Err(refused(path, node, "the newer version has no such field")),
+    Entry { key, value: node, .. }: &Entry,
+    (older, newer): (&Schema, &Schema),
+    refused: &mut Vec<Refusal>,
+) {
+    match (older.field(key), newer.field(key)) {
+        (Some(older), Some(newer)) => value(path, node, (older, newer), refused),
+        (None, None) if keeps(older) == keeps(newer) => {}
+        (None, _) if !keeps(older) => refused.push(*Refusal::new(
+            path.clone(),
+            node,
+            "the older version has no such field, so the server drops it today",
+            "remove the field, or bring the object to the newer version by hand",
+        )),
+        _ => refused.push(by_hand(path, node, "the newer version has no such field")),
     }
 }
 
@@ -56,47 +59,47 @@ fn keeps(schema: &Schema) -> bool {
     schema.unlisted == Unlisted::Kept
 }
 
-fn value(path: &FieldPath, node: &Node, older: &Schema, newer: &Schema) -> Result<(), Box<Refusal>> {
+fn value(path: &FieldPath, node: &Node, (older, newer): (&Schema, &Schema), refused: &mut Vec<Refusal>) {
     if node.is_null() {
-        return Ok(());
+        return;
     }
     if older.kind != newer.kind || older.list != newer.list || older.value != newer.value {
-        let noun = |schema: &Schema| match schema.kind {
-            Type::Any => "anything".to_owned(),
-            kind => kind.noun().to_owned(),
-        };
-        let why = if older.kind == newer.kind {
-            "the two versions read it differently".to_owned()
-        } else {
-            format!("it is {} in the older version and {} in the newer one", noun(older), noun(newer))
-        };
-        return Err(refused(path, node, why));
+        return refused.push(by_hand(path, node, differs(older, newer)));
     }
     let is_template = node.as_scalar().is_some_and(|scalar| scalar.text.contains("${"));
-    let value_of = node.value();
-    if !newer.choices.is_empty() && !is_template && !newer.choices.contains(&value_of) {
-        return Err(refused(path, node, "the newer version does not take this value"));
+    if !newer.choices.is_empty() && !is_template && !newer.choices.contains(&node.value()) {
+        return refused.push(by_hand(path, node, "the newer version does not take this value"));
     }
     match &node.kind {
-        NodeKind::Mapping(entries) => entries
-            .iter()
-            .try_for_each(|entry| field(&path.key(&entry.key), &entry.key, &entry.value, older, newer)),
+        NodeKind::Mapping(entries) => {
+            entries.iter().for_each(|entry| field(&path.key(&entry.key), entry, (older, newer), refused));
+        }
         NodeKind::Sequence(items) => match (older.item(), newer.item()) {
             (Some(older), Some(newer)) => {
-                items.iter().enumerate().try_for_each(|(at, item)| value(&path.index(at), item, older, newer))
+                let items = items.iter().enumerate();
+                items.for_each(|(at, item)| value(&path.index(at), item, (older, newer), refused));
             }
-            (None, None) => Ok(()),
-            _ => Err(refused(path, node, "the two versions' lists hold different things")),
+            (None, None) => {}
+            _ => refused.push(by_hand(path, node, "the two versions' lists hold different things")),
         },
-        NodeKind::Scalar(_) => Ok(()),
+        NodeKind::Scalar(_) => {}
     }
 }
 
-fn refused(path: &FieldPath, node: &Node, why: impl Into<String>) -> Box<Refusal> {
-    Refusal::new(
-        path.clone(),
-        node,
-        why,
-        "bring the object to the newer version by hand, as the provider's notes on it say",
-    )
+fn differs(older: &Schema, newer: &Schema) -> String {
+    let (was, is) = (older.kind.noun(), newer.kind.noun());
+    if older.kind == newer.kind {
+        "the two versions read it differently".to_owned()
+    } else {
+        format!("it is {was} in the older version and {is} in the newer one")
+    }
 }
+
+fn by_hand(path: &FieldPath, node: &Node, why: impl Into<String>) -> Refusal {
+    let advice = "bring the object to the newer version by hand, as the provider's notes on it say";
+    *Refusal::new(path.clone(), node, why, advice)
+}
+
+#[cfg(test)]
+#[path = "definitions_tests.rs"]
+mod tests;

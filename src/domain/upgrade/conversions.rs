@@ -3,12 +3,12 @@
 
 use super::plan::Plan;
 use super::{Change, Conflict, Reason, Side};
-use crate::conversion::ConversionStep;
+use crate::conversion::{ConversionStep, Unconvertible};
 use crate::finding::{Severity, sentence};
 use crate::merge::api_versions;
 use crate::merge::converted::{Converted, Obstacle, Why};
 use crate::merge::objects::ClusterMerge;
-use crate::object::{FieldPath, Step};
+use crate::object::{FieldPath, ObjectId, Step};
 use crate::templates::references;
 use crate::yaml::{Edit, Node, Value};
 
@@ -70,14 +70,7 @@ impl Plan<'_> {
                     .converted
                     .get(&object)
                     .map(|converted| self.line_before(object, converted, &why.field));
-                let message = format!(
-                    "{} of {id} cannot be brought from {} to {}: {}. {}.",
-                    why.field,
-                    why.from,
-                    why.to,
-                    why.why,
-                    sentence(&why.advice)
-                );
+                let message = unconvertible(&id, &why);
                 self.blocked.push(message.clone());
                 self.conflicts.push(Conflict {
                     object: id.clone(),
@@ -152,6 +145,12 @@ impl Plan<'_> {
             }
         }
     }
+}
+
+/// A field that keeps an object from its version, in a sentence, and what to do in another.
+pub(super) fn unconvertible(id: &ObjectId, why: &Unconvertible) -> String {
+    let Unconvertible { field, from, to, why, advice, .. } = why;
+    format!("{field} of {id} cannot be brought from {from} to {to}: {why}. {}.", sentence(advice))
 }
 
 /// What the steps do to one field, taken together.

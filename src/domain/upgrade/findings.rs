@@ -1,7 +1,9 @@
 //! What a plan says: findings of the merge, each with its place, and why the upgrade blocks.
 
+use super::conversions::unconvertible;
 use super::plan::Plan;
 use super::{Conflict, Side};
+use crate::conversion::convert_or_all;
 use crate::finding::{Finding, Severity};
 use crate::merge::api_versions::{self, Origin};
 use crate::merge::decision::Decision;
@@ -185,6 +187,11 @@ impl Plan<'_> {
         let edits = self.draft.edits_of(object);
         let after = api_versions::version_after(cluster, edits).unwrap_or_default().to_owned();
         let id = self.base.objects[object].id.clone();
+        // Where both versions are defined, they say what it is in either.
+        let refused = match convert_or_all(cluster, &after, self.request.schemas) {
+            Err((first, others)) => [*first].into_iter().chain(others).collect(),
+            Ok(_) => Vec::new(),
+        };
         for foreign in api_versions::foreign(sides, self.request.schemas, cluster, edits) {
             let path = foreign.path;
             if foreign.origin == Origin::ClusterAlone {
@@ -195,9 +202,17 @@ impl Plan<'_> {
                 self.finding_at("api-version-leaves-field", Severity::Warning, message, object, at, &path);
                 continue;
             }
-            self.blocked.push(format!(
-                "{path} of {id} is not in the shape of {after}, and no conversion of this kind is known here: write by hand what it becomes there, or take the release's value."
-            ));
+            match refused.iter().find(|why| !why.field.is_root() && path.starts_with(&why.field)) {
+                Some(why) => {
+                    let message = unconvertible(&id, why);
+                    self.blocked.push(message.clone());
+                    let at = foreign.at.unwrap_or(cluster.span.start);
+                    self.finding_at("api-version-leaves-field", Severity::Error, message, object, at, &path);
+                }
+                None => self.blocked.push(format!(
+                    "{path} of {id} is not in the shape of {after}, and no conversion of this kind is known here: write by hand what it becomes there, or take the release's value."
+                )),
+            }
             match self.conflicts.iter_mut().find(|known| known.object == id && known.path == path) {
                 Some(known) => known.blocks = true,
                 None => {
