@@ -1,6 +1,6 @@
 //! Which of the cluster's objects a release's piece speaks of (U2).
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::cluster_objects::Base;
 use super::form::Form;
@@ -31,6 +31,8 @@ pub(crate) struct Matched<'a> {
     pub(crate) pieces: Vec<&'a Piece>,
     /// One per piece.
     pub(crate) targets: Vec<Target>,
+    /// The pieces that speak of an object of the cluster, whole ones first.
+    pub(crate) of_object: HashMap<usize, Vec<&'a Piece>>,
     /// (kind, name in the release) -> name in the cluster.
     pub(crate) names: HashMap<(&'a str, &'a str), String>,
     /// Name of the release's own `Cluster` and of the cluster's, where they differ and neither is a
@@ -87,7 +89,21 @@ pub(crate) fn match_source<'a>(
             names.insert((kind.as_str(), name.as_str()), base.objects[*object].id.name.clone());
         }
     }
-    Matched { source, form, pieces, targets, names, renamed, moved }
+    let of_object = by_object(&pieces, &targets);
+    Matched { source, form, pieces, targets, of_object, names, renamed, moved }
+}
+
+fn by_object<'a>(pieces: &[&'a Piece], targets: &[Target]) -> HashMap<usize, Vec<&'a Piece>> {
+    let mut of_object: HashMap<usize, Vec<&Piece>> = HashMap::new();
+    for (piece, target) in pieces.iter().zip(targets) {
+        let Target::Objects(found) = target else { continue };
+        let found: BTreeSet<&usize> = found.iter().collect();
+        found.into_iter().for_each(|object| of_object.entry(*object).or_default().push(piece));
+    }
+    for pieces in of_object.values_mut() {
+        pieces.sort_by_key(|piece| piece.shape == Shape::Partial);
+    }
+    of_object
 }
 
 /// The name of one of the base's objects, with its place.

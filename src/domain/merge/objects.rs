@@ -570,17 +570,9 @@ fn leave_identity_out(old: &mut Cow<'_, Node>, new: &Node) {
     }
 }
 
+/// The pieces that speak of an object of the cluster, whole ones first.
 pub(crate) fn pieces_of<'a>(matched: &Matched<'a>, object: usize) -> Vec<&'a Piece> {
-    let hits = |target: &Target| matches!(target, Target::Objects(found) if found.contains(&object));
-    let mut pieces: Vec<&Piece> = matched
-        .pieces
-        .iter()
-        .zip(&matched.targets)
-        .filter(|(_, target)| hits(target))
-        .map(|(piece, _)| *piece)
-        .collect();
-    pieces.sort_by_key(|piece| piece.shape == Shape::Partial);
-    pieces
+    matched.of_object.get(&object).cloned().unwrap_or_default()
 }
 
 /// A piece in words: `MachineDeployment ${CLUSTER_NAME}-md-0`, or `fields without a kind`.

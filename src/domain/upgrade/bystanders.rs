@@ -6,15 +6,16 @@
 //! falls too far behind their control plane, the rules of the skew say so, on the rendered result.
 
 use std::cmp::Ordering;
+use std::collections::{BTreeSet, HashMap};
 
 use super::plan::Plan;
 use crate::finding::Severity;
 use crate::kinds::{KindRole, role, version_paths};
-use crate::merge::cluster_objects::identity;
+use crate::merge::cluster_objects::{Base, identity};
 use crate::merge::objects::{Between, ClusterMerge};
 use crate::merge::step_group::StepGroup;
 use crate::object::{FieldPath, ObjectId};
-use crate::templates::{foundations, references};
+use crate::templates::{Reference, foundations, references};
 use crate::version::KubernetesVersion;
 use crate::yaml::Node;
 
@@ -25,11 +26,47 @@ struct Stays {
     text: String,
 }
 
+/// What Clusters of a folder are made of: looked up for every object of the folder, so by names.
+#[derive(Default)]
+struct Parts<'b> {
+    /// Clusters by their names, which their parts say.
+    by_name: HashMap<&'b str, Vec<usize>>,
+    /// What Clusters name, by kind and name: the Cluster, its namespace, and how it names it.
+    named: HashMap<(&'b str, &'b str), Vec<(usize, Option<&'b str>, Reference<'b>)>>,
+}
+
+impl<'b> Parts<'b> {
+    /// What these Clusters are made of.
+    fn of(base: &'b Base, clusters: &[usize]) -> Self {
+        let mut parts = Self::default();
+        for at in clusters {
+            let id = &base.objects[*at].id;
+            parts.by_name.entry(&id.name).or_default().push(*at);
+            for part in foundations(&id.group, &id.kind, base.node(*at)) {
+                let named = parts.named.entry((part.reference.kind, part.reference.name)).or_default();
+                named.push((*at, id.namespace.as_deref(), part.reference));
+            }
+        }
+        parts
+    }
+
+    /// The Clusters of which an object is part: it names them, or is named by them.
+    fn whole_of(&self, id: &ObjectId, node: &Node) -> Vec<usize> {
+        let own = node.at(&FieldPath::root().key("spec").key("clusterName")).and_then(Node::as_str);
+        let mut clusters = own.and_then(|name| self.by_name.get(name)).cloned().unwrap_or_default();
+        let named = self.named.get(&(id.kind.as_str(), id.name.as_str())).into_iter().flatten();
+        let meant = named.filter(|(_, namespace, reference)| reference.means(*namespace, id));
+        clusters.extend(meant.map(|(at, ..)| *at));
+        clusters
+    }
+}
+
 impl Plan<'_> {
     /// Names what the release does not speak of and what is left behind by it.
     pub(super) fn bystanders(&mut self, merge: &ClusterMerge, group: &StepGroup) {
         let spoken_of = self.spoken_of(merge);
         let strangers = self.other_clusters(&spoken_of);
+        let parts = Parts::of(self.base, &strangers);
         for object in (0..self.base.kustomizations.start).filter(|object| !spoken_of[*object]) {
             let id = self.base.objects[object].id.clone();
             let stays = stays(&id, self.base.node(object));
@@ -41,11 +78,11 @@ impl Plan<'_> {
             let at_release = stays
                 .as_ref()
                 .is_some_and(|stays| group.wanted.iter().any(|wanted| is_at(&stays.text, wanted)));
-            let of_stranger = self.belongs_to(object, &strangers);
             let counts = match role(&id.group, &id.kind) {
                 Some(KindRole::Cluster) => strangers.contains(&object),
                 Some(KindRole::Workers | KindRole::Machine) => {
-                    of_stranger || (!group.wanted.is_empty() && stays.is_some() && !at_release)
+                    !parts.whole_of(&id, self.base.node(object)).is_empty()
+                        || (!group.wanted.is_empty() && stays.is_some() && !at_release)
                 }
                 _ => false,
             };
@@ -97,25 +134,14 @@ impl Plan<'_> {
         if clusters.len() < 2 {
             return Vec::new();
         }
-        let touched: Vec<usize> = (0..spoken_of.len()).filter(|at| spoken_of[*at]).collect();
-        let is_other =
-            |at: &usize| !spoken_of[*at] && !touched.iter().any(|object| self.belongs_to(*object, &[*at]));
+        let parts = Parts::of(self.base, &clusters);
+        let touched = (0..spoken_of.len()).filter(|at| spoken_of[*at]);
+        let with_parts: BTreeSet<usize> =
+            touched.flat_map(|at| parts.whole_of(&self.base.objects[at].id, self.base.node(at))).collect();
+        let is_other = |at: &usize| !spoken_of[*at] && !with_parts.contains(at);
         let others: Vec<usize> = clusters.iter().copied().filter(is_other).collect();
         // Of none of them would say nothing of any.
         if others.len() == clusters.len() { Vec::new() } else { others }
-    }
-
-    /// Whether an object is part of one of these Clusters: it names it, or is named by it.
-    fn belongs_to(&self, object: usize, clusters: &[usize]) -> bool {
-        let id = &self.base.objects[object].id;
-        let names = self.base.node(object).at(&FieldPath::root().key("spec").key("clusterName"));
-        clusters.iter().any(|at| {
-            let cluster = &self.base.objects[*at].id;
-            names.and_then(Node::as_str) == Some(cluster.name.as_str())
-                || foundations(&cluster.group, &cluster.kind, self.base.node(*at))
-                    .iter()
-                    .any(|part| part.reference.means(cluster.namespace.as_deref(), id))
-        })
     }
 
     /// Blocks where an object would get the release's image and keep its own version.

@@ -5,6 +5,7 @@ use crate::merge::knowledge::Field;
 use crate::object::FieldPath;
 use crate::settings::{FieldOwner, FieldRule};
 use crate::upgrade::Conflict;
+use crate::yaml::scalar::Reading;
 use crate::yaml::{Entry, Node, NodeKind};
 
 /// What one object is compared with: everything that may explain a difference.
@@ -93,7 +94,11 @@ impl Comparison<'_> {
     fn mapping(&mut self, path: &Field<'_>, four: Four<'_>) {
         let new = entries_of(four.n);
         for Entry { key, .. } in new {
-            self.field(&path.key(key), four.key(key));
+            let below = four.key(key);
+            // Most fields stand as they should: for them no path is made.
+            if !spelled_alike(below.n, below.r) {
+                self.field(&path.key(key), below);
+            }
         }
         for Entry { key, .. } in entries_of(four.o) {
             if !new.iter().any(|entry| entry.key == *key) {
@@ -127,6 +132,14 @@ impl Comparison<'_> {
     fn owner(&self, path: &FieldPath) -> Option<FieldOwner> {
         self.owners.iter().rev().find(|rule| rule.path == *path).map(|rule| rule.owner)
     }
+}
+
+/// Whether two values are scalars that were written alike.
+fn spelled_alike(one: Option<&Node>, other: Option<&Node>) -> bool {
+    one.and_then(Node::as_scalar).is_some_and(|one| {
+        let is_null = one.reading() == Reading::Null;
+        !is_null && other.and_then(Node::as_scalar) == Some(one)
+    })
 }
 
 /// A conflict about items of a list says which ones, as arrays, where the list is no value of its own.

@@ -13,7 +13,7 @@ mod lists;
 mod tests;
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use self::fields::{Comparison, Four, Lack};
 use super::redact::redact;
@@ -53,17 +53,85 @@ pub(super) struct Completed<'c, 'a> {
 /// What is missing, one finding each; empty where the upgrade is complete.
 pub(super) fn incomplete(completed: &Completed<'_, '_>) -> Vec<Finding> {
     let Some(after) = completed.after() else { return Vec::new() };
-    let after = after.as_ref().unwrap_or(completed.work.input.base);
+    let after = Results::of(after.as_ref().unwrap_or(completed.work.input.base));
+    let check = Check { upgrade: completed, told: Told::of(completed) };
     let mut findings = Vec::new();
     for object in 0..completed.work.input.base.objects.len() {
-        completed.object(object, after, &mut findings);
+        check.object(object, &after, &mut findings);
     }
-    completed.new_objects(after, &mut findings);
-    completed.read_elsewhere(&mut findings);
+    check.new_objects(&after, &mut findings);
+    check.read_elsewhere(&mut findings);
     findings
 }
 
-impl<'a> Completed<'_, 'a> {
+/// The objects after the upgrade, to look up.
+struct Results<'b> {
+    base: &'b Base,
+    by_id: HashMap<&'b ObjectId, usize>,
+    /// By group, kind and name: objects that differ in their namespaces alone.
+    alike: HashMap<[&'b str; 3], Vec<usize>>,
+}
+
+impl<'b> Results<'b> {
+    fn of(base: &'b Base) -> Self {
+        let (mut by_id, mut alike) = (HashMap::new(), HashMap::<_, Vec<usize>>::new());
+        for (at, object) in base.objects.iter().enumerate() {
+            // Of twins the first.
+            by_id.entry(&object.id).or_insert(at);
+            alike.entry(without_namespace(&object.id)).or_default().push(at);
+        }
+        Self { base, by_id, alike }
+    }
+
+    fn with_id(&self, id: &ObjectId) -> Option<&'b Node> {
+        self.by_id.get(id).map(|at| self.base.node(*at))
+    }
+
+    /// The object of that id; else the only one that differs in its namespace alone, which is a field that the
+    /// release may have changed.
+    fn find(&self, id: &ObjectId) -> Option<&'b Node> {
+        let sole = || match self.alike.get(&without_namespace(id)).map(Vec::as_slice) {
+            Some([sole]) => Some(self.base.node(*sole)),
+            _ => None,
+        };
+        self.with_id(id).or_else(sole)
+    }
+}
+
+fn without_namespace(id: &ObjectId) -> [&str; 3] {
+    [&id.group, &id.kind, &id.name]
+}
+
+/// What is said of objects, to look up.
+struct Told<'c> {
+    conflicts: HashMap<&'c ObjectId, Vec<&'c Conflict>>,
+    /// Fields that findings of their own name.
+    named: HashMap<&'c ObjectId, Vec<&'c FieldPath>>,
+}
+
+impl<'c> Told<'c> {
+    fn of(completed: &Completed<'c, '_>) -> Self {
+        let mut conflicts = HashMap::<_, Vec<&Conflict>>::new();
+        for conflict in completed.conflicts {
+            conflicts.entry(&conflict.object).or_default().push(conflict);
+        }
+        let mut named = HashMap::<_, Vec<&FieldPath>>::new();
+        for finding in completed.findings.iter().filter(|finding| explains(finding.rule)) {
+            if let (Some(object), Some(path)) = (&finding.object, &finding.path) {
+                named.entry(object).or_default().push(path);
+            }
+        }
+        Self { conflicts, named }
+    }
+}
+
+/// The check of an upgrade, and what is looked up on the way.
+struct Check<'c, 'a> {
+    upgrade: &'c Completed<'c, 'a>,
+    told: Told<'c>,
+}
+
+impl Completed<'_, '_> {
     /// The base after the upgrade, read anew; `Some(None)` where no file of it changes, `None` where one
     /// cannot be read, which is said elsewhere.
     fn after(&self) -> Option<Option<Base>> {
@@ -77,44 +145,46 @@ impl<'a> Completed<'_, 'a> {
         }
         Some(Some(self.work.input.base.with(changed, self.base_folder)))
     }
+}
 
+impl<'a> Check<'_, 'a> {
     /// The name that an object has after the upgrade.
     fn id_after(&self, id: &ObjectId) -> ObjectId {
-        let rotated = self.rotated.iter().find(|rotated| rotated.id == *id);
+        let rotated = self.upgrade.rotated.iter().find(|rotated| rotated.id == *id);
         rotated.map_or_else(|| id.clone(), |rotated| ObjectId { name: rotated.new.clone(), ..id.clone() })
     }
 
     /// A node of the object with that id, with the names that rotated templates have after the upgrade.
     fn renamed<'n>(&self, id: &ObjectId, node: &'n Node) -> Cow<'n, Node> {
         let mut renamed = Cow::Borrowed(node);
-        if self.rotated.is_empty() {
+        if self.upgrade.rotated.is_empty() {
             return renamed;
         }
         for reference in references(&id.group, &id.kind, node) {
             let follows = |rotated: &&Rotated| reference.means(id.namespace.as_deref(), &rotated.id);
-            if let Some(rotated) = self.rotated.iter().find(follows) {
+            if let Some(rotated) = self.upgrade.rotated.iter().find(follows) {
                 set_text(renamed.to_mut(), reference.path.steps(), &rotated.new);
             }
         }
         let name = FieldPath::root().key("metadata").key("name");
-        if let Some(rotated) = self.rotated.iter().find(|rotated| rotated.id == *id) {
+        if let Some(rotated) = self.upgrade.rotated.iter().find(|rotated| rotated.id == *id) {
             set_text(renamed.to_mut(), name.steps(), &rotated.new);
         }
         renamed
     }
 
     /// One object that the cluster has.
-    fn object(&self, object: usize, after: &Base, findings: &mut Vec<Finding>) {
-        let base = self.work.input.base;
+    fn object(&self, object: usize, after: &Results<'_>, findings: &mut Vec<Finding>) {
+        let base = self.upgrade.work.input.base;
         let id = &base.objects[object].id;
-        let result = find(after, &self.id_after(id));
+        let result = after.find(&self.id_after(id));
         if base.kustomizations.contains(&object) {
-            let Work { old, new, bindings, .. } = self.work;
+            let Work { old, new, bindings, .. } = self.upgrade.work;
             let Some((old, new)) = kustomization::views(base, old, new, bindings, object) else { return };
             return self.compare(object, (old.as_ref(), &new, result), false, findings);
         }
         let of = |matched: &Matched<'a>| pieces_of(matched, object);
-        let (old, new) = (self.work.old.map(of).unwrap_or_default(), of(self.work.new));
+        let (old, new) = (self.upgrade.work.old.map(of).unwrap_or_default(), of(self.upgrade.work.new));
         if old.is_empty() && new.is_empty() || self.says_the_same(&old, &new) {
             return;
         }
@@ -123,13 +193,13 @@ impl<'a> Completed<'_, 'a> {
             self.dropped(object, result, findings);
             return;
         }
-        let Views { old, new, partial, .. } = self.work.views(object, &old, &new);
+        let Views { old, new, partial, .. } = self.upgrade.work.views(object, &old, &new);
         self.compare(object, (old.as_deref(), &new, result), partial, findings);
     }
 
     fn says_the_same(&self, old: &[&Piece], new: &[&Piece]) -> bool {
-        let Some(matched) = self.work.old else { return false };
-        if old.len() != new.len() || matched.source.variables != self.work.new.source.variables {
+        let Some(matched) = self.upgrade.work.old else { return false };
+        if old.len() != new.len() || matched.source.variables != self.upgrade.work.new.source.variables {
             return false;
         }
         let mut left: Vec<&Piece> = new.to_vec();
@@ -146,7 +216,7 @@ impl<'a> Completed<'_, 'a> {
         partial: bool,
         findings: &mut Vec<Finding>,
     ) {
-        let base = self.work.input.base;
+        let base = self.upgrade.work.input.base;
         let id = &base.objects[object].id;
         let cluster = base.node(object);
         let (cluster, new) = (self.renamed(id, cluster), self.renamed(id, new));
@@ -155,7 +225,7 @@ impl<'a> Completed<'_, 'a> {
         let known = if base.kustomizations.contains(&object) {
             Knowledge::default()
         } else {
-            self.work.known(&[Some(&cluster), Some(&new)])
+            self.upgrade.work.known(&[Some(&cluster), Some(&new)])
         };
         if comparison.is_told(&FieldPath::root()) {
             return;
@@ -171,11 +241,11 @@ impl<'a> Completed<'_, 'a> {
 
     fn comparison(&self, id: &ObjectId, partial: bool) -> Comparison<'_> {
         Comparison {
-            knows_old: self.work.old.is_some(),
+            knows_old: self.upgrade.work.old.is_some(),
             partial,
             owners: self.owners(id),
-            conflicts: self.conflicts.iter().filter(|conflict| conflict.object == *id).collect(),
-            named: self.named(id).collect(),
+            conflicts: self.told.conflicts.get(id).cloned().unwrap_or_default(),
+            named: self.told.named.get(id).cloned().unwrap_or_default(),
             is_kustomization: id.kind == kustomization::KIND && id.group == kustomization::GROUP,
             lacks: Vec::new(),
         }
@@ -183,7 +253,7 @@ impl<'a> Completed<'_, 'a> {
 
     /// The owner rules of an object, where it was converted also in the spelling of that version.
     fn owners(&self, id: &ObjectId) -> Vec<FieldRule> {
-        let input = self.work.input;
+        let input = self.upgrade.work.input;
         let rules: Vec<FieldRule> =
             input.owners.iter().filter(|rule| rule.kind == id.kind).cloned().collect();
         if rules.is_empty() {
@@ -194,16 +264,11 @@ impl<'a> Completed<'_, 'a> {
         converted.map_or(rules.clone(), |(_, converted)| converted.owners(&rules))
     }
 
-    /// Fields of an object that findings name.
-    fn named(&self, id: &ObjectId) -> impl Iterator<Item = &FieldPath> {
-        let of_object = |finding: &&Finding| finding.object.as_ref() == Some(id) && explains(finding.rule);
-        self.findings.iter().filter(of_object).filter_map(|finding| finding.path.as_ref())
-    }
-
     /// The release drops a whole object, which stands there still.
     fn dropped(&self, object: usize, result: Option<&Node>, findings: &mut Vec<Finding>) {
-        let id = &self.work.input.base.objects[object].id;
-        let told = self.staying.contains(&object) || self.comparison(id, false).is_told(&FieldPath::root());
+        let id = &self.upgrade.work.input.base.objects[object].id;
+        let told =
+            self.upgrade.staying.contains(&object) || self.comparison(id, false).is_told(&FieldPath::root());
         if let (Some(result), false) = (result, told) {
             let lack = Lack { path: FieldPath::root(), wanted: None, found: Some(result.clone()) };
             findings.push(self.finding(object, lack));
@@ -211,23 +276,22 @@ impl<'a> Completed<'_, 'a> {
     }
 
     /// Whole objects that the cluster lacks.
-    fn new_objects(&self, after: &Base, findings: &mut Vec<Finding>) {
+    fn new_objects(&self, after: &Results<'_>, findings: &mut Vec<Finding>) {
         let mut of_old = None;
-        for (piece, target) in self.work.new.pieces.iter().zip(&self.work.new.targets) {
+        for (piece, target) in self.upgrade.work.new.pieces.iter().zip(&self.upgrade.work.new.targets) {
             if *target != Target::Absent || piece.shape == Shape::Partial {
                 continue;
             }
-            let new = self.work.instantiated(self.work.new, piece);
+            let new = self.upgrade.work.instantiated(self.upgrade.work.new, piece);
             let Some(id) = identity(&new) else { continue };
             let mut comparison = self.comparison(&id, false);
             if comparison.is_told(&FieldPath::root()) {
                 continue;
             }
-            let of_old = of_old.get_or_insert_with(|| self.work.absent_of_old());
-            let known = self.work.known(&[Some(&new)]);
+            let of_old = of_old.get_or_insert_with(|| self.upgrade.work.absent_of_old());
+            let known = self.upgrade.work.known(&[Some(&new)]);
             let removed_by_cluster = |old: &Cow<'_, Node>| same_value(&known, Some(old), Some(&new));
-            let result = after.objects.iter().position(|other| other.id == id).map(|at| after.node(at));
-            match result {
+            match after.with_id(&id) {
                 Some(result) => {
                     let renamed = self.renamed(&id, &new);
                     let four = Four { n: Some(&renamed), r: Some(result), ..Four::default() };
@@ -248,18 +312,19 @@ impl<'a> Completed<'_, 'a> {
     /// Objects that the release changes and that this base lacks may come into it from outside of its folder,
     /// where nothing is edited: then the cluster did not remove them, and they stay as they are.
     fn read_elsewhere(&self, findings: &mut Vec<Finding>) {
-        let base = self.work.input.base;
+        let base = self.upgrade.work.input.base;
         if base.outside.is_empty() {
             return;
         }
-        let of_old = self.work.absent_of_old();
-        let pieces = self.work.new.pieces.iter().zip(&self.work.new.targets);
+        let of_old = self.upgrade.work.absent_of_old();
+        let pieces = self.upgrade.work.new.pieces.iter().zip(&self.upgrade.work.new.targets);
         let absent =
             pieces.filter(|(piece, target)| **target == Target::Absent && piece.shape == Shape::Whole);
-        let changed =
-            absent.map(|(piece, _)| self.work.instantiated(self.work.new, piece)).filter_map(|new| {
+        let changed = absent
+            .map(|(piece, _)| self.upgrade.work.instantiated(self.upgrade.work.new, piece))
+            .filter_map(|new| {
                 let id = identity(&new)?;
-                let known = self.work.known(&[Some(&new)]);
+                let known = self.upgrade.work.known(&[Some(&new)]);
                 let same = |old: &Cow<'_, Node>| same_value(&known, Some(old), Some(&new));
                 let is_known = of_old.get(&id).is_some_and(|old| old.iter().any(same));
                 (!is_known).then_some(id)
@@ -285,7 +350,7 @@ impl<'a> Completed<'_, 'a> {
     }
 
     fn finding(&self, object: usize, lack: Lack) -> Finding {
-        let base = self.work.input.base;
+        let base = self.upgrade.work.input.base;
         let node = base.node(object);
         let path = &lack.path;
         let nearest =
@@ -299,20 +364,6 @@ impl<'a> Completed<'_, 'a> {
         let (file, line) = piece.place.clone();
         finding(id, lack, (file, line, 1))
     }
-}
-
-/// The object of that id after the upgrade; else the only one that differs in its namespace alone, which is a
-/// field that the release may have changed.
-fn find<'b>(after: &'b Base, id: &ObjectId) -> Option<&'b Node> {
-    let place = after.objects.iter().position(|other| other.id == *id).or_else(|| {
-        let alike = |at: &usize| {
-            let other = &after.objects[*at].id;
-            (&other.group, &other.kind, &other.name) == (&id.group, &id.kind, &id.name)
-        };
-        let mut alike = (0..after.objects.len()).filter(alike);
-        alike.next().filter(|_| alike.next().is_none())
-    })?;
-    Some(after.node(place))
 }
 
 /// Findings that say of a field that the release's value does not come, and why.
