@@ -314,7 +314,11 @@ pub(crate) fn in_version_of<'n>(
 const LOOKS: usize = 20;
 
 /// The steps to a version, without the fields that have no conversion; `None` where the object has none.
-fn steps_to(object: &Node, version: &str, schemas: &Schemas) -> Option<(Conversion, Vec<Unconvertible>)> {
+pub(crate) fn steps_to(
+    object: &Node,
+    version: &str,
+    schemas: &Schemas,
+) -> Option<(Conversion, Vec<Unconvertible>)> {
     let (mut now, mut steps, mut fields) = (Cow::Borrowed(object), Vec::new(), Vec::new());
     for _ in 0..LOOKS {
         let (first, others) = match convert_or_all(&now, version, schemas) {

@@ -31,8 +31,16 @@ struct Stays {
 struct Parts<'b> {
     /// Clusters by their names, which their parts say.
     by_name: HashMap<&'b str, Vec<usize>>,
-    /// What Clusters name, by kind and name: the Cluster, its namespace, and how it names it.
-    named: HashMap<(&'b str, &'b str), Vec<(usize, Option<&'b str>, Reference<'b>)>>,
+    /// What Clusters name, by kind and name.
+    named: HashMap<(&'b str, &'b str), Vec<Part<'b>>>,
+}
+
+/// What a Cluster names.
+struct Part<'b> {
+    /// The Cluster, and its namespace.
+    cluster: usize,
+    namespace: Option<&'b str>,
+    reference: Reference<'b>,
 }
 
 impl<'b> Parts<'b> {
@@ -44,7 +52,11 @@ impl<'b> Parts<'b> {
             parts.by_name.entry(&id.name).or_default().push(*at);
             for part in foundations(&id.group, &id.kind, base.node(*at)) {
                 let named = parts.named.entry((part.reference.kind, part.reference.name)).or_default();
-                named.push((*at, id.namespace.as_deref(), part.reference));
+                named.push(Part {
+                    cluster: *at,
+                    namespace: id.namespace.as_deref(),
+                    reference: part.reference,
+                });
             }
         }
         parts
@@ -55,8 +67,8 @@ impl<'b> Parts<'b> {
         let own = node.at(&FieldPath::root().key("spec").key("clusterName")).and_then(Node::as_str);
         let mut clusters = own.and_then(|name| self.by_name.get(name)).cloned().unwrap_or_default();
         let named = self.named.get(&(id.kind.as_str(), id.name.as_str())).into_iter().flatten();
-        let meant = named.filter(|(_, namespace, reference)| reference.means(*namespace, id));
-        clusters.extend(meant.map(|(at, ..)| *at));
+        let meant = named.filter(|part| part.reference.means(part.namespace, id));
+        clusters.extend(meant.map(|part| part.cluster));
         clusters
     }
 }

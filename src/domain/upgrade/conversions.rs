@@ -3,7 +3,7 @@
 
 use super::plan::Plan;
 use super::{Change, Conflict, Reason, Side};
-use crate::conversion::{ConversionStep, Unconvertible};
+use crate::conversion::{Conversion, ConversionStep, Unconvertible};
 use crate::finding::{Severity, sentence};
 use crate::merge::api_versions;
 use crate::merge::converted::{Converted, Obstacle, Why};
@@ -20,7 +20,7 @@ impl Plan<'_> {
                 continue;
             }
             let now = self.base.node(*object);
-            for Net { from, to } in net(converted) {
+            for Net { from, to } in net(&converted.conversion) {
                 let value = |node: &Node, path: &Option<FieldPath>| {
                     path.as_ref().and_then(|path| node.at(path)).map(Node::value)
                 };
@@ -155,16 +155,18 @@ pub(super) fn unconvertible(id: &ObjectId, why: &Unconvertible) -> String {
 
 /// What the steps do to one field, taken together.
 #[derive(Debug)]
-struct Net {
-    from: Option<FieldPath>,
-    to: Option<FieldPath>,
+pub(super) struct Net {
+    /// Where the field stood; `None` where it comes.
+    pub(super) from: Option<FieldPath>,
+    /// Where it stands now; `None` where it went.
+    pub(super) to: Option<FieldPath>,
 }
 
 /// The steps of a conversion, one for each field however many speak of it: a duration that moves and is
 /// spelled in seconds is one change.
-fn net(converted: &Converted) -> Vec<Net> {
+pub(super) fn net(conversion: &Conversion) -> Vec<Net> {
     let mut all: Vec<Net> = Vec::new();
-    for step in &converted.conversion.steps {
+    for step in &conversion.steps {
         match step {
             ConversionStep::Move { from, to } => {
                 let origin = before(&all, from);

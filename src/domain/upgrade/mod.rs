@@ -11,6 +11,7 @@
 
 mod bystanders;
 mod charts;
+mod class_patches;
 mod complete;
 mod components;
 mod conversions;
@@ -26,7 +27,9 @@ mod instance;
 mod json;
 mod leftover;
 mod model;
+mod moved_fields;
 mod namespaces;
+mod overlay_patches;
 mod plan;
 mod record;
 mod redact;

@@ -1,5 +1,6 @@
 //! The plan of one cluster: the merge's decisions, settled and turned into changes and edits.
 
+use super::class_patches::stale_class_patches;
 use super::complete::{Completed, incomplete};
 use super::draft::Draft;
 use super::foundation::replaced_foundations;
@@ -72,6 +73,7 @@ pub fn plan(request: &Request<'_>) -> Result<Planned, Refusal> {
     plan.say(&merged.merge);
     plan.namespaces(&merged.merge);
     plan.say_conversions(&merged.merge, obstacles);
+    plan.overlay_patches(&merged.merge);
     plan.ahead(&group);
     for object in &merged.merge.merged {
         plan.settle(object, &group);
@@ -339,6 +341,7 @@ impl Plan<'_> {
             findings.push(finding);
             blocked.push(reason);
         }
+        findings.extend(stale_class_patches(base, &intended, &rotated, request.schemas));
         intended.extend(overlay);
         match record(cluster, request.new, &Graves { new: &tombstones, brought: &brought })? {
             Ok(change) => intended.extend(change),

@@ -198,15 +198,15 @@ fn mentions(root: &Node, id: &ObjectId, new: &str) -> Vec<Mention> {
     found
 }
 
-fn items<'n>(root: &'n Node, key: &str) -> impl Iterator<Item = &'n Node> {
+pub(super) fn items<'n>(root: &'n Node, key: &str) -> impl Iterator<Item = &'n Node> {
     root.get(key).and_then(Node::as_sequence).unwrap_or_default().iter()
 }
 
-fn text<'n>(node: &'n Node, key: &str) -> Option<&'n str> {
+pub(super) fn text<'n>(node: &'n Node, key: &str) -> Option<&'n str> {
     node.get(key).and_then(Node::as_scalar).map(|scalar| scalar.text.as_str())
 }
 
-fn is_object(root: &Node, id: &ObjectId) -> bool {
+pub(super) fn is_object(root: &Node, id: &ObjectId) -> bool {
     let metadata = root.get("metadata");
     text(root, "kind") == Some(&id.kind)
         && metadata.and_then(|metadata| text(metadata, "name")) == Some(&id.name)
@@ -241,7 +241,7 @@ fn selected(target: &Node, path: &FieldPath, id: &ObjectId, new: &str) -> Option
 }
 
 /// As kustomize reads selectors: anchored at both ends. What is no pattern is taken literally.
-fn matches(pattern: &str, text: &str) -> bool {
+pub(super) fn matches(pattern: &str, text: &str) -> bool {
     Regex::new(&format!("^(?:{pattern})$")).map_or(pattern == text, |regex| regex.is_match(text))
 }
 
