@@ -131,10 +131,9 @@ fn fleet_with_shared_parts() -> Sandbox {
 #[test]
 fn what_a_release_reads_elsewhere_counts_as_it_was_when_it_was_taken() {
     let sandbox = fleet_with_shared_parts();
-    sandbox.capstan(&["upgrade", "acme/a", "--write"]).ended(0);
+    sandbox.capstan(&["upgrade", "acme/a", "--to", "aws/v1.1.0", "--write"]).ended(0);
     assert_eq!(sandbox.read("acme/a/base/md.yaml"), workers("a", 3, "v1.31.2"));
     assert!(sandbox.read("acme/a/capstan.yaml").starts_with("release: aws/v1.1.0\n"));
-    // A person who reverts the base is told that it is no longer what is recorded, not offered the same again.
     sandbox.repository.commit_all("a is at v1.1.0");
     let plan = sandbox.capstan(&["plan", "acme/a", "-o", "json"]).json(0);
     assert_eq!(

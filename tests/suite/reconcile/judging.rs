@@ -115,7 +115,7 @@ async fn machines_that_are_replaced_later_are_waited_for_until_then() {
             "ownerReferences": [{"kind": "KubeadmControlPlane", "name": "cp"}]},
         "spec": {"clusterName": "peu01", "version": "v1.35.1"}, "status": {"phase": "Running", "conditions": ready}}));
     let pass = world.turn("gauss/peu01").await;
-    let words = "KubeadmControlPlane org/cp: waiting: rollout.after: its machines are replaced from 2027-01-15T09:00:00Z on";
+    let words = "KubeadmControlPlane org/cp: waiting: rollout.after: its machines are replaced from 2027-01-15T09:00:00Z on; until then all are as wished, and it waits";
     assert_eq!(rollout(&pass), (RolloutState::Waiting, words.to_owned()));
     assert_eq!(pass.put_off_until, Some("2027-01-15T09:00:00Z".parse().unwrap()));
     assert_eq!(world.condition("gauss-peu01", ConditionType::Ready), "False Waiting");
