@@ -169,8 +169,10 @@ impl<'a> Merge<'a> {
         match (object, patch) {
             (None, None) => Ok(Walked::Gone),
             (Some(object), None) if object.is_null() => {
-                // A null that somebody wrote stays; a field without a value goes.
-                Ok(if object.written().is_empty() { Walked::Gone } else { Walked::Same })
+                // A null that somebody wrote stays, and so does an empty text that kustomize set without
+                // saying what it is; a field without a value goes.
+                let is_open = matches!(&object.content, Content::Scalar(scalar) if !scalar.is_known_null());
+                Ok(if object.written().is_empty() && !is_open { Walked::Gone } else { Walked::Same })
             }
             (Some(object), Some(patch)) if !object.is_null() => {
                 if patch.is_null() {

@@ -251,6 +251,49 @@ replacements:
 }
 
 #[test]
+fn an_empty_text_that_a_replacement_set_outlives_a_later_patch() {
+    // What kubectl 1.36 prints: a field without a value goes when a patch is merged, this annotation stays.
+    let source = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: src, annotations: {left: \"\", gone: }}
+data: {v: \"\"}
+";
+    let set = "\
+resources: [src.yaml]
+replacements:
+- source: {kind: ConfigMap, name: src, fieldPath: data.v}
+  targets:
+  - select: {kind: ConfigMap}
+    fieldPaths: [\"metadata.annotations.[acme.io/set]\"]
+    options: {create: true}
+";
+    let patched = "\
+resources: [../base]
+patches:
+- patch: |-
+    apiVersion: v1
+    kind: ConfigMap
+    metadata: {name: src}
+    data: {k: patched}
+";
+    let files = [
+        ("c/base/src.yaml", source),
+        ("c/base/kustomization.yaml", set),
+        ("c/overlay/kustomization.yaml", patched),
+    ];
+    expect(
+        &rendered(&files),
+        "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: src, annotations: {left: \"\", acme.io/set: \"\"}}
+data: {v: \"\", k: patched}
+",
+    );
+}
+
+#[test]
 fn a_replacement_that_changes_its_own_source_in_between_is_refused() {
     let widgets = "\
 {apiVersion: acme.io/v1, kind: Widget, metadata: {name: a}, spec: {version: v1}}
