@@ -205,9 +205,15 @@ impl Drop for Plane {
 
 /// Whether kubectl says that it did not reach the API server, rather than that this refused something.
 fn is_away(said: &str) -> bool {
-    ["Unable to connect to the server", "was refused - did you specify", "connection reset by peer", ": EOF"]
-        .iter()
-        .any(|words| said.contains(words))
+    [
+        "Unable to connect to the server",
+        "was refused - did you specify",
+        "connection reset by peer",
+        "Client.Timeout exceeded",
+        ": EOF",
+    ]
+    .iter()
+    .any(|words| said.contains(words))
 }
 
 /// A client from a kubeconfig.
