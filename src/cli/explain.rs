@@ -10,6 +10,7 @@ use capstan_domain::upgrade::{
 };
 
 use super::Failure;
+use super::text::path_of;
 use crate::app::generator::{Fleet, Planned};
 
 /// Explains every upgrade there is; `None` for a cluster that could not be planned.
@@ -46,7 +47,7 @@ pub(super) fn text(explanation: &Explanation) -> String {
 }
 
 fn change(text: &mut String, change: &ChangeOrigin) {
-    let path = if change.path.is_root() { "(whole object)".to_owned() } else { change.path.to_string() };
+    let path = path_of(&change.object, &change.path);
     let _ = writeln!(text, "    {}  {path}", change.object);
     let place = |place: &ReleasePlace| format!("{}:{}", place.file, place.line);
     let places = match (&change.old, &change.new) {

@@ -7,7 +7,9 @@ use capstan_domain::finding::{Finding, Severity};
 use capstan_domain::object::{FieldPath, ObjectId};
 use capstan_domain::proposal::{PlanDigest, SourceState};
 use capstan_domain::report;
-use capstan_domain::upgrade::{Basis, Certainty, Change, Conflict, Retarget, Rollout, Side, Upgrade};
+use capstan_domain::upgrade::{
+    Basis, Certainty, Change, Conflict, Retarget, Rollout, Side, Upgrade, whole_of,
+};
 use clap::builder::styling::{AnsiColor, Style};
 use serde_json::Value;
 
@@ -83,9 +85,14 @@ const fn basis(basis: Basis) -> &'static str {
     }
 }
 
+/// A field, or what it is about that has none.
+pub(super) fn path_of(object: &ObjectId, path: &FieldPath) -> String {
+    if path.is_root() { format!("({})", whole_of(object)) } else { path.to_string() }
+}
+
 fn change(text: &mut String, change: &Change) {
     let at = change.line.map(|line| format!(":{line}")).unwrap_or_default();
-    let path = if change.path.is_root() { "(whole object)".to_owned() } else { change.path.to_string() };
+    let path = path_of(&change.object, &change.path);
     let from = change.from.as_ref().map(|from| format!("{from} -> ")).unwrap_or_default();
     let _ = writeln!(text, "    {}{at}  {}  {from}{path}", change.file, change.object);
     if !change.path.is_root() {
@@ -106,7 +113,7 @@ fn change(text: &mut String, change: &Change) {
 
 fn conflict(text: &mut String, conflict: &Conflict) {
     let at = conflict.line.map(|line| format!(":{line}")).unwrap_or_default();
-    let path = if conflict.path.is_root() { "(whole object)".to_owned() } else { conflict.path.to_string() };
+    let path = path_of(&conflict.object, &conflict.path);
     let values = [&conflict.base, &conflict.cluster, &conflict.release];
     let [base, cluster, release] = sides(&conflict.object, &conflict.path, values);
     let kept = match (conflict.blocks, conflict.kept) {
@@ -257,7 +264,7 @@ pub(super) fn remark(upgrade: &Upgrade, written: bool) {
         } else {
             "the release's value is taken"
         };
-        let path = if item.path.is_root() { "the whole object".to_owned() } else { item.path.to_string() };
+        let path = path_of(&item.object, &item.path);
         let at = item.line.map(|line| format!(":{line}")).unwrap_or_default();
         anstream::eprintln!("conflict: {}{at}: {} {path}: {kept}", item.file, item.object);
     }

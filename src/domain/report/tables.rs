@@ -4,7 +4,7 @@ use super::excerpt::{Excerpt, excerpts};
 use super::markdown::{code, code_cell, one_line, prose_cell};
 use crate::finding::{Finding, Severity};
 use crate::object::{FieldPath, ObjectId};
-use crate::upgrade::{Certainty, Change, ComponentChange, Conflict, Part, Reason, Rollout, Side};
+use crate::upgrade::{Certainty, Change, ComponentChange, Conflict, Part, Reason, Rollout, Side, whole_of};
 use crate::yaml::Value;
 
 pub(super) const CHANGES_HEAD: &str = "| Object | Field | Old | New | Why |\n|---|---|---|---|---|\n";
@@ -49,7 +49,11 @@ pub(super) fn difference_rows(changes: &[Change]) -> Vec<String> {
         .iter()
         .map(|change| {
             let [old, new] = value_cells(&change.object, &change.path, [&change.old, &change.new]);
-            format!("| {} | {} | {old} | {new} |\n", object_cell(&change.object), field_cell(&change.path))
+            format!(
+                "| {} | {} | {old} | {new} |\n",
+                object_cell(&change.object),
+                field_cell(&change.object, &change.path)
+            )
         })
         .collect()
 }
@@ -68,7 +72,7 @@ pub(super) fn conflict_rows(conflicts: &[Conflict]) -> Vec<String> {
             format!(
                 "| {} | {} | {base} | {cluster} | {release} | {settled} |\n",
                 object_cell(&conflict.object),
-                field_cell(&conflict.path),
+                field_cell(&conflict.object, &conflict.path),
             )
         })
         .collect()
@@ -125,7 +129,8 @@ pub(super) fn rollout_rows(rollouts: &[Rollout]) -> Vec<String> {
     rollouts
         .iter()
         .map(|rollout| {
-            let mut because: Vec<String> = rollout.because.iter().take(4).map(field_cell).collect();
+            let mut because: Vec<String> =
+                rollout.because.iter().take(4).map(|path| field_cell(&rollout.object, path)).collect();
             if rollout.because.len() > 4 {
                 because.push(format!("{} more fields", rollout.because.len() - 4));
             }
@@ -207,14 +212,14 @@ fn object_cell(object: &ObjectId) -> String {
     code_cell(&object.to_string(), NAME)
 }
 
-fn field_cell(path: &FieldPath) -> String {
-    if path.is_root() { "whole object".to_owned() } else { code_cell(&path.to_string(), NAME) }
+fn field_cell(object: &ObjectId, path: &FieldPath) -> String {
+    if path.is_root() { whole_of(object).to_owned() } else { code_cell(&path.to_string(), NAME) }
 }
 
 /// Where a field stands, and where it stood before its API version changed.
 fn moved_cell(change: &Change) -> String {
-    let from = change.from.as_ref().map(|from| format!("{} → ", field_cell(from)));
-    format!("{}{}", from.unwrap_or_default(), field_cell(&change.path))
+    let from = change.from.as_ref().map(|from| format!("{} → ", field_cell(&change.object, from)));
+    format!("{}{}", from.unwrap_or_default(), field_cell(&change.object, &change.path))
 }
 
 /// The sides of one value, long ones where they differ.

@@ -50,7 +50,7 @@ pub use json::{finding_to_json, to_json};
 pub use leftover::Settled;
 pub use model::{
     Basis, Certainty, Change, Conflict, Course, Effect, FileChange, Reason, Rollout, RolloutPart, Side,
-    Upgrade,
+    Upgrade, whole_of,
 };
 pub use plan::plan;
 pub use redact::redact;

@@ -3,6 +3,7 @@
 use super::ComponentChange;
 use crate::cluster::ClusterId;
 use crate::finding::Finding;
+use crate::merge::kustomization;
 use crate::object::{FieldPath, ObjectId};
 use crate::release::{ContentId, ReleaseId};
 use crate::tree::RepoPath;
@@ -201,4 +202,11 @@ pub enum Certainty {
     Offline,
     /// Cannot be judged.
     Unknown,
+}
+
+/// What a change or conflict without a field is about: the object as a whole; of a kustomization, a file that it
+/// reads.
+pub fn whole_of(object: &ObjectId) -> &'static str {
+    let is_kustomization = object.kind == kustomization::KIND && object.group == kustomization::GROUP;
+    if is_kustomization { "file that it reads" } else { "whole object" }
 }
