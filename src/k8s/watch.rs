@@ -51,7 +51,8 @@ const BEGINNINGS: usize = 16;
 const FIRST_REST: Duration = Duration::from_secs(60);
 /// The longest pause before a whole kind is asked for again, of which there are a few.
 const WHOLE_REST: Duration = Duration::from_secs(300);
-/// The longest pause before a namespace is asked for again, of which there may be thousands.
+/// The longest pause before a namespace is asked for again, of which there may be thousands. A right that was granted
+/// in the meantime is noticed at its end, or after a restart; until then drift there is found at the interval.
 const PART_REST: Duration = Duration::from_secs(3600);
 
 /// Watches these kinds: in all namespaces, or in one and nowhere else.
