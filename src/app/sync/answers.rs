@@ -166,7 +166,12 @@ impl Run<'_> {
                 });
             }
             parts.dedup();
-            self.answer(request, &parts).await?;
+            match self.answer(request, &parts).await {
+                // Nobody is there any more to be answered.
+                Err(SyncError::Host(CodeHostError::NotFound { .. }))
+                    if self.is_gone(request.pull.number).await? => {}
+                result => result?,
+            }
         }
         Ok(())
     }

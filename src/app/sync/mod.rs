@@ -258,4 +258,14 @@ impl Run<'_> {
     fn look_again(&mut self) {
         self.end = Synced::Again;
     }
+
+    /// Whether GitHub knows nothing of a pull request any more that was listed when the run began: what cannot
+    /// be done with it then is no failure.
+    async fn is_gone(&self, number: u64) -> Result<bool, SyncError> {
+        match self.ports.host.pull_request(self.repository, number).await {
+            Ok(_) => Ok(false),
+            Err(CodeHostError::NotFound { .. }) => Ok(true),
+            Err(error) => Err(error.into()),
+        }
+    }
 }

@@ -88,8 +88,15 @@ impl Run<'_> {
         let mut decided = BTreeMap::new();
         for (cluster, wanted) in self.wanted(plans) {
             let command = if replan.contains(&cluster) { Command::Replan } else { Command::None };
-            let action = self.decide_one(&cluster, &wanted, command).await?;
-            decided.insert(cluster, Decided { wanted, action, command });
+            match self.decide_one(&cluster, &wanted, command).await {
+                Ok(action) => {
+                    decided.insert(cluster, Decided { wanted, action, command });
+                }
+                Err(error) => {
+                    let state = self.unless_gone(&cluster, error).await?;
+                    outcome.clusters.insert(cluster, state);
+                }
+            }
         }
         let held = self.held_by_rollouts(&decided).await?;
         for (cluster, why) in &held {
@@ -103,11 +110,35 @@ impl Run<'_> {
                     "The settings say `mode: observe`: no branch or pull request is written.".to_owned();
                 ClusterState::new("observed", why)
             } else {
-                self.carry_out(settings, scopes, plans, &cluster, decided, &mut outcome).await?
+                match self.carry_out(settings, scopes, plans, &cluster, decided, &mut outcome).await {
+                    Ok(state) => state,
+                    Err(error) => self.unless_gone(&cluster, error).await?,
+                }
             };
             outcome.clusters.insert(cluster, state);
         }
         Ok(outcome)
+    }
+
+    /// What is said of a cluster whose open proposal has gone meanwhile: nothing failed then. Any other error
+    /// stays one.
+    async fn unless_gone(
+        &mut self,
+        cluster: &ClusterId,
+        error: SyncError,
+    ) -> Result<ClusterState, SyncError> {
+        let open = self.open_proposal(cluster).map(|pull| pull.number);
+        match (&error, open) {
+            (SyncError::Host(CodeHostError::NotFound { .. }), Some(number))
+                if self.is_gone(number).await? =>
+            {
+                tracing::info!(repository = %self.repository.name, %cluster, pull_request = number, "the pull request is gone");
+                self.look_again();
+                let why = format!("#{number} is gone: the cluster is looked at again.");
+                Ok(ClusterState::new("waiting", why))
+            }
+            _ => Err(error),
+        }
     }
 
     /// Clusters whose next step waits for their machines. Whoever asks by command need not wait.
@@ -126,8 +157,13 @@ impl Run<'_> {
     }
 
     fn is_open(&self, cluster: &ClusterId) -> bool {
-        let pulls = self.facts.proposals.get(&branch_of(cluster)).into_iter().flatten();
-        pulls.into_iter().any(|pull| pull.state == PullRequestState::Open)
+        self.open_proposal(cluster).is_some()
+    }
+
+    /// The proposal of a cluster that was open when the run began.
+    fn open_proposal(&self, cluster: &ClusterId) -> Option<&PullRequest> {
+        let mut pulls = self.facts.proposals.get(&branch_of(cluster))?.iter();
+        pulls.find(|pull| pull.state == PullRequestState::Open)
     }
 
     /// The clusters whose open proposal was made under `retarget`.

@@ -8,7 +8,8 @@
 use capstan_domain::cluster::ClusterId;
 use capstan_domain::proposal::{BranchStep, Draft, Offer, Scope, branch_of, guard};
 use capstan_domain::report::{
-    Block, ClosedBy, Proposal, commit_message, proposal_body, proposal_title, text_digest, visible_text,
+    Block, ClosedBy, Proposal, closed_body, commit_message, proposal_body, proposal_title, text_digest,
+    visible_text,
 };
 use capstan_domain::tree::{CommitId, EntryKind};
 use capstan_domain::upgrade::Upgrade;
@@ -18,9 +19,6 @@ use crate::app::ports::{
     AuditEntry, CommitMetadata, CreatedPullRequest, CreatedReference, MovedReference, NewPullRequest,
     NewTreeEntry, ProposalRecord, PullRequest, PullRequestEdit, PullRequestState,
 };
-
-/// What stays of a closed proposal's body: GitHub's limit, less the note and the record.
-const MAX_CLOSED_BODY: usize = 55_000;
 
 /// What is published.
 pub(super) struct Intent<'a> {
@@ -175,10 +173,6 @@ impl Run<'_> {
             (Some(block), _) => Some(block.source.clone()),
             (None, _) => self.source_of_commit(&now.head).await?,
         };
-        let note = capstan_domain::report::markdown::prose(why, 900);
-        // People may have filled the body to its limit: what does not fit beside the record goes.
-        let kept: String = now.body.chars().take(MAX_CLOSED_BODY).collect();
-        let closing = format!("> Closed by Capstan: {note}\n\n{kept}");
         let body = match (source, read) {
             (Some(source), read) => {
                 let plan = read.as_ref().map_or_else(
@@ -194,9 +188,9 @@ impl Run<'_> {
                     text: read.map(|block| block.text).unwrap_or_default(),
                     closed_by: Some(ClosedBy::Capstan),
                 };
-                block.replace_in(&closing, &self.ports.key)
+                closed_body(&now.body, why, Some((&block, &self.ports.key)))
             }
-            (None, _) => closing,
+            (None, _) => closed_body(&now.body, why, None),
         };
         let edit = PullRequestEdit { title: None, body: Some(body), close: true };
         self.ports.host.edit_pull_request(self.repository, pull.number, &edit).await?;

@@ -107,10 +107,9 @@ impl Block {
         )
     }
 
-    /// The body with this block in place of the one it has.
-    pub fn replace_in(&self, body: &str, key: &BlockKey) -> String {
-        let visible = body.rsplit_once(HEAD).map_or(body, |(visible, _)| visible);
-        format!("{}\n{}", visible.trim_end(), self.render(key))
+    /// The body without the block that it has.
+    pub(super) fn strip(body: &str) -> &str {
+        body.rsplit_once(HEAD).map_or(body, |(visible, _)| visible)
     }
 
     /// Reads the block of a body; `None` where there is none, it was tampered with, or it was made for

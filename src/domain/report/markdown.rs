@@ -1,6 +1,8 @@
 //! GitHub-flavoured Markdown made from text that nobody vouches for.
 
-/// What a text may measure. GitHub counts 65,536 characters; bytes are never fewer.
+/// What GitHub takes of a body, in characters.
+pub(super) const MAX_BODY_CHARACTERS: usize = 65_536;
+/// What a text may measure in bytes, which are never fewer than its characters.
 pub const MAX_BODY: usize = 65_000;
 
 /// One line of at most `max` characters: control and direction-changing characters are made visible.

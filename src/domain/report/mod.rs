@@ -10,6 +10,7 @@ mod answer;
 mod block;
 mod body;
 mod check;
+mod closing;
 mod commit;
 mod excerpt;
 pub mod markdown;
@@ -27,6 +28,7 @@ pub use check::{
     Annotation, AnnotationLevel, CheckReport, Conclusion, Judged, JudgedCluster, Judgement, MergeBasis,
     check, check_without_settings, untouched,
 };
+pub use closing::closed_body;
 pub use commit::commit_message;
 pub use excerpt::{Excerpt, excerpts};
 pub use rollout::{RolloutCheck, RolloutSubject, StatusState, rollout_check, rollout_status};

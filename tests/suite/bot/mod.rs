@@ -12,3 +12,4 @@ mod retarget;
 pub(crate) mod sample;
 mod strangers;
 pub(crate) mod town;
+mod trouble;

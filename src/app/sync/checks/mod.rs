@@ -41,7 +41,7 @@ impl Run<'_> {
     ) -> Result<(), SyncError> {
         for subjects in self.subjects().await? {
             let result = self.check_head(&subjects, settings, scopes, outcome).await;
-            self.alone(result)?;
+            self.alone(&subjects, result).await?;
         }
         Ok(())
     }
@@ -53,26 +53,40 @@ impl Run<'_> {
         for subjects in self.subjects().await? {
             for subject in subjects.iter().take(1) {
                 let result = self.check_without_settings(subject, problem).await;
-                self.alone(result)?;
+                self.alone(std::slice::from_ref(subject), result).await?;
             }
         }
         Ok(())
     }
 
     /// What goes wrong with one head alone is not its neighbours' trouble, nor that of commands: the run
-    /// goes on, and fails at its end.
-    fn alone(&mut self, result: Result<(), SyncError>) -> Result<(), SyncError> {
+    /// goes on, and fails at its end; where its pull request has gone meanwhile, it is looked at again.
+    async fn alone(&mut self, subjects: &[Subject], result: Result<(), SyncError>) -> Result<(), SyncError> {
         match result {
             Err(
                 error @ (SyncError::Host(CodeHostError::Unexpected { .. } | CodeHostError::NotFound { .. })
                 | SyncError::Mirror(MirrorError::Fetch { .. })),
             ) => {
+                if self.is_any_gone(subjects).await {
+                    self.look_again();
+                    return Ok(());
+                }
                 tracing::warn!(repository = %self.repository.name, error = %error, "a head could not be checked");
                 self.failure.get_or_insert(error);
                 Ok(())
             }
             result => result,
         }
+    }
+
+    /// Whether the pull request of one of these has gone. Where GitHub does not tell, the first failure counts.
+    async fn is_any_gone(&self, subjects: &[Subject]) -> bool {
+        for number in subjects.iter().filter_map(|subject| subject.pull) {
+            if self.is_gone(number).await.unwrap_or(false) {
+                return true;
+            }
+        }
+        false
     }
 
     /// Reports on one commit the gravest of what is to be said of it: a second pull request of the same

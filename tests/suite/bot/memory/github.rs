@@ -45,6 +45,7 @@ impl CodeHost for World {
     }
     async fn pull_request(&self, _: &Repository, number: u64) -> Result<PullRequest, CodeHostError> {
         self.meanwhile(Moment::PullRequest);
+        self.reach(number)?;
         Ok(self.shown(usize::try_from(number).unwrap() - 1))
     }
     async fn merge_queue_state(
@@ -52,6 +53,7 @@ impl CodeHost for World {
         _: &Repository,
         pull: &PullRequest,
     ) -> Result<MergeQueueState, CodeHostError> {
+        self.reach(pull.number)?;
         let none = MergeQueueState { review: ReviewDecision::None, queued: false, auto_merge: false };
         Ok(self.state().reviews.get(&pull.number).copied().unwrap_or(none))
     }
@@ -191,6 +193,7 @@ impl CodeHost for World {
         number: u64,
         edit: &PullRequestEdit,
     ) -> Result<PullRequest, CodeHostError> {
+        self.reach(number)?;
         self.write("pull request", || {
             let index = usize::try_from(number).unwrap() - 1;
             let mut pull = self.shown(index);
@@ -236,6 +239,7 @@ impl CodeHost for World {
         number: u64,
         body: &str,
     ) -> Result<Comment, CodeHostError> {
+        self.reach(number)?;
         self.write("comment", || {
             self.comment(number, "capstan[bot]", body);
             self.state().comments.last().unwrap().comment.clone()

@@ -69,6 +69,8 @@ pub(super) struct State {
     pub(super) death: Option<Death>,
     /// What people do just before the tip of `main` is read, or just before a branch is written.
     pub(super) meanwhile: Option<Meanwhile>,
+    /// Pull requests that are answered with such a status instead; what is 404 is listed no more.
+    pub(super) trouble: BTreeMap<u64, u16>,
 }
 
 #[derive(Clone)]
@@ -129,8 +131,12 @@ impl World {
     }
 
     pub(super) fn pulls(&self) -> Vec<PullRequest> {
-        let count = self.state().pulls.len();
-        (0..count).map(|index| self.shown(index)).collect()
+        let there: Vec<usize> = {
+            let state = self.state();
+            let vanished = |index: &usize| state.trouble.get(&(*index as u64 + 1)) == Some(&404);
+            (0..state.pulls.len()).filter(|index| !vanished(index)).collect()
+        };
+        there.into_iter().map(|index| self.shown(index)).collect()
     }
 
     /// A pull request as GitHub shows it now.
@@ -310,6 +316,21 @@ impl World {
         let act = self.state().meanwhile.take_if(|(at, _)| *at == moment);
         if let Some((_, act)) = act {
             act(self);
+        }
+    }
+
+    /// A pull request is nowhere any more.
+    pub(super) fn vanish(&self, number: u64) {
+        self.state().trouble.insert(number, 404);
+    }
+
+    /// Whether GitHub answers for a pull request as it should.
+    fn reach(&self, number: u64) -> Result<(), CodeHostError> {
+        let doing = format!("reading pull request {number}");
+        match self.state().trouble.get(&number) {
+            None => Ok(()),
+            Some(404) => Err(CodeHostError::NotFound { doing }),
+            Some(status) => Err(CodeHostError::Unexpected { doing, status: *status, reason: String::new() }),
         }
     }
 
