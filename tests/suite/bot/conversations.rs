@@ -316,3 +316,63 @@ async fn a_bot_that_was_down_does_what_is_missing_when_it_starts() {
     assert_eq!(town.open_pulls().len(), 1);
     town.done();
 }
+
+/// A cluster that names what it stands on, which begins at the second line of `aws-cluster.yaml`.
+fn standing_on_infrastructure() -> [Edit; 2] {
+    let cluster = "apiVersion: cluster.x-k8s.io/v1beta1
+kind: Cluster
+metadata:
+  name: peu01
+  namespace: my-org
+spec:
+  infrastructureRef:
+    apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+    kind: AWSCluster
+    name: peu01
+";
+    [Edit::write("gauss/peu01/base/cluster.yaml", cluster), infrastructure("my-org")]
+}
+
+fn infrastructure(namespace: &str) -> Edit {
+    Edit::write(
+        "gauss/peu01/base/aws-cluster.yaml",
+        format!(
+            "# What the cluster stands on.
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AWSCluster
+metadata:
+  name: peu01
+  namespace: {namespace}
+spec:
+  region: eu-west-1
+"
+        ),
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pull_request_that_takes_a_clusters_ground_away_or_moves_it_fails() {
+    let town = Town::new("mode: propose\n", &[PEU01]).await;
+    town.push("main", &standing_on_infrastructure());
+    town.settle().await;
+    let harmless = town.open("ada", "harmless", &[sample::machine_pool(PEU01, "v1.21.4", 3)]);
+    let deletes = town.open("ada", "deletes", &[Edit::remove("gauss/peu01/base/aws-cluster.yaml")]);
+    let moves = town.open("ada", "moves", &[infrastructure("other")]);
+    town.settle().await;
+    assert_eq!(
+        town.check(harmless).conclusion.as_deref(),
+        Some("success"),
+        "{}",
+        town.check(harmless).summary
+    );
+    for (number, rule, line) in [(deletes, "removes-cluster", 2), (moves, "namespace-changed", 6)] {
+        let check = town.check(number);
+        assert_eq!(check.conclusion.as_deref(), Some("failure"), "{}", check.summary);
+        let annotation = check.annotations.iter().find(|annotation| annotation["title"] == rule);
+        let annotation = annotation.unwrap_or_else(|| panic!("no {rule}: {}", check.summary));
+        assert_eq!(annotation["path"], "gauss/peu01/base/aws-cluster.yaml");
+        assert_eq!(annotation["start_line"], line, "{rule}");
+        assert_eq!(annotation["annotation_level"], "failure");
+    }
+    town.done();
+}

@@ -169,3 +169,70 @@ fn a_rule_that_does_not_exist_is_refused_with_the_nearest_one() {
     let said = sandbox.capstan(&["validate"]);
     assert!(said.ended(3).out.starts_with("error[invalid-settings] .capstan.yaml:1:"), "{}", said.out);
 }
+
+const CLUSTER: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: Cluster
+metadata: {name: a, namespace: acme}
+spec:
+  infrastructureRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: DockerCluster, name: a}
+";
+const INFRASTRUCTURE: &str = "\
+# What the cluster stands on.
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: DockerCluster
+metadata: {name: a, namespace: acme}
+spec: {}
+";
+
+/// What `validate --from HEAD` finds that ends with 3, as rule, severity, file and line.
+fn found_since_head(sandbox: &super::Sandbox) -> Vec<serde_json::Value> {
+    let findings = sandbox.capstan(&["validate", "--from", "HEAD", "-o", "json"]).json(3);
+    let findings = findings.as_array().unwrap().iter();
+    findings
+        .map(|finding| json!([finding["rule"], finding["severity"], finding["file"], finding["line"]]))
+        .collect()
+}
+
+#[test]
+fn what_a_cluster_stands_on_is_not_deleted_unnoticed() {
+    let sandbox = fleet();
+    sandbox.write("acme/a/base/cluster.yaml", CLUSTER);
+    sandbox.write("acme/a/base/infrastructure.yaml", INFRASTRUCTURE);
+    sandbox.repository.commit_all("with what it stands on");
+    sandbox.capstan(&["validate", "--from", "HEAD"]).ended(0);
+
+    std::fs::remove_file(sandbox.at("acme/a/base/infrastructure.yaml")).unwrap();
+    assert_eq!(
+        found_since_head(&sandbox),
+        [
+            json!(["missing-reference", "warning", "acme/a/base/cluster.yaml", 5]),
+            json!(["removes-cluster", "error", "acme/a/base/infrastructure.yaml", 2]),
+        ]
+    );
+    let said = sandbox.capstan(&["validate", "acme/a", "--from", "HEAD"]);
+    let expected = "error[removes-cluster] acme/a/base/infrastructure.yaml:2";
+    assert!(said.ended(3).out.contains(expected), "{}", said.out);
+}
+
+#[test]
+fn an_object_does_not_get_another_namespace_unnoticed() {
+    let sandbox = fleet();
+    sandbox.write("acme/a/base/cluster.yaml", CLUSTER);
+    sandbox.write("acme/a/base/infrastructure.yaml", INFRASTRUCTURE);
+    sandbox.repository.commit_all("with what it stands on");
+    let elsewhere = INFRASTRUCTURE.replace("namespace: acme", "namespace: other");
+    sandbox.write("acme/a/base/infrastructure.yaml", &elsewhere);
+    // The one that the Cluster names is gone, and another one is there, which it does not name.
+    assert_eq!(
+        found_since_head(&sandbox),
+        [
+            json!(["reference-mismatch", "error", "acme/a/base/cluster.yaml", 5]),
+            json!(["removes-cluster", "error", "acme/a/base/infrastructure.yaml", 2]),
+            json!(["namespace-changed", "error", "acme/a/base/infrastructure.yaml", 4]),
+        ]
+    );
+    let said = sandbox.capstan(&["validate", "--from", "HEAD"]);
+    let expected = "error[namespace-changed] acme/a/base/infrastructure.yaml:4:32: ";
+    assert!(said.ended(3).out.contains(expected), "{}", said.out);
+}
