@@ -34,13 +34,18 @@ pub fn proposal_title(proposal: &Proposal<'_>) -> String {
     let to_name = one_line(to.as_str(), 70);
     match &proposal.upgrade.from {
         // Nothing was there to be refreshed: nobody had written it down.
-        Some(from) if from == to && proposal.upgrade.basis == Basis::Inferred => {
+        Some(_) if records_inferred(proposal.upgrade, proposal.source) => {
             format!("Record {cluster} at {to_name}")
         }
         Some(from) if from == to => format!("Refresh {cluster} to {to_name} as it is now"),
         Some(from) => format!("Upgrade {cluster} from {} to {to_name}", one_line(from.as_str(), 70)),
         None => format!("Upgrade {cluster} to {to_name}"),
     }
+}
+
+/// Whether the release that is offered is the one that the cluster was found to be at.
+pub(super) fn records_inferred(upgrade: &Upgrade, source: &SourceState) -> bool {
+    upgrade.basis == Basis::Inferred && upgrade.from.as_ref() == Some(source.release())
 }
 
 /// The whole body: visible text and folded block, within GitHub's limit.
@@ -102,11 +107,13 @@ fn summary(proposal: &Proposal<'_>) -> String {
     let cluster = code(upgrade.cluster.as_str(), 200);
     let target = code(to.as_str(), 200);
     let mut text = match &upgrade.from {
-        Some(from) if from == to && upgrade.basis == Basis::Inferred => {
-            format!(
-                "The content of {cluster} is that of {target}, which nobody had recorded. This records it and \
-                 brings {cluster} up to date.\n\n"
-            )
+        Some(_) if records_inferred(upgrade, proposal.source) => {
+            let does = if upgrade.changes.is_empty() {
+                "This records it and changes nothing else".to_owned()
+            } else {
+                format!("This records it and brings {cluster} up to date")
+            };
+            format!("The content of {cluster} is that of {target}, which nobody had recorded. {does}.\n\n")
         }
         Some(from) if from == to => {
             format!(

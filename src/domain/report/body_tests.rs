@@ -160,8 +160,39 @@ fn a_refresh_and_an_unknown_release_say_so() {
     inferred.basis = Basis::Inferred;
     assert!(body_of(&inferred).contains("which nobody had recorded"));
     assert_eq!(with_proposal(&inferred, proposal_title), "Record gauss/peu01 at aws/v22.0.0");
+    assert!(body_of(&inferred).contains("This records it and brings `gauss/peu01` up to date."));
     let mut unknown = upgrade();
     unknown.from = None;
     unknown.basis = Basis::Unknown;
     assert!(body_of(&unknown).contains("**not known**"));
+}
+
+#[test]
+fn a_release_that_was_inferred_is_not_called_recorded() {
+    let mut inferred = upgrade();
+    inferred.basis = Basis::Inferred;
+    assert_eq!(
+        with_proposal(&inferred, proposal_title),
+        "Upgrade gauss/peu01 from aws/v21.0.0 to aws/v22.0.0"
+    );
+    let body = body_of(&inferred);
+    assert!(
+        body.starts_with(
+            "Upgrades `gauss/peu01` from `aws/v21.0.0` to `aws/v22.0.0`.\n\n\
+             > The release that this cluster comes from is not recorded. It was inferred: "
+        ),
+        "{body}"
+    );
+
+    // The cluster is at the release that is offered: there is nothing to do but to write that down.
+    let found = Upgrade { from: inferred.to.clone(), changes: vec![], ..inferred };
+    assert_eq!(with_proposal(&found, proposal_title), "Record gauss/peu01 at aws/v22.0.0");
+    let body = body_of(&found);
+    assert!(
+        body.starts_with(
+            "The content of `gauss/peu01` is that of `aws/v22.0.0`, which nobody had recorded. \
+             This records it and changes nothing else.\n\n"
+        ),
+        "{body}"
+    );
 }

@@ -1,11 +1,12 @@
 //! Messages of Capstan's commits.
 
+use super::body::records_inferred;
 use super::markdown::one_line;
 use super::{count, tables};
 use crate::proposal::{
     PlanDigest, ReleasesOrigin, SourceState, TRAILER_PLAN, TRAILER_RELEASES, TRAILER_SOURCE,
 };
-use crate::upgrade::Upgrade;
+use crate::upgrade::{Basis, Upgrade};
 
 /// The message: what, from where, how much, and the trailers by which the commit is found again.
 pub fn commit_message(
@@ -16,13 +17,20 @@ pub fn commit_message(
 ) -> String {
     let cluster = one_line(upgrade.cluster.as_str(), 120);
     let to = one_line(source.release().as_str(), 120);
+    let recorded = records_inferred(upgrade, source);
+    let what =
+        if recorded { format!("Record {cluster} at {to}") } else { format!("Upgrade {cluster} to {to}") };
     let from = match &upgrade.from {
+        Some(_) if recorded => "Nobody had recorded the release; it was inferred".to_owned(),
+        Some(from) if upgrade.basis == Basis::Inferred => {
+            format!("From {}, which was inferred", one_line(from.as_str(), 120))
+        }
         Some(from) if from == source.release() => "The release itself has changed".to_owned(),
         Some(from) => format!("From {}", one_line(from.as_str(), 120)),
         None => "From an unknown release".to_owned(),
     };
     let mut message = format!(
-        "Upgrade {cluster} to {to}\n\n{from}: {} in {}.\n",
+        "{what}\n\n{from}: {} in {}.\n",
         count(upgrade.changes.len(), "change", "changes"),
         count(upgrade.files.len(), "file", "files"),
     );
@@ -41,4 +49,57 @@ pub fn commit_message(
     }
     message.push_str(&format!("{TRAILER_PLAN}: {plan}\n"));
     message
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::ClusterId;
+    use crate::release::ReleaseId;
+    use crate::tree::RepoPath;
+
+    fn begin_of(from: &str, basis: Basis) -> String {
+        let upgrade = Upgrade {
+            cluster: ClusterId::new(RepoPath::parse("gauss/peu01").unwrap()),
+            from: Some(ReleaseId::from_path(from)),
+            to: Some(ReleaseId::from_path("aws/v22.0.0")),
+            to_content: None,
+            basis,
+            files: vec![],
+            changes: vec![],
+            conflicts: vec![],
+            findings: vec![],
+            rollouts: vec![],
+            components: vec![],
+            blocked: vec![],
+            notes: vec![],
+        };
+        let source = SourceState::new(ReleaseId::from_path("aws/v22.0.0"), None);
+        let message = commit_message(&upgrade, &source, &PlanDigest::of(&[]), None);
+        message.split_once(": 0 changes in 0 files.\n").unwrap().0.to_owned()
+    }
+
+    #[test]
+    fn a_release_that_was_inferred_is_not_called_recorded() {
+        for (from, basis, expected) in [
+            ("aws/v21.0.0", Basis::Known, "Upgrade gauss/peu01 to aws/v22.0.0\n\nFrom aws/v21.0.0"),
+            (
+                "aws/v21.0.0",
+                Basis::Inferred,
+                "Upgrade gauss/peu01 to aws/v22.0.0\n\nFrom aws/v21.0.0, which was inferred",
+            ),
+            (
+                "aws/v22.0.0",
+                Basis::Known,
+                "Upgrade gauss/peu01 to aws/v22.0.0\n\nThe release itself has changed",
+            ),
+            (
+                "aws/v22.0.0",
+                Basis::Inferred,
+                "Record gauss/peu01 at aws/v22.0.0\n\nNobody had recorded the release; it was inferred",
+            ),
+        ] {
+            assert_eq!(begin_of(from, basis), expected);
+        }
+    }
 }

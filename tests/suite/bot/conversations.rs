@@ -376,3 +376,27 @@ async fn a_pull_request_that_takes_a_clusters_ground_away_or_moves_it_fails() {
     }
     town.done();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_release_that_was_inferred_is_recorded_and_not_called_a_refresh() {
+    let town = Town::new("mode: propose\n", &[PEU01]).await;
+    town.push("main", &[Edit::remove("gauss/peu01/capstan.yaml")]);
+    town.settle().await;
+    assert_eq!(town.pulls().len(), 1);
+    assert_eq!(town.pull(1).title, "Record gauss/peu01 at aws/v21.0.0");
+    let body = town.pull(1).body;
+    let begin = "The content of `gauss/peu01` is that of `aws/v21.0.0`, which nobody had recorded. This records it and changes nothing else.\n";
+    assert!(body.starts_with(begin), "{body}");
+    assert!(town.file(BRANCH, "gauss/peu01/capstan.yaml").contains("\nrelease: aws/v21.0.0\n"));
+
+    town.release("v22.0.0", "v1.22.5");
+    town.settle().await;
+    assert_eq!(town.pulls().len(), 1);
+    assert_eq!(town.pull(1).title, "Upgrade gauss/peu01 from aws/v21.0.0 to aws/v22.0.0");
+    assert!(
+        town.pull(1)
+            .body
+            .contains("> The release that this cluster comes from is not recorded. It was inferred: ")
+    );
+    town.done();
+}
