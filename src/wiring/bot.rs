@@ -24,7 +24,7 @@ use secrecy::ExposeSecret;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::failed;
+use super::{failed, names};
 
 /// How often everything is compared with GitHub, for what webhooks did not bring.
 const RESYNC: Duration = Duration::from_secs(180);
@@ -89,10 +89,8 @@ pub(super) async fn start(config: Config, stop: CancellationToken) -> Result<Run
         reconcilers: Some(reconcilers.clone()),
     };
     let jobs: Arc<dyn Jobs> = Arc::new(database.clone());
-    // One bot per machine and state directory: what an earlier process of this name held, nobody holds
-    // any more. The machine's name tells replicas apart that share a database and a layout.
-    let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let name = format!("capstan@{}:{}", machine.trim(), config.state_dir.display());
+    // What an earlier process of this name held, nobody holds any more.
+    let name = names::worker(&names::machine(), &config.state_dir);
     jobs.reclaim(&name).await.map_err(failed)?;
 
     let agents = AgentParts {

@@ -4,6 +4,7 @@ mod agents;
 mod bot;
 #[cfg(feature = "demo")]
 mod demo;
+mod names;
 mod reconciler;
 
 use std::path::Path;

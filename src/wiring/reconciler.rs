@@ -21,7 +21,7 @@ use capstan_domain::settings::{ManagementClusterUid, RepositoryName};
 use secrecy::ExposeSecret as _;
 use tokio_util::sync::CancellationToken;
 
-use super::failed;
+use super::{failed, names};
 
 /// Requests to the API server that are under way at a time, all Fleets together.
 const REQUESTS: usize = 32;
@@ -67,10 +67,7 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
 /// Who holds the Lease: the pod, else this machine and state directory. A process that was killed is
 /// followed by one of the same name, which need not wait until the Lease runs out.
 fn identity(state_dir: &Path) -> String {
-    std::env::var("POD_NAME").unwrap_or_else(|_| {
-        let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-        format!("{}:{}", machine.trim(), state_dir.display())
-    })
+    std::env::var("POD_NAME").unwrap_or_else(|_| names::holder(&names::machine(), state_dir))
 }
 
 /// Opens sources with the adapters that there are.
