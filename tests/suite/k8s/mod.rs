@@ -9,6 +9,7 @@ mod adopting;
 mod applying;
 mod definitions;
 mod deleting;
+mod expiring;
 mod leading;
 mod posting;
 mod rights;
