@@ -2,7 +2,7 @@
 
 use super::{About, Change, Evidence, Example, Occasion, Rule, Verdict};
 use crate::finding::Severity;
-use crate::render::RenderedObject;
+use crate::render::{RenderedObject, in_one_version};
 use crate::templates::{Treatment, references, treatment_in_role};
 
 pub(super) struct RolloutWithoutChange;
@@ -105,9 +105,8 @@ impl Rule for RolloutWithoutChange {
                 };
                 // Of a MachinePool's own infrastructure a new name means other instances.
                 let rolls = treatment_in_role(&to.id, &to.placed, &[role]) == Some(Treatment::Rotate);
-                let converted = from.in_version(&to.api_version, change.schemas);
-                let was = converted.as_ref().unwrap_or(from);
-                if !rolls || was.value.get("spec") != to.value.get("spec") {
+                let (was, is) = in_one_version(from, to, change.schemas);
+                if !rolls || was.value.get("spec") != is.value.get("spec") {
                     continue;
                 }
                 let message = format!(

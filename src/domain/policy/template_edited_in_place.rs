@@ -3,7 +3,7 @@
 use super::{About, Change, Evidence, Example, Occasion, Rule, Verdict};
 use crate::finding::Severity;
 use crate::object::FieldPath;
-use crate::render::{RenderedObject, diff_placed};
+use crate::render::{RenderedObject, diff_placed, in_one_version};
 use crate::templates::{Treatment, reference_paths, treatment};
 use crate::upgrade::AppliedBy;
 
@@ -67,8 +67,9 @@ impl Rule for TemplateEditedInPlace {
             return;
         }
         for new in change.after.objects.iter().filter(|object| is_template(object, change.after.objects)) {
-            let Some(old) = change.old(new) else { continue };
-            let (Some(before), Some(after)) = (old.placed.field("spec"), new.placed.field("spec")) else {
+            let Some(old) = change.before.object(&new.id) else { continue };
+            let (was, is) = in_one_version(old, new, change.schemas);
+            let (Some(before), Some(after)) = (was.placed.field("spec"), is.placed.field("spec")) else {
                 continue;
             };
             let Some(first) = diff_placed(&new.id, before, after).into_iter().next() else { continue };

@@ -53,7 +53,7 @@ pub use error::{RenderError, Trouble};
 pub(crate) use keys::{KUSTOMIZATION_NAMES, is_kustomization, kustomization_field};
 pub use load::ParsedFiles;
 pub use placed::{Content, Place, Placed, Scalar, Source};
-pub(crate) use versions::in_versions_of;
+pub(crate) use versions::{in_one_version, in_versions_of};
 
 use crate::object::ObjectId;
 use crate::tree::{RepoPath, Tree};

@@ -37,6 +37,21 @@ pub(crate) fn in_versions_of<'o>(
     all
 }
 
+/// An object before and after a change, both in one API version: in that after it; where no way leads there, in
+/// that before it (steps are known from older versions to newer ones alone, and a change may go back); each in its
+/// own where neither is known.
+pub(crate) fn in_one_version<'o>(
+    before: &'o RenderedObject,
+    after: &'o RenderedObject,
+    schemas: &Schemas,
+) -> (Cow<'o, RenderedObject>, Cow<'o, RenderedObject>) {
+    if let Some(converted) = before.in_version(&after.api_version, schemas) {
+        return (Cow::Owned(converted), Cow::Borrowed(after));
+    }
+    let back = after.in_version(&before.api_version, schemas);
+    (Cow::Borrowed(before), back.map_or(Cow::Borrowed(after), Cow::Owned))
+}
+
 impl RenderedObject {
     /// The object in that version; `None` where it stands in it, or cannot be brought to it. Its fields
     /// stand where they were written.

@@ -388,3 +388,127 @@ spec:
         ]
     );
 }
+
+/// A KubeadmConfigTemplate whose kubelet has these arguments, as each API version spells them.
+fn bootstrap(version: &str, name: &str, arguments: &str) -> String {
+    format!(
+        "\
+apiVersion: bootstrap.cluster.x-k8s.io/{version}
+kind: KubeadmConfigTemplate
+metadata: {{name: {name}, namespace: org}}
+spec:
+  template:
+    spec:
+      joinConfiguration:
+        nodeRegistration:
+          kubeletExtraArgs: {arguments}
+"
+    )
+}
+
+const OLD_ARGUMENTS: &str = "{max-pods: '110', v: '2'}";
+const SAME_ARGUMENTS: &str = "[{name: max-pods, value: '110'}, {name: v, value: '2'}]";
+const OTHER_ARGUMENTS: &str = "[{name: max-pods, value: '110'}, {name: v, value: '4'}]";
+
+fn revised(rule: &str, before: &str, after: &str) -> Vec<String> {
+    let all =
+        judged(&[("base/a.yaml", before)], &[("base/a.yaml", after)], Occasion::Revision, AppliedBy::Others);
+    lines(&all).into_iter().filter(|line| line.starts_with(rule)).collect()
+}
+
+#[test]
+fn a_template_that_moves_to_another_api_version_is_edited_where_its_meaning_is() {
+    let edits = |after: &str| {
+        let before = bootstrap("v1beta1", "a", OLD_ARGUMENTS);
+        revised("template-edited-in-place", &before, &bootstrap("v1beta2", "a", after))
+    };
+    assert_eq!(edits(SAME_ARGUMENTS), [""; 0]);
+    assert_eq!(
+        edits(OTHER_ARGUMENTS),
+        [
+            "template-edited-in-place Error c/base/a.yaml:9:79 KubeadmConfigTemplate org/a /spec/template/spec/joinConfiguration/nodeRegistration/kubeletExtraArgs/1/value"
+        ]
+    );
+    // And back again, as when the move is reverted.
+    let old = bootstrap("v1beta1", "a", OLD_ARGUMENTS);
+    let reverts =
+        |before: &str| revised("template-edited-in-place", &bootstrap("v1beta2", "a", before), &old);
+    assert_eq!(reverts(SAME_ARGUMENTS), [""; 0]);
+    assert_eq!(
+        reverts(OTHER_ARGUMENTS),
+        [
+            "template-edited-in-place Error c/base/a.yaml:9:50 KubeadmConfigTemplate org/a /spec/template/spec/joinConfiguration/nodeRegistration/kubeletExtraArgs/1/value"
+        ]
+    );
+}
+
+#[test]
+fn a_template_whose_conversion_nobody_knows_is_compared_as_it_is_written() {
+    let machine = |version: &str, size: u8| {
+        format!(
+            "\
+apiVersion: infrastructure.cluster.x-k8s.io/{version}
+kind: AcmeMachineTemplate
+metadata: {{name: a, namespace: org}}
+spec: {{template: {{spec: {{size: {size}}}}}}}
+"
+        )
+    };
+    let edits = |after: &str| revised("template-edited-in-place", &machine("v1beta1", 1), after);
+    assert_eq!(edits(&machine("v1beta2", 1)), [""; 0]);
+    assert_eq!(
+        edits(&machine("v1beta2", 2)),
+        [
+            "template-edited-in-place Error c/base/a.yaml:4:32 AcmeMachineTemplate org/a /spec/template/spec/size"
+        ]
+    );
+}
+
+#[test]
+fn a_new_name_in_another_api_version_is_for_nothing_where_the_meaning_is_the_same() {
+    let machines = |version: &str, api: &str, name: &str, template: &str| {
+        format!(
+            "\
+apiVersion: cluster.x-k8s.io/{version}
+kind: MachineDeployment
+metadata: {{name: a, namespace: org}}
+spec:
+  template:
+    spec:
+      bootstrap:
+        configRef:
+          {api}
+          kind: KubeadmConfigTemplate
+          name: {name}
+---
+{template}"
+        )
+    };
+    let old = "apiVersion: bootstrap.cluster.x-k8s.io/v1beta1";
+    let new = "apiGroup: bootstrap.cluster.x-k8s.io";
+    let before = machines("v1beta1", old, "a-1", &bootstrap("v1beta1", "a-1", OLD_ARGUMENTS));
+    let found = |arguments: &str| {
+        let after = machines("v1beta2", new, "a-2", &bootstrap("v1beta2", "a-2", arguments));
+        revised("rollout-without-change", &before, &after)
+    };
+    assert_eq!(
+        found(SAME_ARGUMENTS),
+        [
+            "rollout-without-change Warning c/base/a.yaml:11:17 MachineDeployment org/a /spec/template/spec/bootstrap/configRef/name"
+        ]
+    );
+    assert_eq!(found(OTHER_ARGUMENTS), [""; 0]);
+
+    let back = |arguments: &str| {
+        let before = machines("v1beta2", new, "a-2", &bootstrap("v1beta2", "a-2", arguments));
+        let after = machines("v1beta1", old, "a-1", &bootstrap("v1beta1", "a-1", OLD_ARGUMENTS));
+        revised("rollout-without-change", &before, &after)
+    };
+    assert_eq!(
+        back(SAME_ARGUMENTS),
+        [
+            "rollout-without-change Warning c/base/a.yaml:11:17 MachineDeployment org/a /spec/template/spec/bootstrap/configRef/name"
+        ]
+    );
+    assert_eq!(back(OTHER_ARGUMENTS), [""; 0]);
+}
