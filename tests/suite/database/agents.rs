@@ -239,3 +239,25 @@ async fn reports_wait_only_while_somebody_follows_and_only_if_they_are_newer() {
     })
     .await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "measures a run's reading of a large fleet; `--ignored --nocapture` shows the figures"]
+async fn the_standings_of_ten_thousand_clusters_are_read() {
+    each_engine(async |bench| {
+        let records = &bench.database;
+        for hundred in 0..100 {
+            let reports: Vec<RolloutReport> = (0..100)
+                .map(|one| {
+                    let number = hundred * 100 + one;
+                    let of = cluster(&format!("gauss/peu{number:05}"));
+                    RolloutReport { cluster: of, ..report(number, RolloutState::Done) }
+                })
+                .collect();
+            records.take_reports(REPOSITORY, &uid(), "mc-eu", &reports).await.unwrap();
+        }
+        let begun = std::time::Instant::now();
+        assert_eq!(records.standings(REPOSITORY).await.unwrap().len(), 10_000);
+        println!("standings: {:?}", begun.elapsed());
+    })
+    .await;
+}

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use capstan::app::ports::{Cause, JobRequest, Jobs, ProposalRecord, Records, RepositoryName};
+use capstan::app::ports::{Cause, FleetView as _, JobRequest, Jobs, ProposalRecord, Records, RepositoryName};
 use capstan::server;
 use capstan_domain::cluster::ClusterId;
 use capstan_domain::tree::{CommitId, RepoPath};
@@ -119,4 +119,28 @@ async fn a_port_that_is_taken_is_told_with_what_to_do() {
             server.address
         )
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "measures the page of a large fleet; `--ignored --nocapture` shows the figures"]
+async fn a_page_of_ten_thousand_clusters_shows_each() {
+    let server = Running::start().await;
+    server.database.enqueue(&request()).await.unwrap();
+    let clusters: Vec<_> = (0..10_000)
+        .map(|number| {
+            let id = ClusterId::new(RepoPath::parse(&format!("gauss/peu{number:05}")).unwrap());
+            let why = format!("#{number} offers `aws/v22.0.0`.");
+            (id, "proposed".to_owned(), why)
+        })
+        .collect();
+    server.database.save_campaign(1, "aws/v22.0.0@9d1f", &clusters).await.unwrap();
+    for round in 1..=3 {
+        let begun = std::time::Instant::now();
+        server.database.fleet().await.unwrap();
+        let read = begun.elapsed();
+        let page = server.get("/").await;
+        let whole = begun.elapsed() - read;
+        assert_eq!(page.body.matches("/tree/HEAD/gauss/peu").count(), 10_000);
+        println!("{round}: records {read:?}, the page {whole:?}, {} bytes", page.body.len());
+    }
 }
