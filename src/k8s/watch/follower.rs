@@ -158,7 +158,11 @@ impl Follower {
             };
             match outcome {
                 Ok(End::Resume) => {}
-                Ok(End::Lost) => self.place = None,
+                Ok(End::Lost) => {
+                    self.place = None;
+                    // A server that forgets at once what it has just said is not asked for all again at once.
+                    self.pause().await;
+                }
                 Ok(End::Unheard) => return Ended::Unheard,
                 Err(error) if error.refusal().is_some_and(|is| is.kind == RefusalKind::Forbidden) => {
                     if self.is_open && self.doubts < DOUBTS {

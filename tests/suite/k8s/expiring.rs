@@ -175,3 +175,28 @@ async fn a_place_that_expired_is_listed_anew_and_no_change_is_lost_or_told_twice
     assert_eq!(told, expected.map(|(name, change)| (name.to_owned(), change)));
     assert_eq!(script.lock().unwrap().asked, ["list", "watch 10", "list", "watch 20", "list", "watch 30"]);
 }
+
+#[tokio::test]
+async fn a_server_that_knows_no_place_is_not_asked_for_all_again_and_again() {
+    let mut begun = Script::default();
+    for number in 0..1_000 {
+        begun.lists.push(list(number, &[("stays", 1)]));
+        begun.watches.push(Watch::Refused(410));
+    }
+    let script = Shared::new(Mutex::new(begun));
+    let (_changes, _wanted) = changes_by(&script).await;
+    let lists = || script.lock().unwrap().asked.iter().filter(|asked| *asked == "list").count();
+    let reached = async |count: usize| {
+        let all = async {
+            while lists() < count {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        timeout(PATIENCE, all).await.unwrap();
+    };
+    reached(1).await;
+    let first = std::time::Instant::now();
+    reached(5).await;
+    // Four pauses, each of half the first one at least.
+    assert!(first.elapsed() > Duration::from_millis(900), "{:?}", first.elapsed());
+}
