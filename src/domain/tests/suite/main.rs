@@ -16,4 +16,5 @@ mod oracle;
 mod random;
 mod real_upgrades;
 mod shared_data;
+mod step_group;
 mod yaml_edits;
