@@ -10,7 +10,7 @@
 //! |---|---|
 //! | [`yaml`] | lossless documents: strict reading, Kubernetes' scalar rules, editing behind a gate |
 //! | [`object`] | identity and field paths of Kubernetes objects |
-//! | [`kinds`] | the table of kinds: what they are for, where their version of Kubernetes stands |
+//! | [`kinds`] | the table of kinds: what they are for, where their version stands, how they are edited, applied and lost |
 //! | [`tree`] | paths, Git ids and snapshots of a repository |
 //! | [`settings`] | `.capstan.yaml`, a cluster's and an overlay's `capstan.yaml` |
 //! | [`layout`] | which folders are releases and which are clusters |
@@ -19,7 +19,7 @@
 //! | [`schema`] | what is known of objects' fields: types, lists, values |
 //! | [`conversion`] | steps from one API version of a kind to another |
 //! | [`merge`] | three-way merge of objects, fields, lists and templated scalars |
-//! | [`templates`] | the template table: rotation, references, names |
+//! | [`templates`] | who names templates, rotation, names |
 //! | [`upgrade`] | cluster + source + policy -> [`upgrade::Upgrade`] |
 //! | [`adopt`] | which release a base comes from that records none |
 //! | [`patch`] | unified diffs that `git apply` accepts |

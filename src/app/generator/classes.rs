@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use capstan_domain::cluster::{Cluster, ClusterId};
+use capstan_domain::kinds::{KindRole, role_of_fragment};
+use capstan_domain::object::api_group;
 use capstan_domain::yaml::Node;
 
 use super::Fleet;
@@ -66,15 +68,21 @@ fn documents(cluster: &Cluster) -> impl Iterator<Item = &Node> {
     cluster.base.iter().flat_map(|manifest| manifest.file.documents()).map(|document| &document.root)
 }
 
+fn has_role(root: &Node, role: KindRole) -> bool {
+    let text = |key| root.get(key).and_then(Node::as_str);
+    let group = text("apiVersion").map(api_group);
+    text("kind").and_then(|kind| role_of_fragment(group, kind)) == Some(role)
+}
+
 /// The name of a ClusterClass.
 fn class_name(root: &Node) -> Option<&str> {
-    (root.get("kind")?.as_str()? == "ClusterClass").then_some(())?;
+    has_role(root, KindRole::Class).then_some(())?;
     root.get("metadata")?.get("name")?.as_str()
 }
 
 /// The class that a topology Cluster names, in `v1beta1` (`class`) and `v1beta2` (`classRef.name`).
 fn class_used(root: &Node) -> Option<&str> {
-    (root.get("kind")?.as_str()? == "Cluster").then_some(())?;
+    has_role(root, KindRole::Cluster).then_some(())?;
     let topology = root.get("spec")?.get("topology")?;
     topology.get("class").or_else(|| topology.get("classRef")?.get("name"))?.as_str()
 }

@@ -28,6 +28,7 @@ use std::sync::{Arc, OnceLock};
 
 use capstan_domain::cluster::{Cluster, ClusterError, ClusterId};
 use capstan_domain::finding::Severity;
+use capstan_domain::kinds::is_class;
 use capstan_domain::layout::{self, ClusterFolder, Layout, Problem};
 use capstan_domain::policy::{self, CoreVersion};
 use capstan_domain::release::{Catalogue, ContentId, ReleaseContent, ReleaseId};
@@ -351,7 +352,7 @@ impl Fleet {
         let classes: BTreeSet<String> = rendered
             .objects
             .iter()
-            .filter(|object| object.id.kind == "ClusterClass")
+            .filter(|object| is_class(&object.id))
             .map(|object| object.id.name.clone())
             .collect();
         // Asking who uses a class reads the whole fleet.

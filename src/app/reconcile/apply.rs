@@ -7,12 +7,12 @@ use capstan_domain::applying::{
     survived, survives_adoption,
 };
 use capstan_domain::finding::Severity;
+use capstan_domain::kinds::is_cluster;
 use capstan_domain::object::{FieldPath, ObjectId};
 use capstan_domain::render::RenderedObject;
 use serde_json::Value;
 
 use super::dry_runs::{Trial, try_all};
-use super::gather::is_cluster;
 use super::look::Look;
 use super::pass::{Ended, Failure, Over, Walk};
 use super::reason::Reason;

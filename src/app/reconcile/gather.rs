@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use capstan_domain::applying::{
     Inventory, InventoryObject, LiveObjects, RefusalKind, identity, named_outside,
 };
+use capstan_domain::kinds::{is_cluster, is_cluster_api, names};
 use capstan_domain::object::ObjectId;
 use capstan_domain::render::RenderedObject;
 use capstan_domain::rollout::observed::clones_to_read;
@@ -19,7 +20,8 @@ use crate::app::ports::{ApiKind, ApiObject, As, LiveError, ManagementCluster};
 const READS: usize = 8;
 
 /// Kinds that Cluster API makes of a `Cluster`, and by whose state it is judged.
-const OF_A_CLUSTER: [&str; 4] = ["MachineDeployment", "MachinePool", "MachineSet", "Machine"];
+const OF_A_CLUSTER: [&str; 4] =
+    [names::MACHINE_DEPLOYMENT, names::MACHINE_POOL, names::MACHINE_SET, names::MACHINE];
 
 /// The label by which Cluster API marks what belongs to a `Cluster`.
 const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
@@ -95,12 +97,7 @@ fn may_make_machines(id: &ObjectId, value: &serde_json::Value) -> bool {
 
 /// Whether an object is of Cluster API, and more than the `Cluster` itself.
 fn is_of_cluster_api(id: &ObjectId) -> bool {
-    id.group.ends_with("cluster.x-k8s.io") && !is_cluster(id)
-}
-
-/// Whether an identity is that of a `Cluster`.
-pub(super) fn is_cluster(id: &ObjectId) -> bool {
-    id.group == "cluster.x-k8s.io" && id.kind == "Cluster"
+    is_cluster_api(&id.group) && !is_cluster(id)
 }
 
 /// Reads what Cluster API made of a `Cluster`, with the reconciler's own rights: nobody's folder says it.

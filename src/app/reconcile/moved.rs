@@ -17,10 +17,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_domain::applying::InventoryObject;
 use capstan_domain::cluster::ClusterId;
+use capstan_domain::kinds::is_cluster;
 use capstan_domain::object::ObjectId;
 use capstan_domain::tree::{RepoPath, TreeId};
 
-use super::gather::is_cluster;
 use super::pass::{Over, Turn};
 use super::ports::{ClusterKey, ClusterRecord};
 use super::resources::{ManagedClusterSpec, ManagedClusterStatus};

@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use capstan_domain::cluster::ClusterId;
+use capstan_domain::kinds::is_cluster;
 use capstan_domain::object::ObjectId;
 use capstan_domain::rollout::observed::{self, Patience, Verdict};
 use capstan_domain::settings::Deletion;
@@ -24,7 +25,6 @@ use capstan_domain::tree::TreeId;
 use jiff::{SignedDuration, Timestamp};
 
 use super::conclude::{Found, notes, report, settle};
-use super::gather::is_cluster;
 use super::kinds::Kinds;
 use super::look::{Look, look};
 use super::memo::Memo;

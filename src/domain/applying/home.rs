@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::boundary::{Beyond, Outside};
-use super::live::is_core;
+use crate::kinds::is_cluster;
 use crate::object::{FieldPath, ObjectId};
 use crate::render::{Content, Placed, Rendered, RenderedObject};
 
@@ -114,8 +114,7 @@ pub fn place_in_namespaces(rendered: &mut Rendered, scopes: &Scopes) -> Result<H
 }
 
 fn find(base: &[RenderedObject], scopes: &Scopes) -> Result<Home, Box<Outside>> {
-    let clusters: Vec<&RenderedObject> =
-        base.iter().filter(|object| is_core(&object.id, "Cluster")).collect();
+    let clusters: Vec<&RenderedObject> = base.iter().filter(|object| is_cluster(&object.id)).collect();
     let named = |object: &RenderedObject| object.id.namespace.clone();
     let mut home = Home {
         namespaces: clusters.iter().filter_map(|cluster| named(cluster)).collect(),

@@ -111,11 +111,6 @@ pub fn identity(object: &Value) -> Option<ObjectId> {
     })
 }
 
-/// Whether an object is of a kind of Cluster API's core group.
-pub(crate) fn is_core(id: &ObjectId, kind: &str) -> bool {
-    id.kind == kind && (id.group == "cluster.x-k8s.io" || id.group == "exp.cluster.x-k8s.io")
-}
-
 /// Whether an object is being deleted.
 pub(crate) fn is_terminating(object: &Value) -> bool {
     object.pointer("/metadata/deletionTimestamp").is_some_and(|time| !time.is_null())

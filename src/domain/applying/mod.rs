@@ -56,7 +56,7 @@ pub use guards::{Broken, GuardBroken, guards, named_outside};
 pub use handed_over::{FieldSurvived, handed_over, survived};
 pub use home::{Home, Scope, Scopes, place_in_namespaces};
 pub use inventory::{Inventory, InventoryObject};
-pub(crate) use live::{CLUSTER_NAME_LABEL, annotation, is_core, is_terminating, label, text};
+pub(crate) use live::{CLUSTER_NAME_LABEL, annotation, is_terminating, label, text};
 pub use live::{LiveObjects, identity};
 pub use managers::{LAST_APPLIED, MANAGER, appliers, fields_that_go, is_applied_by_capstan, taken_over};
 pub use owners::OwnerIndex;

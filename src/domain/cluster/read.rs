@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::record::{RecordedBy, RecordedRelease, ReleaseName};
 use super::{Cluster, GiantSwarmRecord, giant_swarm};
 use crate::finding::{Finding, Severity};
+use crate::kinds::{KindRole, role};
 use crate::layout::{ClusterFolder, is_manifest};
 use crate::manifest::objects;
 use crate::object::{ObjectId, api_group};
@@ -181,7 +182,8 @@ fn recorded<'a>(
 
 fn is_cluster(root: &Node) -> bool {
     let text = |key| root.get(key).and_then(Node::as_str);
-    text("kind") == Some("Cluster") && text("apiVersion").map(api_group) == Some("cluster.x-k8s.io")
+    let group = text("apiVersion").map(api_group);
+    group.zip(text("kind")).is_some_and(|(group, kind)| role(group, kind) == Some(KindRole::Cluster))
 }
 
 fn record_differs(

@@ -1,49 +1,112 @@
 //! The rows. A new kind is a new row or a name in one; the first row that fits a kind counts, so special
 //! kinds stand before the patterns that would take them too.
 //!
-//! Sources: Cluster API's contract for control planes (`spec.version`,
+//! Sources: Cluster API's contracts
+//! (<https://cluster-api.sigs.k8s.io/developer/providers/contracts/overview>; of versions
 //! <https://cluster-api.sigs.k8s.io/developer/providers/contracts/control-plane#controlplane-version-management>)
-//! and, for what differs from it, the API types of the providers that are named.
+//! and, for what differs from them, the API types of the providers that are named.
 
-use super::{Groups, KindRole, Machines, Row};
+use super::{Groups, KindRole, Loss, Machines, Row, Stage, Treatment, Workers, templates};
 
 const CORE: Groups = Groups::Are(&["cluster.x-k8s.io"]);
 /// MachinePools stood in a group of their own in v1alpha3.
 const POOLS: Groups = Groups::Are(&["cluster.x-k8s.io", "exp.cluster.x-k8s.io"]);
 const INFRASTRUCTURE: Groups = Groups::Are(&["infrastructure.cluster.x-k8s.io"]);
+const KUBERNETES: Groups = Groups::Are(&[""]);
 
-pub(super) const ROWS: &[Row] = &[
+/// The tables of rows, in the order in which they are asked.
+pub(super) const TABLES: &[&[Row]] = &[CLUSTER_API, CONTROL_PLANES, templates::ROWS, PROVIDERS, OTHERS];
+
+/// Cluster API's own kinds.
+const CLUSTER_API: &[Row] = &[
     Row {
         groups: CORE,
         kinds: &["Cluster"],
         role: KindRole::Cluster,
         versions: &[&["spec", "topology", "version"]],
+        edit: None,
+        stage: (Stage::ControlPlane, 0),
+        loss: Loss::Cluster,
     },
-    // Where the group is left out of a fragment, a control plane is meant before a machine is.
+    Row {
+        groups: CORE,
+        kinds: &["ClusterClass"],
+        role: KindRole::Class,
+        versions: &[],
+        edit: None,
+        stage: (Stage::Templates, 3),
+        loss: Loss::Class,
+    },
+    Row {
+        groups: CORE,
+        kinds: &["MachineDeployment"],
+        role: KindRole::Workers(Workers::Deployment),
+        ..WORKERS
+    },
+    Row { groups: CORE, kinds: &["MachineSet"], role: KindRole::Workers(Workers::Set), ..WORKERS },
+    Row { groups: POOLS, kinds: &["MachinePool"], role: KindRole::Workers(Workers::Pool), ..WORKERS },
+    Row {
+        groups: CORE,
+        kinds: &["Machine"],
+        role: KindRole::Machine,
+        versions: &[&["spec", "version"]],
+        ..WORKERS
+    },
+    Row {
+        groups: CORE,
+        kinds: &["MachineHealthCheck"],
+        role: KindRole::HealthCheck,
+        versions: &[],
+        edit: None,
+        stage: (Stage::AddOns, 0),
+        loss: Loss::Nothing,
+    },
+    Row {
+        groups: Groups::Are(&["addons.cluster.x-k8s.io"]),
+        kinds: &["ClusterResourceSet"],
+        role: KindRole::ResourceSet,
+        versions: &[],
+        edit: None,
+        stage: (Stage::AddOns, 0),
+        loss: Loss::Nothing,
+    },
+];
+
+/// What all workers have in common.
+const WORKERS: Row = Row {
+    groups: CORE,
+    kinds: &[],
+    role: KindRole::Machine,
+    versions: &[&["spec", "template", "spec", "version"]],
+    edit: None,
+    stage: (Stage::Workers, 2),
+    loss: Loss::Unknown,
+};
+
+/// Control planes, by whatever group: some stand among the infrastructure.
+const CONTROL_PLANES: &[Row] = &[
     // GKE: `controlPlaneVersion` until v1.7 of the provider, then `version`; both are served.
     Row {
-        groups: Groups::Providers,
         kinds: &["GCPManagedControlPlane"],
-        role: KindRole::ControlPlane(Machines::Provider),
         versions: &[&["spec", "version"], &["spec", "controlPlaneVersion"]],
+        ..MANAGED
     },
     // One object is both infrastructure and control plane.
     Row {
         groups: INFRASTRUCTURE,
         kinds: &["VCluster"],
-        role: KindRole::ControlPlane(Machines::Provider),
         versions: &[&["spec", "kubernetesVersion"]],
+        ..MANAGED
     },
     // The version of OpenShift, by which the provider upgrades.
     Row {
-        groups: Groups::Providers,
         kinds: &["OpenshiftAssistedControlPlane"],
         role: KindRole::ControlPlane(Machines::Own),
         versions: &[&["spec", "distributionVersion"], &["spec", "version"]],
+        ..MANAGED
     },
-    // A provider runs them; AKS, OKE and Kapsule among the kinds of the infrastructure group.
+    // AKS, OKE and Kapsule among the kinds of the infrastructure group.
     Row {
-        groups: Groups::Providers,
         kinds: &[
             "AROControlPlane",
             "AWSManagedControlPlane",
@@ -60,35 +123,136 @@ pub(super) const ROWS: &[Row] = &[
             "ScalewayManagedControlPlane",
             "*ManagedControlPlane",
         ],
-        role: KindRole::ControlPlane(Machines::Provider),
-        versions: &[&["spec", "version"]],
+        ..MANAGED
     },
     // By contract: KubeadmControlPlane, RKE2ControlPlane, K0sControlPlane, KThreesControlPlane,
     // TalosControlPlane, MicroK8sControlPlane, CK8sControlPlane and the next one.
-    Row {
-        groups: Groups::Providers,
-        kinds: &["*ControlPlane"],
-        role: KindRole::ControlPlane(Machines::Own),
-        versions: &[&["spec", "version"]],
-    },
-    Row {
-        groups: CORE,
-        kinds: &["MachineDeployment", "MachineSet"],
-        role: KindRole::Workers,
-        versions: &[&["spec", "template", "spec", "version"]],
-    },
-    Row {
-        groups: POOLS,
-        kinds: &["MachinePool"],
-        role: KindRole::Workers,
-        versions: &[&["spec", "template", "spec", "version"]],
-    },
-    Row { groups: CORE, kinds: &["Machine"], role: KindRole::Machine, versions: &[&["spec", "version"]] },
+    Row { kinds: &["*ControlPlane"], role: KindRole::ControlPlane(Machines::Own), ..MANAGED },
+];
+
+/// What control planes have in common that a provider runs.
+const MANAGED: Row = Row {
+    groups: Groups::Providers,
+    kinds: &[],
+    role: KindRole::ControlPlane(Machines::Provider),
+    versions: &[&["spec", "version"]],
+    edit: None,
+    stage: (Stage::ControlPlane, 1),
+    loss: Loss::Cluster,
+};
+
+/// What else providers have.
+const PROVIDERS: &[Row] = &[
     // Their node groups are upgraded by this field, not by the MachinePool's.
     Row {
-        groups: INFRASTRUCTURE,
         kinds: &["AROMachinePool", "OCIManagedMachinePool", "ROSAMachinePool", "RosaMachinePool"],
-        role: KindRole::Pool,
+        role: KindRole::Pool(Machines::Provider),
         versions: &[&["spec", "version"]],
+        ..POOL
+    },
+    Row { kinds: &["*ManagedMachinePool"], role: KindRole::Pool(Machines::Provider), ..POOL },
+    // Edited in place, instances roll.
+    Row {
+        kinds: &[
+            "AWSMachinePool",
+            "AzureMachinePool",
+            "DevMachinePool",
+            "DockerMachinePool",
+            "GCPMachinePool",
+            "LinodeMachinePool",
+            "OCIMachinePool",
+            "ScalewayMachinePool",
+        ],
+        edit: Some(Treatment::MutableAndRolls),
+        ..POOL
+    },
+    POOL,
+    Row { kinds: &["*Machine"], role: KindRole::MachineInfrastructure, ..POOL },
+    // Of kinds without a namespace the only ones that belong to a folder, as AWSClusterStaticIdentity does.
+    Row {
+        kinds: &["*Identity"],
+        role: KindRole::Identity,
+        stage: (Stage::Credentials, 2),
+        ..INFRASTRUCTURE_PART
+    },
+    Row {
+        kinds: &["*Cluster"],
+        role: KindRole::InfrastructureCluster,
+        loss: Loss::ClusterIfNamed,
+        ..INFRASTRUCTURE_PART
+    },
+    INFRASTRUCTURE_PART,
+    // A pool's is rotated like a template; a Machine's goes with it.
+    Row {
+        groups: Groups::Are(&["bootstrap.cluster.x-k8s.io"]),
+        kinds: &["*Config", "*"],
+        role: KindRole::BootstrapConfig,
+        versions: &[],
+        edit: None,
+        stage: (Stage::Templates, 1),
+        loss: Loss::Template,
+    },
+    // Parts of control planes: NestedEtcd.
+    Row {
+        groups: Groups::Are(&["controlplane.cluster.x-k8s.io"]),
+        kinds: &["*"],
+        role: KindRole::Part,
+        versions: &[],
+        edit: None,
+        stage: (Stage::ControlPlane, 1),
+        loss: Loss::Cluster,
     },
 ];
+
+/// The infrastructure of a MachinePool.
+const POOL: Row = Row {
+    groups: INFRASTRUCTURE,
+    kinds: &["*MachinePool"],
+    role: KindRole::Pool(Machines::Own),
+    versions: &[],
+    edit: None,
+    stage: (Stage::Workers, 1),
+    loss: Loss::Unknown,
+};
+
+const INFRASTRUCTURE_PART: Row = Row {
+    groups: INFRASTRUCTURE,
+    kinds: &["*"],
+    role: KindRole::Part,
+    versions: &[],
+    edit: None,
+    stage: (Stage::Templates, 2),
+    loss: Loss::Unknown,
+};
+
+/// What clusters need besides, of Kubernetes and of those who make Secrets.
+const OTHERS: &[Row] = &[
+    Row { kinds: &["Namespace"], role: KindRole::Namespace, stage: (Stage::Namespaces, 0), ..CREDENTIAL },
+    Row { kinds: &["ConfigMap"], role: KindRole::ConfigMap, loss: Loss::WhileNamed, ..CREDENTIAL },
+    Row { kinds: &["Secret"], role: KindRole::Secret, ..CREDENTIAL },
+    Row { kinds: &["ServiceAccount"], role: KindRole::ServiceAccount, ..CREDENTIAL },
+    Row {
+        groups: Groups::Are(&["rbac.authorization.k8s.io"]),
+        kinds: &["*"],
+        role: KindRole::Part,
+        stage: (Stage::Credentials, 1),
+        ..CREDENTIAL
+    },
+    Row {
+        groups: Groups::All,
+        kinds: &["ClusterSecretStore", "ExternalSecret", "SealedSecret", "SecretStore"],
+        role: KindRole::Part,
+        stage: (Stage::Credentials, 1),
+        ..CREDENTIAL
+    },
+];
+
+const CREDENTIAL: Row = Row {
+    groups: KUBERNETES,
+    kinds: &[],
+    role: KindRole::Secret,
+    versions: &[],
+    edit: None,
+    stage: (Stage::Credentials, 0),
+    loss: Loss::Unknown,
+};

@@ -62,10 +62,10 @@ fn every_known_kind_says_its_version_where_the_table_says() {
             Some(KindRole::Cluster) => "cluster",
             Some(KindRole::ControlPlane(Machines::Own)) => "own",
             Some(KindRole::ControlPlane(Machines::Provider)) => "provider",
-            Some(KindRole::Workers) => "workers",
+            Some(KindRole::Workers(_)) => "workers",
             Some(KindRole::Machine) => "machine",
-            Some(KindRole::Pool) => "pool",
-            None => "nothing",
+            Some(KindRole::Pool(_)) => "pool",
+            _ => "nothing",
         };
         let fields: Vec<String> = version_fields(&group, kind).map(|(_, keys)| pointer(keys)).collect();
         assert_eq!((is, fields.join(" ").as_str()), (*role, *versions), "{group} {kind}");
@@ -81,7 +81,8 @@ fn every_known_kind_says_its_version_where_the_table_says() {
 #[test]
 fn what_only_looks_like_a_control_plane_has_no_version() {
     for (group, kind) in NONE {
-        assert_eq!(role(group, kind), None, "{group} {kind}");
+        let has_machines = role(group, kind).is_some_and(KindRole::has_machines);
+        assert!(!has_machines, "{group} {kind}");
         assert_eq!(version_fields(group, kind).count(), 0, "{group} {kind}");
     }
 }
@@ -97,5 +98,114 @@ fn a_fragment_may_be_any_kind_that_it_does_not_rule_out() {
     let any = fields(None, None);
     for pointer in ["/spec/version", "/spec/topology/version", "/spec/template/spec/version"] {
         assert!(any.iter().any(|other| other == pointer), "{pointer}");
+    }
+}
+
+type Turn = Option<(Stage, u8)>;
+
+/// Group, kind, what an edit does, when it is applied, what is lost with it.
+const EDITED_APPLIED_LOST: &[(&str, &str, Option<Treatment>, Turn, Loss)] = {
+    use Loss::{Class, Cluster, ClusterIfNamed, Nothing, Template, Unknown, WhileNamed};
+    use Treatment::{MutableAndRolls, MutableSilent, Never, Rotate};
+    const IN_PLACE: Turn = Some((Stage::Workers, 1));
+    const WORKERS: Turn = Some((Stage::Workers, 2));
+    const TEMPLATES: Turn = Some((Stage::Templates, 1));
+    const CONTROL_PLANE: Turn = Some((Stage::ControlPlane, 1));
+    &[
+        ("cluster.x-k8s.io", "Cluster", None, Some((Stage::ControlPlane, 0)), Cluster),
+        ("cluster.x-k8s.io", "ClusterClass", None, Some((Stage::Templates, 3)), Class),
+        ("cluster.x-k8s.io", "MachineDeployment", None, WORKERS, Unknown),
+        ("cluster.x-k8s.io", "MachinePool", None, WORKERS, Unknown),
+        ("exp.cluster.x-k8s.io", "MachinePool", None, WORKERS, Unknown),
+        ("cluster.x-k8s.io", "Machine", None, WORKERS, Unknown),
+        ("cluster.x-k8s.io", "MachineHealthCheck", None, Some((Stage::AddOns, 0)), Nothing),
+        ("addons.cluster.x-k8s.io", "ClusterResourceSet", None, Some((Stage::AddOns, 0)), Nothing),
+        ("controlplane.cluster.x-k8s.io", "KubeadmControlPlane", None, CONTROL_PLANE, Cluster),
+        ("infrastructure.cluster.x-k8s.io", "AzureManagedControlPlane", None, CONTROL_PLANE, Cluster),
+        ("infrastructure.cluster.x-k8s.io", "VCluster", None, CONTROL_PLANE, Cluster),
+        ("controlplane.cluster.x-k8s.io", "NestedEtcd", None, CONTROL_PLANE, Cluster),
+        ("controlplane.cluster.x-k8s.io", "KubeadmControlPlaneTemplate", Some(Never), TEMPLATES, Template),
+        ("infrastructure.cluster.x-k8s.io", "DockerMachineTemplate", Some(Rotate), TEMPLATES, Template),
+        (
+            "infrastructure.cluster.x-k8s.io",
+            "Metal3DataTemplate",
+            Some(Rotate),
+            Some((Stage::Templates, 0)),
+            Template,
+        ),
+        (
+            "infrastructure.cluster.x-k8s.io",
+            "Metal3RemediationTemplate",
+            Some(MutableSilent),
+            TEMPLATES,
+            Template,
+        ),
+        ("infrastructure.cluster.x-k8s.io", "ExampleMachineTemplate", None, TEMPLATES, Template),
+        ("bootstrap.cluster.x-k8s.io", "KubeadmConfigTemplate", Some(Rotate), TEMPLATES, Template),
+        ("bootstrap.cluster.x-k8s.io", "KubeadmConfig", None, TEMPLATES, Template),
+        ("bootstrap.cluster.x-k8s.io", "RKE2Config", None, TEMPLATES, Template),
+        ("infrastructure.cluster.x-k8s.io", "DockerMachinePool", Some(MutableAndRolls), IN_PLACE, Unknown),
+        ("infrastructure.cluster.x-k8s.io", "AzureManagedMachinePool", None, IN_PLACE, Unknown),
+        ("infrastructure.cluster.x-k8s.io", "DockerMachine", None, IN_PLACE, Unknown),
+        ("infrastructure.cluster.x-k8s.io", "AWSCluster", None, Some((Stage::Templates, 2)), ClusterIfNamed),
+        (
+            "infrastructure.cluster.x-k8s.io",
+            "AWSClusterStaticIdentity",
+            None,
+            Some((Stage::Credentials, 2)),
+            Unknown,
+        ),
+        ("infrastructure.cluster.x-k8s.io", "Metal3Data", None, Some((Stage::Templates, 2)), Unknown),
+        ("", "Namespace", None, Some((Stage::Namespaces, 0)), Unknown),
+        ("", "ConfigMap", None, Some((Stage::Credentials, 0)), WhileNamed),
+        ("", "Secret", None, Some((Stage::Credentials, 0)), Unknown),
+        ("rbac.authorization.k8s.io", "Role", None, Some((Stage::Credentials, 1)), Unknown),
+        ("external-secrets.io", "ExternalSecret", None, Some((Stage::Credentials, 1)), Unknown),
+        // Templates of others are no templates of a cluster, and no group is Cluster API's by its ending alone.
+        ("argoproj.io", "WorkflowTemplate", None, None, Unknown),
+        ("notcluster.x-k8s.io", "DockerMachineTemplate", None, None, Unknown),
+        ("helm.toolkit.fluxcd.io", "HelmRelease", None, None, Unknown),
+    ]
+};
+
+#[test]
+fn a_row_says_what_an_edit_does_when_it_is_applied_and_what_is_lost() {
+    for (group, kind, edit, turn, lost) in EDITED_APPLIED_LOST {
+        let id = ObjectId {
+            group: (*group).to_owned(),
+            kind: (*kind).to_owned(),
+            namespace: None,
+            name: "peu01".to_owned(),
+        };
+        assert_eq!(
+            (treatment(Some(group), kind), stage(&id), loss(&id)),
+            (*edit, *turn, *lost),
+            "{group} {kind}"
+        );
+    }
+}
+
+#[test]
+fn a_reference_without_a_group_means_the_kind_that_it_names() {
+    for (kind, edit) in [
+        ("DockerMachineTemplate", Some(Treatment::Rotate)),
+        ("LinodeMachinePool", Some(Treatment::MutableAndRolls)),
+        ("AWSCluster", None),
+        ("Widget", None),
+    ] {
+        assert_eq!(treatment(None, kind), edit, "{kind}");
+    }
+    assert_eq!(role_of_fragment(None, "KubeadmConfig"), Some(KindRole::BootstrapConfig));
+    assert_eq!(role_of_fragment(None, "Cluster"), Some(KindRole::Cluster));
+    assert_eq!(role_of_fragment(None, "Widget"), None);
+}
+
+#[test]
+fn node_groups_that_a_provider_runs_are_told_by_their_kind() {
+    for kind in ["AWSManagedMachinePool", "AzureASOManagedMachinePool", "ROSAMachinePool", "AROMachinePool"] {
+        assert!(is_managed_pool(kind), "{kind}");
+    }
+    for kind in ["AWSMachinePool", "DockerMachinePool", "ExampleMachinePool", "AzureManagedControlPlane"] {
+        assert!(!is_managed_pool(kind), "{kind}");
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::cluster::names_giant_swarm_release;
+use crate::kinds::{KindRole, is_cluster_api, role};
 use crate::manifest::objects;
 use crate::object::api_group;
 use crate::tree::{Tree, TreeEntry};
@@ -72,12 +73,7 @@ pub(super) fn has_cluster_object(bytes: &[u8]) -> bool {
 
 /// Whether group and kind are those of a `Cluster`.
 pub(super) fn is_cluster_kind(group: &str, kind: &str) -> bool {
-    (group, kind) == (CLUSTER_API, "Cluster")
-}
-
-/// Whether a group is Cluster API's or a provider's.
-fn is_cluster_api(group: &str) -> bool {
-    group.strip_suffix(CLUSTER_API).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    role(group, kind) == Some(KindRole::Cluster)
 }
 
 /// A file's content, or why it cannot be had.

@@ -45,7 +45,7 @@ pub(super) fn unreached(tree: &dyn Tree, layout: &Layout, files: &[&TreeEntry]) 
 }
 
 fn owns_machines(group: &str, kind: &str) -> bool {
-    matches!(role(group, kind), Some(KindRole::ControlPlane(_) | KindRole::Workers))
+    matches!(role(group, kind), Some(KindRole::ControlPlane(_) | KindRole::Workers(_)))
 }
 
 fn owner_in(tree: &dyn Tree, entry: &TreeEntry) -> Option<Unreached> {

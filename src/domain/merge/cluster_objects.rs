@@ -6,6 +6,7 @@ use super::converted::{Converted, FileBefore};
 use super::kustomization;
 use super::source::text;
 use crate::cluster::generated_from;
+use crate::kinds::is_cluster;
 use crate::manifest;
 use crate::object::{FieldPath, ObjectId, api_group};
 use crate::render::{is_kustomization, kustomization_field};
@@ -164,10 +165,7 @@ impl Base {
 
     /// The cluster's own `Cluster`; `None` where it has none or several.
     pub(crate) fn cluster(&self) -> Option<&ObjectId> {
-        let mut found = self
-            .objects
-            .iter()
-            .filter(|object| object.id.group == "cluster.x-k8s.io" && object.id.kind == "Cluster");
+        let mut found = self.objects.iter().filter(|object| is_cluster(&object.id));
         let first = found.next()?;
         found.next().is_none().then_some(&first.id)
     }

@@ -3,6 +3,7 @@
 
 use super::cluster_objects::Base;
 use super::objects::ClusterMerge;
+use crate::kinds::succession;
 use crate::object::{ObjectId, Step};
 use crate::templates::{references, split_suffix};
 
@@ -14,26 +15,6 @@ pub(crate) struct KindChange {
     pub(crate) added: ObjectId,
 }
 
-/// What a kind is for: objects of one role take one another's place.
-const ROLES: [&str; 8] = [
-    "RemediationTemplate",
-    "MachineTemplate",
-    "ConfigTemplate",
-    "ClusterTemplate",
-    "ControlPlane",
-    "MachinePool",
-    "Config",
-    "Cluster",
-];
-
-/// What a kind is for; a kind of no known role is one by itself.
-pub(crate) fn role(kind: &str) -> &str {
-    ROLES.into_iter().find(|role| kind.ends_with(role)).unwrap_or(match kind {
-        "MachineDeployment" | "MachineSet" => "MachinePool",
-        other => other,
-    })
-}
-
 /// The changed kinds among what goes (or was edited and stays) and what comes.
 pub(super) fn kind_changes(base: &Base, merge: &ClusterMerge) -> Vec<KindChange> {
     let edited = merge.conflicts.iter().filter(|conflict| conflict.release.is_none());
@@ -42,7 +23,7 @@ pub(super) fn kind_changes(base: &Base, merge: &ClusterMerge) -> Vec<KindChange>
         let id = &base.objects[object].id;
         let added = merge.added.iter().map(|new| &new.id);
         let mut heirs = added.filter(|new| {
-            role(&new.kind) == role(&id.kind)
+            succession(&new.kind) == succession(&id.kind)
                 && (new.kind != id.kind || new.group != id.group)
                 && (bare(&new.name) == bare(&id.name) || owner_turns_to(base, merge, id, new))
         });

@@ -7,8 +7,9 @@ use super::form::Form;
 use super::source::{Piece, Shape, Source};
 use super::twins::part_by_namespace;
 use super::variables::{Bindings, Extent, Found, Scope, Substitution, Token, tokens};
+use crate::kinds::{KindRole, role, role_of_fragment};
 use crate::object::{FieldPath, ObjectId};
-use crate::templates::{Treatment, base_name, references, treatment};
+use crate::templates::{base_name, references};
 use crate::yaml::{Node, NodeKind};
 
 /// What a piece speaks of.
@@ -115,7 +116,8 @@ fn name_of(base: &Base, id: &ObjectId) -> Found {
 }
 
 fn is_cluster(piece: &Piece) -> bool {
-    piece.group.as_deref() == Some("cluster.x-k8s.io") && piece.kind.as_deref() == Some("Cluster")
+    let role = piece.group.as_deref().zip(piece.kind.as_deref()).and_then(|(group, kind)| role(group, kind));
+    role == Some(KindRole::Cluster)
 }
 
 /// What a ConfigMap wraps, where the cluster has it and does not have the ConfigMap.
@@ -397,9 +399,10 @@ impl Matcher<'_> {
 fn goes_by_owner(piece: &Piece) -> bool {
     piece.name.is_some()
         && piece.kind.as_deref().is_some_and(|kind| {
-            kind.ends_with("Template")
-                || kind == "KubeadmConfig"
-                || matches!(treatment(kind), Some(Treatment::Rotate | Treatment::Never))
+            matches!(
+                role_of_fragment(piece.group.as_deref(), kind),
+                Some(KindRole::Template | KindRole::DataTemplate | KindRole::BootstrapConfig)
+            )
         })
 }
 

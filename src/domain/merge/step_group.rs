@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use super::cluster_objects::Base;
 use super::decision::Decision;
 use super::objects::ClusterMerge;
-use crate::kinds::{is_version, version_paths};
+use crate::kinds::{bears_images, is_version, version_paths};
 use crate::object::{FieldPath, ObjectId, Step};
 use crate::version::KubernetesVersion;
 use crate::yaml::{Node, NodeKind};
@@ -106,7 +106,7 @@ impl StepGroup {
         is_version(id, path)
             || is_image(id, path)
             || is_template_reference(path)
-            || (is_infrastructure(id)
+            || (bears_images(id)
                 && [&decision.base, &decision.release]
                     .into_iter()
                     .flatten()
@@ -140,13 +140,8 @@ fn own_version<'n>(id: &ObjectId, node: &'n Node, path: &FieldPath) -> Option<(F
     paths.into_iter().find_map(|path| Some((path.clone(), node.at(&path)?)))
 }
 
-fn is_infrastructure(id: &ObjectId) -> bool {
-    id.group == "infrastructure.cluster.x-k8s.io"
-        && (id.kind.ends_with("Template") || id.kind.ends_with("MachinePool") || id.kind.ends_with("Machine"))
-}
-
 fn is_image(id: &ObjectId, path: &FieldPath) -> bool {
-    if !is_infrastructure(id) {
+    if !bears_images(id) {
         return false;
     }
     let mut keys = path.steps().iter().filter_map(|step| match step {

@@ -2,6 +2,7 @@
 
 use super::{About, Change, Example, Rule, Survey, Verdict};
 use crate::finding::Severity;
+use crate::kinds::{KindRole, role_of};
 use crate::object::{FieldPath, ObjectId};
 use crate::render::Placed;
 
@@ -58,13 +59,13 @@ impl Rule for AutoscalerOwnsReplicas {
     fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Verdict>) {
         for object in cluster.objects {
             let id = &object.id;
-            match id.kind.as_str() {
-                "MachineDeployment" | "MachinePool" | "MachineSet" => {
+            match role_of(id) {
+                Some(KindRole::Workers(_)) => {
                     let spec = FieldPath::root().key("spec");
                     let (metadata, holder) = (object.placed.field("metadata"), object.placed.field("spec"));
                     judge(id, metadata, holder, &spec, verdicts);
                 }
-                "Cluster" => {
+                Some(KindRole::Cluster) => {
                     for field in ["machineDeployments", "machinePools"] {
                         let keys = ["spec", "topology", "workers", field];
                         let Some(workers) = object.placed.at(&keys) else { continue };

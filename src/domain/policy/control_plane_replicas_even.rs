@@ -2,6 +2,7 @@
 
 use super::{About, Change, Example, Rule, Survey, Verdict};
 use crate::finding::Severity;
+use crate::kinds::{is_cluster, names};
 use crate::object::FieldPath;
 use crate::render::{Content, Placed};
 
@@ -45,7 +46,7 @@ impl Rule for ControlPlaneReplicasEven {
                 "KubeadmControlPlane" => {
                     (object.placed.at(&["spec", "kubeadmConfigSpec"]), &["spec", "replicas"])
                 }
-                "Cluster" => match class_template(cluster, &object.placed) {
+                _ if is_cluster(&object.id) => match class_template(cluster, &object.placed) {
                     Some(template) => (
                         template.at(&["spec", "template", "spec", "kubeadmConfigSpec"]),
                         &["spec", "topology", "controlPlane", "replicas"],
@@ -80,7 +81,7 @@ impl Rule for ControlPlaneReplicasEven {
 fn class_template<'a>(cluster: &Survey<'a>, object: &Placed) -> Option<&'a Placed> {
     let topology = object.at(&["spec", "topology"])?;
     let name = topology.text_at(&["class"]).or_else(|| topology.text_at(&["classRef", "name"]))?;
-    let class = cluster.named("ClusterClass", name).next()?.placed.at(&["spec", "controlPlane"])?;
+    let class = cluster.named(names::CLUSTER_CLASS, name).next()?.placed.at(&["spec", "controlPlane"])?;
     let reference = class.field("ref").or_else(|| class.field("templateRef"))?;
     let kind = "KubeadmControlPlaneTemplate";
     (reference.text_at(&["kind"])? == kind).then_some(())?;

@@ -2,6 +2,7 @@
 
 use super::rule::{Spot, Verdict};
 use super::{removes_machines, rendered_tombstone};
+use crate::kinds::{KindRole, is_cluster, role_of_fragment};
 use crate::layout::ClusterFolder;
 use crate::object::{FieldPath, ObjectId};
 use crate::render::{Rendered, RenderedObject};
@@ -64,8 +65,8 @@ impl Deletions {
                 let lost = |(index, tombstone): (usize, &Tombstone)| {
                     let is_new = !matches!(said, Deletion::Objects(said) if said.contains(tombstone));
                     let said_elsewhere = rendered_as(tombstone, before).or(rendered_as(tombstone, after));
-                    let machines = removes_machines::kind_has_machines(&tombstone.kind)
-                        && tombstone.group.as_ref().is_none_or(|group| group.ends_with("cluster.x-k8s.io"));
+                    let role = role_of_fragment(tombstone.group.as_deref(), &tombstone.kind);
+                    let machines = role.is_some_and(KindRole::has_machines);
                     (is_new && machines && said_elsewhere.is_none()).then(|| {
                         let message = format!(
                             "`delete` names {} {}, which is deleted from the live cluster with its machines once this is merged: take it back if that is not meant",
@@ -96,7 +97,7 @@ impl Deletions {
 }
 
 fn cluster(object: &RenderedObject) -> Option<&ObjectId> {
-    (object.id.group == "cluster.x-k8s.io" && object.id.kind == "Cluster").then_some(&object.id)
+    is_cluster(&object.id).then_some(&object.id)
 }
 
 /// The object that a tombstone means among those that are rendered.

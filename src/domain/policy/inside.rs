@@ -1,6 +1,7 @@
 //! What the repository applies inside a workload cluster.
 
 use crate::flux::{FluxIndex, Remote};
+use crate::kinds::is_cluster;
 use crate::render::{Folders, ParsedFiles, Rendered, RenderedObject, render_with};
 use crate::tree::{RepoPath, Tree};
 
@@ -20,11 +21,8 @@ pub fn inside(
     if remote.is_empty() {
         return Vec::new();
     }
-    let is_cluster = |object: &&RenderedObject| {
-        (object.id.kind.as_str(), object.id.group.as_str()) == ("Cluster", "cluster.x-k8s.io")
-    };
-    let mut names: Vec<&str> =
-        rendered.objects.iter().filter(is_cluster).map(|object| object.id.name.as_str()).collect();
+    let clusters = rendered.objects.iter().filter(|object| is_cluster(&object.id));
+    let mut names: Vec<&str> = clusters.map(|object| object.id.name.as_str()).collect();
     if names.is_empty() {
         // A chart makes the cluster, and calls it as its folder is called.
         names.push(folders.cluster.name());

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{Evidence, Occasion, Survey};
 pub(super) use crate::kinds::VersionRole as Role;
-use crate::kinds::{Keys, path, version_fields};
+use crate::kinds::{Keys, is_cluster, names, path, version_fields};
 use crate::object::{FieldPath, ObjectId};
 use crate::render::{Place, Placed, RenderedObject};
 use crate::version::KubernetesVersion;
@@ -65,8 +65,8 @@ pub(super) fn control_plane_of<'s, 'a>(
     let planes = || cluster.versions.iter().filter(|wanted| wanted.role == Role::ControlPlane);
     let named =
         cluster.object(worker.object).and_then(|object| object.placed.text_at(&["spec", "clusterName"]));
-    let owner = named
-        .and_then(|name| cluster.named("Cluster", name).find(|object| object.id.group == "cluster.x-k8s.io"));
+    let owner =
+        named.and_then(|name| cluster.named(names::CLUSTER, name).find(|object| is_cluster(&object.id)));
     if let Some(owner) = owner {
         let reference = owner.placed.at(&["spec", "controlPlaneRef"]);
         let text = |key| reference.and_then(|reference| reference.text_at(&[key]));

@@ -6,6 +6,7 @@ use super::kubernetes::Role;
 use super::removed_apis::removed;
 use super::{About, Change, Example, Rule, Survey, Verdict};
 use crate::finding::Severity;
+use crate::kinds::{KindRole, role_of};
 use crate::object::FieldPath;
 use crate::render::{Place, Placed, RenderedObject};
 use crate::version::KubernetesMinor;
@@ -135,7 +136,7 @@ fn target(cluster: &Survey<'_>) -> Option<KubernetesMinor> {
 
 /// ConfigMaps and Secrets whose content a ClusterResourceSet applies to the cluster.
 fn brought<'a>(cluster: &Survey<'a>) -> HashSet<(&'a str, &'a str)> {
-    let sets = cluster.objects.iter().filter(|object| object.id.kind == "ClusterResourceSet");
+    let sets = cluster.objects.iter().filter(|object| role_of(&object.id) == Some(KindRole::ResourceSet));
     let resources = sets.filter_map(|set| set.placed.at(&["spec", "resources"])).flat_map(Placed::items);
     resources
         .filter_map(|resource| Some((resource.text_at(&["kind"])?, resource.text_at(&["name"])?)))

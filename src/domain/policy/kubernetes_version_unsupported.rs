@@ -3,6 +3,7 @@
 use super::cluster_api::{Verdict as Support, supports};
 use super::{About, Change, Example, Rule, Survey, Verdict};
 use crate::finding::Severity;
+use crate::kinds::is_cluster;
 use crate::version::LooseVersion;
 
 pub(super) struct KubernetesVersionUnsupported;
@@ -53,7 +54,7 @@ impl Rule for KubernetesVersionUnsupported {
             let minor = wanted.version.minor();
             let core = cluster.cluster_api.as_ref();
             let support = core.map_or(Support::Supported, |core| supports(core, minor));
-            let topology = wanted.object.kind == "Cluster";
+            let topology = is_cluster(wanted.object);
             let why = match (support, core) {
                 (Support::OutOf { first, last }, Some(core)) => format!(
                     "Cluster API {core} supports 1.{first} to 1.{last}: take one of those, or another Cluster API first"

@@ -43,7 +43,7 @@ impl Rule for MissingReference {
 
     fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Verdict>) {
         // Classes are shared between clusters.
-        for (object, named) in cluster.references().iter().filter(|(_, named)| named.kind != "ClusterClass") {
+        for (object, named) in cluster.references().iter().filter(|(_, named)| !named.is_class()) {
             let there = |other: &RenderedObject| named.implied || other.id.group == named.group;
             if cluster.named(named.kind, named.name).any(there) {
                 continue;

@@ -3,6 +3,7 @@
 use super::references::Named;
 use super::{About, Change, Example, Rule, Survey, Verdict};
 use crate::finding::Severity;
+use crate::kinds::{KindRole, is_cluster, role_of};
 use crate::object::FieldPath;
 use crate::render::{Placed, RenderedObject};
 
@@ -40,24 +41,17 @@ spec:
   clusterName: peu01
 ";
 
-const CLUSTER_API: &str = "cluster.x-k8s.io";
-const OF_A_CLUSTER: [&str; 5] =
-    ["Machine", "MachineDeployment", "MachineHealthCheck", "MachinePool", "MachineSet"];
-
 impl Rule for ReferenceMismatch {
     fn about(&self) -> &'static About {
         &ABOUT
     }
 
     fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Verdict>) {
-        let clusters: Vec<&RenderedObject> = cluster
-            .objects
-            .iter()
-            .filter(|object| object.id.kind == "Cluster" && object.id.group == CLUSTER_API)
-            .collect();
+        let clusters: Vec<&RenderedObject> =
+            cluster.objects.iter().filter(|object| is_cluster(&object.id)).collect();
         for object in cluster.objects {
-            let id = &object.id;
-            if OF_A_CLUSTER.contains(&id.kind.as_str()) && id.group.ends_with(CLUSTER_API) {
+            let role = role_of(&object.id);
+            if role.is_some_and(KindRole::is_worker) || role == Some(KindRole::HealthCheck) {
                 cluster_name(object, &clusters, verdicts);
             }
         }
@@ -101,7 +95,7 @@ fn cluster_name(object: &RenderedObject, clusters: &[&RenderedObject], verdicts:
 fn namespace(owner: &RenderedObject, named: &Named<'_>, cluster: &Survey<'_>, verdicts: &mut Vec<Verdict>) {
     let Some(own) = owner.id.namespace.as_deref().filter(|own| is_bound(own)) else { return };
     // Classes are shared across namespaces.
-    if named.kind == "ClusterClass" {
+    if named.is_class() {
         return;
     }
     let verdict = |message: String, path: FieldPath, at: &Placed| {

@@ -1,5 +1,6 @@
 //! Which objects an object names, with the places of the names.
 
+use crate::kinds::{KindRole, role_of_fragment};
 use crate::object::{FieldPath, api_group};
 use crate::render::{Placed, RenderedObject};
 use crate::templates::reference_paths;
@@ -19,6 +20,14 @@ pub(super) struct Named<'a> {
     pub(super) at: &'a Placed,
     /// The reference says neither group nor kind.
     pub(super) implied: bool,
+}
+
+impl Named<'_> {
+    /// Whether a ClusterClass is meant.
+    pub(super) fn is_class(&self) -> bool {
+        let group = Some(self.group).filter(|_| !self.implied);
+        role_of_fragment(group, self.kind) == Some(KindRole::Class)
+    }
 }
 
 /// What an object names, in the order of the table of references.

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::{About, Change, Evidence, Example, Rule, Verdict};
 use crate::finding::Severity;
+use crate::kinds::{KindRole, role_of};
 use crate::object::FieldPath;
 use crate::render::RenderedObject;
 
@@ -115,6 +116,9 @@ const MAY_CHANGE: &[&str] = &[
     "upgradeAfter",
 ];
 
+/// Cluster API's own control plane, whose webhook knows what may change.
+const KUBEADM: &str = "KubeadmControlPlane";
+
 impl Rule for RefusedChange {
     fn about(&self) -> &'static About {
         &ABOUT
@@ -126,12 +130,12 @@ impl Rule for RefusedChange {
             if old.api_version != new.api_version {
                 continue;
             }
-            let found = match new.id.kind.as_str() {
-                "KubeadmControlPlane" => control_plane(old, new),
-                "MachineDeployment" | "MachineHealthCheck" | "MachinePool" | "MachineSet" | "Machine" => {
+            let found = match role_of(&new.id) {
+                Some(KindRole::ControlPlane(_)) if new.id.kind == KUBEADM => control_plane(old, new),
+                Some(KindRole::Workers(_) | KindRole::Machine | KindRole::HealthCheck) => {
                     changed(old, new, &["spec", "clusterName"])
                 }
-                "Cluster" => {
+                Some(KindRole::Cluster) => {
                     let gone = |field| removed(old, new, &["spec", field]);
                     gone("controlPlaneRef").or_else(|| gone("infrastructureRef"))
                 }

@@ -2,6 +2,7 @@
 
 use super::{About, Change, Evidence, Example, Occasion, Rule, Survey, Verdict};
 use crate::finding::Severity;
+use crate::kinds::is_cluster;
 use crate::object::FieldPath;
 use crate::render::RenderedObject;
 use crate::templates::{Foundation, Role, foundations, references, replaced};
@@ -59,7 +60,7 @@ impl Rule for RemovesCluster {
     fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Verdict>) {
         for (old, new) in change.pairs().filter(|(old, _)| old.id.group == "cluster.x-k8s.io") {
             turned(change, old, new, verdicts);
-            if old.id.kind != "Cluster" {
+            if !is_cluster(&old.id) {
                 continue;
             }
             if let (Some(was), Some(is)) = (class_of(&change.before, old), class_of(&change.after, new))
@@ -87,7 +88,7 @@ fn built_on(object: &RenderedObject) -> Vec<Foundation<'_>> {
 /// What the one is built on and the other is not.
 fn turned(change: &Evidence<'_>, old: &RenderedObject, new: &RenderedObject, verdicts: &mut Vec<Verdict>) {
     for found in replaced(&built_on(old), &built_on(new)) {
-        let message = if old.id.kind == "Cluster" {
+        let message = if is_cluster(&old.id) {
             format!(
                 "`{}` of {} turns from {} to {}: another infrastructure or control plane is another cluster. Make a new cluster, and move what runs here",
                 found.part, old.id, found.from, found.to

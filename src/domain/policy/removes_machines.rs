@@ -2,6 +2,7 @@
 
 use super::{About, Change, Evidence, Example, Occasion, Rule, Verdict};
 use crate::finding::Severity;
+use crate::kinds::{has_machines, is_cluster, is_control_plane};
 use crate::object::FieldPath;
 use crate::render::{Placed, RenderedObject};
 
@@ -47,10 +48,9 @@ impl Rule for RemovesMachines {
     fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Verdict>) {
         // An upgrade that would take one of these blocks, and says so as `removes-cluster`.
         let said_already = |object: &RenderedObject| {
-            change.occasion == Occasion::Upgrade
-                && (object.id.kind == "Cluster" || is_control_plane(&object.id.kind))
+            change.occasion == Occasion::Upgrade && (is_cluster(&object.id) || is_control_plane(&object.id))
         };
-        for old in change.before.objects.iter().filter(|object| has_machines(object)) {
+        for old in change.before.objects.iter().filter(|object| has_machines(&object.id)) {
             let Some(new) = change.after.object(&old.id) else {
                 if said_already(old) {
                     continue;
@@ -78,20 +78,6 @@ impl Rule for RemovesMachines {
             }
         }
     }
-}
-
-fn has_machines(object: &RenderedObject) -> bool {
-    object.id.group.ends_with("cluster.x-k8s.io") && kind_has_machines(&object.id.kind)
-}
-
-/// Whether machines go with an object of this kind, in Cluster API's groups.
-pub(super) fn kind_has_machines(kind: &str) -> bool {
-    ["Cluster", "Machine", "MachineDeployment", "MachinePool", "MachineSet"].contains(&kind)
-        || is_control_plane(kind)
-}
-
-fn is_control_plane(kind: &str) -> bool {
-    kind.ends_with("ControlPlane")
 }
 
 fn removed_workers(old: &RenderedObject, new: &RenderedObject, field: &str, verdicts: &mut Vec<Verdict>) {

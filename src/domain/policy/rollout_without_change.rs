@@ -2,8 +2,9 @@
 
 use super::{About, Change, Evidence, Example, Occasion, Rule, Verdict};
 use crate::finding::Severity;
+use crate::kinds::Treatment;
 use crate::render::{RenderedObject, in_one_version};
-use crate::templates::{Treatment, references, treatment_in_role};
+use crate::templates::{references, treatment_in_role};
 
 pub(super) struct RolloutWithoutChange;
 

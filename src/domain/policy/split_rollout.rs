@@ -3,9 +3,10 @@
 use super::kubernetes::{Wanted, steps};
 use super::{About, Change, Evidence, Example, Occasion, Rule, Survey, Verdict};
 use crate::finding::Severity;
+use crate::kinds::{Treatment, bears_images, treatment};
 use crate::object::FieldPath;
 use crate::render::{Content, Placed, RenderedObject};
-use crate::templates::{Treatment, bears_images, reference_paths, treatment};
+use crate::templates::reference_paths;
 use crate::upgrade::AppliedBy;
 
 pub(super) struct SplitRollout;
@@ -119,7 +120,8 @@ impl Rule for SplitRollout {
                     // machine, which is another rule's.
                     let rolls = template.id != template_before.id
                         || change.applied_by == AppliedBy::Reconciler
-                        || treatment(&template.id.kind) == Some(Treatment::MutableAndRolls);
+                        || treatment(Some(&template.id.group), &template.id.kind)
+                            == Some(Treatment::MutableAndRolls);
                     let moved = moved_image(template).filter(|_| rolls && stale.is_none());
                     let Some((path, image)) = moved else { continue };
                     let message = format!(
@@ -163,7 +165,7 @@ fn templates<'a>(
 fn named<'a>(cluster: &Survey<'a>, owner: &RenderedObject, steps: &[&str]) -> Option<&'a RenderedObject> {
     let reference = owner.placed.at(steps)?;
     let found = cluster.named(reference.text_at(&["kind"])?, reference.text_at(&["name"])?).next()?;
-    bears_images(&found.id.group, &found.id.kind).then_some(found)
+    bears_images(&found.id).then_some(found)
 }
 
 /// The scalar of a template that names the version.

@@ -2,9 +2,10 @@
 
 use super::{About, Change, Evidence, Example, Occasion, Rule, Verdict};
 use crate::finding::Severity;
+use crate::kinds::{self, KindRole, Treatment, Workers, role_of, treatment};
 use crate::object::FieldPath;
 use crate::render::{RenderedObject, diff_placed, in_one_version};
-use crate::templates::{Treatment, reference_paths, treatment};
+use crate::templates::reference_paths;
 use crate::upgrade::AppliedBy;
 
 pub(super) struct TemplateEditedInPlace;
@@ -95,7 +96,7 @@ impl Rule for TemplateEditedInPlace {
 }
 
 fn what_happens(kind: &str) -> &'static str {
-    if kind.contains("Config") {
+    if kinds::is_config(kind) {
         "no machine is replaced, but those made from now on get the new configuration, so that the fleet is mixed without a sign of it"
     } else {
         "the API server refuses that, or machines keep the old value"
@@ -105,19 +106,22 @@ fn what_happens(kind: &str) -> &'static str {
 /// Templates, and what a MachinePool names as its bootstrap config.
 fn is_template(object: &RenderedObject, all: &[RenderedObject]) -> bool {
     let id = &object.id;
-    if !id.group.ends_with("cluster.x-k8s.io") {
+    if !kinds::is_cluster_api(&id.group) {
         return false;
     }
-    match treatment(&id.kind) {
+    match treatment(Some(&id.group), &id.kind) {
         Some(Treatment::Rotate | Treatment::Never) => true,
         Some(Treatment::MutableAndRolls | Treatment::MutableSilent) => false,
-        None if id.kind.ends_with("Template") => true,
-        None => id.kind.ends_with("Config") && all.iter().any(|pool| is_bootstrap_of(pool, object)),
+        None if kinds::is_template(id) => true,
+        None => {
+            role_of(id) == Some(KindRole::BootstrapConfig)
+                && all.iter().any(|pool| is_bootstrap_of(pool, object))
+        }
     }
 }
 
 fn is_bootstrap_of(pool: &RenderedObject, config: &RenderedObject) -> bool {
-    pool.id.kind == "MachinePool"
+    role_of(&pool.id) == Some(KindRole::Workers(Workers::Pool))
         && reference_paths(&pool.id.group, &pool.id.kind).iter().any(|path| {
             pool.placed.at(path.steps).is_some_and(|reference| {
                 reference.text_at(&["kind"]) == Some(&config.id.kind)

@@ -2,6 +2,7 @@
 
 use super::{About, Change, Evidence, Example, Rule, Verdict};
 use crate::finding::Severity;
+use crate::kinds::is_cluster;
 use crate::object::FieldPath;
 
 pub(super) struct TopologySwitched;
@@ -59,7 +60,7 @@ impl Rule for TopologySwitched {
     }
 
     fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Verdict>) {
-        for (old, new) in change.pairs().filter(|(_, new)| new.id.kind == "Cluster") {
+        for (old, new) in change.pairs().filter(|(_, new)| is_cluster(&new.id)) {
             let topology = |value: &crate::render::Placed| {
                 value.at(&["spec", "topology"]).is_some_and(|topology| !topology.is_null())
             };

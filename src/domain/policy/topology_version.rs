@@ -2,6 +2,7 @@
 
 use super::{About, Change, Example, Rule, Survey, Verdict};
 use crate::finding::Severity;
+use crate::kinds::{is_cluster, names};
 use crate::object::FieldPath;
 use crate::render::Placed;
 
@@ -44,7 +45,7 @@ impl Rule for TopologyVersion {
     }
 
     fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Verdict>) {
-        for object in cluster.objects.iter().filter(|object| object.id.kind == "Cluster") {
+        for object in cluster.objects.iter().filter(|object| is_cluster(&object.id)) {
             let Some(topology) = object.placed.at(&["spec", "topology"]).filter(|value| value.is_mapping())
             else {
                 continue;
@@ -93,7 +94,7 @@ impl Rule for TopologyVersion {
 /// The versions that a topology's class lists, where the folder renders the class and it lists any.
 pub(super) fn offered<'a>(cluster: &Survey<'a>, topology: &Placed) -> Vec<&'a str> {
     let name = topology.text_at(&["class"]).or_else(|| topology.text_at(&["classRef", "name"]));
-    let class = name.and_then(|name| cluster.named("ClusterClass", name).next());
+    let class = name.and_then(|name| cluster.named(names::CLUSTER_CLASS, name).next());
     let versions = class.and_then(|class| class.placed.at(&["spec", "kubernetesVersions"]));
     versions.map(Placed::items).unwrap_or_default().iter().filter_map(Placed::as_str).collect()
 }

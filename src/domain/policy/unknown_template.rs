@@ -2,8 +2,9 @@
 
 use super::{About, Change, Example, Rule, Survey, Verdict};
 use crate::finding::Severity;
+use crate::kinds::is_template;
 use crate::object::ObjectId;
-use crate::templates::{Role, is_known_in_role, references, treatment};
+use crate::templates::{Role, is_known_in_role, references};
 
 pub(super) struct UnknownTemplate;
 
@@ -39,11 +40,7 @@ impl Rule for UnknownTemplate {
     fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Verdict>) {
         for object in cluster.objects {
             let id = &object.id;
-            let of_cluster_api = id.group.ends_with(".cluster.x-k8s.io");
-            if !of_cluster_api || !id.kind.ends_with("Template") || treatment(&id.kind).is_some() {
-                continue;
-            }
-            if !is_known_in_role(id, &roles(cluster, id)) {
+            if is_template(id) && !is_known_in_role(id, &roles(cluster, id)) {
                 let message = format!(
                     "{id} is of a kind that Capstan does not know: whether its changes replace machines cannot be told"
                 );

@@ -154,11 +154,6 @@ pub(crate) fn pool_infrastructure(kind: &str) -> PoolInfrastructure {
     }
 }
 
-/// Whether a provider runs the instances of a MachinePool with infrastructure of this kind.
-pub(super) fn is_managed_pool(kind: &str) -> bool {
-    kind.contains("ManagedMachinePool") || kind.eq_ignore_ascii_case("ROSAMachinePool")
-}
-
 /// Annotations by which an autoscaler, or somebody else, owns the number of machines.
 pub(super) const COUNT_OWNED: &[&str] = &[
     "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size",

@@ -7,6 +7,7 @@
 
 use super::references::class_name;
 use super::{LiveNames, facts, predict, rollouts};
+use crate::kinds::is_cluster;
 use crate::object::FieldPath;
 use crate::render::RenderedObject;
 use crate::templates::{Naming, TemplateNames, name_templates};
@@ -40,7 +41,7 @@ pub fn rollouts_live(
     for rollout in &mut found {
         let by_time = rollout.because.iter().any(|path| facts::is_rollout_after(&path.to_string()));
         let same_class = class(&old, rollout) == class(&new, rollout);
-        let by_class = rollout.object.kind == "Cluster" && rollout.because.iter().any(is_made_by_class);
+        let by_class = is_cluster(&rollout.object) && rollout.because.iter().any(is_made_by_class);
         if rollout.certainty == Certainty::Offline && same_class && !by_time && !by_class {
             rollout.certainty = Certainty::Exact;
         }

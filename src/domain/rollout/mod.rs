@@ -43,6 +43,7 @@ mod workers;
 
 pub use self::live::rollouts_live;
 use self::reading::{LiveNames, Reading, by_id};
+use crate::kinds::is_cluster;
 use crate::render::{RenderedObject, in_versions_of};
 use crate::schema::Schemas;
 use crate::upgrade::{AppliedBy, Rollout};
@@ -74,7 +75,7 @@ fn predict(
     };
     let control_plane_upgrades = found.iter().any(upgrades);
     for rollout in &mut found {
-        let replaced = rollout.course.replaced != Some(0) && rollout.object.kind != "Cluster";
+        let replaced = rollout.course.replaced != Some(0) && !is_cluster(&rollout.object);
         if control_plane_upgrades && rollout.course.order == Some(2) && replaced {
             rollout.course.notes.push(
                 match applied {

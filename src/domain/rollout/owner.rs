@@ -2,7 +2,7 @@
 
 use super::facts;
 use super::pointer::At;
-use crate::kinds::{self, KindRole, Machines};
+use crate::kinds::{self, KindRole, Machines, Workers};
 use crate::object::ObjectId;
 use crate::yaml::Value;
 
@@ -23,15 +23,13 @@ pub(super) fn owner(id: &ObjectId, value: &Value) -> Option<Owner> {
         KindRole::Cluster => value.at("/spec/topology").map(|_| Owner::Topology),
         KindRole::ControlPlane(Machines::Provider) => Some(Owner::ManagedControlPlane),
         KindRole::ControlPlane(Machines::Own) => {
-            Some(if id.kind == "KubeadmControlPlane" { Owner::Kubeadm } else { Owner::OtherControlPlane })
+            Some(if id.kind == facts::KUBEADM { Owner::Kubeadm } else { Owner::OtherControlPlane })
         }
-        KindRole::Workers => match id.kind.as_str() {
-            "MachineDeployment" => Some(Owner::Deployment),
-            // One that has an owner is a MachineDeployment's, and never in Git.
-            "MachineSet" => Some(Owner::Set),
-            _ => Some(Owner::Pool),
-        },
-        KindRole::Machine | KindRole::Pool => None,
+        KindRole::Workers(Workers::Deployment) => Some(Owner::Deployment),
+        // One that has an owner is a MachineDeployment's, and never in Git.
+        KindRole::Workers(Workers::Set) => Some(Owner::Set),
+        KindRole::Workers(Workers::Pool) => Some(Owner::Pool),
+        _ => None,
     }
 }
 

@@ -6,6 +6,7 @@ use super::numbers::rolling;
 use super::pointer::{At, is_below};
 use super::reading::{Pair, Reading, differing};
 use super::references::{renamed, target, text};
+use crate::kinds::is_managed_pool;
 use crate::yaml::Value;
 
 /// How many fields of another object a note names.
@@ -56,7 +57,7 @@ impl Reading<'_> {
         rolling(&mut verdict, pair);
         verdict.course.strategy = None;
         if verdict.is_definite() || verdict.is_unknown() {
-            verdict.note(if facts::is_managed_pool(kind) {
+            verdict.note(if is_managed_pool(kind) {
                 "The provider replaces the nodes of its node group, by its own rules."
             } else {
                 "The infrastructure provider replaces the instances in place."

@@ -10,6 +10,7 @@ use super::owner::{Owner, annotation, owner, replicas};
 use super::pointer::At;
 use super::references::{class_name, find_value_in, target};
 use super::topology::{made_before, topology};
+use crate::kinds::{is_cluster, names};
 use crate::object::ObjectId;
 use crate::render::RenderedObject;
 use crate::upgrade::{AppliedBy, Rollout};
@@ -123,10 +124,10 @@ impl<'a> Reading<'a> {
     fn classes<'s>(&'s self, pair: Pair<'s>) -> Seen<'s> {
         let names = [class_name(pair.before), class_name(pair.after)];
         let [Some(old), Some(new)] = names else { return Seen::default() };
-        let class = |objects: &ById<'a>, name: &str| find_value_in(objects, "ClusterClass", name);
+        let class = |objects: &ById<'a>, name: &str| find_value_in(objects, names::CLUSTER_CLASS, name);
         let after = class(&self.after, new);
         // A class that keeps its live name is the same live object, with the same templates.
-        let is_live = old == new && self.live.contains(&("ClusterClass".to_owned(), new.to_owned()));
+        let is_live = old == new && self.live.contains(&(names::CLUSTER_CLASS.to_owned(), new.to_owned()));
         let before = if is_live { after } else { class(&self.before, old) };
         let find_before: Find<'s> = match is_live {
             true => Box::new(|reference| self.template_after(reference)),
@@ -160,11 +161,10 @@ impl<'a> Reading<'a> {
             annotation(value, facts::PAUSED).is_some() || value.at("/spec/paused") == Some(&Value::Bool(true))
         };
         let named = object.value.at("/spec/clusterName").and_then(Value::as_str);
-        let cluster = self.after.values().find(|other| {
-            other.id.group == "cluster.x-k8s.io"
-                && other.id.kind == "Cluster"
-                && named.is_none_or(|name| other.id.name == name)
-        });
+        let cluster = self
+            .after
+            .values()
+            .find(|other| is_cluster(&other.id) && named.is_none_or(|name| other.id.name == name));
         annotation(&object.value, facts::PAUSED).is_some()
             || cluster.is_some_and(|cluster| paused(&cluster.value))
     }

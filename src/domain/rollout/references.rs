@@ -3,8 +3,9 @@
 use super::course::Verdict;
 use super::pointer::At;
 use super::reading::{ById, Pair, Reading};
+use crate::kinds::{Treatment, treatment};
 use crate::object::api_group;
-use crate::templates::{SpecDigest, Treatment, treatment};
+use crate::templates::SpecDigest;
 use crate::upgrade::AppliedBy;
 use crate::yaml::Value;
 
@@ -54,7 +55,7 @@ impl Reading<'_> {
     /// machines.
     pub(super) fn content_rolls(&self, reference: Option<&Value>) -> bool {
         let kind = reference.and_then(|node| text(node, "kind")).unwrap_or_default();
-        let rolls = match treatment(kind) {
+        let rolls = match treatment(None, kind) {
             Some(Treatment::MutableAndRolls) => true,
             Some(Treatment::Rotate) | None => self.applied == AppliedBy::Reconciler,
             Some(Treatment::MutableSilent | Treatment::Never) => false,

@@ -9,6 +9,7 @@
 //! The same holds when a Cluster goes over to another class.
 
 use super::references::{Readable, Reference, references};
+use crate::kinds::{KindRole, role};
 use crate::object::{FieldPath, Step};
 
 /// One thing that a cluster is built on.
@@ -38,13 +39,10 @@ pub struct Replaced {
 
 /// What an object is built on; nothing for what is no Cluster and no ClusterClass.
 pub fn foundations<'n, T: Readable>(group: &str, kind: &str, root: &'n T) -> Vec<Foundation<'n>> {
-    if group != "cluster.x-k8s.io" {
-        return Vec::new();
-    }
     let found = references(group, kind, root).into_iter();
-    match kind {
-        "Cluster" => found.filter_map(of_cluster).collect(),
-        "ClusterClass" => found.filter_map(|reference| of_class(root, reference)).collect(),
+    match role(group, kind) {
+        Some(KindRole::Cluster) => found.filter_map(of_cluster).collect(),
+        Some(KindRole::Class) => found.filter_map(|reference| of_class(root, reference)).collect(),
         _ => Vec::new(),
     }
 }

@@ -1,6 +1,6 @@
 //! Templates (U12): what an edit of one does, who names it, and what it is called when it changes.
 //!
-//! Owns the table of kinds, the paths of references, the canonical form of a spec, and the names of
+//! Owns the paths of references, the canonical form of a spec, and the names of
 //! rotated templates: in Git for clusters that others apply ([`crate::upgrade`] writes them), in the
 //! render for clusters that a management cluster claims ([`name_templates`]); and what of all that a cluster is built
 //! on for good ([`foundations`]).
@@ -8,7 +8,6 @@
 //! Deliberately absent: reading the live cluster. What it knows comes in as [`TemplateNames`].
 
 mod foundation;
-mod kinds;
 mod live;
 mod naming;
 mod references;
@@ -16,10 +15,9 @@ mod rename;
 mod role;
 
 pub use foundation::{Foundation, Replaced, foundations, replaced};
-pub use kinds::{Treatment, bears_images, treatment};
 pub use live::{LiveTemplate, MisreadNames, TemplateNames};
 pub use naming::{SpecDigest, base_name, rotated_name, spec_hash, split_suffix};
-pub(crate) use references::{Readable, is_class};
+pub(crate) use references::Readable;
 pub use references::{Reference, ReferencePath, reference_paths, references};
 pub use rename::{NamedTemplate, Naming, name_templates};
 pub use role::{Role, is_known_in_role, treatment_in_role};

@@ -17,11 +17,6 @@ pub struct ReferencePath {
     pub role: Role,
 }
 
-/// Whether an object is a ClusterClass.
-pub(crate) fn is_class(id: &ObjectId) -> bool {
-    id.group == "cluster.x-k8s.io" && id.kind == "ClusterClass"
-}
-
 macro_rules! paths {
     ($($role:ident: [$($step:literal),*] $(=> $kind:literal)?),* $(,)?) => {
         &[$(ReferencePath { steps: &[$($step),*], kind: paths!(@ $($kind)?), role: Role::$role }),*]

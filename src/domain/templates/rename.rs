@@ -5,11 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use super::kinds::Treatment;
 use super::live::TemplateNames;
 use super::naming::{SpecDigest, base_name, rotated_name};
-use super::references::{is_class, references};
+use super::references::references;
 use super::role::{Role, treatment_in_role};
+use crate::kinds::{Treatment, is_class, is_cluster};
 use crate::object::{FieldPath, ObjectId};
 use crate::render::{Content, RenderedObject};
 use crate::yaml::Value;
@@ -57,10 +57,8 @@ pub fn name_templates(
     names: &TemplateNames,
     shared_classes: &[String],
 ) -> Vec<NamedTemplate> {
-    let own_namespace = objects
-        .iter()
-        .find(|object| object.id.group == "cluster.x-k8s.io" && object.id.kind == "Cluster")
-        .and_then(|cluster| cluster.id.namespace.clone());
+    let own_namespace =
+        objects.iter().find(|object| is_cluster(&object.id)).and_then(|cluster| cluster.id.namespace.clone());
     let owners = Owners::of(objects);
     let mut named = Vec::new();
     for turn in ORDER {

@@ -1,7 +1,7 @@
 //! What an object is there for, told by who names it: what decides about kinds that no table lists.
 
-use super::kinds::{Treatment, treatment};
 use super::references::Readable;
+use crate::kinds::{Treatment, is_cluster_api, is_template, treatment};
 use crate::object::ObjectId;
 
 /// What an object that others name is there for.
@@ -34,14 +34,14 @@ pub enum Role {
 /// and group have the shape that Cluster API's contracts give it ([`has_contract_shape`]); named as infrastructure
 /// or bootstrap config of machines it is immutable by contract, so it is rotated.
 pub fn treatment_in_role<T: Readable>(id: &ObjectId, root: &T, roles: &[Role]) -> Option<Treatment> {
-    if !id.group.ends_with("cluster.x-k8s.io") {
+    if !is_cluster_api(&id.group) {
         return None;
     }
-    if let Some(listed) = treatment(&id.kind) {
+    if let Some(listed) = treatment(Some(&id.group), &id.kind) {
         return Some(listed);
     }
     let named_as = |role: Role| roles.contains(&role);
-    let is_template = id.kind.ends_with("Template");
+    let is_template = is_template(id);
     let holds_template = root.field("spec").and_then(|spec| spec.field("template")).is_some();
     let makes_machines = [Role::Machines, Role::Bootstrap]
         .into_iter()
@@ -62,7 +62,7 @@ pub fn treatment_in_role<T: Readable>(id: &ObjectId, root: &T, roles: &[Role]) -
 /// Whether Capstan knows what an edit of an object does: its kind is listed, or it is named as what its kind and
 /// group say by Cluster API's contracts. Else a `*Template` is the finding `unknown-template`.
 pub fn is_known_in_role(id: &ObjectId, roles: &[Role]) -> bool {
-    treatment(&id.kind).is_some() || roles.iter().any(|role| has_contract_shape(id, *role))
+    treatment(Some(&id.group), &id.kind).is_some() || roles.iter().any(|role| has_contract_shape(id, *role))
 }
 
 /// Whether kind and group are as the contracts of providers want them of what is named in this role:

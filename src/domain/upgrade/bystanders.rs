@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::plan::Plan;
 use crate::finding::Severity;
-use crate::kinds::{KindRole, role, version_paths};
+use crate::kinds::{KindRole, is_cluster, role, version_paths};
 use crate::merge::cluster_objects::{Base, identity};
 use crate::merge::objects::{Between, ClusterMerge};
 use crate::merge::step_group::StepGroup;
@@ -92,7 +92,7 @@ impl Plan<'_> {
                 .is_some_and(|stays| group.wanted.iter().any(|wanted| is_at(&stays.text, wanted)));
             let counts = match role(&id.group, &id.kind) {
                 Some(KindRole::Cluster) => strangers.contains(&object),
-                Some(KindRole::Workers | KindRole::Machine) => {
+                Some(KindRole::Workers(_) | KindRole::Machine) => {
                     !parts.whole_of(&id, self.base.node(object)).is_empty()
                         || (!group.wanted.is_empty() && stays.is_some() && !at_release)
                 }
@@ -190,7 +190,7 @@ impl Plan<'_> {
         let message = format!(
             "{id} is not of the release and stays {version}{}. {}.",
             goes_on(group),
-            if id.kind == "Cluster" {
+            if is_cluster(&id) {
                 "Give each cluster a folder of its own, so that each has its record"
             } else {
                 "Set its version by hand in the same change, or let it follow"
@@ -227,7 +227,7 @@ impl Plan<'_> {
                     (&object.id.group, &object.id.kind, &object.id.name) == (&id.group, &id.kind, &id.name)
                 });
                 let makes_machines =
-                    matches!(role(&id.group, &id.kind), Some(KindRole::Workers | KindRole::Machine));
+                    matches!(role(&id.group, &id.kind), Some(KindRole::Workers(_) | KindRole::Machine));
                 let Some(stays) = stays(&id, &document.root).filter(|_| makes_machines && !is_patch) else {
                     continue;
                 };

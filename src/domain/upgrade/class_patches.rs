@@ -7,6 +7,7 @@ use super::FileChange;
 use super::moved_fields::{Moved, fate_of, put};
 use super::rotation::Rotated;
 use crate::finding::{Finding, Severity};
+use crate::kinds::is_class;
 use crate::manifest;
 use crate::merge::cluster_objects::{Base, identity};
 use crate::object::{FieldPath, ObjectId, api_group};
@@ -23,7 +24,6 @@ pub(super) fn stale_class_patches(
     rotated: &[Rotated],
     schemas: &Schemas,
 ) -> Vec<Finding> {
-    let is_class = |id: &ObjectId| id.group == "cluster.x-k8s.io" && id.kind == "ClusterClass";
     let classes: Vec<usize> =
         (0..base.objects.len()).filter(|object| is_class(&base.objects[*object].id)).collect();
     if classes.is_empty() {

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 
 use super::FileChange;
 use crate::finding::{Finding, Severity};
+use crate::kinds::{is_class, is_cluster};
 use crate::manifest;
 use crate::merge::cluster_objects::{Base, identity};
 use crate::object::{FieldPath, ObjectId};
@@ -66,7 +67,7 @@ pub(super) fn replaced_foundations(
 }
 
 fn is_built(id: &ObjectId) -> bool {
-    id.group == "cluster.x-k8s.io" && matches!(id.kind.as_str(), "Cluster" | "ClusterClass")
+    is_cluster(id) || is_class(id)
 }
 
 fn of<'n>(id: &ObjectId, node: &'n Node) -> Vec<Foundation<'n>> {
@@ -95,7 +96,7 @@ fn after<'b>(base: &'b Base, clusters: &[usize], intended: &[FileChange]) -> Vec
 fn finding(base: &Base, object: usize, change: &Replaced) -> (Finding, String) {
     let id = &base.objects[object].id;
     let Replaced { part, path, from, to } = change;
-    let why = if id.kind == "Cluster" {
+    let why = if is_cluster(id) {
         "Another infrastructure or control plane is another cluster, so the upgrade blocks. Make a new cluster from the release, and move what runs here"
     } else {
         "Cluster API refuses a class whose templates become others of another kind, for every cluster that is made from it, so the upgrade blocks. Give the release a class with a new name, and make new clusters from that"

@@ -7,6 +7,7 @@
 use super::FileChange;
 use super::plan::Plan;
 use crate::finding::{Finding, Severity};
+use crate::kinds::names;
 use crate::manifest;
 use crate::merge::cluster_objects::{Base, identity};
 use crate::merge::namespaces::{Meaning, NamespaceChange};
@@ -136,7 +137,7 @@ impl Named<'_> {
         let is_class = || matches!(self.path.steps().last(), Some(Step::Key(key)) if key == "classRef");
         match self.kind {
             Some(named) => named == kind,
-            None if is_class() => kind == "ClusterClass",
+            None if is_class() => kind == names::CLUSTER_CLASS,
             None => matches!(kind, "Secret" | "ConfigMap"),
         }
     }

@@ -4,11 +4,11 @@ use super::plan::Plan;
 use super::{Change, Reason};
 use crate::cluster::chart_name;
 use crate::finding::{Finding, Severity};
-use crate::kinds::is_control_plane;
+use crate::kinds::{KindRole, Loss, is_cluster, loss, role_of};
 use crate::merge::source::text;
 use crate::object::{FieldPath, ObjectId};
 use crate::settings::Tombstone;
-use crate::templates::{Treatment, foundations, treatment};
+use crate::templates::foundations;
 use crate::yaml::{Node, NodeKind, YamlFile};
 
 /// What becomes of an object that the release drops.
@@ -24,26 +24,17 @@ enum Removal {
 
 /// What becomes of an object that nothing forbids to remove.
 fn removal(id: &ObjectId, is_named: bool) -> Removal {
-    let prunable = match (id.group.as_str(), id.kind.as_str()) {
-        ("cluster.x-k8s.io", "MachineHealthCheck") | ("addons.cluster.x-k8s.io", "ClusterResourceSet") => {
-            true
-        }
-        ("", "ConfigMap") => !is_named,
-        (_, "KubeadmConfig") => true,
-        (_, kind) => matches!(treatment(kind), Some(Treatment::Rotate)) || kind.ends_with("Template"),
+    let prunable = match loss(id) {
+        Loss::Nothing | Loss::Template => true,
+        Loss::WhileNamed => !is_named,
+        Loss::Cluster | Loss::ClusterIfNamed | Loss::Class | Loss::Unknown => false,
     };
     if prunable { Removal::Prunable } else { Removal::Tombstone }
 }
 
 /// A `Cluster`, a control plane, or the App or HelmRelease that deploys one.
 fn is_lifeline(id: &ObjectId, node: &Node) -> bool {
-    match (id.group.as_str(), id.kind.as_str()) {
-        ("cluster.x-k8s.io", "Cluster") => true,
-        ("controlplane.cluster.x-k8s.io", kind) => !kind.ends_with("Template"),
-        // Managed control planes stand among the infrastructure: AzureManagedControlPlane.
-        _ if is_control_plane(id) => true,
-        _ => chart_name(node).is_some_and(is_cluster_chart),
-    }
+    loss(id) == Loss::Cluster || chart_name(node).is_some_and(is_cluster_chart)
 }
 
 /// Whether a ConfigMap is named below: by a reference that says its kind, or by a field that is called
@@ -136,7 +127,8 @@ impl Plan<'_> {
         let stays = |at: &usize| !self.draft.removes(*at) && self.base.objects[*at].id != *id;
         let base = (0..self.base.objects.len()).filter(stays).map(|at| self.base.node(at));
         let overlay = self.overlay.iter().flat_map(YamlFile::documents).map(|document| &document.root);
-        id.kind == "ConfigMap" && base.chain(overlay).any(|node| names_config_map(node, "", &id.name))
+        role_of(id) == Some(KindRole::ConfigMap)
+            && base.chain(overlay).any(|node| names_config_map(node, "", &id.name))
     }
 
     /// Whether a cluster is lost with an object: also with what a `Cluster` of the base names as its
@@ -144,11 +136,8 @@ impl Plan<'_> {
     /// infrastructure cluster.
     fn is_lifeline(&self, id: &ObjectId, node: &Node) -> bool {
         let clusters = || {
-            let is_cluster = |at: &usize| {
-                let other = &self.base.objects[*at].id;
-                other.group == "cluster.x-k8s.io" && other.kind == "Cluster"
-            };
-            (0..self.base.objects.len()).filter(is_cluster)
+            let is_one = |at: &usize| is_cluster(&self.base.objects[*at].id);
+            (0..self.base.objects.len()).filter(is_one)
         };
         let names_it = |at: usize| {
             let cluster = &self.base.objects[at].id;
@@ -156,11 +145,9 @@ impl Plan<'_> {
                 .iter()
                 .any(|part| part.reference.means(cluster.namespace.as_deref(), id))
         };
-        let sounds_like_one =
-            || id.group == "infrastructure.cluster.x-k8s.io" && id.kind.ends_with("Cluster");
         is_lifeline(id, node)
             || clusters().any(names_it)
-            || (clusters().next().is_none() && sounds_like_one())
+            || (clusters().next().is_none() && loss(id) == Loss::ClusterIfNamed)
     }
 
     /// The release changes the kind of something that the cluster edited and would be lost without.

@@ -6,12 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::plan::Plan;
 use super::{AppliedBy, Change, Reason};
 use crate::finding::Severity;
+use crate::kinds::{KindRole, Treatment, is_class, is_template, role_of, succession, treatment};
 use crate::merge::cluster_objects::Base;
-use crate::merge::kinds::role;
 use crate::object::{FieldPath, ObjectId};
 use crate::templates::{
-    Role, Treatment, base_name, is_class, is_known_in_role, references, rotated_name, spec_hash, treatment,
-    treatment_in_role,
+    Role, base_name, is_known_in_role, references, rotated_name, spec_hash, treatment_in_role,
 };
 use crate::yaml::{DocumentEdit, Edit, Node, Value, YamlFile, edit, own_text, write};
 
@@ -64,11 +63,9 @@ impl Owners {
     }
 }
 
-/// The templates that templates name.
-const DATA: &[&str] = &["K8sInstallerConfigTemplate", "Metal3DataTemplate"];
-
+/// Whether templates name such a template.
 fn is_data(id: &ObjectId) -> bool {
-    DATA.contains(&id.kind.as_str())
+    role_of(id) == Some(KindRole::DataTemplate)
 }
 
 /// A template that got a new name.
@@ -130,7 +127,7 @@ impl Plan<'_> {
     /// A template of a kind that no table lists, which the upgrade changes.
     fn unknown_template(&mut self, object: usize, level: Option<Level>) {
         let id = self.base.objects[object].id.clone();
-        if !id.group.ends_with(".cluster.x-k8s.io") || !id.kind.ends_with("Template") {
+        if !is_template(&id) {
             return;
         }
         let message = if level.is_some() {
@@ -165,7 +162,9 @@ impl Plan<'_> {
             .any(|rotated| own.iter().any(|reference| reference.means(id.namespace.as_deref(), &rotated.id)));
         let applies = match level {
             Level::Class => renamed_parts,
-            _ if treatment(&id.kind) == Some(Treatment::Never) => named_by.iter().any(by_class),
+            _ if treatment(Some(&id.group), &id.kind) == Some(Treatment::Never) => {
+                named_by.iter().any(by_class)
+            }
             _ => !named_by.is_empty(),
         };
         if !applies {
@@ -362,7 +361,7 @@ fn is_generation((old, old_base): (&ObjectId, &str), (new, new_base): (&ObjectId
         && if is_kind {
             old.name != new.name && (old_base == new_base || old_count < new_count)
         } else {
-            role(&old.kind) == role(&new.kind) && old_count <= new_count
+            succession(&old.kind) == succession(&new.kind) && old_count <= new_count
         }
 }
 
@@ -390,10 +389,10 @@ fn may_be_of(level: Level, id: &ObjectId) -> bool {
         Level::Template => {
             of_cluster_api
                 && !is_data(id)
-                && match treatment(&id.kind) {
+                && match treatment(Some(&id.group), &id.kind) {
                     Some(Treatment::Rotate | Treatment::Never) => true,
                     Some(Treatment::MutableAndRolls | Treatment::MutableSilent) => false,
-                    None => id.kind.ends_with("Template") || id.kind.ends_with("Config"),
+                    None => is_template(id) || role_of(id) == Some(KindRole::BootstrapConfig),
                 }
         }
     }

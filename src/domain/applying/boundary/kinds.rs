@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::kinds::{KindRole, role_of};
 use crate::object::ObjectId;
 use crate::render::RenderedObject;
 
@@ -20,25 +21,26 @@ pub(super) enum Family {
 /// cluster; most of them belong to all of it, and are outside for that reason already.
 pub(super) fn family(id: &ObjectId) -> Family {
     let capstan = id.group == "capstan.dev" || id.group.ends_with(".capstan.dev");
-    match (id.group.as_str(), id.kind.as_str()) {
+    let role = role_of(id);
+    match id.group.as_str() {
         _ if capstan => Family::Never("objects of Capstan's own"),
-        ("operator.cluster.x-k8s.io" | "clusterctl.cluster.x-k8s.io", _) => {
+        "operator.cluster.x-k8s.io" | "clusterctl.cluster.x-k8s.io" => {
             Family::Never("providers of Cluster API")
         }
-        ("", "Namespace") => Family::BaseOnly("namespaces"),
-        ("", "ServiceAccount") => Family::BaseOnly("service accounts"),
-        ("rbac.authorization.k8s.io", _) => Family::BaseOnly("rights (RBAC)"),
-        ("admissionregistration.k8s.io", _) => Family::BaseOnly("admission webhooks and policies"),
-        ("apiextensions.k8s.io" | "apiregistration.k8s.io", _) => Family::BaseOnly("definitions of kinds"),
-        ("runtime.cluster.x-k8s.io", _) => Family::BaseOnly("runtime extensions"),
+        _ if role == Some(KindRole::Namespace) => Family::BaseOnly("namespaces"),
+        _ if role == Some(KindRole::ServiceAccount) => Family::BaseOnly("service accounts"),
+        "rbac.authorization.k8s.io" => Family::BaseOnly("rights (RBAC)"),
+        "admissionregistration.k8s.io" => Family::BaseOnly("admission webhooks and policies"),
+        "apiextensions.k8s.io" | "apiregistration.k8s.io" => Family::BaseOnly("definitions of kinds"),
+        "runtime.cluster.x-k8s.io" => Family::BaseOnly("runtime extensions"),
         _ => Family::Anyone,
     }
 }
 
 /// Credentials of infrastructure providers: of kinds without a namespace the only ones that belong to a
 /// folder, as `AWSClusterStaticIdentity` does.
-pub(in crate::applying) fn is_identity(id: &ObjectId) -> bool {
-    id.group == "infrastructure.cluster.x-k8s.io" && id.kind.ends_with("Identity")
+pub(super) fn is_identity(id: &ObjectId) -> bool {
+    role_of(id) == Some(KindRole::Identity)
 }
 
 /// Whether another controller would carry the object out on the management cluster with its own rights,

@@ -19,14 +19,13 @@ mod tests;
 use std::collections::HashMap;
 use std::fmt;
 
-pub(super) use self::kinds::is_identity;
-use self::kinds::{Family, acts_with_other_rights, family};
+use self::kinds::{Family, acts_with_other_rights, family, is_identity};
 use super::differs::differing;
 use super::home::{Home, Scopes};
-use super::live::is_core;
 use super::owners::{Claim, OwnerIndex};
 use super::written::Written;
 use crate::cluster::ClusterId;
+use crate::kinds::is_cluster;
 use crate::object::{FieldPath, ObjectId};
 use crate::render::{Rendered, RenderedObject};
 
@@ -256,7 +255,7 @@ fn brought(object: &RenderedObject, hand: Hand<'_>, outside: &mut impl FnMut(Fie
             outside(first.unwrap_or_default(), Beyond::KindFromOverlay(what));
         }
         (Family::BaseOnly(_) | Family::Anyone, Hand::Base) => {}
-        (Family::Anyone, Hand::Added) if is_core(&object.id, "Cluster") => {
+        (Family::Anyone, Hand::Added) if is_cluster(&object.id) => {
             outside(FieldPath::root(), Beyond::AddsCluster);
         }
         (Family::Anyone, Hand::Added) if acts_with_other_rights(object) => {

@@ -24,8 +24,9 @@ use std::fmt;
 
 pub use references::named_outside;
 
-use super::live::{LiveObjects, is_core, is_terminating};
+use super::live::{LiveObjects, is_terminating};
 use super::written::Written;
+use crate::kinds::is_cluster;
 use crate::object::{FieldPath, ObjectId};
 use crate::render::RenderedObject;
 use crate::version::KubernetesVersion;
@@ -161,7 +162,7 @@ pub fn guards(rendered: &[RenderedObject], live: &LiveObjects) -> Vec<GuardBroke
             found.push(GuardBroken { object: object.id.clone(), field, written, broken });
         };
         let going = live.get(&object.id).is_some_and(is_terminating);
-        if going && is_core(&object.id, "Cluster") {
+        if going && is_cluster(&object.id) {
             broken(FieldPath::root(), Broken::ClusterTerminating);
         }
         versions::check(object, rendered, live, &mut broken);

@@ -4,7 +4,7 @@ use super::Broken;
 use crate::applying::live::{LiveObjects, is_terminating};
 use crate::object::{FieldPath, ObjectId};
 use crate::render::RenderedObject;
-use crate::templates::{Reference, references};
+use crate::templates::{Reference, Role, references};
 
 pub(super) fn check(
     object: &RenderedObject,
@@ -40,8 +40,8 @@ pub fn named_outside(rendered: &[RenderedObject]) -> Vec<ObjectId> {
             if is_rendered(&reference, owner, rendered) {
                 continue;
             }
-            let group = reference.group.unwrap_or(match reference.kind {
-                "ClusterClass" => "cluster.x-k8s.io",
+            let group = reference.group.unwrap_or(match reference.role {
+                Role::Class => "cluster.x-k8s.io",
                 _ => &owner.id.group,
             });
             found.push(ObjectId {

@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use serde_json::Value;
 
 use super::Broken;
-use crate::applying::live::{CLUSTER_NAME_LABEL, LiveObjects, is_core, label, text};
-use crate::kinds::{VersionRole, path, version_fields};
+use crate::applying::live::{CLUSTER_NAME_LABEL, LiveObjects, label, text};
+use crate::kinds::{VersionRole, is_cluster, path, version_fields};
 use crate::object::{FieldPath, ObjectId};
 use crate::render::RenderedObject;
 use crate::templates::{Role, references};
@@ -30,7 +30,7 @@ pub(super) fn check(
         let pointer = field.to_string();
         let Some(asked) = text(&object.value, &pointer) else { continue };
         let spec = text(now, &pointer).and_then(KubernetesVersion::parse);
-        let topology = is_core(&object.id, "Cluster");
+        let topology = is_cluster(&object.id);
         let mut running = Vec::new();
         versions(now, if topology { RUNNING_CONTROL_PLANE } else { RUNNING }, &mut running);
         let of_control_plane = running.clone();
@@ -101,19 +101,14 @@ fn extreme(versions: &[KubernetesVersion], order: Ordering) -> Option<&Kubernete
 fn catches_up(workers: &RenderedObject, wanted: &KubernetesVersion, live: &LiveObjects) -> bool {
     let cluster = text(&workers.value, "/spec/clusterName");
     let of_cluster = |id: &ObjectId, plane: &Value| {
-        let named =
-            if is_core(id, "Cluster") { Some(id.name.as_str()) } else { label(plane, CLUSTER_NAME_LABEL) };
+        let named = if is_cluster(id) { Some(id.name.as_str()) } else { label(plane, CLUSTER_NAME_LABEL) };
         named.is_none() || cluster.is_none() || named == cluster
     };
     let mut running = Vec::new();
     for (id, plane) in live.iter() {
         let mut fields = version_fields(&id.group, &id.kind);
         if fields.any(|(role, _)| role == VersionRole::ControlPlane) && of_cluster(id, plane) {
-            versions(
-                plane,
-                if is_core(id, "Cluster") { RUNNING_CONTROL_PLANE } else { RUNNING },
-                &mut running,
-            );
+            versions(plane, if is_cluster(id) { RUNNING_CONTROL_PLANE } else { RUNNING }, &mut running);
         }
     }
     let lowest = running.iter().map(KubernetesVersion::minor).min();
@@ -128,7 +123,7 @@ fn goes_through(
     rendered: &[RenderedObject],
     live: &LiveObjects,
 ) -> bool {
-    if !is_core(&cluster.id, "Cluster") {
+    if !is_cluster(&cluster.id) {
         return false;
     }
     let named = references(&cluster.id.group, &cluster.id.kind, &cluster.value);

@@ -19,7 +19,7 @@ mod waiting;
 use std::collections::BTreeMap;
 use std::fmt;
 
-pub use order::Stage;
+pub use crate::kinds::Stage;
 
 use self::order::Order;
 use self::waiting::Groups;

@@ -1,8 +1,8 @@
 //! Workers that wait for their control plane.
 
 use super::{Changes, Withheld, is_through};
-use crate::applying::live::{LiveObjects, is_core, text};
-use crate::kinds::is_control_plane;
+use crate::applying::live::{LiveObjects, text};
+use crate::kinds::{is_cluster, is_control_plane, is_workers, names};
 use crate::object::{FieldPath, ObjectId};
 use crate::render::RenderedObject;
 use crate::rollout::facts::{self, PoolInfrastructure};
@@ -23,9 +23,7 @@ pub(super) struct Groups<'a> {
 
 impl<'a> Groups<'a> {
     pub(super) fn of(rendered: &'a [RenderedObject], live: &'a LiveObjects) -> Self {
-        let is_worker = |object: &&RenderedObject| {
-            ["MachineDeployment", "MachinePool", "MachineSet"].iter().any(|kind| is_core(&object.id, kind))
-        };
+        let is_worker = |object: &&RenderedObject| is_workers(&object.id);
         let groups = rendered
             .iter()
             .filter(is_worker)
@@ -103,7 +101,7 @@ fn replaces_machines(id: &ObjectId, fields: &[FieldPath]) -> bool {
         if path.is_empty() {
             return true;
         }
-        if id.group == "cluster.x-k8s.io" || id.group == "exp.cluster.x-k8s.io" {
+        if is_workers(id) {
             let machines = below(&path, "/spec/template/spec") && !any_below(&path, facts::WORKERS_IN_PLACE);
             return machines || path == "/spec" || path == "/spec/template" || any_below(&path, ROLL_BESIDES);
         }
@@ -126,12 +124,12 @@ fn control_plane_of(
 ) -> Option<ObjectId> {
     let namespace = &worker.id.namespace;
     if let Some(name) = text(&worker.value, "/spec/clusterName") {
-        let is_it = |id: &ObjectId| is_core(id, "Cluster") && id.name == name && id.namespace == *namespace;
+        let is_it = |id: &ObjectId| is_cluster(id) && id.name == name && id.namespace == *namespace;
         let cluster = rendered
             .iter()
             .find(|object| is_it(&object.id))
             .map(|object| (&object.id, &object.value))
-            .or_else(|| live.core("Cluster").find(|(id, _)| is_it(id)));
+            .or_else(|| live.core(names::CLUSTER).find(|(id, _)| is_it(id)));
         if let Some((id, cluster)) = cluster {
             return followed(id, cluster, rendered, live);
         }

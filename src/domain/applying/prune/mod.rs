@@ -27,17 +27,17 @@ pub use self::outcome::{
     Because, Deletions, Doomed, Forget, Forgotten, Keep, Kept, TombstoneFinding, Useless,
 };
 use self::tombstones::Tombstones;
-use super::boundary::is_identity;
 use super::inventory::{Inventory, InventoryObject};
-use super::live::{LiveObjects, is_core, is_terminating, uid};
+use super::live::{LiveObjects, is_terminating, uid};
 use super::managers::is_applied_by_capstan;
 use super::owners::OwnerIndex;
 use crate::cluster::ClusterId;
+use crate::kinds::{KindRole, Loss, loss, names, role_of};
 use crate::object::ObjectId;
 use crate::render::RenderedObject;
 use crate::rollout::observed::State;
 use crate::settings::Deletion;
-use crate::templates::{NamedTemplate, Treatment, treatment};
+use crate::templates::NamedTemplate;
 
 /// What a round of deletions is decided from.
 #[derive(Debug, Clone, Copy)]
@@ -238,8 +238,9 @@ impl<'a> Round<'_, 'a> {
             Sort::Free => Ok(because),
             Sort::Unnamed => named.by(id).map_or(Ok(because), |by| Err(Keep::StillNamed(by))),
             Sort::Template => {
-                let read =
-                    ["MachineSet", "Machine"].iter().all(|kind| facts.live.has_all("cluster.x-k8s.io", kind));
+                let read = [names::MACHINE_SET, names::MACHINE]
+                    .iter()
+                    .all(|kind| facts.live.has_all("cluster.x-k8s.io", kind));
                 if !read {
                     Err(Keep::NotRead)
                 } else if let Some(by) = named.by(id) {
@@ -277,37 +278,26 @@ enum Sort {
 }
 
 fn sort(id: &ObjectId, rotated: bool) -> Sort {
-    let provider = id.group.ends_with("cluster.x-k8s.io");
-    match (id.group.as_str(), id.kind.as_str()) {
-        ("cluster.x-k8s.io", "MachineHealthCheck") | ("addons.cluster.x-k8s.io", "ClusterResourceSet") => {
-            Sort::Free
-        }
-        ("", "ConfigMap") => Sort::Unnamed,
+    match loss(id) {
+        Loss::Nothing => Sort::Free,
+        Loss::WhileNamed => Sort::Unnamed,
+        Loss::Template => Sort::Template,
         // A class may be used from other folders; one that a rotation left behind is this folder's own.
-        ("cluster.x-k8s.io", "ClusterClass") if rotated => Sort::Template,
-        ("bootstrap.cluster.x-k8s.io", _) => Sort::Template,
-        (_, kind)
-            if provider && (kind.ends_with("Template") || treatment(kind) == Some(Treatment::Rotate)) =>
-        {
-            Sort::Template
-        }
-        _ => Sort::Tombstone,
+        Loss::Class if rotated => Sort::Template,
+        Loss::Class | Loss::Cluster | Loss::ClusterIfNamed | Loss::Unknown => Sort::Tombstone,
     }
 }
 
 fn has_workers(id: &ObjectId) -> bool {
-    ["MachineDeployment", "MachinePool", "MachineSet", "Machine"].iter().any(|kind| is_core(id, kind))
+    role_of(id).is_some_and(KindRole::is_worker)
 }
 
 /// The `Cluster`, then everything, then credentials.
 fn turn(id: &ObjectId) -> u8 {
-    if is_core(id, "Cluster") {
-        0
-    } else if is_identity(id) || (id.group.is_empty() && id.kind == "Secret") {
-        2
-    } else if id.group.is_empty() && id.kind == "Namespace" {
-        3
-    } else {
-        1
+    match role_of(id) {
+        Some(KindRole::Cluster) => 0,
+        Some(KindRole::Identity | KindRole::Secret) => 2,
+        Some(KindRole::Namespace) => 3,
+        _ => 1,
     }
 }

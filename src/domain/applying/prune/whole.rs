@@ -5,14 +5,15 @@
 //! that nobody pays attention to and somebody pays for.
 
 use super::{Because, Forget, Keep, Present, Round, turn};
-use crate::applying::live::{is_core, is_terminating};
+use crate::applying::live::is_terminating;
+use crate::kinds::is_cluster;
 use crate::object::ObjectId;
 
 impl Round<'_, '_> {
     pub(super) fn whole_cluster(&mut self, left: &[Present<'_>]) {
         if let Some((cluster, keep)) = self.standing_cluster(left) {
             for object in left {
-                if is_core(&object.id, "Cluster") && matches!(keep, Keep::WaitsFor(_)) {
+                if is_cluster(&object.id) && matches!(keep, Keep::WaitsFor(_)) {
                     self.doom(object, Because::Cluster);
                 } else if object.id != cluster {
                     self.keep(object.id.clone(), keep.clone());
@@ -46,7 +47,7 @@ impl Round<'_, '_> {
         let facts = self.facts;
         let rendered = facts.rendered.into_iter().flatten().map(|object| &object.id);
         let recorded: Vec<ObjectId> = facts.inventory.objects().iter().map(|entry| entry.id()).collect();
-        let clusters = rendered.chain(&recorded).filter(|id| is_core(id, "Cluster"));
+        let clusters = rendered.chain(&recorded).filter(|id| is_cluster(id));
         let mut standing = None;
         for id in clusters {
             let transferred = self.done.forget.iter().any(|gone| {

@@ -317,6 +317,14 @@ fn an_upgrade_says_which_machines_it_takes_but_leaves_clusters_to_its_own_rule()
 }
 
 #[test]
+fn a_control_plane_that_is_called_otherwise_goes_with_its_machines_all_the_same() {
+    let plane =
+        "{apiVersion: infrastructure.cluster.x-k8s.io/v1alpha1, kind: VCluster, metadata: {name: a}}\n";
+    let found = judged(&[("base/v.yaml", plane)], &[], Occasion::Revision, AppliedBy::Others);
+    assert_eq!(lines(&found), ["removes-machines Error c/base/v.yaml:1:1 VCluster a "]);
+}
+
+#[test]
 fn an_upgrade_tells_what_the_new_kubernetes_takes_from_what_flux_applies_inside() {
     let control_plane = |version: &str| {
         render_files(&[(

@@ -372,7 +372,7 @@ fn told(doubt: Option<Doubt>, patch: &str, fields: &[&str], kind: &str) -> Strin
 }
 
 fn decides(kind: &str) -> String {
-    let kind = kind.strip_suffix("Template").unwrap_or(kind);
+    let kind = kinds::made_from(kind);
     format!("whether {kind} replaces machines for it is up to its controller.")
 }
 

@@ -7,6 +7,7 @@ use super::go_template::{self, Mentions, mentions};
 use super::json_patch::{Operation, apply};
 use super::value::{Work, is_uncomputed, uncomputed};
 use super::variables::Variables;
+use crate::kinds::made_from;
 use crate::rollout::pointer::At;
 use crate::yaml::Value;
 
@@ -86,8 +87,7 @@ fn made(template: &Template<'_>, base: &Value, patched: &Value) -> Value {
         spec
     };
     let kind = template.kind;
-    let kind =
-        if template.part == Part::Machines { kind } else { kind.strip_suffix("Template").unwrap_or(kind) };
+    let kind = if template.part == Part::Machines { kind } else { made_from(kind) };
     json!({"apiVersion": template.api_version, "kind": kind, "spec": spec})
 }
 

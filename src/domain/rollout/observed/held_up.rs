@@ -12,7 +12,8 @@ use super::machines::{Found, owner_named};
 use super::reading::{Condition, Reading, conditions, time, written};
 use super::rules::{Ends, Standing};
 use super::{MachineAge, Seen, State};
-use crate::applying::{is_core, is_terminating, text};
+use crate::applying::{is_terminating, text};
+use crate::kinds::{KindRole, Workers, role_of};
 use crate::object::ObjectId;
 use crate::rollout::owner::Owner;
 use crate::templates::references;
@@ -197,10 +198,14 @@ fn blocked_set(seen: &Seen<'_>) -> Option<(ObjectId, String)> {
         }
         _ => false,
     };
-    seen.live.iter().filter(|(id, set)| is_core(id, "MachineSet") && owns(set)).find_map(|(id, set)| {
-        let blocked = conditions(set).into_iter().find(|condition| {
-            ["ScalingUp", "ScalingDown"].contains(&condition.kind) && condition.message.contains("blocked")
-        })?;
-        Some((id.clone(), blocked.message.to_owned()))
-    })
+    seen.live
+        .iter()
+        .filter(|(id, set)| role_of(id) == Some(KindRole::Workers(Workers::Set)) && owns(set))
+        .find_map(|(id, set)| {
+            let blocked = conditions(set).into_iter().find(|condition| {
+                ["ScalingUp", "ScalingDown"].contains(&condition.kind)
+                    && condition.message.contains("blocked")
+            })?;
+            Some((id.clone(), blocked.message.to_owned()))
+        })
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::Seen;
 use super::reading::{Condition, conditions, created, is_version, said};
 use crate::applying::{CLUSTER_NAME_LABEL, is_terminating, label, text};
-use crate::kinds::{pointer, version_fields};
+use crate::kinds::{names, pointer, version_fields};
 use crate::object::ObjectId;
 use crate::rollout::facts;
 use crate::rollout::owner::Owner;
@@ -89,7 +89,7 @@ pub(super) fn owner_named<'v>(object: &'v Value, kind: &str) -> Option<&'v str> 
 impl Seen<'_> {
     /// Its machines, ordered by name.
     pub(super) fn machines(&self) -> Vec<Found<'_>> {
-        let machines = self.live.core("Machine").filter(|(id, machine)| self.owns(id, machine));
+        let machines = self.live.core(names::MACHINE).filter(|(id, machine)| self.owns(id, machine));
         machines.map(|(id, machine)| self.found(id, machine)).collect()
     }
 
@@ -118,16 +118,16 @@ impl Seen<'_> {
     }
 
     pub(super) fn machine_set_of(&self, machine: &Value) -> Option<&Value> {
-        let name = owner_named(machine, "MachineSet")?;
-        let sets = self.live.core("MachineSet");
+        let name = owner_named(machine, names::MACHINE_SET)?;
+        let sets = self.live.core(names::MACHINE_SET);
         sets.filter(|(id, _)| id.namespace == self.id.namespace && id.name == name).map(|(_, set)| set).next()
     }
 
     /// The set of a machine of workers, and the deployment of that set.
     pub(super) fn workers_of(&self, machine: &Value) -> Option<Workers<'_>> {
         let set = self.machine_set_of(machine)?;
-        let name = owner_named(set, "MachineDeployment")?;
-        let mut deployments = self.live.core("MachineDeployment");
+        let name = owner_named(set, names::MACHINE_DEPLOYMENT)?;
+        let mut deployments = self.live.core(names::MACHINE_DEPLOYMENT);
         let deployment = deployments.find(|(id, _)| id.namespace == self.id.namespace && id.name == name)?;
         Some(Workers { set, deployment })
     }

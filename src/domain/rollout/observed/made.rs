@@ -13,7 +13,8 @@ use serde_json::Value;
 use super::control_plane_reference;
 use super::machines::is_owned_by_topology;
 use super::reading::spec_written;
-use crate::applying::{CLUSTER_NAME_LABEL, LiveObjects, annotation, is_core, is_terminating, label, text};
+use crate::applying::{CLUSTER_NAME_LABEL, LiveObjects, annotation, is_terminating, label, text};
+use crate::kinds::{KindRole, Workers, names, role_of};
 use crate::object::ObjectId;
 use crate::templates::{Reference, Role, references};
 
@@ -44,7 +45,8 @@ impl<'v> Made<'v> {
                 || text(group, "/spec/clusterName") == Some(id.name.as_str());
             of_cluster && is_owned_by_topology(group) && other.namespace == id.namespace
         };
-        let groups = ["MachineDeployment", "MachinePool"].iter().flat_map(|kind| live.core(kind));
+        let groups =
+            [names::MACHINE_DEPLOYMENT, names::MACHINE_POOL].into_iter().flat_map(|kind| live.core(kind));
         Self { cluster, namespace, names, plane, groups: groups.filter(is_its).collect() }
     }
 
@@ -79,7 +81,7 @@ impl<'v> Made<'v> {
 
     /// What the class says of the group that a deployment or pool was made for.
     fn group_in_class(&self, id: &ObjectId, group: &Value, class: &'v Value) -> Option<&'v Value> {
-        let (list, name) = if is_core(id, "MachinePool") {
+        let (list, name) = if role_of(id) == Some(KindRole::Workers(Workers::Pool)) {
             ("machinePools", "topology.cluster.x-k8s.io/pool-name")
         } else {
             ("machineDeployments", "topology.cluster.x-k8s.io/deployment-name")
@@ -150,7 +152,7 @@ pub(super) fn class_of<'v>(
 ) -> Option<(&'v ObjectId, &'v Value)> {
     let named = references(&id.group, &id.kind, cluster);
     let reference = named.into_iter().find(|reference| reference.role == Role::Class)?;
-    live.core("ClusterClass").find(|(class, _)| reference.means(id.namespace.as_deref(), class))
+    live.core(names::CLUSTER_CLASS).find(|(class, _)| reference.means(id.namespace.as_deref(), class))
 }
 
 /// Objects that tell, besides what is read anyway, whether the topology controller has taken up the class of that

@@ -51,6 +51,7 @@ pub use self::made::clones_to_read;
 use self::reading::Reading;
 use super::owner::{Owner, owner};
 use crate::applying::LiveObjects;
+use crate::kinds::is_cluster;
 use crate::object::ObjectId;
 use crate::render::RenderedObject;
 use crate::templates::{Reference, references};
@@ -264,7 +265,7 @@ fn unrendered_control_planes<'a>(
     rendered: &[RenderedObject],
     live: &'a LiveObjects,
 ) -> Vec<(&'a ObjectId, Owner)> {
-    let clusters = rendered.iter().filter(|object| crate::applying::is_core(&object.id, "Cluster"));
+    let clusters = rendered.iter().filter(|object| is_cluster(&object.id));
     let named = clusters.filter_map(|cluster| {
         let topology = cluster.value.pointer("/spec/topology").is_some();
         let reference = control_plane_reference(&cluster.id, &cluster.value).filter(|_| !topology)?;

@@ -13,7 +13,7 @@ use super::reading::{Contract, Reading, is_version};
 use super::scheduled::{PutOff, after};
 use super::{Counts, MachineAge, Readiness, Seen, State};
 use crate::applying::{CLUSTER_NAME_LABEL, annotation, is_terminating, label, text};
-use crate::kinds::{self, version_fields};
+use crate::kinds::{self, names, version_fields};
 use crate::object::ObjectId;
 use crate::report::count;
 use crate::rollout::facts;
@@ -414,7 +414,7 @@ fn waits_for_a_person(seen: &Seen<'_>, reading: &Reading<'_>, counts: Counts, ol
         label(reading.object, CLUSTER_NAME_LABEL).or_else(|| text(reading.object, "/spec/clusterName"));
     let cluster = seen
         .live
-        .core("Cluster")
+        .core(names::CLUSTER)
         .find(|(id, _)| id.namespace == seen.id.namespace && of_cluster == Some(id.name.as_str()));
     if paused(reading.object) || cluster.is_some_and(|(_, cluster)| paused(cluster)) {
         return Some("paused: nothing happens until the pause is taken away".to_owned());

@@ -1,0 +1,15 @@
+//! Names of Cluster API's own kinds, for whoever looks objects up by them. What an object *is* tells
+//! [`super::role`]: nobody compares its kind with these.
+
+/// A cluster.
+pub const CLUSTER: &str = "Cluster";
+/// What clusters with a topology are made from.
+pub const CLUSTER_CLASS: &str = "ClusterClass";
+/// A group of worker machines that is upgraded by new MachineSets.
+pub const MACHINE_DEPLOYMENT: &str = "MachineDeployment";
+/// A group of worker machines that are alike.
+pub const MACHINE_SET: &str = "MachineSet";
+/// A group of worker machines that the infrastructure provider runs.
+pub const MACHINE_POOL: &str = "MachinePool";
+/// One machine.
+pub const MACHINE: &str = "Machine";
