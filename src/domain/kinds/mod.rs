@@ -16,6 +16,8 @@
 //! of Flux, Helm, Argo CD and kustomize.
 
 pub mod names;
+#[cfg(test)]
+mod one_table_tests;
 mod table;
 mod templates;
 #[cfg(test)]
