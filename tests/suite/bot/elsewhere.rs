@@ -154,3 +154,39 @@ async fn a_recorded_tree_that_only_history_has_is_read_by_its_id() {
     assert!(pool.contains("replicas: 7") && pool.contains("version: v1.23.1"), "{pool}");
     town.done();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_old_release_read_elsewhere_is_read_by_its_id() {
+    let part = |kubernetes: &str| {
+        let text = format!(
+            "apiVersion: cluster.x-k8s.io/v1beta1\nkind: MachinePool\nmetadata:\n  name: ${{CLUSTER_NAME}}-mp-0\nspec:\n  template:\n    spec:\n      version: {kubernetes}\n"
+        );
+        Edit::write("aws/parts/pool.yaml", text)
+    };
+    let naming = |name: &str| {
+        Edit::write(format!("aws/{name}/base/kustomization.yaml"), "resources:\n- ../../parts/pool.yaml\n")
+    };
+    let mut town = Town::new("mode: propose\n", &[PEU01]).await;
+    town.push("main", &[part("v1.22.5"), naming("v22.0.0")]);
+    town.settle().await;
+    let number = town.open_pulls()[0].number;
+    town.forge.merge_pull(REPOSITORY, number, "ada", MergeMethod::Merge).unwrap();
+    town.settle().await;
+    let record = town.file("main", "gauss/peu01/capstan.yaml");
+    let read =
+        record.lines().find_map(|line| line.strip_prefix("  ../parts/pool.yaml: ")).unwrap().to_owned();
+
+    // One commit makes the new release by editing the part that the old one reads too.
+    town.stop_bot();
+    town.push("main", &[part("v1.23.1"), naming("v23.0.0"), sample::machine_pool(PEU01, "v1.22.5", 7)]);
+    town.forge.clear_exchanges();
+    town.restart_with_nothing().await;
+    let blob = format!("/repos/{REPOSITORY}/git/blobs/{read}");
+    assert!(town.forge.count_requests(|exchange| exchange.path == blob) >= 1, "the mirror lacks it");
+    let pulls = town.open_pulls();
+    assert_eq!(pulls.len(), 1);
+    assert_eq!(pulls[0].title, "Upgrade gauss/peu01 from aws/v22.0.0 to aws/v23.0.0");
+    let pool = town.file(BRANCH, "gauss/peu01/base/machinepool.yaml");
+    assert!(pool.contains("replicas: 7") && pool.contains("version: v1.23.1"), "{pool}");
+    town.done();
+}
