@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::sync::Arc;
 
 use aws_lc_rs::digest::{Context, SHA256};
-use capstan_domain::agent::archive::{FILES, INDEX, Index, IndexKind};
+use capstan_domain::agent::archive::{FILES, INDEX, Index};
 use capstan_domain::agent::limits::UNPACKED_BYTES;
 use capstan_domain::report::hex;
 use capstan_domain::settings::RepositoryName;
@@ -67,15 +67,8 @@ fn folder_ids(index: &Index) -> BTreeMap<RepoPath, TreeId> {
         let mut folder = entry.path.parent();
         while let Some(above) = folder {
             let below = entry.path.below(&above).unwrap_or_default();
-            let kind = match entry.kind {
-                IndexKind::File => "file",
-                IndexKind::Executable => "executable",
-                IndexKind::Symlink => "symlink",
-                IndexKind::Submodule => "submodule",
-                IndexKind::Unreadable => "unreadable",
-            };
             let hash = folders.entry(above.clone()).or_insert_with(|| Context::new(&SHA256));
-            hash.update(format!("{below}\0{kind}\0{}\0", entry.blob).as_bytes());
+            hash.update(format!("{below}\0{}\0{}\0", entry.kind.as_str(), entry.blob).as_bytes());
             folder = above.parent();
         }
     }

@@ -21,10 +21,10 @@ pub use agents::{
     WatchedRepository,
 };
 pub use code_host::{
-    BranchHead, CheckConclusion, CheckRun, CodeHost, CodeHostError, Comment, CommitMetadata, CommitState,
-    CommitStatus, CreatedPullRequest, CreatedReference, Installation, MergeQueueState, MovedReference,
-    NewCheckRun, NewPullRequest, NewTreeEntry, Permission, PlacedComment, PullRequest, PullRequestEdit,
-    PullRequestState, Push, Reaction, Repository, ReviewDecision,
+    BranchHead, CheckConclusion, CheckRun, CodeHost, CodeHostError, Comment, CommitMetadata, CommitStatus,
+    CreatedPullRequest, CreatedReference, Installation, MergeQueueState, MovedReference, NewCheckRun,
+    NewPullRequest, NewTreeEntry, Permission, PlacedComment, PullRequest, PullRequestEdit, PullRequestState,
+    Push, Reaction, Repository, ReviewDecision,
 };
 pub use fleet::{Fleet, FleetCluster, FleetJob, FleetRepository, FleetView, JobCounts, JobState};
 pub use leadership::{Leadership, Term};

@@ -1,10 +1,11 @@
 //! What happened to branches and commits: pushes, ancestry, statuses.
 
+use capstan_domain::report::StatusState;
 use capstan_domain::tree::CommitId;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::app::ports::{CodeHostError, CommitState, CommitStatus, Push, Repository};
+use crate::app::ports::{CodeHostError, CommitStatus, Push, Repository};
 
 use super::answer::cut_to;
 use super::pulls::UserPayload;
@@ -35,14 +36,6 @@ struct StatusPayload {
     state: String,
     description: Option<String>,
     target_url: Option<String>,
-}
-
-fn word(state: CommitState) -> &'static str {
-    match state {
-        CommitState::Pending => "pending",
-        CommitState::Success => "success",
-        CommitState::Failure => "failure",
-    }
 }
 
 impl GitHub {
@@ -111,9 +104,9 @@ impl GitHub {
             |status| CommitStatus {
                 context: status.context,
                 state: match status.state.as_str() {
-                    "pending" => CommitState::Pending,
-                    "success" => CommitState::Success,
-                    _ => CommitState::Failure,
+                    "pending" => StatusState::Pending,
+                    "success" => StatusState::Success,
+                    _ => StatusState::Failure,
                 },
                 description: status.description.unwrap_or_default(),
                 target_url: status.target_url,
@@ -129,7 +122,7 @@ impl GitHub {
     ) -> Result<(), CodeHostError> {
         let doing = format!("setting the status {} of {commit} of {}", status.context, repository.name);
         let mut body = json!({
-            "state": word(status.state),
+            "state": status.state.as_str(),
             "context": status.context,
             "description": cut_to(&status.description, DESCRIPTION_CHARACTERS),
         });

@@ -294,7 +294,10 @@ impl GitHub {
         let unreachable =
             |reason: String| CodeHostError::Unreachable { doing: call.doing.clone(), reason: cut(&reason) };
         let url = self.url(call);
-        let key = format!("{:?} {url}", call.identity);
+        let key = match call.identity {
+            Identity::App => format!("app {url}"),
+            Identity::Installation(id) => format!("installation {id} {url}"),
+        };
         let remembered = if call.keep == Keep::ForNextTime { self.memory.recall(&key) } else { None };
         let request = build_request(call, &url, token, remembered.as_ref())
             .map_err(|error| unreachable(error.to_string()))?;

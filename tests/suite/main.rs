@@ -12,6 +12,7 @@ mod forge;
 mod git;
 mod github;
 mod house;
+mod identity;
 mod k8s;
 #[cfg(feature = "demo")]
 mod live;

@@ -5,8 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use capstan_domain::agent::archive::IndexKind;
 use capstan_domain::render::{self, Folders};
-use capstan_domain::report::digest;
+use capstan_domain::report::Fingerprint;
 use capstan_domain::tree::{RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 
 /// The files of a cluster, by path.
@@ -26,13 +27,20 @@ pub(super) fn made_of(tree: &dyn Tree, folders: &Folders) -> BTreeMap<RepoPath, 
 /// The other clusters of the management cluster do not count, although they travel in the same archive: else
 /// every merge would have every open pull request of the fleet asked about again.
 pub(in crate::app) fn content(tree: &dyn Tree, clusters: &[Folders]) -> String {
-    let mut parts = Vec::new();
-    for folders in clusters {
-        parts.push(format!("{}\n{}\n{}", folders.cluster, folders.base, folders.overlay));
-        let entries = made_of(tree, folders);
-        parts.extend(entries.values().map(|entry| format!("{} {:?} {}", entry.path, entry.kind, entry.blob)));
-    }
-    digest(&parts.iter().map(String::as_str).collect::<Vec<_>>())
+    let entry = |digest: Fingerprint, entry: &TreeEntry| {
+        digest
+            .field("path", &entry.path)
+            .field("kind", IndexKind::from(entry.kind).as_str())
+            .field("blob", &entry.blob)
+    };
+    let cluster = |digest: Fingerprint, folders: &Folders| {
+        let digest = digest
+            .field("cluster", &folders.cluster)
+            .field("base", &folders.base)
+            .field("overlay", &folders.overlay);
+        made_of(tree, folders).values().fold(digest, entry)
+    };
+    clusters.iter().fold(Fingerprint::of("content"), cluster).finish()
 }
 
 /// A snapshot that notes which files are looked at.

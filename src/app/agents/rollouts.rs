@@ -16,8 +16,8 @@ use std::time::Duration;
 
 use capstan_domain::cluster::ClusterId;
 use capstan_domain::report::{
-    Conclusion, RolloutCheck, RolloutSubject, StatusState, TurnId, announced_in, digest, mark_announced,
-    news, next_news, rollout_check, rollout_comment, rollout_status,
+    CheckReport, Conclusion, ReportId, RolloutSubject, TurnId, announced_in, mark_announced, news, next_news,
+    rollout_check, rollout_comment, rollout_status,
 };
 use capstan_domain::settings::ManagementClusterUid;
 use capstan_domain::tree::CommitId;
@@ -27,8 +27,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::Reconcilers;
 use crate::app::ports::{
-    CheckConclusion, Clock, CodeHost, CodeHostError, CommitState, CommitStatus, FollowedCluster,
-    FollowedMerge, NewCheckRun, PendingReport, RecordsError, Repository, Settled, WatchedRepository,
+    CheckConclusion, Clock, CodeHost, CodeHostError, CommitStatus, FollowedCluster, FollowedMerge,
+    NewCheckRun, PendingReport, RecordsError, Repository, Settled, WatchedRepository,
 };
 
 /// Name of the check, and context of the status.
@@ -45,9 +45,6 @@ const FORGET_EVERY: Duration = Duration::from_secs(3600);
 const COMPARED: usize = 10_000;
 /// Changes with what checks say, so that a newer Capstan reports again.
 const EDITION: &str = "1";
-/// Ends the digest of a check with annotations: GitHub adds to them and never takes one away, so such a
-/// run is not updated; a new one of the same name takes its place.
-const ANNOTATED: &str = "-annotated";
 
 /// Why nothing could be told. What was told stays.
 #[derive(Debug, thiserror::Error)]
@@ -244,13 +241,13 @@ impl Teller {
     ) -> Result<Option<Duration>, TellError> {
         let subjects = subjects_of(merge);
         let check = rollout_check(&subjects, &merge.merge_commit, &repository.html_url);
-        let digest = digest_of(&check);
+        let id = ReportId::of(EDITION, &check).to_string();
         let mut later = None;
-        if digest != merge.told.check {
+        if id != merge.told.check {
             let now = self.clock.now();
             match too_early(merge.told.at, now, self.pace) {
                 Some(wait) => later = Some(wait),
-                None => self.write_check(repository, merge, &check, digest, now).await?,
+                None => self.write_check(repository, merge, &check, id, now).await?,
             }
         }
         self.write_status(repository, merge, &subjects).await?;
@@ -308,19 +305,19 @@ impl Teller {
         &self,
         repository: &Repository,
         merge: &mut FollowedMerge,
-        check: &RolloutCheck,
-        digest: String,
+        check: &CheckReport,
+        id: String,
         now: Timestamp,
     ) -> Result<(), TellError> {
         let completed = check.conclusion != Conclusion::Pending;
         let new = NewCheckRun {
             name: NAME.to_owned(),
             head: merge.head.clone(),
-            conclusion: conclusion(check.conclusion),
+            conclusion: CheckConclusion::of(check.conclusion),
             title: check.title.clone(),
             summary: check.summary.clone(),
             annotations: check.annotations.clone(),
-            external_id: digest.clone(),
+            external_id: id.clone(),
         };
         if merge.told.check_run.is_none() {
             // A process that died between the call and the record told it already.
@@ -331,14 +328,13 @@ impl Teller {
                 merge.told.check = run.external_id;
             }
         }
-        if merge.told.check != digest {
+        if merge.told.check != id {
             // A completed run does not go back to work: another one of the same name takes its place.
-            let same_run = merge
-                .told
-                .check_run
-                .filter(|_| !merge.told.check.ends_with(ANNOTATED) && (completed || !merge.told.completed));
+            let annotated = ReportId::read(&merge.told.check).is_annotated();
+            let same_run =
+                merge.told.check_run.filter(|_| !annotated && (completed || !merge.told.completed));
             let told = match same_run {
-                Some(id) => self.host.update_check_run(repository, id, &new).await,
+                Some(run) => self.host.update_check_run(repository, run, &new).await,
                 None => self.host.create_check_run(repository, &new).await,
             };
             match told {
@@ -350,7 +346,7 @@ impl Teller {
                 Err(error) => return Err(error.into()),
             }
         }
-        merge.told.check = digest;
+        merge.told.check = id;
         merge.told.completed = completed;
         merge.told.at = Some(now);
         Ok(())
@@ -369,11 +365,7 @@ impl Teller {
         }
         let status = CommitStatus {
             context: NAME.to_owned(),
-            state: match state {
-                StatusState::Pending => CommitState::Pending,
-                StatusState::Success => CommitState::Success,
-                StatusState::Failure => CommitState::Failure,
-            },
+            state,
             description,
             target_url: Some(format!(
                 "{}/pull/{}/checks",
@@ -429,20 +421,6 @@ impl Reports {
     }
 }
 
-fn digest_of(check: &RolloutCheck) -> String {
-    let mut text = digest(&[
-        EDITION,
-        &format!("{:?}", check.conclusion),
-        &check.title,
-        &check.summary,
-        &format!("{:?}", check.annotations),
-    ]);
-    if !check.annotations.is_empty() {
-        text.push_str(ANNOTATED);
-    }
-    text
-}
-
 /// How long is left of the pace.
 fn too_early(told_at: Option<Timestamp>, now: Timestamp, pace: Duration) -> Option<Duration> {
     let passed = now.as_millisecond().saturating_sub(told_at?.as_millisecond()).max(0);
@@ -452,16 +430,6 @@ fn too_early(told_at: Option<Timestamp>, now: Timestamp, pace: Duration) -> Opti
 
 fn is_over(merge: &FollowedMerge) -> bool {
     merge.clusters.iter().all(|cluster| cluster.progress.done_at().is_some())
-}
-
-const fn conclusion(conclusion: Conclusion) -> Option<CheckConclusion> {
-    match conclusion {
-        Conclusion::Pending => None,
-        Conclusion::Success => Some(CheckConclusion::Success),
-        Conclusion::Neutral => Some(CheckConclusion::Neutral),
-        Conclusion::Failure => Some(CheckConclusion::Failure),
-        Conclusion::ActionRequired => Some(CheckConclusion::ActionRequired),
-    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use capstan_domain::report::Annotation;
+use capstan_domain::report::{Annotation, Conclusion, StatusState};
 use capstan_domain::tree::{BlobId, CommitId, RepoPath, TreeId};
 
 use super::RepositoryName;
@@ -309,6 +309,19 @@ pub enum CheckConclusion {
     ActionRequired,
 }
 
+impl CheckConclusion {
+    /// A report's conclusion; `None` while it has none.
+    pub const fn of(conclusion: Conclusion) -> Option<Self> {
+        match conclusion {
+            Conclusion::Pending => None,
+            Conclusion::Success => Some(Self::Success),
+            Conclusion::Neutral => Some(Self::Neutral),
+            Conclusion::Failure => Some(Self::Failure),
+            Conclusion::ActionRequired => Some(Self::ActionRequired),
+        }
+    }
+}
+
 /// A push to a branch, or what moved it otherwise.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Push {
@@ -318,24 +331,13 @@ pub struct Push {
     pub actor: Option<String>,
 }
 
-/// State of a commit status.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum CommitState {
-    /// Under way.
-    Pending,
-    /// Done.
-    Success,
-    /// Somebody is needed.
-    Failure,
-}
-
 /// A commit status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommitStatus {
     /// What it is about: `capstan/rollout`.
     pub context: String,
     /// State.
-    pub state: CommitState,
+    pub state: StatusState,
     /// One line, at most 140 characters.
     pub description: String,
     /// Where more stands.

@@ -11,7 +11,7 @@ use capstan_domain::agent::{PreflightId, Progress, RolloutState};
 use capstan_domain::cluster::ClusterId;
 use capstan_domain::proposal::Scope;
 use capstan_domain::render::Folders;
-use capstan_domain::report::{MergeBasis, digest};
+use capstan_domain::report::{Fingerprint, MergeBasis};
 use capstan_domain::settings::{ManagementClusterUid, PreflightMode, RepositorySettings};
 use capstan_domain::templates::TemplateNames;
 use capstan_domain::tree::{CommitId, Tree};
@@ -74,12 +74,16 @@ impl Met {
 
     /// How the rollouts of clusters stand, in a few letters.
     fn standing_of(&self, clusters: &[ClusterId]) -> String {
-        let one = |cluster: &ClusterId| match self.standings.get(cluster) {
-            Some(ClusterStanding { report, .. }) => format!("{} {}", report.state.as_str(), report.commit()),
-            None => String::new(),
+        let one = |digest: Fingerprint, cluster: &ClusterId| {
+            let digest = digest.field("cluster", cluster);
+            match self.standings.get(cluster) {
+                Some(ClusterStanding { report, .. }) => {
+                    digest.field("state", report.state.as_str()).field("commit", report.commit())
+                }
+                None => digest,
+            }
         };
-        let all: Vec<String> = clusters.iter().map(one).collect();
-        digest(&all.iter().map(String::as_str).collect::<Vec<_>>())
+        clusters.iter().fold(Fingerprint::of("standing"), one).finish()
     }
 
     fn is_enrolled(&self, uid: &ManagementClusterUid) -> bool {
@@ -397,24 +401,24 @@ impl Run<'_> {
             return Ok(None);
         }
         let now = self.ports.clock.now();
-        let mut parts: Vec<String> =
+        let mut enrolled: Vec<String> =
             self.met.enrolled.iter().map(|agent| agent.management_cluster.to_string()).collect();
-        parts.sort();
+        enrolled.sort();
+        let mut digest = Fingerprint::of("live").each("enrolled", enrolled);
         for known in records.preflights_of_head(self.repository.id, head).await? {
-            parts.push(known.id.to_string());
-            match &known.state {
+            digest = digest.field("preflight", &known.id);
+            digest = match &known.state {
                 PreflightState::Asked if known.until > now => return Ok(None),
-                PreflightState::Asked => parts.push("unanswered".to_owned()),
-                PreflightState::NotAsked(why) => parts.push(why.clone()),
+                PreflightState::Asked => digest.field("state", "unanswered"),
+                PreflightState::NotAsked(why) => digest.field("state", "not-asked").field("why", why),
                 PreflightState::Answered(answer) => {
-                    parts.push("answered".to_owned());
-                    if answer.may_change_with_machines() {
-                        parts.push(self.met.standing_of(&known.clusters));
-                    }
+                    let machines =
+                        answer.may_change_with_machines().then(|| self.met.standing_of(&known.clusters));
+                    digest.field("state", "answered").maybe("machines", machines)
                 }
-            }
+            };
         }
-        Ok(Some(digest(&parts.iter().map(String::as_str).collect::<Vec<_>>())))
+        Ok(Some(digest.finish()))
     }
 
     async fn ask(

@@ -65,6 +65,17 @@ pub enum IndexKind {
 }
 
 impl IndexKind {
+    /// Its word in an index.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::File => "file",
+            Self::Executable => "executable",
+            Self::Symlink => "symlink",
+            Self::Submodule => "submodule",
+            Self::Unreadable => "unreadable",
+        }
+    }
+
     /// Whether its content is in the archive.
     pub const fn travels(self) -> bool {
         matches!(self, Self::File | Self::Executable)

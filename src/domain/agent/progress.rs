@@ -69,6 +69,20 @@ pub enum TurnKind {
     Unknown,
 }
 
+impl TurnKind {
+    /// Its word in the id of a turn, as comments on GitHub hold it: never another one.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Began => "Began",
+            Self::Stuck => "Stuck",
+            Self::Refused => "Refused",
+            Self::Freed => "Freed",
+            Self::Done => "Done",
+            Self::Unknown => "Unknown",
+        }
+    }
+}
+
 impl Progress {
     /// Nothing has been heard yet.
     pub const fn waiting(since: Timestamp) -> Self {

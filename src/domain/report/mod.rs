@@ -13,6 +13,7 @@ mod check;
 mod closing;
 mod commit;
 mod excerpt;
+mod fingerprint;
 pub mod markdown;
 mod preflight;
 mod rollout;
@@ -31,7 +32,8 @@ pub use check::{
 pub use closing::closed_body;
 pub use commit::commit_message;
 pub use excerpt::{Excerpt, excerpts};
-pub use rollout::{RolloutCheck, RolloutSubject, StatusState, rollout_check, rollout_status};
+pub use fingerprint::{Fingerprint, ReportId, finding_fingerprint, preflight_fingerprint};
+pub use rollout::{RolloutSubject, StatusState, rollout_check, rollout_status};
 pub use rollout_comment::{TurnId, announced_in, mark_announced, news, next_news, rollout_comment};
 pub use sarif::sarif;
 pub use tables::becomes;
@@ -49,7 +51,7 @@ pub fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// Identifies a list of texts: no two different lists are the same.
+/// Identifies a list of texts: no two different lists are the same. New digests have names: [`Fingerprint`].
 pub fn digest(parts: &[&str]) -> String {
     let mut hash = Sha256::new();
     for part in parts {

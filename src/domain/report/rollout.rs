@@ -5,7 +5,7 @@
 
 use jiff::Timestamp;
 
-use super::check::{Annotation, AnnotationLevel, Conclusion};
+use super::check::{Annotation, AnnotationLevel, CheckReport, Conclusion};
 use super::count;
 use super::markdown::{MAX_BODY, Page, code, code_cell, one_line, prose_cell};
 use crate::agent::{MachineAge, Progress, RolloutReport, RolloutState, TurnKind};
@@ -27,19 +27,6 @@ pub struct RolloutSubject {
     pub management_cluster: String,
     /// How it stands.
     pub progress: Progress,
-}
-
-/// What the check says.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RolloutCheck {
-    /// [`Conclusion::Pending`] until all is done or somebody is needed.
-    pub conclusion: Conclusion,
-    /// One line.
-    pub title: String,
-    /// Markdown within GitHub's limit.
-    pub summary: String,
-    /// Where the files say what is refused.
-    pub annotations: Vec<Annotation>,
 }
 
 /// State of a commit status.
@@ -78,8 +65,8 @@ fn conclusion(subjects: &[RolloutSubject]) -> Conclusion {
 }
 
 /// The check on the head of a merged pull request. `html_url` is the repository's, for links.
-pub fn rollout_check(subjects: &[RolloutSubject], merge_commit: &CommitId, html_url: &str) -> RolloutCheck {
-    RolloutCheck {
+pub fn rollout_check(subjects: &[RolloutSubject], merge_commit: &CommitId, html_url: &str) -> CheckReport {
+    CheckReport {
         conclusion: conclusion(subjects),
         title: title(subjects),
         summary: summary(subjects, merge_commit, html_url),

@@ -123,9 +123,10 @@ fn row(subject: &RolloutSubject, turn: &Turn) -> String {
     )
 }
 
+/// Comments hold these ids, and what was told once is not told again: they stay as they are in every release.
 fn turn_id(subject: &RolloutSubject, turn: &Turn, merge: &CommitId) -> TurnId {
     let at = turn.at.as_millisecond().to_string();
-    digest(&[merge.as_str(), subject.cluster.as_str(), &format!("{:?}", turn.kind), &at])
+    digest(&[merge.as_str(), subject.cluster.as_str(), turn.kind.as_str(), &at])
 }
 
 /// The turns that a comment of Capstan's tells. Only to be asked of comments that Capstan wrote.
@@ -208,6 +209,23 @@ mod tests {
         let told: Vec<usize> =
             news(&[subject(&turns)], at(40_000)).into_iter().map(|(_, turn)| turn).collect();
         assert_eq!(told, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 40]);
+    }
+
+    /// Comments on GitHub hold them: another id for the same turn, and it is told again.
+    #[test]
+    fn the_ids_of_turns_are_the_same_in_every_release() {
+        let ids = [
+            (TurnKind::Began, "ebc159ba464b196960d75646"),
+            (TurnKind::Stuck, "783d1511d1cc44e1b102319a"),
+            (TurnKind::Refused, "51afd8bbb615a4615bc2ac9f"),
+            (TurnKind::Freed, "e35a052c393c088b13070fcd"),
+            (TurnKind::Done, "aa4afa7009c584f3b7cc9801"),
+            (TurnKind::Unknown, "b3235b6f3417fa216388b9fb"),
+        ];
+        for (kind, id) in ids {
+            let subject = subject(&[(0, kind)]);
+            assert_eq!(turn_id(&subject, &subject.progress.turns[0], &merge()), id, "{kind:?}");
+        }
     }
 
     #[test]

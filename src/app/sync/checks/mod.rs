@@ -11,7 +11,10 @@ use std::collections::BTreeMap;
 
 use capstan_domain::cluster::ClusterId;
 use capstan_domain::proposal::Scope;
-use capstan_domain::report::{CheckReport, Conclusion, Judged, check, check_without_settings, digest};
+use capstan_domain::report::{
+    CheckReport, Conclusion, Fingerprint, Judged, ReportId, check, check_without_settings,
+    finding_fingerprint, preflight_fingerprint,
+};
 use capstan_domain::settings::{RepositorySettings, SettingsError};
 use capstan_domain::tree::CommitId;
 
@@ -25,12 +28,6 @@ use crate::app::ports::{CheckConclusion, CheckRecord, CodeHostError, MirrorError
 const NAME: &str = "capstan";
 /// Changes with what reports say, so that a newer Capstan reports again.
 const EDITION: &str = "1";
-/// Ends the `external_id` of a run with annotations: GitHub adds to them and never takes one away, so
-/// such a run is not updated; a new one of the same name takes its place.
-const ANNOTATED: &str = "-annotated";
-/// Ends that of a run that has no conclusion yet. A completed run does not go back to work: another one of
-/// the same name takes its place.
-const PENDING: &str = "-pending";
 
 impl Run<'_> {
     pub(super) async fn report_checks(
@@ -109,7 +106,7 @@ impl Run<'_> {
                 subjects.iter().map(|one| inputs(&base, one, remarks(one), live)).collect();
             match keys.as_slice() {
                 [only] => only.clone(),
-                several => digest(&several.iter().map(String::as_str).collect::<Vec<_>>()),
+                several => Fingerprint::of("subjects").each("inputs", several).finish(),
             }
         };
         // Where nothing moved, GitHub is not even asked for its test merge.
@@ -125,7 +122,8 @@ impl Run<'_> {
         let inputs = match self.live_inputs(&first.head).await? {
             Some(live) => inputs(&live),
             None => {
-                let inputs = inputs(&format!("not settled {preflights:?}"));
+                let unsettled = preflights.iter().map(preflight_fingerprint);
+                let inputs = inputs(&Fingerprint::of("unsettled").each("preflight", unsettled).finish());
                 if self.is_reported(first, &inputs).await? {
                     return Ok(());
                 }
@@ -189,7 +187,7 @@ impl Run<'_> {
     /// Whether the check on a head was reported without a conclusion: what was asked again is under way.
     pub(super) async fn is_under_way(&self, head: &CommitId) -> Result<bool, SyncError> {
         let record = self.ports.records.check(self.repository.id, head, NAME).await?;
-        Ok(record.is_some_and(|record| record.content.ends_with(PENDING)))
+        Ok(record.is_some_and(|record| Told::read(&record.content).output.is_pending()))
     }
 
     async fn is_reported(&self, pull: &Subject, inputs: &str) -> Result<bool, SyncError> {
@@ -197,55 +195,43 @@ impl Run<'_> {
             return Ok(false);
         }
         let record = self.ports.records.check(self.repository.id, &pull.head, NAME).await?;
-        Ok(record.is_some_and(|record| record.content.split(':').next() == Some(inputs)))
+        Ok(record.is_some_and(|record| Told::read(&record.content).inputs == inputs))
     }
 
     async fn report(&self, pull: &Subject, inputs: &str, report: &CheckReport) -> Result<(), SyncError> {
         let (host, records) = (&self.ports.host, &self.ports.records);
-        let mut output = digest(&[
-            EDITION,
-            &format!("{:?}", report.conclusion),
-            &report.title,
-            &report.summary,
-            &format!("{:?}", report.annotations),
-        ]);
         // An unfinished run is updated, so it has no annotations: they come with its conclusion.
         let annotations = match report.conclusion {
             Conclusion::Pending => Vec::new(),
             _ => report.annotations.clone(),
         };
-        if report.conclusion == Conclusion::Pending {
-            output.push_str(PENDING);
-        } else if !annotations.is_empty() {
-            output.push_str(ANNOTATED);
-        }
-        let may_become = |before: &str| {
-            !before.ends_with(ANNOTATED) && (!output.ends_with(PENDING) || before.ends_with(PENDING))
-        };
+        let report = &CheckReport { annotations, ..report.clone() };
+        let output = ReportId::of(EDITION, report);
         let new = NewCheckRun {
             name: NAME.to_owned(),
             head: pull.head.clone(),
-            conclusion: conclusion(report.conclusion),
+            conclusion: CheckConclusion::of(report.conclusion),
             title: report.title.clone(),
             summary: report.summary.clone(),
-            annotations,
-            external_id: output.clone(),
+            annotations: report.annotations.clone(),
+            external_id: output.to_string(),
         };
         let known = records.check(self.repository.id, &pull.head, NAME).await?;
-        let said_already =
-            known.as_ref().is_some_and(|record| record.content.ends_with(&format!(":{output}")));
+        let told = known.as_ref().map(|record| Told::read(&record.content).output);
+        let said_already = told.as_ref() == Some(&output);
+        let may_be_updated = told.is_some_and(|told| output.may_replace(&told));
         let asked_again = self.hints.heads.iter().any(|head| head == pull.head.as_str());
         let id = match known {
             Some(record) if said_already && !asked_again => record.check_run,
-            Some(record) if may_become(&record.content) => {
+            Some(record) if may_be_updated => {
                 host.update_check_run(self.repository, record.check_run, &new).await?.id
             }
             Some(_) => host.create_check_run(self.repository, &new).await?.id,
             None => {
                 let runs = host.check_runs(self.repository, &pull.head, NAME).await?;
                 match runs.into_iter().max_by_key(|run| run.id) {
-                    Some(run) if run.external_id == output && !asked_again => run.id,
-                    Some(run) if may_become(&run.external_id) => {
+                    Some(run) if ReportId::read(&run.external_id) == output && !asked_again => run.id,
+                    Some(run) if output.may_replace(&ReportId::read(&run.external_id)) => {
                         host.update_check_run(self.repository, run.id, &new).await?.id
                     }
                     _ => host.create_check_run(self.repository, &new).await?.id,
@@ -257,7 +243,7 @@ impl Run<'_> {
             head: pull.head.clone(),
             name: NAME.to_owned(),
             check_run: id,
-            content: format!("{inputs}:{output}"),
+            content: Told { inputs: inputs.to_owned(), output }.to_string(),
         };
         Ok(records.save_check(&record).await?)
     }
@@ -274,11 +260,40 @@ impl Run<'_> {
     }
 }
 
+/// What the records keep of the report on a head.
+struct Told {
+    /// What it was made from: see [`inputs`].
+    inputs: String,
+    /// What it says.
+    output: ReportId,
+}
+
+impl Told {
+    /// Reads what [`std::fmt::Display`] writes.
+    fn read(content: &str) -> Self {
+        let (inputs, output) = content.split_once(':').unwrap_or((content, ""));
+        Self { inputs: inputs.to_owned(), output: ReportId::read(output) }
+    }
+}
+
+impl std::fmt::Display for Told {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.inputs, self.output)
+    }
+}
+
 /// What a report is made from, in a few letters.
 fn inputs(base: &CommitId, pull: &Subject, remarks: &Remarks, live: &str) -> String {
-    let findings = format!("{:?}", remarks.findings);
-    let notes = [remarks.notes.join("\n"), remarks.blocked.join("\n"), findings].join("\u{0}");
-    digest(&[EDITION, base.as_str(), pull.head.as_str(), &pull.base_branch, &notes, live])
+    Fingerprint::of("inputs")
+        .field("edition", EDITION)
+        .field("base", base)
+        .field("head", &pull.head)
+        .field("base-branch", &pull.base_branch)
+        .each("note", &remarks.notes)
+        .each("blocked", &remarks.blocked)
+        .each("finding", remarks.findings.iter().map(finding_fingerprint))
+        .field("live", live)
+        .finish()
 }
 
 const fn gravity(conclusion: Conclusion) -> u8 {
@@ -288,15 +303,5 @@ const fn gravity(conclusion: Conclusion) -> u8 {
         Conclusion::Pending => 2,
         Conclusion::ActionRequired => 3,
         Conclusion::Failure => 4,
-    }
-}
-
-const fn conclusion(conclusion: Conclusion) -> Option<CheckConclusion> {
-    match conclusion {
-        Conclusion::Pending => None,
-        Conclusion::Success => Some(CheckConclusion::Success),
-        Conclusion::Neutral => Some(CheckConclusion::Neutral),
-        Conclusion::Failure => Some(CheckConclusion::Failure),
-        Conclusion::ActionRequired => Some(CheckConclusion::ActionRequired),
     }
 }
