@@ -7,7 +7,7 @@
 //! | `capstan_domain` | the pure heart: merging, planning, judging, rendering | nothing of this package |
 //! | [`app`] | use cases: gather facts, ask the domain, perform effects | `domain` |
 //! | [`git`] | a mirror of a repository and snapshots of its trees | `app`, `domain` |
-//! | [`github`] | App authentication, GitHub's calls, webhook payload -> event | `app`, `domain` |
+//! | [`github`] | App authentication, GitHub's calls | `app`, `domain` |
 //! | [`database`] | deliveries, jobs, proposals, campaigns, agents, audit | `app`, `domain` |
 //! | [`agent_client`] | the reconciler's side of the agent API: key, tokens, archives, reports | `app`, `domain` |
 //! | [`k8s`] | the management cluster: objects, Capstan's own kinds, leadership, events | `app`, `domain` |

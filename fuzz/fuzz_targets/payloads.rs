@@ -1,13 +1,14 @@
-//! Webhook payloads. The reader is taken in by its file, so that not the whole bot is built here.
+//! Webhook payloads, through the reader that the server calls. It is taken in by its file, so that not the whole
+//! bot is built here.
 #![no_main]
 
-#[path = "../../tests/suite/github/fuzzed_payloads.rs"]
+#[path = "../../tests/suite/server/fuzzed_payloads.rs"]
 mod fuzzed_payloads;
+#[path = "../../src/app/intake/payload.rs"]
+mod payload;
 #[expect(dead_code, reason = "the reader makes names; what asks their parts is not here")]
 #[path = "../../src/app/ports/repository_name.rs"]
 mod repository_name;
-#[path = "../../src/github/webhook.rs"]
-mod webhook;
 
 /// Where the reader looks for names.
 mod app {
@@ -16,9 +17,12 @@ mod app {
     }
 }
 
-/// What it takes from its neighbour.
-mod pulls {
-    pub(crate) const GHOST: &str = "ghost";
-}
-
-libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzzed_payloads::check(data, webhook::read));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzzed_payloads::check(data, |event, body| {
+    let now = jiff::Timestamp::UNIX_EPOCH;
+    match payload::read_delivery("guid", event, body, now).map_err(|error| error.to_string())? {
+        payload::Reading::Store(delivery) => {
+            Ok(delivery.repositories.iter().map(|one| one.name.to_string()).collect())
+        }
+        payload::Reading::OfNoInterest => Ok(Vec::new()),
+    }
+}));

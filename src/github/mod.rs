@@ -1,8 +1,9 @@
-//! GitHub: App authentication, the calls that Capstan makes, webhook payload -> event.
+//! GitHub: App authentication, and the calls that Capstan makes.
 //!
 //! [`GitHub`] implements the [`CodeHost`](crate::app::ports::CodeHost) port. Owned here: tokens, paging,
 //! conditional reads, limits, what of an answer is an expected outcome and what an error. Deliberately
-//! absent: when to call and what to make of it (`app`), and the check of webhook signatures (`server`).
+//! absent: when to call and what to make of it (`app`), and webhooks (`server` checks their signatures,
+//! `app::intake` reads them).
 
 mod answer;
 mod checks;
@@ -17,7 +18,6 @@ mod pulls;
 mod references;
 mod tokens;
 mod transport;
-pub mod webhook;
 
 pub use credentials::{AppCredentials, PrivateKeyError};
 pub use transport::{ConnectError, GitHub, GitHubLimits};

@@ -4,5 +4,7 @@
 
 mod client;
 mod crash;
+mod fuzzed_payloads;
 mod intake;
 mod pages;
+mod payloads;

@@ -1,0 +1,337 @@
+//! Webhook payload -> delivery: of each only what the intake needs. Pure, and named by its file in `fuzz/`, so
+//! that it imports nothing of this package but the name of a repository.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::error::Category;
+
+use crate::app::ports::RepositoryName;
+
+/// A delivery worth storing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delivery {
+    /// GitHub's id of the delivery (`X-GitHub-Delivery`); a redelivery has the same.
+    pub guid: String,
+    /// The event.
+    pub event: Event,
+    /// Its action; empty where the event has none.
+    pub action: String,
+    /// The installation that it came for.
+    pub installation: u64,
+    /// The repositories to look at; several only where an installation changed.
+    pub repositories: Vec<NamedRepository>,
+    /// What it names.
+    pub hint: DeliveryHint,
+    /// When it arrived, in UTC.
+    pub received_at: jiff::Timestamp,
+}
+
+/// A repository named by a delivery.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedRepository {
+    /// GitHub's id.
+    pub id: u64,
+    /// `owner/name`.
+    pub name: RepositoryName,
+}
+
+/// What a delivery names besides its repository.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DeliveryHint {
+    /// Number of a pull request.
+    pub pull_request: Option<u64>,
+    /// GitHub's id of a new comment on that pull request.
+    pub comment: Option<u64>,
+    /// A commit that awaits a check.
+    pub head: Option<String>,
+}
+
+/// The events that Capstan reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Event {
+    /// Somebody asked for a check again.
+    CheckRun,
+    /// Somebody asked for all checks again.
+    CheckSuite,
+    /// The App was installed, or its permissions changed.
+    Installation,
+    /// Repositories were added to an installation.
+    InstallationRepositories,
+    /// A comment on a pull request.
+    IssueComment,
+    /// A merge queue wants checks.
+    MergeGroup,
+    /// A pull request changed.
+    PullRequest,
+    /// A review was given or taken back.
+    PullRequestReview,
+    /// A branch moved.
+    Push,
+    /// A repository was renamed, transferred, or otherwise changed.
+    Repository,
+}
+
+impl Event {
+    /// GitHub's word for it (`X-GitHub-Event`).
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::CheckRun => "check_run",
+            Self::CheckSuite => "check_suite",
+            Self::Installation => "installation",
+            Self::InstallationRepositories => "installation_repositories",
+            Self::IssueComment => "issue_comment",
+            Self::MergeGroup => "merge_group",
+            Self::PullRequest => "pull_request",
+            Self::PullRequestReview => "pull_request_review",
+            Self::Push => "push",
+            Self::Repository => "repository",
+        }
+    }
+
+    /// Reads GitHub's word; `None` for events that Capstan does not read.
+    pub fn parse(word: &str) -> Option<Self> {
+        const ALL: [Event; 10] = [
+            Event::CheckRun,
+            Event::CheckSuite,
+            Event::Installation,
+            Event::InstallationRepositories,
+            Event::IssueComment,
+            Event::MergeGroup,
+            Event::PullRequest,
+            Event::PullRequestReview,
+            Event::Push,
+            Event::Repository,
+        ];
+        ALL.into_iter().find(|event| event.as_str() == word)
+    }
+
+    /// The actions that may call for something to be done; empty for events without actions.
+    const fn actions(self) -> &'static [&'static str] {
+        match self {
+            Self::CheckRun | Self::CheckSuite => &["rerequested"],
+            Self::Installation => &["created", "unsuspend", "new_permissions_accepted"],
+            Self::InstallationRepositories => &["added"],
+            Self::IssueComment => &["created"],
+            Self::MergeGroup => &["checks_requested"],
+            Self::PullRequest => &[
+                "opened",
+                "reopened",
+                "synchronize",
+                "edited",
+                "closed",
+                "ready_for_review",
+                "converted_to_draft",
+                "auto_merge_enabled",
+                "auto_merge_disabled",
+                "enqueued",
+                "dequeued",
+            ],
+            Self::PullRequestReview => &["submitted", "edited", "dismissed"],
+            Self::Push => &[],
+            Self::Repository => {
+                &["edited", "renamed", "transferred", "unarchived", "publicized", "privatized"]
+            }
+        }
+    }
+}
+
+/// What to do with a delivery.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reading {
+    /// Store it and look at its repositories.
+    Store(Delivery),
+    /// Nothing that Capstan does depends on it.
+    OfNoInterest,
+}
+
+/// A payload that does not say what GitHub's payloads say.
+#[derive(Debug, thiserror::Error)]
+pub enum UnreadablePayload {
+    /// Not JSON, or a field has another type than GitHub's. The parser's own text quotes what it found: content,
+    /// which may be anything, and so goes into no log.
+    #[error("the payload is not what GitHub sends: {what} at line {line}, column {column}")]
+    Json {
+        /// What is wrong, in a word or two.
+        what: &'static str,
+        /// Line, from 1.
+        line: usize,
+        /// Column, from 1; 0 where the line before was the last.
+        column: usize,
+    },
+    /// A field that GitHub always sends is missing.
+    #[error("the payload of `{event}` has no `{field}`")]
+    Missing {
+        /// The event.
+        event: &'static str,
+        /// The field.
+        field: &'static str,
+    },
+}
+
+impl From<serde_json::Error> for UnreadablePayload {
+    fn from(error: serde_json::Error) -> Self {
+        let what = match error.classify() {
+            Category::Syntax => "no JSON",
+            Category::Data => "another type",
+            Category::Eof => "an early end",
+            Category::Io => "a broken body",
+        };
+        Self::Json { what, line: error.line(), column: error.column() }
+    }
+}
+
+#[derive(Deserialize)]
+struct Payload<'a> {
+    #[serde(borrow)]
+    action: Option<Cow<'a, str>>,
+    installation: Option<WithId>,
+    #[serde(borrow)]
+    repository: Option<PayloadRepository<'a>>,
+    #[serde(borrow)]
+    repositories: Option<Vec<PayloadRepository<'a>>>,
+    #[serde(borrow)]
+    repositories_added: Option<Vec<PayloadRepository<'a>>>,
+    #[serde(borrow)]
+    sender: Option<Sender<'a>>,
+    issue: Option<Issue>,
+    comment: Option<WithId>,
+    pull_request: Option<Numbered>,
+    #[serde(borrow, rename = "ref")]
+    reference: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    merge_group: Option<Headed<'a>>,
+    #[serde(borrow)]
+    check_run: Option<Headed<'a>>,
+    #[serde(borrow)]
+    check_suite: Option<Headed<'a>>,
+}
+
+#[derive(Deserialize)]
+struct WithId {
+    id: u64,
+}
+
+#[derive(Deserialize)]
+struct PayloadRepository<'a> {
+    id: u64,
+    #[serde(borrow)]
+    full_name: Cow<'a, str>,
+    #[serde(borrow)]
+    default_branch: Option<Cow<'a, str>>,
+}
+
+#[derive(Deserialize)]
+struct Sender<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Option<Cow<'a, str>>,
+}
+
+#[derive(Deserialize)]
+struct Issue {
+    number: u64,
+    pull_request: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct Numbered {
+    number: u64,
+}
+
+#[derive(Deserialize)]
+struct Headed<'a> {
+    #[serde(borrow)]
+    head_sha: Option<Cow<'a, str>>,
+}
+
+/// Reads the headers and the body of a delivery whose signature was found good.
+///
+/// # Errors
+/// Where the body is not what GitHub sends for that event.
+pub fn read_delivery(
+    guid: &str,
+    event: &str,
+    body: &[u8],
+    received_at: jiff::Timestamp,
+) -> Result<Reading, UnreadablePayload> {
+    let Some(event) = Event::parse(event) else { return Ok(Reading::OfNoInterest) };
+    let payload: Payload<'_> = serde_json::from_slice(body)?;
+    let missing = |field| UnreadablePayload::Missing { event: event.as_str(), field };
+    let action = payload.action.as_deref().unwrap_or_default();
+    if !event.actions().is_empty() {
+        if action.is_empty() {
+            return Err(missing("action"));
+        }
+        if !event.actions().contains(&action) {
+            return Ok(Reading::OfNoInterest);
+        }
+    }
+
+    let mut hint = DeliveryHint {
+        pull_request: payload.pull_request.as_ref().map(|pull| pull.number),
+        ..DeliveryHint::default()
+    };
+    match event {
+        Event::IssueComment => {
+            let issue = payload.issue.as_ref().ok_or_else(|| missing("issue"))?;
+            let comment = payload.comment.as_ref().ok_or_else(|| missing("comment"))?;
+            // Bots are never answered, Capstan itself least of all; and commands belong to pull requests.
+            let by_bot = payload.sender.as_ref().and_then(|sender| sender.kind.as_deref()) == Some("Bot");
+            if by_bot || issue.pull_request.is_none() {
+                return Ok(Reading::OfNoInterest);
+            }
+            hint.pull_request = Some(issue.number);
+            hint.comment = Some(comment.id);
+        }
+        Event::Push => {
+            let reference = payload.reference.as_deref().ok_or_else(|| missing("ref"))?;
+            let repository = payload.repository.as_ref().ok_or_else(|| missing("repository"))?;
+            if !concerns_capstan(reference, repository.default_branch.as_deref()) {
+                return Ok(Reading::OfNoInterest);
+            }
+        }
+        Event::MergeGroup => hint.head = head(payload.merge_group.as_ref()),
+        Event::CheckRun => hint.head = head(payload.check_run.as_ref()),
+        Event::CheckSuite => hint.head = head(payload.check_suite.as_ref()),
+        Event::PullRequest | Event::PullRequestReview => {
+            hint.pull_request.ok_or_else(|| missing("pull_request"))?;
+        }
+        Event::Installation | Event::InstallationRepositories | Event::Repository => {}
+    }
+
+    let named: Vec<&PayloadRepository<'_>> = match event {
+        Event::Installation => payload.repositories.iter().flatten().collect(),
+        Event::InstallationRepositories => payload.repositories_added.iter().flatten().collect(),
+        _ => vec![payload.repository.as_ref().ok_or_else(|| missing("repository"))?],
+    };
+    let repositories = named
+        .into_iter()
+        .map(|repository| {
+            let name = RepositoryName::parse(&repository.full_name)
+                .ok_or_else(|| missing("repository.full_name"))?;
+            Ok(NamedRepository { id: repository.id, name })
+        })
+        .collect::<Result<Vec<_>, UnreadablePayload>>()?;
+    Ok(Reading::Store(Delivery {
+        guid: guid.to_owned(),
+        event,
+        action: action.to_owned(),
+        installation: payload.installation.ok_or_else(|| missing("installation"))?.id,
+        repositories,
+        hint,
+        received_at,
+    }))
+}
+
+/// A push matters on the default branch, and on Capstan's own branches. Pushes to other people's pull
+/// requests arrive as `pull_request` events.
+fn concerns_capstan(reference: &str, default_branch: Option<&str>) -> bool {
+    reference.strip_prefix("refs/heads/").is_some_and(|branch| {
+        default_branch.is_none_or(|default| branch == default) || branch.starts_with("capstan/")
+    })
+}
+
+fn head(headed: Option<&Headed<'_>>) -> Option<String> {
+    headed?.head_sha.as_deref().map(str::to_owned)
+}
