@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-pub use folder::{Folder, changed_files};
+pub use folder::{Difference, Folder, changed_files, differences};
 pub use outside::{InvalidOutsidePath, OutsidePath};
 
 /// A path inside a repository: relative, `/` between parts, no `.`, `..`, empty part, NUL or

@@ -11,10 +11,9 @@ use capstan_domain::command::{self, CommandError};
 use capstan_domain::proposal::{Scope, Wanted, cluster_of, wanted};
 use capstan_domain::report::{Proposal, about, answer, answered_comment, plan_answer, refusal};
 use capstan_domain::settings::{CommandPrefix, RepositorySettings};
-use capstan_domain::tree::Tree;
+use capstan_domain::tree::{Tree, differences};
 
 use super::proposals::Outcome;
-use super::trees::differences;
 use super::{Plans, Run, SyncError};
 use crate::app::ports::{AuditEntry, CodeHostError, Comment, Permission, PullRequest, Reaction};
 

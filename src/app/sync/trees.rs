@@ -1,48 +1,15 @@
-//! Comparing snapshots, and finding old releases by their tree.
+//! The digest of what two snapshots differ in, and finding old releases by their tree.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use capstan_domain::proposal::PlanDigest;
 use capstan_domain::release::{ContentId, ReleaseContent};
-use capstan_domain::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
+use capstan_domain::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable, differences};
 
 use super::elsewhere::visible;
 use super::{Run, SyncError};
 use crate::app::ports::Repository;
-
-/// A file that differs between two snapshots.
-pub(super) struct Difference<'a> {
-    pub(super) path: &'a RepoPath,
-    pub(super) after: Option<&'a TreeEntry>,
-}
-
-/// The files that differ, ordered by path: one walk over both lists, no content read.
-pub(super) fn differences<'a>(before: &'a dyn Tree, after: &'a dyn Tree) -> Vec<Difference<'a>> {
-    let (mut old, mut new) = (before.entries().iter().peekable(), after.entries().iter().peekable());
-    let mut found = Vec::new();
-    loop {
-        match (old.peek(), new.peek()) {
-            (None, None) => return found,
-            (Some(b), Some(a)) if b.path == a.path => {
-                if b.blob != a.blob || b.kind != a.kind {
-                    found.push(Difference { path: &a.path, after: Some(a) });
-                }
-                old.next();
-                new.next();
-            }
-            (Some(b), a) if a.is_none_or(|a| b.path < a.path) => {
-                found.push(Difference { path: &b.path, after: None });
-                old.next();
-            }
-            (_, Some(a)) => {
-                found.push(Difference { path: &a.path, after: Some(a) });
-                new.next();
-            }
-            (Some(_), None) => return found,
-        }
-    }
-}
 
 /// Digest of what `after` changes against `before`, as a plan's digest has it; `None` where a file
 /// cannot be read, or where there is more than a proposal ever holds.

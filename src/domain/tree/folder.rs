@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 use std::sync::{Arc, OnceLock};
 
-use super::{RepoPath, TreeEntry, TreeId};
+use super::{RepoPath, Tree, TreeEntry, TreeId};
 
 /// A folder of a snapshot with all that is below it.
 #[derive(Debug)]
@@ -107,36 +107,55 @@ impl Folder {
     }
 }
 
+/// A file that came, went or changed between two snapshots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Difference<'a> {
+    /// Where it stands.
+    pub path: &'a RepoPath,
+    /// What it is now; `None` where it went.
+    pub after: Option<&'a TreeEntry>,
+}
+
+/// The files that came, went or changed between two snapshots, ordered by path; no content is read. Of snapshots
+/// that are made of folders, those that are the same are passed over.
+pub fn differences<'a>(before: &'a dyn Tree, after: &'a dyn Tree) -> Vec<Difference<'a>> {
+    let mut found = Vec::new();
+    match (before.root(), after.root()) {
+        (Some(old), Some(new)) => {
+            compare(old, new, usize::MAX, &mut found);
+            found.sort_by_key(|difference| difference.path);
+        }
+        _ => compare_files(before.entries(), after.entries(), &mut found),
+    }
+    found
+}
+
 /// The paths of the files that came, went or changed between two snapshots, ordered; `None` where they are
 /// more than `most`.
 pub fn changed_files(old: &Folder, new: &Folder, most: usize) -> Option<Vec<RepoPath>> {
     let mut found = Vec::new();
     compare(old, new, most, &mut found).then(|| {
-        found.sort();
-        found
+        let mut paths: Vec<RepoPath> = found.iter().map(|difference| difference.path.clone()).collect();
+        paths.sort();
+        paths
     })
 }
 
 /// Whether the changes found so far are not too many.
-fn compare(old: &Folder, new: &Folder, most: usize, found: &mut Vec<RepoPath>) -> bool {
+fn compare<'a>(old: &'a Folder, new: &'a Folder, most: usize, found: &mut Vec<Difference<'a>>) -> bool {
     if old.id == new.id {
         return true;
     }
-    let differ = |old: &TreeEntry, new: &TreeEntry| old != new;
-    for (one, other) in paired(&old.files, &new.files, |entry| &entry.path) {
-        match (one, other) {
-            (Some(one), Some(other)) if !differ(one, other) => {}
-            (Some(entry), _) | (None, Some(entry)) => found.push(entry.path.clone()),
-            (None, None) => {}
-        }
-    }
+    compare_files(&old.files, &new.files, found);
     for (one, other) in paired(&old.folders, &new.folders, |folder| &folder.path) {
         let fits = match (one, other) {
             (Some(one), Some(other)) => Arc::ptr_eq(one, other) || compare(one, other, most, found),
             (Some(folder), None) | (None, Some(folder)) => {
                 let fits = found.len() + folder.count <= most;
                 if fits {
-                    found.extend(folder.entries().iter().map(|entry| entry.path.clone()));
+                    let all = folder.entries();
+                    let (old, new) = if one.is_some() { (all, &[][..]) } else { (&[][..], all) };
+                    compare_files(old, new, found);
                 }
                 fits
             }
@@ -147,6 +166,18 @@ fn compare(old: &Folder, new: &Folder, most: usize, found: &mut Vec<RepoPath>) -
         }
     }
     found.len() <= most
+}
+
+/// The same of two lists of files that are ordered by path.
+fn compare_files<'a>(old: &'a [TreeEntry], new: &'a [TreeEntry], found: &mut Vec<Difference<'a>>) {
+    for (one, other) in paired(old, new, |entry| &entry.path) {
+        match (one, other) {
+            (Some(one), Some(other)) if one == other => {}
+            (_, Some(entry)) => found.push(Difference { path: &entry.path, after: Some(entry) }),
+            (Some(entry), None) => found.push(Difference { path: &entry.path, after: None }),
+            (None, None) => {}
+        }
+    }
 }
 
 /// Two ordered lists side by side, what stands in both in one pair.
@@ -180,7 +211,7 @@ fn paired<'a, T>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tree::{BlobId, EntryKind};
+    use crate::tree::{BlobId, EntryKind, Unreadable};
 
     /// `a/x=1` is a file of content 1; ids of folders are made of what is in them.
     fn snapshot(files: &[&str]) -> Arc<Folder> {
@@ -244,5 +275,54 @@ mod tests {
         assert_eq!(told.iter().map(RepoPath::as_str).collect::<Vec<_>>(), ["a/x", "a/y", "a/z/y", "g/h"]);
         assert_eq!(changed(3), None);
         assert_eq!(changed_files(&old, &old, 0), Some(Vec::new()));
+    }
+
+    /// A snapshot of these folders that says so, or of their files alone.
+    struct Snapshot {
+        root: Arc<Folder>,
+        as_folders: bool,
+    }
+
+    impl Tree for Snapshot {
+        fn entries(&self) -> &[TreeEntry] {
+            self.root.entries()
+        }
+
+        fn read(&self, entry: &TreeEntry) -> Result<Arc<[u8]>, Unreadable> {
+            Err(Unreadable { path: entry.path.clone(), reason: "no content is read".to_owned() })
+        }
+
+        fn folder_id(&self, folder: &RepoPath) -> Option<TreeId> {
+            self.root.folder(folder).map(|folder| folder.id().clone())
+        }
+
+        fn root(&self) -> Option<&Arc<Folder>> {
+            self.as_folders.then_some(&self.root)
+        }
+    }
+
+    #[test]
+    fn snapshots_differ_alike_by_folders_and_by_files() {
+        let old = ["a/x=1", "a.b=2", "b/c/d=1", "e=1", "gone/f=1", "gone/g/h=1", "same/f=1"];
+        let new = ["a/x=2", "a.b=3", "b/c/d=1", "came/i=1", "e/j=1", "same/f=1"];
+        for as_folders in [true, false] {
+            let of = |files: &[&str]| Snapshot { root: snapshot(files), as_folders };
+            let (old, new) = (of(&old), of(&new));
+            let told: Vec<(&str, bool)> = differences(&old, &new)
+                .iter()
+                .map(|difference| (difference.path.as_str(), difference.after.is_some()))
+                .collect();
+            let expected = [
+                ("a.b", true),
+                ("a/x", true),
+                ("came/i", true),
+                ("e", false),
+                ("e/j", true),
+                ("gone/f", false),
+                ("gone/g/h", false),
+            ];
+            assert_eq!(told, expected, "{as_folders}");
+            assert_eq!(differences(&new, &new), []);
+        }
     }
 }

@@ -11,11 +11,10 @@ use capstan_domain::policy::settings_finding;
 use capstan_domain::proposal::Scope;
 use capstan_domain::report::{CheckReport, Judged, JudgedCluster, MergeBasis, check, untouched};
 use capstan_domain::settings::{REPOSITORY_FILE, RepositorySettings};
-use capstan_domain::tree::{CommitId, Tree};
+use capstan_domain::tree::{CommitId, Tree, differences};
 
 use super::super::answers::touched;
 use super::super::proposals::Remarks;
-use super::super::trees::differences;
 use super::super::{Run, SyncError, settings_file};
 use super::subjects::Subject;
 use crate::app::ports::{MirrorError, Snapshot};
