@@ -18,7 +18,7 @@ use url::Url;
 
 pub use reconciler::{ReconcileOptions, ReconcilerConfig};
 pub use sources::ServeOptions;
-use sources::{Setting, Sources};
+use sources::{Origin, Setting, Sources};
 
 /// Everything that `capstan serve` is told.
 #[derive(Debug)]
@@ -178,7 +178,7 @@ fn public_url(sources: &Sources) -> Result<Option<Url>, String> {
 fn api_url(sources: &Sources) -> Result<Url, String> {
     let setting = sources
         .setting("github-api-url")
-        .unwrap_or_else(|| Setting::new("github-api-url", "the default", "https://api.github.com"));
+        .unwrap_or_else(|| Setting::new("github-api-url", Origin::Default, "https://api.github.com"));
     let mut url = web_url(&setting)?;
     let path = url.path().trim_end_matches('/').to_owned();
     url.set_path(&path);

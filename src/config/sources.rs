@@ -1,6 +1,7 @@
 //! Where a setting comes from: flags, the environment, the file.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde_saphyr::Error as YamlError;
@@ -93,10 +94,33 @@ impl Flags for ServeOptions {
     }
 }
 
+/// Where a setting was given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// A flag, with its dashes.
+    Flag(String),
+    /// A variable of the environment.
+    Variable(String),
+    /// A file of settings.
+    File(PathBuf),
+    /// Nowhere.
+    Default,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag(name) | Self::Variable(name) => f.write_str(name),
+            Self::File(path) => path.display().fmt(f),
+            Self::Default => f.write_str("the default"),
+        }
+    }
+}
+
 /// A setting as it was given.
 pub(super) struct Setting {
     name: &'static str,
-    origin: String,
+    origin: Origin,
     /// What was given.
     pub(super) text: String,
     /// The folder that a relative path starts from; empty for the working directory.
@@ -104,8 +128,8 @@ pub(super) struct Setting {
 }
 
 impl Setting {
-    pub(super) fn new(name: &'static str, origin: &str, text: &str) -> Self {
-        Self { name, origin: origin.to_owned(), text: text.to_owned(), folder: PathBuf::new() }
+    pub(super) fn new(name: &'static str, origin: Origin, text: &str) -> Self {
+        Self { name, origin, text: text.to_owned(), folder: PathBuf::new() }
     }
 
     /// `listen (from CAPSTAN_LISTEN)`: without the value.
@@ -122,8 +146,8 @@ impl Setting {
         format!("{}: `{}` {why}", self.named(), self.text)
     }
 
-    pub(super) fn is_flag(&self) -> bool {
-        self.origin.starts_with("--")
+    pub(super) const fn is_flag(&self) -> bool {
+        matches!(self.origin, Origin::Flag(_))
     }
 
     pub(super) fn path(&self) -> PathBuf {
@@ -157,11 +181,11 @@ impl Sources {
         for name in F::NAMES.iter().copied() {
             let variable = variable(name);
             let setting = if let Some(text) = options.flag(name) {
-                Setting::new(name, &format!("--{name}"), &text)
+                Setting::new(name, Origin::Flag(format!("--{name}")), &text)
             } else if let Some(text) = given(&variable) {
-                Setting::new(name, &variable, &text)
+                Setting::new(name, Origin::Variable(variable), &text)
             } else if let Some(text) = in_file.remove(name) {
-                let mut setting = Setting::new(name, &file.display().to_string(), &text);
+                let mut setting = Setting::new(name, Origin::File(file.clone()), &text);
                 // Where the bot is started from should not change what a file means.
                 setting.folder = file.parent().map(Path::to_path_buf).unwrap_or_default();
                 setting
@@ -192,7 +216,7 @@ impl Sources {
     ) -> Result<Secret, String> {
         let inline_value = environment(inline).filter(|value| !value.trim().is_empty());
         match (self.setting(name), inline_value) {
-            (Some(setting), Some(_)) if setting.origin.starts_with("CAPSTAN_") => Err(format!(
+            (Some(setting), Some(_)) if matches!(setting.origin, Origin::Variable(_)) => Err(format!(
                 "{} and {inline} are both set, and one of them would be ignored: unset one",
                 setting.origin
             )),

@@ -114,8 +114,7 @@ impl Fetch<'_> {
         )
         .map_err(|error| {
             let reason = explain(&error);
-            // Git has no code for it, only these words (upload-pack.c); GitHub uses them too.
-            if reason.contains("not our ref") || reason.contains("unknown object") {
+            if names_no_commit_of_theirs(&reason) {
                 FetchFailure::NoSuchCommit
             } else {
                 FetchFailure::Transfer(reason)
@@ -123,6 +122,12 @@ impl Fetch<'_> {
         })?;
         Ok(received)
     }
+}
+
+/// Whether the other side says that it has no such commit: `upload-pack: not our ref 9d1f…`, `unknown object 9d1f…`.
+/// Git has no code for it, only these words (upload-pack.c); GitHub uses them too.
+fn names_no_commit_of_theirs(reason: &str) -> bool {
+    reason.contains("not our ref") || reason.contains("unknown object")
 }
 
 /// Begins to talk with a remote.
@@ -253,4 +258,22 @@ impl BufRead for Bounded<'_> {
 pub(super) fn folder_bytes(folder: &Path) -> u64 {
     let Ok(entries) = std::fs::read_dir(folder) else { return 0 };
     entries.flatten().filter_map(|entry| entry.metadata().ok()).map(|metadata| metadata.len()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commit_that_is_not_theirs_is_told_from_a_broken_transfer() {
+        for reason in [
+            "fatal: remote error: upload-pack: not our ref 9d1f000000000000000000000000000000000000",
+            "unknown object 9d1f000000000000000000000000000000000000",
+        ] {
+            assert!(names_no_commit_of_theirs(reason), "{reason}");
+        }
+        for reason in ["", "early EOF", "Repository not found.", "could not read the reference"] {
+            assert!(!names_no_commit_of_theirs(reason), "{reason}");
+        }
+    }
 }

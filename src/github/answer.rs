@@ -6,6 +6,7 @@ use std::time::Duration;
 use http::{HeaderMap, StatusCode};
 use serde::de::DeserializeOwned;
 
+use super::words;
 use crate::app::ports::CodeHostError;
 
 /// GitHub's messages are shown up to this length.
@@ -122,8 +123,7 @@ pub(super) fn asked_to_wait(
 
 fn is_secondary_limit(body: &[u8]) -> bool {
     let refusal: Refusal = serde_json::from_slice(body).unwrap_or_default();
-    let message = refusal.message.to_ascii_lowercase();
-    message.contains("secondary rate limit") || message.contains("abuse detection")
+    words::is_secondary_limit(&refusal.message)
 }
 
 /// A text of at most 512 characters.

@@ -18,6 +18,7 @@ mod pulls;
 mod references;
 mod tokens;
 mod transport;
+mod words;
 
 pub use credentials::{AppCredentials, PrivateKeyError};
 pub use transport::{ConnectError, GitHub, GitHubLimits};

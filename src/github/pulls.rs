@@ -12,6 +12,7 @@ use crate::app::ports::{
 
 use super::answer::cut_to;
 use super::transport::{Call, GitHub, Identity};
+use super::words;
 
 /// What GitHub takes of a title and of a body, in characters.
 const TITLE_CHARACTERS: usize = 256;
@@ -242,18 +243,15 @@ impl GitHub {
         };
         let mut answer = self.send(&call(pull.draft)).await?;
         let refused = answer.status == StatusCode::UNPROCESSABLE_ENTITY;
-        if refused
-            && pull.draft
-            && answer.message().to_ascii_lowercase().contains("draft pull requests are not supported")
-        {
+        if refused && pull.draft && words::takes_no_drafts(&answer.message()) {
             answer = self.send(&call(false)).await?;
         }
         if answer.status == StatusCode::UNPROCESSABLE_ENTITY {
             let message = answer.message();
-            if message.contains("A pull request already exists") {
+            if words::pull_request_exists(&message) {
                 return Ok(CreatedPullRequest::Exists);
             }
-            if message.contains("No commits between") {
+            if words::nothing_between(&message) {
                 return Ok(CreatedPullRequest::NothingBetween);
             }
         }

@@ -9,6 +9,7 @@ use crate::app::ports::{BranchHead, CodeHostError, CreatedReference, MovedRefere
 
 use super::answer::cut;
 use super::transport::{Call, GitHub, Identity};
+use super::words;
 
 #[derive(Deserialize)]
 struct ReferencePayload {
@@ -77,10 +78,10 @@ impl GitHub {
                 tracing::warn!(github.branch = branch, reason = message, "GitHub refuses to create a branch");
                 Ok(CreatedReference::Refused)
             }
-            StatusCode::UNPROCESSABLE_ENTITY if message.contains("Reference already exists") => {
+            StatusCode::UNPROCESSABLE_ENTITY if words::reference_exists(&message) => {
                 Ok(CreatedReference::Exists)
             }
-            StatusCode::UNPROCESSABLE_ENTITY if message.to_ascii_lowercase().contains("rule violation") => {
+            StatusCode::UNPROCESSABLE_ENTITY if words::breaks_a_rule(&message) => {
                 tracing::warn!(
                     github.branch = branch,
                     reason = message,

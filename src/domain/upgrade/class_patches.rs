@@ -4,7 +4,7 @@
 //! `internal/webhooks/patch_validation.go`).
 
 use super::FileChange;
-use super::moved_fields::{Moved, fate_of, put};
+use super::moved_fields::{Moved, There, fate_of, put};
 use super::rotation::Rotated;
 use crate::finding::{Finding, Severity};
 use crate::kinds::is_class;
@@ -150,7 +150,7 @@ fn moved(
     });
     let first = fates.next().unwrap_or_default();
     let is_refused =
-        |moved: &Vec<Moved>| moved.iter().any(|moved| moved.there.starts_with("has no counterpart"));
+        |moved: &Vec<Moved>| moved.iter().any(|moved| matches!(moved.there, There::NoCounterpart(_)));
     if !is_refused(&first) {
         return first;
     }

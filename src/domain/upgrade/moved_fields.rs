@@ -1,6 +1,8 @@
 //! Where the fields of a patch stand in another API version (U7a): a patch is a fragment of the object that
 //! it is meant for, and is converted like one.
 
+use std::fmt;
+
 use super::conversions::{Net, net};
 use crate::conversion::apply;
 use crate::merge::converted::steps_to;
@@ -14,8 +16,47 @@ use crate::yaml::{Entry, Node, NodeKind};
 pub(super) struct Moved {
     /// The field that the patch names.
     pub(super) field: FieldPath,
-    /// What it is in the newer version: `is /spec/rollout/strategy`.
-    pub(super) there: String,
+    /// What it is in the newer version.
+    pub(super) there: There,
+}
+
+/// What a field is in the newer version.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum There {
+    /// It is that one.
+    Is(FieldPath),
+    /// It is a part of that one.
+    PartOf(FieldPath),
+    /// It is the item of that name in that list.
+    ItemOf(FieldPath, String),
+    /// It is the same field with another value.
+    Otherwise,
+    /// It is no more.
+    Gone,
+    /// It cannot be converted, and why.
+    NoCounterpart(String),
+}
+
+impl There {
+    fn refused(why: impl fmt::Display) -> Self {
+        Self::NoCounterpart(why.to_string())
+    }
+}
+
+impl fmt::Display for There {
+    /// What a sentence says of the field: `is /spec/rollout/strategy`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Is(path) => write!(f, "is {path}"),
+            Self::PartOf(path) => write!(f, "is part of {path}"),
+            Self::ItemOf(list, name) => {
+                write!(f, "is an item of the list {list}, `{{name: {name}, value: …}}`")
+            }
+            Self::Otherwise => f.write_str("is spelled otherwise"),
+            Self::Gone => f.write_str("is no more"),
+            Self::NoCounterpart(why) => write!(f, "has no counterpart ({why})"),
+        }
+    }
 }
 
 /// The fields of a fragment that the version knows otherwise. It says its own version and kind.
@@ -25,7 +66,7 @@ pub(super) fn moved_fields(fragment: &Node, version: &str, schemas: &Schemas) ->
     let mut moved: Vec<Moved> = refused
         .iter()
         .filter(|why| !is_newer(&why.field, fragment, version))
-        .map(|why| Moved { field: why.field.clone(), there: format!("has no counterpart ({})", why.why) })
+        .map(|why| Moved { field: why.field.clone(), there: There::refused(&why.why) })
         .collect();
     for Net { from, to } in net(&conversion) {
         let Some(field) = from.filter(|field| *field != api_version) else { continue };
@@ -33,11 +74,11 @@ pub(super) fn moved_fields(fragment: &Node, version: &str, schemas: &Schemas) ->
             continue;
         }
         let there = match to {
-            Some(to) if to != field => format!("is {to}"),
-            Some(_) => "is spelled otherwise".to_owned(),
+            Some(to) if to != field => There::Is(to),
+            Some(_) => There::Otherwise,
             // What says nothing means nothing in either version.
             None if fragment.at(&field).is_none_or(says_nothing) => continue,
-            None => "is no more".to_owned(),
+            None => There::Gone,
         };
         moved.push(Moved { field, there });
     }
@@ -54,7 +95,7 @@ pub(super) fn fate_of(field: &FieldPath, object: &Node, version: &str, schemas: 
     }
     let Some((conversion, refused)) = steps_to(object, version, schemas) else { return Vec::new() };
     if let Some(why) = refused.iter().find(|why| concerns(&why.field, field)) {
-        return vec![Moved { field: field.clone(), there: format!("has no counterpart ({})", why.why) }];
+        return vec![Moved { field: field.clone(), there: There::refused(&why.why) }];
     }
     let nets = net(&conversion);
     let above = nets.iter().filter_map(|net| {
@@ -64,8 +105,10 @@ pub(super) fn fate_of(field: &FieldPath, object: &Node, version: &str, schemas: 
     let Some((from, to, rest)) = above.max_by_key(|(from, ..)| from.steps().len()) else {
         let below = nets.iter().filter(|net| net.from.as_ref().is_some_and(|from| from.starts_with(field)));
         let moves = below.filter_map(|net| Some((net.from.as_ref()?, net.to.as_ref()?)));
-        let moved =
-            |(from, to): (&FieldPath, &FieldPath)| Moved { field: from.clone(), there: format!("is {to}") };
+        let moved = |(from, to): (&FieldPath, &FieldPath)| Moved {
+            field: from.clone(),
+            there: There::Is(to.clone()),
+        };
         return moves.filter(|(from, to)| from != to).map(moved).collect();
     };
     let mut after = object.clone();
@@ -73,19 +116,16 @@ pub(super) fn fate_of(field: &FieldPath, object: &Node, version: &str, schemas: 
     let is_list = |to: &FieldPath| after.at(to).is_some_and(|node| node.as_sequence().is_some());
     let there = match (to, rest) {
         // Arguments, which were fields and are items.
-        (Some(to), [Step::Key(name)]) if is_list(to) => {
-            format!("is an item of the list {to}, `{{name: {name}, value: …}}`")
-        }
-        (Some(to), _) if to == from => "is spelled otherwise".to_owned(),
+        (Some(to), [Step::Key(name)]) if is_list(to) => There::ItemOf(to.clone(), name.to_string()),
+        (Some(to), _) if to == from => There::Otherwise,
         (Some(to), _)
             if object.at(from).is_some_and(|node| node.as_mapping().is_some()) || rest.is_empty() =>
         {
-            let now: FieldPath = to.steps().iter().chain(rest).cloned().collect();
-            format!("is {now}")
+            There::Is(to.steps().iter().chain(rest).cloned().collect())
         }
-        (Some(to), _) => format!("is part of {to}"),
+        (Some(to), _) => There::PartOf(to.clone()),
         (None, _) if object.at(field).is_none_or(says_nothing) => return Vec::new(),
-        (None, _) => "is no more".to_owned(),
+        (None, _) => There::Gone,
     };
     vec![Moved { field: field.clone(), there }]
 }

@@ -4,7 +4,7 @@
 //!
 //! Deliberately absent: patches that select by labels or annotations, which only rendering knows to hit.
 
-use super::moved_fields::{Moved, fate_of, moved_fields, put};
+use super::moved_fields::{Moved, There, fate_of, moved_fields, put};
 use super::plan::Plan;
 use super::retarget::{is_object, items, matches, text};
 use crate::finding::Severity;
@@ -165,7 +165,7 @@ impl<'p> Plan<'p> {
         if let Some(value) = operation.get("value") {
             put(&mut object, field.steps(), value.clone());
         }
-        let pointer = Moved { field: FieldPath::root().key("path"), there: String::new() };
+        let pointer = Moved { field: FieldPath::root().key("path"), there: There::Otherwise };
         let place = place(operation, &pointer);
         let moved = fate_of(&field, &object, target.version, self.request.schemas);
         moved.into_iter().map(|moved| Mention { moved, place: place.clone() }).collect()

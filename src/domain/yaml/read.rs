@@ -127,7 +127,7 @@ impl<'a> Builder<'a> {
         let message = if is_conflict_marker(self.text, offset) {
             "a conflict marker of Git: a merge was not finished; keep one side and remove the markers"
                 .to_owned()
-        } else if error.info().contains("recursion limit") {
+        } else if is_too_deep(error) {
             format!("nested deeper than {} levels: no manifest is, so take it apart", limits::DEPTH)
         } else {
             error.info()
@@ -569,6 +569,11 @@ fn shorten(text: &str) -> String {
         short.push('…');
     }
     short
+}
+
+/// Whether the parser stopped because of the depth: its errors have no code, only texts.
+fn is_too_deep(error: &ScanError) -> bool {
+    error.info().contains("recursion limit")
 }
 
 /// Whether the line around an offset is one that Git leaves in a file whose merge stopped.

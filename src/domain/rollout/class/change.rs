@@ -347,6 +347,7 @@ fn seen_alike(mut templates: Both<Template<'_>>) -> Both<Template<'_>> {
 /// What a person reads of it.
 fn told(doubt: Option<Doubt>, patch: &str, fields: &[&str], kind: &str) -> String {
     let named: Vec<String> = fields.iter().map(|field| format!("`{field}`")).collect();
+    let is_built_in = |field: &&str| field.starts_with("builtin.");
     let (subject, reach) = match named.as_slice() {
         [] => {
             return match doubt {
@@ -356,7 +357,7 @@ fn told(doubt: Option<Doubt>, patch: &str, fields: &[&str], kind: &str) -> Strin
                 ),
             };
         }
-        [one] if one.starts_with("`builtin.") => (one.clone(), "reaches"),
+        [one] if fields.iter().all(is_built_in) => (one.clone(), "reaches"),
         [one] => (format!("variable {one}"), "reaches"),
         [all @ .., last] => (format!("variables {} and {last}", all.join(", ")), "reach"),
     };

@@ -97,8 +97,7 @@ fn missing(seen: &Seen<'_>, reading: &Reading<'_>, machines: &[Found<'_>]) -> Op
             return Some(HeldUp { since, on: machine.id.clone(), words: words.to_owned() });
         }
     }
-    let scaling =
-        reading.condition("ScalingUp").filter(|condition| condition.message.contains("does not exist"));
+    let scaling = reading.condition("ScalingUp").filter(misses_a_template);
     if let Some(condition) = scaling {
         // The condition may be older than the edit that named what is missing.
         let since = reading.rolling_since().into_iter().chain(written).max()?;
@@ -108,6 +107,17 @@ fn missing(seen: &Seen<'_>, reading: &Reading<'_>, machines: &[Found<'_>]) -> Op
     hopeless.and_then(|condition| {
         Some(HeldUp { since: condition.since?, on: seen.id.clone(), words: condition.sentence() })
     })
+}
+
+/// `Scaling up would be blocked because DevMachineTemplate does not exist`: that something is missing, Cluster API
+/// says in these words alone, under the reasons that the condition has anyway.
+fn misses_a_template(condition: &&Condition<'_>) -> bool {
+    condition.message.contains("does not exist")
+}
+
+/// `Scaling up from 1 to 2 replicas is blocked because:\n* …`: there is no reason of its own for it either.
+fn is_blocked(condition: &&Condition<'_>) -> bool {
+    condition.message.contains("blocked")
 }
 
 /// When a machine last moved; where none did, when the rollout began.
@@ -159,9 +169,8 @@ fn culprit(
     if let Some((id, words)) = blocked_set(seen) {
         return (id, words);
     }
-    let blocked = ["ScalingUp", "ScalingDown"]
-        .iter()
-        .find_map(|kind| reading.condition(kind).filter(|condition| condition.message.contains("blocked")));
+    let blocked =
+        ["ScalingUp", "ScalingDown"].iter().find_map(|kind| reading.condition(kind).filter(is_blocked));
     if let Some(machine) = machines.iter().find(|machine| is_terminating(machine.object)) {
         let words = machine
             .condition(&["Deleting"])
@@ -203,8 +212,7 @@ fn blocked_set(seen: &Seen<'_>) -> Option<(ObjectId, String)> {
         .filter(|(id, set)| role_of(id) == Some(KindRole::Workers(Workers::Set)) && owns(set))
         .find_map(|(id, set)| {
             let blocked = conditions(set).into_iter().find(|condition| {
-                ["ScalingUp", "ScalingDown"].contains(&condition.kind)
-                    && condition.message.contains("blocked")
+                ["ScalingUp", "ScalingDown"].contains(&condition.kind) && is_blocked(&condition)
             })?;
             Some((id.clone(), blocked.message.to_owned()))
         })

@@ -84,7 +84,8 @@ pub(super) fn topology(
     lasting.or(failed).or(passing).map_or(tells, Tells::Behind)
 }
 
-/// Whether a `Cluster` is not available for no more than that its topology could not be reconciled.
+/// Whether a `Cluster` is not available for no more than that its topology could not be reconciled. The reasons of
+/// a condition that sums others up stand in its message alone, a line each: `* TopologyReconciled: …`.
 fn only_lacks_topology(reading: &Reading<'_>) -> bool {
     let lacks = reading.condition("Available").map_or("", |condition| condition.message);
     let mut reasons = lacks.lines().filter(|line| line.starts_with("* "));
