@@ -63,8 +63,10 @@ fn predict(
     applied: AppliedBy,
     live: &LiveNames,
 ) -> Vec<Rollout> {
-    // What one API version only spells otherwise than another replaces nothing.
+    // What one API version only spells otherwise than another replaces nothing. A change may go back to an older
+    // one, to which no steps are known: then both are compared in the newer.
     let before: &[RenderedObject] = &in_versions_of(before, after, Schemas::built_in());
+    let after: &[RenderedObject] = &in_versions_of(after, before, Schemas::built_in());
     let reading = Reading { before: by_id(before), after: by_id(after), applied, live };
     let mut found: Vec<Rollout> = before.iter().filter_map(|object| reading.of(object)).collect();
     found.extend(after.iter().filter_map(|object| reading.of_new(object)));

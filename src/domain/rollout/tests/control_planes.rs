@@ -276,3 +276,46 @@ fn control_planes_of_other_providers() {
         ],
     );
 }
+
+#[test]
+fn a_control_plane_that_goes_back_to_an_older_api_version_is_compared_by_its_meaning() {
+    let newer = r#"
+apiVersion: controlplane.cluster.x-k8s.io/v1beta2
+kind: KubeadmControlPlane
+metadata: {name: cp, namespace: org}
+spec:
+  replicas: 3
+  version: v1.30.2
+  rollout: {strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1}}}
+  machineTemplate:
+    spec:
+      infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: DockerMachineTemplate, name: cp}
+  kubeadmConfigSpec:
+    clusterConfiguration: {apiServer: {extraArgs: [{name: v, value: "2"}]}}
+"#;
+    let older = |verbosity: u32| {
+        format!(
+            r#"
+apiVersion: controlplane.cluster.x-k8s.io/v1beta1
+kind: KubeadmControlPlane
+metadata: {{name: cp, namespace: org}}
+spec:
+  replicas: 3
+  version: v1.30.2
+  rolloutStrategy: {{type: RollingUpdate, rollingUpdate: {{maxSurge: 1}}}}
+  machineTemplate:
+    infrastructureRef: {{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: DockerMachineTemplate, name: cp}}
+  kubeadmConfigSpec:
+    clusterConfiguration: {{apiServer: {{extraArgs: {{v: "{verbosity}"}}}}}}
+"#
+        )
+    };
+    let found =
+        |verbosity: u32| told(&rollouts(&rendered(newer), &rendered(&older(verbosity)), AppliedBy::Others));
+    assert_eq!(found(2), "nothing");
+    let edited = found(4);
+    assert!(
+        edited.starts_with("3 offline [/spec/kubeadmConfigSpec/clusterConfiguration/apiServer/extraArgs"),
+        "{edited}"
+    );
+}
