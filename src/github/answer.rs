@@ -54,6 +54,12 @@ impl Answer {
         if self.status == StatusCode::NOT_FOUND { Ok(None) } else { self.content().map(Some) }
     }
 
+    /// A Git object by its id; `None` where there is none, or no repository of this kind can have one of that id: a
+    /// record may name any, and GitHub calls one of 64 digits unprocessable.
+    pub(super) fn object_if_there<T: DeserializeOwned>(self) -> Result<Option<T>, CodeHostError> {
+        if self.status == StatusCode::UNPROCESSABLE_ENTITY { Ok(None) } else { self.content_if_found() }
+    }
+
     /// GitHub's words: the message, and the messages of its `errors`.
     pub(super) fn message(&self) -> String {
         let refusal: Refusal = serde_json::from_slice(&self.body).unwrap_or_default();

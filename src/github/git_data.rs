@@ -51,7 +51,7 @@ impl GitHub {
         let call = Call::get(identity, "/repos/{owner}/{repo}/git/trees/{tree_sha}", doing.clone())
             .in_repository(repository, &["git", "trees", tree.as_str()])
             .query("recursive", "1");
-        let Some(found) = self.send(&call).await?.content_if_found::<TreePayload>()? else { return Ok(None) };
+        let Some(found) = self.send(&call).await?.object_if_there::<TreePayload>()? else { return Ok(None) };
         if found.truncated {
             let reason = "the folder has more files than GitHub lists at once (100,000)".to_owned();
             return Err(CodeHostError::Unexpected { doing, status: 200, reason });
@@ -74,7 +74,8 @@ impl GitHub {
         let identity = Identity::Installation(repository.installation);
         let call = Call::get(identity, "/repos/{owner}/{repo}/git/blobs/{file_sha}", doing.clone())
             .in_repository(repository, &["git", "blobs", blob.as_str()]);
-        let found: BlobPayload = self.send(&call).await?.content()?;
+        let found = self.send(&call).await?.object_if_there::<BlobPayload>()?;
+        let found = found.ok_or_else(|| CodeHostError::NotFound { doing: doing.clone() })?;
         let unexpected =
             |reason: String| CodeHostError::Unexpected { doing: doing.clone(), status: 200, reason };
         match found.encoding.as_str() {

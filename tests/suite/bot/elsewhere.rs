@@ -190,3 +190,23 @@ async fn what_an_old_release_read_elsewhere_is_read_by_its_id() {
     assert!(pool.contains("replicas: 7") && pool.contains("version: v1.23.1"), "{pool}");
     town.done();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_record_that_names_no_object_of_this_repository_stops_nobody() {
+    let town = Town::new("mode: propose\n", &[PEU01, "gauss/peu02"]).await;
+    // GitHub calls ids of another length unprocessable.
+    let record = format!(
+        "release: aws/v21.0.0\nreleaseTree: {}\nreleaseReads:\n  ../parts/pool.yaml: {}\n",
+        "a".repeat(64),
+        "b".repeat(64)
+    );
+    town.push("main", &[Edit::write("gauss/peu01/capstan.yaml", record)]);
+    town.release("v22.0.0", "v1.22.5");
+    town.settle().await;
+    let titles: Vec<String> = town.open_pulls().into_iter().map(|pull| pull.title).collect();
+    assert!(
+        titles.contains(&"Upgrade gauss/peu02 from aws/v21.0.0 to aws/v22.0.0".to_owned()),
+        "one record stops no other cluster: {titles:?}"
+    );
+    town.done();
+}
