@@ -214,7 +214,6 @@ pub(super) fn progress(clusters: usize) -> ProgressBar {
 
 /// A release's content by its ids, from whatever commits left it.
 fn content_in(place: &dyn Workspace, id: &ContentId) -> Option<ReleaseContent> {
-    let folder = place.folder(&id.tree)?;
-    let reads = id.reads.iter().map(|(path, blob)| Some((path.clone(), place.file(blob)?)));
-    Some(ReleaseContent { folder, reads: reads.collect::<Option<_>>()? })
+    let folder = ReleaseContent::from(place.folder(&id.tree)?);
+    id.reads.iter().try_fold(folder, |content, (path, blob)| content.with(path.clone(), place.file(blob)?))
 }

@@ -264,8 +264,9 @@ impl Fleet {
         let new = unwrap(&new)?;
         let sources = old.iter().chain(&candidates).copied().chain([new]);
         let flux = self.post_build(reads, cluster, sources);
-        let mut facts = self.cluster_facts(reads, cluster, effective, offer.from.clone(), flux)?;
-        facts.contents = sources::contents(reads, &cluster.folder, old.iter().copied().chain([new]))?;
+        let contents = sources::contents(reads, &cluster.folder, old.iter().copied().chain([new]))?;
+        let facts = self.cluster_facts(reads, cluster, effective, offer.from.clone(), flux)?;
+        let facts = upgrade::ClusterFolder { contents, ..facts };
         let retarget = self.retarget(&cluster.id);
         reads.note(Seen::Retarget(retarget));
         let request = Request {

@@ -11,6 +11,9 @@ use super::elsewhere::visible;
 use super::{Run, SyncError};
 use crate::app::ports::Repository;
 
+/// So many files of an old release are read one by one through the Git Data API.
+const MOST_FILES: usize = 1_000;
+
 /// Digest of what `after` changes against `before`, as a plan's digest has it; `None` where a file
 /// cannot be read, or where there is more than a proposal ever holds.
 pub(super) fn digest_of_changes(before: &dyn Tree, after: &dyn Tree) -> Option<PlanDigest> {
@@ -48,7 +51,7 @@ impl Run<'_> {
         id: &ContentId,
     ) -> Result<Option<ReleaseContent>, SyncError> {
         let Some(folder) = self.old_folder(home, &id.tree).await? else { return Ok(None) };
-        let mut reads = BTreeMap::new();
+        let mut release = ReleaseContent::from(folder);
         for (path, blob) in &id.reads {
             let content = match self.ports.mirror.file(home, blob).await? {
                 Some(content) => content,
@@ -57,19 +60,27 @@ impl Run<'_> {
                     None => return Ok(None),
                 },
             };
-            reads.insert(path.clone(), content);
+            let Some(more) = release.with(path.clone(), content) else { return Ok(None) };
+            release = more;
         }
-        Ok(Some(ReleaseContent { folder, reads }))
+        Ok(Some(release))
     }
 
     async fn old_folder(&self, home: &Repository, id: &TreeId) -> Result<Option<Arc<dyn Tree>>, SyncError> {
         if let Some(tree) = self.ports.mirror.folder(home, id).await? {
             return Ok(Some(tree));
         }
-        let Some(files) = self.ports.host.tree(home, id).await? else { return Ok(None) };
+        let found = self.ports.host.tree(home, id).await?;
+        // A record may name any tree, the whole repository's as well: that is no release.
+        let Some(files) = found.filter(|files| files.len() <= MOST_FILES) else { return Ok(None) };
         let mut tree = Fetched { id: id.clone(), entries: Vec::new(), contents: BTreeMap::new() };
+        let mut bytes = 0;
         for (path, blob) in files {
             let content = self.ports.host.blob(home, &blob).await?;
+            bytes += content.len();
+            if bytes > ReleaseContent::MOST_BYTES {
+                return Ok(None);
+            }
             tree.contents.insert(blob.clone(), content.into());
             tree.entries.push(TreeEntry { path, kind: EntryKind::File, blob });
         }

@@ -73,6 +73,23 @@ pub struct ReleaseContent {
     pub reads: BTreeMap<OutsidePath, Arc<[u8]>>,
 }
 
+impl ReleaseContent {
+    /// The files elsewhere may be so large, all of them together, in bytes: a record is anybody's input, and may
+    /// name many large files, or one of them many times.
+    pub const MOST_BYTES: usize = 32 << 20;
+
+    /// Adds a file that it reads elsewhere; `None` where all together would be too large.
+    #[must_use]
+    pub fn with(mut self, path: OutsidePath, bytes: Arc<[u8]>) -> Option<Self> {
+        let known: usize = self.reads.values().map(|bytes| bytes.len()).sum();
+        if known + bytes.len() > Self::MOST_BYTES {
+            return None;
+        }
+        self.reads.insert(path, bytes);
+        Some(self)
+    }
+}
+
 impl From<Arc<dyn Tree>> for ReleaseContent {
     fn from(folder: Arc<dyn Tree>) -> Self {
         Self { folder, reads: BTreeMap::new() }
@@ -176,6 +193,15 @@ mod tests {
         assert_ne!(one, other);
         assert_ne!(one.to_string(), other.to_string());
         assert_eq!(ContentId::from(tree).to_string(), "a".repeat(40));
+    }
+
+    #[test]
+    fn what_is_read_elsewhere_is_bounded_altogether() {
+        let content = ReleaseContent::from(Arc::new(Files::new(&[])) as Arc<dyn Tree>);
+        let part: Arc<[u8]> = vec![b'#'; 12 << 20].into();
+        let content = content.with(outside("../a.yaml"), Arc::clone(&part)).unwrap();
+        let content = content.with(outside("../b.yaml"), Arc::clone(&part)).unwrap();
+        assert!(content.with(outside("../c.yaml"), part).is_none(), "36 MiB are more than 32");
     }
 
     #[test]
