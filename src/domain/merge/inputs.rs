@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::cluster_objects::Base;
 use super::decision::DecisionKind;
 use super::form::Form;
-use super::kustomization::files_besides;
+use super::kustomization::{files_besides, files_of_secrets};
 use super::matching::Matched;
 use super::variables::{Bindings, Substitution};
 use crate::tree::{BlobId, RepoPath};
@@ -35,6 +35,8 @@ pub(crate) struct MergedInput {
     pub(crate) base: Option<String>,
     pub(crate) cluster: Option<String>,
     pub(crate) release: Option<String>,
+    /// A kustomization makes a Secret of it.
+    pub(crate) is_secret: bool,
 }
 
 /// What the releases make of the cluster's own files, and the new release's files that cannot be written since
@@ -76,7 +78,8 @@ pub(super) fn merge<'a>(
         };
         let input = three_ways(below, &texts(o, old), c.text(), texts(n, Some(new)));
         let goes = |input: &MergedInput| input.release.is_none() && still_named(base, old, below);
-        merged.extend(input.filter(|input| !goes(input)));
+        let is_secret = becomes_secret(base, old.into_iter().chain([new]), below);
+        merged.extend(input.filter(|input| !goes(input)).map(|input| MergedInput { is_secret, ..input }));
     }
     (merged, unwritable)
 }
@@ -101,7 +104,7 @@ fn three_ways(below: &str, old: &Texts, own: Option<&str>, new: Texts) -> Option
     let is_bound = tokens(&release) <= tokens(&old.substituted);
     let kind = if as_written || has_values && is_bound { DecisionKind::Take } else { DecisionKind::Conflict };
     let (base, cluster) = (old.substituted.clone(), own.map(str::to_owned));
-    Some(MergedInput { below: below.to_owned(), kind, base, cluster, release })
+    Some(MergedInput { below: below.to_owned(), kind, base, cluster, release, is_secret: false })
 }
 
 impl Input {
@@ -158,15 +161,30 @@ fn same(one: Option<&str>, other: Option<&str>) -> bool {
 fn still_named(base: &Base, old: Option<&Matched<'_>>, below: &str) -> bool {
     base.kustomizations.clone().any(|at| {
         let file = base.file_of(at);
-        let folder = file.below.rsplit_once('/').map_or("", |(folder, _)| folder);
-        let root = RepoPath::parse(folder).unwrap_or_default();
-        let names = |node| {
-            files_besides(node)
-                .into_iter()
-                .any(|text| root.join(text).is_ok_and(|path| path.as_str() == below))
-        };
+        let names = |root| leads_to(&file.below, files_besides(root), below);
         let pieces = old.map(|old| old.source.kustomizations.as_slice()).unwrap_or_default();
         let was_named = pieces.iter().any(|piece| piece.file == file.below && names(&piece.root));
         names(base.node(at)) && !was_named
     })
+}
+
+/// Whether a kustomization makes a Secret of a file: the cluster's, or one of a release.
+fn becomes_secret<'a: 'm, 'm>(
+    base: &Base,
+    mut releases: impl Iterator<Item = &'m Matched<'a>>,
+    below: &str,
+) -> bool {
+    let mut own = base.kustomizations.clone().map(|at| (&base.file_of(at).below, base.node(at)));
+    own.any(|(file, root)| leads_to(file, files_of_secrets(root), below))
+        || releases.any(|matched| {
+            let mut pieces = matched.source.kustomizations.iter();
+            pieces.any(|piece| leads_to(&piece.file, files_of_secrets(&piece.root), below))
+        })
+}
+
+/// Whether one of the paths in a kustomization leads to a file.
+fn leads_to(kustomization: &str, paths: Vec<&str>, below: &str) -> bool {
+    let folder = kustomization.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let folder = RepoPath::parse(folder).unwrap_or_default();
+    paths.into_iter().any(|text| folder.join(text).is_ok_and(|path| path.as_str() == below))
 }

@@ -67,21 +67,29 @@ pub(super) fn files_besides(root: &Node) -> Vec<&str> {
         let of_these = entries.iter().filter(move |entry| keys.contains(&entry.key.as_str()));
         of_these.flat_map(|entry| entry.value.as_sequence().unwrap_or_default())
     };
+    let generated = generated_from(root, &["configMapGenerator", "secretGenerator"]);
     let named = lists(&SETS)
         .filter_map(|item| item.as_str().or_else(|| item.get("path")?.as_str()))
         .filter(|text| !text.contains('\n'));
-    let generated = lists(&GENERATORS).flat_map(|generator| {
-        let files = ["files", "envs"].into_iter().filter_map(|key| generator.get(key)?.as_sequence());
-        let paths = files.flatten().chain(generator.get("env")).filter_map(Node::as_str);
-        // `key=path`
-        paths.map(|text| text.split_once('=').map_or(text, |(_, path)| path))
-    });
     let components: Vec<&str> = lists(&["components"]).filter_map(Node::as_str).collect();
     named.filter(|text| !components.contains(text)).chain(generated).collect()
 }
 
-/// Fields whose items make objects of files.
-const GENERATORS: [&str; 2] = ["configMapGenerator", "secretGenerator"];
+/// The files of which a kustomization makes Secrets.
+pub(super) fn files_of_secrets(root: &Node) -> Vec<&str> {
+    generated_from(root, &["secretGenerator"])
+}
+
+/// The files of which these generators make objects.
+fn generated_from<'n>(root: &'n Node, generators: &[&str]) -> Vec<&'n str> {
+    let items = generators.iter().filter_map(|key| root.get(key)?.as_sequence()).flatten();
+    let paths = items.flat_map(|generator| {
+        let files = ["files", "envs"].into_iter().filter_map(|key| generator.get(key)?.as_sequence());
+        files.flatten().chain(generator.get("env")).filter_map(Node::as_str)
+    });
+    // `key=path`
+    paths.map(|text| text.split_once('=').map_or(text, |(_, path)| path)).collect()
+}
 
 /// Something that a release's kustomization says and that the cluster's base cannot take over.
 #[derive(Debug)]

@@ -1,13 +1,17 @@
 //! Files that the base's kustomizations read besides resources, as changes and conflicts of the upgrade.
 
+use serde_json::json;
+
 use super::plan::Plan;
-use super::{Change, Conflict, FileChange, Reason, Side};
+use super::{Change, Conflict, FileChange, Reason, Side, redact};
+use crate::layout::is_manifest;
+use crate::merge::cluster_objects::identity;
 use crate::merge::decision::DecisionKind;
 use crate::merge::inputs::MergedInput;
 use crate::object::FieldPath;
 use crate::settings::ConflictPolicy;
 use crate::tree::RepoPath;
-use crate::yaml::Value;
+use crate::yaml::{Node, Value, YamlFile};
 
 impl Plan<'_> {
     /// Settles one of them.
@@ -35,8 +39,8 @@ impl Plan<'_> {
             file: path.clone(),
             line: input.cluster.as_ref().map(|_| 1),
             path: FieldPath::root(),
-            old: input.cluster.clone().map(Value::from),
-            new: input.release.clone().map(Value::from),
+            old: shown(input, &input.cluster),
+            new: shown(input, &input.release),
             from: None,
             reason: Reason::Release,
         });
@@ -51,9 +55,9 @@ impl Plan<'_> {
             file: path.clone(),
             line: input.cluster.as_ref().map(|_| 1),
             path: FieldPath::root(),
-            base: input.base.clone().map(Value::from),
-            cluster: input.cluster.clone().map(Value::from),
-            release: input.release.clone().map(Value::from),
+            base: shown(input, &input.base),
+            cluster: shown(input, &input.cluster),
+            release: shown(input, &input.release),
             kept,
             blocks,
         });
@@ -64,4 +68,23 @@ impl Plan<'_> {
         let at = self.base.kustomizations.start;
         self.base.objects.get(at).map(|object| object.id.clone())
     }
+}
+
+/// A file's text as it may be shown: whole, or not at all. Of a Secret, and of a patch in which something is
+/// secret, nothing is; nor of a JSON patch, whose values do not say where they go.
+fn shown(input: &MergedInput, text: &Option<String>) -> Option<Value> {
+    let text = text.as_deref()?;
+    let hides = |root: &Node| {
+        let id = identity(root);
+        let value = root.value();
+        root.as_sequence().is_some()
+            || id.is_some_and(|id| redact(&id, &FieldPath::root(), Some(&value)) != value)
+    };
+    let is_manifest = RepoPath::parse(&input.below).is_ok_and(|path| is_manifest(&path));
+    let is_secret = || match YamlFile::read(text) {
+        Ok(file) => file.documents().iter().any(|document| hides(&document.root)),
+        Err(_) => true,
+    };
+    let hidden = input.is_secret || is_manifest && is_secret();
+    Some(if hidden { json!({"redacted": true}) } else { Value::from(text) })
 }
