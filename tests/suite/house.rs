@@ -135,7 +135,7 @@ fn violations(room: &str, depth: &[String], source: &str) -> Vec<String> {
 
 /// Test modules in files of their own, which may read the shared corpus: `tests/…`, `tests.rs`,
 /// `testing.rs`, `…_tests.rs`.
-fn is_test(file: &Path) -> bool {
+pub(crate) fn is_test(file: &Path) -> bool {
     let stem = file.file_stem().unwrap_or_default().to_string_lossy();
     file.iter().any(|part| part == "tests")
         || stem == "tests"
@@ -216,7 +216,7 @@ fn rust_files(root: &Path, room: &str) -> Vec<PathBuf> {
     files
 }
 
-fn walk(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn walk(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();

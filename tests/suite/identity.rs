@@ -2,10 +2,10 @@
 //! A renamed variant, or a field added to a type, would have every check sent again and every reconciler asked
 //! again; and what a comment told once would be told twice.
 
-#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
-
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use crate::house::{is_test, walk};
 
 /// What a function names that computes a digest.
 const DIGESTS: &[&str] = &[
@@ -27,7 +27,7 @@ const NAMES: &[&str] = &["digest", "fingerprint", "hash", "inputs", "_id", "_key
 fn no_digest_is_made_of_debug_output() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let (mut seen, mut found) = (0, Vec::new());
-    for file in rust_files(&root).into_iter().filter(|file| !is_test(file)) {
+    for file in walk(&root).into_iter().filter(|file| !is_test(file)) {
         let source = fs::read_to_string(&file).unwrap();
         for function in functions(product(&source)).into_iter().filter(|function| makes_a_digest(function)) {
             seen += 1;
@@ -91,26 +91,4 @@ fn prints_debug(function: &str) -> bool {
 /// A file without its tests, which stand last.
 fn product(source: &str) -> &str {
     source.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default()
-}
-
-fn is_test(file: &Path) -> bool {
-    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
-    file.iter().any(|part| part == "tests")
-        || stem == "tests"
-        || stem == "testing"
-        || stem.ends_with("_tests")
-}
-
-fn rust_files(folder: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
-        let path = entry.path();
-        if path.is_dir() {
-            files.extend(rust_files(&path));
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            files.push(path);
-        }
-    }
-    files.sort();
-    files
 }

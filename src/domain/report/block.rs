@@ -160,10 +160,10 @@ fn ascii(json: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn block(cluster: &str) -> Block {
+    pub(in crate::report) fn block(cluster: &str) -> Block {
         Block {
             repository: 7,
             cluster: cluster.to_owned(),

@@ -36,20 +36,7 @@ fn length(text: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::proposal::{PlanDigest, SourceState};
-    use crate::upgrade::Retarget;
-
-    fn block(cluster: &str) -> Block {
-        Block {
-            repository: 7,
-            cluster: cluster.to_owned(),
-            source: SourceState::parse("aws/v22.0.0@-").unwrap(),
-            plan: PlanDigest::parse(&"1".repeat(32)).unwrap(),
-            text: "abc".to_owned(),
-            retarget: Retarget::Refused,
-            closed_by: None,
-        }
-    }
+    use crate::report::block::tests::block;
 
     #[test]
     fn the_reason_stands_above_and_the_record_is_replaced() {
