@@ -8,7 +8,7 @@ use aws_lc_rs::signature::{ED25519, UnparsedPublicKey};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use capstan_domain::agent::archive::statement;
-use capstan_domain::report::hex;
+use capstan_domain::digest::hex;
 use capstan_domain::settings::RepositoryName;
 use capstan_domain::tree::{CommitId, Tree};
 use serde::{Deserialize, Serialize};

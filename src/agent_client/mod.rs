@@ -31,7 +31,7 @@ use std::time::Duration;
 use capstan_domain::agent::wire::{ManagementClusterIdentity, RecordAnswer, WorkAnswer};
 use capstan_domain::agent::{PreflightAnswer, PreflightId, RolloutReport};
 use capstan_domain::cluster::ClusterId;
-use capstan_domain::report::digest;
+use capstan_domain::digest::digest;
 use capstan_domain::settings::RepositoryName;
 use capstan_domain::tree::{CommitId, Tree};
 use secrecy::SecretString;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use aws_lc_rs::digest::{Context, SHA256};
 use capstan_domain::agent::archive::{FILES, INDEX, Index};
 use capstan_domain::agent::limits::UNPACKED_BYTES;
-use capstan_domain::report::hex;
+use capstan_domain::digest::hex;
 use capstan_domain::settings::RepositoryName;
 use capstan_domain::tree::{CommitId, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use flate2::read::GzDecoder;

@@ -2,9 +2,9 @@
 
 use capstan_domain::adopt::{Adoption, Candidate, SENSIBLE_PERCENT, Verdict};
 use capstan_domain::cluster::ClusterId;
+use capstan_domain::file_change::FileChange;
 use capstan_domain::merge::Fit;
 use capstan_domain::tree::TreeId;
-use capstan_domain::upgrade::FileChange;
 use serde_json::{Value, json};
 
 use super::arguments::Adopt;

@@ -4,8 +4,8 @@
 //! memory by the number of clusters, where `plan` lets each plan go.
 
 use capstan_domain::cluster::ClusterId;
+use capstan_domain::file_change::FileChange;
 use capstan_domain::patch;
-use capstan_domain::upgrade::FileChange;
 
 use super::arguments::Upgrade;
 use super::{Context, Failure, Format, Outcome, explain, output, plan, text};

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use capstan_domain::finding::{Finding, Severity};
-use capstan_domain::layout;
 use capstan_domain::policy::{self, Scope, Snapshot};
 use capstan_domain::report::{sarif, workflow_command};
 use capstan_domain::tree::{RepoPath, Tree};
-use capstan_domain::upgrade;
+use capstan_domain::{layout, upgrade};
 use serde_json::Value;
 
 use super::arguments::{FindingsFormat, Validate};

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use capstan_domain::agent::{AgentId, PublicKey};
-use capstan_domain::report::hex;
+use capstan_domain::digest::hex;
 use capstan_domain::settings::ManagementClusterUid;
 use jiff::Timestamp;
 

@@ -7,10 +7,9 @@
 
 use crate::merge::cluster_objects::Base;
 use crate::merge::fit::rank;
-use crate::merge::{Fit, Source};
+use crate::merge::{ClusterFacts, Fit, Refusal, Source};
 use crate::release::{ContentId, ReleaseId};
 use crate::schema::Schemas;
-use crate::upgrade::{ClusterFolder, Refusal};
 
 /// Percent of a release's fields that a base has to have. What it lacks would count as the cluster's own
 /// edits from then on and be kept for ever; above a fifth, that is no edited release but another one.
@@ -53,11 +52,7 @@ pub enum Verdict {
 ///
 /// # Errors
 /// A file of the base that cannot be read as YAML, with its place.
-pub fn adopt(
-    cluster: &ClusterFolder,
-    candidates: &[&Source],
-    schemas: &Schemas,
-) -> Result<Adoption, Refusal> {
+pub fn adopt(cluster: &ClusterFacts, candidates: &[&Source], schemas: &Schemas) -> Result<Adoption, Refusal> {
     let base = Base::read(cluster)?;
     let ranked = rank(candidates, &base, &cluster.variables, &cluster.flux, schemas);
     let equals = ranked.iter().take_while(|(fit, _)| fit.rank() == ranked[0].0.rank()).count();

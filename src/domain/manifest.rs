@@ -1,6 +1,6 @@
-//! What a document of a manifest stands for: one object, or a `List` of several.
+//! What a document of a manifest stands for: one object, or a `List` of several; and which object that is.
 
-use crate::object::FieldPath;
+use crate::object::{FieldPath, ObjectId, api_group};
 use crate::yaml::Node;
 
 /// The objects of a document, each with its place in it: the document itself, or the items of a `List`
@@ -25,6 +25,18 @@ fn expand<'n>(node: &'n Node, path: FieldPath, found: &mut Vec<(FieldPath, &'n N
 fn items(node: &Node) -> Option<&[Node]> {
     let kind = node.get("kind")?.as_str()?;
     node.get("items").filter(|_| kind.ends_with("List"))?.as_sequence()
+}
+
+/// The identity of a document; `None` where it is no whole object.
+pub(crate) fn identity(root: &Node) -> Option<ObjectId> {
+    let metadata = root.get("metadata")?;
+    let text = |node: &Node, key: &str| node.get(key).and_then(Node::as_str).map(str::to_owned);
+    Some(ObjectId {
+        group: api_group(root.get("apiVersion")?.as_str()?).to_owned(),
+        kind: text(root, "kind")?,
+        namespace: text(metadata, "namespace"),
+        name: text(metadata, "name")?,
+    })
 }
 
 #[cfg(test)]

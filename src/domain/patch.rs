@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use similar::TextDiff;
 
+use crate::file_change::FileChange;
 use crate::tree::RepoPath;
-use crate::upgrade::FileChange;
 
 /// One unified diff of all changes, in their order; empty where nothing changes.
 ///

@@ -256,3 +256,9 @@ pub fn below<'e>(entries: &'e [TreeEntry], folder: &RepoPath) -> &'e [TreeEntry]
     let length = entries[start..].partition_point(|entry| entry.path.as_str().starts_with(&prefix));
     &entries[start..start + length]
 }
+
+/// Whether a file can hold Kubernetes objects, by its name.
+pub fn is_manifest(path: &RepoPath) -> bool {
+    let name = path.name();
+    [".yaml", ".yml", ".json"].iter().any(|ending| name.len() > ending.len() && name.ends_with(ending))
+}

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use capstan_domain::file_change::FileChange;
 use capstan_domain::tree::{BlobId, RepoPath, Tree, TreeId};
-use capstan_domain::upgrade::FileChange;
 
 use super::{Checkout, CheckoutError, write_all_or_nothing};
 use crate::app::ports::{PastFolder, Workspace, WorkspaceError};

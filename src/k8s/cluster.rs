@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use async_trait::async_trait;
-use capstan_domain::applying::{MANAGER, Refusal, RefusalKind};
+use capstan_domain::applying::{Refusal, RefusalKind};
+use capstan_domain::live_objects::MANAGER;
 use capstan_domain::object::FieldPath;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};

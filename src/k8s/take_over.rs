@@ -1,7 +1,8 @@
 //! Making Capstan the manager of what others applied; what that means for the entries is decided in
 //! [`capstan_domain::applying::taken_over`].
 
-use capstan_domain::applying::{LAST_APPLIED, MANAGER, taken_over};
+use capstan_domain::applying::{LAST_APPLIED, taken_over};
+use capstan_domain::live_objects::MANAGER;
 use capstan_domain::object::FieldPath;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};

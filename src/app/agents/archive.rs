@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use aws_lc_rs::digest::{SHA256, digest};
 use capstan_domain::agent::archive::statement;
-use capstan_domain::report::hex;
+use capstan_domain::digest::hex;
 use capstan_domain::tree::CommitId;
 
 use super::build::{Wanted, build};

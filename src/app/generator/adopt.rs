@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use capstan_domain::adopt::{self, Adoption, Candidate, Verdict};
 use capstan_domain::cluster::{Cluster, ClusterId, ReleaseName};
+use capstan_domain::file_change::FileChange;
 use capstan_domain::merge::Source;
 use capstan_domain::path::{ProviderUnknown, Standing};
 use capstan_domain::release::Provider;
 use capstan_domain::settings::{Record, record_release};
-use capstan_domain::upgrade::FileChange;
 
 use super::seen::Reads;
 use super::{Fleet, Refused, sources};

@@ -1,12 +1,13 @@
 //! What only the rendered objects can tell: rollouts, the overlay's findings, skew.
 
 use capstan_domain::cluster::Cluster;
+use capstan_domain::merge::AppliedBy;
 use capstan_domain::policy::{self, Facts, Occasion, ReleaseStep, Spot};
 use capstan_domain::release::Release;
 use capstan_domain::render::{self, Edited, ParsedFiles};
 use capstan_domain::rollout;
 use capstan_domain::settings::EffectiveSettings;
-use capstan_domain::upgrade::{AppliedBy, Planned, Settled};
+use capstan_domain::upgrade::{Planned, Settled};
 
 use super::seen::{Reads, Seen};
 use super::{Fleet, plan};

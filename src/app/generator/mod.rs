@@ -30,6 +30,7 @@ use capstan_domain::cluster::{Cluster, ClusterError, ClusterId};
 use capstan_domain::finding::Severity;
 use capstan_domain::kinds::is_class;
 use capstan_domain::layout::{self, ClusterFolder, Layout, Problem};
+use capstan_domain::merge::{AppliedBy, Refusal};
 use capstan_domain::policy::{self, CoreVersion};
 use capstan_domain::release::{Catalogue, ContentId, ReleaseContent, ReleaseId};
 use capstan_domain::render::{self, RenderError, Rendered};
@@ -39,7 +40,7 @@ use capstan_domain::settings::{
 };
 use capstan_domain::templates::{self, NamedTemplate, TemplateNames};
 use capstan_domain::tree::{RepoPath, Tree};
-use capstan_domain::upgrade::{AppliedBy, MergeSettings, Refusal, Retarget, Upgrade};
+use capstan_domain::upgrade::{MergeSettings, Retarget, Upgrade};
 use jiff::civil::Date;
 
 pub use adopt::Adopted;

@@ -6,13 +6,13 @@ use capstan_domain::cluster::{Cluster, ClusterId, ReleaseName};
 use capstan_domain::finding::Finding;
 use capstan_domain::flux::{FluxIndex, PostBuild};
 use capstan_domain::layout::ClusterFolder;
-use capstan_domain::merge::Source;
+use capstan_domain::merge::{self, AppliedBy, Source, SourceFile};
 use capstan_domain::path::{self, NoSuchRelease, Offer, Outcome, OwnContent, Standing, Step, Way};
 use capstan_domain::policy;
 use capstan_domain::release::{ContentId, Release, ReleaseId};
 use capstan_domain::settings::{ClusterSettings, EffectiveSettings, WhenReleaseUnknown};
 use capstan_domain::tree::{Tree, TreeId};
-use capstan_domain::upgrade::{self, AppliedBy, Basis, Explanation, OldSource, Request, SourceFile, Upgrade};
+use capstan_domain::upgrade::{self, Basis, Explanation, OldSource, Request, Upgrade};
 
 use super::classes::classes_used;
 use super::seen::{Presence, Reads, Seen};
@@ -266,7 +266,7 @@ impl Fleet {
         let flux = self.post_build(reads, cluster, sources);
         let contents = sources::contents(reads, &cluster.folder, old.iter().copied().chain([new]))?;
         let facts = self.cluster_facts(reads, cluster, effective, offer.from.clone(), flux)?;
-        let facts = upgrade::ClusterFolder { contents, ..facts };
+        let facts = merge::ClusterFacts { contents, ..facts };
         let retarget = self.retarget(&cluster.id);
         reads.note(Seen::Retarget(retarget));
         let request = Request {
@@ -386,9 +386,9 @@ impl Fleet {
         effective: &EffectiveSettings,
         release: Option<ReleaseId>,
         flux: PostBuild,
-    ) -> Result<upgrade::ClusterFolder, Refused> {
+    ) -> Result<merge::ClusterFacts, Refused> {
         let variables = cluster.settings.as_ref().map(|settings| settings.variables.clone());
-        Ok(upgrade::ClusterFolder {
+        Ok(merge::ClusterFacts {
             id: cluster.id.clone(),
             base_folder: cluster.folder.base.clone(),
             base: cluster

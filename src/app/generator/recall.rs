@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
 
 use capstan_domain::cluster::ClusterId;
-use capstan_domain::release::ContentId;
-use capstan_domain::release::ReleaseId;
+use capstan_domain::release::{ContentId, ReleaseId};
 use capstan_domain::upgrade::Upgrade;
 
 use super::look::Given;

@@ -3,13 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use capstan_domain::layout::{ClusterFolder, ReleaseFolder, Shelf, is_manifest};
-use capstan_domain::merge::{Source, SourceFacts};
+use capstan_domain::layout::{ClusterFolder, ReleaseFolder, Shelf};
+use capstan_domain::merge::{OtherFile, Source, SourceFacts, SourceFile};
 use capstan_domain::release::{ContentId, Release, ReleaseContent, ReleaseError, ReleaseId, Standalone};
 use capstan_domain::schema::Schemas;
 use capstan_domain::settings::FOLDER_FILE;
-use capstan_domain::tree::{RepoPath, Tree, TreeEntry};
-use capstan_domain::upgrade::{OtherFile, SourceFile};
+use capstan_domain::tree::{RepoPath, Tree, TreeEntry, is_manifest};
 
 use super::Refused;
 

@@ -6,9 +6,9 @@ use std::sync::{Arc, OnceLock};
 
 use capstan_domain::cluster::{Cluster, ClusterId};
 use capstan_domain::flux::FluxIndex;
-use capstan_domain::layout::Layout;
+use capstan_domain::layout::{self, Layout};
 use capstan_domain::policy::{self, CoreVersion};
-use capstan_domain::schema::{self, SchemaFile, Schemas};
+use capstan_domain::schema::{SchemaFile, Schemas};
 use capstan_domain::tree::{Folder, RepoPath, Tree};
 
 use super::classes::classes_used;
@@ -26,7 +26,7 @@ pub(super) struct Defined {
 impl Defined {
     /// Finds the files of a snapshot.
     fn of(tree: &dyn Tree, layout: &Layout) -> Self {
-        Self { files: schema::definitions(tree, layout), schemas: OnceLock::new() }
+        Self { files: layout::definitions(tree, layout), schemas: OnceLock::new() }
     }
 
     pub(super) fn schemas(&self) -> &Schemas {
@@ -83,7 +83,7 @@ impl Wide {
     pub(super) fn follow(&self, next: &Next<'_>) -> Self {
         let wide = Self::default();
         let may_define =
-            |known: &Defined, path: &RepoPath| schema::may_define(next.tree, next.layout, &known.files, path);
+            |known: &Defined, path: &RepoPath| layout::may_define(next.tree, next.layout, &known.files, path);
         if let Some(defined) = self.defined.get()
             && !next.changed.iter().any(|path| may_define(defined, path))
         {

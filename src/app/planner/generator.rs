@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use capstan_domain::cluster::{Cluster, ClusterId};
 use capstan_domain::layout::{self, Layout};
+use capstan_domain::merge::AppliedBy;
 use capstan_domain::policy::{self, Snapshot, folders_of, validate};
 use capstan_domain::proposal::Scope;
 use capstan_domain::release::{ContentId, ReleaseContent};
@@ -14,7 +15,7 @@ use capstan_domain::rollout;
 use capstan_domain::settings::{Deletion, RepositorySettings, SettingsError};
 use capstan_domain::templates::TemplateNames;
 use capstan_domain::tree::Tree;
-use capstan_domain::upgrade::{AppliedBy, Change, Reason, Retarget, Upgrade};
+use capstan_domain::upgrade::{Change, Reason, Retarget, Upgrade};
 use jiff::civil::Date;
 
 use super::{LiveNames, OpenFleet, Planner};

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use capstan_domain::applying::{
-    Inventory, InventoryObject, LiveObjects, RefusalKind, identity, named_outside,
-};
+use capstan_domain::applying::{Inventory, InventoryObject, RefusalKind, named_outside};
 use capstan_domain::kinds::{is_cluster, is_cluster_api, names};
+use capstan_domain::live_objects::{LiveObjects, identity};
 use capstan_domain::object::ObjectId;
 use capstan_domain::render::RenderedObject;
 use capstan_domain::rollout::observed::clones_to_read;

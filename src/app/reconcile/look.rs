@@ -1,7 +1,8 @@
 //! One folder beside one look at the live cluster: everything that is decided on.
 
-use capstan_domain::applying::{Inventory, LiveObjects};
+use capstan_domain::applying::Inventory;
 use capstan_domain::cluster::ClusterId;
+use capstan_domain::live_objects::LiveObjects;
 use capstan_domain::render::RenderedObject;
 use capstan_domain::templates::{NamedTemplate, TemplateNames};
 use jiff::Timestamp;

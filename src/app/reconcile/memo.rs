@@ -10,7 +10,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use capstan_domain::applying::{MANAGER, sent};
+use capstan_domain::applying::sent;
+use capstan_domain::live_objects::MANAGER;
 use capstan_domain::object::ObjectId;
 use capstan_domain::templates::SpecDigest;
 use jiff::{SignedDuration, Timestamp};

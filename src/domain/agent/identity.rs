@@ -7,7 +7,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::report::hex;
+use crate::digest::hex;
 
 /// Text that is not what it should be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

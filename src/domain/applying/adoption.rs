@@ -15,9 +15,9 @@ use serde_json::{Value, json};
 
 use super::differs::differing;
 use super::handed_over::{FieldSurvived, handed_over};
-use super::live::identity;
 use super::managed::{Entry, Spelled, is_count, overlap, path_in};
 use super::managers::{LAST_APPLIED, fields_that_go, taken};
+use crate::live_objects::identity;
 use crate::object::FieldPath;
 
 /// What taking over an object would change.

@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::managers::{MANAGER, member};
+use super::managers::member;
+use crate::live_objects::MANAGER;
 use crate::object::FieldPath;
 
 /// One manager of some fields of an object.

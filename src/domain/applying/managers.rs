@@ -13,10 +13,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::live_objects::MANAGER;
 use crate::object::{FieldPath, Step};
-
-/// The field manager under which Capstan applies.
-pub const MANAGER: &str = "capstan";
 
 /// The annotation that client-side apply leaves.
 pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";

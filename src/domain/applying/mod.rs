@@ -37,7 +37,6 @@ mod guards;
 mod handed_over;
 mod home;
 mod inventory;
-mod live;
 mod managed;
 mod managers;
 mod owners;
@@ -56,16 +55,13 @@ pub use guards::{Broken, GuardBroken, guards, named_outside};
 pub use handed_over::{FieldSurvived, handed_over, survived};
 pub use home::{Home, Scope, Scopes, place_in_namespaces};
 pub use inventory::{Inventory, InventoryObject};
-pub(crate) use live::{CLUSTER_NAME_LABEL, annotation, is_terminating, label, text};
-pub use live::{LiveObjects, identity};
-pub use managers::{LAST_APPLIED, MANAGER, appliers, fields_that_go, is_applied_by_capstan, taken_over};
+pub use managers::{LAST_APPLIED, appliers, fields_that_go, is_applied_by_capstan, taken_over};
 pub use owners::OwnerIndex;
 pub use plan::{Changes, Phase, Plan, Stage, Step, Withheld, plan};
 pub use prune::{
     Because, Deletions, Doomed, Forget, Forgotten, Keep, Kept, PruneFacts, TombstoneFinding, Useless,
     Withholding, prune,
 };
-pub(crate) use refusal::shortened;
 pub use refusal::{Cause, FieldNotation, LONGEST_MESSAGE, Refusal, RefusalKind};
 pub use sent::{sent, sent_over};
 pub use written::Written;

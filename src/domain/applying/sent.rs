@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::live::identity;
 use crate::kinds::version_fields;
+use crate::live_objects::identity;
 
 /// What only the server sets, below `metadata`: in a server-side apply some of these are refused, others
 /// would bind the apply to one moment.

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::{Home, LiveObjects, Scopes, place_in_namespaces};
+use super::{Home, Scopes, place_in_namespaces};
+use crate::live_objects::LiveObjects;
 use crate::object::ObjectId;
 use crate::render::testing::Files;
 use crate::render::{Folders, Rendered, RenderedObject, render};

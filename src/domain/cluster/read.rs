@@ -2,17 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use super::Cluster;
 use super::record::{RecordedBy, RecordedRelease, ReleaseName};
-use super::{Cluster, GiantSwarmRecord, giant_swarm};
 use crate::finding::{Finding, Severity};
+use crate::giant_swarm::{self, GiantSwarmRecord};
 use crate::kinds::{KindRole, role};
-use crate::layout::{ClusterFolder, is_manifest};
+use crate::layout::ClusterFolder;
 use crate::manifest::objects;
-use crate::object::{ObjectId, api_group};
+use crate::object::api_group;
 use crate::release::{infrastructure_kinds, kubernetes_version};
 use crate::render::is_kustomization;
 use crate::settings::{ClusterSettings, OverlaySettings, SettingsError};
-use crate::tree::{RepoPath, Tree, TreeEntry, Unreadable};
+use crate::tree::{RepoPath, Tree, TreeEntry, Unreadable, is_manifest};
 use crate::yaml::{Node, YamlError, YamlFile};
 
 /// One file of a base, parsed.
@@ -99,7 +100,7 @@ impl Cluster {
         }
         let documents = || base.iter().flat_map(|manifest| manifest.file.documents());
         let roots = || documents().flat_map(|document| objects(&document.root)).map(|(_, object)| object);
-        let giant_swarm = giant_swarm::find(&base);
+        let giant_swarm = giant_swarm::find(&files_of(&base));
         let recorded = recorded(giant_swarm.as_ref(), settings.as_ref(), roots());
         let findings = record_differs(giant_swarm.as_ref(), settings.as_ref()).into_iter().collect();
         Ok(Self {
@@ -212,14 +213,6 @@ fn record_differs(
     })
 }
 
-/// A whole object's identity.
-pub(super) fn identity(root: &Node) -> Option<ObjectId> {
-    let metadata = root.get("metadata")?;
-    let scalar = |node: &Node, key: &str| Some(node.get(key)?.as_scalar()?.text.clone());
-    Some(ObjectId {
-        group: api_group(root.get("apiVersion")?.as_str()?).to_owned(),
-        kind: root.get("kind")?.as_str()?.to_owned(),
-        namespace: scalar(metadata, "namespace"),
-        name: scalar(metadata, "name")?,
-    })
+fn files_of(manifests: &[Manifest]) -> Vec<(&RepoPath, &YamlFile)> {
+    manifests.iter().map(|manifest| (&manifest.entry.path, &manifest.file)).collect()
 }

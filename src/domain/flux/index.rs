@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Remote;
 use super::applied::{Applied, Extent, From, FromKind, Need, reached, read};
 use super::{Disagreement, Given, Knowledge, PostBuild};
-use crate::cluster::ClusterId;
-use crate::layout::{Layout, is_manifest};
+use crate::ids::ClusterId;
+use crate::layout::Layout;
 use crate::render::is_kustomization;
-use crate::tree::{Folder, RepoPath, Tree, TreeEntry};
+use crate::tree::{Folder, RepoPath, Tree, TreeEntry, is_manifest};
 use crate::yaml::{Node, YamlFile};
 
 /// The Flux Kustomizations of a snapshot that substitute, and what they take values from; and those that

@@ -24,8 +24,8 @@ use std::collections::BTreeMap;
 pub use index::FluxIndex;
 pub use remote::Remote;
 
-use crate::templates::Readable;
 use crate::tree::RepoPath;
+use crate::yaml::Readable;
 
 /// The label or annotation by which Flux passes over an object.
 const SUBSTITUTE: &str = "kustomize.toolkit.fluxcd.io/substitute";

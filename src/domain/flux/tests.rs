@@ -1,7 +1,7 @@
 //! Which Kustomization is a cluster's, and what it gives.
 
 use super::*;
-use crate::cluster::ClusterId;
+use crate::ids::ClusterId;
 use crate::layout::{self, Layout};
 use crate::render::testing::Files;
 use crate::settings::RepositorySettings;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use super::discover::{Files, files_in, is_file};
 use super::sniff::{Sniffed, content, has_cluster_object, is_broken, sniff};
-use super::{ClusterFolder, Problem, is_manifest};
-use crate::cluster::ClusterId;
+use super::{ClusterFolder, Problem};
+use crate::ids::ClusterId;
 use crate::settings::{FOLDER_FILE, RepositorySettings};
-use crate::tree::{RepoPath, Tree, TreeEntry};
+use crate::tree::{RepoPath, Tree, TreeEntry, is_manifest};
 use crate::version::ReleaseVersion;
 
 /// Every cluster folder; `releases` are the folders that are taken already.

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::Layout;
 use super::clusters::{self, holder};
 use super::discover::is_file;
 use super::releases::{BASE, MANIFEST};
-use super::{Layout, is_manifest};
 use crate::settings::RepositorySettings;
-use crate::tree::{RepoPath, Tree};
+use crate::tree::{RepoPath, Tree, is_manifest};
 
 /// A layout that was made from an earlier one.
 #[derive(Debug)]

@@ -8,6 +8,7 @@
 //! symbolic links or submodules: those are [`Problem`]s.
 
 mod clusters;
+mod definitions;
 mod discover;
 mod follow;
 mod outside;
@@ -20,12 +21,12 @@ mod unreached;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::cluster::ClusterId;
-use crate::release::{Provider, ReleaseId};
+use crate::ids::{ClusterId, Provider, ReleaseId};
 use crate::settings::FOLDER_FILE;
 use crate::tree::{RepoPath, TreeEntry};
 use crate::version::ReleaseVersion;
 
+pub use definitions::{definitions, may_define, schemas_of};
 pub use discover::discover;
 pub use follow::{Followed, follow};
 pub use outside::outside;
@@ -167,10 +168,4 @@ impl fmt::Display for Problem {
         }
         write!(f, ": {}", self.message)
     }
-}
-
-/// Whether a file can hold Kubernetes objects, by its name.
-pub fn is_manifest(path: &RepoPath) -> bool {
-    let name = path.name();
-    [".yaml", ".yml", ".json"].iter().any(|ending| name.len() > ending.len() && name.ends_with(ending))
 }

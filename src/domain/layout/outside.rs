@@ -11,10 +11,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::discover::is_file;
 use super::sniff::{content, has_cluster_object, is_cluster_kind};
 use super::unreached::{Unreached, identity, is_name, unreached};
-use super::{Layout, Problem, is_manifest};
+use super::{Layout, Problem};
 use crate::manifest::objects;
 use crate::settings::RepositorySettings;
-use crate::tree::{RepoPath, Tree, TreeEntry};
+use crate::tree::{RepoPath, Tree, TreeEntry, is_manifest};
 use crate::version::ReleaseVersion;
 use crate::yaml::{Node, YamlFile};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::discover::{Files, files_in, folder_or_root};
 use super::{Problem, ReleaseFolder, Shelf};
-use crate::release::{Provider, ReleaseId};
+use crate::ids::{Provider, ReleaseId};
 use crate::settings::{FOLDER_FILE, RepositorySettings};
 use crate::tree::{RepoPath, Tree};
 use crate::version::ReleaseVersion;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::cluster::names_giant_swarm_release;
+use crate::giant_swarm::names_giant_swarm_release;
 use crate::kinds::{KindRole, is_cluster_api, role};
 use crate::manifest::objects;
 use crate::object::api_group;

@@ -11,12 +11,12 @@
 
 use std::collections::BTreeSet;
 
+use super::Layout;
 use super::sniff::{content, may_hold};
-use super::{Layout, is_manifest};
 use crate::kinds::{KindRole, role};
 use crate::manifest::objects;
 use crate::object::api_group;
-use crate::tree::{RepoPath, Tree, TreeEntry};
+use crate::tree::{RepoPath, Tree, TreeEntry, is_manifest};
 use crate::yaml::{Node, NodeKind, YamlFile};
 
 /// Flux's object that applies a folder.

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use super::converted::{Converted, FileBefore};
 use super::kustomization;
-use super::source::text;
-use crate::cluster::generated_from;
+use crate::giant_swarm::generated_from;
 use crate::kinds::is_cluster;
 use crate::manifest;
-use crate::object::{FieldPath, ObjectId, api_group};
+use crate::manifest::identity;
+use crate::merge::{ClusterFacts, Refusal};
+use crate::object::{FieldPath, ObjectId};
 use crate::render::{is_kustomization, kustomization_field};
 use crate::tree::RepoPath;
-use crate::upgrade::{ClusterFolder, Refusal};
 use crate::yaml::{Node, Position, YamlFile};
 
 /// A file of the base.
@@ -59,7 +59,7 @@ pub(crate) struct Base {
 
 impl Base {
     /// Reads the base. Where it has a kustomization, only what that names counts as the cluster's.
-    pub(crate) fn read(cluster: &ClusterFolder) -> Result<Self, Refusal> {
+    pub(crate) fn read(cluster: &ClusterFacts) -> Result<Self, Refusal> {
         let mut files = Vec::with_capacity(cluster.base.len());
         for file in &cluster.base {
             let below = file.path.below(&cluster.base_folder).unwrap_or_else(|| file.path.name()).to_owned();
@@ -180,17 +180,6 @@ impl Base {
         let first = namespaces.next()??;
         namespaces.all(|other| other == Some(first)).then_some(first)
     }
-}
-
-/// The identity of a document, if it is an object.
-pub(crate) fn identity(root: &Node) -> Option<ObjectId> {
-    let metadata = root.get("metadata")?;
-    Some(ObjectId {
-        group: api_group(text(root, "apiVersion")?).to_owned(),
-        kind: text(root, "kind")?.to_owned(),
-        namespace: text(metadata, "namespace").map(str::to_owned),
-        name: text(metadata, "name")?.to_owned(),
-    })
 }
 
 /// Something that a kustomization of the base reads from outside of the base's folder.

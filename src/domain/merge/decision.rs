@@ -1,7 +1,7 @@
 //! What a merge of one object comes to: decisions, each with the edits that would carry it out.
 
-use super::variables::Missing;
 use crate::object::FieldPath;
+use crate::substitution::Missing;
 use crate::yaml::{Edit, Node};
 
 /// One place where the release's value would replace the cluster's, or might.

@@ -11,9 +11,9 @@ use super::objects::{MergeInput, Work, matched, pieces_of};
 use super::prepared::substitution;
 use super::source::{Piece, Source};
 use super::values::value_kind;
-use super::variables::Substitution;
 use crate::object::{FieldPath, Step};
 use crate::schema::{Origin, ValueKind};
+use crate::substitution::Substitution;
 use crate::tree::RepoPath;
 use crate::yaml::{Node, same_meaning};
 

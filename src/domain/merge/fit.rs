@@ -9,10 +9,10 @@ use super::matching::{Matched, Target, bind, match_source};
 use super::objects::known_object;
 use super::prepared::{remove, substitution};
 use super::source::{Piece, Shape, Source};
-use super::variables::Bindings;
 use crate::flux::PostBuild;
 use crate::object::Step;
 use crate::schema::Schemas;
+use crate::substitution::Bindings;
 use crate::yaml::{Node, NodeKind};
 use std::collections::BTreeMap;
 

@@ -11,9 +11,9 @@ use super::decision::DecisionKind;
 use super::form::Form;
 use super::kustomization::{files_besides, files_of_secrets};
 use super::matching::Matched;
-use super::variables::{Bindings, Substitution};
+use crate::merge::OtherFile;
+use crate::substitution::{Bindings, Substitution};
 use crate::tree::{BlobId, RepoPath};
-use crate::upgrade::OtherFile;
 
 /// A file that a release's kustomizations read besides resources.
 #[derive(Debug, Clone)]

@@ -12,10 +12,10 @@ use super::matching::Matched;
 use super::objects::MergedObject;
 use super::prepared::remove;
 use super::source::Piece;
-use super::variables::{Bindings, Substitution};
 use crate::object::{ObjectId, Step};
 use crate::release::only_lists;
 use crate::settings::FieldRule;
+use crate::substitution::{Bindings, Substitution};
 use crate::tree::RepoPath;
 use crate::yaml::{Entry, Node};
 

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::cluster_objects::Base;
 use super::form::Form;
+use super::learning;
 use super::source::{Piece, Shape, Source};
 use super::twins::part_by_namespace;
-use super::variables::{Bindings, Extent, Found, Scope, Substitution, Token, tokens};
 use crate::kinds::{KindRole, role, role_of_fragment};
 use crate::object::{FieldPath, ObjectId};
+use crate::substitution::{Bindings, Extent, Found, Scope, Substitution, Token, tokens};
 use crate::templates::{base_name, references};
 use crate::yaml::{Node, NodeKind};
 
@@ -429,7 +430,7 @@ pub(crate) fn bind(matched: &Matched<'_>, base: &Base, bindings: &mut Bindings) 
     for (piece, target) in matched.pieces.iter().zip(&matched.targets) {
         if let (true, Target::Objects(objects)) = (piece.templated, target) {
             for object in objects {
-                bindings.unify_nodes(own, &piece.root, base.node(*object), *object);
+                learning::unify(bindings, own, &piece.root, base.node(*object), *object);
             }
         }
     }

@@ -8,7 +8,7 @@
 use super::matching::Matched;
 use super::objects::Work;
 use super::source::{Piece, Shape};
-use super::variables::Substitution;
+use crate::substitution::Substitution;
 
 /// A namespace that the release adds to one of the cluster's objects, or changes.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::api_versions;
-use super::cluster_objects::{Base, identity};
+use super::cluster_objects::Base;
 use super::converted::in_version_of;
 use super::decision::{Decision, UnkeyedList};
 use super::fields::{FieldMerge, OldState, same_value};
@@ -20,15 +20,16 @@ use super::prepared::{add_namespace, remove, substitution};
 use super::source::{Piece, Shape, Source, text};
 use super::step_group::NamedVersion;
 use super::twins::{Twins, judge};
-use super::variables::reader::Place;
-use super::variables::{Bindings, Extent, Flux, Found, Missing, Scope, Substitution, Trouble};
 use crate::flux::PostBuild;
+use crate::manifest::identity;
+use crate::merge::OtherFile;
 use crate::object::{FieldPath, ObjectId, Step};
 use crate::schema::Schemas;
 use crate::settings::{FieldOwner, FieldRule};
+use crate::substitution::reader::Place;
+use crate::substitution::{Bindings, Extent, Flux, Found, Missing, Scope, Substitution, Trouble};
 use crate::templates::split_suffix;
 use crate::tree::RepoPath;
-use crate::upgrade::OtherFile;
 use crate::yaml::Node;
 
 /// What the merge of one cluster comes to, before the step group and the settings decide conflicts.

@@ -3,8 +3,8 @@
 use super::knowledge::Knowledge;
 use super::lists::{ListKind, kind_of};
 use super::source::{Piece, Shape, text};
-use super::variables::is_templated;
 use crate::schema::Schemas;
+use crate::substitution::is_templated;
 use crate::yaml::{Entry, Node, NodeKind, same_meaning};
 
 /// Merges a piece over the pieces it speaks of; where there is none it is a piece of its own.

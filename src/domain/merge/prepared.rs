@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 
 use super::matching::Matched;
 use super::source::Piece;
-use super::variables::{
+use crate::object::{FieldPath, ObjectId, Step};
+use crate::substitution::{
     Bindings, Extent, Flux, Scope, Substitution, expressions, expressions_of_fields, unescaped,
 };
-use crate::object::{FieldPath, ObjectId, Step};
 use crate::templates::references;
 use crate::yaml::{Node, NodeKind, Scalar};
 
@@ -23,7 +23,7 @@ pub(crate) fn substitution(pieces: &[&Piece], cluster: &Node) -> Substitution {
         crate::flux::passes_over(cluster) || pieces.iter().any(|piece| crate::flux::passes_over(&piece.root));
     let flux = if passes_over { Flux::PassesOver } else { Flux::Substitutes };
     let (mut theirs, mut own) = (BTreeSet::new(), BTreeSet::new());
-    if super::variables::is_templated(cluster) {
+    if crate::substitution::is_templated(cluster) {
         pieces.iter().for_each(|piece| expressions_of_fields(&piece.root, &mut theirs));
         if theirs.is_empty() {
             // Only scripts and the like tell then.

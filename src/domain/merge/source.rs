@@ -7,14 +7,14 @@ use super::form::Form;
 use super::inputs::Input;
 use super::kustomization;
 use super::overlay::overlay_piece;
-use super::variables::is_templated;
 use crate::manifest;
+use crate::merge::{Refusal, SourceFile};
 use crate::object::api_group;
 use crate::release::{ContentId, ReleaseId, Rendering};
 use crate::render::{RenderedObject, is_kustomization};
 use crate::schema::Schemas;
+use crate::substitution::is_templated;
 use crate::tree::RepoPath;
-use crate::upgrade::{Refusal, SourceFile};
 use crate::yaml::{Document, Entry, Node, NodeKind, YamlFile};
 
 /// What a release folder holds, as facts for [`Source::read`].

@@ -4,7 +4,7 @@
 use super::cluster_objects::Base;
 use super::matching::Target;
 use super::source::{Piece, Shape};
-use super::variables::Scope;
+use crate::substitution::Scope;
 use crate::yaml::{Node, same_meaning};
 
 /// Of documents that matched one object by their name, only those in its namespace are that object; the

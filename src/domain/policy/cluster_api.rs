@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::layout::{Layout, is_manifest};
+use crate::layout::Layout;
 use crate::release::Release;
-use crate::tree::{RepoPath, Tree};
+use crate::tree::{RepoPath, Tree, is_manifest};
 use crate::version::{KubernetesMinor, ReleaseVersion};
 use crate::yaml::{Node, YamlFile};
 

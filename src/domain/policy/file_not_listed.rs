@@ -2,9 +2,9 @@
 
 use super::{About, Change, Example, Rule, Spot, Verdict};
 use crate::finding::Severity;
-use crate::layout::{ClusterFolder, is_manifest};
+use crate::layout::ClusterFolder;
 use crate::render::{KUSTOMIZATION_NAMES, ParsedFiles, is_kustomization};
-use crate::tree::{RepoPath, Tree, TreeEntry};
+use crate::tree::{RepoPath, Tree, TreeEntry, is_manifest};
 use crate::yaml::{Document, YamlFile};
 
 pub(super) struct FileNotListed;

@@ -95,7 +95,7 @@ pub use severities::{Level, Severities, SeverityRefused};
 pub use unknown_release::unknown_release;
 pub use validate::{Scope, Snapshot, folders_of, render_finding, settings_finding, validate};
 
-pub use crate::upgrade::AppliedBy;
+pub use crate::merge::AppliedBy;
 
 use crate::finding::Finding;
 use crate::render::Rendered;

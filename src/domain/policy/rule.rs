@@ -5,12 +5,12 @@ use jiff::civil::Date;
 use super::cluster_api::CoreVersion;
 use super::evidence::{Evidence, Survey};
 use crate::finding::{Finding, Severity};
+use crate::merge::AppliedBy;
 use crate::object::{FieldPath, ObjectId};
 use crate::release::Release;
 use crate::render::{Folders, Place, Rendered, RenderedObject};
 use crate::schema::Schemas;
 use crate::tree::RepoPath;
-use crate::upgrade::AppliedBy;
 use crate::yaml::Position;
 
 /// One rule: what it stands for, and how it judges.

@@ -4,10 +4,10 @@ use super::kubernetes::{Wanted, steps};
 use super::{About, Change, Evidence, Example, Occasion, Rule, Survey, Verdict};
 use crate::finding::Severity;
 use crate::kinds::{Treatment, bears_images, treatment};
+use crate::merge::AppliedBy;
 use crate::object::FieldPath;
 use crate::render::{Content, Placed, RenderedObject};
 use crate::templates::reference_paths;
-use crate::upgrade::AppliedBy;
 
 pub(super) struct SplitRollout;
 

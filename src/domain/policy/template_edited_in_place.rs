@@ -3,10 +3,10 @@
 use super::{About, Change, Evidence, Example, Occasion, Rule, Verdict};
 use crate::finding::Severity;
 use crate::kinds::{self, KindRole, Treatment, Workers, role_of, treatment};
+use crate::merge::AppliedBy;
 use crate::object::FieldPath;
 use crate::render::{RenderedObject, diff_placed, in_one_version};
 use crate::templates::reference_paths;
-use crate::upgrade::AppliedBy;
 
 pub(super) struct TemplateEditedInPlace;
 

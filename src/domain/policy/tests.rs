@@ -13,12 +13,12 @@ use jiff::civil::Date;
 
 use super::{Change, Facts, Level, Occasion, ReleaseStep, Severities, SeverityRefused};
 use crate::finding::{Finding, Severity};
+use crate::merge::AppliedBy;
 use crate::release::{App, Component, Provider, Release, ReleaseId, ReleaseState};
 use crate::render::testing::Files;
 use crate::render::{Folders, Rendered, render};
 use crate::schema::Schemas;
 use crate::tree::RepoPath;
-use crate::upgrade::AppliedBy;
 use crate::version::{KubernetesVersion, LooseVersion, ReleaseVersion};
 
 /// The day on which tests judge.

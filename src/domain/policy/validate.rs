@@ -19,15 +19,15 @@ use super::{
 use crate::cluster::{Cluster, ClusterError, ClusterId, is_unread};
 use crate::finding::Finding;
 use crate::flux::FluxIndex;
-use crate::layout::{ClusterFolder, Layout, is_manifest, outside};
+use crate::layout::{ClusterFolder, Layout, outside};
+use crate::merge::AppliedBy;
 use crate::release::{Catalogue, ReleaseError};
 use crate::render::{
     Folders, ParsedFiles, RenderError, Rendered, RenderedObject, Trouble, render, render_with,
 };
 use crate::schema::Schemas;
 use crate::settings::{REPOSITORY_FILE, RepositorySettings, SettingsError};
-use crate::tree::{EntryKind, RepoPath, Tree, TreeEntry};
-use crate::upgrade::AppliedBy;
+use crate::tree::{EntryKind, RepoPath, Tree, TreeEntry, is_manifest};
 use crate::yaml::{Position, YamlError, YamlFile};
 
 /// A tree, and what was found in it.

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Spot, Verdict, unbound_variable, unsupported_substitution, variable_contradiction};
 use crate::flux::{PostBuild, passes_over};
-use crate::merge::variables::reader::{Place, Reader, is_of_the_machine, pointer_of};
-use crate::merge::variables::{Operation, Token, Variable, may_hold_tokens, tokens};
+use crate::merge::AppliedBy;
 use crate::object::FieldPath;
 use crate::render::{Content, Placed, Rendered, RenderedObject};
-use crate::upgrade::AppliedBy;
+use crate::substitution::reader::{Place, Reader, is_of_the_machine, pointer_of};
+use crate::substitution::{Operation, Token, Variable, may_hold_tokens, tokens};
 use crate::yaml::Position;
 
 /// Who could give a cluster's variables their values.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
+use crate::file_change::FileChange;
 use crate::release::{ContentId, ReleaseId};
 use crate::tree::{CommitId, TreeId};
-use crate::upgrade::FileChange;
 
 /// Trailer of Capstan's commits: the release offered and its tree.
 pub const TRAILER_SOURCE: &str = "Capstan-Source";
@@ -142,7 +142,7 @@ impl PlanDigest {
                 None => hash.update([0]),
             }
         }
-        Self(crate::report::hex(&hash.finalize())[..32].into())
+        Self(crate::digest::hex(&hash.finalize())[..32].into())
     }
 
     /// A digest as a trailer has it; `None` for what is none.

@@ -2,8 +2,9 @@
 //! `retarget` also files that its overlay has already.
 
 use crate::cluster::ClusterId;
+use crate::file_change::FileChange;
 use crate::tree::RepoPath;
-use crate::upgrade::{FileChange, Retarget};
+use crate::upgrade::Retarget;
 
 /// Where a proposal may write.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -20,7 +20,8 @@ pub(crate) fn kubernetes_version<'a>(
     for root in documents {
         for document in unwrapped(root) {
             for (role, text) in versions(&document) {
-                let Some(version) = KubernetesVersion::parse(&crate::merge::substituted(&text, variables))
+                let Some(version) =
+                    KubernetesVersion::parse(&crate::substitution::substituted(&text, variables))
                 else {
                     continue;
                 };

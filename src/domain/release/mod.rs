@@ -27,7 +27,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 pub use catalogue::Catalogue;
-pub use content::{ContentId, ReleaseContent, Standalone};
+pub use content::{ReleaseContent, Standalone};
 pub(crate) use kubernetes::{infrastructure_kinds, kubernetes_version};
 pub(crate) use notes::changelogs;
 pub use range::{NoRange, VersionRange};
@@ -37,83 +37,9 @@ pub(crate) use rendered::only_lists;
 pub use requests::{Requests, RequestsProblem, Unmet};
 pub use step::{Downgrade, downgrades, goes_back_in_time};
 
+pub use crate::ids::{ContentId, Provider, ReleaseId};
 use crate::tree::{RepoPath, TreeEntry};
 use crate::version::{KubernetesVersion, LooseVersion, ReleaseVersion};
-
-/// A release's path without a segment `archived`: `aws/v21.0.0`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(transparent)]
-pub struct ReleaseId(Arc<str>);
-
-impl ReleaseId {
-    /// The id of the release at `path` (or of one named so in a settings file).
-    pub fn from_path(path: &str) -> Self {
-        let parts: Vec<&str> =
-            path.split('/').filter(|part| !part.is_empty() && *part != "archived").collect();
-        Self(parts.join("/").into())
-    }
-
-    /// `aws/v21.0.0`
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
-    /// The folders that have this id: the path itself, and the same with a part `archived` in any place.
-    pub fn possible_folders(&self) -> Vec<RepoPath> {
-        let parts: Vec<&str> = self.0.split('/').collect();
-        let archived = (0..parts.len()).map(|at| {
-            let (before, after) = parts.split_at(at);
-            [before, &["archived"], after].concat().join("/")
-        });
-        let paths = [self.0.to_string()].into_iter().chain(archived);
-        paths.filter_map(|path| RepoPath::parse(&path).ok()).collect()
-    }
-
-    /// The path before the version: `aws`.
-    pub fn provider(&self) -> Provider {
-        Provider::new(self.0.rsplit_once('/').map_or("", |(provider, _)| provider))
-    }
-
-    /// The last part as a version; `None` where it is none.
-    pub fn version(&self) -> Option<ReleaseVersion> {
-        ReleaseVersion::parse(self.0.rsplit('/').next().unwrap_or_default())
-    }
-}
-
-impl fmt::Display for ReleaseId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-/// The path before a release's version, without `archived`: `aws`. Releases of one provider follow
-/// one another.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(transparent)]
-pub struct Provider(Arc<str>);
-
-impl Provider {
-    /// The provider of that path; `archived` parts do not count.
-    pub fn new(path: &str) -> Self {
-        Self(ReleaseId::from_path(path).0)
-    }
-
-    /// `aws`
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
-    /// The last part: what a chart or a person calls it.
-    pub fn name(&self) -> &str {
-        self.0.rsplit('/').next().unwrap_or_default()
-    }
-}
-
-impl fmt::Display for Provider {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.is_empty() { "(root)" } else { &self.0 })
-    }
-}
 
 /// A release, read.
 #[derive(Debug, Clone)]

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use super::giant_swarm::{self, Manifest};
 use super::kubernetes::{infrastructure_kinds, kubernetes_version};
 use super::{ContentId, Release, ReleaseState, Rendering};
-use crate::layout::{ReleaseFolder, Shelf, is_manifest};
+use crate::layout::{ReleaseFolder, Shelf};
 use crate::render::RenderError;
 use crate::settings::{ReleaseSettings, SettingsError};
-use crate::tree::{RepoPath, Tree, TreeEntry, Unreadable};
+use crate::tree::{RepoPath, Tree, TreeEntry, Unreadable, is_manifest};
 use crate::version::KubernetesVersion;
 use crate::yaml::{Node, YamlError, YamlFile};
 

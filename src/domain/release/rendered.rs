@@ -7,11 +7,10 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::layout::is_manifest;
 use crate::render::{
     self, Folders, KUSTOMIZATION_NAMES, RenderError, RenderedObject, is_kustomization, kustomization_field,
 };
-use crate::tree::{Folder, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
+use crate::tree::{Folder, RepoPath, Tree, TreeEntry, TreeId, Unreadable, is_manifest};
 use crate::yaml::{Entry, Node, YamlFile};
 
 /// Fields with which a kustomization makes nothing of the files that it lists.

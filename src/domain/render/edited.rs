@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use sha2::{Digest, Sha256};
 
+use crate::file_change::FileChange;
 use crate::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable, below};
-use crate::upgrade::FileChange;
 
 /// A [`Tree`] over another one in which some files are changed, added or removed.
 ///

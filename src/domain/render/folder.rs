@@ -10,8 +10,7 @@ use super::resource::{Identity, Resource, refuse_twins};
 use super::schema::Schemas;
 use super::strategic::{self, Misfit, Outcome};
 use super::{Folders, PatchUse, Rendered, RenderedObject, losses};
-use crate::layout::is_manifest;
-use crate::tree::{EntryKind, RepoPath, Tree, TreeEntry};
+use crate::tree::{EntryKind, RepoPath, Tree, TreeEntry, is_manifest};
 
 /// Whether an entry is a manifest, or what may stand for a folder of them: nobody follows a link or enters
 /// a submodule, and a cluster without what is there would be another one.

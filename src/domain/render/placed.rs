@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 pub use super::place::{Place, Source};
 pub use super::scalar::Scalar;
 use crate::object::{FieldPath, Step};
-use crate::yaml::Node;
+use crate::yaml::{Node, Readable};
 
 /// A value and where it was written.
 #[derive(Debug, Clone)]
@@ -264,5 +264,17 @@ impl Placed {
     /// An empty mapping at a place.
     pub(super) fn empty(place: &Place) -> Self {
         Self { place: place.clone(), content: Content::Mapping(Vec::new()) }
+    }
+}
+
+impl Readable for Placed {
+    fn field(&self, key: &str) -> Option<&Self> {
+        Placed::field(self, key)
+    }
+    fn items(&self) -> &[Self] {
+        Placed::items(self)
+    }
+    fn text(&self) -> Option<&str> {
+        self.as_str()
     }
 }

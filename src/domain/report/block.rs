@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::hex;
+use crate::digest::hex;
 use crate::proposal::{PlanDigest, SourceState};
 use crate::upgrade::Retarget;
 

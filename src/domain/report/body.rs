@@ -3,10 +3,12 @@
 use sha2::{Digest, Sha256};
 
 use super::markdown::{MAX_BODY, Page, code, one_line, prose};
-use super::{Block, BlockKey, count, hex, tables};
+use super::{Block, BlockKey, tables};
+use crate::digest::hex;
 use crate::finding::Severity;
 use crate::proposal::{PlanDigest, ReleasesOrigin, SourceState};
 use crate::upgrade::{Basis, Retarget, Upgrade};
+use crate::wording::count;
 
 /// What a proposal's text is made from.
 #[derive(Debug, Clone, Copy)]

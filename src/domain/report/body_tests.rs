@@ -2,11 +2,12 @@ use serde_json::json;
 
 use super::*;
 use crate::cluster::ClusterId;
+use crate::file_change::FileChange;
 use crate::finding::Finding;
 use crate::object::{FieldPath, ObjectId};
 use crate::release::ReleaseId;
 use crate::tree::{RepoPath, TreeId};
-use crate::upgrade::{Certainty, Change, Conflict, Course, FileChange, Reason, Rollout, Side};
+use crate::upgrade::{Certainty, Change, Conflict, Course, Reason, Rollout, Side};
 
 fn object(kind: &str) -> ObjectId {
     ObjectId {

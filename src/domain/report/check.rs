@@ -3,13 +3,14 @@
 use std::collections::HashSet;
 
 use super::markdown::{MAX_BODY, Page, code, one_line, prose};
-use super::{count, preflight, tables};
+use super::{preflight, tables};
 use crate::agent::preflight::{Meaning, Preflight, meaning};
 use crate::cluster::ClusterId;
 use crate::finding::{Finding, Severity, sentence};
 use crate::settings::PreflightMode;
 use crate::tree::RepoPath;
 use crate::upgrade::{Change, Rollout};
+use crate::wording::count;
 
 /// Annotations sent at most: four calls. The summary names all findings that fit, and counts the rest.
 const MAX_ANNOTATIONS: usize = 200;

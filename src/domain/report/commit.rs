@@ -2,11 +2,12 @@
 
 use super::body::records_inferred;
 use super::markdown::one_line;
-use super::{count, tables};
+use super::tables;
 use crate::proposal::{
     PlanDigest, ReleasesOrigin, SourceState, TRAILER_PLAN, TRAILER_RELEASES, TRAILER_SOURCE,
 };
 use crate::upgrade::{Basis, Upgrade};
+use crate::wording::count;
 
 /// The message: what, from where, how much, and the trailers by which the commit is found again.
 pub fn commit_message(

@@ -10,8 +10,8 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::check::{Annotation, AnnotationLevel, CheckReport, Conclusion};
-use super::hex;
 use crate::agent::preflight::{Preflight, Standing};
+use crate::digest::hex;
 use crate::finding::{Finding, Severity};
 
 /// A digest in the making: `Fingerprint::of("turn").field("cluster", "gauss/peu01").finish()`.

@@ -1,12 +1,12 @@
 //! What a check says of preflights.
 
-use super::count;
 use super::markdown::{code, prose, prose_cell};
 use crate::agent::preflight::{Preflight, Standing};
 use crate::agent::{ClusterAnswer, PreflightVerdict};
 use crate::cluster::ClusterId;
 use crate::finding::Finding;
 use crate::settings::PreflightMode;
+use crate::wording::count;
 
 /// Clusters that are named one by one.
 const MAX_ROWS: usize = 200;

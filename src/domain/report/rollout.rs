@@ -6,12 +6,12 @@
 use jiff::Timestamp;
 
 use super::check::{Annotation, AnnotationLevel, CheckReport, Conclusion};
-use super::count;
 use super::markdown::{MAX_BODY, Page, code, code_cell, one_line, prose_cell};
 use crate::agent::{MachineAge, Progress, RolloutReport, RolloutState, TurnKind};
 use crate::cluster::ClusterId;
 use crate::finding::{Severity, sentence};
 use crate::tree::CommitId;
+use crate::wording::count;
 
 /// Annotations of one check: one call.
 const MAX_ANNOTATIONS: usize = 50;

@@ -9,10 +9,10 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
-use super::digest;
 use super::markdown::{MAX_BODY, Page, code, prose_cell};
 use super::rollout::{RolloutSubject, minute, turn_word};
 use crate::agent::{Announced, Progress, Turn, TurnKind};
+use crate::digest::digest;
 use crate::tree::CommitId;
 
 /// How long a trouble has to last before it is worth a comment.

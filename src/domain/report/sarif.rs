@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use super::digest;
+use crate::digest::digest;
 use crate::finding::{Finding, Severity};
 use crate::policy::{About, catalogue};
 

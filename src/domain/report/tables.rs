@@ -200,7 +200,7 @@ pub(super) fn what_becomes(rollouts: &[Rollout]) -> &'static str {
 /// How many machines are replaced in words: `5 machines`, `at least 5 machines`.
 pub(super) fn machines(rollouts: &[Rollout]) -> String {
     let known: u32 = rollouts.iter().filter_map(|rollout| rollout.machines).fold(0, u32::saturating_add);
-    let number = super::count(usize::try_from(known).unwrap_or(usize::MAX), "machine", "machines");
+    let number = crate::wording::count(usize::try_from(known).unwrap_or(usize::MAX), "machine", "machines");
     if rollouts.iter().any(|rollout| rollout.machines.is_none()) {
         format!("at least {number}")
     } else {

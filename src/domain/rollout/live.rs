@@ -8,10 +8,11 @@
 use super::references::class_name;
 use super::{LiveNames, facts, predict, rollouts};
 use crate::kinds::is_cluster;
+use crate::merge::AppliedBy;
 use crate::object::FieldPath;
 use crate::render::RenderedObject;
 use crate::templates::{Naming, TemplateNames, name_templates};
-use crate::upgrade::{AppliedBy, Certainty, Rollout};
+use crate::upgrade::{Certainty, Rollout};
 
 /// What becomes of machines when a claimed cluster's reconciler applies `after` over `before`, judged by the
 /// live names that it reported for the one and, before a merge, for the other: `certainty: exact`. A template

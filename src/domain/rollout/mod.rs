@@ -44,9 +44,10 @@ mod workers;
 pub use self::live::rollouts_live;
 use self::reading::{LiveNames, Reading, by_id};
 use crate::kinds::is_cluster;
+use crate::merge::AppliedBy;
 use crate::render::{RenderedObject, in_versions_of};
 use crate::schema::Schemas;
-use crate::upgrade::{AppliedBy, Rollout};
+use crate::upgrade::Rollout;
 
 /// What becomes of machines when `after` is applied over `before`, ordered by object.
 ///

@@ -11,9 +11,10 @@ use super::pointer::At;
 use super::references::{class_name, find_value_in, target};
 use super::topology::{made_before, topology};
 use crate::kinds::{is_cluster, names};
+use crate::merge::AppliedBy;
 use crate::object::ObjectId;
 use crate::render::RenderedObject;
-use crate::upgrade::{AppliedBy, Rollout};
+use crate::upgrade::Rollout;
 use crate::yaml::Value;
 
 /// Kinds and live names.

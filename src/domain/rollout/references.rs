@@ -4,9 +4,9 @@ use super::course::Verdict;
 use super::pointer::At;
 use super::reading::{ById, Pair, Reading};
 use crate::kinds::{Treatment, treatment};
+use crate::merge::AppliedBy;
 use crate::object::api_group;
 use crate::templates::SpecDigest;
-use crate::upgrade::AppliedBy;
 use crate::yaml::Value;
 
 /// Where control planes and workers name what machines are made from.

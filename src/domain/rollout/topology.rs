@@ -6,7 +6,8 @@ use super::facts::{self, CONCURRENCY, DEFER_UPGRADE, HOLD_UPGRADE};
 use super::numbers::Numbers;
 use super::owner::annotation;
 use super::pointer::At;
-use crate::upgrade::{AppliedBy, RolloutPart};
+use crate::merge::AppliedBy;
+use crate::upgrade::RolloutPart;
 use crate::yaml::Value;
 
 const VARIABLES: &str = "/spec/topology/variables";

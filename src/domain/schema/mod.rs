@@ -23,7 +23,6 @@
 mod built_in;
 mod cursor;
 mod definition;
-mod discover;
 mod immutable;
 mod node;
 mod read;
@@ -40,9 +39,9 @@ use std::sync::{Arc, LazyLock, OnceLock};
 pub use built_in::fields::{Field, Fields, NEWEST_MINOR as CLUSTER_API_MINOR, Of, Zero};
 pub use cursor::{Cursor, Origin};
 pub use definition::Flaw;
-pub use discover::{FOLDER, definitions, discover, may_define};
 pub use immutable::{Absent, Allowed, Immutable};
 pub use node::{ListType, MapKey, Schema, Type, Unlisted};
+pub(crate) use sniff::may_define as seems_to_define;
 pub use value::ValueKind;
 pub(crate) use value::nanoseconds;
 
@@ -51,6 +50,9 @@ use definition::Definition;
 use crate::layout::Problem;
 use crate::tree::RepoPath;
 use crate::yaml::YamlFile;
+
+/// Where definitions lie that are there for Capstan.
+pub const FOLDER: &str = ".capstan/crds";
 
 /// Every schema that is known. Asked once for an object, then walked along with it.
 ///
@@ -108,7 +110,7 @@ pub struct SchemaFile {
 
 impl SchemaFile {
     /// A file of `.capstan/crds` that cannot be read.
-    fn unreadable(path: RepoPath, reason: String) -> Self {
+    pub(crate) fn unreadable(path: RepoPath, reason: String) -> Self {
         Self { path, origin: Origin::Capstan, bytes: Err(reason) }
     }
 }

@@ -2,7 +2,7 @@
 
 /// Whether a text holds a document (or a part of one) of kind CustomResourceDefinition. What merely
 /// mentions the word, as roles and descriptions do, does not count.
-pub(super) fn may_define(text: &str) -> bool {
+pub(crate) fn may_define(text: &str) -> bool {
     const KIND: &str = "CustomResourceDefinition";
     // The search for the rare word settles nearly every file.
     let mut rest = text;

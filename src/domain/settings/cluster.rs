@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::fields::Track;
 use super::read::{calendar_date, release_id, release_reads};
+use crate::ids::{ContentId, ReleaseId};
 use crate::object::ObjectId;
-use crate::release::{ContentId, ReleaseId};
 use crate::tree::{BlobId, OutsidePath, TreeId};
 
 /// `<cluster>/capstan.yaml`: the platform team's record of one cluster. The bot keeps `release`, `releaseTree`

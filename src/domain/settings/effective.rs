@@ -7,8 +7,7 @@ use super::error::SettingsError;
 use super::fields::Track;
 use super::place::{Place, find};
 use super::repository::{ManagementCluster, RepositorySettings};
-use crate::cluster::ClusterId;
-use crate::release::Provider;
+use crate::ids::{ClusterId, Provider};
 use crate::tree::RepoPath;
 
 /// What holds for one cluster.

@@ -2,11 +2,10 @@
 
 use super::cluster::ClusterSettings;
 use super::error::SettingsError;
+use crate::ids::{ContentId, ReleaseId};
 use crate::object::FieldPath;
-use crate::release::{ContentId, ReleaseId};
 use crate::tree::RepoPath;
-use crate::yaml::{DocumentEdit, Edit, EditRefused, edit};
-use crate::yaml::{Node, Scalar, ScalarStyle, YamlError, YamlFile};
+use crate::yaml::{DocumentEdit, Edit, EditRefused, Node, Scalar, ScalarStyle, YamlError, YamlFile, edit};
 
 /// Why a record cannot be written. Nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

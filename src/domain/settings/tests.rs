@@ -3,10 +3,9 @@
 use jiff::civil::date;
 
 use super::*;
-use crate::cluster::ClusterId;
+use crate::ids::{ClusterId, ContentId, Provider, ReleaseId};
 use crate::object::FieldPath;
 use crate::policy::Level;
-use crate::release::{ContentId, Provider, ReleaseId};
 use crate::tree::{BlobId, OutsidePath, RepoPath, TreeId};
 
 fn path(text: &str) -> RepoPath {

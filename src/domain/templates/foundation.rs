@@ -8,9 +8,10 @@
 //! (<https://github.com/kubernetes-sigs/cluster-api/blob/main/internal/topology/check/compatibility.go>).
 //! The same holds when a Cluster goes over to another class.
 
-use super::references::{Readable, Reference, references};
+use super::references::{Reference, references};
 use crate::kinds::{KindRole, role};
 use crate::object::{FieldPath, Step};
+use crate::yaml::Readable;
 
 /// One thing that a cluster is built on.
 #[derive(Debug, Clone)]

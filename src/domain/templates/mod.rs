@@ -17,7 +17,6 @@ mod role;
 pub use foundation::{Foundation, Replaced, foundations, replaced};
 pub use live::{LiveTemplate, MisreadNames, TemplateNames};
 pub use naming::{SpecDigest, base_name, rotated_name, spec_hash, split_suffix};
-pub(crate) use references::Readable;
 pub use references::{Reference, ReferencePath, reference_paths, references};
 pub use rename::{NamedTemplate, Naming, name_templates};
 pub use role::{Role, is_known_in_role, treatment_in_role};

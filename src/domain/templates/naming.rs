@@ -9,6 +9,7 @@ use std::fmt;
 
 use sha2::{Digest, Sha256};
 
+use crate::digest::hex;
 use crate::yaml::Value;
 
 /// The SHA-256 of a spec's canonical form.
@@ -72,10 +73,6 @@ impl<'de> serde::Deserialize<'de> for SpecDigest {
             serde::de::Error::custom(format!("`{text}` is no SHA-256: 64 lower-case hex digits are wanted"))
         })
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Eight hex digits of the canonical form of a template's `spec`.

@@ -2,8 +2,7 @@
 
 use super::role::Role;
 use crate::object::{FieldPath, ObjectId, Step, api_group};
-use crate::render::Placed;
-use crate::yaml::{Node, Value};
+use crate::yaml::Readable;
 
 /// Where one kind names another object: keys from the root, `*` for every item of a list. The path
 /// ends at the mapping that holds `kind` and `name`, or at a scalar that is the name itself.
@@ -98,52 +97,6 @@ pub fn reference_paths(group: &str, kind: &str) -> &'static [ReferencePath] {
         (_, "Metal3MachineTemplate") => METAL3,
         (_, "ByoMachineTemplate") => BYOH,
         _ => &[],
-    }
-}
-
-/// What references are read from: documents of files, rendered values, plain values.
-pub trait Readable: Sized {
-    /// A field of a mapping.
-    fn field(&self, key: &str) -> Option<&Self>;
-    /// The items of a sequence; empty for anything else.
-    fn items(&self) -> &[Self];
-    /// The text of a scalar that is a string.
-    fn text(&self) -> Option<&str>;
-}
-
-impl Readable for Node {
-    fn field(&self, key: &str) -> Option<&Self> {
-        self.get(key)
-    }
-    fn items(&self) -> &[Self] {
-        self.as_sequence().unwrap_or_default()
-    }
-    fn text(&self) -> Option<&str> {
-        self.as_scalar().map(|scalar| scalar.text.as_str())
-    }
-}
-
-impl Readable for Value {
-    fn field(&self, key: &str) -> Option<&Self> {
-        self.get(key)
-    }
-    fn items(&self) -> &[Self] {
-        self.as_array().map(Vec::as_slice).unwrap_or_default()
-    }
-    fn text(&self) -> Option<&str> {
-        self.as_str()
-    }
-}
-
-impl Readable for Placed {
-    fn field(&self, key: &str) -> Option<&Self> {
-        Placed::field(self, key)
-    }
-    fn items(&self) -> &[Self] {
-        Placed::items(self)
-    }
-    fn text(&self) -> Option<&str> {
-        self.as_str()
     }
 }
 

@@ -1,8 +1,8 @@
 //! What an object is there for, told by who names it: what decides about kinds that no table lists.
 
-use super::references::Readable;
 use crate::kinds::{Treatment, is_cluster_api, is_template, treatment};
 use crate::object::ObjectId;
+use crate::yaml::Readable;
 
 /// What an object that others name is there for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

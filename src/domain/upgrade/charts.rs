@@ -9,8 +9,8 @@ use std::cmp::Ordering;
 
 use super::components::ComponentChange;
 use super::{Conflict, Side};
-use crate::cluster::{Holder, NamedRelease, chart_of, deploys};
 use crate::finding::{Finding, Severity};
+use crate::giant_swarm::{Holder, NamedRelease, chart_of, deploys};
 use crate::merge::Source;
 use crate::merge::cluster_objects::Base;
 use crate::object::{FieldPath, ObjectId};

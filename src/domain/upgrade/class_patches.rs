@@ -3,13 +3,14 @@
 //! and its webhook refuses a class with a selector that fits none (`validateSelectors` in
 //! `internal/webhooks/patch_validation.go`).
 
-use super::FileChange;
 use super::moved_fields::{Moved, There, fate_of, put};
 use super::rotation::Rotated;
+use crate::file_change::FileChange;
 use crate::finding::{Finding, Severity};
 use crate::kinds::is_class;
 use crate::manifest;
-use crate::merge::cluster_objects::{Base, identity};
+use crate::manifest::identity;
+use crate::merge::cluster_objects::Base;
 use crate::object::{FieldPath, ObjectId, api_group};
 use crate::schema::Schemas;
 use crate::yaml::{Node, NodeKind, YamlFile, same_meaning};

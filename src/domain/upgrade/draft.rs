@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::FileChange;
+use crate::file_change::FileChange;
 use crate::finding::{Finding, Severity};
 use crate::manifest;
 use crate::merge::cluster_objects::{Base, BaseObject};

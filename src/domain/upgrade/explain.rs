@@ -4,7 +4,8 @@
 //! Computed beside the plan, only where somebody asks (`--explain`).
 
 use super::plan::{Facts, facts, merge_input};
-use super::{Change, Reason, Refusal, Request, Rollout, Upgrade};
+use super::{Change, Reason, Request, Rollout, Upgrade};
+use crate::merge::Refusal;
 use crate::merge::cluster_objects::Base;
 use crate::merge::explain::{Document, Stands, Told, explain_cluster};
 use crate::object::{FieldPath, ObjectId, Step};

@@ -6,11 +6,12 @@
 
 use std::borrow::Cow;
 
-use super::FileChange;
+use crate::file_change::FileChange;
 use crate::finding::{Finding, Severity};
 use crate::kinds::{is_class, is_cluster};
 use crate::manifest;
-use crate::merge::cluster_objects::{Base, identity};
+use crate::manifest::identity;
+use crate::merge::cluster_objects::Base;
 use crate::object::{FieldPath, ObjectId};
 use crate::templates::{Foundation, Replaced, Role, foundations, references, replaced};
 use crate::yaml::{Node, YamlFile};

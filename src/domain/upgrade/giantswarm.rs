@@ -10,13 +10,11 @@ use super::charts::{self, ChartMove, chart_moves};
 use super::components::{self, ComponentChange, Part};
 use super::draft::Draft;
 use super::record::{Graves, record};
-use super::{
-    Basis, Certainty, Change, Course, OldSource, Planned, Reason, Refusal, Request, Rollout, Upgrade,
-};
-use crate::cluster::{Holder, NamedRelease, named_releases};
+use super::{Basis, Certainty, Change, Course, OldSource, Planned, Reason, Request, Rollout, Upgrade};
 use crate::finding::{Finding, Severity};
-use crate::merge::Source;
+use crate::giant_swarm::{Holder, NamedRelease, named_releases};
 use crate::merge::cluster_objects::Base;
+use crate::merge::{Refusal, Source};
 use crate::object::FieldPath;
 use crate::version::ReleaseVersion;
 use crate::yaml::{Edit, Node, Position, Value};

@@ -3,14 +3,14 @@
 use serde_json::json;
 
 use super::plan::Plan;
-use super::{Change, Conflict, FileChange, Reason, Side, redact};
-use crate::layout::is_manifest;
-use crate::merge::cluster_objects::identity;
+use super::{Change, Conflict, Reason, Side, redact};
+use crate::file_change::FileChange;
+use crate::manifest::identity;
 use crate::merge::decision::DecisionKind;
 use crate::merge::inputs::MergedInput;
 use crate::object::FieldPath;
 use crate::settings::ConflictPolicy;
-use crate::tree::RepoPath;
+use crate::tree::{RepoPath, is_manifest};
 use crate::yaml::{Node, Value, YamlFile};
 
 impl Plan<'_> {

@@ -3,7 +3,8 @@
 use serde_json::{Map, json};
 
 use super::redact::redact;
-use super::{Change, Conflict, Effect, FileChange, Rollout, Upgrade};
+use super::{Change, Conflict, Effect, Rollout, Upgrade};
+use crate::file_change::FileChange;
 use crate::finding::Finding;
 use crate::object::ObjectId;
 use crate::yaml::Value;

@@ -40,7 +40,7 @@ impl Planned {
         for file in &mut self.intended {
             let Some(text) = &file.after else { continue };
             let Ok(yaml) = YamlFile::read(text) else { continue };
-            let is = |root: &Node| crate::merge::cluster_objects::identity(root).as_ref() == Some(id);
+            let is = |root: &Node| crate::manifest::identity(root).as_ref() == Some(id);
             let Some(document) = yaml.documents().iter().position(|document| is(&document.root)) else {
                 continue;
             };

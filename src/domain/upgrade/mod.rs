@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Source::read (once per release)  ─┐
-//! ClusterFolder (facts)            ─┴─> plan ─> Planned ─> render before and after, rules ─> finish ─> Upgrade
+//! ClusterFacts (facts)            ─┴─> plan ─> Planned ─> render before and after, rules ─> finish ─> Upgrade
 //! ```
 //!
 //! [`plan`] is pure and needs no rendering. What only the rendered objects can tell (rollouts, U15;
@@ -33,7 +33,6 @@ mod overlay_patches;
 mod plan;
 mod record;
 mod redact;
-mod refusal;
 mod removal;
 mod request;
 mod retarget;
@@ -49,16 +48,13 @@ pub use explain_json::explanation_to_json;
 pub use json::{finding_to_json, to_json};
 pub use leftover::Settled;
 pub use model::{
-    Basis, Certainty, Change, Conflict, Course, Effect, FileChange, Reason, Rollout, RolloutPart, Side,
-    Upgrade, whole_of,
+    Basis, Certainty, Change, Conflict, Course, Effect, Reason, Rollout, RolloutPart, Side, Upgrade, whole_of,
 };
 pub use plan::plan;
 pub use redact::redact;
-pub use refusal::Refusal;
-pub use request::{
-    AppliedBy, ClusterFolder, MergeSettings, OldSource, OtherFile, Request, Retarget, SourceFile,
-};
+pub use request::{MergeSettings, OldSource, Request, Retarget};
 
+use crate::file_change::FileChange;
 use crate::finding::Finding;
 use crate::object::ObjectId;
 

@@ -2,6 +2,7 @@
 
 use super::ComponentChange;
 use crate::cluster::ClusterId;
+use crate::file_change::FileChange;
 use crate::finding::Finding;
 use crate::merge::kustomization;
 use crate::object::{FieldPath, ObjectId};
@@ -50,17 +51,6 @@ pub enum Basis {
     Inferred,
     /// Not known: the new release's fields overwrite, nothing is removed.
     Unknown,
-}
-
-/// One file's new content.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileChange {
-    /// The file.
-    pub path: RepoPath,
-    /// Its text before; `None` where it did not exist.
-    pub before: Option<String>,
-    /// Its text after; `None` where it is removed.
-    pub after: Option<String>,
 }
 
 /// One field, or one whole object, that the upgrade sets, adds or removes.

@@ -4,12 +4,13 @@
 //! a note; where it means other objects, the upgrade blocks, and so it does where only references would
 //! follow.
 
-use super::FileChange;
 use super::plan::Plan;
+use crate::file_change::FileChange;
 use crate::finding::{Finding, Severity};
 use crate::kinds::names;
 use crate::manifest;
-use crate::merge::cluster_objects::{Base, identity};
+use crate::manifest::identity;
+use crate::merge::cluster_objects::Base;
 use crate::merge::namespaces::{Meaning, NamespaceChange};
 use crate::merge::objects::ClusterMerge;
 use crate::merge::source::text;

@@ -8,10 +8,10 @@ use super::namespaces::half_moved;
 use super::record::{Graves, record};
 use super::retarget::OverlayEdits;
 use super::rotation::Rotated;
-use super::{
-    Basis, Change, Conflict, FileChange, OldSource, Planned, Reason, Refusal, Request, Side, Upgrade,
-    giantswarm,
-};
+use super::{Basis, Change, Conflict, OldSource, Planned, Reason, Request, Side, Upgrade, giantswarm};
+use crate::file_change::FileChange;
+use crate::merge::Refusal;
+use crate::merge::SourceFile;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::finding::{Finding, Severity};
@@ -27,7 +27,7 @@ use crate::yaml::YamlFile;
 
 /// Plans one upgrade.
 ///
-/// Facts to gather: the cluster's folder ([`super::ClusterFolder`]); O as the tree recorded in
+/// Facts to gather: the cluster's folder ([`crate::merge::ClusterFacts`]); O as the tree recorded in
 /// `releaseTree` wherever that tree is found (the folder, `archived/`, history), else the recorded
 /// release's folder as it is now, else [`OldSource::Infer`] or [`OldSource::Unknown`] as the settings
 /// say (with `whenReleaseUnknown: block` do not call this, block); N as the offered release's folder.
@@ -37,7 +37,7 @@ use crate::yaml::YamlFile;
 pub fn plan(request: &Request<'_>) -> Result<Planned, Refusal> {
     let cluster = request.cluster;
     let base = Base::read(cluster)?;
-    let overlay = cluster.overlay.iter().map(super::SourceFile::read).collect::<Result<Vec<_>, _>>()?;
+    let overlay = cluster.overlay.iter().map(SourceFile::read).collect::<Result<Vec<_>, _>>()?;
     if request.new.release_yaml.is_some() {
         return giantswarm::plan(request, &base.with_generated());
     }

@@ -1,9 +1,9 @@
 //! The record in a cluster's `capstan.yaml`: the release with its content, and tombstones.
 
 use super::draft::edit_refused;
-use super::{ClusterFolder, FileChange, Refusal};
+use crate::file_change::FileChange;
 use crate::finding::Finding;
-use crate::merge::Source;
+use crate::merge::{ClusterFacts, Refusal, Source};
 use crate::object::{FieldPath, ObjectId};
 use crate::settings::{FOLDER_FILE, Record, Tombstone, heading};
 use crate::yaml::{DocumentEdit, Edit, Node, edit, write};
@@ -19,7 +19,7 @@ pub(super) struct Graves<'g> {
 
 /// The record as it stands after the upgrade, or why it cannot be edited.
 pub(super) fn record(
-    cluster: &ClusterFolder,
+    cluster: &ClusterFacts,
     new: &Source,
     graves: &Graves<'_>,
 ) -> Result<Result<Option<FileChange>, Finding>, Refusal> {
@@ -50,7 +50,7 @@ fn changed(path: crate::tree::RepoPath, before: &str, after: String) -> FileChan
     FileChange { path, before: Some(before.to_owned()), after: Some(after) }
 }
 
-fn created(cluster: &ClusterFolder, new: &Source, tombstones: &[Tombstone]) -> Option<FileChange> {
+fn created(cluster: &ClusterFacts, new: &Source, tombstones: &[Tombstone]) -> Option<FileChange> {
     let folder = cluster.id.folder();
     let path = folder.join(FOLDER_FILE).ok()?;
     let text = format!("{}{}", write(&heading(folder.name())), write(&record_node(new, tombstones)));

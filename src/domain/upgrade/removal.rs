@@ -2,8 +2,8 @@
 
 use super::plan::Plan;
 use super::{Change, Reason};
-use crate::cluster::chart_name;
 use crate::finding::{Finding, Severity};
+use crate::giant_swarm::chart_name;
 use crate::kinds::{KindRole, Loss, is_cluster, loss, role_of};
 use crate::merge::source::text;
 use crate::object::{FieldPath, ObjectId};

@@ -7,7 +7,8 @@ use regex::Regex;
 
 use super::draft::edit_refused;
 use super::plan::Plan;
-use super::{Change, FileChange, Reason, Retarget};
+use super::{Change, Reason, Retarget};
+use crate::file_change::FileChange;
 use crate::finding::{Finding, Severity};
 use crate::object::{FieldPath, ObjectId, api_group};
 use crate::render::is_kustomization;

@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::plan::Plan;
-use super::{AppliedBy, Change, Reason};
+use super::{Change, Reason};
 use crate::finding::Severity;
 use crate::kinds::{KindRole, Treatment, is_class, is_template, role_of, succession, treatment};
+use crate::merge::AppliedBy;
 use crate::merge::cluster_objects::Base;
 use crate::object::{FieldPath, ObjectId};
 use crate::templates::{

@@ -9,8 +9,8 @@ use crate::finding::{Finding, Severity};
 use crate::merge::Source;
 use crate::merge::decision::Decision;
 use crate::merge::objects::{ClusterMerge, NewObject};
-use crate::merge::variables::{Found, Missing, Trouble, expressions};
 use crate::object::{FieldPath, ObjectId};
+use crate::substitution::{Found, Missing, Trouble, expressions};
 use crate::tree::RepoPath;
 use crate::yaml::{Node, Value, flow_text};
 

@@ -22,6 +22,7 @@ mod meaning;
 mod node;
 mod quick;
 mod read;
+mod readable;
 pub mod scalar;
 mod source;
 mod splicer;
@@ -37,6 +38,7 @@ pub use file::{YamlError, YamlFile};
 pub use meaning::same_meaning;
 pub use node::{Document, DuplicateKey, Entry, Node, NodeKind, Position, Scalar, ScalarStyle, Span};
 
+pub use readable::Readable;
 pub(crate) use template::with_words;
 pub(crate) use write::flow_text;
 pub use write::write;

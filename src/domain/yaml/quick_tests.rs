@@ -141,7 +141,7 @@ fn real_files_mean_the_same_to_both() {
     let Some(files) = crate::shared_data::files("") else { return };
     let (mut all, mut quickly) = (0, 0);
     let tree = Files::from_bytes(files);
-    for entry in tree.entries().iter().filter(|entry| crate::layout::is_manifest(&entry.path)) {
+    for entry in tree.entries().iter().filter(|entry| crate::tree::is_manifest(&entry.path)) {
         let bytes = tree.read(entry).unwrap();
         let Ok(text) = std::str::from_utf8(&bytes) else { continue };
         all += 1;

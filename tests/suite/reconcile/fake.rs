@@ -251,7 +251,7 @@ impl State {
 }
 
 fn key_of(object: &Value) -> Key {
-    let id = capstan_domain::applying::identity(object).unwrap();
+    let id = capstan_domain::live_objects::identity(object).unwrap();
     (id.group, id.kind, id.namespace, id.name)
 }
 

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::super::home::Home;
-use super::super::live::{CLUSTER_NAME_LABEL, text};
 use super::{Beyond, Hand};
+use crate::live_objects::{CLUSTER_NAME_LABEL, text};
 use crate::object::FieldPath;
 use crate::render::RenderedObject;
 

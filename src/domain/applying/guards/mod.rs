@@ -24,9 +24,9 @@ use std::fmt;
 
 pub use references::named_outside;
 
-use super::live::{LiveObjects, is_terminating};
 use super::written::Written;
 use crate::kinds::is_cluster;
+use crate::live_objects::{LiveObjects, is_terminating};
 use crate::object::{FieldPath, ObjectId};
 use crate::render::RenderedObject;
 use crate::version::KubernetesVersion;

@@ -1,7 +1,7 @@
 //! References to templates, configs and classes that do not exist.
 
 use super::Broken;
-use crate::applying::live::{LiveObjects, is_terminating};
+use crate::live_objects::{LiveObjects, is_terminating};
 use crate::object::{FieldPath, ObjectId};
 use crate::render::RenderedObject;
 use crate::templates::{Reference, Role, references};

@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use serde_json::Value;
 
 use super::Broken;
-use crate::applying::live::{CLUSTER_NAME_LABEL, LiveObjects, label, text};
 use crate::kinds::{VersionRole, is_cluster, path, version_fields};
+use crate::live_objects::{CLUSTER_NAME_LABEL, LiveObjects, label, text};
 use crate::object::{FieldPath, ObjectId};
 use crate::render::RenderedObject;
 use crate::templates::{Role, references};

@@ -23,7 +23,7 @@ pub use crate::kinds::Stage;
 
 use self::order::Order;
 use self::waiting::Groups;
-use super::live::LiveObjects;
+use crate::live_objects::LiveObjects;
 use crate::object::{FieldPath, ObjectId};
 use crate::render::RenderedObject;
 use crate::rollout::observed::{OwnerVerdict, Readiness, State, Turn, Verdict};

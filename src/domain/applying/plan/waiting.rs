@@ -1,8 +1,8 @@
 //! Workers that wait for their control plane.
 
 use super::{Changes, Withheld, is_through};
-use crate::applying::live::{LiveObjects, text};
 use crate::kinds::{is_cluster, is_control_plane, is_workers, names};
+use crate::live_objects::{LiveObjects, text};
 use crate::object::{FieldPath, ObjectId};
 use crate::render::RenderedObject;
 use crate::rollout::facts::{self, PoolInfrastructure};

@@ -28,11 +28,11 @@ pub use self::outcome::{
 };
 use self::tombstones::Tombstones;
 use super::inventory::{Inventory, InventoryObject};
-use super::live::{LiveObjects, is_terminating, uid};
 use super::managers::is_applied_by_capstan;
 use super::owners::OwnerIndex;
 use crate::cluster::ClusterId;
 use crate::kinds::{KindRole, Loss, loss, names, role_of};
+use crate::live_objects::{LiveObjects, is_terminating, uid};
 use crate::object::ObjectId;
 use crate::render::RenderedObject;
 use crate::rollout::observed::State;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::applying::live::{LiveObjects, annotation};
+use crate::live_objects::{LiveObjects, annotation};
 use crate::object::ObjectId;
 use crate::render::RenderedObject;
 use crate::templates::references;

@@ -76,7 +76,7 @@ impl Case {
         let all = format!("{}{}", self.rendered.as_deref().unwrap_or_default(), self.applied);
         let mut lives = documents(&all);
         for object in &mut lives {
-            let id = super::super::identity(object).unwrap();
+            let id = crate::live_objects::identity(object).unwrap();
             let uid = format!("uid-{}-{}", id.kind, id.name);
             inventory.intend(&id, object["apiVersion"].as_str().unwrap(), &id.name);
             inventory.applied(&id, &uid);

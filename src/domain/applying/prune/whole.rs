@@ -5,8 +5,8 @@
 //! that nobody pays attention to and somebody pays for.
 
 use super::{Because, Forget, Keep, Present, Round, turn};
-use crate::applying::live::is_terminating;
 use crate::kinds::is_cluster;
+use crate::live_objects::is_terminating;
 use crate::object::ObjectId;
 
 impl Round<'_, '_> {

@@ -19,9 +19,10 @@ use serde_json::Value;
 
 use self::explained::explained;
 pub use self::field::FieldNotation;
-pub(crate) use self::safe::shortened;
-use self::safe::{LONGEST, safe};
+use self::safe::safe;
 use super::written::Written;
+pub use crate::live_objects::LONGEST_MESSAGE;
+use crate::live_objects::shortened;
 use crate::object::FieldPath;
 use crate::render::RenderedObject;
 
@@ -209,9 +210,6 @@ impl fmt::Display for Cause {
         }
     }
 }
-
-/// The longest that is ever shown of a message, in characters.
-pub const LONGEST_MESSAGE: usize = LONGEST;
 
 fn kind(status: u16, body: &Value, raw: &str, causes: &[&Value]) -> RefusalKind {
     let reason = body.get("reason").and_then(Value::as_str).unwrap_or_default();

@@ -1,7 +1,6 @@
 //! What may be shown of a message.
 
-/// The longest that is shown, in characters.
-pub(super) const LONGEST: usize = 512;
+use crate::live_objects::shortened;
 
 /// What API servers write before a value. The words stay, nothing of what follows does.
 const VALUES: &[&str] = &["Invalid value:", "Duplicate value:", "Unsupported value:"];
@@ -43,12 +42,4 @@ pub(super) fn safe(raw: &str) -> Option<String> {
     }
     let nothing = line.is_empty() || line == "…";
     (!nothing).then(|| shortened(&line))
-}
-
-/// At most [`LONGEST`] characters.
-pub(crate) fn shortened(text: &str) -> String {
-    if text.chars().count() <= LONGEST {
-        return text.to_owned();
-    }
-    text.chars().take(LONGEST - 1).chain(['…']).collect()
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::cluster::{Cluster, ReleaseName};
 use crate::finding::Finding;
 use crate::flux::FluxIndex;
-use crate::layout::discover;
-use crate::merge::{Source, SourceFacts};
+use crate::layout::{discover, schemas_of};
+use crate::merge::{ClusterFacts, Source, SourceFacts, SourceFile};
 use crate::policy::{
     About, AppliedBy, Example, Facts, Occasion, ReleaseStep, Scope, Severities, Snapshot, Spot, catalogue,
     core_version, folders_of, judge, settings_finding, validate,
@@ -15,10 +15,9 @@ use crate::policy::{
 use crate::release::{Catalogue, Release};
 use crate::render::testing::Files;
 use crate::render::{Edited, render};
-use crate::schema::discover as discover_schemas;
 use crate::settings::{RepositorySettings, RuleIds, SettingsError};
 use crate::tree::{EntryKind, Tree, TreeEntry};
-use crate::upgrade::{ClusterFolder, MergeSettings, OldSource, Request, Retarget, SourceFile, plan};
+use crate::upgrade::{MergeSettings, OldSource, Request, Retarget, plan};
 
 use super::{TODAY, path};
 
@@ -98,7 +97,7 @@ fn validated(now: Texts, before: Option<Texts>) -> Result<Vec<Finding>, Settings
     let layout = discover(&now, &settings);
     let before = before.map(tree_of);
     let old_layout = before.as_ref().map(|tree| discover(tree, &settings)).unwrap_or_default();
-    let schemas = discover_schemas(&now, &layout);
+    let schemas = schemas_of(&now, &layout);
     let before = before.as_ref().map(|tree| Snapshot {
         tree,
         layout: &old_layout,
@@ -120,7 +119,7 @@ fn upgraded(files: Texts) -> Result<Vec<Finding>, SettingsError> {
     let layout = discover(&tree, &settings);
     let [folder] = layout.clusters.as_slice() else { panic!("one cluster: {files:?}") };
     let cluster = Cluster::read(&tree, folder).unwrap();
-    let schemas = discover_schemas(&tree, &layout);
+    let schemas = schemas_of(&tree, &layout);
     let catalogue = Catalogue::read(&tree, &layout);
     let to = catalogue.releases().last().expect("a release");
     let from = cluster.recorded.as_ref().map(|recorded| match &recorded.name {
@@ -128,7 +127,7 @@ fn upgraded(files: Texts) -> Result<Vec<Finding>, SettingsError> {
         ReleaseName::Version(version) => catalogue.find_version(&to.provider, version).unwrap(),
     });
     let (old, new) = (from.map(|release| source(&tree, release)), source(&tree, to));
-    let facts = ClusterFolder {
+    let facts = ClusterFacts {
         id: cluster.id.clone(),
         base_folder: folder.base.clone(),
         base: sources(&tree, &folder.base_files),

@@ -15,7 +15,7 @@ fn said(settings: &str, text: &str, beside: &[(&str, &str)]) -> Vec<String> {
     let files = beside.iter().copied().chain([("peu01/base/a.yaml", text)]);
     let tree = Files::new(&files.collect::<Vec<_>>());
     let layout = discover(&tree, &settings);
-    let schemas = crate::schema::discover(&tree, &layout);
+    let schemas = crate::layout::schemas_of(&tree, &layout);
     let core = core_version(&tree, &layout);
     let (cluster_api, flux) = (core.as_ref(), None);
     let now = Snapshot { tree: &tree, layout: &layout, schemas: &schemas, cluster_api, flux };

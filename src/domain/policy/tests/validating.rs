@@ -29,7 +29,7 @@ fn validated(settings: &str, now: &[(&str, &str)], before: Option<&[(&str, &str)
         RepositorySettings::read(&path(".capstan.yaml"), settings, &RuleIds::of_catalogue()).unwrap();
     let tree = Files::new(now);
     let layout = discover(&tree, &settings);
-    let schemas = crate::schema::discover(&tree, &layout);
+    let schemas = crate::layout::schemas_of(&tree, &layout);
     let flux = FluxIndex::read(&tree, &layout);
     let old = before.map(Files::new);
     let old_layout = old.as_ref().map(|tree| discover(tree, &settings)).unwrap_or_default();
@@ -176,7 +176,7 @@ fn the_whole_corpus_is_judged_without_a_panic() {
     let tree = Files::from_bytes(files);
     let settings = RepositorySettings::default();
     let layout = discover(&tree, &settings);
-    let schemas = crate::schema::discover(&tree, &layout);
+    let schemas = crate::layout::schemas_of(&tree, &layout);
     let flux = FluxIndex::read(&tree, &layout);
     let flux = Some(&flux);
     let now = Snapshot { tree: &tree, layout: &layout, schemas: &schemas, cluster_api: None, flux };
@@ -197,7 +197,7 @@ fn real_manifests_are_judged_and_only_what_is_wrong_with_them_is_found() {
     let settings = RepositorySettings::default();
     let mut counts = std::collections::BTreeMap::<&str, usize>::new();
     let (mut clusters, mut told) = (0, Vec::new());
-    for entry in corpus.entries().iter().filter(|entry| crate::layout::is_manifest(&entry.path)) {
+    for entry in corpus.entries().iter().filter(|entry| crate::tree::is_manifest(&entry.path)) {
         let bytes = corpus.read(entry).unwrap();
         let tree = Files::from_bytes([("c/base/a.yaml".to_owned(), bytes.to_vec())]);
         let layout = discover(&tree, &settings);

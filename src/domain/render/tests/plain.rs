@@ -1,11 +1,11 @@
 //! Folders without a kustomization.
 
 use super::{DEPLOYMENT, expect, folders, lost, refusal, rendered, try_render};
+use crate::file_change::FileChange;
 use crate::object::FieldPath;
 use crate::render::testing::Files;
 use crate::render::{Edited, Folders, ParsedFiles, diff, render, render_with};
 use crate::tree::RepoPath;
-use crate::upgrade::FileChange;
 
 #[test]
 fn every_document_of_every_file_counts_and_lists_are_taken_apart() {

@@ -7,13 +7,13 @@ use super::patches::{Patched, Trace, external, patched, patches};
 use super::value::{Work, holds_uncomputed, is_uncomputed, surely_differ};
 use super::variables::{Variables, given, places, size};
 use crate::kinds::{self, KindRole, Machines};
+use crate::merge::AppliedBy;
 use crate::rollout::facts::{self, PoolInfrastructure, ROLLOUT_AFTER};
 use crate::rollout::own_fields::own_fields;
 use crate::rollout::pointer::{At, is_below};
 use crate::rollout::reading::{Pair, differing, some};
 use crate::rollout::references::target;
 use crate::templates::SpecDigest;
-use crate::upgrade::AppliedBy;
 use crate::yaml::Value;
 
 /// What all groups of one Cluster may cost together.

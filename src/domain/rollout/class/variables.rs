@@ -12,9 +12,9 @@ use serde_json::{Map, json};
 use super::blueprint::{Blueprint, Group};
 use super::go_template::Mentions;
 use super::value::{only_live, uncomputed, weight};
+use crate::merge::AppliedBy;
 use crate::rollout::pointer::At;
 use crate::rollout::reading::some;
-use crate::upgrade::AppliedBy;
 use crate::yaml::Value;
 
 /// How deep defaults are looked for.

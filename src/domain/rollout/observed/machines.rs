@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::Seen;
 use super::reading::{Condition, conditions, created, is_version, said};
-use crate::applying::{CLUSTER_NAME_LABEL, is_terminating, label, text};
 use crate::kinds::{names, pointer, version_fields};
+use crate::live_objects::{CLUSTER_NAME_LABEL, is_terminating, label, text};
 use crate::object::ObjectId;
 use crate::rollout::facts;
 use crate::rollout::owner::Owner;

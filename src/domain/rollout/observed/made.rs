@@ -13,8 +13,8 @@ use serde_json::Value;
 use super::control_plane_reference;
 use super::machines::is_owned_by_topology;
 use super::reading::spec_written;
-use crate::applying::{CLUSTER_NAME_LABEL, LiveObjects, annotation, is_terminating, label, text};
 use crate::kinds::{KindRole, Workers, names, role_of};
+use crate::live_objects::{CLUSTER_NAME_LABEL, LiveObjects, annotation, is_terminating, label, text};
 use crate::object::ObjectId;
 use crate::templates::{Reference, Role, references};
 

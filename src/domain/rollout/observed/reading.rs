@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::Counts;
-use crate::applying::{MANAGER, text};
+use crate::live_objects::{MANAGER, text};
 use crate::version::KubernetesVersion;
 
 /// The contract that a status is written by.
@@ -223,5 +223,5 @@ pub(super) fn is_version(running: &str, wanted: &str) -> bool {
 /// Words of a controller on one line, at most 512 characters.
 pub(super) fn said(words: &str) -> String {
     let lines: Vec<&str> = words.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    crate::applying::shortened(&lines.join(" "))
+    crate::live_objects::shortened(&lines.join(" "))
 }

@@ -13,11 +13,11 @@ mod workers;
 use serde_json::json;
 
 use super::rollouts;
-use crate::render::RenderedObject;
+use crate::merge::AppliedBy;
 use crate::render::testing::Files;
-use crate::render::{Folders, render};
+use crate::render::{Folders, RenderedObject, render};
 use crate::tree::RepoPath;
-use crate::upgrade::{AppliedBy, Certainty, Rollout};
+use crate::upgrade::{Certainty, Rollout};
 use crate::yaml::Value;
 
 const CONTROL_PLANE: &str = r#"

@@ -8,19 +8,20 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use capstan_domain::cluster::ClusterId;
+use capstan_domain::file_change::FileChange;
 use capstan_domain::flux::{FluxIndex, PostBuild};
-use capstan_domain::layout::{Layout, is_manifest};
-use capstan_domain::merge::{Source, SourceFacts};
+use capstan_domain::layout::Layout;
+use capstan_domain::merge::{AppliedBy, ClusterFacts, OtherFile, Source, SourceFacts, SourceFile};
 use capstan_domain::object::FieldPath;
 use capstan_domain::release::{ReleaseId, Rendering};
 use capstan_domain::render::{Edited, Folders, render};
 use capstan_domain::rollout::rollouts;
 use capstan_domain::schema::{self, Origin, SchemaFile, Schemas};
 use capstan_domain::settings::{ConflictPolicy, FieldOwner, FieldRule};
-use capstan_domain::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
+use capstan_domain::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable, is_manifest};
 use capstan_domain::upgrade::{
-    AppliedBy, ClusterFolder, Explanation, FileChange, MergeSettings, OldSource, OtherFile, Request,
-    Retarget, Settled, SourceFile, Upgrade, explain, explanation_to_json, plan, to_json,
+    Explanation, MergeSettings, OldSource, Request, Retarget, Settled, Upgrade, explain, explanation_to_json,
+    plan, to_json,
 };
 use capstan_domain::yaml::{Value, YamlFile};
 use serde_json::{Map, json};
@@ -255,7 +256,7 @@ fn run(folder: &Path) -> Vec<String> {
     let id = case.text("cluster", "gauss/peu01");
     let root = path(&id);
     let base_folder = root.join("base").unwrap();
-    let cluster = ClusterFolder {
+    let cluster = ClusterFacts {
         id: ClusterId::new(root.clone()),
         base_folder: base_folder.clone(),
         base: files_in(&case.folder.join("cluster/base"), &base_folder, &[]),

@@ -6,14 +6,11 @@ use std::path::{Path, PathBuf};
 
 use capstan_domain::cluster::ClusterId;
 use capstan_domain::flux::PostBuild;
-use capstan_domain::merge::{Source, SourceFacts};
+use capstan_domain::merge::{AppliedBy, ClusterFacts, Source, SourceFacts, SourceFile};
 use capstan_domain::release::ReleaseId;
 use capstan_domain::schema::Schemas;
 use capstan_domain::tree::RepoPath;
-use capstan_domain::upgrade::{
-    AppliedBy, ClusterFolder, MergeSettings, OldSource, Planned, Request, Retarget, SourceFile,
-    link_changelogs, plan,
-};
+use capstan_domain::upgrade::{MergeSettings, OldSource, Planned, Request, Retarget, link_changelogs, plan};
 
 use crate::shared_data;
 
@@ -34,7 +31,7 @@ fn upgraded(files: &[(&str, &str)], old: &Source, new: &Source) -> Planned {
         .iter()
         .map(|(name, text)| SourceFile::new(path(&format!("org/dev01/base/{name}")), *text))
         .collect();
-    let cluster = ClusterFolder {
+    let cluster = ClusterFacts {
         id: ClusterId::new(path("org/dev01")),
         base_folder: path("org/dev01/base"),
         base,

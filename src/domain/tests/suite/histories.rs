@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use capstan_domain::applying::LiveObjects;
+use capstan_domain::live_objects::LiveObjects;
 use capstan_domain::render::{Folders, RenderedObject, render};
 use capstan_domain::rollout::observed::{Patience, State, Verdict, judge};
 use capstan_domain::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};

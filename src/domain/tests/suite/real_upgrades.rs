@@ -8,14 +8,11 @@ use std::path::Path;
 use capstan_domain::cluster::ClusterId;
 use capstan_domain::conversion::{Conversion, ConversionStep, apply, convert};
 use capstan_domain::flux::PostBuild;
-use capstan_domain::merge::{Source, SourceFacts};
+use capstan_domain::merge::{AppliedBy, ClusterFacts, Source, SourceFacts, SourceFile};
 use capstan_domain::release::ReleaseId;
 use capstan_domain::schema::Schemas;
 use capstan_domain::tree::RepoPath;
-use capstan_domain::upgrade::{
-    AppliedBy, ClusterFolder, Conflict, MergeSettings, OldSource, Planned, Request, Retarget, SourceFile,
-    plan,
-};
+use capstan_domain::upgrade::{Conflict, MergeSettings, OldSource, Planned, Request, Retarget, plan};
 use capstan_domain::yaml::{Node, Value, YamlFile};
 
 use crate::edits::edited;
@@ -85,7 +82,7 @@ fn source(id: &str, text: &str) -> Source {
 /// Plans the upgrade of a cluster whose base is one file.
 pub(crate) fn upgrade(old: &str, cluster: &str, new: &str) -> Planned {
     let base_folder = path("a/b/base");
-    let cluster = ClusterFolder {
+    let cluster = ClusterFacts {
         id: ClusterId::new(path("a/b")),
         base: vec![SourceFile::new(base_folder.join("all.yaml").unwrap(), cluster)],
         base_folder,

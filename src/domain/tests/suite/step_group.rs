@@ -5,15 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_domain::cluster::ClusterId;
 use capstan_domain::flux::PostBuild;
-use capstan_domain::merge::{Source, SourceFacts};
+use capstan_domain::merge::{AppliedBy, ClusterFacts, Source, SourceFacts, SourceFile};
 use capstan_domain::object::{FieldPath, api_group};
 use capstan_domain::release::ReleaseId;
 use capstan_domain::schema::Schemas;
 use capstan_domain::settings::{FieldOwner, FieldRule};
 use capstan_domain::tree::RepoPath;
-use capstan_domain::upgrade::{
-    AppliedBy, ClusterFolder, MergeSettings, OldSource, Planned, Request, Retarget, SourceFile, plan,
-};
+use capstan_domain::upgrade::{MergeSettings, OldSource, Planned, Request, Retarget, plan};
 use capstan_domain::yaml::{Node, YamlFile};
 
 use crate::shared_data;
@@ -158,7 +156,7 @@ impl Trial<'_> {
     fn upgraded(&self, owners: &str) -> Planned {
         let (old, new) = (self.source("aws/v1.0.0", "v1.29.0"), self.source("aws/v2.0.0", "v1.30.0"));
         let base_folder = path("gauss/peu01/base");
-        let cluster = ClusterFolder {
+        let cluster = ClusterFacts {
             id: ClusterId::new(path("gauss/peu01")),
             base: files(&base_folder, &self.files(owners, "v1.29.0")),
             base_folder,
@@ -204,7 +202,7 @@ fn files(folder: &RepoPath, texts: &BTreeMap<&'static str, String>) -> Vec<Sourc
 /// The base after the upgrade.
 fn after(planned: &Planned) -> BTreeMap<&str, String> {
     let base = path("gauss/peu01/base");
-    let text = |file: &capstan_domain::upgrade::FileChange| file.after.clone().unwrap_or_default();
+    let text = |file: &capstan_domain::file_change::FileChange| file.after.clone().unwrap_or_default();
     let changed = planned.intended.iter().filter(|file| file.path.is_in(&base));
     changed.map(|file| (file.path.name(), text(file))).collect()
 }

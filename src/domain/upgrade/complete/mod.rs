@@ -16,11 +16,13 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
 use self::fields::{Comparison, Four, Lack};
+use super::Conflict;
 use super::redact::redact;
 use super::rotation::Rotated;
-use super::{Conflict, FileChange};
+use crate::file_change::FileChange;
 use crate::finding::{Finding, Severity};
-use crate::merge::cluster_objects::{Base, identity};
+use crate::manifest::identity;
+use crate::merge::cluster_objects::Base;
 use crate::merge::fields::same_value;
 use crate::merge::knowledge::{Field, Knowledge};
 use crate::merge::kustomization;

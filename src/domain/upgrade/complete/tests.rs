@@ -6,11 +6,13 @@ use std::path::Path;
 
 use super::{Completed, incomplete};
 use crate::cluster::ClusterId;
+use crate::file_change::FileChange;
 use crate::finding::Finding;
 use crate::flux::PostBuild;
-use crate::merge::cluster_objects::{Base, identity};
+use crate::manifest::identity;
+use crate::merge::cluster_objects::Base;
 use crate::merge::objects::{Work, merge_cluster};
-use crate::merge::{Source, SourceFacts};
+use crate::merge::{AppliedBy, ClusterFacts, Source, SourceFacts, SourceFile};
 use crate::object::{FieldPath, ObjectId, Step};
 use crate::release::ReleaseId;
 use crate::schema::Schemas;
@@ -18,10 +20,7 @@ use crate::settings::{FieldOwner, FieldRule};
 use crate::shared_data;
 use crate::tree::RepoPath;
 use crate::upgrade::plan::merge_input;
-use crate::upgrade::{
-    AppliedBy, Change, ClusterFolder, FileChange, MergeSettings, OldSource, Planned, Reason, Request,
-    Retarget, SourceFile, plan,
-};
+use crate::upgrade::{Change, MergeSettings, OldSource, Planned, Reason, Request, Retarget, plan};
 use crate::yaml::{DocumentEdit, Edit, Node, YamlFile, edit};
 
 const OLD: &str = "\
@@ -82,7 +81,7 @@ fn source(id: &str, text: &str) -> Source {
 
 /// An upgrade, and the check of any result of it.
 struct Case {
-    cluster: ClusterFolder,
+    cluster: ClusterFacts,
     old: Source,
     new: Source,
     settings: MergeSettings,
@@ -91,7 +90,7 @@ struct Case {
 impl Case {
     fn new(old: &str, cluster: &str, new: &str) -> Self {
         let base_folder = path("a/b/base");
-        let cluster = ClusterFolder {
+        let cluster = ClusterFacts {
             id: ClusterId::new(path("a/b")),
             base: vec![SourceFile::new(base_folder.join("all.yaml").unwrap(), cluster)],
             base_folder,

@@ -77,7 +77,7 @@ pub(super) struct State {
 pub(super) struct World(Arc<Mutex<State>>);
 
 fn id(content: &str) -> String {
-    let digest = capstan_domain::report::digest(&[content]);
+    let digest = capstan_domain::digest::digest(&[content]);
     format!("{digest}{}", "0".repeat(40 - digest.len()))
 }
 

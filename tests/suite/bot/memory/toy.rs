@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use capstan::app::planner::{LiveNames, OpenFleet, Planner};
 use capstan_domain::cluster::ClusterId;
+use capstan_domain::file_change::FileChange;
 use capstan_domain::finding::{Finding, Severity};
 use capstan_domain::proposal::Scope;
 use capstan_domain::release::{ContentId, ReleaseContent, ReleaseId};
 use capstan_domain::report::{JudgedCluster, Judgement};
 use capstan_domain::settings::{REPOSITORY_FILE, RepositorySettings, RuleIds, SettingsError};
 use capstan_domain::tree::{RepoPath, Tree};
-use capstan_domain::upgrade::{Basis, FileChange, Retarget, Upgrade};
+use capstan_domain::upgrade::{Basis, Retarget, Upgrade};
 use jiff::civil::Date;
 
 /// A planner of toy files: `releases/vN/base/v` holds one line; `c/NAME/base/v` begins with the line of

@@ -12,13 +12,13 @@ use super::machines::Found;
 use super::reading::{Contract, Reading, is_version};
 use super::scheduled::{PutOff, after};
 use super::{Counts, MachineAge, Readiness, Seen, State};
-use crate::applying::{CLUSTER_NAME_LABEL, annotation, is_terminating, label, text};
 use crate::kinds::{self, names, version_fields};
+use crate::live_objects::{CLUSTER_NAME_LABEL, annotation, is_terminating, label, text};
 use crate::object::ObjectId;
-use crate::report::count;
 use crate::rollout::facts;
 use crate::rollout::owner::{Owner, replacing};
 use crate::templates::{Role, references};
+use crate::wording::count;
 
 /// How an owner stands, before anybody asks whether it is stuck.
 pub(super) struct Standing {

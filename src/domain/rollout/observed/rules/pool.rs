@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{Tells, Unmet, all_are_there, expect, observed, one_version, version_asked};
-use crate::applying::text;
+use crate::live_objects::text;
 use crate::rollout::observed::machines::Found;
 use crate::rollout::observed::reading::{Reading, written};
 use crate::rollout::observed::{MachineAge, Seen};

@@ -6,18 +6,16 @@
 use std::collections::BTreeMap;
 
 use capstan_domain::cluster::ClusterId;
+use capstan_domain::file_change::FileChange;
 use capstan_domain::flux::PostBuild;
-use capstan_domain::merge::{Source, SourceFacts};
+use capstan_domain::merge::{AppliedBy, ClusterFacts, Source, SourceFacts, SourceFile};
 use capstan_domain::object::{FieldPath, Step};
 use capstan_domain::patch;
 use capstan_domain::release::ReleaseId;
 use capstan_domain::schema::Schemas;
 use capstan_domain::settings::ConflictPolicy;
 use capstan_domain::tree::RepoPath;
-use capstan_domain::upgrade::{
-    AppliedBy, ClusterFolder, FileChange, MergeSettings, OldSource, Planned, Reason, Request, Retarget,
-    SourceFile, plan, to_json,
-};
+use capstan_domain::upgrade::{MergeSettings, OldSource, Planned, Reason, Request, Retarget, plan, to_json};
 use capstan_domain::yaml::{Node, Scalar, YamlFile, write};
 
 /// The first byte says how to read the rest: as three texts between NUL bytes, or as choices that three
@@ -77,8 +75,8 @@ fn source(id: &str, text: &str) -> Result<Source, ()> {
     Source::read(ReleaseId::from_path(id), None, &facts).map_err(drop)
 }
 
-fn folder(text: &str, applied: AppliedBy) -> ClusterFolder {
-    ClusterFolder {
+fn folder(text: &str, applied: AppliedBy) -> ClusterFacts {
+    ClusterFacts {
         id: ClusterId::new(path("acme/peu01")),
         base_folder: path("acme/peu01/base"),
         base: vec![SourceFile::new(path("acme/peu01/base/a.yaml"), text)],

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use capstan_domain::merge::substituted;
+use capstan_domain::substitution::substituted;
 
 /// Parts between NUL bytes: the text, then the values of `A`, `B`, `NAME` and so on.
 pub(crate) fn check(data: &[u8]) {

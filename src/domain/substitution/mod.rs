@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 
 pub(crate) use bindings::{Bindings, Found};
 pub(crate) use expression::{Operation, Token, Variable, may_hold_tokens, tokens};
-pub(crate) use substitute::{Extent, Flux, Scope, Substitution};
+pub(crate) use substitute::{Extent, Flux, Scope, Substitution, is_collection};
 pub(crate) use troubles::{Missing, Trouble, expressions, expressions_of_fields, unescaped};
 
 use expression::may_hold_expressions;

@@ -10,6 +10,12 @@ use crate::templates::Reference;
 /// The label by which objects belong to a Cluster.
 pub(crate) const CLUSTER_NAME_LABEL: &str = "cluster.x-k8s.io/cluster-name";
 
+/// The field manager under which Capstan applies.
+pub const MANAGER: &str = "capstan";
+
+/// The longest message of a management cluster that is shown, in characters.
+pub const LONGEST_MESSAGE: usize = 512;
+
 /// Live objects by identity, as one look found them.
 ///
 /// Read each object in the API version in which it is rendered, so that fields can be compared.
@@ -134,4 +140,12 @@ pub(crate) fn annotation<'v>(object: &'v Value, key: &str) -> Option<&'v str> {
 /// A text in an object.
 pub(crate) fn text<'v>(object: &'v Value, pointer: &str) -> Option<&'v str> {
     object.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty())
+}
+
+/// A message that an API server or a controller wrote, cut where it is longer than [`LONGEST_MESSAGE`].
+pub(crate) fn shortened(text: &str) -> String {
+    if text.chars().count() <= LONGEST_MESSAGE {
+        return text.to_owned();
+    }
+    text.chars().take(LONGEST_MESSAGE - 1).chain(['…']).collect()
 }

@@ -187,7 +187,7 @@ impl Scope<'_> {
 
 /// Whether a scalar is a collection of a template as it is written, of which only values tell the items:
 /// `[${KEYS}]`. See [`YamlFile::read_template`].
-pub(super) fn is_collection(scalar: &Scalar) -> bool {
+pub(crate) fn is_collection(scalar: &Scalar) -> bool {
     scalar.style == ScalarStyle::Plain
         && scalar.text.starts_with(['[', '{'])
         && may_hold_expressions(&scalar.text)

@@ -18,15 +18,13 @@
 //! names; where it names none of them, all do. What counts must agree, or nobody can say what the
 //! cluster is at.
 
-use crate::manifest::objects;
+use crate::ids::Provider;
+use crate::manifest::{identity, objects};
 use crate::object::{FieldPath, ObjectId, api_group};
-use crate::release::Provider;
 use crate::render::{is_kustomization, kustomization_field};
 use crate::tree::RepoPath;
 use crate::version::ReleaseVersion;
 use crate::yaml::{Node, Position, YamlFile};
-
-use super::read::{Manifest, identity};
 
 /// Where the release stands in a chart's values.
 const PLACE: [&str; 3] = ["global", "release", "version"];
@@ -239,34 +237,32 @@ fn in_string(key: &str, value: &Node) -> Option<NamedRelease> {
     })
 }
 
-/// The record among a cluster's manifests.
-pub(super) fn find(manifests: &[Manifest]) -> Option<GiantSwarmRecord> {
+/// The record among the files of a cluster's base.
+pub(crate) fn find(files: &[(&RepoPath, &YamlFile)]) -> Option<GiantSwarmRecord> {
     let mut places = Vec::new();
     let mut ids = Vec::new();
     let mut keys = Vec::new();
-    for manifest in manifests {
-        for (document, content) in manifest.file.documents().iter().enumerate() {
+    for (file, yaml) in files {
+        for (document, content) in yaml.documents().iter().enumerate() {
             for (_, node) in objects(&content.root) {
                 // Most objects are none of those kinds; their identity costs.
                 if node.get("kind").and_then(Node::as_str).is_some_and(may_name_release)
                     && let Some(id) = identity(node)
                 {
-                    places.push((manifest, document, node));
+                    places.push((*file, *yaml, document, node));
                     ids.push(id);
                     keys.push(None);
                 }
             }
         }
     }
-    for kustomization in manifests.iter().filter(|manifest| is_kustomization(&manifest.entry.path)) {
-        let folder = kustomization.entry.path.parent().unwrap_or_default();
-        let roots = kustomization.file.documents().iter().map(|document| &document.root);
+    for (path, kustomization) in files.iter().filter(|(path, _)| is_kustomization(path)) {
+        let folder = path.parent().unwrap_or_default();
+        let roots = kustomization.documents().iter().map(|document| &document.root);
         for from in roots.flat_map(|root| generated_from(root, &folder)) {
-            let Some(manifest) = manifests.iter().find(|manifest| manifest.entry.path == from.file) else {
-                continue;
-            };
-            let Some(document) = manifest.file.documents().first() else { continue };
-            places.push((manifest, 0, &document.root));
+            let Some((path, yaml)) = files.iter().find(|(path, _)| **path == from.file) else { continue };
+            let Some(document) = yaml.documents().first() else { continue };
+            places.push((*path, *yaml, 0, &document.root));
             ids.push(from.config_map);
             keys.push(Some(from.key));
         }
@@ -275,18 +271,18 @@ pub(super) fn find(manifests: &[Manifest]) -> Option<GiantSwarmRecord> {
         .iter()
         .zip(&places)
         .zip(&keys)
-        .map(|((id, (_, _, root)), key)| Holder { id, root, key: key.as_deref() })
+        .map(|((id, (.., root)), key)| Holder { id, root, key: key.as_deref() })
         .collect();
     let (at, named) = named_releases(&all).into_iter().next()?;
-    let (manifest, document, node) = places[at];
+    let (path, yaml, document, node) = places[at];
     let chart = chart(&all, at);
-    let start = named.offset(&manifest.file, node);
+    let start = named.offset(yaml, node);
     Some(GiantSwarmRecord {
-        file: manifest.entry.path.clone(),
+        file: path.clone(),
         document,
         path: named.path(),
         version: named.text,
-        position: manifest.file.position(start),
+        position: yaml.position(start),
         provider: chart.as_deref().and_then(provider_of),
         chart,
         object: ids.swap_remove(at),

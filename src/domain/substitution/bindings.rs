@@ -6,13 +6,11 @@
 
 use std::collections::BTreeMap;
 
-use super::expression::{Operation, Token, may_hold_expressions, may_hold_tokens, tokens};
+use super::expression::{Operation, Token, may_hold_expressions, tokens};
 use super::reader::is_of_the_machine;
-use super::substitute::{Flux, Scope, Substitution, is_collection};
+use super::substitute::{Flux, Scope, Substitution};
 use crate::flux::PostBuild;
-use crate::merge::lists::pair_items;
-use crate::object::{FieldPath, Step};
-use crate::yaml::{Node, NodeKind, flow_text};
+use crate::object::FieldPath;
 
 /// What variables stand for in one cluster.
 #[derive(Debug, Clone, Default)]
@@ -92,69 +90,6 @@ impl Bindings {
         };
         if let Some((name, value)) = solved {
             self.bind(name, Found { value, ..cluster });
-        }
-    }
-
-    /// [`unify`](Self::unify) for all scalars of a release's document and one of the cluster's objects.
-    pub(crate) fn unify_nodes(
-        &mut self,
-        own: &BTreeMap<String, String>,
-        release: &Node,
-        cluster: &Node,
-        object: usize,
-    ) {
-        let mut path = Vec::new();
-        self.unify_below(own, release, cluster, object, &mut path);
-    }
-
-    fn unify_below(
-        &mut self,
-        own: &BTreeMap<String, String>,
-        release: &Node,
-        cluster: &Node,
-        object: usize,
-        path: &mut Vec<Step>,
-    ) {
-        match (&release.kind, &cluster.kind) {
-            (NodeKind::Scalar(release), NodeKind::Scalar(text)) if may_hold_tokens(&release.text) => {
-                let found = Found {
-                    value: text.text.clone(),
-                    object,
-                    path: path.iter().cloned().collect(),
-                    at: cluster.span.start,
-                };
-                self.unify(own, &release.text, found);
-            }
-            // `[${KEYS}]` of a template and the list itself.
-            (NodeKind::Scalar(release), _) if is_collection(release) => {
-                let (value, at) = (flow_text(cluster), cluster.span.start);
-                let found = Found { value, object, path: path.iter().cloned().collect(), at };
-                self.unify(own, &release.text, found);
-            }
-            (NodeKind::Mapping(entries), NodeKind::Mapping(_)) => {
-                for entry in entries {
-                    let key = if may_hold_tokens(&entry.key) {
-                        let scope = Scope { own, bindings: self, substitution: Substitution::FULL };
-                        scope.text(&entry.key)
-                    } else {
-                        entry.key.clone()
-                    };
-                    if let Some(value) = cluster.get(&key) {
-                        path.push(Step::Key(key));
-                        self.unify_below(own, &entry.value, value, object, path);
-                        path.pop();
-                    }
-                }
-            }
-            (NodeKind::Sequence(release), NodeKind::Sequence(items)) => {
-                for (release, item) in pair_items(release, items) {
-                    let at = items.iter().position(|own| std::ptr::eq(own, item)).unwrap_or_default();
-                    path.push(Step::Index(at));
-                    self.unify_below(own, release, item, object, path);
-                    path.pop();
-                }
-            }
-            _ => {}
         }
     }
 }

@@ -1,23 +1,20 @@
-//! Finding the definitions of a repository.
+//! Where the definitions of custom resources lie in a repository.
 
 use std::collections::HashSet;
 
-use super::{Origin, SchemaFile, Schemas};
-use crate::layout::{Layout, is_manifest};
-use crate::tree::{EntryKind, RepoPath, Tree, TreeEntry};
-
-/// Where definitions lie that are there for Capstan.
-pub const FOLDER: &str = ".capstan/crds";
+use super::Layout;
+use crate::schema::{FOLDER, Origin, SchemaFile, Schemas, seems_to_define};
+use crate::tree::{EntryKind, RepoPath, Tree, TreeEntry, is_manifest};
 
 /// Every definition in a snapshot: in [`FOLDER`], and anywhere outside of clusters and releases, which
 /// hold objects of kinds and not the kinds; inside those a path with `crd` in it counts.
 ///
 /// Files are read but parsed only where they hold a definition by their look, each content once.
-pub fn discover(tree: &dyn Tree, layout: &Layout) -> Schemas {
+pub fn schemas_of(tree: &dyn Tree, layout: &Layout) -> Schemas {
     Schemas::read(definitions(tree, layout))
 }
 
-/// The files that [`discover`] reads, ordered by path.
+/// The files that [`schemas_of`] reads, ordered by path.
 pub fn definitions(tree: &dyn Tree, layout: &Layout) -> Vec<SchemaFile> {
     let folders: HashSet<&str> = taken(layout).map(RepoPath::as_str).collect();
     let mut seen = HashSet::new();
@@ -52,7 +49,7 @@ fn read(tree: &dyn Tree, entry: &TreeEntry, own: bool) -> Option<SchemaFile> {
         // Elsewhere a file that cannot be read may be anything.
         Err(error) => return own.then(|| SchemaFile::unreadable(entry.path.clone(), error.reason)),
     };
-    if !own && !std::str::from_utf8(&bytes).is_ok_and(super::sniff::may_define) {
+    if !own && !std::str::from_utf8(&bytes).is_ok_and(seems_to_define) {
         return None;
     }
     let origin: fn(RepoPath, u32) -> Origin = if own { Origin::Capstan } else { Origin::Repository };

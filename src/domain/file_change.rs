@@ -1,0 +1,14 @@
+//! What becomes of a file.
+
+use crate::tree::RepoPath;
+
+/// One file's new content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileChange {
+    /// The file.
+    pub path: RepoPath,
+    /// Its text before; `None` where it did not exist.
+    pub before: Option<String>,
+    /// Its text after; `None` where it is removed.
+    pub after: Option<String>,
+}
