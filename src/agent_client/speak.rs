@@ -10,6 +10,7 @@ use capstan_domain::agent::{
     PreflightVerdict as WireVerdict, Reason as WireReason, ReportId, RolloutReport, RolloutState, Words,
 };
 use capstan_domain::cluster::ClusterId;
+use capstan_domain::finding::Place;
 use capstan_domain::finding::Severity;
 use capstan_domain::rollout::observed::{self, State, Verdict};
 use capstan_domain::settings::RepositoryName;
@@ -123,9 +124,9 @@ fn reason(reason: &Reason) -> WireReason {
         message: Words::new(&reason.message),
         object: reason.object.clone(),
         field: reason.field.as_ref().map(ToString::to_string),
-        file: reason.file.clone(),
-        line: reason.line,
-        column: reason.column,
+        file: reason.place.as_ref().map(|place| place.file().clone()),
+        line: reason.place.as_ref().and_then(Place::line),
+        column: reason.place.as_ref().and_then(Place::column),
     }
 }
 

@@ -8,6 +8,7 @@ use capstan_domain::tree::TreeId;
 use serde_json::{Value, json};
 
 use super::arguments::Adopt;
+use super::plan::refusal;
 use super::{Context, Failure, Format, Outcome, output};
 use crate::app::generator::{Adopted, Refused};
 
@@ -58,12 +59,7 @@ const fn change((_, result): &(ClusterId, Answer)) -> Option<&FileChange> {
 fn element(cluster: &ClusterId, result: &Answer) -> Value {
     let adopted = match result {
         Ok(adopted) => adopted,
-        Err(Refused { message, file, line, column }) => {
-            return json!({
-                "cluster": cluster,
-                "error": {"message": message, "file": file, "line": line, "column": column},
-            });
-        }
+        Err(refused) => return refusal(cluster, refused),
     };
     let chosen = match adopted {
         Adopted::Fits { adoption, .. } => adoption.candidates.first(),

@@ -5,9 +5,7 @@ use std::fmt::Write;
 use capstan_domain::cluster::ReleaseName;
 use capstan_domain::object::ObjectId;
 use capstan_domain::schema::Origin;
-use capstan_domain::upgrade::{
-    ChangeOrigin, Decider, Explanation, HowMerged, ListMerged, ReleasePlace, ValueCompared,
-};
+use capstan_domain::upgrade::{ChangeOrigin, Decider, Explanation, HowMerged, ListMerged, ValueCompared};
 
 use super::Failure;
 use super::text::path_of;
@@ -49,11 +47,10 @@ pub(super) fn text(explanation: &Explanation) -> String {
 fn change(text: &mut String, change: &ChangeOrigin) {
     let path = path_of(&change.object, &change.path);
     let _ = writeln!(text, "    {}  {path}", change.object);
-    let place = |place: &ReleasePlace| format!("{}:{}", place.file, place.line);
     let places = match (&change.old, &change.new) {
-        (Some(old), Some(new)) => format!(": {} -> {}", place(old), place(new)),
-        (None, Some(new)) => format!(": {}", place(new)),
-        (Some(old), None) => format!(": it was at {}", place(old)),
+        (Some(old), Some(new)) => format!(": {old} -> {new}"),
+        (None, Some(new)) => format!(": {new}"),
+        (Some(old), None) => format!(": it was at {old}"),
         (None, None) => String::new(),
     };
     let _ = writeln!(text, "      {}{places}", change.because);

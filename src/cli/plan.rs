@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal};
 
 use capstan_domain::cluster::ClusterId;
+use capstan_domain::finding::Place;
 use capstan_domain::patch;
 use capstan_domain::upgrade::{self, Explanation};
 use indicatif::ProgressBar;
@@ -102,15 +103,17 @@ fn element(cluster: &ClusterId, planned: &Planned, explained: Option<&Explanatio
 
 /// The element of a cluster that cannot be planned.
 pub(super) fn refusal(cluster: &ClusterId, refused: &Refused) -> Value {
-    let Refused { message, file, line, column } = refused;
+    json!({"cluster": cluster.as_str(), "error": error(refused)})
+}
+
+/// The `error` of such an element.
+pub(super) fn error(refused: &Refused) -> Value {
+    let place = refused.place.as_ref();
     json!({
-        "cluster": cluster.as_str(),
-        "error": {
-            "message": message,
-            "file": file.as_ref().map(|file| file.as_str()),
-            "line": line,
-            "column": column,
-        },
+        "message": refused.message,
+        "file": place.map(Place::file),
+        "line": place.and_then(Place::line),
+        "column": place.and_then(Place::column),
     })
 }
 

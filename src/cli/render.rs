@@ -41,7 +41,7 @@ pub(super) fn run(context: &Context<'_>, command: &Render) -> Result<Outcome, Fa
     for finding in &lost {
         anstream::eprintln!("{}", text::finding(finding));
     }
-    Ok(if lost.iter().any(|finding| finding.severity == Severity::Error) {
+    Ok(if lost.iter().any(|finding| finding.severity() == Severity::Error) {
         Outcome::ErrorsStand
     } else {
         Outcome::Done

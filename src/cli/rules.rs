@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use capstan_domain::finding::Severity;
-use capstan_domain::policy::{self, About, Change, Example, Files};
+use capstan_domain::finding::{Change, Severity};
+use capstan_domain::policy::{self, About, Example, Files};
 use serde_json::{Value, json};
 
 use super::arguments::Rules;
@@ -18,7 +18,9 @@ pub(super) fn run(command: &Rules) -> Result<Outcome, Failure> {
         (Format::Text, None) => {
             let rows: Vec<Vec<String>> = rules
                 .iter()
-                .map(|rule| vec![rule.id.to_owned(), severity(rule).to_owned(), rule.summary.to_owned()])
+                .map(|rule| {
+                    vec![rule.entry.id().to_owned(), severity(rule).to_owned(), rule.summary.to_owned()]
+                })
                 .collect();
             output::print(&text::table(&["rule", "severity", "finds"], &rows))?;
         }
@@ -43,7 +45,7 @@ fn unknown(id: &str) -> Failure {
 }
 
 const fn severity(rule: &About) -> &'static str {
-    match (rule.severity, rule.change) {
+    match (rule.entry.severity(), rule.entry.change()) {
         (_, Change::Never) => "error, always",
         (Severity::Error, Change::Free) => "error",
         (Severity::Warning, Change::Free) => "warning",
@@ -53,7 +55,7 @@ const fn severity(rule: &About) -> &'static str {
 fn page(rule: &About) -> String {
     let mut text = format!(
         "# {}\n\nSeverity: {}\n\n{}\n\n{}\n\nSource: {}\n",
-        rule.id,
+        rule.entry.id(),
         severity(rule),
         rule.summary,
         rule.reason,
@@ -94,9 +96,9 @@ fn write_file(text: &mut String, (path, content): &(&str, &str)) {
 
 fn to_json(rule: &About) -> Value {
     json!({
-        "id": rule.id,
-        "severity": rule.severity,
-        "mayChange": rule.change == Change::Free,
+        "id": rule.entry.id(),
+        "severity": rule.entry.severity(),
+        "mayChange": rule.entry.change() == Change::Free,
         "summary": rule.summary,
         "reason": rule.reason,
         "source": rule.source,

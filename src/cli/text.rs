@@ -163,16 +163,15 @@ fn rollout(text: &mut String, rollout: &Rollout) {
 
 /// `error[kubernetes-minor-skip] gauss/peu01/base/a.yaml:7:3: message`
 pub(super) fn finding(finding: &Finding) -> String {
-    let (style, word) = match finding.severity {
+    let (style, word) = match finding.severity() {
         Severity::Error => (AnsiColor::Red.on_default().bold(), "error"),
         Severity::Warning => (AnsiColor::Yellow.on_default().bold(), "warning"),
     };
-    let number = |number: Option<u32>| number.map(|number| format!(":{number}")).unwrap_or_default();
-    let place = finding
-        .file
-        .as_ref()
-        .map(|file| format!("{file}{}{}: ", number(finding.line), number(finding.column)));
-    format!("{style}{word}[{}]{style:#} {}{}", finding.rule, place.unwrap_or_default(), finding.message)
+    let place = finding.place.as_ref().map(|place| {
+        // A finding of the repository as a whole names no file.
+        if place.file().is_root() { ": ".to_owned() } else { format!("{place}: ") }
+    });
+    format!("{style}{word}[{}]{style:#} {}{}", finding.rule.id(), place.unwrap_or_default(), finding.message)
 }
 
 /// A value in about 60 characters, without secrets.

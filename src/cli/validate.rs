@@ -28,7 +28,7 @@ pub(super) fn run(context: &Context<'_>, command: &Validate) -> Result<Outcome, 
     let findings: Vec<&Finding> =
         checked.findings.iter().filter(|finding| concerns(finding, &asked)).collect();
     print(command.output, &findings, &checked.looked_at)?;
-    Ok(if findings.iter().any(|finding| finding.severity == Severity::Error) {
+    Ok(if findings.iter().any(|finding| finding.severity() == Severity::Error) {
         Outcome::ErrorsStand
     } else {
         Outcome::Done
@@ -47,8 +47,8 @@ fn check(now: &Arc<dyn Tree>, before: Option<&Arc<dyn Tree>>) -> Checked {
         // Under settings that nobody meant, everything else would be judged wrongly.
         Err(error) => {
             return Checked {
-                findings: vec![policy::settings_finding(&error)],
-                looked_at: format!("nothing but {}; correct it first", error.file),
+                findings: vec![Finding::from(&error)],
+                looked_at: format!("nothing but {}; correct it first", error.place.file()),
             };
         }
     };
@@ -101,14 +101,13 @@ fn path(trees: &[&dyn Tree], typed: &str) -> Result<RepoPath, Failure> {
 fn concerns(finding: &Finding, asked: &[RepoPath]) -> bool {
     asked.is_empty()
         || finding
-            .file
-            .as_ref()
+            .file()
             .is_some_and(|file| asked.iter().any(|path| path.is_root() || file == path || file.is_in(path)))
 }
 
 fn print(format: FindingsFormat, findings: &[&Finding], looked_at: &str) -> Result<(), Failure> {
     let value = || -> Value { findings.iter().map(|finding| upgrade::finding_to_json(finding)).collect() };
-    let errors = findings.iter().filter(|finding| finding.severity == Severity::Error).count();
+    let errors = findings.iter().filter(|finding| finding.severity() == Severity::Error).count();
     let warnings = findings.len() - errors;
     let summary = format!("{errors} error(s), {warnings} warning(s); looked at {looked_at}");
     match format {

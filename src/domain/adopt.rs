@@ -5,9 +5,10 @@
 //! wrong answer is worse than none: equals are not chosen between, and a release that the base hardly
 //! resembles is not taken.
 
+use crate::finding::FileError;
 use crate::merge::cluster_objects::Base;
 use crate::merge::fit::rank;
-use crate::merge::{ClusterFacts, Fit, Refusal, Source};
+use crate::merge::{ClusterFacts, Fit, Source};
 use crate::release::{ContentId, ReleaseId};
 use crate::schema::Schemas;
 
@@ -52,7 +53,11 @@ pub enum Verdict {
 ///
 /// # Errors
 /// A file of the base that cannot be read as YAML, with its place.
-pub fn adopt(cluster: &ClusterFacts, candidates: &[&Source], schemas: &Schemas) -> Result<Adoption, Refusal> {
+pub fn adopt(
+    cluster: &ClusterFacts,
+    candidates: &[&Source],
+    schemas: &Schemas,
+) -> Result<Adoption, FileError> {
     let base = Base::read(cluster)?;
     let ranked = rank(candidates, &base, &cluster.variables, &cluster.flux, schemas);
     let equals = ranked.iter().take_while(|(fit, _)| fit.rank() == ranked[0].0.rank()).count();

@@ -10,6 +10,7 @@
 //! |---|---|
 //! | [`yaml`] | lossless documents: strict reading, Kubernetes' scalar rules, editing behind a gate |
 //! | [`object`] | identity and field paths of Kubernetes objects |
+//! | [`finding`] | the one place, the one finding, what stops a file, the rules' entries and severities |
 //! | [`kinds`] | the table of kinds: what they are for, where their version stands, how they are edited, applied and lost |
 //! | [`tree`] | paths, Git ids and snapshots of a repository |
 //! | [`settings`] | `.capstan.yaml`, a cluster's and an overlay's `capstan.yaml` |

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use capstan_domain::adopt::{self, Adoption, Candidate, Verdict};
 use capstan_domain::cluster::{Cluster, ClusterId, ReleaseName};
 use capstan_domain::file_change::FileChange;
+use capstan_domain::finding::Place;
 use capstan_domain::merge::Source;
 use capstan_domain::path::{ProviderUnknown, Standing};
 use capstan_domain::release::Provider;
@@ -93,9 +94,7 @@ impl Fleet {
         let after = record_release(&path, before.as_deref(), name, record);
         let after = after.map_err(|error| Refused {
             message: format!("the release cannot be recorded: {error}"),
-            file: Some(path.clone()),
-            line: None,
-            column: None,
+            place: Some(Place::whole(path.clone())),
         })?;
         Ok(FileChange { path, before, after: Some(after) })
     }

@@ -1,8 +1,9 @@
 //! What only the rendered objects can tell: rollouts, the overlay's findings, skew.
 
 use capstan_domain::cluster::Cluster;
+use capstan_domain::finding::{Finding, Place};
 use capstan_domain::merge::AppliedBy;
-use capstan_domain::policy::{self, Facts, Occasion, ReleaseStep, Spot};
+use capstan_domain::policy::{self, Facts, Occasion, ReleaseStep};
 use capstan_domain::release::Release;
 use capstan_domain::render::{self, Edited, ParsedFiles};
 use capstan_domain::rollout;
@@ -41,7 +42,7 @@ impl Fleet {
             Ok(after) => after,
             Err(error) => {
                 planned.upgrade.blocked.push(format!("The upgraded cluster cannot be rendered: {error}."));
-                planned.upgrade.findings.push(policy::render_finding(&error));
+                planned.upgrade.findings.push(Finding::from(&error));
                 let findings = std::mem::take(&mut planned.upgrade.findings);
                 planned.upgrade.findings = self.settings.severities().settle(findings);
                 // What cannot be rendered cannot be judged; above all, its machines are not lost.
@@ -54,10 +55,7 @@ impl Fleet {
         let release = ReleaseStep {
             from,
             to,
-            place: cluster
-                .giant_swarm
-                .as_ref()
-                .map(|record| Spot { file: record.file.clone(), position: Some(record.position) }),
+            place: cluster.giant_swarm.as_ref().map(|record| Place::at(record.file.clone(), record.position)),
         };
         let cluster_api = self.cluster_api().cloned();
         reads.note(Seen::ClusterApi(cluster_api.clone()));

@@ -26,17 +26,17 @@ mod wide;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
-use capstan_domain::cluster::{Cluster, ClusterError, ClusterId};
-use capstan_domain::finding::Severity;
+use capstan_domain::cluster::{Cluster, ClusterId};
+use capstan_domain::finding::{FileError, Place, Severity, rules};
 use capstan_domain::kinds::is_class;
-use capstan_domain::layout::{self, ClusterFolder, Layout, Problem};
-use capstan_domain::merge::{AppliedBy, Refusal};
+use capstan_domain::layout::{self, ClusterFolder, Layout};
+use capstan_domain::merge::AppliedBy;
 use capstan_domain::policy::{self, CoreVersion};
 use capstan_domain::release::{Catalogue, ContentId, ReleaseContent, ReleaseId};
 use capstan_domain::render::{self, RenderError, Rendered};
 use capstan_domain::schema::Schemas;
 use capstan_domain::settings::{
-    ClaimedTwice, Deletion, EffectiveSettings, REPOSITORY_FILE, RepositorySettings, RuleIds, SettingsError,
+    ClaimedTwice, Deletion, EffectiveSettings, REPOSITORY_FILE, RepositorySettings, RuleIds,
 };
 use capstan_domain::templates::{self, NamedTemplate, TemplateNames};
 use capstan_domain::tree::{RepoPath, Tree};
@@ -97,22 +97,12 @@ impl Shared {
 
 /// Why one cluster cannot be planned or rendered; the others can.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}{message}", place(file.as_ref(), *line, *column))]
+#[error("{}{message}", place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default())]
 pub struct Refused {
     /// What was found and what to do.
     pub message: String,
-    /// The file.
-    pub file: Option<RepoPath>,
-    /// Line, from 1.
-    pub line: Option<u32>,
-    /// Column, from 1.
-    pub column: Option<u32>,
-}
-
-fn place(file: Option<&RepoPath>, line: Option<u32>, column: Option<u32>) -> String {
-    let Some(file) = file else { return String::new() };
-    let number = |number: Option<u32>| number.map(|number| format!(":{number}")).unwrap_or_default();
-    format!("{file}{}{}: ", number(line), number(column))
+    /// Where; `None` where no single file is to blame.
+    pub place: Option<Place>,
 }
 
 impl Fleet {
@@ -122,7 +112,7 @@ impl Fleet {
     /// # Errors
     /// A `.capstan.yaml` that cannot be read or is wrong: nothing is planned under settings that
     /// nobody meant.
-    pub fn open(tree: Arc<dyn Tree>, today: Date) -> Result<Self, SettingsError> {
+    pub fn open(tree: Arc<dyn Tree>, today: Date) -> Result<Self, FileError> {
         let (settings, has_settings_file) = read_settings(tree.as_ref())?;
         Ok(Self::with_settings(tree, settings, has_settings_file, today))
     }
@@ -143,7 +133,7 @@ impl Fleet {
     ///
     /// # Errors
     /// As [`Self::open`].
-    pub fn open_with(memory: &Memory, tree: Arc<dyn Tree>, today: Date) -> Result<Self, SettingsError> {
+    pub fn open_with(memory: &Memory, tree: Arc<dyn Tree>, today: Date) -> Result<Self, FileError> {
         memory.begin();
         let tree = memory.remembering(tree);
         let (settings, has_settings_file) = read_settings(tree.as_ref())?;
@@ -208,7 +198,7 @@ impl Fleet {
 
     /// Where clusters lie that nobody looks for, and the settings that take them in. Reads every manifest
     /// outside of clusters and releases.
-    pub fn outside(&self) -> Option<Problem> {
+    pub fn outside(&self) -> Option<FileError> {
         layout::outside(self.tree.as_ref(), self.layout(), &self.settings)
     }
 
@@ -371,24 +361,23 @@ impl Fleet {
     }
 
     fn folder(&self, id: &ClusterId) -> Result<&ClusterFolder, Refused> {
-        self.layout.cluster(id.as_str()).ok_or_else(|| Refused {
-            message: format!("there is no cluster `{id}`"),
-            file: None,
-            line: None,
-            column: None,
-        })
+        self.layout
+            .cluster(id.as_str())
+            .ok_or_else(|| Refused { message: format!("there is no cluster `{id}`"), place: None })
     }
 }
 
 /// Whether an upgrade has findings of severity error, or conflicts that block (exit code 3).
 pub fn errors_stand(upgrade: &Upgrade) -> bool {
     !upgrade.blocked.is_empty()
-        || upgrade.findings.iter().any(|finding| finding.severity == Severity::Error)
+        || upgrade.findings.iter().any(|finding| finding.severity() == Severity::Error)
         || upgrade.conflicts.iter().any(|conflict| conflict.blocks)
 }
 
-fn read_settings(tree: &dyn Tree) -> Result<(RepositorySettings, bool), SettingsError> {
-    let failed = |file: RepoPath, message: String| SettingsError { file, line: None, column: None, message };
+fn read_settings(tree: &dyn Tree) -> Result<(RepositorySettings, bool), FileError> {
+    let failed = |file: RepoPath, message: String| {
+        FileError::new(rules::INVALID_SETTINGS, Place::whole(file), message)
+    };
     let path =
         RepoPath::parse(REPOSITORY_FILE).map_err(|error| failed(RepoPath::root(), error.to_string()))?;
     let Some(entry) = tree.entry(&path) else {
@@ -407,44 +396,18 @@ fn merge_settings(settings: &RepositorySettings) -> MergeSettings {
 
 impl From<RenderError> for Refused {
     fn from(error: RenderError) -> Self {
-        Self {
-            message: error.to_string(),
-            file: Some(error.file().clone()),
-            line: error.line(),
-            column: error.column(),
-        }
+        Self { message: error.to_string(), place: Some(error.place().clone()) }
     }
 }
 
-impl From<ClusterError> for Refused {
-    fn from(error: ClusterError) -> Self {
-        Self {
-            message: error.message().to_owned(),
-            file: Some(error.file().clone()),
-            line: error.line(),
-            column: error.column(),
-        }
+impl From<FileError> for Refused {
+    fn from(error: FileError) -> Self {
+        Self { message: error.message, place: Some(error.place) }
     }
 }
 
 impl From<ClaimedTwice> for Refused {
     fn from(error: ClaimedTwice) -> Self {
-        Self {
-            message: error.to_string(),
-            file: RepoPath::parse(REPOSITORY_FILE).ok(),
-            line: None,
-            column: None,
-        }
-    }
-}
-
-impl From<Refusal> for Refused {
-    fn from(error: Refusal) -> Self {
-        Self {
-            message: error.message,
-            file: Some(error.file),
-            line: Some(error.line),
-            column: Some(error.column),
-        }
+        Self { message: error.to_string(), place: RepoPath::parse(REPOSITORY_FILE).ok().map(Place::whole) }
     }
 }

@@ -235,9 +235,7 @@ impl Fleet {
     fn release_of(&self, step: &Step) -> Result<&Release, Refused> {
         self.catalogue().find(&step.to).ok_or_else(|| Refused {
             message: format!("the release {} cannot be read", step.to),
-            file: None,
-            line: None,
-            column: None,
+            place: None,
         })
     }
 
@@ -441,6 +439,6 @@ fn reason(offer: &Offer) -> Option<String> {
 
 impl From<NoSuchRelease> for Refused {
     fn from(error: NoSuchRelease) -> Self {
-        Self { message: error.to_string(), file: None, line: None, column: None }
+        Self { message: error.to_string(), place: None }
     }
 }

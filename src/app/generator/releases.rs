@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use capstan_domain::finding::Place;
 use capstan_domain::layout;
 use capstan_domain::release::{Catalogue, Release, ReleaseId};
 use capstan_domain::settings::{REPOSITORY_FILE, RepositorySettings};
@@ -99,9 +100,7 @@ impl Fleet {
             Home::Here | Home::Elsewhere(_) => Ok(()),
             Home::Missing(why) => Err(Refused {
                 message: why.clone(),
-                file: RepoPath::parse(REPOSITORY_FILE).ok(),
-                line: None,
-                column: None,
+                place: RepoPath::parse(REPOSITORY_FILE).ok().map(Place::whole),
             }),
         }
     }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use capstan_domain::finding::Place;
 use capstan_domain::layout::{ClusterFolder, ReleaseFolder, Shelf};
 use capstan_domain::merge::{OtherFile, Source, SourceFacts, SourceFile};
 use capstan_domain::release::{ContentId, Release, ReleaseContent, ReleaseError, ReleaseId, Standalone};
@@ -94,29 +95,26 @@ pub(super) fn contents<'s>(
     releases: impl Iterator<Item = &'s Source>,
 ) -> Result<Vec<OtherFile>, Refused> {
     let names: BTreeSet<&str> = releases.flat_map(Source::contents).collect();
-    let known =
-        cluster.base_files.iter().filter_map(|entry| {
-            let below = entry.path.below(&cluster.base).filter(|below| names.contains(below))?;
-            let (bytes, blob) = (tree.read(entry), entry.blob.clone());
-            let text = bytes.map(|bytes| std::str::from_utf8(&bytes).ok().map(Arc::from));
-            Some(text.map(|text| OtherFile { below: below.to_owned(), blob, text }).map_err(|error| {
-                Refused { message: error.reason, file: Some(error.path), line: None, column: None }
-            }))
-        });
+    let known = cluster.base_files.iter().filter_map(|entry| {
+        let below = entry.path.below(&cluster.base).filter(|below| names.contains(below))?;
+        let (bytes, blob) = (tree.read(entry), entry.blob.clone());
+        let text = bytes.map(|bytes| std::str::from_utf8(&bytes).ok().map(Arc::from));
+        Some(
+            text.map(|text| OtherFile { below: below.to_owned(), blob, text })
+                .map_err(|error| Refused { message: error.reason, place: Some(Place::whole(error.path)) }),
+        )
+    });
     known.collect()
 }
 
 /// One file with its text.
 pub(super) fn file(tree: &dyn Tree, entry: &TreeEntry) -> Result<SourceFile, Refused> {
-    let refused =
-        |message: String| Refused { message, file: Some(entry.path.clone()), line: None, column: None };
-    let bytes = tree.read(entry).map_err(|error| refused(error.reason))?;
+    let refused = |message: String, place: Place| Refused { message, place: Some(place) };
+    let bytes = tree.read(entry).map_err(|error| refused(error.reason, Place::whole(entry.path.clone())))?;
     let text = std::str::from_utf8(&bytes).map_err(|error| {
         let line = bytes.iter().take(error.valid_up_to()).filter(|byte| **byte == b'\n').count() + 1;
-        Refused {
-            line: u32::try_from(line).ok(),
-            ..refused("not UTF-8 text; save the file as UTF-8".to_owned())
-        }
+        let place = Place::line_of(entry.path.clone(), u32::try_from(line).unwrap_or(u32::MAX));
+        refused("not UTF-8 text; save the file as UTF-8".to_owned(), place)
     })?;
     Ok(SourceFile::new(entry.path.clone(), text))
 }
@@ -139,9 +137,7 @@ fn standing_alone(tree: &Standalone, id: &ReleaseId) -> Result<ReleaseFolder, Re
     let at = |name: &str| root.join(name).ok().and_then(|path| tree.entry(&path)).cloned();
     let version = id.version().ok_or_else(|| Refused {
         message: format!("`{id}` is no release: its last part is not a version"),
-        file: None,
-        line: None,
-        column: None,
+        place: None,
     })?;
     Ok(ReleaseFolder {
         id: id.clone(),
@@ -159,12 +155,6 @@ fn standing_alone(tree: &Standalone, id: &ReleaseId) -> Result<ReleaseFolder, Re
 
 impl From<ReleaseError> for Refused {
     fn from(error: ReleaseError) -> Self {
-        let place = error.place();
-        Self {
-            message: format!("the release cannot be read: {error}"),
-            file: Some(error.file().clone()),
-            line: place.map(|(line, _)| line),
-            column: place.map(|(_, column)| column),
-        }
+        Self { message: format!("the release cannot be read: {error}"), place: Some(error.place().clone()) }
     }
 }

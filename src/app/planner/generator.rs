@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use capstan_domain::cluster::{Cluster, ClusterId};
+use capstan_domain::finding::FileError;
 use capstan_domain::layout::{self, Layout};
 use capstan_domain::merge::AppliedBy;
 use capstan_domain::policy::{self, Snapshot, folders_of, validate};
@@ -12,7 +13,7 @@ use capstan_domain::release::{ContentId, ReleaseContent};
 use capstan_domain::render::{self, FieldDifference, Rendered};
 use capstan_domain::report::{JudgedCluster, Judgement};
 use capstan_domain::rollout;
-use capstan_domain::settings::{Deletion, RepositorySettings, SettingsError};
+use capstan_domain::settings::{Deletion, RepositorySettings};
 use capstan_domain::templates::TemplateNames;
 use capstan_domain::tree::Tree;
 use capstan_domain::upgrade::{Change, Reason, Retarget, Upgrade};
@@ -35,7 +36,7 @@ impl Generator {
 }
 
 impl Planner for Generator {
-    fn open(&self, tree: Arc<dyn Tree>, today: Date) -> Result<Box<dyn OpenFleet>, SettingsError> {
+    fn open(&self, tree: Arc<dyn Tree>, today: Date) -> Result<Box<dyn OpenFleet>, FileError> {
         Ok(Box::new(Fleet::open_with(&self.memory, tree, today)?))
     }
 

@@ -9,10 +9,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use capstan_domain::cluster::ClusterId;
+use capstan_domain::finding::FileError;
 use capstan_domain::proposal::Scope;
 use capstan_domain::release::{ContentId, ReleaseContent};
 use capstan_domain::report::JudgedCluster;
-use capstan_domain::settings::{RepositorySettings, SettingsError};
+use capstan_domain::settings::RepositorySettings;
 use capstan_domain::templates::TemplateNames;
 use capstan_domain::tree::Tree;
 use capstan_domain::upgrade::Upgrade;
@@ -35,7 +36,7 @@ pub trait Planner: Send + Sync {
     ///
     /// # Errors
     /// A `.capstan.yaml` that is wrong: nothing is planned under settings that nobody meant.
-    fn open(&self, tree: Arc<dyn Tree>, today: Date) -> Result<Box<dyn OpenFleet>, SettingsError>;
+    fn open(&self, tree: Arc<dyn Tree>, today: Date) -> Result<Box<dyn OpenFleet>, FileError>;
 
     /// What changes for these clusters between two snapshots, and what the rules say of both, under
     /// the given settings. A cluster that cannot be read or rendered is judged by a finding.

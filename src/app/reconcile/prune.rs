@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use capstan_domain::applying::{Deletions, Doomed, PruneFacts, Withholding, prune};
-use capstan_domain::finding::Severity;
+use capstan_domain::finding::{Place, Severity};
 use capstan_domain::object::ObjectId;
 use capstan_domain::rollout::observed::State;
 
@@ -87,7 +87,10 @@ impl Walk<'_> {
         }
         for finding in &round.findings {
             let message = finding.to_string();
-            let reason = Reason { file: self.settings_file(), ..Reason::plain("UselessTombstone", message) };
+            let reason = Reason {
+                place: self.settings_file().map(Place::whole),
+                ..Reason::plain("UselessTombstone", message)
+            };
             self.kept.push(Reason { severity: Severity::Warning, ..reason });
         }
         for doomed in &round.delete {

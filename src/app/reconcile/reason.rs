@@ -1,10 +1,9 @@
 //! Why something is not done, with the object, the field and the file that it speaks of.
 
-use capstan_domain::applying::{GuardBroken, Outside, Refusal, Written};
-use capstan_domain::finding::Severity;
+use capstan_domain::applying::{GuardBroken, Outside, Refusal};
+use capstan_domain::finding::{Place, Severity};
 use capstan_domain::object::{FieldPath, ObjectId};
 use capstan_domain::render::{PatchUse, RenderedObject};
-use capstan_domain::tree::RepoPath;
 
 use super::resources::PlaceStatus;
 use crate::app::generator::Refused;
@@ -22,12 +21,8 @@ pub struct Reason {
     pub object: Option<ObjectId>,
     /// The field.
     pub field: Option<FieldPath>,
-    /// The file that sets it.
-    pub file: Option<RepoPath>,
-    /// Line, from 1.
-    pub line: Option<u32>,
-    /// Column, from 1.
-    pub column: Option<u32>,
+    /// Where it is set.
+    pub place: Option<Place>,
 }
 
 impl Reason {
@@ -39,20 +34,13 @@ impl Reason {
             message: message.into(),
             object: None,
             field: None,
-            file: None,
-            line: None,
-            column: None,
+            place: None,
         }
     }
 
     /// Why a folder cannot be read or rendered.
     pub fn of_refused(kind: &'static str, refused: Refused) -> Self {
-        Self {
-            file: refused.file,
-            line: refused.line,
-            column: refused.column,
-            ..Self::plain(kind, refused.message)
-        }
+        Self { place: refused.place, ..Self::plain(kind, refused.message) }
     }
 
     /// Something that a folder may not bring.
@@ -80,7 +68,7 @@ impl Reason {
         let lost = patch.lost.as_ref()?;
         let message =
             format!("the patch of {} is lost: {lost}. Correct its target, or remove it", patch.target);
-        Some(Self::plain("PatchLost", message).written(Written::from(&patch.place)))
+        Some(Self::plain("PatchLost", message).written(Place::from(&patch.place)))
     }
 
     /// Something about a field of a rendered object, with the place that sets it.
@@ -90,9 +78,8 @@ impl Reason {
         object: &RenderedObject,
         field: &FieldPath,
     ) -> Self {
-        let written = Written::of(object, field);
         Self { object: Some(object.id.clone()), field: Some(field.clone()), ..Self::plain(kind, message) }
-            .written(written)
+            .written(object.written_at(field))
     }
 
     /// What the API server answered about a rendered object.
@@ -108,8 +95,8 @@ impl Reason {
 
     /// With the place where it was written.
     #[must_use]
-    pub fn written(self, written: Written) -> Self {
-        Self { file: Some(written.file), line: Some(written.line), column: Some(written.column), ..self }
+    pub fn written(self, written: Place) -> Self {
+        Self { place: Some(written), ..self }
     }
 
     /// As it stands in a status.
@@ -119,20 +106,16 @@ impl Reason {
             message: self.message.clone(),
             object: self.object.as_ref().map(ToString::to_string),
             field: self.field.as_ref().filter(|field| !field.is_root()).map(ToString::to_string),
-            file: self.file.as_ref().map(ToString::to_string),
-            line: self.line,
+            file: self.place.as_ref().map(|place| place.file().to_string()),
+            line: self.place.as_ref().and_then(Place::line),
         }
     }
 
     /// One line: `gauss/peu01/base/cp.yaml:7: KubeadmControlPlane my-org/peu01: cannot …`.
     pub fn line(&self) -> String {
         let mut text = String::new();
-        if let Some(file) = &self.file {
-            text.push_str(file.as_str());
-            if let Some(line) = self.line {
-                text.push_str(&format!(":{line}"));
-            }
-            text.push_str(": ");
+        if let Some(place) = &self.place {
+            text.push_str(&format!("{}: ", place.clone().without_column()));
         }
         if let Some(object) = &self.object {
             text.push_str(&format!("{object}: "));

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use capstan_domain::applying::{Inventory, InventoryObject, OwnerIndex, Scopes, place_in_namespaces};
 use capstan_domain::cluster::ClusterId;
+use capstan_domain::finding::FileError;
 use capstan_domain::object::ObjectId;
-use capstan_domain::settings::{ClaimedTwice, REPOSITORY_FILE, SettingsError};
+use capstan_domain::settings::{ClaimedTwice, REPOSITORY_FILE};
 use capstan_domain::templates::SpecDigest;
 use capstan_domain::tree::{CommitId, RepoPath, TreeId};
 use jiff::civil::Date;
@@ -67,7 +68,7 @@ pub enum Opened {
 pub enum Unusable {
     /// `.capstan.yaml` cannot be read.
     #[error("{0}")]
-    Settings(SettingsError),
+    Settings(FileError),
     /// `.capstan.yaml` does not know this management cluster.
     #[error(
         "`managementClusters` in {REPOSITORY_FILE} has no entry with the UID {uid}: add `- name: {name}`, \

@@ -3,7 +3,7 @@
 
 use capstan_domain::applying::{Home, Outside, boundary, place_in_namespaces};
 use capstan_domain::cluster::ClusterId;
-use capstan_domain::finding::Severity;
+use capstan_domain::finding::{Severity, rules};
 use capstan_domain::render::Rendered;
 use capstan_domain::settings::Deletion;
 
@@ -12,9 +12,6 @@ use super::reason::Reason;
 use super::resources::ServiceAccountSpec;
 use super::revision::Revision;
 use crate::app::ports::{As, LiveError, ManagementCluster, ServiceAccount};
-
-/// The rule that a patch without a target breaks.
-const LOST_PATCH: &str = "overlay-loses-target";
 
 /// What one cluster folder asks for.
 #[derive(Debug)]
@@ -103,7 +100,7 @@ fn render(revision: &Revision, id: &ClusterId) -> Result<(Rendered, Deletion), V
         )]);
     }
     // A patch that finds no target is a customer's wish that would be lost without a word.
-    let is_error = fleet.settings().severities().of(LOST_PATCH) == Some(Severity::Error);
+    let is_error = fleet.settings().severities().of(rules::OVERLAY_LOSES_TARGET) == Some(Severity::Error);
     let lost: Vec<Reason> =
         rendered.patches.iter().filter(|_| is_error).filter_map(Reason::of_lost_patch).collect();
     if lost.is_empty() { Ok((rendered, tombstones)) } else { Err(lost) }

@@ -26,9 +26,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use capstan_domain::cluster::ClusterId;
+use capstan_domain::finding::FileError;
 use capstan_domain::proposal::{OutsideCluster, ReleasesOrigin, Scope};
 use capstan_domain::report::BlockKey;
-use capstan_domain::settings::{REPOSITORY_FILE, SettingsError};
+use capstan_domain::settings::REPOSITORY_FILE;
 use capstan_domain::tree::{RepoPath, Tree, TreeEntry};
 use capstan_domain::upgrade::Upgrade;
 use jiff::civil::Date;
@@ -240,7 +241,7 @@ impl Run<'_> {
 
     /// Nothing is planned under settings that nobody meant; pull requests say so, and one that
     /// corrects the settings is judged under its own.
-    async fn without_settings(&mut self, problem: &SettingsError) -> Result<(), SyncError> {
+    async fn without_settings(&mut self, problem: &FileError) -> Result<(), SyncError> {
         tracing::warn!(repository = %self.repository.name, settings.error = %problem, "the settings cannot be read");
         self.report_checks_without_settings(problem).await
     }

@@ -6,13 +6,10 @@ use super::identity::PreflightId;
 use super::rollout::Reason;
 use super::{bounded, limits};
 use crate::cluster::ClusterId;
-use crate::finding::{Finding, Severity};
+use crate::finding::{Finding, Severity, rules};
 use crate::settings::PreflightMode;
 use crate::templates::LiveTemplate;
 use crate::tree::CommitId;
-
-/// The rule under which a rejection is annotated. No rule of the catalogue: the live cluster's own word.
-pub const RULE: &str = "preflight";
 
 /// Reasons that go away when machines have moved on: kinds of the live guards and of Cluster API's webhooks.
 const PASSING: [&str; 4] = ["SkipsMinor", "StillRolling", "StillCompleting", "ClusterTerminating"];
@@ -166,29 +163,16 @@ impl Preflight {
 
     fn rejections(&self, answer: &ClusterAnswer) -> Vec<Finding> {
         let says = format!("The live cluster on `{}` would refuse this", self.management_cluster);
-        let finding = |reason: &Reason| Finding {
-            rule: RULE,
-            severity: Severity::Error,
-            message: format!("{says}: {}", reason.sentence()),
-            file: reason.file.clone(),
-            line: reason.line,
-            column: reason.column,
-            object: reason.object.clone(),
-            path: reason.field_path(),
+        let finding = |reason: &Reason| {
+            Finding::new(rules::PREFLIGHT, format!("{says}: {}", reason.sentence()))
+                .maybe_place(reason.place())
+                .maybe_of(reason.object.clone(), reason.field_path())
         };
         let errors = answer.reasons.iter().filter(|reason| reason.severity == Severity::Error);
         let mut found: Vec<Finding> = errors.map(finding).collect();
         if found.is_empty() {
-            found.push(Finding {
-                rule: RULE,
-                severity: Severity::Error,
-                message: format!("{says} for `{}`; it gives no reason.", answer.cluster),
-                file: None,
-                line: None,
-                column: None,
-                object: None,
-                path: None,
-            });
+            let message = format!("{says} for `{}`; it gives no reason.", answer.cluster);
+            found.push(Finding::new(rules::PREFLIGHT, message));
         }
         found
     }
@@ -312,7 +296,7 @@ mod tests {
             findings[0].message,
             "The live cluster on `mc-eu` would refuse this: spec.version: cannot skip a minor"
         );
-        assert_eq!((findings[0].line, findings[0].column), (Some(12), Some(3)));
+        assert_eq!((findings[0].line(), findings[0].column()), (Some(12), Some(3)));
         assert_eq!(
             findings[1].message,
             "The live cluster on `mc-eu` would refuse this for `gauss/peu02`; it gives no reason."

@@ -7,7 +7,7 @@ use super::identity::ReportId;
 use super::words::Words;
 use super::{bounded, limits};
 use crate::cluster::ClusterId;
-use crate::finding::Severity;
+use crate::finding::{Place, Severity};
 use crate::object::{FieldPath, ObjectId};
 use crate::settings::RepositoryName;
 use crate::templates::LiveTemplate;
@@ -168,9 +168,8 @@ impl Reason {
         }
     }
 
-    /// `gauss/peu01/base/cp.yaml:12`
-    pub fn place(&self) -> Option<String> {
-        let file = self.file.as_ref()?;
-        Some(self.line.map_or_else(|| file.to_string(), |line| format!("{file}:{line}")))
+    /// Where it is written.
+    pub fn place(&self) -> Option<Place> {
+        Some(Place::known(self.file.clone()?, self.line, self.column))
     }
 }

@@ -46,7 +46,6 @@ mod refusal;
 mod sent;
 #[cfg(test)]
 pub(crate) mod testing;
-mod written;
 
 pub use adoption::{Adoption, adoption, speaks_another_version, survives_adoption};
 pub use boundary::{Beyond, Outside, boundary};
@@ -64,4 +63,3 @@ pub use prune::{
 };
 pub use refusal::{Cause, FieldNotation, LONGEST_MESSAGE, Refusal, RefusalKind};
 pub use sent::{sent, sent_over};
-pub use written::Written;

@@ -12,7 +12,7 @@ mod tests;
 use std::collections::BTreeSet;
 
 pub use crate::giant_swarm::GiantSwarmRecord;
-pub use read::{ClusterError, Manifest, is_unread};
+pub use read::{Manifest, is_unread};
 pub use record::{RecordedBy, RecordedRelease, ReleaseName};
 
 use crate::finding::Finding;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Cluster;
 use super::record::{RecordedBy, RecordedRelease, ReleaseName};
-use crate::finding::{Finding, Severity};
+use crate::finding::{FileError, Finding, Place, rules};
 use crate::giant_swarm::{self, GiantSwarmRecord};
 use crate::kinds::{KindRole, role};
 use crate::layout::ClusterFolder;
@@ -12,9 +12,9 @@ use crate::manifest::objects;
 use crate::object::api_group;
 use crate::release::{infrastructure_kinds, kubernetes_version};
 use crate::render::is_kustomization;
-use crate::settings::{ClusterSettings, OverlaySettings, SettingsError};
-use crate::tree::{RepoPath, Tree, TreeEntry, Unreadable, is_manifest};
-use crate::yaml::{Node, YamlError, YamlFile};
+use crate::settings::{ClusterSettings, OverlaySettings};
+use crate::tree::{RepoPath, Tree, TreeEntry, is_manifest};
+use crate::yaml::{Node, YamlFile};
 
 /// One file of a base, parsed.
 #[derive(Debug, Clone)]
@@ -25,66 +25,13 @@ pub struct Manifest {
     pub file: YamlFile,
 }
 
-/// Why a cluster cannot be read. Such a cluster is refused by name; others go on.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ClusterError {
-    /// A file's content cannot be read.
-    #[error(transparent)]
-    Unreadable(#[from] Unreadable),
-    /// A file is no YAML.
-    #[error("{file}: {source}")]
-    Yaml {
-        /// The file.
-        file: RepoPath,
-        /// What is wrong.
-        source: YamlError,
-    },
-    /// One of its `capstan.yaml` files is wrong.
-    #[error(transparent)]
-    Settings(#[from] SettingsError),
-}
-
-impl ClusterError {
-    /// The file.
-    pub const fn file(&self) -> &RepoPath {
-        match self {
-            Self::Unreadable(unreadable) => &unreadable.path,
-            Self::Yaml { file, .. } => file,
-            Self::Settings(error) => &error.file,
-        }
-    }
-
-    /// Line, from 1.
-    pub const fn line(&self) -> Option<u32> {
-        match self {
-            Self::Unreadable(_) => None,
-            Self::Yaml { source, .. } => Some(source.position.line),
-            Self::Settings(error) => error.line,
-        }
-    }
-
-    /// Column, from 1.
-    pub const fn column(&self) -> Option<u32> {
-        match self {
-            Self::Unreadable(_) => None,
-            Self::Yaml { source, .. } => Some(source.position.column),
-            Self::Settings(error) => error.column,
-        }
-    }
-
-    /// What is wrong, without the place.
-    pub fn message(&self) -> &str {
-        match self {
-            Self::Unreadable(unreadable) => &unreadable.reason,
-            Self::Yaml { source, .. } => &source.message,
-            Self::Settings(error) => &error.message,
-        }
-    }
-}
-
 impl Cluster {
     /// Reads a cluster: its settings and every manifest of its base.
-    pub fn read(tree: &dyn Tree, folder: &ClusterFolder) -> Result<Self, ClusterError> {
+    ///
+    /// # Errors
+    /// The first file that cannot be read, is no YAML, or says what no settings can say. Such a cluster is
+    /// refused by name; others go on.
+    pub fn read(tree: &dyn Tree, folder: &ClusterFolder) -> Result<Self, FileError> {
         let settings = Self::settings_of(tree, folder)?;
         let overlay_settings = match &folder.overlay_settings {
             Some(entry) => Some(OverlaySettings::read(&entry.path, yaml(tree, entry)?.text())?),
@@ -94,7 +41,7 @@ impl Cluster {
         for entry in folder.base_files.iter().filter(|entry| is_manifest(&entry.path)) {
             match yaml(tree, entry) {
                 Ok(file) => base.push(Manifest { entry: entry.clone(), file }),
-                Err(ClusterError::Yaml { .. }) if is_unread(tree, folder, entry) => {}
+                Err(error) if error.rule == rules::INVALID_YAML && is_unread(tree, folder, entry) => {}
                 Err(error) => return Err(error),
             }
         }
@@ -127,7 +74,7 @@ impl Cluster {
     pub fn settings_of(
         tree: &dyn Tree,
         folder: &ClusterFolder,
-    ) -> Result<Option<ClusterSettings>, ClusterError> {
+    ) -> Result<Option<ClusterSettings>, FileError> {
         let Some(entry) = &folder.settings else { return Ok(None) };
         Ok(Some(ClusterSettings::read(&entry.path, yaml(tree, entry)?.text())?))
     }
@@ -148,9 +95,11 @@ pub fn is_unread(tree: &dyn Tree, folder: &ClusterFolder, file: &TreeEntry) -> b
         && kustomizations().all(|entry| entry.path != file.path && !says(entry))
 }
 
-fn yaml(tree: &dyn Tree, entry: &TreeEntry) -> Result<YamlFile, ClusterError> {
+fn yaml(tree: &dyn Tree, entry: &TreeEntry) -> Result<YamlFile, FileError> {
     let bytes = tree.read(entry)?;
-    YamlFile::read_bytes(&bytes).map_err(|source| ClusterError::Yaml { file: entry.path.clone(), source })
+    YamlFile::read_bytes(&bytes).map_err(|error| {
+        FileError::new(rules::INVALID_YAML, Place::at(entry.path.clone(), error.position), error.message)
+    })
 }
 
 /// The first that is found, in the order of [`RecordedBy`].
@@ -197,20 +146,18 @@ fn record_differs(
     if named.version() == written.version() {
         return None;
     }
-    Some(Finding {
-        rule: "release-record-differs",
-        severity: Severity::Warning,
-        message: format!(
-            "the ConfigMap {} names release {}, but capstan.yaml records {written}; the ConfigMap counts. \
+    let message = format!(
+        "the ConfigMap {} names release {}, but capstan.yaml records {written}; the ConfigMap counts. \
              Correct `release` in capstan.yaml, or take both lines out and let the next upgrade write them",
-            record.object.name, record.version
-        ),
-        file: Some(record.file.clone()),
-        line: Some(record.position.line),
-        column: Some(record.position.column),
-        object: Some(record.object.clone()),
-        path: Some(record.path.clone()),
-    })
+        record.object.name, record.version
+    );
+    let place = Place::at(record.file.clone(), record.position);
+    Some(
+        Finding::new(rules::RELEASE_RECORD_DIFFERS, message)
+            .place(place)
+            .object(&record.object)
+            .path(&record.path),
+    )
 }
 
 fn files_of(manifests: &[Manifest]) -> Vec<(&RepoPath, &YamlFile)> {

@@ -1,6 +1,7 @@
 //! What a cluster's files say of it.
 
 use super::*;
+use crate::finding::FileError;
 use crate::layout::discover;
 use crate::path::Standing;
 use crate::release::Catalogue;
@@ -11,7 +12,7 @@ const CLUSTER: &str = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmeta
 const VALUES: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: peu01-config, namespace: org-acme}\ndata:\n  values: |\n    global:\n      release:\n        version: 34.4.0\n      metadata: {name: peu01}\n";
 const APP: &str = "apiVersion: application.giantswarm.io/v1alpha1\nkind: App\nmetadata: {name: peu01}\nspec:\n  catalog: cluster\n  name: cluster-aws\n  config: {configMap: {name: peu01-config}}\n";
 
-fn read(files: &[(&str, &str)]) -> Result<Cluster, ClusterError> {
+fn read(files: &[(&str, &str)]) -> Result<Cluster, FileError> {
     let files: Vec<(String, &str)> =
         files.iter().map(|(path, text)| (format!("gauss/peu01/{path}"), *text)).collect();
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
@@ -75,14 +76,14 @@ fn a_record_that_differs_from_the_config_map_is_found_and_does_not_count() {
     let cluster =
         read(&[("base/app.yaml", APP), ("base/values.yaml", VALUES), ("capstan.yaml", &tree)]).unwrap();
     let finding = &cluster.findings[0];
-    assert_eq!(finding.rule, "release-record-differs");
+    assert_eq!(finding.rule.id(), "release-record-differs");
     assert_eq!(
         finding.message,
         "the ConfigMap peu01-config names release 34.4.0, but capstan.yaml records capa/v34.1.0; the ConfigMap counts. \
          Correct `release` in capstan.yaml, or take both lines out and let the next upgrade write them"
     );
     assert_eq!(
-        (finding.line, finding.column, finding.file.as_ref().unwrap().as_str()),
+        (finding.line(), finding.column(), finding.file().unwrap().as_str()),
         (Some(8), Some(18), "gauss/peu01/base/values.yaml"),
         "the scalar in the string"
     );
@@ -103,8 +104,8 @@ fn a_cluster_with_a_broken_file_is_refused_with_its_place() {
     ];
     for (broken, file, line) in cases {
         let error = read(&[("base/c.yaml", CLUSTER), broken]).unwrap_err();
-        assert_eq!((error.file().as_str(), error.line()), (file, Some(line)), "{error}");
-        assert!(!error.message().is_empty());
+        assert_eq!((error.place.file().as_str(), error.place.line()), (file, Some(line)), "{error}");
+        assert!(!error.message.is_empty());
     }
 }
 

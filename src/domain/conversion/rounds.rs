@@ -14,7 +14,7 @@ pub(super) fn rounds(
     steps: impl IntoIterator<Item = ConversionStep>,
 ) -> Vec<Vec<ConversionStep>> {
     let mut now = root.clone();
-    let mut places = Place::default();
+    let mut places = Branch::default();
     let mut rounds: Vec<Vec<ConversionStep>> = Vec::new();
     for step in steps {
         let round = places.next_round(&scope(&now, &step));
@@ -54,7 +54,7 @@ fn home(root: &Node, to: &FieldPath) -> FieldPath {
 
 /// A place of the document, and in how many rounds something happens there.
 #[derive(Default)]
-struct Place {
+struct Branch {
     /// Rounds up to the last one whose step takes in the whole place.
     own: usize,
     /// Rounds up to the last one of anything here or below.
@@ -62,7 +62,7 @@ struct Place {
     below: HashMap<Step, Self>,
 }
 
-impl Place {
+impl Branch {
     /// The first round in which a step of that scope touches no other; from then on it is taken.
     fn next_round(&mut self, scope: &FieldPath) -> usize {
         let mut place = &*self;

@@ -1,5 +1,6 @@
 //! One Flux Kustomization: which folders it applies, and where its variables come from.
 
+use crate::finding::Place;
 use crate::object::api_group;
 use crate::render::{KUSTOMIZATION_NAMES, kustomization_field};
 use crate::tree::{RepoPath, Tree};
@@ -82,9 +83,7 @@ pub(super) fn read(path: &RepoPath, file: &YamlFile, root: &Node) -> Option<Appl
         let position = file.position(entry.key_span.start);
         let given = Given {
             text: Some(value.text.replace('\n', "")),
-            file: path.clone(),
-            line: position.line,
-            column: position.column,
+            place: Place::at(path.clone(), position),
             by: format!("Kustomization {name}"),
         };
         Some((entry.key.clone(), given))

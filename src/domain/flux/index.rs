@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Remote;
 use super::applied::{Applied, Extent, From, FromKind, Need, reached, read};
 use super::{Disagreement, Given, Knowledge, PostBuild};
+use crate::finding::Place;
 use crate::ids::ClusterId;
 use crate::layout::Layout;
 use crate::render::is_kustomization;
@@ -236,9 +237,7 @@ fn source(path: &RepoPath, file: &YamlFile, root: &Node, wanted: &[&From]) -> Op
             let position = file.position(entry.key_span.start);
             let given = Given {
                 text: text.filter(|text| !is_secret(text)),
-                file: path.clone(),
-                line: position.line,
-                column: position.column,
+                place: Place::at(path.clone(), position),
                 by: format!("{} {name}", kind.as_str()),
             };
             values.push((entry.key.clone(), given));

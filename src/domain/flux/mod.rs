@@ -20,11 +20,12 @@ mod remote;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 pub use index::FluxIndex;
 pub use remote::Remote;
 
-use crate::tree::RepoPath;
+use crate::finding::Place;
 use crate::yaml::Readable;
 
 /// The label or annotation by which Flux passes over an object.
@@ -56,14 +57,17 @@ enum Knowledge {
 pub struct Given {
     /// The value; `None` where it stands in a Secret, or is encrypted.
     pub text: Option<String>,
-    /// The file.
-    pub file: RepoPath,
-    /// Line, from 1.
-    pub line: u32,
-    /// Column, from 1.
-    pub column: u32,
+    /// Where.
+    pub place: Place,
     /// Who gives it: `ConfigMap peu01-vars`.
     pub by: String,
+}
+
+impl fmt::Display for Given {
+    /// `ConfigMap peu01-vars (flux/vars.yaml:7)`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.by, self.place.clone().without_column())
+    }
 }
 
 /// Two values for one variable.

@@ -5,7 +5,7 @@ use crate::ids::ClusterId;
 use crate::layout::{self, Layout};
 use crate::render::testing::Files;
 use crate::settings::RepositorySettings;
-use crate::tree::Tree;
+use crate::tree::{RepoPath, Tree};
 
 fn post_build(files: &[(&str, &str)]) -> PostBuild {
     let tree = Files::new(files);
@@ -44,7 +44,7 @@ fn inline_values_win_over_later_sources_and_those_over_earlier_ones() {
     assert_eq!(found.value("D"), Some("with aline feed"));
     assert!(found.is_complete());
     let given = found.given("B").unwrap();
-    assert_eq!((given.file.as_str(), given.line, given.by.as_str()), ("flux/two.yaml", 5, "ConfigMap two"));
+    assert_eq!(given.to_string(), "ConfigMap two (flux/two.yaml:5)");
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn two_kustomizations_that_disagree_bind_neither() {
     assert!(found.gives("A"));
     let [item] = found.disagreements() else { panic!("{found:?}") };
     assert_eq!((item.one.text.as_deref(), item.other.text.as_deref()), (Some("prod"), Some("test")));
-    assert_eq!((item.other.file.as_str(), item.other.line), ("flux/test.yaml", 7));
+    assert_eq!(item.other.place.clone().without_column().to_string(), "flux/test.yaml:7");
 }
 
 #[test]

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::ClusterFolder;
 use super::discover::{Files, files_in, is_file};
 use super::sniff::{Sniffed, content, has_cluster_object, is_broken, sniff};
-use super::{ClusterFolder, Problem};
+use crate::finding::{FileError, Place, rules};
 use crate::ids::ClusterId;
 use crate::settings::{FOLDER_FILE, RepositorySettings};
 use crate::tree::{RepoPath, Tree, TreeEntry, is_manifest};
@@ -16,7 +17,7 @@ pub(super) fn find(
     tree: &dyn Tree,
     settings: &RepositorySettings,
     releases: &BTreeSet<RepoPath>,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<FileError>,
 ) -> Vec<Arc<ClusterFolder>> {
     let mut found: BTreeMap<RepoPath, ClusterFolder> = BTreeMap::new();
     for folder in candidates(tree.entries(), settings) {
@@ -49,7 +50,9 @@ pub(super) fn find(
             None
         };
         match refusal {
-            Some(message) => problems.push(Problem { path: folder, line: None, column: None, message }),
+            Some(message) => {
+                problems.push(FileError::new(rules::INVALID_LAYOUT, Place::whole(folder), message))
+            }
             None => {
                 problems.append(&mut said);
                 found.insert(folder, cluster);
@@ -82,7 +85,7 @@ fn is_cluster(
     tree: &dyn Tree,
     settings: &RepositorySettings,
     cluster: &ClusterFolder,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<FileError>,
 ) -> bool {
     match &settings.clusters.paths {
         Some(patterns) => {
@@ -136,7 +139,7 @@ fn belongs_to(folder: &RepoPath, cluster: &ClusterFolder, settings: &RepositoryS
 }
 
 /// Two folders with a `Cluster` each that are read as one cluster, most likely by mistake.
-fn read_as_one(tree: &dyn Tree, folder: &RepoPath, outer: &ClusterFolder) -> Option<Problem> {
+fn read_as_one(tree: &dyn Tree, folder: &RepoPath, outer: &ClusterFolder) -> Option<FileError> {
     let holds_cluster = |folder: &RepoPath| {
         outer
             .base_files
@@ -144,15 +147,13 @@ fn read_as_one(tree: &dyn Tree, folder: &RepoPath, outer: &ClusterFolder) -> Opt
             .filter(|entry| is_manifest(&entry.path) && entry.path.parent().as_ref() == Some(folder))
             .any(|entry| content(tree, entry).is_ok_and(|bytes| has_cluster_object(&bytes)))
     };
-    (holds_cluster(folder) && holds_cluster(&outer.base)).then(|| Problem {
-        path: folder.clone(),
-        line: None,
-        column: None,
-        message: format!(
+    (holds_cluster(folder) && holds_cluster(&outer.base)).then(|| {
+        let message = format!(
             "this folder has a `Cluster` of its own, but is read as a part of the cluster {}, because subfolders \
              belong to a base: say in `clusters.paths` which folders are clusters",
             outer.id
-        ),
+        );
+        FileError::new(rules::INVALID_LAYOUT, Place::whole(folder.clone()), message)
     })
 }
 
@@ -160,7 +161,7 @@ fn has_shape(
     tree: &dyn Tree,
     cluster: &ClusterFolder,
     settings: &RepositorySettings,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<FileError>,
 ) -> bool {
     let mut doubts = Vec::new();
     let recorded = cluster.settings.is_some();
@@ -181,11 +182,9 @@ fn has_shape(
         };
         doubts.push((entry.path.clone(), doubt));
     }
-    problems.extend(doubts.into_iter().map(|(path, (position, reason))| Problem {
-        path,
-        line: position.map(|position| position.line),
-        column: position.map(|position| position.column),
-        message: format!("cannot tell whether {} is a cluster: {reason}", cluster.id),
+    problems.extend(doubts.into_iter().map(|(path, (position, reason))| {
+        let message = format!("cannot tell whether {} is a cluster: {reason}", cluster.id);
+        FileError::new(rules::INVALID_LAYOUT, Place::maybe_at(path, position), message)
     }));
     false
 }
@@ -194,7 +193,7 @@ fn read(
     tree: &dyn Tree,
     settings: &RepositorySettings,
     folder: &RepoPath,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<FileError>,
 ) -> ClusterFolder {
     let base = settings.clusters.base.inside(folder);
     let overlay = settings.clusters.overlay.inside(folder);

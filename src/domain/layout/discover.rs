@@ -1,6 +1,7 @@
 //! One walk over a snapshot.
 
-use super::{Layout, Problem, clusters, releases};
+use super::{Layout, clusters, releases};
+use crate::finding::{FileError, Place, rules};
 use crate::settings::RepositorySettings;
 use crate::tree::{EntryKind, RepoPath, Tree, TreeEntry};
 
@@ -47,7 +48,7 @@ impl Files {
 }
 
 /// The files that count; links and submodules among them are problems.
-pub(super) fn files_in(tree: &dyn Tree, files: &Files, problems: &mut Vec<Problem>) -> Vec<TreeEntry> {
+pub(super) fn files_in(tree: &dyn Tree, files: &Files, problems: &mut Vec<FileError>) -> Vec<TreeEntry> {
     let (found, foreign): (Vec<&TreeEntry>, Vec<&TreeEntry>) = tree
         .entries_in(&files.folder)
         .iter()
@@ -63,21 +64,20 @@ pub(super) fn is_file(entry: &TreeEntry) -> bool {
 }
 
 /// A base or overlay that is itself a link would else look like one that is not there.
-fn linked_bases(tree: &dyn Tree, settings: &RepositorySettings) -> Vec<Problem> {
+fn linked_bases(tree: &dyn Tree, settings: &RepositorySettings) -> Vec<FileError> {
     let names =
         [settings.clusters.base.path().name(), settings.clusters.overlay.path().name(), "base", "overlay"];
     let linked = tree.entries().iter().filter(|entry| !is_file(entry) && names.contains(&entry.path.name()));
     linked.map(not_followed).collect()
 }
 
-fn not_followed(entry: &TreeEntry) -> Problem {
+fn not_followed(entry: &TreeEntry) -> FileError {
     let what = if entry.kind == EntryKind::Submodule { "a submodule" } else { "a symbolic link" };
-    Problem {
-        path: entry.path.clone(),
-        line: None,
-        column: None,
-        message: format!("{what} is not followed: put the files themselves here"),
-    }
+    FileError::new(
+        rules::UNREADABLE_FILE,
+        Place::whole(entry.path.clone()),
+        format!("{what} is not followed: put the files themselves here"),
+    )
 }
 
 /// A reminder for a folder without a name.

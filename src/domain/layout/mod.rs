@@ -5,7 +5,7 @@
 //! where a document in it says so. Patterns in the settings replace the search for the shape.
 //!
 //! Deliberately absent: what the files mean ([`crate::release`], [`crate::cluster`]), and following
-//! symbolic links or submodules: those are [`Problem`]s.
+//! symbolic links or submodules: those are problems.
 
 mod clusters;
 mod definitions;
@@ -18,9 +18,9 @@ mod sniff;
 mod tests;
 mod unreached;
 
-use std::fmt;
 use std::sync::Arc;
 
+use crate::finding::FileError;
 use crate::ids::{ClusterId, Provider, ReleaseId};
 use crate::settings::FOLDER_FILE;
 use crate::tree::{RepoPath, TreeEntry};
@@ -39,7 +39,7 @@ pub struct Layout {
     /// Clusters, ordered by id; shared with the layouts of snapshots that have them too.
     pub clusters: Vec<Arc<ClusterFolder>>,
     /// What looks wrong, ordered by path and line.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<FileError>,
 }
 
 impl Layout {
@@ -141,31 +141,5 @@ impl ClusterFolder {
     pub fn settings_path(&self) -> RepoPath {
         let folder = self.id.folder();
         folder.join(FOLDER_FILE).unwrap_or_else(|_| folder.clone())
-    }
-}
-
-/// Something in the tree that looks wrong.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Problem {
-    /// The file or folder.
-    pub path: RepoPath,
-    /// Line, from 1.
-    pub line: Option<u32>,
-    /// Column, from 1.
-    pub column: Option<u32>,
-    /// What was found, and what to do.
-    pub message: String,
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", if self.path.is_root() { "." } else { self.path.as_str() })?;
-        if let Some(line) = self.line {
-            write!(f, ":{line}")?;
-            if let Some(column) = self.column {
-                write!(f, ":{column}")?;
-            }
-        }
-        write!(f, ": {}", self.message)
     }
 }

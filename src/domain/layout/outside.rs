@@ -8,10 +8,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::Layout;
 use super::discover::is_file;
 use super::sniff::{content, has_cluster_object, is_cluster_kind};
 use super::unreached::{Unreached, identity, is_name, unreached};
-use super::{Layout, Problem};
+use crate::finding::{FileError, Place, rules};
 use crate::manifest::objects;
 use crate::settings::RepositorySettings;
 use crate::tree::{RepoPath, Tree, TreeEntry, is_manifest};
@@ -24,7 +25,7 @@ const PATTERNS: usize = 4;
 
 /// Where `Cluster` objects lie outside of the clusters and releases that were found, and what to do; where there are
 /// none, where control planes and workers do that nothing brings to a cluster. `None` where all have their place.
-pub fn outside(tree: &dyn Tree, layout: &Layout, settings: &RepositorySettings) -> Option<Problem> {
+pub fn outside(tree: &dyn Tree, layout: &Layout, settings: &RepositorySettings) -> Option<FileError> {
     if settings.clusters.paths.is_some() && !layout.clusters.is_empty() {
         return None;
     }
@@ -42,16 +43,15 @@ pub fn outside(tree: &dyn Tree, layout: &Layout, settings: &RepositorySettings) 
         return without_cluster(&unreached(tree, layout, &elsewhere), layout, settings);
     };
     let nor = nor_at(others);
-    Some(Problem {
-        path: first.clone(),
-        line: None,
-        column: None,
-        message: format!(
+    Some(FileError::new(
+        rules::CLUSTER_OUTSIDE,
+        Place::whole(first.clone()),
+        format!(
             "the `Cluster` here lies outside of any cluster's folder `{}`, so that nobody looks at it{nor}. {}",
             base_name(settings),
             advice(tree, layout, settings, &folders)
         ),
-    })
+    ))
 }
 
 /// The other files, in a few words.
@@ -64,7 +64,7 @@ fn nor_at(others: &[RepoPath]) -> String {
 }
 
 /// Control planes and workers that nothing brings to a cluster.
-fn without_cluster(found: &[Unreached], layout: &Layout, settings: &RepositorySettings) -> Option<Problem> {
+fn without_cluster(found: &[Unreached], layout: &Layout, settings: &RepositorySettings) -> Option<FileError> {
     let (first, others) = found.split_first()?;
     let others: Vec<RepoPath> = others.iter().map(|file| file.path.clone()).collect();
     let is_its = |name: &str| layout.clusters.iter().find(|cluster| cluster.id.folder().name() == name);
@@ -73,17 +73,16 @@ fn without_cluster(found: &[Unreached], layout: &Layout, settings: &RepositorySe
         || format!("into the folder `{}` of its cluster", base_name(settings)),
         |cluster| format!("into {}", cluster.base),
     );
-    Some(Problem {
-        path: first.path.clone(),
-        line: None,
-        column: None,
-        message: format!(
+    Some(FileError::new(
+        rules::CLUSTER_OUTSIDE,
+        Place::whole(first.path.clone()),
+        format!(
             "the `{}` here lies outside of any cluster's folder, and no kustomization names the file, so that nobody \
              looks at it{}. Move it {to}, or name it in a kustomization there",
             first.kind,
             nor_at(&others)
         ),
-    })
+    ))
 }
 
 fn base_name(settings: &RepositorySettings) -> &str {

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::discover::{Files, files_in, folder_or_root};
-use super::{Problem, ReleaseFolder, Shelf};
+use super::{ReleaseFolder, Shelf};
+use crate::finding::{FileError, Place, rules};
 use crate::ids::{Provider, ReleaseId};
 use crate::settings::{FOLDER_FILE, RepositorySettings};
 use crate::tree::{RepoPath, Tree};
@@ -19,7 +20,7 @@ const NOTES: &str = "README.md";
 pub(super) fn find(
     tree: &dyn Tree,
     settings: &RepositorySettings,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<FileError>,
 ) -> Vec<ReleaseFolder> {
     let mut found: Vec<ReleaseFolder> = Vec::new();
     let mut taken: BTreeSet<RepoPath> = BTreeSet::new();
@@ -40,16 +41,14 @@ pub(super) fn find(
                 found.push(read(tree, &folder, version, problems));
                 taken.insert(folder);
             }
-            (None, Search::Pattern) => problems.push(Problem {
-                message: format!(
+            (None, Search::Pattern) => {
+                let message = format!(
                     "`releases.paths` matches this folder, but its name is not a version such as v21.0.0: \
                      rename it, or narrow the pattern{}",
                     folder_or_root(&folder)
-                ),
-                path: folder,
-                line: None,
-                column: None,
-            }),
+                );
+                problems.push(FileError::new(rules::INVALID_LAYOUT, Place::whole(folder), message));
+            }
             (None, Search::Shape) => {}
         }
     }
@@ -95,7 +94,7 @@ fn read(
     tree: &dyn Tree,
     folder: &RepoPath,
     version: ReleaseVersion,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<FileError>,
 ) -> ReleaseFolder {
     let below = |name: &str| folder.join(name).unwrap_or_else(|_| folder.clone());
     let file = |name: &str| tree.entry(&below(name)).filter(|entry| super::discover::is_file(entry)).cloned();

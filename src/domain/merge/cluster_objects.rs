@@ -4,15 +4,16 @@ use std::collections::BTreeMap;
 
 use super::converted::{Converted, FileBefore};
 use super::kustomization;
+use crate::finding::{FileError, Place, Position};
 use crate::giant_swarm::generated_from;
 use crate::kinds::is_cluster;
 use crate::manifest;
 use crate::manifest::identity;
-use crate::merge::{ClusterFacts, Refusal};
+use crate::merge::ClusterFacts;
 use crate::object::{FieldPath, ObjectId};
 use crate::render::{is_kustomization, kustomization_field};
 use crate::tree::RepoPath;
-use crate::yaml::{Node, Position, YamlFile};
+use crate::yaml::{Node, YamlFile};
 
 /// A file of the base.
 #[derive(Debug)]
@@ -59,7 +60,7 @@ pub(crate) struct Base {
 
 impl Base {
     /// Reads the base. Where it has a kustomization, only what that names counts as the cluster's.
-    pub(crate) fn read(cluster: &ClusterFacts) -> Result<Self, Refusal> {
+    pub(crate) fn read(cluster: &ClusterFacts) -> Result<Self, FileError> {
         let mut files = Vec::with_capacity(cluster.base.len());
         for file in &cluster.base {
             let below = file.path.below(&cluster.base_folder).unwrap_or_else(|| file.path.name()).to_owned();
@@ -161,6 +162,11 @@ impl Base {
     pub(crate) fn position(&self, object: usize, offset: usize) -> Position {
         let file = self.objects[object].file;
         self.text_before(file).position(self.offset_before(object, offset))
+    }
+
+    /// The same place with its file.
+    pub(crate) fn place(&self, object: usize, offset: usize) -> Place {
+        Place::at(self.file_of(object).path.clone(), self.position(object, offset))
     }
 
     /// The cluster's own `Cluster`; `None` where it has none or several.

@@ -11,10 +11,10 @@ use super::objects::{MergeInput, Work, matched, pieces_of};
 use super::prepared::substitution;
 use super::source::{Piece, Source};
 use super::values::value_kind;
+use crate::finding::Place;
 use crate::object::{FieldPath, Step};
 use crate::schema::{Origin, ValueKind};
 use crate::substitution::Substitution;
-use crate::tree::RepoPath;
 use crate::yaml::{Node, same_meaning};
 
 /// How a list was merged.
@@ -110,8 +110,7 @@ pub(crate) struct ToldValue {
 pub(crate) struct Stands {
     pub(crate) path: FieldPath,
     pub(crate) value: Node,
-    pub(crate) file: RepoPath,
-    pub(crate) line: u32,
+    pub(crate) place: Place,
 }
 
 /// Everything there is to tell of a cluster's merge.
@@ -128,8 +127,7 @@ pub(crate) struct ToldCluster {
 pub(crate) struct Document {
     pub(crate) kind: Option<String>,
     pub(crate) name: Option<String>,
-    pub(crate) file: RepoPath,
-    pub(crate) line: u32,
+    pub(crate) place: Place,
 }
 
 /// Tells of the merge of these inputs.
@@ -140,7 +138,7 @@ pub(crate) fn explain_cluster(input: &MergeInput<'_>) -> ToldCluster {
         let scope = side.scope(&bindings, Substitution::FULL);
         let name = piece.name.as_deref().map(|name| scope.text(name));
         let name = name.map(|name| side.renamed_text(&name).unwrap_or(name));
-        Document { kind: piece.kind.clone(), name, file: piece.place.0.clone(), line: piece.place.1 }
+        Document { kind: piece.kind.clone(), name, place: piece.place.clone() }
     };
     let added = new.pieces.iter().zip(&new.targets).filter(|(_, target)| **target == Target::Absent);
     ToldCluster {
@@ -186,21 +184,24 @@ impl Places {
     /// Finds the places in the release's files: of the last piece that has the value, else of the
     /// piece's document.
     fn stand_in(self, source: &Source, pieces: &[&Piece]) -> Vec<Stands> {
-        let place = |path: &FieldPath| -> Option<(RepoPath, u32)> {
-            let piece = pieces.iter().rev().find(|piece| piece.root.at(path).is_some());
-            let piece = piece.or(pieces.first())?;
-            let (file, line) = &piece.place;
-            let exact = piece.root.at(path).and_then(|node| {
-                let (yaml, _) = source.document(piece)?;
-                Some(yaml.position(node.span.start).line)
-            });
-            Some((file.clone(), exact.unwrap_or(*line)))
-        };
+        let place =
+            |path: &FieldPath| -> Option<Place> {
+                let piece = pieces.iter().rev().find(|piece| piece.root.at(path).is_some());
+                let piece = piece.or(pieces.first())?;
+                let exact = piece.root.at(path).and_then(|node| {
+                    let (yaml, _) = source.document(piece)?;
+                    Some(yaml.position(node.span.start).line)
+                });
+                Some(exact.map_or_else(
+                    || piece.place.clone(),
+                    |line| Place::line_of(piece.place.file().clone(), line),
+                ))
+            };
         self.0
             .into_iter()
             .filter_map(|(path, theirs, value)| {
-                let (file, line) = place(&theirs)?;
-                Some(Stands { path, value, file, line })
+                let place = place(&theirs)?;
+                Some(Stands { path, value, place })
             })
             .collect()
     }

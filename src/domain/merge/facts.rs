@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::Refusal;
+use crate::finding::{FileError, Place, rules};
 use crate::flux::PostBuild;
 use crate::ids::{ClusterId, ReleaseId};
 use crate::tree::{BlobId, RepoPath};
@@ -47,7 +47,7 @@ impl SourceFile {
     ///
     /// # Errors
     /// Where it is none, with the place.
-    pub fn read(&self) -> Result<YamlFile, Refusal> {
+    pub fn read(&self) -> Result<YamlFile, FileError> {
         self.read_as(YamlFile::read)
     }
 
@@ -55,18 +55,16 @@ impl SourceFile {
     ///
     /// # Errors
     /// Where it is none, with the place.
-    pub fn read_template(&self) -> Result<YamlFile, Refusal> {
+    pub fn read_template(&self) -> Result<YamlFile, FileError> {
         self.read_as(YamlFile::read_template)
     }
 
-    fn read_as(&self, read: impl FnOnce(&str) -> Result<YamlFile, YamlError>) -> Result<YamlFile, Refusal> {
+    fn read_as(&self, read: impl FnOnce(&str) -> Result<YamlFile, YamlError>) -> Result<YamlFile, FileError> {
         match &self.content {
             Content::Parsed(file) => Ok(file.clone()),
-            Content::Text(text) => read(text).map_err(|error| Refusal {
-                file: self.path.clone(),
-                line: error.position.line,
-                column: error.position.column,
-                message: error.message,
+            Content::Text(text) => read(text).map_err(|error| {
+                let place = Place::at(self.path.clone(), error.position);
+                FileError::new(rules::INVALID_YAML, place, error.message)
             }),
         }
     }

@@ -12,6 +12,7 @@ use super::matching::Matched;
 use super::objects::MergedObject;
 use super::prepared::remove;
 use super::source::Piece;
+use crate::finding::Place;
 use crate::object::{ObjectId, Step};
 use crate::release::only_lists;
 use crate::settings::FieldRule;
@@ -95,7 +96,7 @@ fn generated_from<'n>(root: &'n Node, generators: &[&str]) -> Vec<&'n str> {
 #[derive(Debug)]
 pub(crate) struct NotMerged {
     /// Of the release: the file, and the line in it.
-    pub(crate) place: (RepoPath, u32),
+    pub(crate) place: Place,
     /// A field, or a file.
     pub(crate) what: String,
 }
@@ -104,7 +105,7 @@ impl NotMerged {
     /// A file that no upgrade can write, since it is no text.
     pub(super) fn no_text(path: RepoPath) -> Self {
         let what = format!("the file {}, which is no text", path.name());
-        Self { place: (path, 1), what }
+        Self { place: Place::line_of(path, 1), what }
     }
 }
 

@@ -50,7 +50,6 @@ pub(crate) mod objects;
 pub(crate) mod overlay;
 mod positions;
 pub(crate) mod prepared;
-mod refusal;
 mod sequence;
 pub(crate) mod source;
 pub(crate) mod step_group;
@@ -64,5 +63,4 @@ pub(crate) mod values;
 
 pub use facts::{AppliedBy, ClusterFacts, OtherFile, SourceFile};
 pub use fit::Fit;
-pub use refusal::Refusal;
 pub use source::{Source, SourceFacts};

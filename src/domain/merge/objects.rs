@@ -20,16 +20,17 @@ use super::prepared::{add_namespace, remove, substitution};
 use super::source::{Piece, Shape, Source, text};
 use super::step_group::NamedVersion;
 use super::twins::{Twins, judge};
+use crate::finding::Place;
 use crate::flux::PostBuild;
 use crate::manifest::identity;
 use crate::merge::OtherFile;
 use crate::object::{FieldPath, ObjectId, Step};
 use crate::schema::Schemas;
 use crate::settings::{FieldOwner, FieldRule};
-use crate::substitution::reader::Place;
+use crate::substitution::reader::Cursor;
 use crate::substitution::{Bindings, Extent, Flux, Found, Missing, Scope, Substitution, Trouble};
 use crate::templates::split_suffix;
-use crate::tree::RepoPath;
+
 use crate::yaml::Node;
 
 /// What the merge of one cluster comes to, before the step group and the settings decide conflicts.
@@ -46,7 +47,7 @@ pub(crate) struct ClusterMerge {
     /// Pieces and objects of which nobody can tell which belong together.
     pub(crate) ambiguous: Vec<Ambiguity>,
     /// Fragments that speak of nothing.
-    pub(crate) unmatched: Vec<(RepoPath, u32, String)>,
+    pub(crate) unmatched: Vec<(Place, String)>,
     /// Variables to which two places of the cluster's objects give two values.
     pub(crate) contradictions: Vec<(String, Found, Found)>,
     /// Objects in whose place others come.
@@ -108,7 +109,7 @@ pub(crate) struct ObjectConflict {
 /// A piece of which nobody can tell what it is to be.
 #[derive(Debug)]
 pub(crate) struct Ambiguity {
-    pub(crate) place: (RepoPath, u32),
+    pub(crate) place: Place,
     pub(crate) piece: String,
     pub(crate) between: Between,
 }
@@ -119,7 +120,7 @@ pub(crate) enum Between {
     /// Objects of the cluster, any of which the piece could speak of.
     Objects(Vec<String>),
     /// Documents of the release that are this one object and differ: their places.
-    Documents(ObjectId, Vec<(RepoPath, u32)>),
+    Documents(ObjectId, Vec<Place>),
 }
 
 /// The facts of [`merge_cluster`].
@@ -255,7 +256,7 @@ impl<'a> Work<'_, 'a> {
                 continue;
             }
             if piece.shape == Shape::Partial {
-                out.unmatched.push((piece.place.0.clone(), piece.place.1, describe(piece)));
+                out.unmatched.push((piece.place.clone(), describe(piece)));
                 continue;
             }
             let node = self.instantiated(self.new, piece);
@@ -338,7 +339,7 @@ impl<'a> Work<'_, 'a> {
             let troubles = troubles(&scope, new);
             for decision in &mut fields.decisions {
                 let Some(release) = &decision.release else { continue };
-                let place = Place::of(Some(&id.kind)).at(decision.path.steps());
+                let place = Cursor::of(Some(&id.kind)).at(decision.path.steps());
                 decision.missing = scope.missing(&troubles, release, place);
             }
         }
@@ -509,7 +510,7 @@ impl<'a> Work<'_, 'a> {
         }
         let piece = self.new.pieces[at];
         let scope = self.new.scope(self.bindings, self.substitution_of_new(piece));
-        let missing = scope.missing(&troubles(&scope, &[piece]), &node, Place::of(Some(&id.kind)));
+        let missing = scope.missing(&troubles(&scope, &[piece]), &node, Cursor::of(Some(&id.kind)));
         let new = NewObject { piece: at, id: id.clone(), node, missing };
         match old {
             None => out.added.push(new),
@@ -555,7 +556,7 @@ fn open(id: &ObjectId, twins: &[&Piece]) -> Option<Ambiguity> {
 fn troubles(scope: &Scope<'_>, pieces: &[&Piece]) -> BTreeMap<String, Trouble> {
     let mut troubles = BTreeMap::new();
     for piece in pieces.iter().filter(|piece| piece.templated) {
-        scope.troubles_below(&piece.root, Place::of(piece.kind.as_deref()), &mut troubles);
+        scope.troubles_below(&piece.root, Cursor::of(piece.kind.as_deref()), &mut troubles);
     }
     troubles
 }

@@ -7,14 +7,16 @@ use super::form::Form;
 use super::inputs::Input;
 use super::kustomization;
 use super::overlay::overlay_piece;
+use crate::finding::{FileError, Place};
 use crate::manifest;
-use crate::merge::{Refusal, SourceFile};
+use crate::merge::SourceFile;
 use crate::object::api_group;
 use crate::release::{ContentId, ReleaseId, Rendering};
 use crate::render::{RenderedObject, is_kustomization};
 use crate::schema::Schemas;
 use crate::substitution::is_templated;
 use crate::tree::RepoPath;
+
 use crate::yaml::{Document, Entry, Node, NodeKind, YamlFile};
 
 /// What a release folder holds, as facts for [`Source::read`].
@@ -64,7 +66,7 @@ pub(crate) struct Piece {
     /// The file's path below the release's base.
     pub(crate) file: String,
     /// The repository's path of that file, and the document's line in it.
-    pub(crate) place: (RepoPath, u32),
+    pub(crate) place: Place,
     pub(crate) shape: Shape,
     pub(crate) group: Option<String>,
     pub(crate) kind: Option<String>,
@@ -99,7 +101,7 @@ impl Source {
     ///
     /// # Errors
     /// A file that is no YAML, with its place.
-    pub fn read(id: ReleaseId, content: Option<ContentId>, facts: &SourceFacts) -> Result<Self, Refusal> {
+    pub fn read(id: ReleaseId, content: Option<ContentId>, facts: &SourceFacts) -> Result<Self, FileError> {
         Self::read_with(id, content, facts, Schemas::built_in())
     }
 
@@ -112,13 +114,13 @@ impl Source {
         content: Option<ContentId>,
         facts: &SourceFacts,
         schemas: &Schemas,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, FileError> {
         let mut files = Vec::new();
         let (folder, rendering) = (&facts.base_folder, &facts.rendering);
         let is_named = |file: &&SourceFile| !rendering.unnamed.contains(&file.path);
         let mut pieces = read_pieces(facts.base.iter().filter(is_named), folder, &mut files)?;
         let mut rendered = (!rendering.is_plain()).then(|| {
-            let own = pieces.iter().filter(|piece| rendering.reads(&piece.place.0)).cloned();
+            let own = pieces.iter().filter(|piece| rendering.reads(piece.place.file())).cloned();
             let mut own: Vec<Piece> = own.collect();
             own.extend(rendering.objects.iter().map(|object| rendered_piece(object, folder, &mut files)));
             own
@@ -197,7 +199,7 @@ fn read_pieces<'f>(
     files: impl Iterator<Item = &'f SourceFile>,
     folder: &RepoPath,
     read: &mut Vec<YamlFile>,
-) -> Result<Vec<Piece>, Refusal> {
+) -> Result<Vec<Piece>, FileError> {
     let mut pieces = Vec::new();
     for file in files {
         if is_kustomization(&file.path) {
@@ -211,7 +213,7 @@ fn read_pieces<'f>(
                     continue;
                 }
                 let line = yaml.position(root.span.start).line;
-                let mut piece = unwrap(root, &below, (file.path.clone(), line));
+                let mut piece = unwrap(root, &below, Place::line_of(file.path.clone(), line));
                 let own_document = piece.document.is_some() && path.is_root();
                 piece.document = own_document.then_some((read.len(), index));
                 pieces.push(piece);
@@ -231,7 +233,7 @@ fn below(path: &RepoPath, folder: &RepoPath) -> String {
 /// in one of its own name.
 fn rendered_piece(object: &RenderedObject, folder: &RepoPath, read: &mut Vec<YamlFile>) -> Piece {
     let origin = object.origin();
-    let place = (origin.file().clone(), origin.position().line);
+    let place = Place::line_of(origin.file().clone(), origin.position().line);
     let document = origin.content().filter(|_| !is_kustomization(origin.file()));
     let file = match document {
         Some(_) => below(origin.file(), folder),
@@ -257,7 +259,7 @@ fn file_of_generated(object: &RenderedObject) -> String {
 }
 
 /// The kustomizations of a release's base, and the files that they name besides resources.
-fn read_kustomizations(facts: &SourceFacts) -> Result<(Vec<Piece>, BTreeMap<String, Input>), Refusal> {
+fn read_kustomizations(facts: &SourceFacts) -> Result<(Vec<Piece>, BTreeMap<String, Input>), FileError> {
     let folder = &facts.base_folder;
     let (mut kustomizations, mut named) = (Vec::new(), BTreeSet::new());
     for file in facts.base.iter().filter(|file| is_kustomization(&file.path)) {
@@ -271,7 +273,7 @@ fn read_kustomizations(facts: &SourceFacts) -> Result<(Vec<Piece>, BTreeMap<Stri
             kustomizations.push(piece_of(
                 root.clone(),
                 &below(&file.path, folder),
-                (file.path.clone(), line),
+                Place::line_of(file.path.clone(), line),
             ));
         }
     }
@@ -284,7 +286,7 @@ fn read_kustomizations(facts: &SourceFacts) -> Result<(Vec<Piece>, BTreeMap<Stri
 }
 
 /// The object or fields that a document stands for.
-fn unwrap(root: &Node, file: &str, place: (RepoPath, u32)) -> Piece {
+fn unwrap(root: &Node, file: &str, place: Place) -> Piece {
     let config_map = text(root, "kind") == Some("ConfigMap") && text(root, "apiVersion") == Some("v1");
     let data = root.get("data").and_then(Node::as_mapping).filter(|_| config_map).unwrap_or_default();
     if data.iter().any(|entry| matches!(entry.key.as_str(), "spec" | "metadata")) {
@@ -318,7 +320,7 @@ fn parsed_string(node: &Node) -> Option<Node> {
     Some(document.root.clone())
 }
 
-fn piece_of(root: Node, file: &str, place: (RepoPath, u32)) -> Piece {
+fn piece_of(root: Node, file: &str, place: Place) -> Piece {
     let metadata = root.get("metadata");
     let owned = |node: Option<&Node>| node.and_then(Node::as_scalar).map(|scalar| scalar.text.clone());
     let name = owned(metadata.and_then(|metadata| metadata.get("name")));

@@ -319,7 +319,7 @@ pub(super) fn requests_unreadable<'a>(
 ) -> impl Iterator<Item = String> + 'a {
     let of_provider = |file: &RepoPath| file.parent().is_some_and(|at| at.as_str() == provider.as_str());
     let problems = catalogue.requests_problems().iter();
-    problems.filter(move |problem| of_provider(&problem.file)).map(|problem| format!("{problem}."))
+    problems.filter(move |problem| of_provider(problem.place.file())).map(|problem| format!("{problem}."))
 }
 
 fn about(step: &Step) -> Vec<String> {

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use super::tests::{TODAY, settings, standing};
 use super::*;
 use crate::cluster::Cluster;
-use crate::finding::Finding;
+use crate::finding::{Finding, Severities};
 use crate::layout::discover;
-use crate::policy::{self, AppliedBy, Facts, Occasion, ReleaseStep, Severities};
+use crate::policy::{self, AppliedBy, Facts, Occasion, ReleaseStep};
 use crate::release::{Catalogue, Release, ReleaseState, downgrades, goes_back_in_time};
 use crate::render::Rendered;
 use crate::render::testing::Files;
@@ -51,7 +51,7 @@ fn findings(from: &Release, to: &Release) -> Vec<Finding> {
 }
 
 fn count(findings: &[Finding], rule: &str) -> usize {
-    findings.iter().filter(|finding| finding.rule == rule).count()
+    findings.iter().filter(|finding| finding.rule.id() == rule).count()
 }
 
 #[test]

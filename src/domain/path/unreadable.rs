@@ -75,7 +75,7 @@ fn newest<'a>(standing: &Standing, track: Track, catalogue: &'a Catalogue) -> Op
         offered.map(|release| &release.version).filter(|version| is_next(version)).last()
     });
     let broken = catalogue.unreadable().iter().filter_map(|(id, error)| {
-        let is_archived = error.file().as_str().split('/').any(|part| part == "archived");
+        let is_archived = error.place().file().as_str().split('/').any(|part| part == "archived");
         let version = id.version().filter(|_| !is_archived && is_wanted(&id.provider()))?;
         is_next(&version).then_some((version, error))
     });

@@ -1,14 +1,12 @@
 //! `ambiguous-match`, found while a release is matched with a cluster.
 
-use super::{About, Change, Example, Rule};
-use crate::finding::Severity;
+use super::{About, Example, Rule};
+use crate::finding::rules;
 
 pub(super) struct AmbiguousMatch;
 
-pub(super) static ABOUT: About = About {
-    id: "ambiguous-match",
-    severity: Severity::Error,
-    change: Change::Free,
+static ABOUT: About = About {
+    entry: rules::AMBIGUOUS_MATCH,
     summary: "A document of the release fits several objects of the cluster.",
     reason: "Capstan changes nothing rather than guess which of them is meant, and the upgrade blocks, so that what \
              was left out is offered again. Name the object in the release, or \

@@ -1,14 +1,12 @@
 //! `api-version-leaves-field`, found while the fields of an object are merged.
 
-use super::{About, Change, Example, Rule};
-use crate::finding::Severity;
+use super::{About, Example, Rule};
+use crate::finding::rules;
 
 pub(super) struct ApiVersionLeavesField;
 
-pub(super) static ABOUT: About = About {
-    id: "api-version-leaves-field",
-    severity: Severity::Warning,
-    change: Change::Free,
+static ABOUT: About = About {
+    entry: rules::API_VERSION_LEAVES_FIELD,
     summary: "An object gets another API version, and a field of it cannot be brought along.",
     reason: "Fields move and change between API versions. Cluster API's own kinds are converted as its webhooks do it, and \
              a field that they refuse blocks the upgrade (an error). Of other providers' kinds the releases show \

@@ -1,17 +1,15 @@
 //! `api-version-not-served`
 
 use super::cluster_api::CoreVersion;
-use super::{About, Change, Example, Rule, Survey, Verdict};
-use crate::finding::Severity;
+use super::{About, Example, Rule, Survey};
+use crate::finding::{Finding, rules};
 use crate::object::FieldPath;
 use crate::schema::Origin;
 
 pub(super) struct ApiVersionNotServed;
 
 static ABOUT: About = About {
-    id: "api-version-not-served",
-    severity: Severity::Warning,
-    change: Change::Free,
+    entry: rules::API_VERSION_NOT_SERVED,
     summary: "An object is written in an API version that is not served.",
     reason: "The API server refuses such an object, so that neither it nor a change of it is ever applied. Cluster \
              API 1.5 stopped serving v1alpha3 and 1.6 v1alpha4; no release that is still maintained has either. \
@@ -44,7 +42,7 @@ impl Rule for ApiVersionNotServed {
         &ABOUT
     }
 
-    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Verdict>) {
+    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
         for object in cluster.objects {
             let id = &object.id;
             let path = FieldPath::root().key("apiVersion");
@@ -63,7 +61,12 @@ impl Rule for ApiVersionNotServed {
                         Origin::BuiltIn => String::new(),
                     }
                 );
-                verdicts.push(Verdict::new(&ABOUT, message).object(id).path(&path).place(&place.place));
+                verdicts.push(
+                    Finding::new(rules::API_VERSION_NOT_SERVED, message)
+                        .object(id)
+                        .path(&path)
+                        .place(&place.place),
+                );
                 continue;
             }
             let own = GROUPS.contains(&id.group.as_str()) || KUBEADM.contains(&id.kind.as_str());
@@ -78,7 +81,12 @@ impl Rule for ApiVersionNotServed {
                 "{id} is written in `{}`, which Cluster API 1.{since} and newer do not serve: write it in `{}/v1beta1` or newer",
                 object.api_version, id.group
             );
-            verdicts.push(Verdict::new(&ABOUT, message).object(id).path(&path).place(&place.place));
+            verdicts.push(
+                Finding::new(rules::API_VERSION_NOT_SERVED, message)
+                    .object(id)
+                    .path(&path)
+                    .place(&place.place),
+            );
         }
     }
 }

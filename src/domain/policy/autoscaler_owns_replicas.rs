@@ -1,7 +1,7 @@
 //! `autoscaler-owns-replicas`
 
-use super::{About, Change, Example, Rule, Survey, Verdict};
-use crate::finding::Severity;
+use super::{About, Example, Rule, Survey};
+use crate::finding::{Finding, rules};
 use crate::kinds::{KindRole, role_of};
 use crate::object::{FieldPath, ObjectId};
 use crate::render::Placed;
@@ -9,9 +9,7 @@ use crate::render::Placed;
 pub(super) struct AutoscalerOwnsReplicas;
 
 static ABOUT: About = About {
-    id: "autoscaler-owns-replicas",
-    severity: Severity::Warning,
-    change: Change::Free,
+    entry: rules::AUTOSCALER_OWNS_REPLICAS,
     summary: "`replicas` is set although the cluster autoscaler scales these machines.",
     reason: "Whoever applies the folder sets the number back to the one in Git, and the autoscaler changes it \
              again: machines are deleted under load. In a topology the API server refuses both together. Leave \
@@ -56,7 +54,7 @@ impl Rule for AutoscalerOwnsReplicas {
         &ABOUT
     }
 
-    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Verdict>) {
+    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
         for object in cluster.objects {
             let id = &object.id;
             match role_of(id) {
@@ -86,7 +84,7 @@ fn judge(
     metadata: Option<&Placed>,
     holder: Option<&Placed>,
     path: &FieldPath,
-    verdicts: &mut Vec<Verdict>,
+    verdicts: &mut Vec<Finding>,
 ) {
     let Some(annotations) = metadata.and_then(|metadata| metadata.field("annotations")) else { return };
     let has = |key: &str| annotations.field(key).is_some_and(|value| !value.is_null());
@@ -103,6 +101,10 @@ fn judge(
     };
     let message =
         format!("{id} sets `replicas`, but {scaler} decides on the number of machines: leave it out");
-    verdicts
-        .push(Verdict::new(&ABOUT, message).object(id).path(&path.key("replicas")).place(&replicas.place));
+    verdicts.push(
+        Finding::new(rules::AUTOSCALER_OWNS_REPLICAS, message)
+            .object(id)
+            .path(&path.key("replicas"))
+            .place(&replicas.place),
+    );
 }

@@ -1,14 +1,12 @@
 //! `chart-stays`, found while an upgrade is planned.
 
-use super::{About, Change, Example, Rule};
-use crate::finding::Severity;
+use super::{About, Example, Rule};
+use crate::finding::rules;
 
 pub(super) struct ChartStays;
 
-pub(super) static ABOUT: About = About {
-    id: "chart-stays",
-    severity: Severity::Warning,
-    change: Change::Free,
+static ABOUT: About = About {
+    entry: rules::CHART_STAYS,
     summary: "An App or HelmRelease pins its cluster chart at a version of its own, which stays while the release moves.",
     reason: "A release is tested with one version of the cluster chart. Values of the new release in templates of another \
              chart are a combination that nobody has tried: fields may be missing, or machines replaced for nothing.",

@@ -1,14 +1,12 @@
 //! `cluster-outside`, found by `validate`.
 
-use super::{About, Change, Example, Rule};
-use crate::finding::Severity;
+use super::{About, Example, Rule};
+use crate::finding::rules;
 
 pub(super) struct ClusterOutside;
 
-pub(super) static ABOUT: About = About {
-    id: "cluster-outside",
-    severity: Severity::Warning,
-    change: Change::Free,
+static ABOUT: About = About {
+    entry: rules::CLUSTER_OUTSIDE,
     summary: "A `Cluster`, a control plane or workers lie where Capstan does not look for clusters.",
     reason: "A cluster is a folder with `base/`, or what `clusters` in .capstan.yaml says. What lies elsewhere gets \
              no upgrades and no checks, and nobody would say so. Control planes and workers may lie elsewhere where a \

@@ -1,15 +1,13 @@
 //! `component-downgrade`
 
-use super::{About, Change, Evidence, Example, Rule, Verdict};
-use crate::finding::Severity;
+use super::{About, Evidence, Example, Rule};
+use crate::finding::{Finding, rules};
 use crate::release::downgrades;
 
 pub(super) struct ComponentDowngrade;
 
 static ABOUT: About = About {
-    id: "component-downgrade",
-    severity: Severity::Error,
-    change: Change::Free,
+    entry: rules::COMPONENT_DOWNGRADE,
     summary: "A component or app of the new release is older than in the release before.",
     reason: "What has migrated its data or its custom resources forwards seldom goes back, and a release with an \
              older component is most often a mistake in the release. Versions that cannot be compared are \
@@ -76,7 +74,7 @@ impl Rule for ComponentDowngrade {
         &ABOUT
     }
 
-    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Verdict>) {
+    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Finding>) {
         let Some(step) = &change.release else { return };
         let Some(from) = step.from else { return };
         for part in downgrades(from, step.to) {
@@ -84,7 +82,7 @@ impl Rule for ComponentDowngrade {
                 "{} goes back from {} in {} to {} in {}: take a release with {} or newer, or correct the release",
                 part.name, part.old, from.id, part.new, step.to.id, part.old
             );
-            verdicts.push(Verdict::new(&ABOUT, message).maybe_place(step.place.clone()));
+            verdicts.push(Finding::new(rules::COMPONENT_DOWNGRADE, message).maybe_place(step.place.clone()));
         }
     }
 }

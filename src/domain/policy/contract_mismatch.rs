@@ -1,17 +1,15 @@
 //! `contract-mismatch`
 
 use super::references::Named;
-use super::{About, Change, Example, Rule, Survey, Verdict};
-use crate::finding::Severity;
+use super::{About, Example, Rule, Survey};
+use crate::finding::{Finding, rules};
 use crate::object::FieldPath;
 use crate::render::RenderedObject;
 
 pub(super) struct ContractMismatch;
 
 static ABOUT: About = About {
-    id: "contract-mismatch",
-    severity: Severity::Warning,
-    change: Change::Free,
+    entry: rules::CONTRACT_MISMATCH,
     summary: "A provider's object is written for another contract than the Cluster API object that names it.",
     reason: "Core and providers agree on fields by a contract (v1alpha3, v1alpha4, v1beta1, v1beta2); only v1beta2 \
              reads the one before it. A provider of the right contract may still convert the old version, but it \
@@ -86,7 +84,7 @@ impl Rule for ContractMismatch {
         &ABOUT
     }
 
-    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Verdict>) {
+    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
         for (object, named) in cluster.references() {
             let is_core = object.id.group == "cluster.x-k8s.io" || object.id.kind == "KubeadmControlPlane";
             let own = version(&object.api_version).filter(|_| is_core);
@@ -105,7 +103,7 @@ fn judge(
     wanted: Contract,
     named: &Named<'_>,
     cluster: &Survey<'_>,
-) -> Option<Verdict> {
+) -> Option<Finding> {
     if !named.group.ends_with(".cluster.x-k8s.io") || !KNOWN.iter().any(|known| named.kind.starts_with(known))
     {
         return None;
@@ -134,5 +132,5 @@ fn judge(
             "write the Cluster API object in the newer version too"
         }
     );
-    Some(Verdict::new(&ABOUT, message).object(object).path(&path).place(place))
+    Some(Finding::new(rules::CONTRACT_MISMATCH, message).object(object).path(&path).place(place))
 }

@@ -1,7 +1,7 @@
 //! `control-plane-replicas-even`
 
-use super::{About, Change, Example, Rule, Survey, Verdict};
-use crate::finding::Severity;
+use super::{About, Example, Rule, Survey};
+use crate::finding::{Finding, rules};
 use crate::kinds::{is_cluster, names};
 use crate::object::FieldPath;
 use crate::render::{Content, Placed};
@@ -9,9 +9,7 @@ use crate::render::{Content, Placed};
 pub(super) struct ControlPlaneReplicasEven;
 
 static ABOUT: About = About {
-    id: "control-plane-replicas-even",
-    severity: Severity::Error,
-    change: Change::Free,
+    entry: rules::CONTROL_PLANE_REPLICAS_EVEN,
     summary: "A kubeadm control plane with its own etcd has an even number of replicas.",
     reason: "The API server refuses it. An etcd of two or four members survives no more failures than one of one or \
              three, and is more likely to have one. With an external etcd any number is right.",
@@ -40,7 +38,7 @@ impl Rule for ControlPlaneReplicasEven {
         &ABOUT
     }
 
-    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Verdict>) {
+    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
         for object in cluster.objects {
             let (config, keys): (Option<&Placed>, &[&str]) = match object.id.kind.as_str() {
                 "KubeadmControlPlane" => {
@@ -71,8 +69,12 @@ impl Rule for ControlPlaneReplicasEven {
                 count + 1
             );
             let path = keys.iter().fold(FieldPath::root(), |path, key| path.key(key));
-            verdicts
-                .push(Verdict::new(&ABOUT, message).object(&object.id).path(&path).place(&replicas.place));
+            verdicts.push(
+                Finding::new(rules::CONTROL_PLANE_REPLICAS_EVEN, message)
+                    .object(&object.id)
+                    .path(&path)
+                    .place(&replicas.place),
+            );
         }
     }
 }

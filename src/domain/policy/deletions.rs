@@ -1,7 +1,6 @@
 //! What a cluster's `delete:` takes away, and where it contradicts what is rendered.
 
-use super::rule::{Spot, Verdict};
-use super::{removes_machines, rendered_tombstone};
+use crate::finding::{Finding, Place, rules};
 use crate::kinds::{KindRole, is_cluster, role_of_fragment};
 use crate::layout::ClusterFolder;
 use crate::object::{FieldPath, ObjectId};
@@ -26,7 +25,7 @@ impl Deletions {
     }
 
     /// Tombstones of what the folder still renders.
-    pub(super) fn of_what_is_rendered(&self, rendered: &Rendered) -> Vec<Verdict> {
+    pub(super) fn of_what_is_rendered(&self, rendered: &Rendered) -> Vec<Finding> {
         let Deletion::Objects(tombstones) = &self.deletion else { return Vec::new() };
         let still = |(index, tombstone): (usize, &Tombstone)| {
             let object = rendered_as(tombstone, rendered)?;
@@ -35,7 +34,7 @@ impl Deletions {
                 object.id,
                 object.origin().file()
             );
-            let verdict = Verdict::new(&rendered_tombstone::ABOUT, message);
+            let verdict = Finding::new(rules::RENDERED_TOMBSTONE, message);
             Some(verdict.object(&object.id).place(self.place(Some(index))))
         };
         tombstones.iter().enumerate().filter_map(still).collect()
@@ -44,7 +43,7 @@ impl Deletions {
     /// Machines that go because `delete:` asks for more than it did; `said` is what it asked for before.
     ///
     /// What leaves the folder in the same change is said of its object.
-    pub(super) fn of_machines(&self, said: &Deletion, before: &Rendered, after: &Rendered) -> Vec<Verdict> {
+    pub(super) fn of_machines(&self, said: &Deletion, before: &Rendered, after: &Rendered) -> Vec<Finding> {
         match &self.deletion {
             Deletion::Nothing => Vec::new(),
             Deletion::Cluster if *said == Deletion::Cluster => Vec::new(),
@@ -80,19 +79,19 @@ impl Deletions {
         }
     }
 
-    fn lost(&self, message: String, index: Option<usize>) -> Verdict {
-        Verdict::new(&removes_machines::ABOUT, message).place(self.place(index))
+    fn lost(&self, message: String, index: Option<usize>) -> Finding {
+        Finding::new(rules::REMOVES_MACHINES, message).place(self.place(index))
     }
 
     /// Where `delete:` stands, or one of its tombstones.
-    fn place(&self, index: Option<usize>) -> Spot {
+    fn place(&self, index: Option<usize>) -> Place {
         let path = FieldPath::root().key("delete");
         let path = index.map_or_else(|| path.clone(), |index| path.index(index));
         let position = self.file.as_ref().and_then(|file| {
             let root = &file.documents().first()?.root;
             Some(file.position(root.at(&path)?.span.start))
         });
-        Spot { file: self.path.clone(), position }
+        Place::maybe_at(self.path.clone(), position)
     }
 }
 

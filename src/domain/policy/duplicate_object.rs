@@ -1,14 +1,12 @@
 //! `duplicate-object`, found by `validate` and whoever renders.
 
-use super::{About, Change, Example, Rule};
-use crate::finding::Severity;
+use super::{About, Example, Rule};
+use crate::finding::rules;
 
 pub(super) struct DuplicateObject;
 
-pub(super) static ABOUT: About = About {
-    id: "duplicate-object",
-    severity: Severity::Error,
-    change: Change::Free,
+static ABOUT: About = About {
+    entry: rules::DUPLICATE_OBJECT,
     summary: "A cluster's folder has the same object twice.",
     reason: "kustomize refuses to build it; applied file by file, the one that comes last wins, whichever that is. \
              Nothing else of the cluster is judged until one of them goes.",

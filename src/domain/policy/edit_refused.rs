@@ -1,14 +1,12 @@
 //! `edit-refused`, found while an upgrade edits files.
 
-use super::{About, Change, Example, Rule};
-use crate::finding::Severity;
+use super::{About, Example, Rule};
+use crate::finding::rules;
 
 pub(super) struct EditRefused;
 
-pub(super) static ABOUT: About = About {
-    id: "edit-refused",
-    severity: Severity::Error,
-    change: Change::Never,
+static ABOUT: About = About {
+    entry: rules::EDIT_REFUSED,
     summary: "A file cannot be edited without touching more than the change.",
     reason: "Encrypted documents (`sops:`), doubled keys and aliases on the edited path cannot be changed byte for \
              byte, and Capstan never edits a file by halves or by guessing. Edit the file by hand.",

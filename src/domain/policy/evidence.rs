@@ -8,9 +8,10 @@ use super::cluster_api::{CoreVersion, of_release};
 use super::fitting::{Misfit, misfits_of};
 use super::kubernetes::{Wanted, wanted};
 use super::references::{Named, named_by};
-use super::{Facts, Occasion, Spot, Verdict};
+use super::{Facts, Occasion};
+use crate::finding::{Finding, Place};
 use crate::object::{FieldPath, ObjectId};
-use crate::render::{Place, Rendered, RenderedObject};
+use crate::render::{Rendered, RenderedObject, SourceOffset};
 use crate::schema::Schemas;
 use crate::templates::{base_name, split_suffix};
 
@@ -54,7 +55,7 @@ impl<'a> Evidence<'a> {
 
     /// Whether a verdict on the cluster before the change says what one after it says: of the same field of
     /// the same object, or of the template that it was before it got a new name.
-    pub(super) fn is_same(&self, old: &Verdict, new: &Verdict) -> bool {
+    pub(super) fn is_same(&self, old: &Finding, new: &Finding) -> bool {
         if old.path != new.path {
             return false;
         }
@@ -74,13 +75,13 @@ impl<'a> Evidence<'a> {
         old: &'o RenderedObject,
         new: &'o RenderedObject,
         path: &FieldPath,
-    ) -> &'o Place {
+    ) -> &'o SourceOffset {
         let object = if self.facts.occasion == Occasion::Upgrade { old } else { new };
         &object.placed.nearest(path).place
     }
 
     /// A verdict on the cluster after an upgrade speaks of lines before it; of what is new, of no line.
-    pub(super) fn in_words_of_the_occasion(&self, verdict: Verdict) -> Verdict {
+    pub(super) fn in_words_of_the_occasion(&self, verdict: Finding) -> Finding {
         if self.facts.occasion == Occasion::Revision {
             return verdict;
         }
@@ -91,9 +92,9 @@ impl<'a> Evidence<'a> {
         }
         let old = id.and_then(|id| self.converted.get(id).or_else(|| self.before.object(id)));
         let path = verdict.path.clone().unwrap_or_default();
-        let known = old.and_then(|old| old.place_of(&path)).map(Spot::from);
-        let nowhere = verdict.place.clone().map(|spot| Spot { position: None, ..spot });
-        Verdict { place: known.or(nowhere), ..verdict }
+        let known = old.and_then(|old| old.place_of(&path)).map(Place::from);
+        let nowhere = verdict.place.clone().map(Place::without_line);
+        verdict.maybe_place(known.or(nowhere))
     }
 }
 

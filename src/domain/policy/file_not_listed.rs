@@ -1,7 +1,7 @@
 //! `file-not-listed`, found by `validate`.
 
-use super::{About, Change, Example, Rule, Spot, Verdict};
-use crate::finding::Severity;
+use super::{About, Example, Rule};
+use crate::finding::{Finding, Place, rules};
 use crate::layout::ClusterFolder;
 use crate::render::{KUSTOMIZATION_NAMES, ParsedFiles, is_kustomization};
 use crate::tree::{RepoPath, Tree, TreeEntry, is_manifest};
@@ -10,9 +10,7 @@ use crate::yaml::{Document, YamlFile};
 pub(super) struct FileNotListed;
 
 static ABOUT: About = About {
-    id: "file-not-listed",
-    severity: Severity::Warning,
-    change: Change::Free,
+    entry: rules::FILE_NOT_LISTED,
     summary: "A manifest stands beside a kustomization that does not list it.",
     reason: "kustomize builds what it is told and nothing else: the objects of the file are never applied, and \
              whoever edits it waits in vain. Name it under `resources`, or remove it.",
@@ -53,7 +51,7 @@ impl Rule for FileNotListed {
 
 /// Manifests of a cluster that its render did not read, though the kustomization beside or above them
 /// was read; `read` is what the render read.
-pub(super) fn unlisted(tree: &dyn Tree, folder: &ClusterFolder, read: &ParsedFiles) -> Vec<Verdict> {
+pub(super) fn unlisted(tree: &dyn Tree, folder: &ClusterFolder, read: &ParsedFiles) -> Vec<Finding> {
     let manifests = || {
         let files = folder.base_files.iter().chain(&folder.overlay_files);
         files.filter(|entry| is_manifest(&entry.path) && !is_kustomization(&entry.path))
@@ -81,8 +79,8 @@ pub(super) fn unlisted(tree: &dyn Tree, folder: &ClusterFolder, read: &ParsedFil
             "{} does not list this file, so that its objects are never applied: name it under `resources`, or remove it",
             kustomization.path
         );
-        let place = Spot { file: entry.path.clone(), position: Some(file.position(object.root.span.start)) };
-        found.push(Verdict::new(&ABOUT, message).place(place));
+        let place = Place::at(entry.path.clone(), file.position(object.root.span.start));
+        found.push(Finding::new(rules::FILE_NOT_LISTED, message).place(place));
     }
     found
 }

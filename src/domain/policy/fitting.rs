@@ -6,7 +6,7 @@
 
 use super::other_version::{OtherVersion, other_version};
 use crate::object::{FieldPath, Step};
-use crate::render::{Content, Place, Placed, RenderedObject};
+use crate::render::{Content, Placed, RenderedObject, SourceOffset};
 use crate::schema::{CLUSTER_API_MINOR, Origin, Schema, Schemas, Type, Unlisted};
 use crate::spelling::nearest;
 use crate::yaml::Value;
@@ -19,7 +19,7 @@ const MOST: usize = 50;
 pub(super) struct Misfit<'a> {
     pub(super) object: &'a RenderedObject,
     pub(super) path: FieldPath,
-    pub(super) place: &'a Place,
+    pub(super) place: &'a SourceOffset,
     pub(super) kind: MisfitKind<'a>,
     /// The definition.
     pub(super) origin: &'a Origin,

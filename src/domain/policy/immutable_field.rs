@@ -2,8 +2,8 @@
 
 use super::fitting::{Trail, defined_in};
 use super::unknown_field::DEFINITION;
-use super::{About, Change, Evidence, Example, Rule, Spot, Verdict};
-use crate::finding::Severity;
+use super::{About, Evidence, Example, Rule};
+use crate::finding::{Finding, Place, rules};
 use crate::object::FieldPath;
 use crate::render::{Content, Placed, RenderedObject, diff_placed};
 use crate::schema::{Absent, Allowed, Immutable, ListType, MapKey, Origin, Schema};
@@ -11,9 +11,7 @@ use crate::schema::{Absent, Allowed, Immutable, ListType, MapKey, Origin, Schema
 pub(super) struct ImmutableField;
 
 static ABOUT: About = About {
-    id: "immutable-field",
-    severity: Severity::Error,
-    change: Change::Free,
+    entry: rules::IMMUTABLE_FIELD,
     summary: "A field is changed that its definition's validation rules keep as it is.",
     reason: "The API server refuses every change of it, and whatever applies the folder stops there. Take the change \
              back, or make a new object with a new name. Rules are read from the CustomResourceDefinitions in the \
@@ -60,7 +58,7 @@ impl Rule for ImmutableField {
         &ABOUT
     }
 
-    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Verdict>) {
+    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Finding>) {
         for (old, new) in change.pairs() {
             let mut definitions = change.schemas.definitions(&new.id.kind, &new.api_version);
             let Some((first, origin)) = definitions.next() else { continue };
@@ -78,11 +76,11 @@ impl Rule for ImmutableField {
 struct Broken<'a> {
     rule: &'a Immutable,
     path: FieldPath,
-    place: Spot,
+    place: Place,
 }
 
 impl Broken<'_> {
-    fn verdict(self, change: &Evidence<'_>, object: &RenderedObject, origin: &Origin) -> Verdict {
+    fn verdict(self, change: &Evidence<'_>, object: &RenderedObject, origin: &Origin) -> Finding {
         let Self { rule, path, place } = self;
         let said = rule.message.as_deref().map(|said| format!(", “{said}”")).unwrap_or_default();
         let message = format!(
@@ -90,7 +88,8 @@ impl Broken<'_> {
             object.id,
             defined_in(origin),
         );
-        let verdict = Verdict::new(&ABOUT, message).object(&object.id).path(&path).place(place);
+        let verdict =
+            Finding::new(rules::IMMUTABLE_FIELD, message).object(&object.id).path(&path).place(place);
         change.in_words_of_the_occasion(verdict)
     }
 }
@@ -148,7 +147,7 @@ impl<'a> Walk<'_, 'a> {
             (Some(old), Some(new)) => {
                 let Some(first) = diff_placed(&self.object.id, &old, &new).into_iter().next() else { return };
                 let place =
-                    first.new_place.map_or_else(|| Spot::from(&new.place), |place| Spot::from(&place));
+                    first.new_place.map_or_else(|| Place::from(&new.place), |place| Place::from(&place));
                 let path: FieldPath = at
                     .steps()
                     .iter()
@@ -158,8 +157,8 @@ impl<'a> Walk<'_, 'a> {
                 self.found.push(Broken { rule, path, place });
                 return;
             }
-            (None, Some(new)) if rule.setting == Allowed::No => Spot::from(&new.place),
-            (Some(_), None) if rule.removing == Allowed::No => Spot::from(&new.place),
+            (None, Some(new)) if rule.setting == Allowed::No => Place::from(&new.place),
+            (Some(_), None) if rule.removing == Allowed::No => Place::from(&new.place),
             _ => return,
         };
         self.found.push(Broken { rule, path: at, place });

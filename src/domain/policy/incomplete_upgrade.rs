@@ -1,14 +1,12 @@
 //! `incomplete-upgrade`, found where the result of an upgrade is compared with the release once more.
 
-use super::{About, Change, Example, Rule};
-use crate::finding::Severity;
+use super::{About, Example, Rule};
+use crate::finding::rules;
 
 pub(super) struct IncompleteUpgrade;
 
-pub(super) static ABOUT: About = About {
-    id: "incomplete-upgrade",
-    severity: Severity::Error,
-    change: Change::Never,
+static ABOUT: About = About {
+    entry: rules::INCOMPLETE_UPGRADE,
     summary: "Something of the release would neither stand in the cluster after the upgrade nor be explained.",
     reason: "Once the release is recorded, a difference that was not carried over is never offered again. So the \
              result is read anew and compared with the release, and whatever is missing without a conflict, an owner \

@@ -1,14 +1,12 @@
 //! `invalid-definition`, found while definitions are read.
 
-use super::{About, Change, Example, Rule};
-use crate::finding::Severity;
+use super::{About, Example, Rule};
+use crate::finding::rules;
 
 pub(super) struct InvalidDefinition;
 
-pub(super) static ABOUT: About = About {
-    id: "invalid-definition",
-    severity: Severity::Warning,
-    change: Change::Free,
+static ABOUT: About = About {
+    entry: rules::INVALID_DEFINITION,
     summary: "A CustomResourceDefinition in the repository cannot be used as it stands.",
     reason: "What it says of lists and fields is not known then: lists merge by the built-in table or by `name`, and \
              objects of its kind are not judged. Other definitions are not touched by that.",

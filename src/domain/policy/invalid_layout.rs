@@ -1,14 +1,12 @@
 //! `invalid-layout`, found by `validate`.
 
-use super::{About, Change, Example, Rule};
-use crate::finding::Severity;
+use super::{About, Example, Rule};
+use crate::finding::rules;
 
 pub(super) struct InvalidLayout;
 
-pub(super) static ABOUT: About = About {
-    id: "invalid-layout",
-    severity: Severity::Error,
-    change: Change::Free,
+static ABOUT: About = About {
+    entry: rules::INVALID_LAYOUT,
     summary: "Folders that are neither a release nor a cluster, or both, or nested.",
     reason: "Capstan passes over them, so that the clusters in them get no upgrades and no checks.",
     source: "https://github.com/giantswarm/rfc/tree/main/capi-release-structure",

@@ -1,14 +1,12 @@
 //! `invalid-settings`, found by `validate` and whoever reads settings.
 
-use super::{About, Change, Example, Rule};
-use crate::finding::Severity;
+use super::{About, Example, Rule};
+use crate::finding::rules;
 
 pub(super) struct InvalidSettings;
 
-pub(super) static ABOUT: About = About {
-    id: "invalid-settings",
-    severity: Severity::Error,
-    change: Change::Never,
+static ABOUT: About = About {
+    entry: rules::INVALID_SETTINGS,
     summary: "A settings file has an unknown key, a wrong type, or contradicts another one.",
     reason: "A misspelt key would be ignored without a word. `capstan schema` prints what there is.",
     source: "https://json-schema.org/",

@@ -1,14 +1,12 @@
 //! `invalid-yaml`, found by `validate`.
 
-use super::{About, Change, Example, Rule};
-use crate::finding::Severity;
+use super::{About, Example, Rule};
+use crate::finding::rules;
 
 pub(super) struct InvalidYaml;
 
-pub(super) static ABOUT: About = About {
-    id: "invalid-yaml",
-    severity: Severity::Error,
-    change: Change::Free,
+static ABOUT: About = About {
+    entry: rules::INVALID_YAML,
     summary: "A manifest is no YAML that Kubernetes reads.",
     reason: "Nothing applies the file, and often nothing of the whole folder.",
     source: "https://yaml.org/spec/1.2.2/",

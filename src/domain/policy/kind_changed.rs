@@ -1,14 +1,12 @@
 //! `kind-changed`, found while objects are merged.
 
-use super::{About, Change, Example, Rule};
-use crate::finding::Severity;
+use super::{About, Example, Rule};
+use crate::finding::rules;
 
 pub(super) struct KindChanged;
 
-pub(super) static ABOUT: About = About {
-    id: "kind-changed",
-    severity: Severity::Warning,
-    change: Change::Free,
+static ABOUT: About = About {
+    entry: rules::KIND_CHANGED,
     summary: "The release puts an object of another kind in place of one.",
     reason: "One object is removed and another added: what the old one held, a customer's edits among it, does not come \
              along by itself.",

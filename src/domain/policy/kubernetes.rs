@@ -6,7 +6,7 @@ use super::{Evidence, Occasion, Survey};
 pub(super) use crate::kinds::VersionRole as Role;
 use crate::kinds::{Keys, is_cluster, names, path, version_fields};
 use crate::object::{FieldPath, ObjectId};
-use crate::render::{Place, Placed, RenderedObject};
+use crate::render::{Placed, RenderedObject, SourceOffset};
 use crate::version::KubernetesVersion;
 
 /// A version that an object asks for.
@@ -49,7 +49,7 @@ pub(super) fn steps<'a>(change: &Evidence<'a>) -> Vec<(Wanted<'a>, Wanted<'a>)> 
 
 /// Where a version is to be looked for: an upgrade speaks of the files before it, a pull request of
 /// those that it brings.
-pub(super) fn spot<'a>(occasion: Occasion, old: &Wanted<'a>, new: &Wanted<'a>) -> &'a Place {
+pub(super) fn spot<'a>(occasion: Occasion, old: &Wanted<'a>, new: &Wanted<'a>) -> &'a SourceOffset {
     match occasion {
         Occasion::Upgrade => &old.placed.place,
         Occasion::Revision => &new.placed.place,

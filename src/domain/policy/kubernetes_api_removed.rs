@@ -4,20 +4,18 @@ use std::collections::HashSet;
 
 use super::kubernetes::Role;
 use super::removed_apis::removed;
-use super::{About, Change, Example, Rule, Survey, Verdict};
-use crate::finding::Severity;
+use super::{About, Example, Rule, Survey};
+use crate::finding::{Finding, rules};
 use crate::kinds::{KindRole, role_of};
 use crate::object::FieldPath;
-use crate::render::{Place, Placed, RenderedObject};
+use crate::render::{Placed, RenderedObject, SourceOffset};
 use crate::version::KubernetesMinor;
 use crate::yaml::YamlFile;
 
 pub(super) struct KubernetesApiRemoved;
 
 static ABOUT: About = About {
-    id: "kubernetes-api-removed",
-    severity: Severity::Error,
-    change: Change::Free,
+    entry: rules::KUBERNETES_API_REMOVED,
     summary: "A manifest for the cluster uses an API that its version of Kubernetes no longer serves.",
     reason: "Nothing applies the object any more, and a file that the control plane itself reads (an audit policy, \
              say) keeps it from starting. It looks at what a ClusterResourceSet brings to the cluster, the files \
@@ -92,7 +90,7 @@ impl Rule for KubernetesApiRemoved {
         &ABOUT
     }
 
-    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Verdict>) {
+    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
         let Some(target) = target(cluster) else { return };
         let brought = brought(cluster);
         // The cluster's own objects go to the management cluster, which has a Kubernetes of its own.
@@ -149,7 +147,7 @@ fn inside(
     value: &Placed,
     target: KubernetesMinor,
     path: &FieldPath,
-    verdicts: &mut Vec<Verdict>,
+    verdicts: &mut Vec<Finding>,
 ) {
     let Some(text) = value.as_str() else { return };
     let may_be_old = text.contains("apiVersion") && (text.contains("beta") || text.contains("alpha"));
@@ -174,8 +172,8 @@ fn judge(
     kind: &str,
     target: KubernetesMinor,
     path: &FieldPath,
-    place: &Place,
-    verdicts: &mut Vec<Verdict>,
+    place: &SourceOffset,
+    verdicts: &mut Vec<Finding>,
 ) {
     let Some(removed) = removed(api_version, kind) else { return };
     if target < (KubernetesMinor { major: 1, minor: removed.since }) {
@@ -189,5 +187,7 @@ fn judge(
         "{} uses {kind} of `{api_version}`, which Kubernetes {target} no longer serves (gone since 1.{}): {advice}",
         object.id, removed.since
     );
-    verdicts.push(Verdict::new(&ABOUT, message).object(&object.id).path(path).place(place));
+    verdicts.push(
+        Finding::new(rules::KUBERNETES_API_REMOVED, message).object(&object.id).path(path).place(place),
+    );
 }

@@ -1,15 +1,13 @@
 //! `kubernetes-downgrade`
 
 use super::kubernetes::{spot, steps};
-use super::{About, Change, Evidence, Example, Rule, Verdict};
-use crate::finding::Severity;
+use super::{About, Evidence, Example, Rule};
+use crate::finding::{Finding, rules};
 
 pub(super) struct KubernetesDowngrade;
 
 static ABOUT: About = About {
-    id: "kubernetes-downgrade",
-    severity: Severity::Error,
-    change: Change::Never,
+    entry: rules::KUBERNETES_DOWNGRADE,
     summary: "Kubernetes would go back to an older version.",
     reason: "Kubernetes cannot be downgraded: etcd and stored objects are already in the newer form. The API \
              server accepts the older version all the same, and the control plane breaks when its first \
@@ -58,12 +56,12 @@ impl Rule for KubernetesDowngrade {
         &ABOUT
     }
 
-    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Verdict>) {
+    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Finding>) {
         for (old, new) in steps(change) {
             if new.version.compare(&old.version).is_some_and(std::cmp::Ordering::is_lt) {
                 verdicts.push(
-                    Verdict::new(
-                        &ABOUT,
+                    Finding::new(
+                        rules::KUBERNETES_DOWNGRADE,
                         format!(
                             "{} goes back from {} to {}: Kubernetes cannot be downgraded, keep {} or newer",
                             new.object, old.version, new.version, old.version
@@ -85,7 +83,7 @@ impl Rule for KubernetesDowngrade {
                 "release {} takes Kubernetes back from {old} to {new}: Kubernetes cannot be downgraded, take a newer release",
                 step.to.id
             );
-            let verdict = Verdict::new(&ABOUT, message);
+            let verdict = Finding::new(rules::KUBERNETES_DOWNGRADE, message);
             verdicts.push(verdict.maybe_place(step.place.clone()));
         }
     }

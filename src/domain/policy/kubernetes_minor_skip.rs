@@ -2,16 +2,14 @@
 
 use super::kubernetes::{Role, Wanted, spot, steps};
 use super::topology_version::offered;
-use super::{About, Change, Evidence, Example, Rule, Survey, Verdict};
-use crate::finding::Severity;
+use super::{About, Evidence, Example, Rule, Survey};
+use crate::finding::{Finding, rules};
 use crate::version::{KubernetesMinor, KubernetesVersion};
 
 pub(super) struct KubernetesMinorSkip;
 
 static ABOUT: About = About {
-    id: "kubernetes-minor-skip",
-    severity: Severity::Error,
-    change: Change::Free,
+    entry: rules::KUBERNETES_MINOR_SKIP,
     summary: "Kubernetes goes further than to the next minor.",
     reason: "A control plane is upgraded one minor at a time: API versions and stored objects are only \
              migrated from the minor before, kubeadm refuses anything else, and the Cluster API accepts the \
@@ -54,7 +52,7 @@ impl Rule for KubernetesMinorSkip {
         &ABOUT
     }
 
-    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Verdict>) {
+    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Finding>) {
         let control_plane: Option<KubernetesMinor> = change
             .before
             .versions
@@ -72,11 +70,10 @@ impl Rule for KubernetesMinorSkip {
             if old.version.minor().skips(new.version.minor()) && !catches_up && !goes_through {
                 let message = format!("{} goes {}", new.object, words(&old.version, &new.version));
                 verdicts.push(
-                    Verdict::new(&ABOUT, message).object(new.object).path(&new.path()).place(spot(
-                        change.occasion,
-                        &old,
-                        &new,
-                    )),
+                    Finding::new(rules::KUBERNETES_MINOR_SKIP, message)
+                        .object(new.object)
+                        .path(&new.path())
+                        .place(spot(change.occasion, &old, &new)),
                 );
             }
         }
@@ -88,7 +85,7 @@ impl Rule for KubernetesMinorSkip {
             && old.minor().skips(new.minor())
         {
             let message = format!("release {} takes Kubernetes {}", step.to.id, words(old, new));
-            let verdict = Verdict::new(&ABOUT, message);
+            let verdict = Finding::new(rules::KUBERNETES_MINOR_SKIP, message);
             verdicts.push(verdict.maybe_place(step.place.clone()));
         }
     }

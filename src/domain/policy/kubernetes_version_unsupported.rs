@@ -1,17 +1,15 @@
 //! `kubernetes-version-unsupported`
 
 use super::cluster_api::{Verdict as Support, supports};
-use super::{About, Change, Example, Rule, Survey, Verdict};
-use crate::finding::Severity;
+use super::{About, Example, Rule, Survey};
+use crate::finding::{Finding, rules};
 use crate::kinds::is_cluster;
 use crate::version::LooseVersion;
 
 pub(super) struct KubernetesVersionUnsupported;
 
 static ABOUT: About = About {
-    id: "kubernetes-version-unsupported",
-    severity: Severity::Warning,
-    change: Change::Free,
+    entry: rules::KUBERNETES_VERSION_UNSUPPORTED,
     summary: "Cluster API's support matrix excludes a Kubernetes version that a cluster asks for.",
     reason: "Each release of Cluster API is tested with some minors of Kubernetes; with others, kubeadm's \
              configuration or the order of an upgrade may be wrong, and nobody fixes it. Some patches are excluded \
@@ -49,7 +47,7 @@ impl Rule for KubernetesVersionUnsupported {
         &ABOUT
     }
 
-    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Verdict>) {
+    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
         for wanted in &cluster.versions {
             let minor = wanted.version.minor();
             let core = cluster.cluster_api.as_ref();
@@ -69,7 +67,7 @@ impl Rule for KubernetesVersionUnsupported {
             };
             let message = format!("{} asks for Kubernetes {}, but {why}", wanted.object, wanted.version);
             verdicts.push(
-                Verdict::new(&ABOUT, message)
+                Finding::new(rules::KUBERNETES_VERSION_UNSUPPORTED, message)
                     .object(wanted.object)
                     .path(&wanted.path())
                     .place(&wanted.placed.place),

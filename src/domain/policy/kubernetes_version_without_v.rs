@@ -1,15 +1,13 @@
 //! `kubernetes-version-without-v`
 
-use super::{About, Change, Example, Rule, Survey, Verdict};
-use crate::finding::Severity;
+use super::{About, Example, Rule, Survey};
+use crate::finding::{Finding, rules};
 use crate::object::ObjectId;
 
 pub(super) struct KubernetesVersionWithoutV;
 
 static ABOUT: About = About {
-    id: "kubernetes-version-without-v",
-    severity: Severity::Warning,
-    change: Change::Free,
+    entry: rules::KUBERNETES_VERSION_WITHOUT_V,
     summary: "A Kubernetes version lacks its leading `v`.",
     reason: "Cluster API wants `v1.30.2` and refuses `1.30.2`, or adds the letter itself, so that Git and the \
              cluster never agree and whoever applies the folder writes the field again and again. Unquoted, `1.30` \
@@ -48,7 +46,7 @@ impl Rule for KubernetesVersionWithoutV {
         &ABOUT
     }
 
-    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Verdict>) {
+    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
         for wanted in cluster.versions.iter().filter(|wanted| wants_v(wanted.object)) {
             let text = wanted.version.as_str();
             if text.starts_with('v') {
@@ -56,7 +54,7 @@ impl Rule for KubernetesVersionWithoutV {
             }
             let message = format!("{} asks for Kubernetes `{text}`: write `v{text}`", wanted.object);
             verdicts.push(
-                Verdict::new(&ABOUT, message)
+                Finding::new(rules::KUBERNETES_VERSION_WITHOUT_V, message)
                     .object(wanted.object)
                     .path(&wanted.path())
                     .place(&wanted.placed.place),

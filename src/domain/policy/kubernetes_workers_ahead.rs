@@ -1,15 +1,13 @@
 //! `kubernetes-workers-ahead`
 
 use super::kubernetes::{Role, control_plane_of};
-use super::{About, Change, Example, Rule, Survey, Verdict};
-use crate::finding::Severity;
+use super::{About, Example, Rule, Survey};
+use crate::finding::{Finding, rules};
 
 pub(super) struct KubernetesWorkersAhead;
 
 static ABOUT: About = About {
-    id: "kubernetes-workers-ahead",
-    severity: Severity::Error,
-    change: Change::Free,
+    entry: rules::KUBERNETES_WORKERS_AHEAD,
     summary: "Workers run a newer minor of Kubernetes than their control plane.",
     reason: "A kubelet must never be newer than the API server it talks to: it uses API versions and fields that the \
              server does not know. Cluster API holds such machines back, so that the rollout hangs half-way. The \
@@ -56,7 +54,7 @@ impl Rule for KubernetesWorkersAhead {
         &ABOUT
     }
 
-    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Verdict>) {
+    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
         for worker in cluster.versions.iter().filter(|wanted| wanted.role == Role::Workers) {
             let Some(plane) = control_plane_of(cluster, worker) else { continue };
             if worker.version.minor() <= plane.version.minor() {
@@ -67,7 +65,7 @@ impl Rule for KubernetesWorkersAhead {
                 worker.object, worker.version, plane.version, plane.object
             );
             verdicts.push(
-                Verdict::new(&ABOUT, message)
+                Finding::new(rules::KUBERNETES_WORKERS_AHEAD, message)
                     .object(worker.object)
                     .path(&worker.path())
                     .place(&worker.placed.place),

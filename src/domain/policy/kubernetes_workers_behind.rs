@@ -1,16 +1,14 @@
 //! `kubernetes-workers-behind`
 
 use super::kubernetes::{Role, control_plane_of};
-use super::{About, Change, Example, Rule, Survey, Verdict};
-use crate::finding::Severity;
+use super::{About, Example, Rule, Survey};
+use crate::finding::{Finding, rules};
 use crate::version::KubernetesMinor;
 
 pub(super) struct KubernetesWorkersBehind;
 
 static ABOUT: About = About {
-    id: "kubernetes-workers-behind",
-    severity: Severity::Error,
-    change: Change::Free,
+    entry: rules::KUBERNETES_WORKERS_BEHIND,
     summary: "Workers lag more minors behind their control plane than Kubernetes supports.",
     reason: "A kubelet may be three minors older than its API server (two, before 1.25). Below that the server has \
              removed what the kubelet needs, and Cluster API creates no more machines of that version, so that \
@@ -59,7 +57,7 @@ impl Rule for KubernetesWorkersBehind {
         &ABOUT
     }
 
-    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Verdict>) {
+    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
         for worker in cluster.versions.iter().filter(|wanted| wanted.role == Role::Workers) {
             let Some(plane) = control_plane_of(cluster, worker) else { continue };
             let (kubelet, server) = (worker.version.minor(), plane.version.minor());
@@ -76,7 +74,7 @@ impl Rule for KubernetesWorkersBehind {
                 allowed(kubelet)
             );
             verdicts.push(
-                Verdict::new(&ABOUT, message)
+                Finding::new(rules::KUBERNETES_WORKERS_BEHIND, message)
                     .object(worker.object)
                     .path(&worker.path())
                     .place(&worker.placed.place),

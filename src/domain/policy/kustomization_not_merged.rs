@@ -1,14 +1,12 @@
 //! `kustomization-not-merged`, found while kustomizations are merged.
 
-use super::{About, Change, Example, Rule};
-use crate::finding::Severity;
+use super::{About, Example, Rule};
+use crate::finding::rules;
 
 pub(super) struct KustomizationNotMerged;
 
-pub(super) static ABOUT: About = About {
-    id: "kustomization-not-merged",
-    severity: Severity::Error,
-    change: Change::Free,
+static ABOUT: About = About {
+    entry: rules::KUSTOMIZATION_NOT_MERGED,
     summary: "The release's kustomization changes something that this cluster's base cannot take over.",
     reason: "A base that has the release's kustomizations takes over their fields, patches and other files. A new \
              kustomization in a folder that the base does not have, or a file that is no text, needs a person; without \

@@ -1,14 +1,12 @@
 //! `list-without-key`, found while lists are merged.
 
-use super::{About, Change, Example, Rule};
-use crate::finding::Severity;
+use super::{About, Example, Rule};
+use crate::finding::rules;
 
 pub(super) struct ListWithoutKey;
 
-pub(super) static ABOUT: About = About {
-    id: "list-without-key",
-    severity: Severity::Warning,
-    change: Change::Free,
+static ABOUT: About = About {
+    entry: rules::LIST_WITHOUT_KEY,
     summary: "A list that is merged by key has an item without its key, or a key twice.",
     reason: "Its items cannot be told apart, so the list is taken as one value: either the cluster's or the \
              release's.",

@@ -1,15 +1,13 @@
 //! `missing-reference`
 
-use super::{About, Change, Example, Rule, Survey, Verdict};
-use crate::finding::Severity;
+use super::{About, Example, Rule, Survey};
+use crate::finding::{Finding, rules};
 use crate::render::RenderedObject;
 
 pub(super) struct MissingReference;
 
 static ABOUT: About = About {
-    id: "missing-reference",
-    severity: Severity::Warning,
-    change: Change::Free,
+    entry: rules::MISSING_REFERENCE,
     summary: "An object names another one that the cluster's folder does not render.",
     reason: "The API server accepts references to nothing, and conditions may stay green: no machine comes up, and \
              nobody hears of it. Where the object is applied from elsewhere, nothing is wrong.",
@@ -41,7 +39,7 @@ impl Rule for MissingReference {
         &ABOUT
     }
 
-    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Verdict>) {
+    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
         // Classes are shared between clusters.
         for (object, named) in cluster.references().iter().filter(|(_, named)| !named.is_class()) {
             let there = |other: &RenderedObject| named.implied || other.id.group == named.group;
@@ -53,8 +51,12 @@ impl Rule for MissingReference {
                 object.id, named.kind, named.name
             );
             let path = named.path.key("name");
-            verdicts
-                .push(Verdict::new(&ABOUT, message).object(&object.id).path(&path).place(&named.at.place));
+            verdicts.push(
+                Finding::new(rules::MISSING_REFERENCE, message)
+                    .object(&object.id)
+                    .path(&path)
+                    .place(&named.at.place),
+            );
         }
     }
 }

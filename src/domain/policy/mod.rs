@@ -1,7 +1,7 @@
 //! Rules: one a file behind one trait, and their catalogue.
 //!
 //! Owns what is judged, how bad it is, and why. A rule sees [`Facts`], plain values of one cluster
-//! before and after, and adds [`Verdict`]s; the settings then have their say on severity.
+//! before and after, and adds [`Finding`]s; the settings then have their say on severity.
 //!
 //! Deliberately absent: loading anything, and the decision what a finding leads to (exit code,
 //! check, draft): that is for whoever asked.
@@ -67,7 +67,6 @@ mod rollout_without_change;
 mod rule;
 mod secret_in_clear_text;
 mod secret_variable;
-mod severities;
 mod split_rollout;
 mod step_group_split;
 mod template_edited_in_place;
@@ -90,14 +89,13 @@ mod wrong_type;
 pub use cluster_api::{CoreVersion, core_version, may_name_core};
 pub use evidence::{Evidence, Survey};
 pub use inside::inside;
-pub use rule::{About, Change, Example, Facts, Files, Occasion, ReleaseStep, Rule, Spot, Verdict};
-pub use severities::{Level, Severities, SeverityRefused};
+pub use rule::{About, Example, Facts, Files, Occasion, ReleaseStep, Rule};
 pub use unknown_release::unknown_release;
-pub use validate::{Scope, Snapshot, folders_of, render_finding, settings_finding, validate};
+pub use validate::{Scope, Snapshot, folders_of, validate};
 
 pub use crate::merge::AppliedBy;
 
-use crate::finding::Finding;
+use crate::finding::{Finding, Severities};
 use crate::render::Rendered;
 
 /// Every rule, ordered by id.
@@ -173,12 +171,12 @@ pub fn catalogue() -> &'static [&'static dyn Rule] {
 
 /// The rule of that id.
 pub fn rule(id: &str) -> Option<&'static dyn Rule> {
-    catalogue().iter().copied().find(|rule| rule.about().id == id)
+    catalogue().iter().copied().find(|rule| rule.about().entry.id() == id)
 }
 
 /// Every rule's id, ordered.
 pub fn ids() -> impl Iterator<Item = &'static str> {
-    catalogue().iter().map(|rule| rule.about().id)
+    catalogue().iter().map(|rule| rule.about().entry.id())
 }
 
 /// What the rules say of one cluster before and after, ordered by file, line (none last) and path.
@@ -186,7 +184,7 @@ pub fn ids() -> impl Iterator<Item = &'static str> {
 pub fn judge(facts: &Facts<'_>, severities: &Severities) -> Vec<Finding> {
     let evidence = Evidence::of(facts);
     let mut verdicts = Vec::new();
-    for rule in catalogue().iter().filter(|rule| severities.of_rule(rule.about()).is_some()) {
+    for rule in catalogue().iter().filter(|rule| severities.of(rule.about().entry).is_some()) {
         rule.compare(&evidence, &mut verdicts);
         let mut found = Vec::new();
         rule.inspect(&evidence.after, &mut found);
@@ -197,13 +195,8 @@ pub fn judge(facts: &Facts<'_>, severities: &Severities) -> Vec<Finding> {
         }
         verdicts.extend(found.into_iter().map(|verdict| evidence.in_words_of_the_occasion(verdict)));
     }
-    let mut findings: Vec<Finding> = verdicts
-        .into_iter()
-        .filter_map(|verdict| {
-            let severity = severities.of_verdict(&verdict)?;
-            Some(verdict.into_finding(severity))
-        })
-        .collect();
+    let mut findings: Vec<Finding> =
+        verdicts.into_iter().filter_map(|verdict| severities.judged(verdict)).collect();
     sort(&mut findings);
     findings
 }
@@ -211,11 +204,8 @@ pub fn judge(facts: &Facts<'_>, severities: &Severities) -> Vec<Finding> {
 /// The patches of a render that were applied to nothing, where nobody wants to know more.
 pub fn lost_patches(rendered: &Rendered, severities: &Severities) -> Vec<Finding> {
     let verdicts = overlay_loses_target::lost(&rendered.patches, &rendered.patches);
-    let found = verdicts.into_iter().filter_map(|verdict| {
-        let severity = severities.of_verdict(&verdict)?;
-        Some(verdict.into_finding(severity))
-    });
-    let mut findings: Vec<Finding> = found.collect();
+    let mut findings: Vec<Finding> =
+        verdicts.into_iter().filter_map(|verdict| severities.judged(verdict)).collect();
     sort(&mut findings);
     findings
 }
@@ -223,7 +213,8 @@ pub fn lost_patches(rendered: &Rendered, severities: &Severities) -> Vec<Finding
 /// Orders findings by file, line (none last) and path, as reports show them.
 pub fn sort(findings: &mut [Finding]) {
     findings.sort_by(|a, b| {
-        let key = |f: &Finding| (f.file.is_none(), f.file.clone(), f.line.is_none(), f.line, f.column);
+        let key =
+            |f: &Finding| (f.file().is_none(), f.file().cloned(), f.line().is_none(), f.line(), f.column());
         key(a).cmp(&key(b)).then_with(|| a.path.cmp(&b.path)).then_with(|| a.rule.cmp(b.rule))
     });
 }

@@ -1,17 +1,15 @@
 //! `namespace-changed`: found while an upgrade is planned, and between any two trees.
 
-use super::{About, Change, Evidence, Example, Rule, Verdict};
-use crate::finding::Severity;
+use super::{About, Evidence, Example, Rule};
+use crate::finding::{Finding, rules};
 use crate::kinds::is_cluster_api;
 use crate::object::{FieldPath, ObjectId};
 use crate::render::RenderedObject;
 
 pub(super) struct NamespaceChanged;
 
-pub(super) static ABOUT: About = About {
-    id: "namespace-changed",
-    severity: Severity::Error,
-    change: Change::Never,
+static ABOUT: About = About {
+    entry: rules::NAMESPACE_CHANGED,
     summary: "An object of Cluster API gets another namespace, or a reference to one does.",
     reason: "The namespace is part of what an object is: in another one a second object is made, with a second set of \
              machines, while the first is deleted or goes on unmanaged. Cluster API moves no object between \
@@ -56,7 +54,7 @@ impl Rule for NamespaceChanged {
         &ABOUT
     }
 
-    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Verdict>) {
+    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Finding>) {
         let same = |one: &ObjectId, other: &ObjectId| {
             one.group == other.group && one.kind == other.kind && one.name == other.name
         };
@@ -77,7 +75,9 @@ impl Rule for NamespaceChanged {
             );
             let path = FieldPath::root().key("metadata").key("namespace");
             let place = &new.placed.nearest(&path).place;
-            verdicts.push(Verdict::new(&ABOUT, message).object(&new.id).path(&path).place(place));
+            verdicts.push(
+                Finding::new(rules::NAMESPACE_CHANGED, message).object(&new.id).path(&path).place(place),
+            );
         }
     }
 }

@@ -1,14 +1,12 @@
 //! `not-in-release`, found while an upgrade is planned.
 
-use super::{About, Change, Example, Rule};
-use crate::finding::Severity;
+use super::{About, Example, Rule};
+use crate::finding::rules;
 
 pub(super) struct NotInRelease;
 
-pub(super) static ABOUT: About = About {
-    id: "not-in-release",
-    severity: Severity::Warning,
-    change: Change::Free,
+static ABOUT: About = About {
+    entry: rules::NOT_IN_RELEASE,
     summary: "A cluster or a group of machines of the folder is not of the release, and stays at its version of Kubernetes.",
     reason: "The record of the folder says that its cluster is at the release. Of what the release does not know that is \
              not true: another Cluster in the same folder, or workers that somebody added. They stay where they are while \

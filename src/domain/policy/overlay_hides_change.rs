@@ -2,17 +2,15 @@
 
 use std::collections::HashSet;
 
-use super::{About, Change, Evidence, Example, Facts, Rule, Spot, Verdict};
-use crate::finding::Severity;
+use super::{About, Evidence, Example, Facts, Rule};
+use crate::finding::{Finding, Place, rules};
 use crate::object::FieldPath;
-use crate::render::{Content, Place, Placed, RenderedObject, diff};
+use crate::render::{Content, Placed, RenderedObject, SourceOffset, diff};
 
 pub(super) struct OverlayHidesChange;
 
 static ABOUT: About = About {
-    id: "overlay-hides-change",
-    severity: Severity::Warning,
-    change: Change::Free,
+    entry: rules::OVERLAY_HIDES_CHANGE,
     summary: "The overlay sets a field that the base changes, so that the change has no effect.",
     reason: "The pull request seems to do what it does not: the cluster keeps the overlay's value. Often that is \
              meant; sometimes it holds back a fix, or a version that belongs together with an image.",
@@ -56,7 +54,7 @@ impl Rule for OverlayHidesChange {
         &ABOUT
     }
 
-    fn compare(&self, evidence: &Evidence<'_>, verdicts: &mut Vec<Verdict>) {
+    fn compare(&self, evidence: &Evidence<'_>, verdicts: &mut Vec<Finding>) {
         if evidence.after.rendered.base.is_none() {
             return;
         }
@@ -69,8 +67,9 @@ impl Rule for OverlayHidesChange {
             // The overlay may rename an object or move it: it is the one written at the same place.
             let rendered = evidence.after.objects.iter().find(|object| Some(object.origin()) == origin);
             let Some(rendered) = rendered else { continue };
-            let from_base =
-                |place: &Place| place.file().is_in(&evidence.folders.base) && !is_overlay(evidence, place);
+            let from_base = |place: &SourceOffset| {
+                place.file().is_in(&evidence.folders.base) && !is_overlay(evidence, place)
+            };
             let shown = rendered.placed.get(&change.path);
             let hidden = match (&change.new, &change.new_place) {
                 (Some(value), Some(place)) => {
@@ -82,8 +81,7 @@ impl Rule for OverlayHidesChange {
             if hidden {
                 let place = blame(evidence, rendered, &change.path, &from_base);
                 verdicts.push(
-                    Verdict::new(
-                        &ABOUT,
+                    Finding::new(rules::OVERLAY_HIDES_CHANGE,
                         format!(
                             "the overlay decides `{}` of {}, so that the base's change of it has no effect: take it out of the overlay if the change should hold",
                             change.path, change.object
@@ -98,11 +96,15 @@ impl Rule for OverlayHidesChange {
     }
 }
 
-fn is_overlay(facts: &Facts<'_>, place: &Place) -> bool {
+fn is_overlay(facts: &Facts<'_>, place: &SourceOffset) -> bool {
     place.file().is_in(&facts.folders.overlay)
 }
 
-fn base_value(base: &[RenderedObject], object: &crate::object::ObjectId, place: &Place) -> Vec<Place> {
+fn base_value(
+    base: &[RenderedObject],
+    object: &crate::object::ObjectId,
+    place: &SourceOffset,
+) -> Vec<SourceOffset> {
     let mut leaves = Vec::new();
     if let Some(object) = base.iter().find(|candidate| candidate.id == *object) {
         find_leaves(&object.placed, place, &mut leaves);
@@ -111,7 +113,7 @@ fn base_value(base: &[RenderedObject], object: &crate::object::ObjectId, place: 
 }
 
 /// The places of the scalars below the value that stands at `place`.
-fn find_leaves(value: &Placed, place: &Place, leaves: &mut Vec<Place>) {
+fn find_leaves(value: &Placed, place: &SourceOffset, leaves: &mut Vec<SourceOffset>) {
     if value.place == *place {
         collect(value, &mut |leaf| leaves.push(leaf.clone()));
         return;
@@ -123,7 +125,7 @@ fn find_leaves(value: &Placed, place: &Place, leaves: &mut Vec<Place>) {
     }
 }
 
-fn collect<'a>(value: &'a Placed, keep: &mut impl FnMut(&'a Place)) {
+fn collect<'a>(value: &'a Placed, keep: &mut impl FnMut(&'a SourceOffset)) {
     match &value.content {
         Content::Scalar(_) => keep(&value.place),
         Content::Mapping(entries) => entries.iter().for_each(|(_, value)| collect(value, keep)),
@@ -133,12 +135,17 @@ fn collect<'a>(value: &'a Placed, keep: &mut impl FnMut(&'a Place)) {
 
 /// Whether every scalar of the new value still stands somewhere in the rendered object: lists may
 /// have been merged, so that indexes prove nothing.
-fn survives(place: &Place, value: &serde_json::Value, leaves: &[Place], rendered: &Placed) -> bool {
+fn survives(
+    place: &SourceOffset,
+    value: &serde_json::Value,
+    leaves: &[SourceOffset],
+    rendered: &Placed,
+) -> bool {
     let mut places = HashSet::new();
     collect(rendered, &mut |leaf| {
         places.insert((leaf.file().clone(), leaf.offset()));
     });
-    let there = |leaf: &Place| places.contains(&(leaf.file().clone(), leaf.offset()));
+    let there = |leaf: &SourceOffset| places.contains(&(leaf.file().clone(), leaf.offset()));
     match value {
         serde_json::Value::Object(_) | serde_json::Value::Array(_) => leaves.iter().all(there),
         _ => there(place),
@@ -150,11 +157,11 @@ fn blame(
     facts: &Facts<'_>,
     rendered: &RenderedObject,
     path: &FieldPath,
-    from_base: &impl Fn(&Place) -> bool,
-) -> Spot {
+    from_base: &impl Fn(&SourceOffset) -> bool,
+) -> Place {
     let nearest = &rendered.placed.nearest(path).place;
     if !from_base(nearest) {
-        return Spot::from(nearest);
+        return Place::from(nearest);
     }
     let patch = facts
         .after
@@ -162,5 +169,5 @@ fn blame(
         .iter()
         .rev()
         .find(|patch| patch.matched.contains(&rendered.id) && !from_base(&patch.place));
-    Spot::from(patch.map_or(nearest, |patch| &patch.place))
+    Place::from(patch.map_or(nearest, |patch| &patch.place))
 }

@@ -1,15 +1,13 @@
 //! `overlay-loses-target`
 
-use super::{About, Change, Evidence, Example, Rule, Verdict};
-use crate::finding::Severity;
+use super::{About, Evidence, Example, Rule};
+use crate::finding::{Finding, rules};
 use crate::render::PatchUse;
 
 pub(super) struct OverlayLosesTarget;
 
 static ABOUT: About = About {
-    id: "overlay-loses-target",
-    severity: Severity::Error,
-    change: Change::Free,
+    entry: rules::OVERLAY_LOSES_TARGET,
     summary: "A patch of the overlay finds nothing to patch.",
     reason: "The customer's setting silently stops holding, or kustomize refuses to build the cluster at all: \
              then nothing of it is applied any more.",
@@ -54,13 +52,13 @@ impl Rule for OverlayLosesTarget {
         &ABOUT
     }
 
-    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Verdict>) {
+    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Finding>) {
         verdicts.extend(lost(&change.before.rendered.patches, &change.after.rendered.patches));
     }
 }
 
 /// The patches that were applied to nothing, now that there are these instead of those before.
-pub(super) fn lost(before: &[PatchUse], after: &[PatchUse]) -> Vec<Verdict> {
+pub(super) fn lost(before: &[PatchUse], after: &[PatchUse]) -> Vec<Finding> {
     let mut verdicts = Vec::new();
     for patch in after {
         let message = if let Some(reason) = &patch.lost {
@@ -73,7 +71,7 @@ pub(super) fn lost(before: &[PatchUse], after: &[PatchUse]) -> Vec<Verdict> {
         } else {
             continue;
         };
-        let verdict = Verdict::new(&ABOUT, message).place(&patch.place);
+        let verdict = Finding::new(rules::OVERLAY_LOSES_TARGET, message).place(&patch.place);
         verdicts.push(match before_target(before, patch) {
             Some(object) => verdict.object(object),
             None => verdict,

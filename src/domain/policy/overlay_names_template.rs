@@ -1,14 +1,12 @@
 //! `overlay-names-template`, found while an upgrade rotates templates.
 
-use super::{About, Change, Example, Rule};
-use crate::finding::Severity;
+use super::{About, Example, Rule};
+use crate::finding::rules;
 
 pub(super) struct OverlayNamesTemplate;
 
-pub(super) static ABOUT: About = About {
-    id: "overlay-names-template",
-    severity: Severity::Error,
-    change: Change::Free,
+static ABOUT: About = About {
+    entry: rules::OVERLAY_NAMES_TEMPLATE,
     summary: "The overlay patches a template that gets a new name.",
     reason: "The patch would go on changing the old template, and the new machines would lack the customer's \
              setting. A patch that selects its target by kind or label, not by the name, follows by itself.",

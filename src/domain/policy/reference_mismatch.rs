@@ -1,8 +1,8 @@
 //! `reference-mismatch`
 
 use super::references::Named;
-use super::{About, Change, Example, Rule, Survey, Verdict};
-use crate::finding::Severity;
+use super::{About, Example, Rule, Survey};
+use crate::finding::{Finding, rules};
 use crate::kinds::{KindRole, is_cluster, role_of};
 use crate::object::FieldPath;
 use crate::render::{Placed, RenderedObject};
@@ -10,9 +10,7 @@ use crate::render::{Placed, RenderedObject};
 pub(super) struct ReferenceMismatch;
 
 static ABOUT: About = About {
-    id: "reference-mismatch",
-    severity: Severity::Error,
-    change: Change::Free,
+    entry: rules::REFERENCE_MISMATCH,
     summary: "An object and what it names disagree on the cluster's name or the namespace.",
     reason: "Cluster API looks for a reference in the owner's own namespace and for machines by the cluster's name. \
              The API server refuses what contradicts itself; the rest is accepted and never becomes a machine.",
@@ -46,7 +44,7 @@ impl Rule for ReferenceMismatch {
         &ABOUT
     }
 
-    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Verdict>) {
+    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
         let clusters: Vec<&RenderedObject> =
             cluster.objects.iter().filter(|object| is_cluster(&object.id)).collect();
         for object in cluster.objects {
@@ -62,7 +60,7 @@ impl Rule for ReferenceMismatch {
 }
 
 /// The cluster that machines name is one of the folder, and both places name the same.
-fn cluster_name(object: &RenderedObject, clusters: &[&RenderedObject], verdicts: &mut Vec<Verdict>) {
+fn cluster_name(object: &RenderedObject, clusters: &[&RenderedObject], verdicts: &mut Vec<Finding>) {
     let path = FieldPath::root().key("spec").key("clusterName");
     let Some(field) = object.placed.at(&["spec", "clusterName"]) else { return };
     let Some(name) = field.as_str().filter(|name| is_bound(name)) else { return };
@@ -75,7 +73,12 @@ fn cluster_name(object: &RenderedObject, clusters: &[&RenderedObject], verdicts:
             "{} belongs to the cluster `{name}`, but this folder has {}: correct one of the two",
             object.id, first.id
         );
-        verdicts.push(Verdict::new(&ABOUT, message).object(&object.id).path(&path).place(&field.place));
+        verdicts.push(
+            Finding::new(rules::REFERENCE_MISMATCH, message)
+                .object(&object.id)
+                .path(&path)
+                .place(&field.place),
+        );
         return;
     }
     let keys = ["spec", "template", "spec", "clusterName"];
@@ -87,19 +90,24 @@ fn cluster_name(object: &RenderedObject, clusters: &[&RenderedObject], verdicts:
             object.id
         );
         let path = keys.iter().fold(FieldPath::root(), |path, key| path.key(key));
-        verdicts.push(Verdict::new(&ABOUT, message).object(&object.id).path(&path).place(&inner.place));
+        verdicts.push(
+            Finding::new(rules::REFERENCE_MISMATCH, message)
+                .object(&object.id)
+                .path(&path)
+                .place(&inner.place),
+        );
     }
 }
 
 /// References stay in their owner's namespace.
-fn namespace(owner: &RenderedObject, named: &Named<'_>, cluster: &Survey<'_>, verdicts: &mut Vec<Verdict>) {
+fn namespace(owner: &RenderedObject, named: &Named<'_>, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
     let Some(own) = owner.id.namespace.as_deref().filter(|own| is_bound(own)) else { return };
     // Classes are shared across namespaces.
     if named.is_class() {
         return;
     }
     let verdict = |message: String, path: FieldPath, at: &Placed| {
-        Verdict::new(&ABOUT, message).object(&owner.id).path(&path).place(&at.place)
+        Finding::new(rules::REFERENCE_MISMATCH, message).object(&owner.id).path(&path).place(&at.place)
     };
     if let Some(field) = named.value.field("namespace") {
         let written = field.as_str().filter(|other| is_bound(other) && *other != own);

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::{About, Change, Evidence, Example, Rule, Verdict};
-use crate::finding::Severity;
+use super::{About, Evidence, Example, Rule};
+use crate::finding::{Finding, rules};
 use crate::kinds::{KindRole, role_of};
 use crate::object::FieldPath;
 use crate::render::RenderedObject;
@@ -11,9 +11,7 @@ use crate::render::RenderedObject;
 pub(super) struct RefusedChange;
 
 static ABOUT: About = About {
-    id: "refused-change",
-    severity: Severity::Error,
-    change: Change::Free,
+    entry: rules::REFUSED_CHANGE,
     summary: "A field is changed that Cluster API lets nobody change.",
     reason: "The object is refused as a whole, and whatever applies the folder stops there. A KubeadmControlPlane \
              keeps the network, endpoint and etcd that it was made with; machines keep their cluster. A cluster that \
@@ -124,7 +122,7 @@ impl Rule for RefusedChange {
         &ABOUT
     }
 
-    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Verdict>) {
+    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Finding>) {
         for (old, new) in change.pairs().filter(|(_, new)| new.id.group.ends_with("cluster.x-k8s.io")) {
             // Between API versions fields move; the server converts them.
             if old.api_version != new.api_version {
@@ -147,7 +145,8 @@ impl Rule for RefusedChange {
                 new.id
             );
             let place = change.nearest_place(old, new, &path);
-            verdicts.push(Verdict::new(&ABOUT, message).object(&new.id).path(&path).place(place));
+            verdicts
+                .push(Finding::new(rules::REFUSED_CHANGE, message).object(&new.id).path(&path).place(place));
         }
     }
 }

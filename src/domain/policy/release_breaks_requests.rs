@@ -1,15 +1,13 @@
 //! `release-breaks-requests`
 
-use super::{About, Change, Evidence, Example, Rule, Spot, Verdict};
-use crate::finding::Severity;
+use super::{About, Evidence, Example, Rule};
+use crate::finding::{Finding, rules};
 use crate::release::{Release, Unmet};
 
 pub(super) struct ReleaseBreaksRequests;
 
 static ABOUT: About = About {
-    id: "release-breaks-requests",
-    severity: Severity::Warning,
-    change: Change::Free,
+    entry: rules::RELEASE_BREAKS_REQUESTS,
     summary: "A release does not have what its provider's `requests.yaml` asks of it.",
     reason: "A team asked for these versions, most often because others break clusters. Such a release is not \
              offered by itself; asked for by name, it is taken with this warning.",
@@ -53,17 +51,17 @@ impl Rule for ReleaseBreaksRequests {
         &ABOUT
     }
 
-    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Verdict>) {
+    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Finding>) {
         let Some(step) = &change.release else { return };
         verdicts.extend(step.to.unmet.iter().map(|unmet| verdict(step.to, unmet)));
     }
 }
 
 /// A request that a release does not meet: also [`validate`](super::validate()) finds those.
-pub(super) fn verdict(release: &Release, unmet: &Unmet) -> Verdict {
+pub(super) fn verdict(release: &Release, unmet: &Unmet) -> Finding {
     let message = format!(
         "{} does not have what is asked of it: {unmet}. Take another release, correct this one, or name it in `except`",
         release.id
     );
-    Verdict::new(&ABOUT, message).place(Spot { file: unmet.file.clone(), position: Some(unmet.position) })
+    Finding::new(rules::RELEASE_BREAKS_REQUESTS, message).place(unmet.place.clone())
 }

@@ -1,15 +1,13 @@
 //! `release-deprecated`
 
-use super::{About, Change, Evidence, Example, Rule, Verdict};
-use crate::finding::Severity;
+use super::{About, Evidence, Example, Rule};
+use crate::finding::{Finding, rules};
 use crate::release::ReleaseState;
 
 pub(super) struct ReleaseDeprecated;
 
 static ABOUT: About = About {
-    id: "release-deprecated",
-    severity: Severity::Warning,
-    change: Change::Free,
+    entry: rules::RELEASE_DEPRECATED,
     summary: "An upgrade goes to a release that is marked as deprecated.",
     reason: "Whoever published it advises against it: most often a newer patch mends what is wrong with it. Such a \
              release is never offered; it was asked for by name.",
@@ -66,12 +64,12 @@ impl Rule for ReleaseDeprecated {
         &ABOUT
     }
 
-    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Verdict>) {
+    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Finding>) {
         let Some(step) = change.release.as_ref().filter(|step| step.to.state == ReleaseState::Deprecated)
         else {
             return;
         };
         let message = format!("release {} is deprecated: take a newer one that is active", step.to.id);
-        verdicts.push(Verdict::new(&ABOUT, message).maybe_place(step.place.clone()));
+        verdicts.push(Finding::new(rules::RELEASE_DEPRECATED, message).maybe_place(step.place.clone()));
     }
 }

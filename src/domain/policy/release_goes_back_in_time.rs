@@ -1,15 +1,13 @@
 //! `release-goes-back-in-time`
 
-use super::{About, Change, Evidence, Example, Rule, Verdict};
-use crate::finding::Severity;
+use super::{About, Evidence, Example, Rule};
+use crate::finding::{Finding, rules};
 use crate::release::goes_back_in_time;
 
 pub(super) struct ReleaseGoesBackInTime;
 
 static ABOUT: About = About {
-    id: "release-goes-back-in-time",
-    severity: Severity::Warning,
-    change: Change::Free,
+    entry: rules::RELEASE_GOES_BACK_IN_TIME,
     summary: "The new release was published before the cluster's own.",
     reason: "An older minor that goes on to be maintained is often younger than the first releases of the next \
              one: those lack the fixes that the cluster has already. Of Giant Swarm's 96 neighbouring releases for \
@@ -74,7 +72,7 @@ impl Rule for ReleaseGoesBackInTime {
         &ABOUT
     }
 
-    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Verdict>) {
+    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Finding>) {
         let Some(step) = &change.release else { return };
         let Some((from, (old, new))) =
             step.from.and_then(|from| Some((from, goes_back_in_time(from, step.to)?)))
@@ -86,6 +84,7 @@ impl Rule for ReleaseGoesBackInTime {
              release, or compare the two before this is merged",
             step.to.id, from.id
         );
-        verdicts.push(Verdict::new(&ABOUT, message).maybe_place(step.place.clone()));
+        verdicts
+            .push(Finding::new(rules::RELEASE_GOES_BACK_IN_TIME, message).maybe_place(step.place.clone()));
     }
 }

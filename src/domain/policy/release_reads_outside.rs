@@ -1,15 +1,13 @@
 //! `release-reads-outside`, found where releases are read, and of an upgrade between such releases.
 
-use super::{About, Change, Evidence, Example, Rule, Spot, Verdict};
-use crate::finding::Severity;
+use super::{About, Evidence, Example, Rule};
+use crate::finding::{Finding, Place, rules};
 use crate::release::Release;
 
 pub(super) struct ReleaseReadsOutside;
 
 static ABOUT: About = About {
-    id: "release-reads-outside",
-    severity: Severity::Warning,
-    change: Change::Free,
+    entry: rules::RELEASE_READS_OUTSIDE,
     summary: "A release's kustomization reads files outside of the release's folder.",
     reason: "What several releases read changes all of them at once: clusters at an old release are offered the \
              difference as a refresh of it. A cluster records what its release read elsewhere (`releaseReads`) beside \
@@ -43,7 +41,7 @@ impl Rule for ReleaseReadsOutside {
         &ABOUT
     }
 
-    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Verdict>) {
+    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Finding>) {
         let Some(step) = &change.release else { return };
         let releases = step.from.into_iter().chain([step.to]);
         verdicts.extend(releases.filter_map(verdict).next());
@@ -51,7 +49,7 @@ impl Rule for ReleaseReadsOutside {
 }
 
 /// Of a release that reads elsewhere, the first file that it reads there.
-pub(super) fn verdict(release: &Release) -> Option<Verdict> {
+pub(super) fn verdict(release: &Release) -> Option<Finding> {
     let first = release.rendering.outside.first()?;
     let others = match release.rendering.outside.len() {
         1 => String::new(),
@@ -61,6 +59,6 @@ pub(super) fn verdict(release: &Release) -> Option<Verdict> {
         "{} reads {}{others} from outside of its folder: a change there changes the release, and is offered to every cluster at it. Keep it as it is as long as clusters are at this release, or move it into the folder",
         release.id, first.path
     );
-    let position = Some(crate::yaml::Position { line: 1, column: 1 });
-    Some(Verdict::new(&ABOUT, message).place(Spot { file: first.path.clone(), position }))
+    let place = Place::line_of(first.path.clone(), 1).at_first_column();
+    Some(Finding::new(rules::RELEASE_READS_OUTSIDE, message).place(place))
 }

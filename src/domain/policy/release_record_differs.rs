@@ -1,14 +1,12 @@
 //! `release-record-differs`, found while a cluster is read.
 
-use super::{About, Change, Example, Rule};
-use crate::finding::Severity;
+use super::{About, Example, Rule};
+use crate::finding::rules;
 
 pub(super) struct ReleaseRecordDiffers;
 
-pub(super) static ABOUT: About = About {
-    id: "release-record-differs",
-    severity: Severity::Warning,
-    change: Change::Free,
+static ABOUT: About = About {
+    entry: rules::RELEASE_RECORD_DIFFERS,
     summary: "A cluster's capstan.yaml and its own objects name different releases.",
     reason: "The objects count, since they are what is applied; the record is out of date and misleads.",
     source: "https://github.com/giantswarm/releases",

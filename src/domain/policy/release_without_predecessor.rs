@@ -2,17 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::{About, Change, Example, Rule, Spot, Verdict};
-use crate::finding::Severity;
+use super::{About, Example, Rule};
+use crate::finding::{Finding, Place, rules};
 use crate::release::{Provider, Release};
 use crate::version::KubernetesMinor;
 
 pub(super) struct ReleaseWithoutPredecessor;
 
 static ABOUT: About = About {
-    id: "release-without-predecessor",
-    severity: Severity::Warning,
-    change: Change::Free,
+    entry: rules::RELEASE_WITHOUT_PREDECESSOR,
     summary: "No release leads to another one a minor of Kubernetes at a time.",
     reason: "Kubernetes goes from minor to minor. Where the provider has releases of 1.29 and of 1.31 but none of \
              1.30, a cluster of 1.29 gets no further without skipping one. Publish a release of the minor between.",
@@ -66,7 +64,7 @@ impl Rule for ReleaseWithoutPredecessor {
 
 /// Of each provider, the oldest release of a minor that no other leads to. Releases that are no longer
 /// offered lead there too: a cluster may be at one.
-pub(super) fn gaps(releases: &[Release]) -> Vec<Verdict> {
+pub(super) fn gaps(releases: &[Release]) -> Vec<Finding> {
     let mut minors: BTreeMap<&Provider, BTreeMap<KubernetesMinor, &Release>> = BTreeMap::new();
     for release in releases {
         if let Some(kubernetes) = &release.kubernetes {
@@ -86,8 +84,8 @@ pub(super) fn gaps(releases: &[Release]) -> Vec<Verdict> {
                 before.next()
             );
             let file = release.manifest.as_ref().or_else(|| release.base_files.first());
-            let place = file.map(|entry| Spot { file: entry.path.clone(), position: None });
-            found.push(Verdict::new(&ABOUT, message).maybe_place(place));
+            let place = file.map(|entry| Place::whole(entry.path.clone()));
+            found.push(Finding::new(rules::RELEASE_WITHOUT_PREDECESSOR, message).maybe_place(place));
         }
     }
     found

@@ -1,7 +1,7 @@
 //! `removes-cluster`: found while an upgrade removes objects, and between any two trees.
 
-use super::{About, Change, Evidence, Example, Occasion, Rule, Survey, Verdict};
-use crate::finding::Severity;
+use super::{About, Evidence, Example, Occasion, Rule, Survey};
+use crate::finding::{Finding, rules};
 use crate::kinds::is_cluster;
 use crate::object::FieldPath;
 use crate::render::RenderedObject;
@@ -9,10 +9,8 @@ use crate::templates::{Foundation, Role, foundations, references, replaced};
 
 pub(super) struct RemovesCluster;
 
-pub(super) static ABOUT: About = About {
-    id: "removes-cluster",
-    severity: Severity::Error,
-    change: Change::Never,
+static ABOUT: About = About {
+    entry: rules::REMOVES_CLUSTER,
     summary: "A Cluster, its infrastructure cluster or its control plane is dropped by a release, or becomes another one; \
               so do the kinds that its ClusterClass makes them from.",
     reason: "No release ever removes a cluster, and another infrastructure or control plane is another cluster: nothing \
@@ -57,7 +55,7 @@ impl Rule for RemovesCluster {
         &ABOUT
     }
 
-    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Verdict>) {
+    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Finding>) {
         for (old, new) in change.pairs().filter(|(old, _)| old.id.group == "cluster.x-k8s.io") {
             turned(change, old, new, verdicts);
             if !is_cluster(&old.id) {
@@ -86,7 +84,7 @@ fn built_on(object: &RenderedObject) -> Vec<Foundation<'_>> {
 }
 
 /// What the one is built on and the other is not.
-fn turned(change: &Evidence<'_>, old: &RenderedObject, new: &RenderedObject, verdicts: &mut Vec<Verdict>) {
+fn turned(change: &Evidence<'_>, old: &RenderedObject, new: &RenderedObject, verdicts: &mut Vec<Finding>) {
     for found in replaced(&built_on(old), &built_on(new)) {
         let message = if is_cluster(&old.id) {
             format!(
@@ -101,13 +99,15 @@ fn turned(change: &Evidence<'_>, old: &RenderedObject, new: &RenderedObject, ver
         };
         let place = if change.occasion == Occasion::Upgrade { &old.placed } else { &new.placed };
         let place = &place.nearest(&found.path).place;
-        verdicts.push(Verdict::new(&ABOUT, message).object(&old.id).path(&found.path).place(place));
+        verdicts.push(
+            Finding::new(rules::REMOVES_CLUSTER, message).object(&old.id).path(&found.path).place(place),
+        );
     }
 }
 
 /// The infrastructure cluster of a Cluster that stays is gone. (A control plane that is gone has machines, and
 /// `removes-machines` says so.)
-fn gone_from_under(change: &Evidence<'_>, cluster: &RenderedObject, verdicts: &mut Vec<Verdict>) {
+fn gone_from_under(change: &Evidence<'_>, cluster: &RenderedObject, verdicts: &mut Vec<Finding>) {
     let built = built_on(cluster);
     let Some(part) = built.iter().find(|part| part.part == "infrastructureRef") else { return };
     let namespace = cluster.id.namespace.as_deref();
@@ -120,5 +120,10 @@ fn gone_from_under(change: &Evidence<'_>, cluster: &RenderedObject, verdicts: &m
         "{} is gone, which {} names as its infrastructure: without it the cluster is lost. Bring it back",
         old.id, cluster.id
     );
-    verdicts.push(Verdict::new(&ABOUT, message).object(&old.id).path(&FieldPath::root()).place(old.origin()));
+    verdicts.push(
+        Finding::new(rules::REMOVES_CLUSTER, message)
+            .object(&old.id)
+            .path(&FieldPath::root())
+            .place(old.origin()),
+    );
 }

@@ -1,17 +1,15 @@
 //! `removes-machines`
 
-use super::{About, Change, Evidence, Example, Occasion, Rule, Verdict};
-use crate::finding::Severity;
+use super::{About, Evidence, Example, Occasion, Rule};
+use crate::finding::{Finding, rules};
 use crate::kinds::{has_machines, is_cluster, is_control_plane};
 use crate::object::FieldPath;
 use crate::render::{Placed, RenderedObject};
 
 pub(super) struct RemovesMachines;
 
-pub(super) static ABOUT: About = About {
-    id: "removes-machines",
-    severity: Severity::Error,
-    change: Change::Free,
+static ABOUT: About = About {
+    entry: rules::REMOVES_MACHINES,
     summary: "A Cluster, a control plane, or a group of machines goes, from the folder or by a tombstone.",
     reason: "Whoever applies the folder with pruning deletes the machines with everything that runs on them.",
     source: "https://cluster-api.sigs.k8s.io/developer/core/controllers/machine-deployment",
@@ -45,7 +43,7 @@ impl Rule for RemovesMachines {
         &ABOUT
     }
 
-    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Verdict>) {
+    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Finding>) {
         // An upgrade that would take one of these blocks, and says so as `removes-cluster`.
         let said_already = |object: &RenderedObject| {
             change.occasion == Occasion::Upgrade && (is_cluster(&object.id) || is_control_plane(&object.id))
@@ -66,7 +64,7 @@ impl Rule for RemovesMachines {
                     ),
                 };
                 verdicts.push(
-                    Verdict::new(&ABOUT, message)
+                    Finding::new(rules::REMOVES_MACHINES, message)
                         .object(&old.id)
                         .path(&FieldPath::root())
                         .place(old.origin()),
@@ -80,7 +78,7 @@ impl Rule for RemovesMachines {
     }
 }
 
-fn removed_workers(old: &RenderedObject, new: &RenderedObject, field: &str, verdicts: &mut Vec<Verdict>) {
+fn removed_workers(old: &RenderedObject, new: &RenderedObject, field: &str, verdicts: &mut Vec<Finding>) {
     let workers = |object: &'_ RenderedObject| -> Vec<Placed> {
         object
             .placed
@@ -103,6 +101,8 @@ fn removed_workers(old: &RenderedObject, new: &RenderedObject, field: &str, verd
             name.unwrap_or_default(),
             old.id
         );
-        verdicts.push(Verdict::new(&ABOUT, message).object(&old.id).path(&path).place(&worker.place));
+        verdicts.push(
+            Finding::new(rules::REMOVES_MACHINES, message).object(&old.id).path(&path).place(&worker.place),
+        );
     }
 }

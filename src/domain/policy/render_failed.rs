@@ -1,14 +1,12 @@
 //! `render-failed`, found by `validate` and whoever renders.
 
-use super::{About, Change, Example, Rule};
-use crate::finding::Severity;
+use super::{About, Example, Rule};
+use crate::finding::rules;
 
 pub(super) struct RenderFailed;
 
-pub(super) static ABOUT: About = About {
-    id: "render-failed",
-    severity: Severity::Error,
-    change: Change::Free,
+static ABOUT: About = About {
+    entry: rules::RENDER_FAILED,
     summary: "A cluster's folder cannot be rendered.",
     reason: "Either kustomize would refuse it too, or it uses something of kustomize that Capstan does not render; \
              then no rule can judge the cluster.",

@@ -1,14 +1,12 @@
 //! `rendered-tombstone`, found by `validate`.
 
-use super::{About, Change, Example, Rule};
-use crate::finding::Severity;
+use super::{About, Example, Rule};
+use crate::finding::rules;
 
 pub(super) struct RenderedTombstone;
 
-pub(super) static ABOUT: About = About {
-    id: "rendered-tombstone",
-    severity: Severity::Error,
-    change: Change::Free,
+static ABOUT: About = About {
+    entry: rules::RENDERED_TOMBSTONE,
     summary: "`delete:` names an object that the folder still renders.",
     reason: "The folder says both that the object should be and that it should not; nothing is deleted.",
     source: "https://cluster-api.sigs.k8s.io/user/concepts",

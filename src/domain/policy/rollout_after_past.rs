@@ -3,17 +3,15 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::{About, Change, Evidence, Example, Occasion, Rule, Verdict};
-use crate::finding::Severity;
+use super::{About, Evidence, Example, Occasion, Rule};
+use crate::finding::{Finding, rules};
 use crate::object::FieldPath;
 use crate::render::Placed;
 
 pub(super) struct RolloutAfterPast;
 
 static ABOUT: About = About {
-    id: "rollout-after-past",
-    severity: Severity::Warning,
-    change: Change::Free,
+    entry: rules::ROLLOUT_AFTER_PAST,
     summary: "A rollout is scheduled for a time that is over.",
     reason: "Every machine that was made before that time is replaced as soon as the change is applied, not in the \
              window that was meant. A time that has long been in Git is passed over: its rollout is done.",
@@ -67,7 +65,7 @@ impl Rule for RolloutAfterPast {
         &ABOUT
     }
 
-    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Verdict>) {
+    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Finding>) {
         let Ok(midnight) = change.today.to_zoned(TimeZone::UTC) else { return };
         let midnight = midnight.timestamp();
         for (old, new) in change.pairs().filter(|(_, new)| new.id.group.ends_with("cluster.x-k8s.io")) {
@@ -93,7 +91,9 @@ impl Rule for RolloutAfterPast {
                     Occasion::Upgrade => before.map_or_else(|| old.origin(), |before| &before.place),
                     Occasion::Revision => &written.place,
                 };
-                verdicts.push(Verdict::new(&ABOUT, message).object(&new.id).path(path).place(place));
+                verdicts.push(
+                    Finding::new(rules::ROLLOUT_AFTER_PAST, message).object(&new.id).path(path).place(place),
+                );
             }
         }
     }

@@ -1,17 +1,15 @@
 //! `rollout-without-change`
 
-use super::{About, Change, Evidence, Example, Occasion, Rule, Verdict};
-use crate::finding::Severity;
+use super::{About, Evidence, Example, Occasion, Rule};
+use crate::finding::{Finding, rules};
 use crate::kinds::Treatment;
 use crate::render::{RenderedObject, in_one_version};
 use crate::templates::{references, treatment_in_role};
 
 pub(super) struct RolloutWithoutChange;
 
-pub(super) static ABOUT: About = About {
-    id: "rollout-without-change",
-    severity: Severity::Warning,
-    change: Change::Free,
+static ABOUT: About = About {
+    entry: rules::ROLLOUT_WITHOUT_CHANGE,
     summary: "A template gets a new name although its meaning is the same.",
     reason: "All of its machines are replaced for nothing.",
     source: "https://cluster-api.sigs.k8s.io/tasks/updating-machine-templates",
@@ -82,7 +80,7 @@ impl Rule for RolloutWithoutChange {
         &ABOUT
     }
 
-    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Verdict>) {
+    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Finding>) {
         for (old, new) in change.pairs() {
             let named = |object: &'_ RenderedObject| {
                 references(&object.id.group, &object.id.kind, &object.placed)
@@ -116,7 +114,12 @@ impl Rule for RolloutWithoutChange {
                 );
                 let shown = if change.occasion == Occasion::Upgrade { old } else { new };
                 let place = &shown.placed.nearest(&path).place;
-                verdicts.push(Verdict::new(&ABOUT, message).object(&new.id).path(&path).place(place));
+                verdicts.push(
+                    Finding::new(rules::ROLLOUT_WITHOUT_CHANGE, message)
+                        .object(&new.id)
+                        .path(&path)
+                        .place(place),
+                );
             }
         }
     }

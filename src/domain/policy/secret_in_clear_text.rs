@@ -1,17 +1,15 @@
 //! `secret-in-clear-text`
 
 use super::clear_text::{Kind, give_away, is_certificate, is_placeholder};
-use super::{About, Change, Example, Rule, Spot, Survey, Verdict};
-use crate::finding::Severity;
+use super::{About, Example, Rule, Survey};
+use crate::finding::{Finding, Place, rules};
 use crate::object::FieldPath;
 use crate::render::{Content, Placed, RenderedObject};
 
 pub(super) struct SecretInClearText;
 
 static ABOUT: About = About {
-    id: "secret-in-clear-text",
-    severity: Severity::Error,
-    change: Change::Free,
+    entry: rules::SECRET_IN_CLEAR_TEXT,
     summary: "A secret stands in clear text in Git.",
     reason: "Whoever can read the repository, now or from any old clone of it, has the secret; base64 hides \
              nothing. Change the secret first, since it is known now, then encrypt it (SOPS, Sealed Secrets) or let \
@@ -52,7 +50,7 @@ impl Rule for SecretInClearText {
         &ABOUT
     }
 
-    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Verdict>) {
+    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
         for object in cluster.objects {
             // An encrypted file says so beside its fields.
             if object.placed.field("sops").is_some() {
@@ -70,7 +68,12 @@ impl Rule for SecretInClearText {
                         "`{path}` of {} holds {kind} in clear text: change it, since it is known now, and let it come from a Secret that is encrypted or fetched",
                         object.id
                     );
-                    verdicts.push(Verdict::new(&ABOUT, message).object(&object.id).path(&path).place(spot));
+                    verdicts.push(
+                        Finding::new(rules::SECRET_IN_CLEAR_TEXT, message)
+                            .object(&object.id)
+                            .path(&path)
+                            .place(spot),
+                    );
                 }
             }
         }
@@ -78,7 +81,7 @@ impl Rule for SecretInClearText {
 }
 
 /// One finding a Secret, at its first value.
-fn secret(object: &RenderedObject, verdicts: &mut Vec<Verdict>) {
+fn secret(object: &RenderedObject, verdicts: &mut Vec<Finding>) {
     for field in ["stringData", "data"] {
         let entries = object.placed.field(field).map(Placed::entries).unwrap_or_default();
         let clear = entries.iter().find(|(_, value)| match value.as_str() {
@@ -91,13 +94,18 @@ fn secret(object: &RenderedObject, verdicts: &mut Vec<Verdict>) {
             object.id
         );
         let path = FieldPath::root().key(field).key(key);
-        verdicts.push(Verdict::new(&ABOUT, message).object(&object.id).path(&path).place(&value.place));
+        verdicts.push(
+            Finding::new(rules::SECRET_IN_CLEAR_TEXT, message)
+                .object(&object.id)
+                .path(&path)
+                .place(&value.place),
+        );
         return;
     }
 }
 
 /// Strings that are secrets by what they are, or by where they stand.
-fn walk(value: &Placed, key: Option<&str>, found: &mut Vec<(FieldPath, Spot, Kind)>) {
+fn walk(value: &Placed, key: Option<&str>, found: &mut Vec<(FieldPath, Place, Kind)>) {
     match &value.content {
         Content::Scalar(_) => {
             let Some(text) = value.as_str() else { return };
@@ -108,7 +116,7 @@ fn walk(value: &Placed, key: Option<&str>, found: &mut Vec<(FieldPath, Spot, Kin
             let found_here = kind.map(|(kind, at)| {
                 // In a text of many lines, the line that is meant.
                 let position = value.place.position_inside(text, at);
-                (FieldPath::root(), Spot { file: value.place.file().clone(), position: Some(position) }, kind)
+                (FieldPath::root(), Place::at(value.place.file().clone(), position), kind)
             });
             found.extend(found_here);
         }
@@ -134,7 +142,7 @@ fn walk(value: &Placed, key: Option<&str>, found: &mut Vec<(FieldPath, Spot, Kin
     }
 }
 
-fn prepend(found: &mut [(FieldPath, Spot, Kind)], from: usize, path: &FieldPath) {
+fn prepend(found: &mut [(FieldPath, Place, Kind)], from: usize, path: &FieldPath) {
     for (below, ..) in &mut found[from..] {
         *below = path.steps().iter().chain(below.steps()).cloned().collect();
     }

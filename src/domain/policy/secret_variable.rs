@@ -1,14 +1,12 @@
 //! `secret-variable`, found while an upgrade puts values in.
 
-use super::{About, Change, Example, Rule};
-use crate::finding::Severity;
+use super::{About, Example, Rule};
+use crate::finding::rules;
 
 pub(super) struct SecretVariable;
 
-pub(super) static ABOUT: About = About {
-    id: "secret-variable",
-    severity: Severity::Warning,
-    change: Change::Free,
+static ABOUT: About = About {
+    entry: rules::SECRET_VARIABLE,
     summary: "A release's variable stays as it is written, because Flux takes its value from a Secret.",
     reason: "Values of Secrets are never read, so nothing can be written in its place; Flux substitutes it where it \
              applies the cluster, and nobody else does.",

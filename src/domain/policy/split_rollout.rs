@@ -1,8 +1,8 @@
 //! `split-rollout`
 
 use super::kubernetes::{Wanted, steps};
-use super::{About, Change, Evidence, Example, Occasion, Rule, Survey, Verdict};
-use crate::finding::Severity;
+use super::{About, Evidence, Example, Occasion, Rule, Survey};
+use crate::finding::{Finding, rules};
 use crate::kinds::{Treatment, bears_images, treatment};
 use crate::merge::AppliedBy;
 use crate::object::FieldPath;
@@ -12,9 +12,7 @@ use crate::templates::reference_paths;
 pub(super) struct SplitRollout;
 
 static ABOUT: About = About {
-    id: "split-rollout",
-    severity: Severity::Warning,
-    change: Change::Free,
+    entry: rules::SPLIT_ROLLOUT,
     summary: "A Kubernetes version moves without the image that belongs to it, or the image without the version.",
     reason: "The image's name holds the version it was built for. Machines that are asked for another one most often \
              do not join; and whoever moves the second half later replaces every machine a second time. Move both in \
@@ -90,7 +88,7 @@ impl Rule for SplitRollout {
         &ABOUT
     }
 
-    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Verdict>) {
+    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Finding>) {
         for (old, new) in steps(change) {
             let (was, is) = (full(&old), full(&new));
             let (Some(was), Some(is)) = (was, is) else { continue };
@@ -111,7 +109,7 @@ impl Rule for SplitRollout {
                         stale.as_str().unwrap_or_default()
                     );
                     let place = if change.occasion == Occasion::Upgrade { &old } else { &new };
-                    Verdict::new(&ABOUT, message)
+                    Finding::new(rules::SPLIT_ROLLOUT, message)
                         .object(new.object)
                         .path(&new.path())
                         .place(&place.placed.place)
@@ -132,7 +130,10 @@ impl Rule for SplitRollout {
                         new.version
                     );
                     let place = if change.occasion == Occasion::Upgrade { mark } else { image };
-                    Verdict::new(&ABOUT, message).object(&template.id).path(&path).place(&place.place)
+                    Finding::new(rules::SPLIT_ROLLOUT, message)
+                        .object(&template.id)
+                        .path(&path)
+                        .place(&place.place)
                 };
                 verdicts.push(verdict);
             }

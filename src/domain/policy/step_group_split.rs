@@ -1,14 +1,12 @@
 //! `step-group-split`, found while a merge is settled.
 
-use super::{About, Change, Example, Rule};
-use crate::finding::Severity;
+use super::{About, Example, Rule};
+use crate::finding::rules;
 
 pub(super) struct StepGroupSplit;
 
-pub(super) static ABOUT: About = About {
-    id: "step-group-split",
-    severity: Severity::Error,
-    change: Change::Never,
+static ABOUT: About = About {
+    entry: rules::STEP_GROUP_SPLIT,
     summary: "A version and the image that belongs to it would part.",
     reason: "Version, image and references of one upgrade move together or not at all: a machine with the kubelet \
              of one version and an image of another does not join its cluster. Something holds one of them back: \

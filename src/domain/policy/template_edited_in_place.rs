@@ -1,7 +1,7 @@
 //! `template-edited-in-place`
 
-use super::{About, Change, Evidence, Example, Occasion, Rule, Verdict};
-use crate::finding::Severity;
+use super::{About, Evidence, Example, Occasion, Rule};
+use crate::finding::{Finding, rules};
 use crate::kinds::{self, KindRole, Treatment, Workers, role_of, treatment};
 use crate::merge::AppliedBy;
 use crate::object::FieldPath;
@@ -11,9 +11,7 @@ use crate::templates::reference_paths;
 pub(super) struct TemplateEditedInPlace;
 
 static ABOUT: About = About {
-    id: "template-edited-in-place",
-    severity: Severity::Error,
-    change: Change::Free,
+    entry: rules::TEMPLATE_EDITED_IN_PLACE,
     summary: "A machine or bootstrap template is changed under its old name.",
     reason: "Machine templates are immutable: the API server refuses the change, and whatever applies the folder \
              stops there. A bootstrap template may be changed, but no machine is replaced by it, so Git and \
@@ -63,7 +61,7 @@ impl Rule for TemplateEditedInPlace {
         &ABOUT
     }
 
-    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Verdict>) {
+    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Finding>) {
         if change.applied_by == AppliedBy::Reconciler || change.occasion == Occasion::Upgrade {
             return;
         }
@@ -79,8 +77,7 @@ impl Rule for TemplateEditedInPlace {
                 .collect();
             let place = first.new_place.unwrap_or_else(|| new.origin().clone());
             verdicts.push(
-                Verdict::new(
-                    &ABOUT,
+                Finding::new(rules::TEMPLATE_EDITED_IN_PLACE,
                     format!(
                         "`{path}` of {} is changed under the old name: {}. Give the template a new name and let its references follow",
                         new.id,

@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use jiff::civil::Date;
 
-use super::{Change, Facts, Level, Occasion, ReleaseStep, Severities, SeverityRefused};
-use crate::finding::{Finding, Severity};
+use super::{Facts, Occasion, ReleaseStep};
+use crate::finding::{Change, Finding, Level, Severities, Severity, SeverityRefused, rules};
 use crate::merge::AppliedBy;
 use crate::release::{App, Component, Provider, Release, ReleaseId, ReleaseState};
 use crate::render::testing::Files;
@@ -46,14 +46,10 @@ fn lines(findings: &[Finding]) -> Vec<String> {
     findings
         .iter()
         .map(|finding| {
-            let place = match (&finding.file, finding.line, finding.column) {
-                (Some(file), Some(line), Some(column)) => format!("{file}:{line}:{column}"),
-                (Some(file), ..) => file.to_string(),
-                _ => "-".to_owned(),
-            };
+            let place = finding.place.as_ref().map_or("-".to_owned(), ToString::to_string);
             let object = finding.object.as_ref().map_or("-".to_owned(), ToString::to_string);
             let field = finding.path.as_ref().map_or("-".to_owned(), ToString::to_string);
-            format!("{} {:?} {place} {object} {field}", finding.rule, finding.severity)
+            format!("{} {:?} {place} {object} {field}", finding.rule.id(), finding.severity())
         })
         .collect()
 }
@@ -121,12 +117,17 @@ fn release(version: &str, kubernetes: &str, components: &[(&str, &str)], apps: &
 #[test]
 fn the_catalogue_is_ordered_and_every_entry_says_what_and_why_and_by_whom() {
     let ids: Vec<&str> = super::ids().collect();
+    assert_eq!(ids, rules::ALL.iter().map(|rule| rule.id()).collect::<Vec<_>>());
     assert!(ids.windows(2).all(|pair| pair[0] < pair[1]), "{ids:?}");
     for rule in super::catalogue() {
         let about = rule.about();
-        assert!(about.summary.ends_with('.') && about.reason.len() > 40, "{}", about.id);
-        assert!(about.source.starts_with("https://"), "{}", about.id);
-        assert!(about.change == Change::Free || about.severity == Severity::Error, "{}", about.id);
+        assert!(about.summary.ends_with('.') && about.reason.len() > 40, "{}", about.entry.id());
+        assert!(about.source.starts_with("https://"), "{}", about.entry.id());
+        assert!(
+            about.entry.change() == Change::Free || about.entry.severity() == Severity::Error,
+            "{}",
+            about.entry.id()
+        );
     }
 }
 
@@ -153,7 +154,7 @@ fn severities_are_those_of_the_contract() {
         ("unmatched-fragment", Severity::Warning),
     ];
     for (id, severity) in expected {
-        assert_eq!(Severities::default().of(id), Some(severity), "{id}");
+        assert_eq!(Severities::default().of(rules::named(id).unwrap()), Some(severity), "{id}");
     }
 }
 
@@ -162,8 +163,8 @@ fn settings_change_severities_but_not_those_that_are_fixed() {
     let mut severities = Severities::default();
     severities.set("component-downgrade", Level::Warning).unwrap();
     severities.set("overlay-hides-change", Level::Off).unwrap();
-    assert_eq!(severities.of("component-downgrade"), Some(Severity::Warning));
-    assert_eq!(severities.of("overlay-hides-change"), None);
+    assert_eq!(severities.of(rules::COMPONENT_DOWNGRADE), Some(Severity::Warning));
+    assert_eq!(severities.of(rules::OVERLAY_HIDES_CHANGE), None);
     assert_eq!(
         severities.set("kubernetes-downgrade", Level::Off),
         Err(SeverityRefused::Fixed("kubernetes-downgrade"))
@@ -172,5 +173,5 @@ fn settings_change_severities_but_not_those_that_are_fixed() {
         severities.set("kubernetes-donwgrade", Level::Off),
         Err(SeverityRefused::Unknown("kubernetes-donwgrade".to_owned()))
     );
-    assert_eq!(severities.of("kubernetes-downgrade"), Some(Severity::Error));
+    assert_eq!(severities.of(rules::KUBERNETES_DOWNGRADE), Some(Severity::Error));
 }

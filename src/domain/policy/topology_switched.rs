@@ -1,16 +1,14 @@
 //! `topology-switched`
 
-use super::{About, Change, Evidence, Example, Rule, Verdict};
-use crate::finding::Severity;
+use super::{About, Evidence, Example, Rule};
+use crate::finding::{Finding, rules};
 use crate::kinds::is_cluster;
 use crate::object::FieldPath;
 
 pub(super) struct TopologySwitched;
 
 static ABOUT: About = About {
-    id: "topology-switched",
-    severity: Severity::Error,
-    change: Change::Free,
+    entry: rules::TOPOLOGY_SWITCHED,
     summary: "A Cluster gets a topology, or loses the one it has.",
     reason: "The API server refuses both on a cluster that exists: the topology controller owns control plane and \
              workers of such a cluster, and cannot take over or hand back machines. A new topology cluster has to be \
@@ -59,7 +57,7 @@ impl Rule for TopologySwitched {
         &ABOUT
     }
 
-    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Verdict>) {
+    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Finding>) {
         for (old, new) in change.pairs().filter(|(_, new)| is_cluster(&new.id)) {
             let topology = |value: &crate::render::Placed| {
                 value.at(&["spec", "topology"]).is_some_and(|topology| !topology.is_null())
@@ -76,7 +74,9 @@ impl Rule for TopologySwitched {
             };
             let path = FieldPath::root().key("spec").key("topology");
             let place = change.nearest_place(old, new, &path);
-            verdicts.push(Verdict::new(&ABOUT, message).object(&new.id).path(&path).place(place));
+            verdicts.push(
+                Finding::new(rules::TOPOLOGY_SWITCHED, message).object(&new.id).path(&path).place(place),
+            );
         }
     }
 }

@@ -1,7 +1,7 @@
 //! `topology-version`
 
-use super::{About, Change, Example, Rule, Survey, Verdict};
-use crate::finding::Severity;
+use super::{About, Example, Rule, Survey};
+use crate::finding::{Finding, rules};
 use crate::kinds::{is_cluster, names};
 use crate::object::FieldPath;
 use crate::render::Placed;
@@ -9,9 +9,7 @@ use crate::render::Placed;
 pub(super) struct TopologyVersion;
 
 static ABOUT: About = About {
-    id: "topology-version",
-    severity: Severity::Error,
-    change: Change::Free,
+    entry: rules::TOPOLOGY_VERSION,
     summary: "A topology has no full Kubernetes version, or one that its class does not offer.",
     reason: "The API server refuses the Cluster: `spec.topology.version` must be a whole version (`v1.30.2`, not \
              `v1.30`), and one of `kubernetesVersions` where the ClusterClass lists them.",
@@ -44,7 +42,7 @@ impl Rule for TopologyVersion {
         &ABOUT
     }
 
-    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Verdict>) {
+    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
         for object in cluster.objects.iter().filter(|object| is_cluster(&object.id)) {
             let Some(topology) = object.placed.at(&["spec", "topology"]).filter(|value| value.is_mapping())
             else {
@@ -52,7 +50,7 @@ impl Rule for TopologyVersion {
             };
             let path = FieldPath::root().key("spec").key("topology");
             let verdict = |message: String, at: &Placed, path: &FieldPath| {
-                Verdict::new(&ABOUT, message).object(&object.id).path(path).place(&at.place)
+                Finding::new(rules::TOPOLOGY_VERSION, message).object(&object.id).path(path).place(&at.place)
             };
             let Some(version) = topology.field("version") else {
                 let message =

@@ -1,14 +1,12 @@
 //! `unbound-variable`, found while an upgrade puts values in, and in trees by [`super::variables`].
 
-use super::{About, Change, Example, Rule};
-use crate::finding::Severity;
+use super::{About, Example, Rule};
+use crate::finding::rules;
 
 pub(super) struct UnboundVariable;
 
-pub(super) static ABOUT: About = About {
-    id: "unbound-variable",
-    severity: Severity::Error,
-    change: Change::Free,
+static ABOUT: About = About {
+    entry: rules::UNBOUND_VARIABLE,
     summary: "A new object or a changed field, or a cluster as it stands, needs a variable that has no value.",
     reason: "The text `${VARIABLE}` would be applied as it stands, or nothing where Flux substitutes. What a \
              release needs is bound under `variables:` in the cluster's capstan.yaml; until then the upgrade \

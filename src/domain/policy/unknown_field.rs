@@ -2,17 +2,15 @@
 
 use super::cluster_api::CoreVersion;
 use super::fitting::{Misfit, MisfitKind, Stray, defined_in};
-use super::{About, Change, Example, Rule, Spot, Survey, Verdict};
-use crate::finding::Severity;
+use super::{About, Example, Rule, Survey};
+use crate::finding::{Finding, Place, rules};
 use crate::object::{FieldPath, Step};
 use crate::schema::{CLUSTER_API_MINOR, Origin};
 
 pub(super) struct UnknownField;
 
 static ABOUT: About = About {
-    id: "unknown-field",
-    severity: Severity::Error,
-    change: Change::Free,
+    entry: rules::UNKNOWN_FIELD,
     summary: "An object has a field that its definition does not know.",
     reason: "The API server drops such a field without a word, so that what stands in Git never happens; a \
              server-side apply fails on it. It is misspelt, stands at the wrong depth, or belongs to another API \
@@ -75,7 +73,7 @@ impl Rule for UnknownField {
         &ABOUT
     }
 
-    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Verdict>) {
+    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
         for misfit in cluster.misfits() {
             let MisfitKind::UnknownField(stray) = &misfit.kind else { continue };
             let sure = sureness(misfit, stray, cluster.cluster_api.as_ref());
@@ -95,8 +93,11 @@ impl Rule for UnknownField {
                 Some(Step::Key(name)) => misfit.place.position_of_key(name),
                 _ => misfit.place.position(),
             };
-            let place = Spot { file: misfit.place.file().clone(), position: Some(position) };
-            let verdict = Verdict::new(&ABOUT, message).object(&object.id).path(&misfit.path).place(place);
+            let place = Place::at(misfit.place.file().clone(), position);
+            let verdict = Finding::new(rules::UNKNOWN_FIELD, message)
+                .object(&object.id)
+                .path(&misfit.path)
+                .place(place);
             verdicts.push(if sure == Sure::Yes { verdict } else { verdict.warning() });
         }
     }

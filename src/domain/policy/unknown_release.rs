@@ -1,8 +1,8 @@
 //! `unknown-release`, found in a cluster's record, and by whoever plans from it.
 
-use super::{About, Change, Example, Rule, Spot, Verdict};
+use super::{About, Example, Rule};
 use crate::cluster::Cluster;
-use crate::finding::{Finding, Severity};
+use crate::finding::{Finding, Place, rules};
 use crate::layout::Layout;
 use crate::release::ReleaseId;
 use crate::tree::Tree;
@@ -11,9 +11,7 @@ use crate::yaml::{Position, YamlFile};
 pub(super) struct UnknownRelease;
 
 static ABOUT: About = About {
-    id: "unknown-release",
-    severity: Severity::Error,
-    change: Change::Free,
+    entry: rules::UNKNOWN_RELEASE,
     summary: "A cluster records a release that does not exist.",
     reason: "Without the release that a cluster comes from nobody can tell its own edits from the release's fields, and \
              an upgrade is a guess or overwrites them. Correct `release` in its capstan.yaml; `capstan adopt` finds \
@@ -45,7 +43,7 @@ impl Rule for UnknownRelease {
 
 /// Whether a cluster's own record names a release that no folder has. With the id of its content beside it the
 /// release may well be in Git's history, which is looked for where upgrades are planned.
-pub(super) fn verdict(tree: &dyn Tree, layout: &Layout, cluster: &Cluster) -> Option<Verdict> {
+pub(super) fn verdict(tree: &dyn Tree, layout: &Layout, cluster: &Cluster) -> Option<Finding> {
     let settings = cluster.settings.as_ref().filter(|settings| settings.release_tree.is_none())?;
     let id = settings.release.as_ref()?;
     let version = id.version();
@@ -57,10 +55,10 @@ pub(super) fn verdict(tree: &dyn Tree, layout: &Layout, cluster: &Cluster) -> Op
 
 /// The finding that nobody has the content of the release that a cluster records.
 pub fn unknown_release(tree: &dyn Tree, cluster: &Cluster, id: &ReleaseId) -> Finding {
-    of(tree, cluster, id).into_finding(ABOUT.severity)
+    of(tree, cluster, id)
 }
 
-fn of(tree: &dyn Tree, cluster: &Cluster, id: &ReleaseId) -> Verdict {
+fn of(tree: &dyn Tree, cluster: &Cluster, id: &ReleaseId) -> Finding {
     let message = format!(
         "{} is recorded to be at {id}, and there is no such release, in no folder and in no history that could be read. Correct `release` in its capstan.yaml; `capstan adopt` tells which release its base fits",
         cluster.id
@@ -72,7 +70,7 @@ fn of(tree: &dyn Tree, cluster: &Cluster, id: &ReleaseId) -> Verdict {
             let start = roots.filter_map(|root| root.get("release")).next()?.span.start;
             Some(yaml.position(start))
         });
-        Spot { file: entry.path.clone(), position: Some(position.unwrap_or(Position { line: 1, column: 1 })) }
+        Place::at(entry.path.clone(), position.unwrap_or(Position { line: 1, column: 1 }))
     });
-    Verdict::new(&ABOUT, message).maybe_place(place)
+    Finding::new(rules::UNKNOWN_RELEASE, message).maybe_place(place)
 }

@@ -1,7 +1,7 @@
 //! `unknown-template`
 
-use super::{About, Change, Example, Rule, Survey, Verdict};
-use crate::finding::Severity;
+use super::{About, Example, Rule, Survey};
+use crate::finding::{Finding, rules};
 use crate::kinds::is_template;
 use crate::object::ObjectId;
 use crate::templates::{Role, is_known_in_role, references};
@@ -9,9 +9,7 @@ use crate::templates::{Role, is_known_in_role, references};
 pub(super) struct UnknownTemplate;
 
 static ABOUT: About = About {
-    id: "unknown-template",
-    severity: Severity::Warning,
-    change: Change::Free,
+    entry: rules::UNKNOWN_TEMPLATE,
     summary: "A template is of a kind that Capstan does not know.",
     reason: "No table lists the kind, and neither its shape nor what names it tells what it is for. Capstan \
              cannot tell whether its change replaces machines, is refused, or does nothing; it is left under its \
@@ -37,14 +35,15 @@ impl Rule for UnknownTemplate {
         &ABOUT
     }
 
-    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Verdict>) {
+    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
         for object in cluster.objects {
             let id = &object.id;
             if is_template(id) && !is_known_in_role(id, &roles(cluster, id)) {
                 let message = format!(
                     "{id} is of a kind that Capstan does not know: whether its changes replace machines cannot be told"
                 );
-                verdicts.push(Verdict::new(&ABOUT, message).object(id).place(object.origin()));
+                verdicts
+                    .push(Finding::new(rules::UNKNOWN_TEMPLATE, message).object(id).place(object.origin()));
             }
         }
     }

@@ -1,14 +1,12 @@
 //! `unmatched-fragment`, found while a release is matched with a cluster.
 
-use super::{About, Change, Example, Rule};
-use crate::finding::Severity;
+use super::{About, Example, Rule};
+use crate::finding::rules;
 
 pub(super) struct UnmatchedFragment;
 
-pub(super) static ABOUT: About = About {
-    id: "unmatched-fragment",
-    severity: Severity::Warning,
-    change: Change::Free,
+static ABOUT: About = About {
+    entry: rules::UNMATCHED_FRAGMENT,
     summary: "A partial document of the release finds no object in the cluster.",
     reason: "A fragment only changes objects and never makes one, so it does nothing here. That is right for a \
              cluster without such an object, and a mistake where a name was misspelt.",

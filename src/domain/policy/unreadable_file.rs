@@ -1,14 +1,12 @@
 //! `unreadable-file`, found by `validate`.
 
-use super::{About, Change, Example, Rule};
-use crate::finding::Severity;
+use super::{About, Example, Rule};
+use crate::finding::rules;
 
 pub(super) struct UnreadableFile;
 
-pub(super) static ABOUT: About = About {
-    id: "unreadable-file",
-    severity: Severity::Error,
-    change: Change::Never,
+static ABOUT: About = About {
+    entry: rules::UNREADABLE_FILE,
     summary: "A file's content cannot be read.",
     reason: "It is too large, no file at all (a symbolic link, say), or missing from the clone. Whatever depends \
              on it is not judged; all else is.",

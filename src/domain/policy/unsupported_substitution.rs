@@ -1,14 +1,12 @@
 //! `unsupported-substitution`, found while an upgrade puts values in.
 
-use super::{About, Change, Example, Rule};
-use crate::finding::Severity;
+use super::{About, Example, Rule};
+use crate::finding::rules;
 
 pub(super) struct UnsupportedSubstitution;
 
-pub(super) static ABOUT: About = About {
-    id: "unsupported-substitution",
-    severity: Severity::Error,
-    change: Change::Free,
+static ABOUT: About = About {
+    entry: rules::UNSUPPORTED_SUBSTITUTION,
     summary: "A new object or a changed field holds an expression that Capstan does not compute.",
     reason: "What begins with `${` is a variable with a default or a function to clusterctl and Flux, and an error \
              where it is neither. Some that they accept mean other things to a shell (`${V:+d}`), so no value is \

@@ -9,26 +9,22 @@ use super::deletions::Deletions;
 use super::file_not_listed::unlisted;
 use super::inside;
 use super::release_without_predecessor::gaps;
-use super::rule::{Facts, Occasion, Spot, Verdict};
+use super::rule::{Facts, Occasion};
 use super::variables::{Values, without_value};
-use super::{
-    About, Severities, cluster_outside, duplicate_object, invalid_definition, invalid_layout,
-    invalid_settings, invalid_yaml, release_breaks_requests, release_reads_outside, render_failed, sort,
-    unknown_release, unreadable_file,
-};
-use crate::cluster::{Cluster, ClusterError, ClusterId, is_unread};
-use crate::finding::Finding;
+use super::{release_breaks_requests, release_reads_outside, sort, unknown_release};
+use crate::cluster::{Cluster, ClusterId, is_unread};
+use crate::finding::{FileError, Finding, Place, Severities, rules};
 use crate::flux::FluxIndex;
 use crate::layout::{ClusterFolder, Layout, outside};
 use crate::merge::AppliedBy;
-use crate::release::{Catalogue, ReleaseError};
+use crate::release::Catalogue;
 use crate::render::{
     Folders, ParsedFiles, RenderError, Rendered, RenderedObject, Trouble, render, render_with,
 };
 use crate::schema::Schemas;
-use crate::settings::{REPOSITORY_FILE, RepositorySettings, SettingsError};
+use crate::settings::{REPOSITORY_FILE, RepositorySettings};
 use crate::tree::{EntryKind, RepoPath, Tree, TreeEntry, is_manifest};
-use crate::yaml::{Position, YamlError, YamlFile};
+use crate::yaml::{YamlError, YamlFile};
 
 /// A tree, and what was found in it.
 #[derive(Clone, Copy)]
@@ -58,7 +54,7 @@ pub enum Scope<'a> {
 /// `before` also the rules that compare two. Ordered by file, line and path.
 ///
 /// Whatever cannot be read is a finding of its own and hides nothing else. The repository's settings
-/// are read by the caller, who makes an error in them a finding with [`settings_finding`].
+/// are read by the caller, who makes an error in them a finding.
 pub fn validate(
     now: Snapshot<'_>,
     before: Option<Snapshot<'_>>,
@@ -112,13 +108,6 @@ fn applied_by(settings: &RepositorySettings, folder: &ClusterFolder) -> AppliedB
     }
 }
 
-/// A settings file that cannot be used, as a finding.
-pub fn settings_finding(error: &SettingsError) -> Finding {
-    let verdict = settings_verdict(error);
-    let severity = verdict.rule.severity;
-    verdict.into_finding(severity)
-}
-
 /// The folders that a cluster is rendered from.
 pub fn folders_of(folder: &ClusterFolder) -> Folders {
     Folders {
@@ -128,40 +117,9 @@ pub fn folders_of(folder: &ClusterFolder) -> Folders {
     }
 }
 
-/// A folder that cannot be rendered, as a finding.
-pub fn render_finding(error: &RenderError) -> Finding {
-    let verdict = render_verdict(error);
-    let severity = verdict.rule.severity;
-    verdict.into_finding(severity)
-}
-
-fn render_verdict(error: &RenderError) -> Verdict {
-    let rule = match error {
-        RenderError::Unreadable(_) => &unreadable_file::ABOUT,
-        _ if error.trouble() == Trouble::Duplicate => &duplicate_object::ABOUT,
-        _ => &render_failed::ABOUT,
-    };
-    at(rule, &error.to_string(), error.file(), error.line(), error.column())
-}
-
-fn settings_verdict(error: &SettingsError) -> Verdict {
-    at(&invalid_settings::ABOUT, &error.message, &error.file, error.line, error.column)
-}
-
-fn at(
-    rule: &'static About,
-    message: &str,
-    file: &RepoPath,
-    line: Option<u32>,
-    column: Option<u32>,
-) -> Verdict {
-    let position = line.map(|line| Position { line, column: column.unwrap_or(1) });
-    Verdict::new(rule, message).place(Spot { file: file.clone(), position })
-}
-
 struct Checked<'a> {
     schemas: &'a Schemas,
-    verdicts: Vec<Verdict>,
+    verdicts: Vec<Finding>,
     /// Of the merge and of whoever reads: the settings have not had their say on them.
     findings: Vec<Finding>,
     /// What the rules say of clusters, with its severity.
@@ -174,40 +132,39 @@ struct Checked<'a> {
 
 impl Checked<'_> {
     /// One verdict a file: that it cannot be read is not said twice.
-    fn of_file(&mut self, verdict: Verdict) {
+    fn of_file(&mut self, verdict: Finding) {
         let Some(place) = &verdict.place else { return };
-        if self.seen.insert(place.file.clone()) {
+        if self.seen.insert(place.file().clone()) {
             self.verdicts.push(verdict);
         }
     }
 
     fn layout(&mut self, now: Snapshot<'_>, settings: &RepositorySettings) {
         for problem in &now.layout.problems {
-            let foreign = now.tree.entry(&problem.path).is_some_and(|entry| !is_file(entry));
-            if foreign {
-                self.of_file(at(&unreadable_file::ABOUT, &problem.message, &problem.path, None, None));
-                continue;
+            if problem.rule == rules::UNREADABLE_FILE {
+                self.of_file(problem.into());
+            } else {
+                self.verdicts.push(problem.into());
             }
-            let rule = &invalid_layout::ABOUT;
-            self.verdicts.push(at(rule, &problem.message, &problem.path, problem.line, problem.column));
         }
         if let Some(problem) = outside(now.tree, now.layout, settings) {
-            self.verdicts.push(at(&cluster_outside::ABOUT, &problem.message, &problem.path, None, None));
+            self.verdicts.push(Finding::from(&problem));
         }
         let Ok(file) = RepoPath::parse(REPOSITORY_FILE) else { return };
         let ids = now.layout.clusters.iter().map(|cluster| &cluster.id);
         let text = now.tree.entry(&file).and_then(|entry| now.tree.read(entry).ok());
         let text = text.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default();
         for error in settings.check_claims(&file, text, ids) {
-            self.verdicts.push(settings_verdict(&error));
+            self.verdicts.push(Finding::from(&error));
         }
     }
 
     /// Definitions that cannot be used, unless the file had its verdict as a manifest.
     fn definitions(&mut self, now: Snapshot<'_>) {
-        for problem in now.schemas.problems().iter().filter(|problem| !self.seen.contains(&problem.path)) {
-            let rule = &invalid_definition::ABOUT;
-            self.verdicts.push(at(rule, &problem.message, &problem.path, problem.line, problem.column));
+        for problem in
+            now.schemas.problems().iter().filter(|problem| !self.seen.contains(problem.place.file()))
+        {
+            self.verdicts.push(Finding::from(problem));
         }
     }
 
@@ -223,21 +180,9 @@ impl Checked<'_> {
             self.verdicts.extend(release_reads_outside::verdict(release));
         }
         self.verdicts.extend(gaps(catalogue.releases()));
-        for problem in catalogue.requests_problems() {
-            let place = Spot { file: problem.file.clone(), position: problem.position };
-            self.verdicts.push(Verdict::new(&invalid_settings::ABOUT, &problem.message).place(place));
-        }
+        self.verdicts.extend(catalogue.requests_problems().iter().map(Finding::from));
         for (_, error) in catalogue.unreadable() {
-            let (line, column) =
-                error.place().map_or((None, None), |(line, column)| (Some(line), Some(column)));
-            let (rule, message) = match error {
-                ReleaseError::Unreadable(error) => (&unreadable_file::ABOUT, error.reason.clone()),
-                ReleaseError::Yaml { source, .. } => (&invalid_yaml::ABOUT, source.message.clone()),
-                ReleaseError::Settings(error) => (&invalid_settings::ABOUT, error.message.clone()),
-                ReleaseError::Manifest { message, .. } => (&invalid_yaml::ABOUT, message.clone()),
-                ReleaseError::Render(error) => (&render_failed::ABOUT, error.to_string()),
-            };
-            self.of_file(at(rule, &message, error.file(), line, column));
+            self.of_file(error.into());
         }
     }
 
@@ -250,12 +195,10 @@ impl Checked<'_> {
     ) {
         for entry in entries.filter(|entry| is_manifest(&entry.path)) {
             match tree.read(entry).map(|bytes| read(&bytes)) {
-                Err(error) => {
-                    self.of_file(at(&unreadable_file::ABOUT, &error.reason, &entry.path, None, None));
-                }
+                Err(error) => self.of_file(Finding::from(&FileError::from(error))),
                 Ok(Err(error)) => {
-                    let (line, column) = (Some(error.position.line), Some(error.position.column));
-                    self.of_file(at(&invalid_yaml::ABOUT, &error.message, &entry.path, line, column));
+                    let place = Place::at(entry.path.clone(), error.position);
+                    self.of_file(Finding::new(rules::INVALID_YAML, error.message).place(place));
                 }
                 Ok(Ok(_)) => {}
             }
@@ -273,7 +216,8 @@ impl Checked<'_> {
         for entry in [&folder.base, &folder.overlay].into_iter().flat_map(|part| now.tree.entries_in(part)) {
             if !is_file(entry) {
                 let message = "this is no file but a symbolic link or a submodule, which Capstan never follows: put the file itself here";
-                self.of_file(at(&unreadable_file::ABOUT, message, &entry.path, None, None));
+                let place = Place::whole(entry.path.clone());
+                self.of_file(Finding::new(rules::UNREADABLE_FILE, message).place(place));
             }
         }
         let read = folder.base_files.iter().chain(&folder.overlay_files);
@@ -288,12 +232,7 @@ impl Checked<'_> {
                 cluster.settings
             }
             Err(error) => {
-                let rule = match &error {
-                    ClusterError::Unreadable(_) => &unreadable_file::ABOUT,
-                    ClusterError::Yaml { .. } => &invalid_yaml::ABOUT,
-                    ClusterError::Settings(_) => &invalid_settings::ABOUT,
-                };
-                self.of_file(at(rule, error.message(), error.file(), error.line(), error.column()));
+                self.of_file(Finding::from(&error));
                 None
             }
         };
@@ -334,10 +273,10 @@ impl Checked<'_> {
 
     fn failed(&mut self, error: &RenderError) {
         // Of a file that cannot be had at all, one verdict is enough too.
-        let whole_file = error.trouble() == Trouble::Malformed || error.line().is_none();
-        let said = whole_file && self.seen.contains(error.file());
+        let whole_file = error.trouble() == Trouble::Malformed || error.place().line().is_none();
+        let said = whole_file && self.seen.contains(error.place().file());
         if !said {
-            self.verdicts.push(render_verdict(error));
+            self.verdicts.push(Finding::from(error));
         }
     }
 
@@ -369,10 +308,7 @@ impl Checked<'_> {
     fn finish(self, severities: &Severities) -> Vec<Finding> {
         let mut findings = severities.settle(self.findings);
         findings.extend(self.judged);
-        findings.extend(self.verdicts.into_iter().filter_map(|verdict| {
-            let severity = severities.of_verdict(&verdict)?;
-            Some(verdict.into_finding(severity))
-        }));
+        findings.extend(self.verdicts.into_iter().filter_map(|verdict| severities.judged(verdict)));
         sort(&mut findings);
         findings.dedup();
         findings

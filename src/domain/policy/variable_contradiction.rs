@@ -1,14 +1,12 @@
 //! `variable-contradiction`, found while variables are bound.
 
-use super::{About, Change, Example, Rule};
-use crate::finding::Severity;
+use super::{About, Example, Rule};
+use crate::finding::rules;
 
 pub(super) struct VariableContradiction;
 
-pub(super) static ABOUT: About = About {
-    id: "variable-contradiction",
-    severity: Severity::Warning,
-    change: Change::Free,
+static ABOUT: About = About {
+    entry: rules::VARIABLE_CONTRADICTION,
     summary: "One variable would have two values in one cluster.",
     reason: "The release writes the same variable where the cluster has different texts, so that no value fits \
              both, and it is bound by neither. Bind it under `variables:` in the cluster's capstan.yaml.",

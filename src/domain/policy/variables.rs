@@ -3,14 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Spot, Verdict, unbound_variable, unsupported_substitution, variable_contradiction};
+use crate::finding::{Finding, rules};
 use crate::flux::{PostBuild, passes_over};
 use crate::merge::AppliedBy;
 use crate::object::FieldPath;
 use crate::render::{Content, Placed, Rendered, RenderedObject};
-use crate::substitution::reader::{Place, Reader, is_of_the_machine, pointer_of};
+use crate::substitution::reader::{Cursor, Reader, is_of_the_machine, pointer_of};
 use crate::substitution::{Operation, Token, Variable, may_hold_tokens, tokens};
-use crate::yaml::Position;
 
 /// Who could give a cluster's variables their values.
 pub(super) struct Values<'a> {
@@ -24,12 +23,12 @@ pub(super) struct Values<'a> {
 
 /// What nobody gives a value to, what Flux does not understand, and what it is given twice. Each variable
 /// is told once, where it stands first.
-pub(super) fn without_value(rendered: &Rendered, values: &Values<'_>) -> Vec<Verdict> {
+pub(super) fn without_value(rendered: &Rendered, values: &Values<'_>) -> Vec<Finding> {
     let by_flux = values.applied_by == AppliedBy::Others && values.flux.substitutes();
     let mut search = Search { values, by_flux, used: BTreeSet::new(), verdicts: Vec::new() };
     for object in &rendered.objects {
         if !(by_flux && passes_over(&object.placed)) {
-            search.walk(object, &object.placed, &FieldPath::root(), Place::of(Some(&object.id.kind)));
+            search.walk(object, &object.placed, &FieldPath::root(), Cursor::of(Some(&object.id.kind)));
         }
     }
     let Search { used, mut verdicts, .. } = search;
@@ -40,12 +39,12 @@ pub(super) fn without_value(rendered: &Rendered, values: &Values<'_>) -> Vec<Ver
 }
 
 /// Two Kustomizations of Flux that disagree about a variable that the cluster uses.
-fn contradictions<'a>(flux: &'a PostBuild, used: &'a BTreeSet<String>) -> impl Iterator<Item = Verdict> + 'a {
+fn contradictions<'a>(flux: &'a PostBuild, used: &'a BTreeSet<String>) -> impl Iterator<Item = Finding> + 'a {
     flux.disagreements().iter().filter(|item| used.contains(&item.name)).map(|item| {
         let shown = |given: &crate::flux::Given| {
             let value =
                 given.text.as_ref().map_or_else(|| "a secret value".to_owned(), |text| format!("`{text}`"));
-            format!("{value} by {} ({}:{})", given.by, given.file, given.line)
+            format!("{value} by {given}")
         };
         let message = format!(
             "Flux gives ${{{}}} two values where it applies this cluster: {} and {}. Which one stands in the end depends on who applies last: make them agree",
@@ -53,9 +52,7 @@ fn contradictions<'a>(flux: &'a PostBuild, used: &'a BTreeSet<String>) -> impl I
             shown(&item.one),
             shown(&item.other)
         );
-        let position = Position { line: item.other.line, column: item.other.column };
-        let place = Spot { file: item.other.file.clone(), position: Some(position) };
-        Verdict::new(&variable_contradiction::ABOUT, message).place(place)
+        Finding::new(rules::VARIABLE_CONTRADICTION, message).place(item.other.place.clone())
     })
 }
 
@@ -64,11 +61,11 @@ struct Search<'a> {
     by_flux: bool,
     /// Every name that stands somewhere.
     used: BTreeSet<String>,
-    verdicts: Vec<Verdict>,
+    verdicts: Vec<Finding>,
 }
 
 impl Search<'_> {
-    fn walk(&mut self, object: &RenderedObject, value: &Placed, path: &FieldPath, place: Place<'_>) {
+    fn walk(&mut self, object: &RenderedObject, value: &Placed, path: &FieldPath, place: Cursor<'_>) {
         match &value.content {
             Content::Mapping(entries) => {
                 let text = |key: &str| entries.iter().find(|(own, _)| own.as_str() == key)?.1.as_str();
@@ -88,9 +85,8 @@ impl Search<'_> {
                 let reader = if text.contains('\n') { Reader::Other } else { place.reader_of(text) };
                 for token in tokens(text) {
                     let Some(verdict) = self.judge(object, &token, reader) else { continue };
-                    let said = |known: &Verdict| {
-                        known.rule.id == verdict.rule.id && known.message == verdict.message
-                    };
+                    let said =
+                        |known: &Finding| known.rule == verdict.rule && known.message == verdict.message;
                     if !self.verdicts.iter().any(said) {
                         self.verdicts.push(verdict.object(&object.id).path(path).place(&value.place));
                     }
@@ -99,12 +95,12 @@ impl Search<'_> {
         }
     }
 
-    fn judge(&mut self, object: &RenderedObject, token: &Token<'_>, reader: Reader) -> Option<Verdict> {
+    fn judge(&mut self, object: &RenderedObject, token: &Token<'_>, reader: Reader) -> Option<Finding> {
         match token {
             Token::Text(_) | Token::Escaped(_) => None,
             // Flux fails on it, and applies nothing of the folder.
-            Token::Malformed(raw) if self.by_flux => Some(Verdict::new(
-                &unsupported_substitution::ABOUT,
+            Token::Malformed(raw) if self.by_flux => Some(Finding::new(
+                rules::UNSUPPORTED_SUBSTITUTION,
                 format!(
                     "`{raw}` is no expression to Flux, which substitutes where it applies this cluster and fails on it: write `$${}` for the text itself",
                     raw.trim_start_matches('$')
@@ -120,15 +116,15 @@ impl Search<'_> {
         object: &RenderedObject,
         variable: &Variable<'_>,
         reader: Reader,
-    ) -> Option<Verdict> {
+    ) -> Option<Finding> {
         let name = variable.name;
         self.used.insert(name.to_owned());
         let has_default = matches!(variable.operation, Operation::Default { .. } | Operation::Unsupported);
         if self.by_flux {
             let is_missing = self.values.flux.is_complete() && !self.values.flux.gives(name) && !has_default;
             return is_missing.then(|| {
-                Verdict::new(
-                    &unbound_variable::ABOUT,
+                Finding::new(
+                    rules::UNBOUND_VARIABLE,
                     format!(
                         "${{{name}}} gets no value from `substitute` or `substituteFrom` of the Flux Kustomization that applies this cluster, so that nothing would stand here: add it there, or write `$${{{name}}}` for the text itself"
                     ),
@@ -141,8 +137,8 @@ impl Search<'_> {
             && !is_of_the_machine(name)
             && object.id.group.ends_with("cluster.x-k8s.io");
         (is_read && !is_own).then(|| {
-            Verdict::new(
-                &unbound_variable::ABOUT,
+            Finding::new(
+                rules::UNBOUND_VARIABLE,
                 format!(
                     "${{{name}}} has no value here, and the text would be applied as it stands: write the value, or have it substituted where the cluster is applied"
                 ),

@@ -2,8 +2,8 @@
 
 use super::fitting::{MisfitKind, defined_in};
 use super::unknown_field::DEFINITION;
-use super::{About, Change, Example, Rule, Survey, Verdict};
-use crate::finding::Severity;
+use super::{About, Example, Rule, Survey};
+use crate::finding::{Finding, rules};
 use crate::render::{Content, Placed};
 use crate::schema::Type;
 use crate::upgrade::redact;
@@ -12,9 +12,7 @@ use crate::yaml::Value;
 pub(super) struct WrongType;
 
 static ABOUT: About = About {
-    id: "wrong-type",
-    severity: Severity::Error,
-    change: Change::Free,
+    entry: rules::WRONG_TYPE,
     summary: "A value is not of the type that its definition wants, or none of the values that it allows.",
     reason: "The API server refuses the whole object, and whatever applies the folder stops there. Often a string \
              lacks its quotes: YAML reads `1.30` as a number and `yes` as true. Judged are kinds whose \
@@ -49,7 +47,7 @@ impl Rule for WrongType {
         &ABOUT
     }
 
-    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Verdict>) {
+    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
         for misfit in cluster.misfits() {
             let (object, path) = (misfit.object, &misfit.path);
             let said = |value: &Value| redact(&object.id, path, Some(value)).to_string();
@@ -71,7 +69,9 @@ impl Rule for WrongType {
                 object.api_version,
                 defined_in(misfit.origin),
             );
-            verdicts.push(Verdict::new(&ABOUT, message).object(&object.id).path(path).place(misfit.place));
+            verdicts.push(
+                Finding::new(rules::WRONG_TYPE, message).object(&object.id).path(path).place(misfit.place),
+            );
         }
     }
 }

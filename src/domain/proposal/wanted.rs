@@ -3,6 +3,7 @@
 use std::borrow::Borrow;
 
 use super::{Draft, Offer, PlanDigest, SourceState, Wanted};
+use crate::finding::rules;
 use crate::upgrade::{Basis, Upgrade};
 
 /// What a cluster's plan asks for; `Err` is why it cannot be planned.
@@ -25,7 +26,7 @@ pub fn wanted(plan: &Result<impl Borrow<Upgrade>, String>) -> Wanted {
     if upgrade.files.iter().all(|file| file.before == file.after) {
         return Wanted::Nothing { why: format!("It has all of `{release}` already.") };
     }
-    let skips = upgrade.findings.iter().any(|finding| finding.rule == "kubernetes-minor-skip");
+    let skips = upgrade.findings.iter().any(|finding| finding.rule == rules::KUBERNETES_MINOR_SKIP);
     let draft = if upgrade.basis == Basis::Unknown || skips { Draft::Draft } else { Draft::Ready };
     Wanted::Offer(Offer {
         source: SourceState::new(release.clone(), upgrade.to_content.as_ref()),

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::requests::{self, Requests, RequestsProblem};
+use super::requests::{self, Requests};
 use super::{ContentId, Provider, Release, ReleaseError, ReleaseId};
+use crate::finding::{FileError, Place, rules};
 use crate::layout::Layout;
 use crate::tree::{RepoPath, Tree};
 use crate::version::ReleaseVersion;
@@ -17,7 +18,7 @@ pub struct Catalogue {
     /// Those that cannot be read, with the reason.
     unreadable: Vec<(ReleaseId, ReleaseError)>,
     /// What is wrong in the providers' `requests.yaml`.
-    requests_problems: Vec<RequestsProblem>,
+    requests_problems: Vec<FileError>,
 }
 
 impl Catalogue {
@@ -43,10 +44,9 @@ impl Catalogue {
     fn read_requests(&mut self, tree: &dyn Tree, provider: &Provider) -> Option<(RepoPath, Requests)> {
         let file = RepoPath::parse(provider.as_str()).ok()?.join(requests::FILE).ok()?;
         let entry = tree.entry(&file)?;
-        let unusable = |position, message: &str| RequestsProblem {
-            file: file.clone(),
-            position,
-            message: format!("{message}; until then nothing is asked of {provider}'s releases"),
+        let unusable = |position, message: &str| {
+            let message = format!("{message}; until then nothing is asked of {provider}'s releases");
+            FileError::new(rules::INVALID_SETTINGS, Place::maybe_at(file.clone(), position), message)
         };
         let read = match tree.read(entry) {
             Ok(bytes) => {
@@ -95,7 +95,7 @@ impl Catalogue {
     }
 
     /// What is wrong in the providers' `requests.yaml`, ordered by file and line.
-    pub fn requests_problems(&self) -> &[RequestsProblem] {
+    pub fn requests_problems(&self) -> &[FileError] {
         &self.requests_problems
     }
 

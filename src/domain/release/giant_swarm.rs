@@ -4,7 +4,8 @@
 //! (<https://github.com/giantswarm/releases/tree/master/sdk/config/crd/bases>). Unknown fields are
 //! none of Capstan's business and are passed over.
 
-use super::{App, Component, ReleaseError, ReleaseState};
+use super::{App, Component, ReleaseState};
+use crate::finding::{FileError, Place, rules};
 use crate::object::api_group;
 use crate::tree::RepoPath;
 use crate::version::{KubernetesVersion, LooseVersion};
@@ -27,15 +28,10 @@ impl Manifest {
     }
 }
 
-pub(super) fn read(path: &RepoPath, file: &YamlFile) -> Result<Manifest, ReleaseError> {
+pub(super) fn read(path: &RepoPath, file: &YamlFile) -> Result<Manifest, FileError> {
     let refuse = |node: Option<&Node>, message: &str| {
         let position = file.position(node.map_or(0, |node| node.span.start));
-        ReleaseError::Manifest {
-            file: path.clone(),
-            line: position.line,
-            column: position.column,
-            message: message.to_owned(),
-        }
+        FileError::new(rules::INVALID_YAML, Place::at(path.clone(), position), message)
     };
     let is_release = |root: &&Node| {
         text(root, "kind") == Some("Release")
@@ -72,7 +68,7 @@ pub(super) fn read(path: &RepoPath, file: &YamlFile) -> Result<Manifest, Release
         let (name, version) = named(item)?;
         let before = item.get("dependsOn").and_then(Node::as_sequence).unwrap_or_default();
         let depends_on = before.iter().filter_map(|app| Some(app.as_scalar()?.text.clone())).collect();
-        Ok::<App, ReleaseError>(App { name, version, catalog: scalar(item, "catalog"), depends_on })
+        Ok::<App, FileError>(App { name, version, catalog: scalar(item, "catalog"), depends_on })
     };
     Ok(Manifest {
         state,

@@ -34,7 +34,7 @@ pub use range::{NoRange, VersionRange};
 pub use read::ReleaseError;
 pub use rendered::Rendering;
 pub(crate) use rendered::only_lists;
-pub use requests::{Requests, RequestsProblem, Unmet};
+pub use requests::{Requests, Unmet};
 pub use step::{Downgrade, downgrades, goes_back_in_time};
 
 pub use crate::ids::{ContentId, Provider, ReleaseId};

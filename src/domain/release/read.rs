@@ -6,72 +6,43 @@ use std::sync::Arc;
 use super::giant_swarm::{self, Manifest};
 use super::kubernetes::{infrastructure_kinds, kubernetes_version};
 use super::{ContentId, Release, ReleaseState, Rendering};
+use crate::finding::{FileError, Finding, Place, rules};
 use crate::layout::{ReleaseFolder, Shelf};
 use crate::render::RenderError;
-use crate::settings::{ReleaseSettings, SettingsError};
-use crate::tree::{RepoPath, Tree, TreeEntry, Unreadable, is_manifest};
+use crate::settings::ReleaseSettings;
+use crate::tree::{Tree, TreeEntry, is_manifest};
 use crate::version::KubernetesVersion;
 use crate::yaml::{Node, YamlError, YamlFile};
 
 /// Why a release cannot be read. Such a release is never offered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReleaseError {
-    /// A file's content cannot be read.
+    /// One of its files cannot be used.
     #[error(transparent)]
-    Unreadable(#[from] Unreadable),
-    /// A file is no YAML.
-    #[error("{file}:{}:{}: {}", source.position.line, source.position.column, source.message)]
-    Yaml {
-        /// The file.
-        file: RepoPath,
-        /// What is wrong.
-        source: YamlError,
-    },
-    /// Its `capstan.yaml` is wrong.
-    #[error(transparent)]
-    Settings(#[from] SettingsError),
+    File(#[from] FileError),
     /// Its kustomizations cannot be rendered.
     #[error("{0}")]
     Render(#[source] RenderError),
-    /// Its `release.yaml` is YAML, but no Release.
-    #[error("{file}:{line}:{column}: {message}")]
-    Manifest {
-        /// The file.
-        file: RepoPath,
-        /// Line, from 1.
-        line: u32,
-        /// Column, from 1.
-        column: u32,
-        /// What was found and what is expected.
-        message: String,
-    },
 }
 
 impl ReleaseError {
-    /// The file.
-    pub const fn file(&self) -> &RepoPath {
+    /// Where.
+    pub const fn place(&self) -> &Place {
         match self {
-            Self::Render(error) => error.file(),
-            Self::Unreadable(unreadable) => &unreadable.path,
-            Self::Yaml { file, .. } | Self::Manifest { file, .. } => file,
-            Self::Settings(error) => &error.file,
+            Self::Render(error) => error.place(),
+            Self::File(error) => &error.place,
         }
     }
+}
 
-    /// Line and column, where known.
-    pub const fn place(&self) -> Option<(u32, u32)> {
-        match self {
-            Self::Unreadable(_) => None,
-            Self::Render(error) => match (error.line(), error.column()) {
-                (Some(line), Some(column)) => Some((line, column)),
-                _ => None,
-            },
-            Self::Yaml { source, .. } => Some((source.position.line, source.position.column)),
-            Self::Manifest { line, column, .. } => Some((*line, *column)),
-            Self::Settings(error) => match (error.line, error.column) {
-                (Some(line), Some(column)) => Some((line, column)),
-                _ => None,
-            },
+impl From<&ReleaseError> for Finding {
+    fn from(error: &ReleaseError) -> Self {
+        match error {
+            ReleaseError::File(error) => Self::from(error),
+            // Whatever the trouble is: of the release it is that it cannot be rendered.
+            ReleaseError::Render(error) => {
+                Self::new(rules::RENDER_FAILED, error.to_string()).place(error.place().clone())
+            }
         }
     }
 }
@@ -139,14 +110,17 @@ fn state(folder: &ReleaseFolder, written: Option<ReleaseState>) -> ReleaseState 
     [shelf, written, prerelease].into_iter().flatten().max().unwrap_or(ReleaseState::Active)
 }
 
-fn text(tree: &dyn Tree, entry: &TreeEntry) -> Result<YamlFile, ReleaseError> {
+fn text(tree: &dyn Tree, entry: &TreeEntry) -> Result<YamlFile, FileError> {
     let bytes: Arc<[u8]> = tree.read(entry)?;
-    YamlFile::read_bytes(&bytes).map_err(|source| ReleaseError::Yaml { file: entry.path.clone(), source })
+    YamlFile::read_bytes(&bytes).map_err(|error| invalid(entry, error))
 }
 
 /// A manifest of a release may be YAML only once its variables have values.
-fn template(tree: &dyn Tree, entry: &TreeEntry) -> Result<YamlFile, ReleaseError> {
+fn template(tree: &dyn Tree, entry: &TreeEntry) -> Result<YamlFile, FileError> {
     let bytes: Arc<[u8]> = tree.read(entry)?;
-    YamlFile::read_template_bytes(&bytes)
-        .map_err(|source| ReleaseError::Yaml { file: entry.path.clone(), source })
+    YamlFile::read_template_bytes(&bytes).map_err(|error| invalid(entry, error))
+}
+
+fn invalid(entry: &TreeEntry, error: YamlError) -> FileError {
+    FileError::new(rules::INVALID_YAML, Place::at(entry.path.clone(), error.position), error.message)
 }

@@ -31,9 +31,10 @@
 
 use super::range::VersionRange;
 use super::{Release, ReleaseState};
+use crate::finding::{FileError, Place, Position, rules};
 use crate::tree::RepoPath;
 use crate::version::ReleaseVersion;
-use crate::yaml::{Node, Position, YamlFile};
+use crate::yaml::{Node, YamlFile};
 
 /// The file's name.
 pub(crate) const FILE: &str = "requests.yaml";
@@ -62,45 +63,24 @@ pub struct Unmet {
     pub wanted: String,
     /// The version that the release has; `None` where it has none.
     pub found: Option<String>,
-    /// The file that asks.
-    pub file: RepoPath,
-    /// Where in that file.
-    pub position: Position,
+    /// Where it is asked for.
+    pub place: Place,
 }
 
 impl std::fmt::Display for Unmet {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { name, wanted, found, file, position } = self;
+        let Self { name, wanted, found, place } = self;
+        let line = place.clone().without_column();
         match found {
-            Some(found) => write!(f, "{name} is {found}, and {file}:{} asks for {wanted}", position.line),
-            None => write!(f, "{name} is missing, and {file}:{} asks for {wanted}", position.line),
-        }
-    }
-}
-
-/// Something in the file that cannot be used; the rest of it counts.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RequestsProblem {
-    /// The file.
-    pub file: RepoPath,
-    /// Where; `None` where the whole file is meant.
-    pub position: Option<Position>,
-    /// What was found, and what is expected.
-    pub message: String,
-}
-
-impl std::fmt::Display for RequestsProblem {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.position {
-            Some(at) => write!(f, "{}:{}:{}: {}", self.file, at.line, at.column, self.message),
-            None => write!(f, "{}: {}", self.file, self.message),
+            Some(found) => write!(f, "{name} is {found}, and {line} asks for {wanted}"),
+            None => write!(f, "{name} is missing, and {line} asks for {wanted}"),
         }
     }
 }
 
 impl Requests {
     /// Reads the file. What cannot be used is a problem of its own and asks for nothing.
-    pub fn read(path: &RepoPath, file: &YamlFile) -> (Self, Vec<RequestsProblem>) {
+    pub fn read(path: &RepoPath, file: &YamlFile) -> (Self, Vec<FileError>) {
         let mut reader = Reader { path, file, requests: Vec::new(), problems: Vec::new() };
         for document in file.documents() {
             reader.document(&document.root);
@@ -125,8 +105,7 @@ impl Requests {
                 name: request.name.clone(),
                 wanted: request.version.to_string(),
                 found,
-                file: file.clone(),
-                position: request.position,
+                place: Place::at(file.clone(), request.position),
             })
         });
         judged.collect()
@@ -137,7 +116,7 @@ struct Reader<'a> {
     path: &'a RepoPath,
     file: &'a YamlFile,
     requests: Vec<Request>,
-    problems: Vec<RequestsProblem>,
+    problems: Vec<FileError>,
 }
 
 impl Reader<'_> {
@@ -205,12 +184,9 @@ impl Reader<'_> {
     }
 
     fn problem(&mut self, node: &Node, message: &str) {
-        let position = Some(self.file.position(node.span.start));
-        self.problems.push(RequestsProblem {
-            file: self.path.clone(),
-            position,
-            message: format!("{message}; until then it asks for nothing"),
-        });
+        let place = Place::at(self.path.clone(), self.file.position(node.span.start));
+        let message = format!("{message}; until then it asks for nothing");
+        self.problems.push(FileError::new(rules::INVALID_SETTINGS, place, message));
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::placed::{Content, Place, Placed};
+use super::placed::{Content, Placed, SourceOffset};
 use super::{RenderedObject, lists};
 use crate::object::{FieldPath, ObjectId, Step};
 
@@ -21,9 +21,9 @@ pub struct FieldDifference {
     /// Value after; `None` = absent.
     pub new: Option<Value>,
     /// Where the value before was written.
-    pub old_place: Option<Place>,
+    pub old_place: Option<SourceOffset>,
     /// Where the value after is written.
-    pub new_place: Option<Place>,
+    pub new_place: Option<SourceOffset>,
 }
 
 /// What differs between two renders, in the order of their objects and fields: first what `before`

@@ -1,42 +1,24 @@
 //! Why a cluster cannot be rendered.
 
-use super::placed::Place;
+use super::placed::SourceOffset;
+use crate::finding::{Finding, Place, Position, RuleEntry, rules};
 use crate::tree::{RepoPath, Unreadable};
 
-/// Why a cluster cannot be rendered: what was found, and what to do. [`RenderError::file`],
-/// [`RenderError::line`] and [`RenderError::column`] say where; the text names none of them.
+/// Why a cluster cannot be rendered: what was found, and what to do. [`RenderError::place`] says where; the
+/// text does not.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum RenderError {
-    /// A file cannot be loaded.
-    #[error("the file cannot be read: {}", .0.reason)]
-    Unreadable(#[source] Unreadable),
-    /// Something in a file is not right.
-    #[error("{message}")]
-    At {
-        /// What was found and what to do.
-        message: String,
-        /// The file.
-        file: RepoPath,
-        /// Line, from 1.
-        line: u32,
-        /// Column, from 1.
-        column: u32,
-        /// What kind of trouble.
-        trouble: Trouble,
-    },
-    /// A folder or file that is needed does not exist, where no file names it.
-    #[error("{message}")]
-    Missing {
-        /// What was looked for and what to do.
-        message: String,
-        /// The folder or file.
-        path: RepoPath,
-    },
+#[error("{message}")]
+pub struct RenderError {
+    message: String,
+    place: Place,
+    trouble: Trouble,
 }
 
 /// The kinds of trouble, for those who decide by them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Trouble {
+    /// A file's content cannot be had.
+    Unreadable,
     /// Not YAML, or not what stands there in a Kubernetes object or kustomization.
     Malformed,
     /// A feature of kustomize that Capstan does not render.
@@ -50,60 +32,63 @@ pub enum Trouble {
 }
 
 impl RenderError {
-    pub(super) fn at(place: &Place, trouble: Trouble, message: impl Into<String>) -> Self {
-        let position = place.position();
-        Self::At {
-            message: message.into(),
-            file: place.file().clone(),
-            line: position.line,
-            column: position.column,
-            trouble,
-        }
+    pub(super) fn at(written: &SourceOffset, trouble: Trouble, message: impl Into<String>) -> Self {
+        Self { message: message.into(), place: Place::from(written), trouble }
     }
 
-    pub(super) fn malformed(place: &Place, message: impl Into<String>) -> Self {
-        Self::at(place, Trouble::Malformed, message)
+    pub(super) fn malformed(written: &SourceOffset, message: impl Into<String>) -> Self {
+        Self::at(written, Trouble::Malformed, message)
     }
 
-    pub(super) fn unsupported(place: &Place, message: impl Into<String>) -> Self {
-        Self::at(place, Trouble::Unsupported, message)
+    pub(super) fn unsupported(written: &SourceOffset, message: impl Into<String>) -> Self {
+        Self::at(written, Trouble::Unsupported, message)
     }
 
-    pub(super) fn reference(place: &Place, message: impl Into<String>) -> Self {
-        Self::at(place, Trouble::Reference, message)
+    pub(super) fn reference(written: &SourceOffset, message: impl Into<String>) -> Self {
+        Self::at(written, Trouble::Reference, message)
     }
 
-    /// The file to look into.
-    pub const fn file(&self) -> &RepoPath {
-        match self {
-            Self::Unreadable(unreadable) => &unreadable.path,
-            Self::At { file, .. } => file,
-            Self::Missing { path, .. } => path,
-        }
+    /// A file whose content cannot be had.
+    pub(super) fn unreadable(unreadable: Unreadable) -> Self {
+        let message = format!("the file cannot be read: {}", unreadable.reason);
+        Self { message, place: Place::whole(unreadable.path), trouble: Trouble::Unreadable }
     }
 
-    /// The line, from 1.
-    pub const fn line(&self) -> Option<u32> {
-        match self {
-            Self::At { line, .. } => Some(*line),
-            Self::Unreadable(_) | Self::Missing { .. } => None,
-        }
+    /// A file that is no YAML.
+    pub(super) fn no_yaml(file: &RepoPath, position: Position, message: impl Into<String>) -> Self {
+        let place = Place::at(file.clone(), position);
+        Self { message: message.into(), place, trouble: Trouble::Malformed }
     }
 
-    /// The column, from 1.
-    pub const fn column(&self) -> Option<u32> {
-        match self {
-            Self::At { column, .. } => Some(*column),
-            Self::Unreadable(_) | Self::Missing { .. } => None,
-        }
+    /// A folder or file that is needed and is not there as one, where no file names it.
+    pub(super) fn missing(path: &RepoPath, message: impl Into<String>) -> Self {
+        Self { message: message.into(), place: Place::whole(path.clone()), trouble: Trouble::Reference }
+    }
+
+    /// Where.
+    pub const fn place(&self) -> &Place {
+        &self.place
     }
 
     /// What kind of trouble it is.
     pub const fn trouble(&self) -> Trouble {
-        match self {
-            Self::At { trouble, .. } => *trouble,
-            Self::Unreadable(_) => Trouble::Malformed,
-            Self::Missing { .. } => Trouble::Reference,
+        self.trouble
+    }
+
+    /// The rule that `validate` tells it under.
+    pub const fn rule(&self) -> &'static RuleEntry {
+        match self.trouble {
+            Trouble::Unreadable => rules::UNREADABLE_FILE,
+            Trouble::Duplicate => rules::DUPLICATE_OBJECT,
+            Trouble::Malformed | Trouble::Unsupported | Trouble::Reference | Trouble::Cycle => {
+                rules::RENDER_FAILED
+            }
         }
+    }
+}
+
+impl From<&RenderError> for Finding {
+    fn from(error: &RenderError) -> Self {
+        Self::new(error.rule(), &error.message).place(error.place.clone())
     }
 }

@@ -148,12 +148,10 @@ impl<'a> Cluster<'a> {
         }
         let tree = self.builder.loader.tree;
         if tree.entries_in(base).is_empty() {
-            return Err(RenderError::Missing {
-                message: format!(
-                    "the cluster has no folder {base}: add it, or correct `clusters.base` in .capstan.yaml"
-                ),
-                path: base.clone(),
-            });
+            let message = format!(
+                "the cluster has no folder {base}: add it, or correct `clusters.base` in .capstan.yaml"
+            );
+            return Err(RenderError::missing(base, message));
         }
         let resources = self.documents(base)?;
         refuse_twins(&resources)?;

@@ -9,7 +9,7 @@ use super::strategic::Misfit;
 pub(super) struct Operation {
     action: Action,
     /// The operation's own value, for its place.
-    place: super::Place,
+    place: super::SourceOffset,
 }
 
 #[derive(Debug, Clone)]

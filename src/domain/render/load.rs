@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::dialect::Dialect;
-use super::error::{RenderError, Trouble};
+use super::error::RenderError;
 use super::keys::KUSTOMIZATION_NAMES;
-use super::placed::{Content, Place, Placed, Source};
+use super::placed::{Content, Placed, Source, SourceOffset};
 use super::resource::Resource;
 use crate::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry};
 use crate::yaml::{Node, NodeKind, YamlFile};
@@ -21,7 +21,7 @@ type Known = HashMap<(BlobId, RepoPath, Dialect), Arc<Loaded>>;
 /// A file's documents, the empty ones left out.
 #[derive(Debug)]
 pub(super) struct Loaded {
-    pub(super) start: Place,
+    pub(super) start: SourceOffset,
     pub(super) documents: Vec<Placed>,
 }
 
@@ -81,7 +81,7 @@ impl<'a> Loader<'a> {
             .map(|document| place_node(&document.root, &source, dialect))
             .filter(|document| !document.is_null())
             .collect();
-        let loaded = Arc::new(Loaded { start: Place::new(source, 0), documents });
+        let loaded = Arc::new(Loaded { start: SourceOffset::new(source, 0), documents });
         self.parsed.loaded.borrow_mut().insert(known, Arc::clone(&loaded));
         Ok(loaded)
     }
@@ -89,7 +89,7 @@ impl<'a> Loader<'a> {
     /// A file's bytes.
     pub(super) fn bytes(&self, entry: &TreeEntry) -> Result<Arc<[u8]>, RenderError> {
         match entry.kind {
-            EntryKind::File | EntryKind::Executable => self.tree.read(entry).map_err(RenderError::Unreadable),
+            EntryKind::File | EntryKind::Executable => self.tree.read(entry).map_err(RenderError::unreadable),
             EntryKind::Symlink => Err(missing(
                 entry,
                 "this is a symbolic link, which Capstan never follows: put the file itself here",
@@ -123,35 +123,33 @@ impl<'a> Loader<'a> {
             .filter_map(|path| self.tree.entry(&path));
         let first = found.next();
         match (first, found.next()) {
-            (Some(one), Some(other)) => Err(RenderError::Missing {
-                message: format!(
-                    "the folder has two kustomizations, {} and {}: keep one",
-                    one.path.name(),
-                    other.path.name()
-                ),
-                path: other.path.clone(),
-            }),
+            (Some(one), Some(other)) => {
+                let (one, two) = (one.path.name(), other.path.name());
+                let message = format!("the folder has two kustomizations, {one} and {two}: keep one");
+                Err(RenderError::missing(&other.path, message))
+            }
             _ => Ok(first),
         }
     }
 }
 
 fn missing(entry: &TreeEntry, message: &str) -> RenderError {
-    RenderError::Missing { message: message.to_owned(), path: entry.path.clone() }
+    RenderError::missing(&entry.path, message)
 }
 
 fn parse(bytes: &[u8], entry: &TreeEntry) -> Result<YamlFile, RenderError> {
-    YamlFile::read_bytes(bytes).map_err(|error| RenderError::At {
-        message: format!("this is no YAML: {}", error.message),
-        file: entry.path.clone(),
-        line: error.position.line,
-        column: error.position.column,
-        trouble: Trouble::Malformed,
+    YamlFile::read_bytes(bytes).map_err(|error| {
+        let message = format!("this is no YAML: {}", error.message);
+        RenderError::no_yaml(&entry.path, error.position, message)
     })
 }
 
 /// The documents of YAML that stands inside a file as a string.
-pub(super) fn read_inline(text: &str, place: &Place, dialect: Dialect) -> Result<Vec<Placed>, RenderError> {
+pub(super) fn read_inline(
+    text: &str,
+    place: &SourceOffset,
+    dialect: Dialect,
+) -> Result<Vec<Placed>, RenderError> {
     let file = YamlFile::read(text)
         .map_err(|error| RenderError::malformed(place, format!("the text here is no YAML: {error}")))?;
     let source = Arc::new(Source::inside(place, file.clone()));
@@ -172,7 +170,7 @@ fn place_node(node: &Node, source: &Arc<Source>, dialect: Dialect) -> Placed {
             Content::Sequence(items.iter().map(|item| place_node(item, source, dialect)).collect())
         }
     };
-    Placed { place: Place::new(Arc::clone(source), node.span.start), content }
+    Placed { place: SourceOffset::new(Arc::clone(source), node.span.start), content }
 }
 
 /// Takes lists apart (`kind: List`, `ConfigMapList`), passes over local configuration.

@@ -30,13 +30,13 @@ mod kustomize;
 pub(crate) mod lists;
 mod load;
 mod losses;
-mod place;
 mod placed;
 mod resource;
 mod scalar;
 mod schema;
 mod selector;
 mod shared;
+mod source;
 mod strategic;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -52,9 +52,10 @@ pub use edited::Edited;
 pub use error::{RenderError, Trouble};
 pub(crate) use keys::{KUSTOMIZATION_NAMES, is_kustomization, kustomization_field};
 pub use load::ParsedFiles;
-pub use placed::{Content, Place, Placed, Scalar, Source};
+pub use placed::{Content, Placed, Scalar, Source, SourceOffset};
 pub(crate) use versions::{in_one_version, in_versions_of};
 
+use crate::finding::Place;
 use crate::object::ObjectId;
 use crate::tree::{RepoPath, Tree};
 
@@ -84,14 +85,20 @@ pub struct RenderedObject {
 
 impl RenderedObject {
     /// Where the object was written first: file and line of its document.
-    pub const fn origin(&self) -> &Place {
+    pub const fn origin(&self) -> &SourceOffset {
         &self.placed.place
     }
 
     /// Where the value of a field was written: the file and line that won. `None` where the object
     /// has no such field.
-    pub fn place_of(&self, path: &crate::object::FieldPath) -> Option<&Place> {
+    pub fn place_of(&self, path: &crate::object::FieldPath) -> Option<&SourceOffset> {
         self.placed.get(path).map(|value| &value.place)
+    }
+
+    /// Where a field was written, for whoever has to mend it; where the object has no such field, what
+    /// stands nearest above it.
+    pub fn written_at(&self, field: &crate::object::FieldPath) -> Place {
+        Place::from(&self.placed.nearest(field).place)
     }
 }
 
@@ -140,7 +147,7 @@ impl Rendered {
 #[derive(Debug, Clone)]
 pub struct PatchUse {
     /// Where the patch is written; of a patch with a selector, the selector.
-    pub place: Place,
+    pub place: SourceOffset,
     /// What it is meant for, in words: `MachineDeployment my-org/md-0`.
     pub target: String,
     /// The objects it was applied to.

@@ -8,8 +8,8 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-pub use super::place::{Place, Source};
 pub use super::scalar::Scalar;
+pub use super::source::{Source, SourceOffset};
 use crate::object::{FieldPath, Step};
 use crate::yaml::{Node, Readable};
 
@@ -17,7 +17,7 @@ use crate::yaml::{Node, Readable};
 #[derive(Debug, Clone)]
 pub struct Placed {
     /// Where.
-    pub place: Place,
+    pub place: SourceOffset,
     /// What.
     pub content: Content,
 }
@@ -35,7 +35,7 @@ pub enum Content {
 
 impl Placed {
     /// A value of which every part stands at one place.
-    pub fn from_value(value: &Value, place: &Place) -> Self {
+    pub fn from_value(value: &Value, place: &SourceOffset) -> Self {
         let content = match value {
             Value::Object(fields) => Content::Mapping(
                 fields.iter().map(|(key, value)| (key.clone(), Self::from_value(value, place))).collect(),
@@ -211,7 +211,7 @@ impl Placed {
 
     /// The mapping at the end of some keys, made where it is missing or null. `None` where
     /// something that is no mapping stands on the way.
-    pub(super) fn mapping_at(&mut self, keys: &[&str], place: &Place) -> Option<&mut Self> {
+    pub(super) fn mapping_at(&mut self, keys: &[&str], place: &SourceOffset) -> Option<&mut Self> {
         let mut value = self;
         for key in keys {
             if value.field(key).is_none_or(Self::is_null) {
@@ -223,7 +223,7 @@ impl Placed {
     }
 
     /// A string at a place.
-    pub(super) fn text(text: &str, place: &Place) -> Self {
+    pub(super) fn text(text: &str, place: &SourceOffset) -> Self {
         let scalar = Scalar::from(Value::String(text.to_owned())).set_anew();
         Self { place: place.clone(), content: Content::Scalar(scalar) }
     }
@@ -257,12 +257,12 @@ impl Placed {
     }
 
     /// A text that kustomize writes without saying what it is, at a place.
-    pub(super) fn open(text: &str, place: &Place) -> Self {
+    pub(super) fn open(text: &str, place: &SourceOffset) -> Self {
         Self { place: place.clone(), content: Content::Scalar(Scalar::open(text)) }
     }
 
     /// An empty mapping at a place.
-    pub(super) fn empty(place: &Place) -> Self {
+    pub(super) fn empty(place: &SourceOffset) -> Self {
         Self { place: place.clone(), content: Content::Mapping(Vec::new()) }
     }
 }

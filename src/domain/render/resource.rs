@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::RenderedObject;
 use super::error::RenderError;
-use super::placed::{Place, Placed};
+use super::placed::{Placed, SourceOffset};
 use super::shared;
 use crate::object::{ObjectId, api_group};
 
@@ -151,7 +151,8 @@ impl Resource {
 
 /// Refuses a second object of one identity.
 pub(super) fn refuse_twins(objects: &[Resource]) -> Result<(), RenderError> {
-    let mut seen: HashMap<(&str, &str, Option<&str>, &str), &Place> = HashMap::with_capacity(objects.len());
+    let mut seen: HashMap<(&str, &str, Option<&str>, &str), &SourceOffset> =
+        HashMap::with_capacity(objects.len());
     for object in objects {
         let id = object.identity()?;
         let namespace = id.namespace.filter(|namespace| *namespace != "default");

@@ -9,7 +9,7 @@
 //! [`super::losses`] looks first.
 
 use super::associative;
-use super::placed::{Content, Place, Placed};
+use super::placed::{Content, Placed, SourceOffset};
 use super::schema::{ListMerge, Schemas, Type};
 
 /// What a patch leaves.
@@ -24,12 +24,12 @@ pub(super) enum Outcome {
 /// Why a patch does not fit its object.
 #[derive(Debug, Clone)]
 pub(super) struct Misfit {
-    pub(super) place: Place,
+    pub(super) place: SourceOffset,
     pub(super) message: String,
 }
 
 impl Misfit {
-    pub(super) fn new(place: &Place, message: impl Into<String>) -> Self {
+    pub(super) fn new(place: &SourceOffset, message: impl Into<String>) -> Self {
         Self { place: place.clone(), message: message.into() }
     }
 }

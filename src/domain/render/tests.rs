@@ -46,7 +46,12 @@ fn expect(rendered: &Rendered, expected: &str) {
 fn refusal(files: &[(&str, &str)]) -> String {
     let error = try_render(files).unwrap_err();
     let number = |number: Option<u32>| number.map_or("-".to_owned(), |number| number.to_string());
-    format!("{}:{}:{}: {error}", error.file(), number(error.line()), number(error.column()))
+    format!(
+        "{}:{}:{}: {error}",
+        error.place().file(),
+        number(error.place().line()),
+        number(error.place().column())
+    )
 }
 
 fn lost(rendered: &Rendered) -> Vec<String> {

@@ -71,7 +71,7 @@ impl RenderedObject {
 }
 
 /// Gives every part its own place.
-fn put(value: &mut Placed, path: &FieldPath, place: &dyn Fn(&FieldPath) -> super::Place) {
+fn put(value: &mut Placed, path: &FieldPath, place: &dyn Fn(&FieldPath) -> super::SourceOffset) {
     value.place = place(path);
     match &mut value.content {
         Content::Scalar(_) => {}

@@ -136,7 +136,7 @@ fn summary(proposal: &Proposal<'_>) -> String {
             "> The release that this cluster comes from is **not known**: the new release's fields overwrite the cluster's, and nothing is removed. Look at each change before you take it out of draft.\n\n",
         ),
     }
-    let errors = upgrade.findings.iter().filter(|finding| finding.severity == Severity::Error).count();
+    let errors = upgrade.findings.iter().filter(|finding| finding.severity() == Severity::Error).count();
     let warnings = upgrade.findings.len() - errors;
     let kept = upgrade.conflicts.len();
     text.push_str("| | |\n|---|---|\n");

@@ -3,7 +3,7 @@ use serde_json::json;
 use super::*;
 use crate::cluster::ClusterId;
 use crate::file_change::FileChange;
-use crate::finding::Finding;
+use crate::finding::{Finding, Place, Position, rules};
 use crate::object::{FieldPath, ObjectId};
 use crate::release::ReleaseId;
 use crate::tree::{RepoPath, TreeId};
@@ -55,16 +55,10 @@ fn upgrade() -> Upgrade {
             kept: Side::Cluster,
             blocks: false,
         }],
-        findings: vec![Finding {
-            rule: "kubernetes-minor-skip",
-            severity: Severity::Error,
-            message: "`v1.16.8` to `v1.21.4` skips minors".to_owned(),
-            file: Some(file()),
-            line: Some(9),
-            column: Some(3),
-            object: None,
-            path: None,
-        }],
+        findings: vec![
+            Finding::new(rules::KUBERNETES_MINOR_SKIP, "`v1.16.8` to `v1.21.4` skips minors")
+                .place(Place::at(file(), Position { line: 9, column: 3 })),
+        ],
         rollouts: vec![Rollout {
             object: object("MachinePool"),
             machines: Some(5),

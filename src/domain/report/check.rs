@@ -163,7 +163,7 @@ pub fn check(judged: &Judged) -> CheckReport {
     }
     new.extend(judged.findings.iter().cloned());
     new.extend(preflight::findings(&judged.preflights));
-    let errors = new.iter().filter(|finding| finding.severity == Severity::Error).count();
+    let errors = new.iter().filter(|finding| finding.severity() == Severity::Error).count();
     let says = meaning(&judged.preflights, judged.preflight_mode);
     let conclusion = if errors > 0 || says == Meaning::Rejected {
         Conclusion::Failure
@@ -187,8 +187,8 @@ pub fn check(judged: &Judged) -> CheckReport {
 /// A finding is the same in two trees if rule, object and path are; one without an object, if its
 /// file is.
 fn identity(finding: &Finding) -> impl Eq + std::hash::Hash {
-    let file = finding.object.is_none().then(|| finding.file.clone());
-    (finding.rule, finding.severity, finding.object.clone(), finding.path.clone(), file)
+    let file = finding.object.is_none().then(|| finding.file().cloned());
+    (finding.rule, finding.severity(), finding.object.clone(), finding.path.clone(), file)
 }
 
 fn title(judged: &Judged, errors: usize, warnings: usize) -> String {
@@ -280,17 +280,17 @@ fn one_cluster(page: &mut Page, judged: &JudgedCluster, share: usize) {
 
 fn annotations(findings: &[Finding]) -> Vec<Annotation> {
     let mut errors_first: Vec<&Finding> = findings.iter().collect();
-    errors_first.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    errors_first.sort_by_key(|finding| std::cmp::Reverse(finding.severity()));
     let annotation = |finding: &Finding| {
         Some(Annotation {
-            path: finding.file.clone()?,
-            line: finding.line.unwrap_or(1),
-            column: finding.line.and(finding.column),
-            level: match finding.severity {
+            path: finding.file().cloned()?,
+            line: finding.line().unwrap_or(1),
+            column: finding.line().and(finding.column()),
+            level: match finding.severity() {
                 Severity::Error => AnnotationLevel::Failure,
                 Severity::Warning => AnnotationLevel::Warning,
             },
-            title: finding.rule.to_owned(),
+            title: finding.rule.id().to_owned(),
             message: one_line(&finding.message, 4_000),
         })
     };

@@ -1,23 +1,23 @@
 use super::*;
+use crate::finding::{Place, Position, RuleEntry, rules};
 use crate::object::{FieldPath, ObjectId};
 use crate::upgrade::{Certainty, Course, Reason};
 
-fn finding(rule: &'static str, severity: Severity, line: u32, replicas: &str) -> Finding {
-    Finding {
-        rule,
-        severity,
-        message: "`a` is not `b`".to_owned(),
-        file: Some(RepoPath::parse("gauss/peu01/base/a.yaml").unwrap()),
-        line: Some(line),
-        column: Some(3),
-        object: Some(ObjectId {
-            group: "cluster.x-k8s.io".to_owned(),
-            kind: "MachinePool".to_owned(),
-            namespace: None,
-            name: "mp".to_owned(),
-        }),
-        path: FieldPath::parse(replicas),
+fn object() -> ObjectId {
+    ObjectId {
+        group: "cluster.x-k8s.io".to_owned(),
+        kind: "MachinePool".to_owned(),
+        namespace: None,
+        name: "mp".to_owned(),
     }
+}
+
+fn finding(rule: &'static RuleEntry, line: u32, path: &str) -> Finding {
+    let file = RepoPath::parse("gauss/peu01/base/a.yaml").unwrap();
+    Finding::new(rule, "`a` is not `b`")
+        .place(Place::at(file, Position { line, column: 3 }))
+        .object(&object())
+        .path(&FieldPath::parse(path).unwrap())
 }
 
 fn judged(judgement: Judgement) -> Judged {
@@ -28,8 +28,8 @@ fn judged(judgement: Judgement) -> Judged {
 #[test]
 fn new_errors_fail_and_are_annotated_at_their_line() {
     let after = vec![
-        finding("overlay-hides-change", Severity::Warning, 9, "/spec/x"),
-        finding("kubernetes-downgrade", Severity::Error, 7, "/spec/version"),
+        finding(rules::OVERLAY_HIDES_CHANGE, 9, "/spec/x"),
+        finding(rules::KUBERNETES_DOWNGRADE, 7, "/spec/version"),
     ];
     let report = check(&judged(Judgement { after, ..Judgement::default() }));
     assert_eq!(report.conclusion, Conclusion::Failure);
@@ -47,8 +47,8 @@ fn new_errors_fail_and_are_annotated_at_their_line() {
 
 #[test]
 fn errors_that_the_base_already_has_are_counted_and_do_not_decide() {
-    let before = vec![finding("kubernetes-downgrade", Severity::Error, 7, "/spec/version")];
-    let after = vec![finding("kubernetes-downgrade", Severity::Error, 12, "/spec/version")];
+    let before = vec![finding(rules::KUBERNETES_DOWNGRADE, 7, "/spec/version")];
+    let after = vec![finding(rules::KUBERNETES_DOWNGRADE, 12, "/spec/version")];
     let report = check(&judged(Judgement { before, after, ..Judgement::default() }));
     assert_eq!(report.conclusion, Conclusion::Success);
     assert!(report.annotations.is_empty());
@@ -69,7 +69,7 @@ fn a_blocked_upgrade_and_a_failure_of_capstans_own_ask_for_a_person() {
 
 #[test]
 fn rollouts_and_differences_are_shown_cluster_by_cluster() {
-    let object = finding("x", Severity::Error, 1, "").object.unwrap();
+    let object = object();
     let judgement = Judgement {
         changes: vec![Change {
             object: object.clone(),
@@ -101,7 +101,7 @@ fn rollouts_and_differences_are_shown_cluster_by_cluster() {
 
 #[test]
 fn the_summary_keeps_the_limit_whatever_is_touched() {
-    let object = finding("x", Severity::Error, 1, "").object.unwrap();
+    let object = object();
     let change = Change {
         object,
         file: RepoPath::parse("gauss/peu01/base/a.yaml").unwrap(),
@@ -119,7 +119,7 @@ fn the_summary_keeps_the_limit_whatever_is_touched() {
         })
         .collect();
     let mut all = Judged { clusters, ..Judged::default() };
-    all.findings = vec![finding("kubernetes-downgrade", Severity::Error, 7, "/spec/version"); 5_000];
+    all.findings = vec![finding(rules::KUBERNETES_DOWNGRADE, 7, "/spec/version"); 5_000];
     let report = check(&all);
     assert!(report.summary.len() <= 65_535);
     assert!(report.summary.contains("more clusters"));

@@ -69,12 +69,12 @@ impl Fingerprint {
 pub fn finding_fingerprint(finding: &Finding) -> String {
     let object = finding.object.as_ref();
     Fingerprint::of("finding")
-        .field("rule", finding.rule)
-        .field("severity", severity(finding.severity))
+        .field("rule", finding.rule.id())
+        .field("severity", severity(finding.severity()))
         .field("message", &finding.message)
-        .maybe("file", finding.file.as_ref())
-        .maybe("line", finding.line)
-        .maybe("column", finding.column)
+        .maybe("file", finding.file())
+        .maybe("line", finding.line())
+        .maybe("column", finding.column())
         .maybe("group", object.map(|object| &object.group))
         .maybe("object", object)
         .maybe("path", finding.path.as_ref())
@@ -214,6 +214,7 @@ const fn conclusion(conclusion: Conclusion) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::finding::{Place, Position, rules};
     use crate::object::ObjectId;
     use crate::tree::RepoPath;
 
@@ -272,16 +273,8 @@ mod tests {
 
     #[test]
     fn every_field_of_a_finding_counts() {
-        let plain = Finding {
-            rule: "kubernetes-minor-skip",
-            severity: Severity::Error,
-            message: "goes too far".to_owned(),
-            file: None,
-            line: None,
-            column: None,
-            object: None,
-            path: None,
-        };
+        let plain = Finding::new(rules::KUBERNETES_MINOR_SKIP, "goes too far");
+        let file = || RepoPath::parse("a/b.yaml").unwrap();
         let object = |group: &str| ObjectId {
             group: group.to_owned(),
             kind: "Cluster".to_owned(),
@@ -290,15 +283,15 @@ mod tests {
         };
         let others = [
             plain.clone(),
-            Finding { rule: "kubernetes-downgrade", ..plain.clone() },
-            Finding { severity: Severity::Warning, ..plain.clone() },
-            Finding { message: "goes far".to_owned(), ..plain.clone() },
-            Finding { file: RepoPath::parse("a/b.yaml").ok(), ..plain.clone() },
-            Finding { line: Some(1), ..plain.clone() },
-            Finding { column: Some(1), ..plain.clone() },
-            Finding { object: Some(object("cluster.x-k8s.io")), ..plain.clone() },
-            Finding { object: Some(object("example.com")), ..plain.clone() },
-            Finding { path: crate::object::FieldPath::parse("/spec"), ..plain },
+            Finding::new(rules::KUBERNETES_DOWNGRADE, "goes too far"),
+            plain.clone().warning(),
+            Finding::new(rules::KUBERNETES_MINOR_SKIP, "goes far"),
+            plain.clone().place(Place::whole(file())),
+            plain.clone().place(Place::line_of(file(), 1)),
+            plain.clone().place(Place::at(file(), Position { line: 1, column: 1 })),
+            plain.clone().object(&object("cluster.x-k8s.io")),
+            plain.clone().object(&object("example.com")),
+            plain.path(&crate::object::FieldPath::parse("/spec").unwrap()),
         ];
         let prints: std::collections::BTreeSet<String> = others.iter().map(finding_fingerprint).collect();
         assert_eq!(prints.len(), others.len());

@@ -209,7 +209,8 @@ fn one_cluster(page: &mut Page, subject: &RolloutSubject, share: usize, web: &st
             .reasons
             .iter()
             .map(|reason| {
-                let place = reason.place().map_or_else(String::new, |at| format!(" ({})", code(&at, 300)));
+                let place = reason.place().map(|place| place.without_column().to_string());
+                let place = place.map_or_else(String::new, |at| format!(" ({})", code(&at, 300)));
                 format!("- {}{place}\n", prose_cell(&reason.sentence(), 800))
             })
             .collect();

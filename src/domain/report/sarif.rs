@@ -44,7 +44,7 @@ const fn level(severity: Severity) -> &'static str {
 
 fn descriptor(rule: &About) -> Value {
     json!({
-        "id": rule.id,
+        "id": rule.entry.id(),
         "shortDescription": {"text": rule.summary},
         "fullDescription": {"text": rule.reason},
         "help": {
@@ -52,7 +52,7 @@ fn descriptor(rule: &About) -> Value {
             "markdown": format!("{}\n\n[Source]({})", rule.reason, rule.source),
         },
         "helpUri": rule.source,
-        "defaultConfiguration": {"level": level(rule.severity)},
+        "defaultConfiguration": {"level": level(rule.entry.severity())},
         "properties": {"tags": ["kubernetes", "cluster-api"], "precision": "high"},
     })
 }
@@ -63,18 +63,18 @@ fn result(finding: &Finding, rules: &[&About], seen: &mut HashMap<String, usize>
     *times += 1;
     let fingerprint = format!("{fingerprint}:{times}");
     let mut result = json!({
-        "ruleId": finding.rule,
-        "level": level(finding.severity),
+        "ruleId": finding.rule.id(),
+        "level": level(finding.severity()),
         "message": {"text": finding.message},
         // GitHub tells findings apart by the first of these, others by whichever they know.
         "partialFingerprints": {"primaryLocationLineHash": fingerprint, "capstanFinding/v1": fingerprint},
     });
-    if let Some(index) = rules.iter().position(|rule| rule.id == finding.rule) {
+    if let Some(index) = rules.iter().position(|rule| rule.entry == finding.rule) {
         result["ruleIndex"] = Value::from(index);
     }
-    if let Some(file) = &finding.file {
-        let mut region = json!({"startLine": finding.line.unwrap_or(1)});
-        if let Some(column) = finding.column {
+    if let Some(file) = finding.file() {
+        let mut region = json!({"startLine": finding.line().unwrap_or(1)});
+        if let Some(column) = finding.column() {
             region["startColumn"] = Value::from(column);
         }
         let mut location = json!({
@@ -97,8 +97,8 @@ fn result(finding: &Finding, rules: &[&About], seen: &mut HashMap<String, usize>
 fn fingerprint(finding: &Finding) -> String {
     let text = |value: Option<String>| value.unwrap_or_default();
     digest(&[
-        finding.rule,
-        &text(finding.file.as_ref().map(ToString::to_string)),
+        finding.rule.id(),
+        &text(finding.file().map(ToString::to_string)),
         &text(finding.object.as_ref().map(|object| format!("{} {object}", object.group))),
         &text(finding.path.as_ref().map(ToString::to_string)),
     ])
@@ -119,25 +119,21 @@ fn percent_encoded(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::finding::{Place, Position, rules};
     use crate::object::{FieldPath, ObjectId};
     use crate::tree::RepoPath;
 
     fn finding(file: &str, line: Option<u32>) -> Finding {
-        Finding {
-            rule: "kubernetes-minor-skip",
-            severity: Severity::Error,
-            message: "goes too far".to_owned(),
-            file: Some(RepoPath::parse(file).unwrap()),
-            line,
-            column: line.map(|_| 3),
-            object: Some(ObjectId {
+        let position = line.map(|line| Position { line, column: 3 });
+        Finding::new(rules::KUBERNETES_MINOR_SKIP, "goes too far")
+            .place(Place::maybe_at(RepoPath::parse(file).unwrap(), position))
+            .object(&ObjectId {
                 group: "cluster.x-k8s.io".to_owned(),
                 kind: "MachinePool".to_owned(),
                 namespace: Some("org".to_owned()),
                 name: "a".to_owned(),
-            }),
-            path: FieldPath::parse("/spec/version"),
-        }
+            })
+            .path(&FieldPath::parse("/spec/version").unwrap())
     }
 
     #[test]

@@ -111,16 +111,16 @@ pub(super) fn component_rows(changes: &[ComponentChange]) -> Vec<String> {
 
 pub(super) fn finding_rows(findings: &[Finding]) -> Vec<String> {
     let mut errors_first: Vec<&Finding> = findings.iter().collect();
-    errors_first.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    errors_first.sort_by_key(|finding| std::cmp::Reverse(finding.severity()));
     errors_first
         .into_iter()
         .map(|finding| {
-            let word = match finding.severity {
+            let word = match finding.severity() {
                 Severity::Error => "**error**",
                 Severity::Warning => "warning",
             };
             let place = place(finding).map_or_else(String::new, |place| format!(" ({})", code(&place, 300)));
-            format!("- {word} `{}`{place}: {}\n", finding.rule, prose_cell(&finding.message, 700))
+            format!("- {word} `{}`{place}: {}\n", finding.rule.id(), prose_cell(&finding.message, 700))
         })
         .collect()
 }
@@ -158,8 +158,8 @@ pub(super) fn rollout_rows(rollouts: &[Rollout]) -> Vec<String> {
 
 /// `a/b.yaml:7:3`
 pub(super) fn place(finding: &Finding) -> Option<String> {
-    let file = finding.file.as_ref()?;
-    Some(match (finding.line, finding.column) {
+    let file = finding.file()?;
+    Some(match (finding.line(), finding.column()) {
         (Some(line), Some(column)) => format!("{file}:{line}:{column}"),
         (Some(line), None) => format!("{file}:{line}"),
         _ => file.to_string(),

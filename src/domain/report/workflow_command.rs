@@ -6,15 +6,15 @@ use crate::finding::{Finding, Severity};
 
 /// One line that annotates the finding's place.
 pub fn workflow_command(finding: &Finding) -> String {
-    let name = match finding.severity {
+    let name = match finding.severity() {
         Severity::Error => "error",
         Severity::Warning => "warning",
     };
     let place = [
-        finding.file.as_ref().map(|file| format!("file={}", property(file.as_str()))),
-        finding.line.map(|line| format!("line={line}")),
-        finding.column.map(|column| format!("col={column}")),
-        Some(format!("title={}", property(finding.rule))),
+        finding.file().map(|file| format!("file={}", property(file.as_str()))),
+        finding.line().map(|line| format!("line={line}")),
+        finding.column().map(|column| format!("col={column}")),
+        Some(format!("title={}", property(finding.rule.id()))),
     ];
     let properties: Vec<String> = place.into_iter().flatten().collect();
     format!("::{name} {}::{}", properties.join(","), data(&finding.message))
@@ -31,20 +31,14 @@ fn property(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::finding::{Place, rules};
     use crate::tree::RepoPath;
 
     #[test]
     fn what_has_a_meaning_in_commands_is_escaped() {
-        let finding = Finding {
-            rule: "invalid-yaml",
-            severity: Severity::Warning,
-            message: "100% wrong:\nsee, there".to_owned(),
-            file: Some(RepoPath::parse("a,b:c%/d.yaml").unwrap()),
-            line: Some(4),
-            column: None,
-            object: None,
-            path: None,
-        };
+        let finding = Finding::new(rules::INVALID_YAML, "100% wrong:\nsee, there")
+            .place(Place::line_of(RepoPath::parse("a,b:c%/d.yaml").unwrap(), 4))
+            .warning();
         assert_eq!(
             workflow_command(&finding),
             "::warning file=a%2Cb%3Ac%25/d.yaml,line=4,title=invalid-yaml::100%25 wrong:%0Asee, there"

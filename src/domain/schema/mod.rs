@@ -47,7 +47,7 @@ pub(crate) use value::nanoseconds;
 
 use definition::Definition;
 
-use crate::layout::Problem;
+use crate::finding::{FileError, Place, Position, rules};
 use crate::tree::RepoPath;
 use crate::yaml::YamlFile;
 
@@ -75,7 +75,7 @@ struct LazyFile {
 #[derive(Debug, Default)]
 struct FileRead {
     definitions: Vec<(Definition, Origin)>,
-    problems: Vec<Problem>,
+    problems: Vec<FileError>,
 }
 
 /// A kind that some files name.
@@ -140,8 +140,8 @@ impl Schemas {
     }
 
     /// What is wrong in the files, ordered by path and line. Reads them all.
-    pub fn problems(&self) -> Vec<Problem> {
-        let mut problems: Vec<Problem> =
+    pub fn problems(&self) -> Vec<FileError> {
+        let mut problems: Vec<FileError> =
             self.files.iter().flat_map(|file| file.read().problems.iter().cloned()).collect();
         problems.sort();
         problems
@@ -268,31 +268,27 @@ impl LazyFile {
 }
 
 fn read_file(file: &SchemaFile) -> FileRead {
-    let problem = |line: Option<u32>, column: Option<u32>, message: String| Problem {
-        path: file.path.clone(),
-        line,
-        column,
-        message,
+    let problem = |position: Option<Position>, message: String| {
+        FileError::new(rules::INVALID_DEFINITION, Place::maybe_at(file.path.clone(), position), message)
     };
-    let broken = |problem: Problem| FileRead { definitions: Vec::new(), problems: vec![problem] };
+    let broken = |problem: FileError| FileRead { definitions: Vec::new(), problems: vec![problem] };
     let bytes = match &file.bytes {
         Ok(bytes) => bytes,
-        Err(reason) => return broken(problem(None, None, format!("this file cannot be read: {reason}"))),
+        Err(reason) => return broken(problem(None, format!("this file cannot be read: {reason}"))),
     };
     let yaml = match YamlFile::read_bytes(bytes) {
         Ok(yaml) => yaml,
         Err(error) => {
-            let (line, column) = (Some(error.position.line), Some(error.position.column));
-            return broken(problem(line, column, error.message));
+            return broken(problem(Some(error.position), error.message));
         }
     };
     let (definitions, flaws) = definition::read_file(&yaml);
     let is_own = matches!((file.origin)(file.path.clone(), 1), Origin::Capstan(..));
     if is_own && definitions.is_empty() && flaws.is_empty() {
         let message = format!("no CustomResourceDefinition stands here: {FOLDER} holds nothing else");
-        return broken(problem(None, None, message));
+        return broken(problem(None, message));
     }
-    let flaw = |flaw: Flaw| problem(Some(flaw.position.line), Some(flaw.position.column), flaw.message);
+    let flaw = |flaw: Flaw| problem(Some(flaw.position), flaw.message);
     let placed = |definition: Definition| {
         let origin = (file.origin)(file.path.clone(), definition.line);
         (definition, origin)

@@ -3,10 +3,10 @@
 use jiff::civil::Date;
 
 use super::cluster::{ClusterSettings, Hold, OverlaySettings};
-use super::error::SettingsError;
 use super::fields::Track;
-use super::place::{Place, find};
+use super::key_path::{KeyPath, find};
 use super::repository::{ManagementCluster, RepositorySettings};
+use crate::finding::{FileError, Place, rules};
 use crate::ids::{ClusterId, Provider};
 use crate::tree::RepoPath;
 
@@ -103,25 +103,21 @@ impl RepositorySettings {
         file: &RepoPath,
         text: &str,
         clusters: impl IntoIterator<Item = &'a ClusterId>,
-    ) -> Vec<SettingsError> {
+    ) -> Vec<FileError> {
         let errors = clusters.into_iter().filter_map(|cluster| self.claimed_by(cluster).err());
         errors
             .map(|error| {
                 let position = self.second_claim(&error).and_then(|place| find(text, &place));
-                SettingsError {
-                    file: file.clone(),
-                    line: position.as_ref().map(|found| found.value.line),
-                    column: position.as_ref().map(|found| found.value.column),
-                    message: error.to_string(),
-                }
+                let place = Place::maybe_at(file.clone(), position.map(|found| found.value));
+                FileError::new(rules::INVALID_SETTINGS, place, error.to_string())
             })
             .collect()
     }
 
-    fn second_claim(&self, error: &ClaimedTwice) -> Option<Place> {
+    fn second_claim(&self, error: &ClaimedTwice) -> Option<KeyPath> {
         let index = self.management_clusters.iter().position(|management| management.name == error.second)?;
         let patterns = &self.management_clusters.get(index)?.clusters;
         let pattern = patterns.iter().position(|pattern| pattern.matches(error.cluster.as_str()))?;
-        Some(Place::root().key("managementClusters").index(index).key("clusters").index(pattern))
+        Some(KeyPath::root().key("managementClusters").index(index).key("clusters").index(pattern))
     }
 }

@@ -9,10 +9,9 @@
 
 mod cluster;
 mod effective;
-mod error;
 mod fields;
 mod glob;
-mod place;
+mod key_path;
 mod read;
 mod record;
 mod repository;
@@ -22,7 +21,6 @@ mod tests;
 
 pub use cluster::{ClusterSettings, Deletion, Hold, OverlaySettings, ReleaseSettings, Tombstone};
 pub use effective::{ClaimedTwice, EffectiveSettings};
-pub use error::SettingsError;
 pub use fields::{CommandPrefix, FolderName, ManagementClusterUid, RepositoryName, Track};
 pub use glob::{Glob, InvalidGlob};
 pub use read::RuleIds;

@@ -10,12 +10,12 @@ use serde_path_to_error::{Path, Segment};
 use serde_saphyr::Error as YamlError;
 
 use super::cluster::{ClusterSettings, OverlaySettings, ReleaseSettings};
-use super::error::SettingsError;
-use super::place::{Place, find};
+use super::key_path::{KeyPath, find};
 use super::repository::RepositorySettings;
+use crate::finding::{Change, FileError, Level, Place, RuleEntry, rules};
 use crate::ids::{ContentId, ReleaseId};
 use crate::object::FieldPath;
-use crate::policy::{self, Change, Level};
+
 use crate::spelling::hint;
 use crate::tree::{BlobId, OutsidePath, RepoPath};
 use crate::yaml;
@@ -32,24 +32,24 @@ pub struct RuleIds {
 impl RuleIds {
     /// Those of the catalogue.
     pub fn of_catalogue() -> Self {
-        let fixed =
-            |id: &&'static str| policy::rule(id).is_some_and(|rule| rule.about().change == Change::Never);
-        Self { known: policy::ids().collect(), fixed: policy::ids().filter(fixed).collect() }
+        let ids = |rules: &mut dyn Iterator<Item = &'static RuleEntry>| rules.map(RuleEntry::id).collect();
+        let all = || rules::ALL.iter().copied();
+        Self { known: ids(&mut all()), fixed: ids(&mut all().filter(|rule| rule.change() == Change::Never)) }
     }
 }
 
 impl RepositorySettings {
     /// Reads `.capstan.yaml`. An empty file is all defaults.
-    pub fn read(file: &RepoPath, text: &str, rules: &RuleIds) -> Result<Self, SettingsError> {
+    pub fn read(file: &RepoPath, text: &str, rules: &RuleIds) -> Result<Self, FileError> {
         let settings: Self = read(file, text)?;
         settings.check(rules).map_err(|(place, message)| error_at(file, text, &place, message))?;
         Ok(settings)
     }
 
     /// What serde cannot see: rules, and keys that contradict one another.
-    fn check(&self, rules: &RuleIds) -> Result<(), (Place, String)> {
+    fn check(&self, rules: &RuleIds) -> Result<(), (KeyPath, String)> {
         for (id, level) in &self.policy {
-            let place = || Place::root().key("policy").key(id);
+            let place = || KeyPath::root().key("policy").key(id);
             if !rules.known.contains(&id.as_str()) {
                 return Err((
                     place(),
@@ -61,7 +61,7 @@ impl RepositorySettings {
                 return Err((place(), message));
             }
         }
-        let clusters = || Place::root().key("clusters");
+        let clusters = || KeyPath::root().key("clusters");
         if self.clusters.overlay.is_here() {
             let message = "`clusters.overlay` must be a folder of its own, found `.`";
             return Err((clusters().key("overlay"), message.to_owned()));
@@ -73,7 +73,7 @@ impl RepositorySettings {
             return Err((clusters().key("overlay"), message));
         }
         for (index, cluster) in self.management_clusters.iter().enumerate() {
-            let place = |key| Place::root().key("managementClusters").index(index).key(key);
+            let place = |key| KeyPath::root().key("managementClusters").index(index).key(key);
             if cluster.name.trim().is_empty() {
                 return Err((place("name"), format!("`managementClusters[{index}].name` must not be empty")));
             }
@@ -96,17 +96,17 @@ impl RepositorySettings {
 
 impl ClusterSettings {
     /// Reads `<cluster>/capstan.yaml`.
-    pub fn read(file: &RepoPath, text: &str) -> Result<Self, SettingsError> {
+    pub fn read(file: &RepoPath, text: &str) -> Result<Self, FileError> {
         read(file, text)
     }
 }
 
 impl OverlaySettings {
     /// Reads `<cluster>/overlay/capstan.yaml`.
-    pub fn read(file: &RepoPath, text: &str) -> Result<Self, SettingsError> {
+    pub fn read(file: &RepoPath, text: &str) -> Result<Self, FileError> {
         let settings: Self = read(file, text)?;
         if settings.hold.as_ref().is_some_and(|hold| hold.reason.trim().is_empty()) {
-            let place = Place::root().key("hold").key("reason");
+            let place = KeyPath::root().key("hold").key("reason");
             return Err(error_at(file, text, &place, "`hold.reason` must not be empty".to_owned()));
         }
         Ok(settings)
@@ -115,21 +115,18 @@ impl OverlaySettings {
 
 impl ReleaseSettings {
     /// Reads a release's `capstan.yaml`.
-    pub fn read(file: &RepoPath, text: &str) -> Result<Self, SettingsError> {
+    pub fn read(file: &RepoPath, text: &str) -> Result<Self, FileError> {
         read(file, text)
     }
 }
 
 /// Reads a file of Capstan's own that lies outside of any repository, as strictly as settings. The error's
 /// file is empty: the caller knows it.
-pub(crate) fn read_strictly<T: DeserializeOwned>(text: &str) -> Result<T, SettingsError> {
+pub(crate) fn read_strictly<T: DeserializeOwned>(text: &str) -> Result<T, FileError> {
     let file = RepoPath::root();
-    read::<Present<T>>(&file, text)?.0.ok_or_else(|| SettingsError {
-        file,
-        line: None,
-        column: None,
-        message: "the file is empty".to_owned(),
-    })
+    read::<Present<T>>(&file, text)?
+        .0
+        .ok_or_else(|| FileError::new(rules::INVALID_SETTINGS, Place::whole(file), "the file is empty"))
 }
 
 /// A file that must say something.
@@ -148,22 +145,17 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Present<T> {
 }
 
 /// An error at a key of an item of a list of such a file.
-pub(crate) fn error_in_list(text: &str, list: &str, at: usize, key: &str, message: String) -> SettingsError {
-    let place = Place::root().key(list).index(at).key(key);
+pub(crate) fn error_in_list(text: &str, list: &str, at: usize, key: &str, message: String) -> FileError {
+    let place = KeyPath::root().key(list).index(at).key(key);
     error_at(&RepoPath::root(), text, &place, format!("`{list}[{at}].{key}`: {message}"))
 }
 
-fn error_at(file: &RepoPath, text: &str, place: &Place, message: String) -> SettingsError {
+fn error_at(file: &RepoPath, text: &str, place: &KeyPath, message: String) -> FileError {
     let position = find(text, place).map(|found| found.key.unwrap_or(found.value));
-    SettingsError {
-        file: file.clone(),
-        line: position.map(|position| position.line),
-        column: position.map(|position| position.column),
-        message,
-    }
+    FileError::new(rules::INVALID_SETTINGS, Place::maybe_at(file.clone(), position), message)
 }
 
-fn read<T: DeserializeOwned + Default>(file: &RepoPath, text: &str) -> Result<T, SettingsError> {
+fn read<T: DeserializeOwned + Default>(file: &RepoPath, text: &str) -> Result<T, FileError> {
     match read_quickly(text) {
         Some(settings) => Ok(settings),
         None => read_with_places(file, text),
@@ -176,7 +168,7 @@ fn read_quickly<T: DeserializeOwned>(text: &str) -> Option<T> {
     serde_json::from_value(yaml::texts_alone(text)?).ok()
 }
 
-fn read_with_places<T: DeserializeOwned + Default>(file: &RepoPath, text: &str) -> Result<T, SettingsError> {
+fn read_with_places<T: DeserializeOwned + Default>(file: &RepoPath, text: &str) -> Result<T, FileError> {
     let mut options = serde_saphyr::Options::default();
     options.with_snippet = false;
     let mut place = None;
@@ -198,19 +190,20 @@ fn read_with_places<T: DeserializeOwned + Default>(file: &RepoPath, text: &str) 
             _ => None,
         };
         let value = value.map(|found| found.value);
-        SettingsError {
-            file: file.clone(),
-            line: value.map(|at| at.line).or_else(|| location.and_then(|location| number(location.line()))),
-            column: value
-                .map(|at| at.column)
-                .or_else(|| location.and_then(|location| number(location.column()))),
-            message: describe(&error, &place, text),
-        }
+        let known = match value {
+            Some(at) => Place::at(file.clone(), at),
+            None => Place::known(
+                file.clone(),
+                location.and_then(|location| number(location.line())),
+                location.and_then(|location| number(location.column())),
+            ),
+        };
+        FileError::new(rules::INVALID_SETTINGS, known, describe(&error, &place, text))
     })
 }
 
-fn as_place(path: &Path) -> Place {
-    path.iter().fold(Place::root(), |place, segment| match segment {
+fn as_place(path: &Path) -> KeyPath {
+    path.iter().fold(KeyPath::root(), |place, segment| match segment {
         Segment::Seq { index } => place.index(*index),
         Segment::Map { key } => place.key(key),
         Segment::Enum { .. } | Segment::Unknown => place,
@@ -218,7 +211,7 @@ fn as_place(path: &Path) -> Place {
 }
 
 /// The reader's error in the words of somebody who edits the file.
-fn describe(error: &YamlError, place: &Place, text: &str) -> String {
+fn describe(error: &YamlError, place: &KeyPath, text: &str) -> String {
     let must_be = |expected: &str| {
         let found = find(text, place).map_or_else(|| "something else".to_owned(), |found| found.what);
         format!("{} must be {expected}, found {found}", place.described())

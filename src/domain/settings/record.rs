@@ -1,7 +1,7 @@
 //! Writing a cluster's record in its `capstan.yaml`: its release and that release's content.
 
 use super::cluster::ClusterSettings;
-use super::error::SettingsError;
+use crate::finding::FileError;
 use crate::ids::{ContentId, ReleaseId};
 use crate::object::FieldPath;
 use crate::tree::RepoPath;
@@ -15,7 +15,7 @@ pub enum RecordError {
     Yaml(#[from] YamlError),
     /// The file is YAML, but not a cluster's settings.
     #[error("{0}")]
-    Settings(#[from] SettingsError),
+    Settings(#[from] FileError),
     /// The edit would have changed more than the record.
     #[error("{0}")]
     Refused(#[from] EditRefused),

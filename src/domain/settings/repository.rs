@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::fields::{CommandPrefix, FolderName, ManagementClusterUid, RepositoryName, Track};
 use super::glob::Glob;
 use super::read::{field_path, whole_number};
+use crate::finding::{Level, Severities};
 use crate::object::FieldPath;
-use crate::policy::{Level, Severities};
 
 /// `.capstan.yaml`: how Capstan treats this repository. Everything is optional.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

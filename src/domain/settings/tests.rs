@@ -3,9 +3,10 @@
 use jiff::civil::date;
 
 use super::*;
+use crate::finding::Level;
 use crate::ids::{ClusterId, ContentId, Provider, ReleaseId};
 use crate::object::FieldPath;
-use crate::policy::Level;
+
 use crate::tree::{BlobId, OutsidePath, RepoPath, TreeId};
 
 fn path(text: &str) -> RepoPath {

@@ -13,7 +13,7 @@ pub(crate) enum Function<'t> {
     /// `${V:position}` and `${V:position:length}`. What is no number leaves the value as it is.
     Substring { position: &'t str, length: Option<&'t str> },
     /// `${V/what/with}` and its kin.
-    Replace { place: Place, what: Cow<'t, str>, with: Cow<'t, str> },
+    Replace { place: Occurrence, what: Cow<'t, str>, with: Cow<'t, str> },
     /// `${V#glob}` and its kin.
     Trim { end: End, match_: Match, glob: &'t str },
 }
@@ -31,7 +31,7 @@ pub(crate) enum Letters {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Occurrence {
     First,
     Every,
     Start,
@@ -121,10 +121,10 @@ fn substring(text: &str) -> Option<(Option<Function<'_>>, usize)> {
 
 fn replacement(text: &str) -> Option<(Option<Function<'_>>, usize)> {
     let (place, begin) = match text.as_bytes().get(1) {
-        Some(b'/') => (Place::Every, 2),
-        Some(b'#') => (Place::Start, 2),
-        Some(b'%') => (Place::End, 2),
-        _ => (Place::First, 1),
+        Some(b'/') => (Occurrence::Every, 2),
+        Some(b'#') => (Occurrence::Start, 2),
+        Some(b'%') => (Occurrence::End, 2),
+        _ => (Occurrence::First, 1),
     };
     let (what, after) = argument(text, begin, '/')?;
     let (with, end) = argument(text, after + 1, '}')?;
@@ -209,15 +209,15 @@ fn cut<'v>(value: &'v str, position: &str, length: Option<&str>) -> Option<&'v s
     value.get(usize::try_from(begin).ok()?..usize::try_from(end).ok()?)
 }
 
-fn replaced(value: &str, place: Place, what: &str, with: &str) -> String {
+fn replaced(value: &str, place: Occurrence, what: &str, with: &str) -> String {
     match place {
-        Place::First => value.replacen(what, with, 1),
-        Place::Every => value.replace(what, with),
-        Place::Start => match value.strip_prefix(what) {
+        Occurrence::First => value.replacen(what, with, 1),
+        Occurrence::Every => value.replace(what, with),
+        Occurrence::Start => match value.strip_prefix(what) {
             Some(rest) => format!("{with}{rest}"),
             None => value.to_owned(),
         },
-        Place::End => match value.strip_suffix(what) {
+        Occurrence::End => match value.strip_suffix(what) {
             Some(rest) => format!("{rest}{with}"),
             None => value.to_owned(),
         },

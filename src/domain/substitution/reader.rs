@@ -71,7 +71,7 @@ pub(crate) fn is_of_the_machine(variable: &str) -> bool {
 
 /// A place in an object, moved along while the object is walked.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct Cursor<'a> {
     kind: Option<&'a str>,
     /// The key of the mapping or list at hand.
     key: &'a str,
@@ -80,7 +80,7 @@ pub(crate) struct Place<'a> {
     if_text: bool,
 }
 
-impl<'a> Place<'a> {
+impl<'a> Cursor<'a> {
     /// An object as a whole; some fields of one have no kind.
     pub(crate) const fn of(kind: Option<&'a str>) -> Self {
         Self { kind, key: "", reader: Reader::Controller, if_text: false }
@@ -88,16 +88,16 @@ impl<'a> Place<'a> {
 
     /// The field of that name.
     #[must_use]
-    pub(crate) fn key<'b>(&self, key: &'b str) -> Place<'b>
+    pub(crate) fn key<'b>(&self, key: &'b str) -> Cursor<'b>
     where
         'a: 'b,
     {
-        let place = Place { key, if_text: false, ..*self };
+        let place = Cursor { key, if_text: false, ..*self };
         if self.reader == Reader::Machine {
             return place;
         }
         if key.ends_with(COMMANDS) {
-            return Place { reader: Reader::Machine, ..place };
+            return Cursor { reader: Reader::Machine, ..place };
         }
         let fits = |Row(kinds, parent, name, ..): &&Row| {
             *name == key
@@ -105,8 +105,8 @@ impl<'a> Place<'a> {
                 && (kinds.is_empty() || self.kind.is_none_or(|kind| kinds.contains(&kind)))
         };
         match TABLE.iter().find(fits) {
-            Some(Row(.., What::Text, _)) => Place { if_text: true, ..place },
-            Some(Row(.., What::Below, reader)) => Place { reader: *reader, ..place },
+            Some(Row(.., What::Text, _)) => Cursor { if_text: true, ..place },
+            Some(Row(.., What::Below, reader)) => Cursor { reader: *reader, ..place },
             None => place,
         }
     }
@@ -129,7 +129,7 @@ impl<'a> Place<'a> {
     /// The field of that name in a mapping that is a JSON patch, perhaps, as ClusterClasses hold them: its
     /// value belongs to the place that the patch names.
     #[must_use]
-    pub(crate) fn entry<'b>(&self, key: &'b str, patched: Option<&'b str>) -> Place<'b>
+    pub(crate) fn entry<'b>(&self, key: &'b str, patched: Option<&'b str>) -> Cursor<'b>
     where
         'a: 'b,
     {
@@ -137,7 +137,7 @@ impl<'a> Place<'a> {
             return self.key(key);
         };
         let is_item = |step: &&str| *step == "-" || step.bytes().all(|byte| byte.is_ascii_digit());
-        let start = Place { kind: None, key: "", reader: self.reader, if_text: false };
+        let start = Cursor { kind: None, key: "", reader: self.reader, if_text: false };
         pointer.split('/').skip(1).filter(|step| !is_item(step)).fold(start, |place, key| place.key(key))
     }
 
@@ -151,7 +151,7 @@ impl<'a> Place<'a> {
 }
 
 /// Hands every text below to `see`, keys too, with who reads it.
-pub(crate) fn texts<'n>(node: &'n Node, place: Place<'n>, see: &mut impl FnMut(&'n str, Reader)) {
+pub(crate) fn texts<'n>(node: &'n Node, place: Cursor<'n>, see: &mut impl FnMut(&'n str, Reader)) {
     match &node.kind {
         NodeKind::Scalar(scalar) => see(&scalar.text, place.reader_of(&scalar.text)),
         NodeKind::Sequence(items) => items.iter().for_each(|item| texts(item, place.item(), see)),
@@ -208,7 +208,7 @@ spec:
         let mut seen = 0;
         texts(
             root.get("spec").unwrap(),
-            Place::of(root.get("kind").and_then(Node::as_str)),
+            Cursor::of(root.get("kind").and_then(Node::as_str)),
             &mut |text, reader| {
                 let expected = match text {
                     "c" => Reader::Controller,
@@ -228,7 +228,7 @@ spec:
         for (kind, expected) in
             [(Some("ConfigMap"), Reader::Other), (None, Reader::Other), (Some("Machine"), Reader::Controller)]
         {
-            assert_eq!(Place::of(kind).key("data").key("x").reader_of("x"), expected, "{kind:?}");
+            assert_eq!(Cursor::of(kind).key("data").key("x").reader_of("x"), expected, "{kind:?}");
         }
     }
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::bindings::{Bindings, Found};
 use super::expression::{Operation, Token, Variable, may_hold_expressions, tokens};
-use super::reader::{Place, Reader, is_of_the_machine, patched_by, texts};
+use super::reader::{Cursor, Reader, is_of_the_machine, patched_by, texts};
 use super::substitute::{Extent, Flux, Scope, is_collection};
 use crate::object::{FieldPath, Step};
 use crate::yaml::{Node, NodeKind};
@@ -48,7 +48,7 @@ impl Missing {
 
 impl Scope<'_> {
     /// What below has no value, by the text that stays in its place.
-    pub(crate) fn troubles_below(&self, node: &Node, place: Place<'_>, out: &mut BTreeMap<String, Trouble>) {
+    pub(crate) fn troubles_below(&self, node: &Node, place: Cursor<'_>, out: &mut BTreeMap<String, Trouble>) {
         texts(node, place, &mut |text, reader| self.troubles_in(text, reader, out));
     }
 
@@ -103,7 +103,7 @@ impl Scope<'_> {
         &self,
         known: &BTreeMap<String, Trouble>,
         release: &Node,
-        place: Place<'_>,
+        place: Cursor<'_>,
     ) -> Vec<Missing> {
         let mut found = Vec::new();
         self.missing_below(known, release, place, &mut Vec::new(), &mut found);
@@ -114,7 +114,7 @@ impl Scope<'_> {
         &self,
         known: &BTreeMap<String, Trouble>,
         node: &Node,
-        place: Place<'_>,
+        place: Cursor<'_>,
         trail: &mut Vec<Step>,
         found: &mut Vec<Missing>,
     ) {
@@ -189,14 +189,14 @@ impl Scope<'_> {
 /// The expressions below, as they are written, and the names of their variables; without those that the
 /// machine fills in.
 pub(crate) fn expressions(node: &Node, out: &mut BTreeSet<String>) {
-    texts(node, Place::of(None), &mut |text, _| expressions_in(text, is_of_the_machine, out));
+    texts(node, Cursor::of(None), &mut |text, _| expressions_in(text, is_of_the_machine, out));
 }
 
 /// [`expressions`] of what a controller or other software reads: a script's own say nothing of whether an
 /// object is a template.
 pub(crate) fn expressions_of_fields(node: &Node, out: &mut BTreeSet<String>) {
     let kind = node.get("kind").and_then(Node::as_str);
-    texts(node, Place::of(kind), &mut |text, reader| {
+    texts(node, Cursor::of(kind), &mut |text, reader| {
         if reader != Reader::Machine {
             expressions_in(text, is_of_the_machine, out);
         }
@@ -205,7 +205,7 @@ pub(crate) fn expressions_of_fields(node: &Node, out: &mut BTreeSet<String>) {
 
 /// The expressions that escaped ones (`$${NAME}`) become once the texts are substituted.
 pub(crate) fn unescaped(node: &Node, out: &mut BTreeSet<String>) {
-    texts(node, Place::of(None), &mut |text, _| {
+    texts(node, Cursor::of(None), &mut |text, _| {
         if text.contains("$${") {
             // Each `$${` opens one; what stands unescaped in the same text is another matter.
             for behind in text.split("$${").skip(1) {

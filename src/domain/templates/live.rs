@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::naming::SpecDigest;
+use crate::finding::FileError;
 use crate::object::ObjectId;
 use crate::settings;
 
@@ -130,9 +131,9 @@ impl TemplateNames {
     /// # Errors
     /// With line and column.
     pub fn read(text: &str) -> Result<Self, MisreadNames> {
-        let misread = |error: settings::SettingsError| MisreadNames {
-            line: error.line,
-            column: error.column,
+        let misread = |error: FileError| MisreadNames {
+            line: error.place.line(),
+            column: error.place.column(),
             message: error.message,
         };
         let file: File = settings::read_strictly(text).map_err(misread)?;

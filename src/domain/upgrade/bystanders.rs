@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
 
 use super::plan::Plan;
-use crate::finding::Severity;
+use crate::finding::{Finding, Place, rules};
 use crate::kinds::{KindRole, is_cluster, role, version_paths};
 use crate::manifest::identity;
 use crate::merge::cluster_objects::Base;
@@ -177,7 +177,7 @@ impl Plan<'_> {
         self.blocked.push(format!(
             "{id} would keep its version {text} with the image that the release gives {template}."
         ));
-        self.finding_at("step-group-split", Severity::Error, message, object, stays.at, &stays.path);
+        self.finding_at(rules::STEP_GROUP_SPLIT, message, object, stays.at, &stays.path);
         true
     }
 
@@ -202,7 +202,7 @@ impl Plan<'_> {
             || (self.base.node(object).span.start, FieldPath::root()),
             |stays| (stays.at, stays.path),
         );
-        self.finding_at("not-in-release", Severity::Warning, message, object, at, &path);
+        self.finding_at(rules::NOT_IN_RELEASE, message, object, at, &path);
     }
 
     /// The version of the control plane that a Cluster names.
@@ -234,7 +234,7 @@ impl Plan<'_> {
                 };
                 if !group.wanted.iter().any(|wanted| is_at(&stays.text, wanted)) {
                     let place = file.position(stays.at);
-                    found.push(((source.path.clone(), place.line, place.column), id, stays));
+                    found.push((Place::at(source.path.clone(), place), id, stays));
                 }
             }
         }
@@ -244,8 +244,9 @@ impl Plan<'_> {
                 stays.text,
                 goes_on(group)
             );
-            let path = Some(stays.path);
-            self.finding("not-in-release", Severity::Warning, message, place, Some(id), path);
+            self.findings.push(
+                Finding::new(rules::NOT_IN_RELEASE, message).place(place).object(&id).path(&stays.path),
+            );
         }
     }
 }

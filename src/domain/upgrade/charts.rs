@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 
 use super::components::ComponentChange;
 use super::{Conflict, Side};
-use crate::finding::{Finding, Severity};
+use crate::finding::{Finding, Place, rules};
 use crate::giant_swarm::{Holder, NamedRelease, chart_of, deploys};
 use crate::merge::Source;
 use crate::merge::cluster_objects::Base;
@@ -120,16 +120,10 @@ fn decide(
     );
     let node = base.node(pin.object);
     let position = base.position(pin.object, node.at(&pin.path).unwrap_or(node).span.start);
-    let finding = Finding {
-        rule: "chart-stays",
-        severity: Severity::Warning,
-        message,
-        file: Some(base.file_of(pin.object).path.clone()),
-        line: Some(position.line),
-        column: Some(position.column),
-        object: Some(id.clone()),
-        path: Some(pin.path.clone()),
-    };
+    let finding = Finding::new(rules::CHART_STAYS, message)
+        .place(Place::at(base.file_of(pin.object).path.clone(), position))
+        .object(id)
+        .path(&pin.path);
     let conflict = Conflict {
         object: id.clone(),
         file: base.file_of(pin.object).path.clone(),

@@ -6,7 +6,7 @@
 use super::moved_fields::{Moved, There, fate_of, put};
 use super::rotation::Rotated;
 use crate::file_change::FileChange;
-use crate::finding::{Finding, Severity};
+use crate::finding::{Finding, rules};
 use crate::kinds::is_class;
 use crate::manifest;
 use crate::manifest::identity;
@@ -93,19 +93,14 @@ fn of_definition(
     let name = patch.get("name").and_then(Node::as_str).unwrap_or_default();
     let Some((was, _)) = definition.get("selector").and_then(named) else { return Vec::new() };
     let finding = |node: &Node, path: FieldPath, fields: &str| {
-        let position = base.position(object, node.span.start);
-        Finding {
-            rule: "api-version-leaves-field",
-            severity: Severity::Error,
-            message: format!(
-                "Patch {name} of {id} selects {kind} in {was}, and after the upgrade the class names it in {version}: Cluster API refuses the class. {fields}Set the selector's apiVersion to {version} in the same change."
-            ),
-            file: Some(base.file_of(object).path.clone()),
-            line: Some(position.line),
-            column: Some(position.column),
-            object: Some(id.clone()),
-            path: Some(path),
-        }
+        let message = format!(
+            "Patch {name} of {id} selects {kind} in {was}, and after the upgrade the class names it in {version}: Cluster API refuses the class. {fields}Set the selector's apiVersion to {version} in the same change."
+        );
+        Finding::new(rules::API_VERSION_LEAVES_FIELD, message)
+            .place(base.place(object, node.span.start))
+            .object(id)
+            .path(&path)
+            .blocking()
     };
     let mut found = Vec::new();
     for (at, operation) in own_list(definition, "jsonPatches").iter().enumerate() {

@@ -4,7 +4,7 @@
 use super::plan::Plan;
 use super::{Change, Conflict, Reason, Side};
 use crate::conversion::{Conversion, ConversionStep, Unconvertible};
-use crate::finding::{Severity, sentence};
+use crate::finding::{Finding, Place, rules, sentence};
 use crate::merge::api_versions;
 use crate::merge::converted::{Converted, Obstacle, Why};
 use crate::merge::objects::ClusterMerge;
@@ -83,9 +83,14 @@ impl Plan<'_> {
                     kept: Side::Cluster,
                     blocks: true,
                 });
-                let place = (file, line.unwrap_or(1), 1);
-                let path = Some(why.field);
-                self.finding("api-version-leaves-field", Severity::Error, message, place, Some(id), path);
+                let place = Place::line_of(file, line.unwrap_or(1)).at_first_column();
+                self.findings.push(
+                    Finding::new(rules::API_VERSION_LEAVES_FIELD, message)
+                        .place(place)
+                        .object(&id)
+                        .path(&why.field)
+                        .blocking(),
+                );
             }
             Why::Text(refused) => {
                 let start = self.base.position(object, self.base.node(object).span.start);
@@ -93,8 +98,10 @@ impl Plan<'_> {
                     "{id} cannot be brought to the release's API version in this file: {}. Make the change by hand, or rewrite this place plainly.",
                     refused.reason
                 );
-                let place = (file, start.line, start.column);
-                self.finding("edit-refused", Severity::Error, message, place, Some(id), Some(refused.path));
+                let place = Place::at(file, start);
+                self.findings.push(
+                    Finding::new(rules::EDIT_REFUSED, message).place(place).object(&id).path(&refused.path),
+                );
             }
         }
     }

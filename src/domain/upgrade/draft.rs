@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::file_change::FileChange;
-use crate::finding::{Finding, Severity};
+use crate::finding::{Finding, Place, rules};
 use crate::manifest;
 use crate::merge::cluster_objects::{Base, BaseObject};
 use crate::object::{FieldPath, Step};
@@ -275,17 +275,13 @@ fn not_a_resource() -> EditRefused {
 }
 
 pub(super) fn edit_refused(path: &RepoPath, refused: &EditRefused) -> Finding {
-    Finding {
-        rule: "edit-refused",
-        severity: Severity::Error,
-        message: format!(
+    Finding::new(
+        rules::EDIT_REFUSED,
+        format!(
             "This file is not edited: {}. Make the change by hand, or rewrite this place plainly.",
             refused.reason
         ),
-        file: Some(path.clone()),
-        line: Some(refused.position.line),
-        column: Some(refused.position.column),
-        object: None,
-        path: Some(refused.path.clone()),
-    }
+    )
+    .place(Place::at(path.clone(), refused.position))
+    .path(&refused.path)
 }

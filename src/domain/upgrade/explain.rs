@@ -5,7 +5,7 @@
 
 use super::plan::{Facts, facts, merge_input};
 use super::{Change, Reason, Request, Rollout, Upgrade};
-use crate::merge::Refusal;
+use crate::finding::{FileError, Place};
 use crate::merge::cluster_objects::Base;
 use crate::merge::explain::{Document, Stands, Told, explain_cluster};
 use crate::object::{FieldPath, ObjectId, Step};
@@ -37,19 +37,12 @@ pub struct ChangeOrigin {
     pub path: FieldPath,
     /// Why, in a sentence without a full stop.
     pub because: &'static str,
-    /// Where the old release has the field (a whole object: its document).
-    pub old: Option<ReleasePlace>,
+    /// Where the old release has the field (a whole object: its document): file, from the root of the
+    /// repository or of the tree in which the release was found, and line; of a value out of a wrapped or
+    /// overlaid document, the document's.
+    pub old: Option<Place>,
     /// Where the new release has it.
-    pub new: Option<ReleasePlace>,
-}
-
-/// A place in a release.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReleasePlace {
-    /// The file, from the root of the repository (or of the tree in which the release was found).
-    pub file: RepoPath,
-    /// The line; of a value out of a wrapped or overlaid document, the document's.
-    pub line: u32,
+    pub new: Option<Place>,
 }
 
 /// How one list was merged, and who said so.
@@ -96,7 +89,7 @@ pub struct ValueCompared {
 ///
 /// # Errors
 /// As [`plan`](super::plan()).
-pub fn explain(request: &Request<'_>, upgrade: &Upgrade) -> Result<Explanation, Refusal> {
+pub fn explain(request: &Request<'_>, upgrade: &Upgrade) -> Result<Explanation, FileError> {
     let base = Base::read(request.cluster)?;
     if let Some(manifest) = &request.new.release_yaml {
         return Ok(of_giant_swarm(request, manifest, upgrade));
@@ -157,7 +150,7 @@ impl Explanation {
     }
 }
 
-fn origin(change: &Change, old: Option<ReleasePlace>, new: Option<ReleasePlace>) -> ChangeOrigin {
+fn origin(change: &Change, old: Option<Place>, new: Option<Place>) -> ChangeOrigin {
     let because = match (change.reason, &old, &new) {
         (Reason::Rotation, ..) => {
             "a template is never edited: what changes in it makes a new one with a new name"
@@ -183,7 +176,7 @@ fn origin(change: &Change, old: Option<ReleasePlace>, new: Option<ReleasePlace>)
 
 /// Where a release has the value of a field: at that path with that value, else among the items of its
 /// list, else whatever holds it.
-fn place(values: &[Stands], path: &FieldPath, value: Option<&Value>) -> Option<ReleasePlace> {
+fn place(values: &[Stands], path: &FieldPath, value: Option<&Value>) -> Option<Place> {
     let value = value?;
     let items = path.parent().map(|list| list.join(Step::New));
     let at = |path: &FieldPath, value: Option<&Value>| {
@@ -197,15 +190,15 @@ fn place(values: &[Stands], path: &FieldPath, value: Option<&Value>) -> Option<R
         .or_else(|| at(items.as_ref()?, Some(value)))
         .or_else(|| at(path, None))
         .or_else(around)?;
-    Some(ReleasePlace { file: found.file.clone(), line: found.line })
+    Some(found.place.clone())
 }
 
-fn document(documents: &[Document], id: &ObjectId) -> Option<ReleasePlace> {
+fn document(documents: &[Document], id: &ObjectId) -> Option<Place> {
     let is_it = |document: &&Document| {
         document.kind.as_ref() == Some(&id.kind) && document.name.as_ref() == Some(&id.name)
     };
     let found = documents.iter().find(is_it)?;
-    Some(ReleasePlace { file: found.file.clone(), line: found.line })
+    Some(found.place.clone())
 }
 
 /// The one scalar that names the release.
@@ -219,7 +212,7 @@ fn of_giant_swarm(request: &Request<'_>, manifest: &crate::yaml::YamlFile, upgra
         path: change.path.clone(),
         because: "the release to go to has this name",
         old: None,
-        new: file.clone().map(|file| ReleasePlace { file, line }),
+        new: file.clone().map(|file| Place::line_of(file, line)),
     });
     Explanation { changes: changes.collect(), rollouts: upgrade.rollouts.clone(), ..Explanation::default() }
 }

@@ -3,9 +3,8 @@
 use serde_json::json;
 
 use super::Rollout;
-use super::explain::{
-    ChangeOrigin, Decider, Explanation, HowMerged, ListMerged, ReleasePlace, ValueCompared,
-};
+use super::explain::{ChangeOrigin, Decider, Explanation, HowMerged, ListMerged, ValueCompared};
+use crate::finding::Place;
 use crate::schema::Origin;
 use crate::yaml::Value;
 
@@ -20,8 +19,8 @@ pub fn explanation_to_json(explanation: &Explanation) -> Value {
 }
 
 fn change(change: &ChangeOrigin) -> Value {
-    let place = |place: &Option<ReleasePlace>| {
-        place.as_ref().map(|place| json!({"file": place.file, "line": place.line}))
+    let place = |place: &Option<Place>| {
+        place.as_ref().map(|place| json!({"file": place.file(), "line": place.line()}))
     };
     json!({
         "object": change.object,

@@ -4,13 +4,12 @@ use super::conversions::unconvertible;
 use super::plan::Plan;
 use super::{Conflict, Side};
 use crate::conversion::convert_or_all;
-use crate::finding::{Finding, Severity};
+use crate::finding::{Finding, Place, RuleEntry, rules};
 use crate::merge::api_versions::{self, Origin};
 use crate::merge::decision::Decision;
 use crate::merge::objects::{Between, ClusterMerge, MergedObject};
 use crate::merge::step_group::StepGroup;
 use crate::object::{FieldPath, ObjectId};
-use crate::tree::RepoPath;
 use crate::yaml::Node;
 
 impl Plan<'_> {
@@ -33,24 +32,16 @@ impl Plan<'_> {
                 api(old),
             );
             let at = self.base.node(change.object).span.start;
-            self.finding_at(
-                "kind-changed",
-                Severity::Warning,
-                message,
-                change.object,
-                at,
-                &FieldPath::root(),
-            );
+            self.finding_at(rules::KIND_CHANGED, message, change.object, at, &FieldPath::root());
         }
         for not_merged in &merge.not_merged {
             let what = &not_merged.what;
             let message = format!(
                 "The release changes {what}, which Capstan cannot take over into this cluster's base. Make the same change in the base by hand; then the upgrade goes on.",
             );
-            let (file, line) = &not_merged.place;
-            let place = (file.clone(), *line, 1);
-            self.finding("kustomization-not-merged", Severity::Error, message, place, None, None);
-            self.blocked.push(format!("{file}: the base cannot take over {what}."));
+            let place = not_merged.place.clone().at_first_column();
+            self.findings.push(Finding::new(rules::KUSTOMIZATION_NOT_MERGED, message).place(place));
+            self.blocked.push(format!("{}: the base cannot take over {what}.", not_merged.place.file()));
         }
     }
 
@@ -68,8 +59,7 @@ impl Plan<'_> {
                     )
                 }
                 Between::Documents(id, places) => {
-                    let places: Vec<String> =
-                        places.iter().map(|(file, line)| format!("{file}:{line}")).collect();
+                    let places: Vec<String> = places.iter().map(Place::to_string).collect();
                     let places = places.join(" and ");
                     (
                         format!(
@@ -79,67 +69,43 @@ impl Plan<'_> {
                     )
                 }
             };
-            let (file, line) = &ambiguity.place;
-            self.finding("ambiguous-match", Severity::Error, message, (file.clone(), *line, 1), None, None);
+            let place = ambiguity.place.clone().at_first_column();
+            self.findings.push(Finding::new(rules::AMBIGUOUS_MATCH, message).place(place));
             // Recorded as done, what was left out would never be offered again.
             self.blocked.push(blocked);
         }
-        for (file, line, piece) in &merge.unmatched {
+        for (place, piece) in &merge.unmatched {
             let message = format!(
                 "The release's fragment ({piece}) speaks of no object of this cluster, so it changes nothing here. Put it into a file of the same name as the cluster's, or give it a kind."
             );
-            self.finding(
-                "unmatched-fragment",
-                Severity::Warning,
-                message,
-                (file.clone(), *line, 1),
-                None,
-                None,
-            );
+            let place = place.clone().at_first_column();
+            self.findings.push(Finding::new(rules::UNMATCHED_FRAGMENT, message).place(place));
         }
-    }
-
-    pub(super) fn finding(
-        &mut self,
-        rule: &'static str,
-        severity: Severity,
-        message: String,
-        (file, line, column): (RepoPath, u32, u32),
-        object: Option<ObjectId>,
-        path: Option<FieldPath>,
-    ) {
-        self.findings.push(Finding {
-            rule,
-            severity,
-            message,
-            file: Some(file),
-            line: Some(line),
-            column: Some(column),
-            object,
-            path,
-        });
     }
 
     /// A finding about a byte of one of the base's objects.
     pub(super) fn finding_at(
         &mut self,
-        rule: &'static str,
-        severity: Severity,
+        rule: &'static RuleEntry,
         message: String,
         object: usize,
         at: usize,
         path: &FieldPath,
     ) {
-        let position = self.base.position(object, at);
-        let place = (self.base.file_of(object).path.clone(), position.line, position.column);
-        self.finding(
-            rule,
-            severity,
-            message,
-            place,
-            Some(self.base.objects[object].id.clone()),
-            Some(path.clone()),
-        );
+        let finding = self.found_at(rule, message, object, at, path);
+        self.findings.push(finding);
+    }
+
+    fn found_at(
+        &self,
+        rule: &'static RuleEntry,
+        message: String,
+        object: usize,
+        at: usize,
+        path: &FieldPath,
+    ) -> Finding {
+        let id = &self.base.objects[object].id;
+        Finding::new(rule, message).place(self.base.place(object, at)).object(id).path(path)
     }
 
     /// The cluster is ahead of the release: no Kubernetes version ever goes back.
@@ -153,14 +119,7 @@ impl Plan<'_> {
             let message = format!(
                 "{id} is at Kubernetes {cluster}, the release at {release}. Kubernetes cannot go back: choose a release of {cluster} or newer."
             );
-            self.finding_at(
-                "kubernetes-downgrade",
-                Severity::Error,
-                message,
-                ahead.object,
-                ahead.at,
-                &ahead.path,
-            );
+            self.finding_at(rules::KUBERNETES_DOWNGRADE, message, ahead.object, ahead.at, &ahead.path);
         }
     }
 
@@ -176,7 +135,7 @@ impl Plan<'_> {
             decision.path
         );
         let at = decision.at.unwrap_or(self.base.node(merged.object).span.start);
-        self.finding_at("step-group-split", Severity::Error, message, merged.object, at, &decision.path);
+        self.finding_at(rules::STEP_GROUP_SPLIT, message, merged.object, at, &decision.path);
     }
 
     /// What an API version leaves behind: a field in the shape of another version blocks, with both
@@ -199,7 +158,7 @@ impl Plan<'_> {
                     "{id} becomes {after}, for which no conversion is known here, and {path}, which only this cluster has, stays as it is. Look up what {after} calls it, and write it so; a definition of both versions in `.capstan/crds` tells whether it is the same.",
                 );
                 let at = foreign.at.unwrap_or(cluster.span.start);
-                self.finding_at("api-version-leaves-field", Severity::Warning, message, object, at, &path);
+                self.finding_at(rules::API_VERSION_LEAVES_FIELD, message, object, at, &path);
                 continue;
             }
             match refused.iter().find(|why| !why.field.is_root() && path.starts_with(&why.field)) {
@@ -207,7 +166,9 @@ impl Plan<'_> {
                     let message = unconvertible(&id, why);
                     self.blocked.push(message.clone());
                     let at = foreign.at.unwrap_or(cluster.span.start);
-                    self.finding_at("api-version-leaves-field", Severity::Error, message, object, at, &path);
+                    let rule = rules::API_VERSION_LEAVES_FIELD;
+                    let finding = self.found_at(rule, message, object, at, &path).blocking();
+                    self.findings.push(finding);
                 }
                 None => self.blocked.push(format!(
                     "{path} of {id} is not in the shape of {after}, and no conversion of this kind is known here: write by hand what it becomes there, or take the release's value."

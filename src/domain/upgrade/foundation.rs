@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use crate::file_change::FileChange;
-use crate::finding::{Finding, Severity};
+use crate::finding::{Finding, rules};
 use crate::kinds::{is_class, is_cluster};
 use crate::manifest;
 use crate::manifest::identity;
@@ -35,7 +35,7 @@ pub(super) fn replaced_foundations(
         let node = base.node(object);
         let Some((_, new)) = after.iter().find(|(other, _)| other == id) else { continue };
         for change in replaced(&of(id, node), &of(id, new)) {
-            let said = known.iter().filter(|finding| finding.rule == "removes-cluster");
+            let said = known.iter().filter(|finding| finding.rule == rules::REMOVES_CLUSTER);
             let is_said = said.filter_map(|finding| finding.object.as_ref()).any(|gone| {
                 let of = of(id, node);
                 let part = of.iter().find(|part| part.part == change.part);
@@ -106,16 +106,12 @@ fn finding(base: &Base, object: usize, change: &Replaced) -> (Finding, String) {
     let at = std::iter::successors(Some(path.clone()), FieldPath::parent)
         .find_map(|path| node.at(&path))
         .map_or(node.span.start, |node| node.span.start);
-    let position = base.position(object, at);
-    let finding = Finding {
-        rule: "removes-cluster",
-        severity: Severity::Error,
-        message: format!("The release turns `{part}` of {id} from {from} to {to}. {why}."),
-        file: Some(base.file_of(object).path.clone()),
-        line: Some(position.line),
-        column: Some(position.column),
-        object: Some(id.clone()),
-        path: Some(path.clone()),
-    };
+    let finding = Finding::new(
+        rules::REMOVES_CLUSTER,
+        format!("The release turns `{part}` of {id} from {from} to {to}. {why}."),
+    )
+    .place(base.place(object, at))
+    .object(id)
+    .path(path);
     (finding, format!("The release turns `{part}` of {id} from {from} to {to}."))
 }

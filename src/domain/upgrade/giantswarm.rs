@@ -11,10 +11,10 @@ use super::components::{self, ComponentChange, Part};
 use super::draft::Draft;
 use super::record::{Graves, record};
 use super::{Basis, Certainty, Change, Course, OldSource, Planned, Reason, Request, Rollout, Upgrade};
-use crate::finding::{Finding, Severity};
+use crate::finding::{FileError, Finding, Place, rules};
 use crate::giant_swarm::{Holder, NamedRelease, named_releases};
+use crate::merge::Source;
 use crate::merge::cluster_objects::Base;
-use crate::merge::{Refusal, Source};
 use crate::object::FieldPath;
 use crate::version::ReleaseVersion;
 use crate::yaml::{Edit, Node, Position, Value};
@@ -22,7 +22,7 @@ use crate::yaml::{Edit, Node, Position, Value};
 /// Components whose change replaces machines: they are the machines' image.
 const IMAGE: [&str; 3] = ["flatcar", "kubernetes", "os-tooling"];
 
-pub(super) fn plan(request: &Request<'_>, base: &Base) -> Result<Planned, Refusal> {
+pub(super) fn plan(request: &Request<'_>, base: &Base) -> Result<Planned, FileError> {
     let cluster = request.cluster;
     let new = request.new;
     let old = match request.old {
@@ -120,7 +120,7 @@ pub(super) fn plan(request: &Request<'_>, base: &Base) -> Result<Planned, Refusa
         Err(finding) => upgrade.findings.push(finding),
     }
     if let Some(finding) = upgrade.findings.first() {
-        let file = finding.file.as_ref().map(ToString::to_string).unwrap_or_default();
+        let file = finding.file().map(ToString::to_string).unwrap_or_default();
         upgrade.blocked.push(format!("{file} cannot be edited as intended."));
     }
     upgrade.findings.extend(stay);
@@ -183,16 +183,10 @@ fn decide(base: &Base, holders: &[Holder<'_>]) -> Result<Vec<(usize, NamedReleas
         other.1.text
     );
     let at = position(base, other.0, &other.1);
-    let finding = Finding {
-        rule: "ambiguous-match",
-        severity: Severity::Error,
-        message: sentence.clone(),
-        file: Some(base.file_of(other.0).path.clone()),
-        line: Some(at.line),
-        column: Some(at.column),
-        object: Some(base.objects[other.0].id.clone()),
-        path: Some(other.1.path()),
-    };
+    let finding = Finding::new(rules::AMBIGUOUS_MATCH, sentence.clone())
+        .place(Place::at(base.file_of(other.0).path.clone(), at))
+        .object(&base.objects[other.0].id)
+        .path(&other.1.path());
     Err(Obstacle { sentence, finding: Some(Box::new(finding)) })
 }
 

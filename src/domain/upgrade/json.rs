@@ -77,12 +77,12 @@ fn conflict_json(conflict: &Conflict) -> Value {
 /// A finding as it stands in `findings`: also what `validate -o json` prints.
 pub fn finding_to_json(finding: &Finding) -> Value {
     let mut out = Map::new();
-    out.insert("rule".into(), finding.rule.into());
-    out.insert("severity".into(), json!(finding.severity));
+    out.insert("rule".into(), finding.rule.id().into());
+    out.insert("severity".into(), json!(finding.severity()));
     out.insert("message".into(), finding.message.as_str().into());
-    out.insert("file".into(), json!(finding.file));
-    out.insert("line".into(), json!(finding.line));
-    out.insert("column".into(), json!(finding.column));
+    out.insert("file".into(), json!(finding.file()));
+    out.insert("line".into(), json!(finding.line()));
+    out.insert("column".into(), json!(finding.column()));
     Value::Object(out)
 }
 

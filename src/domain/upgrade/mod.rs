@@ -41,9 +41,7 @@ mod variables;
 mod whole;
 
 pub use components::{ComponentChange, Part, link_changelogs};
-pub use explain::{
-    ChangeOrigin, Decider, Explanation, HowMerged, ListMerged, ReleasePlace, ValueCompared, explain,
-};
+pub use explain::{ChangeOrigin, Decider, Explanation, HowMerged, ListMerged, ValueCompared, explain};
 pub use explain_json::explanation_to_json;
 pub use json::{finding_to_json, to_json};
 pub use leftover::Settled;
@@ -55,7 +53,7 @@ pub use redact::redact;
 pub use request::{MergeSettings, OldSource, Request, Retarget};
 
 use crate::file_change::FileChange;
-use crate::finding::Finding;
+use crate::finding::{Finding, rules};
 use crate::object::ObjectId;
 
 /// A merge that was thought through, before anything rendered was looked at.
@@ -82,13 +80,14 @@ impl Planned {
                 old.rule == new.rule
                     && old.object == new.object
                     && old.path == new.path
-                    && old.file == new.file
+                    && old.file() == new.file()
             })
         };
         let new: Vec<Finding> = findings.into_iter().filter(|finding| !known(finding)).collect();
         // What only the rendered objects show takes a cluster or an object away all the same.
-        let lost =
-            new.iter().filter(|finding| matches!(finding.rule, "removes-cluster" | "namespace-changed"));
+        let lost = new
+            .iter()
+            .filter(|finding| matches!(finding.rule, rules::REMOVES_CLUSTER | rules::NAMESPACE_CHANGED));
         upgrade.blocked.extend(lost.map(|finding| finding.message.clone()));
         upgrade.findings.extend(new);
         upgrade.rollouts.extend(rollouts);
@@ -106,7 +105,12 @@ impl Planned {
             .sort_by_cached_key(|item| (item.file.clone(), line(item.line), item.path.to_string()));
         upgrade.findings.sort_by_cached_key(|item| {
             let path = item.path.as_ref().map(ToString::to_string);
-            (item.file.clone().map_or((1, None), |file| (0, Some(file))), line(item.line), path, item.rule)
+            (
+                item.file().cloned().map_or((1, None), |file| (0, Some(file))),
+                line(item.line()),
+                path,
+                item.rule,
+            )
         });
         upgrade.rollouts.sort_by_cached_key(|rollout| rollout.object.clone());
         upgrade

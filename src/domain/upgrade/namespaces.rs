@@ -6,7 +6,7 @@
 
 use super::plan::Plan;
 use crate::file_change::FileChange;
-use crate::finding::{Finding, Severity};
+use crate::finding::{Finding, rules};
 use crate::kinds::names;
 use crate::manifest;
 use crate::manifest::identity;
@@ -44,7 +44,7 @@ impl Plan<'_> {
             let path = metadata.key("namespace");
             let node = self.base.node(change.object);
             let at = node.at(&path).or_else(|| node.at(&metadata)).unwrap_or(node).span.start;
-            self.finding_at("namespace-changed", Severity::Error, message, change.object, at, &path);
+            self.finding_at(rules::NAMESPACE_CHANGED, message, change.object, at, &path);
         }
         if let Some(first) = placeholders.first() {
             let own = self.base.objects[first.object].id.namespace.clone().unwrap_or_default();
@@ -103,17 +103,10 @@ pub(super) fn half_moved(base: &Base, intended: &[FileChange]) -> Vec<(Finding, 
             let at = std::iter::successors(Some(reference.path.clone()), FieldPath::parent)
                 .find_map(|path| before.at(&path))
                 .map_or(before.span.start, |node| node.span.start);
-            let position = base.position(object, at);
-            let finding = Finding {
-                rule: "namespace-changed",
-                severity: Severity::Error,
-                message,
-                file: Some(base.file_of(object).path.clone()),
-                line: Some(position.line),
-                column: Some(position.column),
-                object: Some(id.clone()),
-                path: Some(place),
-            };
+            let finding = Finding::new(rules::NAMESPACE_CHANGED, message)
+                .place(base.place(object, at))
+                .object(id)
+                .path(&place);
             let reason = format!(
                 "The release turns {} of {id} to namespace {}, where {} {} is not.",
                 reference.path, reference.namespace, left.kind, left.name

@@ -7,7 +7,7 @@
 use super::moved_fields::{Moved, There, fate_of, moved_fields, put};
 use super::plan::Plan;
 use super::retarget::{is_object, items, matches, text};
-use crate::finding::Severity;
+use crate::finding::{Finding, Place, Position, rules};
 use crate::merge::objects::ClusterMerge;
 use crate::object::{FieldPath, ObjectId};
 use crate::render::is_kustomization;
@@ -25,7 +25,7 @@ struct Target<'p> {
 /// A field that a patch names, and where a person finds it.
 struct Mention {
     moved: Moved,
-    place: (RepoPath, u32, u32),
+    place: Place,
 }
 
 impl<'p> Plan<'p> {
@@ -42,8 +42,12 @@ impl<'p> Plan<'p> {
                     "This patch is for {field} of {}, which the upgrade brings to {version}. There the field {there}: after the upgrade the patch has no effect, or fails. Write it for {version} in the same change.",
                     target.id
                 );
-                let id = Some(target.id.clone());
-                self.finding("overlay-loses-target", Severity::Error, message, place, id, Some(field));
+                self.findings.push(
+                    Finding::new(rules::OVERLAY_LOSES_TARGET, message)
+                        .place(place)
+                        .object(target.id)
+                        .path(&field),
+                );
             }
         }
     }
@@ -126,7 +130,7 @@ impl<'p> Plan<'p> {
         &self,
         root: &Node,
         target: &Target<'_>,
-        place: &dyn Fn(&Node, &Moved) -> (RepoPath, u32, u32),
+        place: &dyn Fn(&Node, &Moved) -> Place,
     ) -> Vec<Mention> {
         match &root.kind {
             NodeKind::Sequence(operations) => {
@@ -141,7 +145,7 @@ impl<'p> Plan<'p> {
         &self,
         root: &Node,
         target: &Target<'_>,
-        place: &dyn Fn(&Node, &Moved) -> (RepoPath, u32, u32),
+        place: &dyn Fn(&Node, &Moved) -> Place,
     ) -> Vec<Mention> {
         let mut fragment = root.clone();
         for key in ["apiVersion", "kind"] {
@@ -158,7 +162,7 @@ impl<'p> Plan<'p> {
         &self,
         operation: &Node,
         target: &Target<'_>,
-        place: &dyn Fn(&Node, &Moved) -> (RepoPath, u32, u32),
+        place: &dyn Fn(&Node, &Moved) -> Place,
     ) -> Vec<Mention> {
         let Some(field) = text(operation, "path").and_then(FieldPath::parse) else { return Vec::new() };
         let mut object = target.was.clone();
@@ -181,22 +185,26 @@ struct Inline<'p> {
 
 impl Inline<'_> {
     /// Where a field of the text stands in the file: the text's own line where that can be told.
-    fn place(&self, inner: &YamlFile, node: &Node, field: &FieldPath) -> (RepoPath, u32, u32) {
+    fn place(&self, inner: &YamlFile, node: &Node, field: &FieldPath) -> Place {
         let start = self.file.position(self.node.span.start);
         let is_block = self
             .node
             .as_scalar()
             .is_some_and(|scalar| matches!(scalar.style, ScalarStyle::Literal | ScalarStyle::Folded));
         if !is_block {
-            return (self.path.clone(), start.line, start.column);
+            return Place::at(self.path.clone(), start);
         }
-        let (_, line, _) = place_in(inner, self.path, node, field);
-        (self.path.clone(), start.line.saturating_add(line), 1)
+        let line = position_in(inner, node, field).line;
+        Place::line_of(self.path.clone(), start.line.saturating_add(line)).at_first_column()
     }
 }
 
-/// Where a field's key stands, or what is nearest above it.
-fn place_in(file: &YamlFile, path: &RepoPath, root: &Node, field: &FieldPath) -> (RepoPath, u32, u32) {
+/// Where a field's key stands in its file, or what is nearest above it.
+fn place_in(file: &YamlFile, path: &RepoPath, root: &Node, field: &FieldPath) -> Place {
+    Place::at(path.clone(), position_in(file, root, field))
+}
+
+fn position_in(file: &YamlFile, root: &Node, field: &FieldPath) -> Position {
     let key = |path: &FieldPath| {
         let parent = root.at(&path.parent()?)?;
         let crate::object::Step::Key(key) = path.steps().last()? else { return None };
@@ -204,8 +212,7 @@ fn place_in(file: &YamlFile, path: &RepoPath, root: &Node, field: &FieldPath) ->
     };
     let at = |path: FieldPath| key(&path).or_else(|| root.at(&path).map(|node| node.span.start));
     let found = std::iter::successors(Some(field.clone()), FieldPath::parent).find_map(at);
-    let position = file.position(found.unwrap_or(root.span.start));
-    (path.clone(), position.line, position.column)
+    file.position(found.unwrap_or(root.span.start))
 }
 
 /// Whether a patch's `target`, whose texts are patterns, selects an object.

@@ -10,11 +10,10 @@ use super::retarget::OverlayEdits;
 use super::rotation::Rotated;
 use super::{Basis, Change, Conflict, OldSource, Planned, Reason, Request, Side, Upgrade, giantswarm};
 use crate::file_change::FileChange;
-use crate::merge::Refusal;
 use crate::merge::SourceFile;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::finding::{Finding, Severity};
+use crate::finding::{FileError, Finding, Place, rules};
 use crate::merge::Source;
 use crate::merge::cluster_objects::Base;
 use crate::merge::converted::{Obstacle, wanted};
@@ -34,7 +33,7 @@ use crate::yaml::YamlFile;
 ///
 /// # Errors
 /// A file of the cluster that cannot be read as YAML, with its place.
-pub fn plan(request: &Request<'_>) -> Result<Planned, Refusal> {
+pub fn plan(request: &Request<'_>) -> Result<Planned, FileError> {
     let cluster = request.cluster;
     let base = Base::read(cluster)?;
     let overlay = cluster.overlay.iter().map(SourceFile::read).collect::<Result<Vec<_>, _>>()?;
@@ -109,16 +108,8 @@ pub fn plan(request: &Request<'_>) -> Result<Planned, Refusal> {
 
 /// A file that the release replaces as a whole, and in which the upgrade has to edit something besides.
 fn edited_twice(file: &crate::tree::RepoPath) -> Finding {
-    Finding {
-        rule: "edit-refused",
-        severity: Severity::Error,
-        message: "The release replaces this file, and the upgrade has to edit it too, to follow a template's new name. Make the release's change here by hand, then the upgrade follows.".to_owned(),
-        file: Some(file.clone()),
-        line: Some(1),
-        column: Some(1),
-        object: None,
-        path: None,
-    }
+    let message = "The release replaces this file, and the upgrade has to edit it too, to follow a template's new name. Make the release's change here by hand, then the upgrade follows.";
+    Finding::new(rules::EDIT_REFUSED, message).place(Place::line_of(file.clone(), 1).at_first_column())
 }
 
 /// What is merged: the cluster's base in the new release's API versions, and O.
@@ -208,14 +199,7 @@ impl Plan<'_> {
                 "The items of this list are told apart by {}, which one of them lacks or two share, so the list counts as one value.",
                 unkeyed.fields.join(" and "),
             );
-            self.finding_at(
-                "list-without-key",
-                Severity::Warning,
-                message,
-                merged.object,
-                unkeyed.at,
-                &unkeyed.path,
-            );
+            self.finding_at(rules::LIST_WITHOUT_KEY, message, merged.object, unkeyed.at, &unkeyed.path);
         }
         for decision in &merged.decisions {
             let in_group = group.holds(id, decision);
@@ -308,7 +292,7 @@ impl Plan<'_> {
         });
     }
 
-    pub(super) fn finish(self, work: Work<'_, '_>, basis: Basis) -> Result<Planned, Refusal> {
+    pub(super) fn finish(self, work: Work<'_, '_>, basis: Basis) -> Result<Planned, FileError> {
         let (overlay, unedited) = self.overlay_files();
         let Self {
             request,
@@ -348,8 +332,8 @@ impl Plan<'_> {
             Err(finding) => findings.push(finding),
         }
         intended.sort_by(|a: &FileChange, b| a.path.cmp(&b.path));
-        for finding in findings.iter().filter(|finding| finding.rule == "edit-refused") {
-            let file = finding.file.as_ref().map(ToString::to_string).unwrap_or_default();
+        for finding in findings.iter().filter(|finding| finding.rule == rules::EDIT_REFUSED) {
+            let file = finding.file().map(ToString::to_string).unwrap_or_default();
             blocked.push(format!("{file} cannot be edited as intended."));
         }
         if blocked.is_empty() {

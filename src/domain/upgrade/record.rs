@@ -2,8 +2,8 @@
 
 use super::draft::edit_refused;
 use crate::file_change::FileChange;
-use crate::finding::Finding;
-use crate::merge::{ClusterFacts, Refusal, Source};
+use crate::finding::{FileError, Finding};
+use crate::merge::{ClusterFacts, Source};
 use crate::object::{FieldPath, ObjectId};
 use crate::settings::{FOLDER_FILE, Record, Tombstone, heading};
 use crate::yaml::{DocumentEdit, Edit, Node, edit, write};
@@ -22,7 +22,7 @@ pub(super) fn record(
     cluster: &ClusterFacts,
     new: &Source,
     graves: &Graves<'_>,
-) -> Result<Result<Option<FileChange>, Finding>, Refusal> {
+) -> Result<Result<Option<FileChange>, Finding>, FileError> {
     let Some(file) = &cluster.record else { return Ok(Ok(created(cluster, new, graves.new))) };
     let yaml = file.read()?;
     let documents = yaml.documents();

@@ -2,7 +2,7 @@
 
 use super::plan::Plan;
 use super::{Change, Reason};
-use crate::finding::{Finding, Severity};
+use crate::finding::{Finding, Place, rules};
 use crate::giant_swarm::chart_name;
 use crate::kinds::{KindRole, Loss, is_cluster, loss, role_of};
 use crate::merge::source::text;
@@ -95,18 +95,16 @@ impl Plan<'_> {
             Removal::Forbidden => {
                 self.draft.keep_object(object);
                 self.blocked.push(format!("The release drops {id}, which an upgrade never removes."));
-                self.findings.push(Finding {
-                    rule: "removes-cluster",
-                    severity: Severity::Error,
-                    message: format!(
-                        "The release drops {id}. Without it the cluster is lost, so the upgrade blocks. If that is meant, delete the cluster with `delete: cluster` in its capstan.yaml."
-                    ),
-                    file: Some(file),
-                    line: Some(position.line),
-                    column: Some(position.column),
-                    object: Some(id),
-                    path: Some(FieldPath::root()),
-                });
+                let message = format!(
+                    "The release drops {id}. Without it the cluster is lost, so the upgrade blocks. If that is meant, delete the cluster with `delete: cluster` in its capstan.yaml."
+                );
+                let place = Place::at(file, position);
+                self.findings.push(
+                    Finding::new(rules::REMOVES_CLUSTER, message)
+                        .place(place)
+                        .object(&id)
+                        .path(&FieldPath::root()),
+                );
                 return;
             }
             Removal::Prunable => {}
@@ -159,7 +157,7 @@ impl Plan<'_> {
                 "The release changes the kind of {id}. Another control plane or infrastructure is another cluster, so the upgrade blocks."
             );
             let at = node.span.start;
-            self.finding_at("removes-cluster", Severity::Error, message, object, at, &FieldPath::root());
+            self.finding_at(rules::REMOVES_CLUSTER, message, object, at, &FieldPath::root());
         }
     }
 

@@ -9,7 +9,7 @@ use super::draft::edit_refused;
 use super::plan::Plan;
 use super::{Change, Reason, Retarget};
 use crate::file_change::FileChange;
-use crate::finding::{Finding, Severity};
+use crate::finding::{Finding, Place, rules};
 use crate::object::{FieldPath, ObjectId, api_group};
 use crate::render::is_kustomization;
 use crate::yaml::{DocumentEdit, Edit, Node, NodeKind, Value, YamlFile, edit};
@@ -108,8 +108,8 @@ impl Plan<'_> {
                     "This patch targets {} {}, which the upgrade gives the new name {new}, so the patch would be lost. {way_out}.",
                     id.kind, id.name
                 );
-                let place = (path, position.line, position.column);
-                self.finding("overlay-names-template", Severity::Error, message, place, None, None);
+                let place = Place::at(path, position);
+                self.findings.push(Finding::new(rules::OVERLAY_NAMES_TEMPLATE, message).place(place));
             }
         }
     }

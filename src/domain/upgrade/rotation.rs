@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::plan::Plan;
 use super::{Change, Reason};
-use crate::finding::Severity;
+use crate::finding::rules;
 use crate::kinds::{KindRole, Treatment, is_class, is_template, role_of, succession, treatment};
 use crate::merge::AppliedBy;
 use crate::merge::cluster_objects::Base;
@@ -140,16 +140,8 @@ impl Plan<'_> {
                 "{id} is of a kind that Capstan does not know, and nothing here makes machines from it, so it is changed under its name. Whether that is refused or replaces machines cannot be told."
             )
         };
-        let position = self.base.position(object, self.base.node(object).span.start);
-        let place = (self.base.file_of(object).path.clone(), position.line, position.column);
-        self.finding(
-            "unknown-template",
-            Severity::Warning,
-            message,
-            place,
-            Some(id),
-            Some(FieldPath::root()),
-        );
+        let at = self.base.node(object).span.start;
+        self.finding_at(rules::UNKNOWN_TEMPLATE, message, object, at, &FieldPath::root());
     }
 
     fn rotate_one(&mut self, owners: &Owners, object: usize, level: Level) {

@@ -5,13 +5,12 @@ use std::collections::BTreeSet;
 use super::OldSource;
 use super::plan::Plan;
 use super::redact::redact;
-use crate::finding::{Finding, Severity};
+use crate::finding::{Finding, Place, RuleEntry, rules};
 use crate::merge::Source;
 use crate::merge::decision::Decision;
 use crate::merge::objects::{ClusterMerge, NewObject};
 use crate::object::{FieldPath, ObjectId};
 use crate::substitution::{Found, Missing, Trouble, expressions};
-use crate::tree::RepoPath;
 use crate::yaml::{Node, Value, flow_text};
 
 impl Plan<'_> {
@@ -24,17 +23,8 @@ impl Plan<'_> {
                 self.shown(one),
                 self.shown(other),
             );
-            let position = self.base.position(other.object, other.at);
-            let place = (self.base.file_of(other.object).path.clone(), position.line, position.column);
-            let id = self.base.objects[other.object].id.clone();
-            self.finding(
-                CONTRADICTION,
-                Severity::Warning,
-                message,
-                place,
-                Some(id),
-                Some(other.path.clone()),
-            );
+            let rule = rules::VARIABLE_CONTRADICTION;
+            self.finding_at(rule, message, other.object, other.at, &other.path);
         }
         self.say_disagreements();
     }
@@ -57,17 +47,8 @@ impl Plan<'_> {
         let declared: Vec<(&String, &String)> =
             cluster.variables.iter().filter(|(name, _)| used.contains(*name)).collect();
         let mut findings = Vec::new();
-        let mut say = |(file, line, column): (RepoPath, Option<u32>, Option<u32>), message| {
-            findings.push(Finding {
-                rule: CONTRADICTION,
-                severity: Severity::Warning,
-                message,
-                file: Some(file),
-                line,
-                column,
-                object: None,
-                path: None,
-            });
+        let mut say = |place: Place, message: String| {
+            findings.push(Finding::new(rules::VARIABLE_CONTRADICTION, message).place(place));
         };
         for item in cluster.flux.disagreements().iter().filter(|item| used.contains(&item.name)) {
             let shown = |given: &crate::flux::Given| {
@@ -75,7 +56,7 @@ impl Plan<'_> {
                     .text
                     .as_ref()
                     .map_or_else(|| "a secret value".to_owned(), |text| format!("`{text}`"));
-                format!("{value} by {} ({}:{})", given.by, given.file, given.line)
+                format!("{value} by {given}")
             };
             let message = format!(
                 "Flux gives ${{{}}} two values where it applies this cluster: {} and {}. It is bound by neither.",
@@ -83,7 +64,7 @@ impl Plan<'_> {
                 shown(&item.one),
                 shown(&item.other),
             );
-            say((item.other.file.clone(), Some(item.other.line), Some(item.other.column)), message);
+            say(item.other.place.clone(), message);
         }
         for (name, value) in declared {
             let place = self.declaration(name);
@@ -97,11 +78,8 @@ impl Plan<'_> {
                 && given.text.as_ref().is_some_and(|text| text != value)
             {
                 let message = format!(
-                    "${{{name}}} is `{value}` here and `{}` in {} ({}:{}), which Flux substitutes. `variables:` counts for upgrades; make them equal, or take it out here.",
+                    "${{{name}}} is `{value}` here and `{}` in {given}, which Flux substitutes. `variables:` counts for upgrades; make them equal, or take it out here.",
                     given.text.as_deref().unwrap_or_default(),
-                    given.by,
-                    given.file,
-                    given.line,
                 );
                 say(place, message);
             }
@@ -125,9 +103,9 @@ impl Plan<'_> {
     }
 
     /// Where `variables:` names a variable.
-    fn declaration(&self, name: &str) -> (RepoPath, Option<u32>, Option<u32>) {
+    fn declaration(&self, name: &str) -> Place {
         let cluster = self.request.cluster;
-        let Some(record) = &cluster.record else { return (cluster.id.folder().clone(), None, None) };
+        let Some(record) = &cluster.record else { return Place::whole(cluster.id.folder().clone()) };
         let position = record.read().ok().and_then(|file| {
             let entry = file.documents().iter().find_map(|document| {
                 let entry = document.root.get("variables")?.entry(name)?;
@@ -135,8 +113,7 @@ impl Plan<'_> {
             });
             entry.map(|at| file.position(at))
         });
-        let part = |part: fn(crate::yaml::Position) -> u32| position.map(part);
-        (record.path.clone(), part(|position| position.line), part(|position| position.column))
+        Place::maybe_at(record.path.clone(), position)
     }
 
     /// The release's value for a field of the cluster has an expression without a value.
@@ -157,22 +134,19 @@ impl Plan<'_> {
         };
         let proposed = text.filter(|_| !is_secret).and_then(|text| missing.proposed(&text));
         let trouble = self.trouble(&missing.trouble, &here, proposed.as_deref());
-        let position = self.base.position(object, at);
-        let place = (self.base.file_of(object).path.clone(), position.line, position.column);
-        self.say_trouble(trouble, place, id, path);
+        self.say_trouble(trouble, self.base.place(object, at), &id, &path);
     }
 
     /// A new object of the release has an expression without a value.
-    pub(super) fn new_without_value(&mut self, new: &NewObject, place: &(RepoPath, u32), missing: &Missing) {
+    pub(super) fn new_without_value(&mut self, new: &NewObject, place: &Place, missing: &Missing) {
         let here = format!("{} is new", new.id);
         let trouble = self.trouble(&missing.trouble, &here, None);
-        let (file, line) = place;
-        self.say_trouble(trouble, (file.clone(), *line, 1), new.id.clone(), missing.below.clone());
+        self.say_trouble(trouble, place.clone().at_first_column(), &new.id, &missing.below);
     }
 
-    fn say_trouble(&mut self, said: Said, place: (RepoPath, u32, u32), id: ObjectId, path: FieldPath) {
-        let Said { rule, severity, message, blocks } = said;
-        self.finding(rule, severity, message, place, Some(id), Some(path));
+    fn say_trouble(&mut self, said: Said, place: Place, id: &ObjectId, path: &FieldPath) {
+        let Said { rule, message, blocks } = said;
+        self.findings.push(Finding::new(rule, message).place(place).object(id).path(path));
         if let Some(sentence) = blocks
             && !self.blocked.contains(&sentence)
         {
@@ -185,8 +159,7 @@ impl Plan<'_> {
     fn trouble(&self, trouble: &Trouble, here: &str, proposed: Option<&str>) -> Said {
         match trouble {
             Trouble::Unbound(name) => Said {
-                rule: UNBOUND,
-                severity: Severity::Error,
+                rule: rules::UNBOUND_VARIABLE,
                 message: format!(
                     "The release's ${{{name}}} has no value for this cluster, and {here}: a variable without a value replaces nothing. {} Literal text is written `$${{{name}}}` in the release.",
                     self.line_to_add(name, proposed)
@@ -196,24 +169,22 @@ impl Plan<'_> {
             Trouble::Secret(name) => {
                 let given = self.request.cluster.flux.given(name);
                 let from = given.map_or_else(String::new, |given| {
-                    format!(" ({}, {}:{})", given.by, given.file, given.line)
+                    format!(" ({}, {})", given.by, given.place.clone().without_column())
                 });
                 let message = format!(
                     "The release's ${{{name}}} stays as it is written: Flux takes its value from a secret{from}, which Capstan never reads, and substitutes it where it applies this cluster. Whoever else applies it does not."
                 );
-                Said { rule: SECRET, severity: Severity::Warning, message, blocks: None }
+                Said { rule: rules::SECRET_VARIABLE, message, blocks: None }
             }
             Trouble::NotGiven(name) => Said {
-                rule: UNBOUND,
-                severity: Severity::Error,
+                rule: rules::UNBOUND_VARIABLE,
                 message: format!(
                     "The release's ${{{name}}} would stay in this file for Flux to substitute, but neither `substitute` nor `substituteFrom` of its Kustomization gives it a value, so that nothing would stand there. Add it there first."
                 ),
                 blocks: Some(format!("Flux has no value for the release's ${{{name}}}.")),
             },
             Trouble::Unsupported(raw) => Said {
-                rule: UNSUPPORTED,
-                severity: Severity::Error,
+                rule: rules::UNSUPPORTED_SUBSTITUTION,
                 message: format!(
                     "The release's `{raw}` is no expression that Capstan computes, and it guesses no value. Understood are ${{V}}, defaults (`:=`, `:-`, `=`), and the functions that clusterctl and Flux share (`,` `^` `:` `/` `#` `%`) with plain arguments; literal text is written `$${{…}}`."
                 ),
@@ -245,8 +216,7 @@ impl Plan<'_> {
 
 /// What is said of an expression without a value.
 struct Said {
-    rule: &'static str,
-    severity: Severity,
+    rule: &'static RuleEntry,
     message: String,
     /// Why the upgrade blocks, where it does.
     blocks: Option<String>,
@@ -254,8 +224,3 @@ struct Said {
 
 /// Longer texts are not shown in a message.
 const LONGEST_SHOWN: usize = 80;
-
-const CONTRADICTION: &str = "variable-contradiction";
-const SECRET: &str = "secret-variable";
-const UNBOUND: &str = "unbound-variable";
-const UNSUPPORTED: &str = "unsupported-substitution";

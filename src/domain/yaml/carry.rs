@@ -9,7 +9,7 @@ use super::file::YamlFile;
 use super::layout;
 use super::node::{Entry, Node, NodeKind};
 use super::source::{Source, Splice};
-use super::write::{Place, pad, write_key};
+use super::write::{Context, pad, write_key};
 use crate::object::{FieldPath, Step};
 
 /// Values of one document that are carried together, all from one reading of it. What two of them do must
@@ -65,7 +65,7 @@ fn carry(source: &Source, root: &Node, from: &FieldPath, to: &FieldPath) -> Opti
     let entry = entry_at(root, from)?;
     let (Step::Key(key), parent) = (to.steps().last()?, to.parent()?) else { return None };
     if from.parent()? == parent {
-        let text = write_key(key, Place::Block);
+        let text = write_key(key, Context::Block);
         return Some(vec![Splice { range: entry.key_span.clone(), text }]);
     }
     let (home, missing) = home_of(root, to)?;
@@ -93,14 +93,14 @@ fn carry(source: &Source, root: &Node, from: &FieldPath, to: &FieldPath) -> Opti
     let mut text = String::new();
     for (depth, key) in missing.iter().take(missing.len() - 1).enumerate() {
         pad(&mut text, home_column + depth * indent);
-        text.push_str(&write_key(key, Place::Block));
+        text.push_str(&write_key(key, Context::Block));
         text.push_str(":\n");
     }
     let was = source.column(entry.key_span.start);
     shift(&mut text, above, source.column(entry_at(root, &going)?.key_span.start), column);
     let before_key = source.text().get(own_lines.start..entry.key_span.start)?;
     let behind_key = source.text().get(entry.key_span.end..own_lines.end)?;
-    shift(&mut text, &format!("{before_key}{}{behind_key}", write_key(key, Place::Block)), was, column);
+    shift(&mut text, &format!("{before_key}{}{behind_key}", write_key(key, Context::Block)), was, column);
 
     Some(if from.starts_with(&home) {
         let Step::Key(child) = from.steps().get(home.steps().len())? else { return None };
@@ -126,7 +126,7 @@ fn itemize(source: &Source, root: &Node, path: &FieldPath) -> Option<Vec<Splice>
         if !source.starts_line(entry.key_span.start) || entry.value.as_scalar().is_none() {
             return None;
         }
-        let mut text = format!("- name: {}\n", write_key(&entry.key, Place::Block));
+        let mut text = format!("- name: {}\n", write_key(&entry.key, Context::Block));
         pad(&mut text, column + 2);
         text.push_str("value:");
         splices.push(Splice { range: entry.key_span.start..head, text });

@@ -4,7 +4,7 @@ use super::change::{Change, Own, Refusal};
 use super::node::{Node, NodeKind, ScalarStyle};
 use super::source::Source;
 use super::splicer::{Slot, Splicer, restyle};
-use super::write::{Place, double_quote, holds_plain, pad, write_inline, write_key};
+use super::write::{Context, double_quote, holds_plain, pad, write_inline, write_key};
 
 /// An entry or item.
 struct Child<'a> {
@@ -27,7 +27,7 @@ pub(super) fn change<'a>(splicer: &mut Splicer<'a>, node: &'a Node, change: &Cha
     let quoted = is_json(source, node);
     let mut added: Vec<(usize, String)> = Vec::new();
     for new in &change.keys {
-        let key = if quoted { double_quote(&new.key) } else { write_key(&new.key, Place::Flow) };
+        let key = if quoted { double_quote(&new.key) } else { write_key(&new.key, Context::Flow) };
         added.push((new.at, format!("{key}: {}", write_node(&new.node, quoted))));
     }
     added.extend(change.items.iter().map(|(at, item)| (*at, write_node(item, quoted))));
@@ -218,7 +218,7 @@ pub(super) fn write(source: &Source, new: &Node, old: &Node) -> String {
         _ => is_json(source, old),
     };
     if let (NodeKind::Scalar(old), NodeKind::Scalar(new)) = (&old.kind, &new.kind) {
-        return write_inline(&restyle(old, new, Place::Flow), Place::Flow);
+        return write_inline(&restyle(old, new, Context::Flow), Context::Flow);
     }
     write_node(new, quoted)
 }
@@ -226,10 +226,12 @@ pub(super) fn write(source: &Source, new: &Node, old: &Node) -> String {
 fn write_node(node: &Node, quoted: bool) -> String {
     match &node.kind {
         NodeKind::Scalar(scalar) => match node.as_str() {
-            Some(text) if quoted || !holds_plain(text, Place::Flow) && scalar.style == ScalarStyle::Plain => {
+            Some(text)
+                if quoted || !holds_plain(text, Context::Flow) && scalar.style == ScalarStyle::Plain =>
+            {
                 double_quote(text)
             }
-            _ => write_inline(scalar, Place::Flow),
+            _ => write_inline(scalar, Context::Flow),
         },
         NodeKind::Sequence(items) => {
             let items: Vec<String> = items.iter().map(|item| write_node(item, quoted)).collect();
@@ -237,7 +239,7 @@ fn write_node(node: &Node, quoted: bool) -> String {
         }
         NodeKind::Mapping(entries) => {
             let pair = |key: &str, value: &Node| {
-                let key = if quoted { double_quote(key) } else { write_key(key, Place::Flow) };
+                let key = if quoted { double_quote(key) } else { write_key(key, Context::Flow) };
                 format!("{key}: {}", write_node(value, quoted))
             };
             let pairs: Vec<String> = entries.iter().map(|entry| pair(&entry.key, &entry.value)).collect();

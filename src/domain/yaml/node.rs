@@ -5,19 +5,11 @@ use std::ops::Range;
 use serde_json::{Map, Value};
 
 use super::scalar;
+pub use crate::finding::Position;
 use crate::object::{FieldPath, Step};
 
 /// Bytes of the file's text, end exclusive. A node that was made in memory has the empty span `0..0`.
 pub type Span = Range<usize>;
-
-/// A place in a file as people count: line and column start at 1, columns in characters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Position {
-    /// Line, from 1.
-    pub line: u32,
-    /// Column in characters, from 1.
-    pub column: u32,
-}
 
 /// One document of a stream.
 #[derive(Debug, Clone, PartialEq)]

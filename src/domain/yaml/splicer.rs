@@ -14,7 +14,7 @@ use super::scalar::Reading;
 use super::source::{Source, Splice};
 use super::touch::touch;
 use super::write::{
-    Layout, Place, Writer, holds_literal, holds_plain, pad, string_style, write_inline, write_key,
+    Context, Layout, Writer, holds_literal, holds_plain, pad, string_style, write_inline, write_key,
 };
 use crate::object::FieldPath;
 
@@ -129,7 +129,7 @@ impl<'a> Splicer<'a> {
         if !change.keys.is_empty() {
             let writer = Writer { layout: layout::near(self.source, node, self.root) };
             for new in &change.keys {
-                let mut text = write_key(&new.key, Place::Block);
+                let mut text = write_key(&new.key, Context::Block);
                 text.push(':');
                 writer.after_key(&mut text, &new.node, column);
                 added.push((new.at, text));
@@ -267,7 +267,7 @@ impl<'a> Splicer<'a> {
     fn replace(&mut self, old: &Node, new: &Node, slot: Slot, path: &FieldPath) -> Done {
         if let Slot::Flow { head } = slot {
             if let (NodeKind::Scalar(scalar), NodeKind::Scalar(new)) = (&old.kind, &new.kind)
-                && let Some(splice) = touch(self.source, old, scalar, &restyle(scalar, new, Place::Flow))
+                && let Some(splice) = touch(self.source, old, scalar, &restyle(scalar, new, Context::Flow))
             {
                 self.splices.push(splice);
                 return Ok(());
@@ -282,7 +282,7 @@ impl<'a> Splicer<'a> {
             return Ok(());
         }
         if let (NodeKind::Scalar(scalar), NodeKind::Scalar(new)) = (&old.kind, &new.kind) {
-            let new = restyle(scalar, new, Place::Block);
+            let new = restyle(scalar, new, Context::Block);
             if let Some(splice) = touch(self.source, old, scalar, &new) {
                 self.splices.push(splice);
                 return Ok(());
@@ -319,7 +319,7 @@ impl<'a> Splicer<'a> {
 
     fn replace_in_line(&mut self, old: &Node, new: &Scalar, slot: Slot) {
         let lead = if old.span.is_empty() && !matches!(slot, Slot::Root) { " " } else { "" };
-        let text = format!("{lead}{}", write_inline(new, Place::Block));
+        let text = format!("{lead}{}", write_inline(new, Context::Block));
         self.splice(old.span.clone(), text);
     }
 
@@ -374,7 +374,7 @@ impl<'a> Splicer<'a> {
 }
 
 /// The new scalar in the old one's quoting, where it is a string in place of a string.
-pub(super) fn restyle(old: &Scalar, new: &Scalar, place: Place) -> Scalar {
+pub(super) fn restyle(old: &Scalar, new: &Scalar, place: Context) -> Scalar {
     if !matches!(new.reading(), Reading::String(_)) {
         return new.clone();
     }

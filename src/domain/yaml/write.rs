@@ -41,7 +41,7 @@ pub fn write(node: &Node) -> String {
 
 /// Where a scalar stands: in brackets less may stand without quotes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Context {
     /// Under a key or behind a dash.
     Block,
     /// In `{…}` or `[…]`.
@@ -107,7 +107,7 @@ impl Writer {
                     if index > 0 {
                         next_line(out, column);
                     }
-                    out.push_str(&write_key(&entry.key, Place::Block));
+                    out.push_str(&write_key(&entry.key, Context::Block));
                     out.push(':');
                     self.after_key(out, &entry.value, column);
                 }
@@ -130,7 +130,7 @@ impl Writer {
             ScalarStyle::Literal if holds_literal(&scalar.text) => literal(out, &scalar.text, column),
             // A folded text is not folded anew: as a literal block it is the same string.
             ScalarStyle::Folded if holds_literal(&scalar.text) => literal(out, &scalar.text, column),
-            _ => out.push_str(&write_inline(scalar, Place::Block)),
+            _ => out.push_str(&write_inline(scalar, Context::Block)),
         }
     }
 }
@@ -145,7 +145,7 @@ fn next_line(out: &mut String, column: usize) {
 }
 
 /// A scalar on one line: in its own style where that can hold it.
-pub(super) fn write_inline(scalar: &Scalar, place: Place) -> String {
+pub(super) fn write_inline(scalar: &Scalar, place: Context) -> String {
     let text = scalar.text.as_str();
     match scalar.style {
         ScalarStyle::Plain => match scalar.reading() {
@@ -165,10 +165,10 @@ pub(super) fn write_inline(scalar: &Scalar, place: Place) -> String {
 pub(crate) fn flow_text(node: &Node) -> String {
     match &node.kind {
         NodeKind::Scalar(scalar) if matches!(scalar.style, ScalarStyle::Plain) => {
-            write_inline(scalar, Place::Flow)
+            write_inline(scalar, Context::Flow)
         }
         // Quotes only where they are needed.
-        NodeKind::Scalar(scalar) if holds_plain(&scalar.text, Place::Flow) => scalar.text.clone(),
+        NodeKind::Scalar(scalar) if holds_plain(&scalar.text, Context::Flow) => scalar.text.clone(),
         NodeKind::Scalar(scalar) => quote(&scalar.text),
         NodeKind::Sequence(items) => {
             let items: Vec<String> = items.iter().map(flow_text).collect();
@@ -177,7 +177,7 @@ pub(crate) fn flow_text(node: &Node) -> String {
         NodeKind::Mapping(entries) => {
             let entries: Vec<String> = entries
                 .iter()
-                .map(|entry| format!("{}: {}", write_key(&entry.key, Place::Flow), flow_text(&entry.value)))
+                .map(|entry| format!("{}: {}", write_key(&entry.key, Context::Flow), flow_text(&entry.value)))
                 .collect();
             format!("{{{}}}", entries.join(", "))
         }
@@ -185,13 +185,13 @@ pub(crate) fn flow_text(node: &Node) -> String {
 }
 
 /// A key: plain where that is the same string.
-pub(super) fn write_key(key: &str, place: Place) -> String {
+pub(super) fn write_key(key: &str, place: Context) -> String {
     if holds_plain(key, place) && key.len() < 128 { key.to_owned() } else { quote(key) }
 }
 
 /// How a string is best written: plain where every reader takes it for the same string.
 pub(super) fn string_style(text: &str) -> ScalarStyle {
-    if holds_plain(text, Place::Block) {
+    if holds_plain(text, Context::Block) {
         ScalarStyle::Plain
     } else if text.trim_end_matches('\n').contains('\n') && holds_literal(text) {
         ScalarStyle::Literal
@@ -212,7 +212,7 @@ pub(super) fn quote(text: &str) -> String {
 }
 
 /// Whether a string may stand without quotes, for readers of YAML 1.1 and 1.2.
-pub(super) fn holds_plain(text: &str, place: Place) -> bool {
+pub(super) fn holds_plain(text: &str, place: Context) -> bool {
     let Some(first) = text.chars().next() else { return false };
     let second = text[first.len_utf8()..].chars().next();
     let first_fits = match first {
@@ -227,7 +227,7 @@ pub(super) fn holds_plain(text: &str, place: Place) -> bool {
         && !text.ends_with([' ', ':'])
         && !text.starts_with(' ')
         && !text.chars().any(is_special)
-        && !(place == Place::Flow && text.contains([',', '[', ']', '{', '}', '?']))
+        && !(place == Context::Flow && text.contains([',', '[', ']', '{', '}', '?']))
         && !text.contains(": ")
         && !text.contains(" #")
 }

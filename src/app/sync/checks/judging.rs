@@ -7,7 +7,6 @@ use std::time::Duration;
 use capstan_domain::agent::preflight::Preflight;
 use capstan_domain::cluster::ClusterId;
 use capstan_domain::finding::Finding;
-use capstan_domain::policy::settings_finding;
 use capstan_domain::proposal::Scope;
 use capstan_domain::report::{CheckReport, Judged, JudgedCluster, MergeBasis, check, untouched};
 use capstan_domain::settings::{REPOSITORY_FILE, RepositorySettings};
@@ -124,7 +123,7 @@ impl Run<'_> {
                         "This pull request changes the settings: it was checked under those of the base branch and under its own.".to_owned(),
                     );
                 }
-                Err(problem) => judged.findings.push(settings_finding(&problem)),
+                Err(problem) => judged.findings.push(Finding::from(&problem)),
             }
         }
         if clusters.is_empty() && !changes_settings && judged.notes.is_empty() && judged.blocked.is_empty() {

@@ -10,12 +10,13 @@ mod subjects;
 use std::collections::BTreeMap;
 
 use capstan_domain::cluster::ClusterId;
+use capstan_domain::finding::FileError;
 use capstan_domain::proposal::Scope;
 use capstan_domain::report::{
     CheckReport, Conclusion, Fingerprint, Judged, ReportId, check, check_without_settings,
     finding_fingerprint, preflight_fingerprint,
 };
-use capstan_domain::settings::{RepositorySettings, SettingsError};
+use capstan_domain::settings::RepositorySettings;
 use capstan_domain::tree::CommitId;
 
 use self::judging::by_cluster;
@@ -45,7 +46,7 @@ impl Run<'_> {
 
     pub(super) async fn report_checks_without_settings(
         &mut self,
-        problem: &SettingsError,
+        problem: &FileError,
     ) -> Result<(), SyncError> {
         for subjects in self.subjects().await? {
             for subject in subjects.iter().take(1) {
@@ -157,7 +158,7 @@ impl Run<'_> {
     async fn check_without_settings(
         &mut self,
         subject: &Subject,
-        problem: &SettingsError,
+        problem: &FileError,
     ) -> Result<(), SyncError> {
         let problems = [problem.to_string()];
         let remarks = Remarks { notes: problems.to_vec(), ..Remarks::default() };

@@ -23,8 +23,8 @@ use self::kinds::{Family, acts_with_other_rights, family, is_identity};
 use super::differs::differing;
 use super::home::{Home, Scopes};
 use super::owners::{Claim, OwnerIndex};
-use super::written::Written;
 use crate::cluster::ClusterId;
+use crate::finding::Place;
 use crate::kinds::is_cluster;
 use crate::object::{FieldPath, ObjectId};
 use crate::render::{Rendered, RenderedObject};
@@ -37,7 +37,7 @@ pub struct Outside {
     /// The field that puts it outside; the root where the whole object does.
     pub field: FieldPath,
     /// Where that is written.
-    pub written: Written,
+    pub written: Place,
     /// Why it may not.
     pub why: Beyond,
 }
@@ -88,7 +88,7 @@ pub enum Beyond {
 
 impl Outside {
     pub(super) fn of(object: &RenderedObject, field: FieldPath, why: Beyond) -> Self {
-        let written = Written::of(object, &field);
+        let written = object.written_at(&field);
         Self { object: object.id.clone(), field, written, why }
     }
 

@@ -59,7 +59,7 @@ fn verdicts(base: &str, overlay: &str) -> Vec<String> {
 fn line(outside: &Outside) -> String {
     let why = format!("{:?}", outside.why);
     let why = why.split([' ', '(']).next().unwrap().to_owned();
-    let Written { file, line, .. } = &outside.written;
+    let (file, line) = (outside.written.file(), outside.written.line().unwrap());
     format!("{} {} {why} {file}:{line}", outside.object, outside.field)
 }
 

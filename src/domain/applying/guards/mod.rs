@@ -24,7 +24,7 @@ use std::fmt;
 
 pub use references::named_outside;
 
-use super::written::Written;
+use crate::finding::Place;
 use crate::kinds::is_cluster;
 use crate::live_objects::{LiveObjects, is_terminating};
 use crate::object::{FieldPath, ObjectId};
@@ -39,7 +39,7 @@ pub struct GuardBroken {
     /// The field.
     pub field: FieldPath,
     /// Where it was written.
-    pub written: Written,
+    pub written: Place,
     /// What is wrong.
     pub broken: Broken,
 }
@@ -158,7 +158,7 @@ pub fn guards(rendered: &[RenderedObject], live: &LiveObjects) -> Vec<GuardBroke
     let mut found = Vec::new();
     for object in rendered {
         let mut broken = |field: FieldPath, broken| {
-            let written = Written::of(object, &field);
+            let written = object.written_at(&field);
             found.push(GuardBroken { object: object.id.clone(), field, written, broken });
         };
         let going = live.get(&object.id).is_some_and(is_terminating);

@@ -20,7 +20,7 @@ use serde_json::Value;
 use self::explained::explained;
 pub use self::field::FieldNotation;
 use self::safe::safe;
-use super::written::Written;
+use crate::finding::Place;
 pub use crate::live_objects::LONGEST_MESSAGE;
 use crate::live_objects::shortened;
 use crate::object::FieldPath;
@@ -162,13 +162,13 @@ impl Refusal {
 
     /// The field spoken of first, and where the object that was refused says it: the nearest that it says
     /// where it has no such field.
-    pub fn place(&self, object: &RenderedObject) -> (FieldPath, Written) {
+    pub fn place(&self, object: &RenderedObject) -> (FieldPath, Place) {
         let field = self
             .causes
             .iter()
             .find_map(|cause| cause.field.as_ref())
             .map_or_else(FieldPath::root, |field| field.path_in(&object.value));
-        let written = Written::of(object, &field);
+        let written = object.written_at(&field);
         (field, written)
     }
 }

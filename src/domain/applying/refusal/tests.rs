@@ -655,8 +655,8 @@ spec:
         let refusal = Refusal::read(422, &status(422, "Invalid", "is invalid", &cause));
         let (field, written) = refusal.place(&object);
         assert_eq!(
-            (field.to_string().as_str(), written.file.as_str(), written.line),
-            (path, "c/base/a.yaml", line),
+            (field.to_string().as_str(), written.file().as_str(), written.line()),
+            (path, "c/base/a.yaml", Some(line)),
             "{notation}"
         );
     }

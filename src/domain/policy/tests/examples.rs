@@ -4,18 +4,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::cluster::{Cluster, ReleaseName};
-use crate::finding::Finding;
+use crate::finding::{FileError, Finding, Place, Severities, rules};
 use crate::flux::FluxIndex;
 use crate::layout::{discover, schemas_of};
 use crate::merge::{ClusterFacts, Source, SourceFacts, SourceFile};
 use crate::policy::{
-    About, AppliedBy, Example, Facts, Occasion, ReleaseStep, Scope, Severities, Snapshot, Spot, catalogue,
-    core_version, folders_of, judge, settings_finding, validate,
+    About, AppliedBy, Example, Facts, Occasion, ReleaseStep, Scope, Snapshot, catalogue, core_version,
+    folders_of, judge, validate,
 };
 use crate::release::{Catalogue, Release};
 use crate::render::testing::Files;
 use crate::render::{Edited, render};
-use crate::settings::{RepositorySettings, RuleIds, SettingsError};
+use crate::settings::{RepositorySettings, RuleIds};
 use crate::tree::{EntryKind, Tree, TreeEntry};
 use crate::upgrade::{MergeSettings, OldSource, Request, Retarget, plan};
 
@@ -29,14 +29,14 @@ fn bad_examples_break_their_rule_at_the_marked_line_and_good_ones_do_not() {
     for rule in catalogue() {
         let about = rule.about();
         let of_rule = |example: &Example| -> Vec<Finding> {
-            findings(example).into_iter().filter(|found| found.rule == about.id).collect()
+            findings(example).into_iter().filter(|found| found.rule == about.entry).collect()
         };
         match of_rule(&about.bad).as_slice() {
             [found] => troubles.extend(misplaced(about, found)),
-            others => troubles.push(format!("{}: the bad example has {others:#?}", about.id)),
+            others => troubles.push(format!("{}: the bad example has {others:#?}", about.entry.id())),
         }
         if let Some(found) = of_rule(&about.good).first() {
-            troubles.push(format!("{}: the good example has {found:#?}", about.id));
+            troubles.push(format!("{}: the good example has {found:#?}", about.entry.id()));
         }
     }
     assert!(troubles.is_empty(), "{}", troubles.join("\n"));
@@ -49,12 +49,13 @@ fn misplaced(about: &About, found: &Finding) -> Option<String> {
         .filter(|(_, line, _)| line.contains("# <--"))
         .map(|(path, _, number)| (path, number))
         .collect();
-    let told = found.file.as_ref().zip(found.line).map(|(file, line)| (file.as_str(), line));
+    let told = found.file().zip(found.line()).map(|(file, line)| (file.as_str(), line));
     let right = match told {
         Some(place) => marks.contains(&place),
         None => marks.is_empty(),
     };
-    (!right).then(|| format!("{}: found at {told:?}, marked are {marks:?}: {}", about.id, found.message))
+    (!right)
+        .then(|| format!("{}: found at {told:?}, marked are {marks:?}: {}", about.entry.id(), found.message))
 }
 
 fn texts(example: &Example) -> impl Iterator<Item = (&'static str, &'static str)> {
@@ -71,7 +72,7 @@ fn findings(example: &Example) -> Vec<Finding> {
         Example::Change { before, after } => validated(after, Some(before)),
         Example::Upgrade(files) => upgraded(files),
     };
-    found.unwrap_or_else(|error| vec![settings_finding(&error)])
+    found.unwrap_or_else(|error| vec![Finding::from(&error)])
 }
 
 fn tree_of(files: Texts) -> Files {
@@ -86,12 +87,12 @@ fn tree_of(files: Texts) -> Files {
         .fold(tree, |tree, path| tree.with_kind(&path, EntryKind::Symlink))
 }
 
-fn settings_of(files: Texts) -> Result<RepositorySettings, SettingsError> {
+fn settings_of(files: Texts) -> Result<RepositorySettings, FileError> {
     let text = files.iter().find(|(path, _)| *path == ".capstan.yaml").map_or("", |(_, text)| text);
     RepositorySettings::read(&path(".capstan.yaml"), text, &RuleIds::of_catalogue())
 }
 
-fn validated(now: Texts, before: Option<Texts>) -> Result<Vec<Finding>, SettingsError> {
+fn validated(now: Texts, before: Option<Texts>) -> Result<Vec<Finding>, FileError> {
     let settings = settings_of(now)?;
     let now = tree_of(now);
     let layout = discover(&now, &settings);
@@ -113,7 +114,7 @@ fn validated(now: Texts, before: Option<Texts>) -> Result<Vec<Finding>, Settings
 }
 
 /// Plans and judges as the generator does.
-fn upgraded(files: Texts) -> Result<Vec<Finding>, SettingsError> {
+fn upgraded(files: Texts) -> Result<Vec<Finding>, FileError> {
     let settings = settings_of(files)?;
     let tree = tree_of(files);
     let layout = discover(&tree, &settings);
@@ -156,7 +157,7 @@ fn upgraded(files: Texts) -> Result<Vec<Finding>, SettingsError> {
     let before = render(&tree, &folders).unwrap();
     let after = render(&Edited::new(&tree, &planned.intended), &folders).unwrap();
     let record = cluster.giant_swarm.as_ref();
-    let place = record.map(|record| Spot { file: record.file.clone(), position: Some(record.position) });
+    let place = record.map(|record| Place::at(record.file.clone(), record.position));
     let facts = Facts {
         folders: &folders,
         before: &before,
@@ -226,7 +227,7 @@ spec: {template: {spec: {size: 2}}}
     .unwrap();
     let told: Vec<&str> = findings
         .iter()
-        .filter(|finding| finding.rule == "unknown-template")
+        .filter(|finding| finding.rule == rules::UNKNOWN_TEMPLATE)
         .map(|finding| finding.message.as_str())
         .collect();
     assert_eq!(
@@ -267,7 +268,7 @@ spec: {template: {spec: {version: v1.28.3}}}
     .unwrap();
     let told: Vec<(&str, Option<&str>)> = findings
         .iter()
-        .map(|finding| (finding.rule, finding.file.as_ref().map(crate::tree::RepoPath::as_str)))
+        .map(|finding| (finding.rule.id(), finding.file().map(crate::tree::RepoPath::as_str)))
         .collect();
     let file = Some("peu01/base/own.yaml");
     assert_eq!(told, [("kubernetes-workers-behind", file), ("not-in-release", file)]);

@@ -1,7 +1,7 @@
 //! Cluster API's own kinds, judged without any definition in the repository.
 
 use super::{TODAY, path};
-use crate::finding::Severity;
+use crate::finding::{Severity, rules};
 use crate::layout::discover;
 use crate::policy::{Scope, Snapshot, core_version, validate};
 use crate::render::testing::Files;
@@ -20,11 +20,11 @@ fn said(settings: &str, text: &str, beside: &[(&str, &str)]) -> Vec<String> {
     let (cluster_api, flux) = (core.as_ref(), None);
     let now = Snapshot { tree: &tree, layout: &layout, schemas: &schemas, cluster_api, flux };
     let found = validate(now, None, &settings, Scope::Everything, TODAY);
-    let found = found.iter().filter(|found| matches!(found.rule, "unknown-field" | "wrong-type"));
+    let found = found.iter().filter(|found| matches!(found.rule, rules::UNKNOWN_FIELD | rules::WRONG_TYPE));
     found
         .map(|found| {
-            let (line, column) = (found.line.unwrap_or_default(), found.column.unwrap_or_default());
-            let severity = if found.severity == Severity::Error { "error" } else { "warning" };
+            let (line, column) = (found.line().unwrap_or_default(), found.column().unwrap_or_default());
+            let severity = if found.severity() == Severity::Error { "error" } else { "warning" };
             format!("{severity} {line}:{column} {}", found.message)
         })
         .collect()

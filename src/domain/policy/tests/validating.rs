@@ -182,8 +182,8 @@ fn the_whole_corpus_is_judged_without_a_panic() {
     let now = Snapshot { tree: &tree, layout: &layout, schemas: &schemas, cluster_api: None, flux };
     let mut counts = std::collections::BTreeMap::<&str, usize>::new();
     for finding in validate(now, Some(now), &settings, Scope::Everything, TODAY) {
-        assert!(!finding.message.is_empty() && finding.file.is_some(), "{finding:?}");
-        *counts.entry(finding.rule).or_default() += 1;
+        assert!(!finding.message.is_empty() && finding.file().is_some(), "{finding:?}");
+        *counts.entry(finding.rule.id()).or_default() += 1;
     }
     println!("{} releases, {} clusters: {counts:?}", layout.releases.len(), layout.clusters.len());
     assert!(layout.releases.len() > 200);
@@ -205,9 +205,9 @@ fn real_manifests_are_judged_and_only_what_is_wrong_with_them_is_found() {
         let schemas = Schemas::built_in();
         let now = Snapshot { tree: &tree, layout: &layout, schemas, cluster_api: None, flux: None };
         for finding in validate(now, None, &settings, Scope::Everything, TODAY) {
-            *counts.entry(finding.rule).or_default() += 1;
-            let line = finding.line.unwrap_or_default();
-            told.push(format!("{} {}:{line}: {}", finding.rule, entry.path, finding.message));
+            *counts.entry(finding.rule.id()).or_default() += 1;
+            let line = finding.line().unwrap_or_default();
+            told.push(format!("{} {}:{line}: {}", finding.rule.id(), entry.path, finding.message));
         }
     }
     told.sort();

@@ -10,7 +10,7 @@ use super::fields::{Conflict, Create, FieldSpec, split_path};
 use super::id::Gvk;
 use crate::render::error::RenderError;
 use crate::render::keys::{fields_of, spelled};
-use crate::render::placed::{Content, Place, Placed};
+use crate::render::placed::{Content, Placed, SourceOffset};
 use crate::spelling::hint;
 
 /// The fields of all transformers.
@@ -99,7 +99,7 @@ impl Config {
     }
 
     /// Takes another in. What both have must agree.
-    pub(super) fn merge(&mut self, other: &Self, place: &Place) -> Result<(), RenderError> {
+    pub(super) fn merge(&mut self, other: &Self, place: &SourceOffset) -> Result<(), RenderError> {
         self.take(other).map_err(|Conflict| {
             RenderError::malformed(
                 place,

@@ -6,7 +6,7 @@
 use regex::Regex;
 
 use super::fields::split_path;
-use crate::render::placed::{Content, Place, Placed};
+use crate::render::placed::{Content, Placed, SourceOffset};
 use crate::render::selector::go_spelling;
 
 /// The parts of a path. Brackets hold a part together; those of `[a.b]` go, those of `[a=b]` stay.
@@ -92,7 +92,7 @@ pub(super) fn change(
     value: &mut Placed,
     path: &[String],
     missing: &Missing,
-    place: &Place,
+    place: &SourceOffset,
     with: &mut Change<'_>,
 ) -> Result<usize, String> {
     let Some((part, rest)) = path.split_first() else {
@@ -124,7 +124,7 @@ fn change_field(
     part: &str,
     rest: &[String],
     missing: &Missing,
-    place: &Place,
+    place: &SourceOffset,
     with: &mut Change<'_>,
 ) -> Result<usize, String> {
     if value.is_null() {
@@ -146,7 +146,7 @@ fn change_field(
 }
 
 /// What is made before the rest of the path is followed.
-fn blank(rest: &[String], last: &Content, place: &Place) -> Placed {
+fn blank(rest: &[String], last: &Content, place: &SourceOffset) -> Placed {
     let content = match rest.first() {
         None => last.clone(),
         Some(part) if condition(part).is_some() || part.parse::<usize>().is_ok() => {
@@ -162,7 +162,7 @@ fn change_index(
     index: usize,
     rest: &[String],
     missing: &Missing,
-    place: &Place,
+    place: &SourceOffset,
     with: &mut Change<'_>,
 ) -> Result<usize, String> {
     let count = list(value)?.len();
@@ -185,7 +185,7 @@ fn change_items(
     (key, pattern): (&str, &str),
     rest: &[String],
     missing: &Missing,
-    place: &Place,
+    place: &SourceOffset,
     with: &mut Change<'_>,
 ) -> Result<usize, String> {
     let fits =

@@ -2,7 +2,7 @@
 
 use super::id::Gvk;
 use crate::render::error::RenderError;
-use crate::render::placed::{Content, Place, Placed};
+use crate::render::placed::{Content, Placed, SourceOffset};
 use crate::render::resource::Resource;
 use crate::render::shared::{Shared, share};
 
@@ -46,7 +46,7 @@ impl FieldSpec {
         &self,
         object: &mut Resource,
         blank: Blank,
-        place: &Place,
+        place: &SourceOffset,
         set: &mut Set<'_>,
     ) -> Result<(), RenderError> {
         if !Gvk::of(&object.value).fits(&self.gvk) {
@@ -84,7 +84,7 @@ impl FieldSpec {
 struct Walk<'a> {
     create: Create,
     blank: Blank,
-    place: &'a Place,
+    place: &'a SourceOffset,
 }
 
 impl Walk<'_> {

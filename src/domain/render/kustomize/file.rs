@@ -9,7 +9,7 @@ use super::order::Order;
 use super::replicas::Replicas;
 use crate::render::error::{RenderError, Trouble};
 use crate::render::keys::{fields_of, spelled};
-use crate::render::placed::{Content, Place, Placed};
+use crate::render::placed::{Content, Placed, SourceOffset};
 use crate::render::selector::Selector;
 use crate::spelling::hint;
 
@@ -19,7 +19,7 @@ use super::vars::Var;
 
 /// What a kustomization says.
 pub(super) struct Kustomization {
-    pub(super) place: Place,
+    pub(super) place: SourceOffset,
     pub(super) resources: Vec<Named>,
     pub(super) components: Vec<Named>,
     pub(super) configurations: Vec<Named>,
@@ -51,13 +51,13 @@ pub(super) struct Kustomization {
 #[derive(Debug, Clone)]
 pub(in crate::render) struct Named {
     pub(in crate::render) text: String,
-    pub(in crate::render) place: Place,
+    pub(in crate::render) place: SourceOffset,
 }
 
 /// An entry of `patches` or `patchesJson6902`.
 pub(super) struct PatchEntry {
-    pub(super) place: Place,
-    pub(super) target: Option<(Rc<Selector>, Place)>,
+    pub(super) place: SourceOffset,
+    pub(super) target: Option<(Rc<Selector>, SourceOffset)>,
     pub(super) body: PatchBody,
     pub(super) may_change: MayChange,
 }
@@ -167,7 +167,11 @@ const OPENAPI_VERSION: &str = "v1.21.2";
 
 impl Kustomization {
     /// Reads the one document of a kustomization file.
-    pub(super) fn read(documents: &[Placed], start: &Place, flavour: Flavour) -> Result<Self, RenderError> {
+    pub(super) fn read(
+        documents: &[Placed],
+        start: &SourceOffset,
+        flavour: Flavour,
+    ) -> Result<Self, RenderError> {
         let document = match documents {
             [document] if document.is_mapping() => document,
             [] => {
@@ -327,7 +331,7 @@ fn openapi(document: &Placed) -> Result<Option<Named>, RenderError> {
     name(openapi, "path")
 }
 
-fn wrong(place: &Place, field: &str, wanted: &str) -> RenderError {
+fn wrong(place: &SourceOffset, field: &str, wanted: &str) -> RenderError {
     RenderError::malformed(place, format!("`{field}` of a kustomization is {wanted}"))
 }
 

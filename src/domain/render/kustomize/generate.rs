@@ -10,7 +10,7 @@ use super::origin::ORIGIN;
 use super::sources::{Pair, ReadFile, pairs};
 use crate::render::error::{RenderError, Trouble};
 use crate::render::keys::fields_of;
-use crate::render::placed::{Content, Place, Placed};
+use crate::render::placed::{Content, Placed, SourceOffset};
 use crate::render::resource::{Hashed, Resource};
 
 /// What is generated.
@@ -211,7 +211,7 @@ fn absorb(new: Resource, behavior: Behavior, resources: &mut Vec<Resource>) -> R
 
 /// The new object in the old one's place, under its name, with its labels and annotations besides, and
 /// with its data where they are merged.
-fn take_over(old: &mut Resource, new: Resource, behavior: Behavior, place: &Place) {
+fn take_over(old: &mut Resource, new: Resource, behavior: Behavior, place: &SourceOffset) {
     let mut value = new.value;
     let texts = |entries: &[(String, Placed)]| -> Vec<(String, Placed)> {
         let text = |(key, pair): &(String, Placed)| (key.clone(), Placed::text(&pair.written(), &pair.place));

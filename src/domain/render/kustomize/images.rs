@@ -6,14 +6,14 @@ use super::fields::{Blank, FieldSpec};
 use super::id::Gvk;
 use crate::render::error::RenderError;
 use crate::render::keys::fields_of;
-use crate::render::placed::{Content, Place, Placed};
+use crate::render::placed::{Content, Placed, SourceOffset};
 use crate::render::resource::Resource;
 use crate::render::selector::go_spelling;
 
 /// An entry of `images`.
 #[derive(Debug, Clone)]
 pub(super) struct Image {
-    pub(super) place: Place,
+    pub(super) place: SourceOffset,
     name: Name,
     new_name: String,
     new_tag: String,

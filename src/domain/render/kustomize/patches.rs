@@ -14,7 +14,7 @@ use crate::render::dialect::Dialect;
 use crate::render::error::RenderError;
 use crate::render::json_patch::{self, Operation};
 use crate::render::load::{expand, read_inline};
-use crate::render::placed::{Content, Place, Placed};
+use crate::render::placed::{Content, Placed, SourceOffset};
 use crate::render::resource::{Resource, Shares};
 use crate::render::schema::Schemas;
 use crate::render::selector::Selector;
@@ -31,7 +31,7 @@ pub(super) enum Patch {
 
 pub(super) struct Target {
     selector: Rc<Selector>,
-    place: Place,
+    place: SourceOffset,
 }
 
 pub(super) enum How {
@@ -238,7 +238,7 @@ pub(super) fn apply(
     Ok(())
 }
 
-fn account(place: &Place, target: String) -> PatchUse {
+fn account(place: &SourceOffset, target: String) -> PatchUse {
     PatchUse { place: place.clone(), target, matched: Vec::new(), lost: None }
 }
 

@@ -4,7 +4,7 @@
 //! `https://example.com/crds/a.yaml` in `.capstan/vendor/example.com/crds/a.yaml`.
 
 use crate::render::error::RenderError;
-use crate::render::placed::Place;
+use crate::render::placed::SourceOffset;
 use crate::tree::{RepoPath, Tree};
 
 /// Something that is not in the repository.
@@ -54,7 +54,7 @@ impl Remote {
     }
 
     /// Where the repository keeps it.
-    pub(super) fn vendored(&self, tree: &dyn Tree, place: &Place) -> Result<RepoPath, RenderError> {
+    pub(super) fn vendored(&self, tree: &dyn Tree, place: &SourceOffset) -> Result<RepoPath, RenderError> {
         let path = RepoPath::parse(VENDOR).and_then(|vendor| vendor.join(&self.path)).ok();
         let path = path.filter(|path| path.as_str().starts_with(VENDOR));
         match path {

@@ -8,14 +8,14 @@ use super::id::{Gvk, Id};
 use super::structured;
 use crate::render::error::RenderError;
 use crate::render::keys::fields_of;
-use crate::render::placed::{Content, Place, Placed, Scalar};
+use crate::render::placed::{Content, Placed, Scalar, SourceOffset};
 use crate::render::resource::Resource;
 use crate::render::selector::Selector;
 use crate::render::shared;
 
 /// One replacement.
 pub(super) struct Replacement {
-    place: Place,
+    place: SourceOffset,
     from: From,
     targets: Vec<Target>,
 }
@@ -24,7 +24,7 @@ enum From {
     /// A text.
     Text(Placed),
     /// A field of an object.
-    Field { place: Place, wanted: Id, path: String, part: Option<Part> },
+    Field { place: SourceOffset, wanted: Id, path: String, part: Option<Part> },
 }
 
 /// A part of a text that has delimiters.
@@ -36,7 +36,7 @@ struct Part {
 struct Target {
     select: Selector,
     reject: Vec<Selector>,
-    paths: Vec<(String, Place)>,
+    paths: Vec<(String, SourceOffset)>,
     part: Option<Part>,
     creates: Creates,
 }
@@ -162,7 +162,7 @@ impl From {
 /// The one object that a source names, under any of its names.
 fn source(
     resources: &[Resource],
-    place: &Place,
+    place: &SourceOffset,
     wanted: &Id,
     path: &str,
     part: Option<&Part>,
@@ -218,7 +218,7 @@ fn source(
     Ok((at, Placed { place: value.place.clone(), content: Content::Scalar(piece) }))
 }
 
-fn changes_its_source(place: &Place) -> RenderError {
+fn changes_its_source(place: &SourceOffset) -> RenderError {
     RenderError::unsupported(
         place,
         "Capstan does not render `replacements` that change their own source before they are done: put that target last, or take the value from a field that stays",

@@ -5,13 +5,13 @@ use serde_json::Value;
 use super::fields::{Blank, FieldSpec, put_scalar};
 use crate::render::error::RenderError;
 use crate::render::keys::fields_of;
-use crate::render::placed::{Content, Place, Placed};
+use crate::render::placed::{Content, Placed, SourceOffset};
 use crate::render::resource::Resource;
 
 /// An entry of `replicas`.
 #[derive(Debug, Clone)]
 pub(super) struct Replicas {
-    place: Place,
+    place: SourceOffset,
     name: String,
     count: Placed,
 }

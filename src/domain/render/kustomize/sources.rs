@@ -1,7 +1,7 @@
 //! Where the data of generated ConfigMaps and Secrets comes from: env files, literals, files.
 
 use crate::render::error::RenderError;
-use crate::render::placed::{Place, Placed};
+use crate::render::placed::{Placed, SourceOffset};
 
 use super::file::Named;
 
@@ -9,7 +9,7 @@ use super::file::Named;
 pub(super) struct Pair {
     pub(super) key: String,
     pub(super) value: Vec<u8>,
-    pub(super) place: Place,
+    pub(super) place: SourceOffset,
 }
 
 /// Reads a file that a kustomization names.

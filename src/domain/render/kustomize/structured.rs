@@ -5,7 +5,7 @@ use super::hash::{write_go_json, write_go_text};
 use crate::render::dialect::Dialect;
 use crate::render::error::RenderError;
 use crate::render::load::read_inline;
-use crate::render::placed::{Content, Place, Placed};
+use crate::render::placed::{Content, Placed, SourceOffset};
 
 /// Sets a value inside a string that holds JSON; `false` where the path leads through no such string.
 pub(super) fn put(
@@ -13,7 +13,7 @@ pub(super) fn put(
     path: &[String],
     value: &Placed,
     missing: &Missing,
-    place: &Place,
+    place: &SourceOffset,
 ) -> Result<bool, RenderError> {
     let is_text = |end: &usize| {
         let found = path.get(..*end).and_then(|path| look_up(object, path).ok().flatten());

@@ -16,14 +16,14 @@ use super::replacements::NAME;
 use crate::render::dialect::resolve;
 use crate::render::error::{RenderError, Trouble};
 use crate::render::keys::fields_of;
-use crate::render::placed::{Content, Place, Placed};
+use crate::render::placed::{Content, Placed, SourceOffset};
 use crate::render::resource::Resource;
 use crate::render::scalar::Tag;
 
 /// An entry of `vars`.
 #[derive(Debug, Clone)]
 pub(super) struct Var {
-    place: Place,
+    place: SourceOffset,
     name: String,
     wanted: Id,
     path: String,

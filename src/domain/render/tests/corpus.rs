@@ -24,7 +24,7 @@ fn every_folder_of_the_corpus_renders_or_is_refused_with_a_reason() {
                 "rendered".to_owned()
             }
             Err(error) => {
-                assert!(!error.to_string().is_empty() && !error.file().is_root());
+                assert!(!error.to_string().is_empty() && !error.place().file().is_root());
                 format!("{:?}", error.trouble())
             }
         };
@@ -52,11 +52,11 @@ fn every_kustomization_of_the_corpus_renders_or_is_refused_with_a_reason() {
             }
             Ok(_) => "rendered".to_owned(),
             Err(error) => {
-                assert!(error.line().is_some(), "{}: {error}", error.file());
+                assert!(error.place().line().is_some(), "{}: {error}", error.place().file());
                 match error.trouble() {
                     Trouble::Unsupported => error.to_string().split(" of ").next().unwrap().to_owned(),
                     Trouble::Reference => "names what is not in the corpus".to_owned(),
-                    _ => format!("{}: {error}", error.file()),
+                    _ => format!("{}: {error}", error.place().file()),
                 }
             }
         };

@@ -119,7 +119,7 @@ fn after(planned: &Planned, before: &str) -> String {
 /// Why an upgrade may well stop at nothing: it would go back, or lose machines, or needs a name.
 fn stops_for_a_reason(planned: &Planned) -> bool {
     let reasons = ["kubernetes-downgrade", "removes-cluster", "ambiguous-match", "namespace-changed"];
-    planned.upgrade.findings.iter().any(|finding| reasons.contains(&finding.rule))
+    planned.upgrade.findings.iter().any(|finding| reasons.contains(&finding.rule.id()))
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn an_untouched_real_cluster_becomes_the_other_version() {
 
 /// What the check of the result found missing, the first of it.
 fn lacking(planned: &Planned) -> String {
-    let found = planned.upgrade.findings.iter().filter(|finding| finding.rule == "incomplete-upgrade");
+    let found = planned.upgrade.findings.iter().filter(|finding| finding.rule.id() == "incomplete-upgrade");
     found.take(5).map(|finding| format!("\n  {}", finding.message)).collect()
 }
 
@@ -231,11 +231,11 @@ fn every_edit_of_a_real_cluster_is_kept_or_told_and_no_object_is_a_mixture() {
             if !planned.upgrade.blocked.is_empty() {
                 blocked += 1;
                 held += u32::from(moves);
-                let refused = planned.upgrade.findings.iter().find(|known| known.rule == "edit-refused");
+                let refused = planned.upgrade.findings.iter().find(|known| known.rule.id() == "edit-refused");
                 troubles.extend(refused.map(|refused| format!("{name}: {}", refused.message)));
                 let told = stops_for_a_reason(&planned)
                     || planned.upgrade.conflicts.iter().any(|conflict| conflict.blocks)
-                    || planned.upgrade.findings.iter().any(|finding| finding.rule == "step-group-split");
+                    || planned.upgrade.findings.iter().any(|finding| finding.rule.id() == "step-group-split");
                 troubles.extend((!told).then(|| {
                     let blocked = &planned.upgrade.blocked;
                     format!("{name}: blocked without a word: {blocked:?}{}", lacking(&planned))

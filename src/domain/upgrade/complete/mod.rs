@@ -20,7 +20,7 @@ use super::Conflict;
 use super::redact::redact;
 use super::rotation::Rotated;
 use crate::file_change::FileChange;
-use crate::finding::{Finding, Severity};
+use crate::finding::{Finding, Place, RuleEntry, rules};
 use crate::manifest::identity;
 use crate::merge::cluster_objects::Base;
 use crate::merge::fields::same_value;
@@ -35,8 +35,6 @@ use crate::settings::FieldRule;
 use crate::templates::references;
 use crate::tree::RepoPath;
 use crate::yaml::{Node, YamlFile, same_meaning};
-
-const RULE: &str = "incomplete-upgrade";
 
 /// An upgrade as it came out, for the check.
 pub(super) struct Completed<'c, 'a> {
@@ -334,20 +332,17 @@ impl<'a> Check<'_, 'a> {
         let Some(id) = changed.into_iter().next() else { return };
         for outside in &base.outside {
             let file = &base.files[outside.file];
-            let position = file.yaml.position(outside.at);
-            findings.push(Finding {
-                rule: RULE,
-                severity: Severity::Error,
-                message: format!(
-                    "The base reads {} from outside of its folder, where Capstan edits nothing, so nobody can tell here whether the cluster has {id}, which the release changes. Let the base hold its objects itself, or make the change there by hand and record the release.",
-                    outside.text
-                ),
-                file: Some(file.path.clone()),
-                line: Some(position.line),
-                column: Some(position.column),
-                object: Some(id.clone()),
-                path: Some(FieldPath::root()),
-            });
+            let message = format!(
+                "The base reads {} from outside of its folder, where Capstan edits nothing, so nobody can tell here whether the cluster has {id}, which the release changes. Let the base hold its objects itself, or make the change there by hand and record the release.",
+                outside.text
+            );
+            let place = Place::at(file.path.clone(), file.yaml.position(outside.at));
+            findings.push(
+                Finding::new(rules::INCOMPLETE_UPGRADE, message)
+                    .place(place)
+                    .object(&id)
+                    .path(&FieldPath::root()),
+            );
         }
     }
 
@@ -357,23 +352,20 @@ impl<'a> Check<'_, 'a> {
         let path = &lack.path;
         let nearest =
             std::iter::successors(Some(path.clone()), FieldPath::parent).find_map(|path| node.at(&path));
-        let position = base.position(object, nearest.unwrap_or(node).span.start);
-        let place = (base.file_of(object).path.clone(), position.line, position.column);
-        finding(&base.objects[object].id, lack, place)
+        finding(&base.objects[object].id, lack, base.place(object, nearest.unwrap_or(node).span.start))
     }
 
     fn finding_of_new(&self, piece: &Piece, id: &ObjectId, lack: Lack) -> Finding {
-        let (file, line) = piece.place.clone();
-        finding(id, lack, (file, line, 1))
+        finding(id, lack, piece.place.clone().at_first_column())
     }
 }
 
 /// Findings that say of a field that the release's value does not come, and why.
-fn explains(rule: &str) -> bool {
-    matches!(rule, "api-version-leaves-field" | "unbound-variable" | "step-group-split")
+fn explains(rule: &RuleEntry) -> bool {
+    matches!(rule, rules::API_VERSION_LEAVES_FIELD | rules::UNBOUND_VARIABLE | rules::STEP_GROUP_SPLIT)
 }
 
-fn finding(id: &ObjectId, lack: Lack, (file, line, column): (RepoPath, u32, u32)) -> Finding {
+fn finding(id: &ObjectId, lack: Lack, place: Place) -> Finding {
     let shown = |node: &Option<Node>| node.as_ref().map(|node| shown(id, &lack.path, node));
     let what = if lack.path.is_root() { id.to_string() } else { format!("{id} {}", lack.path) };
     let differs = match (shown(&lack.wanted), shown(&lack.found)) {
@@ -385,18 +377,10 @@ fn finding(id: &ObjectId, lack: Lack, (file, line, column): (RepoPath, u32, u32)
             format!("the release has it no longer, and {} would stay", found.unwrap_or_default())
         }
     };
-    Finding {
-        rule: RULE,
-        severity: Severity::Error,
-        message: format!(
-            "{what}: {differs}. No conflict, owner rule or edit of the cluster explains that, so the release would be recorded and this left out for ever. Make this change by hand, then plan again."
-        ),
-        file: Some(file),
-        line: Some(line),
-        column: Some(column),
-        object: Some(id.clone()),
-        path: Some(lack.path),
-    }
+    let message = format!(
+        "{what}: {differs}. No conflict, owner rule or edit of the cluster explains that, so the release would be recorded and this left out for ever. Make this change by hand, then plan again."
+    );
+    Finding::new(rules::INCOMPLETE_UPGRADE, message).place(place).object(id).path(&lack.path)
 }
 
 /// A value for a sentence: without secrets, and not longer than one reads.

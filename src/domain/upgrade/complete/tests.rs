@@ -249,9 +249,8 @@ fn a_finding_names_the_place_and_both_values_and_no_secret() {
         case.check(&planned, &intended)
     };
     let [finding] = &wrong("replicas: 3", "replicas: 2")[..] else { panic!("one finding") };
-    assert_eq!(finding.rule, "incomplete-upgrade");
-    assert_eq!(finding.file, Some(path("a/b/base/all.yaml")));
-    assert_eq!((finding.line, finding.column), (Some(5), Some(13)));
+    assert_eq!(finding.rule.id(), "incomplete-upgrade");
+    assert_eq!(finding.place.as_ref().unwrap().to_string(), "a/b/base/all.yaml:5:13");
     assert!(
         finding.message.starts_with(
             "MachineDeployment peu01-md-0 /spec/replicas: the release has `3`, and `2` would stand there."

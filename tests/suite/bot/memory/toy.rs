@@ -6,11 +6,11 @@ use std::sync::Arc;
 use capstan::app::planner::{LiveNames, OpenFleet, Planner};
 use capstan_domain::cluster::ClusterId;
 use capstan_domain::file_change::FileChange;
-use capstan_domain::finding::{Finding, Severity};
+use capstan_domain::finding::{FileError, Finding, Place, Position, rules};
 use capstan_domain::proposal::Scope;
 use capstan_domain::release::{ContentId, ReleaseContent, ReleaseId};
 use capstan_domain::report::{JudgedCluster, Judgement};
-use capstan_domain::settings::{REPOSITORY_FILE, RepositorySettings, RuleIds, SettingsError};
+use capstan_domain::settings::{REPOSITORY_FILE, RepositorySettings, RuleIds};
 use capstan_domain::tree::{RepoPath, Tree};
 use capstan_domain::upgrade::{Basis, Retarget, Upgrade};
 use jiff::civil::Date;
@@ -45,7 +45,7 @@ fn scopes(tree: &dyn Tree) -> Vec<Scope> {
 }
 
 impl Planner for Toy {
-    fn open(&self, tree: Arc<dyn Tree>, _: Date) -> Result<Box<dyn OpenFleet>, SettingsError> {
+    fn open(&self, tree: Arc<dyn Tree>, _: Date) -> Result<Box<dyn OpenFleet>, FileError> {
         let file = RepoPath::parse(REPOSITORY_FILE).unwrap();
         let written = text(&*tree, REPOSITORY_FILE).unwrap_or_default();
         let settings = RepositorySettings::read(&file, &written, &RuleIds::of_catalogue())?;
@@ -66,15 +66,10 @@ impl Planner for Toy {
             let lines = text(tree, &path).unwrap_or_default();
             let found = lines.lines().enumerate().filter(|(_, line)| line.contains("error"));
             found
-                .map(|(index, line)| Finding {
-                    rule: "toy",
-                    severity: Severity::Error,
-                    message: line.to_owned(),
-                    file: Some(RepoPath::parse(&path).unwrap()),
-                    line: Some(u32::try_from(index).unwrap() + 1),
-                    column: Some(1),
-                    object: None,
-                    path: None,
+                .map(|(index, line)| {
+                    let position = Position { line: u32::try_from(index).unwrap() + 1, column: 1 };
+                    Finding::new(rules::RENDER_FAILED, line)
+                        .place(Place::at(RepoPath::parse(&path).unwrap(), position))
                 })
                 .collect()
         };

@@ -99,8 +99,8 @@ pub(super) fn compare(ours: Rendered, theirs: &Printed) -> Verdict {
                 Some(field) => Verdict::Unsupported(field.to_owned()),
                 None => Verdict::Different(format!(
                     "refused, and kubectl renders it: {}:{}: {said}",
-                    error.file(),
-                    error.line().unwrap_or_default()
+                    error.place().file(),
+                    error.place().line().unwrap_or_default()
                 )),
             }
         }

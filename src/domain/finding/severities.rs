@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::rule::{About, Change, Verdict};
-use crate::finding::{Finding, Severity};
+use super::rule::{Change, RuleEntry};
+use super::{Finding, Severity, rules};
 
 /// What a settings file may say of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
@@ -40,41 +40,38 @@ impl Severities {
     /// # Errors
     /// Where no rule has that id, or the rule may not be changed (to `error` it always may).
     pub fn set(&mut self, id: &str, level: Level) -> Result<(), SeverityRefused> {
-        let about = super::rule(id).ok_or_else(|| SeverityRefused::Unknown(id.to_owned()))?.about();
-        if about.change == Change::Never && level != Level::Error {
-            return Err(SeverityRefused::Fixed(about.id));
+        let rule = rules::named(id).ok_or_else(|| SeverityRefused::Unknown(id.to_owned()))?;
+        if rule.change() == Change::Never && level != Level::Error {
+            return Err(SeverityRefused::Fixed(rule.id()));
         }
-        self.0.insert(about.id, level);
+        self.0.insert(rule.id(), level);
         Ok(())
     }
 
     /// The severity of a rule's findings; `None` where they are dropped.
-    pub fn of(&self, id: &str) -> Option<Severity> {
-        self.said(id, || super::rule(id).map_or(Severity::Error, |rule| rule.about().severity))
+    pub fn of(&self, rule: &RuleEntry) -> Option<Severity> {
+        self.said(rule, rule.severity())
     }
 
-    /// The same of a rule that is at hand.
-    pub(super) fn of_rule(&self, rule: &About) -> Option<Severity> {
-        self.said(rule.id, || rule.severity)
-    }
-
-    /// The severity of a verdict; `None` where it is dropped.
-    pub(super) fn of_verdict(&self, verdict: &Verdict) -> Option<Severity> {
-        self.said(verdict.rule.id, || verdict.severity.unwrap_or(verdict.rule.severity))
-    }
-
-    fn said(&self, id: &str, default: impl FnOnce() -> Severity) -> Option<Severity> {
-        match self.0.get(id) {
+    fn said(&self, rule: &RuleEntry, otherwise: Severity) -> Option<Severity> {
+        match self.0.get(rule.id()) {
             Some(Level::Error) => Some(Severity::Error),
             Some(Level::Warning) => Some(Severity::Warning),
             Some(Level::Off) => None,
-            None => Some(default()),
+            None => Some(otherwise),
         }
     }
 
-    /// Findings made elsewhere, with the severities of these settings; those that are off are gone.
+    /// Findings made elsewhere, with the severities of these settings; those that are off are gone. A
+    /// severity of its own that a finding has gives way to its rule's.
     pub fn settle(&self, findings: Vec<Finding>) -> Vec<Finding> {
         let settle = |finding: Finding| Some(Finding { severity: self.of(finding.rule)?, ..finding });
         findings.into_iter().filter_map(settle).collect()
+    }
+
+    /// What a rule found, with the severity of these settings; `None` where that is off. A severity of its
+    /// own that the finding has counts where the settings say nothing.
+    pub(crate) fn judged(&self, finding: Finding) -> Option<Finding> {
+        Some(Finding { severity: self.said(finding.rule, finding.severity)?, ..finding })
     }
 }

@@ -1,10 +1,11 @@
 //! Where a key or an item stands in a settings file, and what it is.
 
-use crate::yaml::{NodeKind, Position, ScalarStyle, YamlFile};
+use crate::finding::Position;
+use crate::yaml::{NodeKind, ScalarStyle, YamlFile};
 
 /// The way to a value: `upgrade.proposals.order[0]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Place(Vec<Part>);
+pub(super) struct KeyPath(Vec<Part>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Part {
@@ -22,7 +23,7 @@ pub(super) struct Found {
     pub(super) what: String,
 }
 
-impl Place {
+impl KeyPath {
     pub(super) fn root() -> Self {
         Self::default()
     }
@@ -64,7 +65,7 @@ fn dotted(parts: &[Part]) -> String {
 }
 
 /// What stands at a place of a file that reads as YAML.
-pub(super) fn find(text: &str, place: &Place) -> Option<Found> {
+pub(super) fn find(text: &str, place: &KeyPath) -> Option<Found> {
     let file = YamlFile::read(text).ok()?;
     let mut node = &file.documents().first()?.root;
     let mut key = None;

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::finding::{Place, Position};
 use crate::tree::RepoPath;
-use crate::yaml::{Node, NodeKind, Position, YamlFile};
+use crate::yaml::{Node, NodeKind, YamlFile};
 
 /// A file that objects are rendered from, or YAML that stands inside one as a string.
 #[derive(Debug)]
@@ -11,7 +12,7 @@ pub struct Source {
     path: RepoPath,
     file: YamlFile,
     /// Where the string stands.
-    outer: Option<Place>,
+    outer: Option<SourceOffset>,
 }
 
 impl Source {
@@ -20,7 +21,7 @@ impl Source {
     }
 
     /// YAML inside a string, which stands at `outer`.
-    pub(super) fn inside(outer: &Place, file: YamlFile) -> Self {
+    pub(super) fn inside(outer: &SourceOffset, file: YamlFile) -> Self {
         Self { path: outer.file().clone(), file, outer: Some(outer.clone()) }
     }
 
@@ -41,14 +42,18 @@ impl Source {
     }
 }
 
-/// Where something was written.
+/// Where something was written, as a byte of its source.
+///
+/// Every value of a render carries one, and of thousands few are ever shown: so it shares its source and
+/// counts lines only when it becomes a [`Place`]. It also tells more than a place does: whether a value
+/// comes out of a string, and what else stands in the same text.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct SourceOffset {
     source: Arc<Source>,
     offset: usize,
 }
 
-impl Place {
+impl SourceOffset {
     /// A byte of a file.
     pub const fn new(source: Arc<Source>, offset: usize) -> Self {
         Self { source, offset }
@@ -99,6 +104,12 @@ impl Place {
     }
 }
 
+impl From<&SourceOffset> for Place {
+    fn from(written: &SourceOffset) -> Self {
+        Self::at(written.file().clone(), written.position())
+    }
+}
+
 /// The byte of the key of that name whose value begins at a byte.
 fn key_before(node: &Node, name: &str, value: usize) -> Option<usize> {
     match &node.kind {
@@ -115,11 +126,11 @@ fn key_before(node: &Node, name: &str, value: usize) -> Option<usize> {
     }
 }
 
-/// Two places are one if they name the same byte of the same file.
-impl PartialEq for Place {
+/// Two are one if they name the same byte of the same file.
+impl PartialEq for SourceOffset {
     fn eq(&self, other: &Self) -> bool {
         self.offset() == other.offset() && self.source.path == other.source.path
     }
 }
 
-impl Eq for Place {}
+impl Eq for SourceOffset {}
