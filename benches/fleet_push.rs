@@ -24,7 +24,7 @@ use std::time::Instant;
 use capstan::app::planner::{Generator, Planner as _};
 use capstan::app::ports::{Mirror as _, Repository, RepositoryName};
 use capstan::git::{MirrorLimits, Mirrors};
-use capstan_domain::tree::{CommitId, Folder, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
+use capstan_model::tree::{CommitId, Folder, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 
 /// The program's own.
 #[global_allocator]

@@ -16,9 +16,9 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use capstan::git::Checkout;
-use capstan_domain::render::{Folders, render};
-use capstan_domain::tree::RepoPath;
-use capstan_domain::yaml::YamlFile;
+use capstan_kustomize::render::{Folders, render};
+use capstan_model::tree::RepoPath;
+use capstan_yaml::YamlFile;
 use serde_json::Value;
 
 const PROGRAM_RUNS: usize = 21;

@@ -2,55 +2,69 @@
 //!
 //! # The map
 //!
+//! The heart is pure and lies in packages of its own, each of which may name those above it:
+//!
+//! | package | owns |
+//! |---|---|
+//! | `src/model` | names, places, findings, snapshots, the table of kinds |
+//! | `src/yaml` | lossless documents: strict reading, editing behind a gate |
+//! | `src/kustomize` | rendering, schemas, conversion between API versions |
+//! | `src/plan` | releases, three-way merge, rules, campaigns, proposals, commands |
+//! | `src/live` | rollouts, applying, what reconcilers and the bot say to each other |
+//! | `src/report` | bodies, checks, comments |
+//!
+//! Round it stands this package, the shell. A room may import the rooms that its line names, and the heart:
+//!
 //! | room | owns | may import |
 //! |---|---|---|
-//! | `capstan_domain` | the pure heart: merging, planning, judging, rendering | nothing of this package |
-//! | [`app`] | use cases: gather facts, ask the domain, perform effects | `domain` |
-//! | [`git`] | a mirror of a repository and snapshots of its trees | `app`, `domain` |
-//! | [`github`] | App authentication, GitHub's calls | `app`, `domain` |
-//! | [`database`] | deliveries, jobs, proposals, campaigns, agents, audit | `app`, `domain` |
-//! | [`agent_client`] | the reconciler's side of the agent API: key, tokens, archives, reports | `app`, `domain` |
-//! | [`k8s`] | the management cluster: objects, Capstan's own kinds, leadership, events | `app`, `domain` |
-//! | [`controllers`] | the reconciler's loops: when which cluster gets its turn; probes | `app`, `domain` |
-//! | [`server`] | webhook intake, agent API, pages, health, metrics | `app`, `domain` |
-//! | [`cli`] | arguments and the subcommands | `app`, `domain`, `config` |
-//! | [`forge`] | a GitHub stand-in for tests and the demo | nothing of this package |
-//! | [`config`], [`telemetry`] | validated settings of the bot and the reconciler; tracing and metrics | nothing of this package |
-//! | `main.rs`, `wiring/` | put them together: the only place that knows every room | all |
+//! | [`config`] | validated settings of the bot and the reconciler | nothing |
+//! | [`telemetry`] | tracing and metrics | nothing |
+//! | [`forge`] | a GitHub stand-in for tests and the demo | nothing |
+//! | [`app`] | use cases: gather facts, ask the heart, perform effects | nothing |
+//! | [`git`] | a mirror of a repository and snapshots of its trees | `app` |
+//! | [`github`] | App authentication, GitHub's calls | `app` |
+//! | [`database`] | deliveries, jobs, proposals, campaigns, agents, audit | `app` |
+//! | [`agent_client`] | the reconciler's side of the agent API: key, tokens, archives, reports | `app` |
+//! | [`k8s`] | the management cluster: objects, Capstan's own kinds, leadership, events | `app` |
+//! | [`controllers`] | the reconciler's loops: when which cluster is reconciled; probes | `app` |
+//! | [`server`] | webhook intake, agent API, pages, health, metrics | `app` |
+//! | [`cli`] | arguments and the subcommands | `app`, `config` |
+//!
+//! `main.rs` and `wiring/` put them together: the only place that knows every room.
 //!
 //! # Where to go
 //!
 //! | to change | go to |
 //! |---|---|
-//! | what an upgrade does to a field, a list, a template | `domain/merge`, `domain/upgrade`; a case is a folder in `tests/cases` |
-//! | a rule and its reason | `domain/policy`, one file a rule |
-//! | what a pull request or a check says | `domain/report` |
-//! | when a proposal is opened, refreshed, left alone | `domain/proposal`, `domain/campaign` (decide), `app/sync` (act) |
-//! | a setting | `domain/settings` (a repository's), [`config`] (the bot's) |
-//! | what reconcilers may read, and what their reports become | `domain/agent`, `domain/report`; [`app::agents`] (the bot's side), [`agent_client`] (theirs) |
+//! | what an upgrade does to a field, a list, a template | `plan/merge`, `plan/upgrade`; a case is a folder in `tests/cases` |
+//! | a rule and its reason | `plan/policy`, one file a rule |
+//! | what a pull request or a check says | `report` |
+//! | when a proposal is opened, refreshed, left alone | `plan/proposal`, `plan/campaign` (decide), `app/sync` (act) |
+//! | a setting | `plan/settings` (a repository's), [`config`] (the bot's) |
+//! | what reconcilers may read, and what their reports become | `live/agent`, `report`; [`app::agents`] (the bot's side), [`agent_client`] (theirs) |
 //! | a subcommand or its output | [`cli`] |
-//! | what the reconciler does with a cluster, and when | `domain/applying`, [`app::reconcile`], [`controllers`] |
+//! | what the reconciler does with a cluster, and when | `live/applying`, [`app::reconcile`], [`controllers`] |
 //! | a call to GitHub | `app/ports/code_host.rs`, then [`github`] |
 //! | what is stored | `migrations`, [`database`] |
 //!
 //! # The walk of a push
 //!
 //! GitHub -> [`server`] (signature, one transaction, 202) -> [`app::worker`] claims the repository's job ->
-//! [`app::sync`] reads GitHub and Git, plans through [`app::generator`], asks the domain what to do with each
+//! [`app::sync`] reads GitHub and Git, plans through [`app::generator`], asks the heart what to do with each
 //! proposal, and performs it: at most four writes a proposal and one check run. Events are hints: every run
 //! looks at the present state, so doubled, lost and reordered ones end the same.
 //!
 //! # The walk of a merge
 //!
 //! [`controllers`] follows a Fleet's source and opens each new commit -> every cluster whose folder changed
-//! gets its turn, the others at their interval -> [`app::reconcile`] renders, asks the domain for boundary,
+//! gets its turn, the others at their interval -> [`app::reconcile`] renders, asks the heart for boundary,
 //! guards and phases, tries everything through the port of the management cluster, notes in the inventory
 //! what will be there, applies what differs, prunes, judges -> the `ManagedCluster` says how it stands, the
 //! bot hears of it.
 //!
 //! # The rule
 //!
-//! Arrows run one way: `domain <- app <- {git, github, database, k8s}`, `{server, controllers, cli}` call `app`,
+//! Arrows run one way: `heart <- app <- {git, github, database, k8s}`, `{server, controllers, cli}` call `app`,
 //! adapters never import one another. `tests/suite/house.rs` reads the imports and fails when one
 //! breaks it.
 

@@ -1,6 +1,6 @@
 #![no_main]
 
-#[path = "../../src/domain/tests/suite/fuzzed/yaml.rs"]
+#[path = "../../src/plan/tests/suite/fuzzed/yaml.rs"]
 mod yaml;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| yaml::check(data));

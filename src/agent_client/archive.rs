@@ -7,10 +7,10 @@ use aws_lc_rs::digest::{SHA256, digest};
 use aws_lc_rs::signature::{ED25519, UnparsedPublicKey};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use capstan_domain::agent::archive::statement;
-use capstan_domain::digest::hex;
-use capstan_domain::settings::RepositoryName;
-use capstan_domain::tree::{CommitId, Tree};
+use capstan_live::agent::archive::statement;
+use capstan_model::digest::hex;
+use capstan_model::tree::{CommitId, Tree};
+use capstan_plan::settings::RepositoryName;
 use serde::{Deserialize, Serialize};
 
 use super::enrolment::Enrolment;

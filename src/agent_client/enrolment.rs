@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::PoisonError;
 
-use capstan_domain::agent::wire::{EnrolAnswer, EnrolRequest};
-use capstan_domain::agent::{AgentId, JoinCode, PublicKey};
+use capstan_live::agent::wire::{EnrolAnswer, EnrolRequest};
+use capstan_live::agent::{AgentId, JoinCode, PublicKey};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Deserialize, Serialize};
 

@@ -3,9 +3,9 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use capstan_domain::agent::limits::ARCHIVE_BYTES;
-use capstan_domain::agent::wire::{DIGEST_HEADER, ROOT, SIGNATURE_HEADER};
-use capstan_domain::tree::CommitId;
+use capstan_live::agent::limits::ARCHIVE_BYTES;
+use capstan_live::agent::wire::{DIGEST_HEADER, ROOT, SIGNATURE_HEADER};
+use capstan_model::tree::CommitId;
 use reqwest::{Client, Method, Response, StatusCode};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Serialize;

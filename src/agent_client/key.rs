@@ -5,7 +5,7 @@ use std::path::Path;
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use capstan_domain::agent::{Claims, PublicKey};
+use capstan_live::agent::{Claims, PublicKey};
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
 use secrecy::{ExposeSecret as _, SecretString};
 

@@ -28,12 +28,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use capstan_domain::agent::wire::{ManagementClusterIdentity, RecordAnswer, WorkAnswer};
-use capstan_domain::agent::{PreflightAnswer, PreflightId, RolloutReport};
-use capstan_domain::cluster::ClusterId;
-use capstan_domain::digest::digest;
-use capstan_domain::settings::RepositoryName;
-use capstan_domain::tree::{CommitId, Tree};
+use capstan_live::agent::wire::{ManagementClusterIdentity, RecordAnswer, WorkAnswer};
+use capstan_live::agent::{PreflightAnswer, PreflightId, RolloutReport};
+use capstan_model::digest::digest;
+use capstan_model::tree::{CommitId, Tree};
+use capstan_plan::cluster::ClusterId;
+use capstan_plan::settings::RepositoryName;
 use secrecy::SecretString;
 use tokio::sync::Notify;
 use url::Url;
@@ -205,7 +205,7 @@ impl AgentClient {
         patience: Duration,
         tip_only: &str,
     ) -> Result<WorkAnswer, AgentError> {
-        let limit = u64::from(capstan_domain::agent::limits::WAIT_SECONDS);
+        let limit = u64::from(capstan_live::agent::limits::WAIT_SECONDS);
         let seconds = patience.as_secs().min(limit).to_string();
         let mut query = vec![
             ("repository", self.repository.as_str()),

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-use capstan_domain::agent::{ReportId, RolloutReport, RolloutState};
-use capstan_domain::cluster::ClusterId;
+use capstan_live::agent::{ReportId, RolloutReport, RolloutState};
+use capstan_plan::cluster::ClusterId;
 use ulid::Ulid;
 
 use super::{AgentError, files};
@@ -199,8 +199,8 @@ fn says_the_same(said: &RolloutReport, report: &RolloutReport) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use capstan_domain::settings::RepositoryName;
-    use capstan_domain::tree::{CommitId, RepoPath};
+    use capstan_model::tree::{CommitId, RepoPath};
+    use capstan_plan::settings::RepositoryName;
 
     fn report(cluster: &str, ready: u32) -> RolloutReport {
         RolloutReport {

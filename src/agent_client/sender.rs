@@ -3,8 +3,8 @@
 use std::sync::{Arc, PoisonError, Weak};
 use std::time::Duration;
 
-use capstan_domain::agent::limits::{POST_BYTES, REPORTS_PER_POST};
-use capstan_domain::agent::wire::{ReportsAnswer, ReportsRequest};
+use capstan_live::agent::limits::{POST_BYTES, REPORTS_PER_POST};
+use capstan_live::agent::wire::{ReportsAnswer, ReportsRequest};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 

@@ -4,17 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use capstan_domain::agent::limits::{MACHINES, NAMES, POST_BYTES, REASONS};
-use capstan_domain::agent::{
+use capstan_live::agent::limits::{MACHINES, NAMES, POST_BYTES, REASONS};
+use capstan_live::agent::{
     ClusterAnswer, Machine, MachineAge, PreflightAnswer as WireAnswer, PreflightId,
     PreflightVerdict as WireVerdict, Reason as WireReason, ReportId, RolloutReport, RolloutState, Words,
 };
-use capstan_domain::cluster::ClusterId;
-use capstan_domain::finding::Place;
-use capstan_domain::finding::Severity;
-use capstan_domain::rollout::observed::{self, State, Verdict};
-use capstan_domain::settings::RepositoryName;
-use capstan_domain::tree::CommitId;
+use capstan_live::rollout::observed::{self, State, Verdict};
+use capstan_model::finding::{Place, Severity};
+use capstan_model::tree::CommitId;
+use capstan_plan::cluster::ClusterId;
+use capstan_plan::settings::RepositoryName;
 
 use super::{AgentClient, AgentError};
 use crate::app::reconcile::ports::{
@@ -238,10 +237,10 @@ fn machines(verdict: Option<&Verdict>) -> (Vec<Machine>, u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use capstan_domain::object::ObjectId;
-    use capstan_domain::rollout::observed::MachineState;
-    use capstan_domain::templates::TemplateNames;
-    use capstan_domain::tree::RepoPath;
+    use capstan_live::rollout::observed::MachineState;
+    use capstan_model::object::ObjectId;
+    use capstan_model::tree::RepoPath;
+    use capstan_plan::templates::TemplateNames;
 
     fn object(name: &str) -> ObjectId {
         ObjectId {

@@ -5,11 +5,11 @@ use std::io::Read as _;
 use std::sync::Arc;
 
 use aws_lc_rs::digest::{Context, SHA256};
-use capstan_domain::agent::archive::{FILES, INDEX, Index};
-use capstan_domain::agent::limits::UNPACKED_BYTES;
-use capstan_domain::digest::hex;
-use capstan_domain::settings::RepositoryName;
-use capstan_domain::tree::{CommitId, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
+use capstan_live::agent::archive::{FILES, INDEX, Index};
+use capstan_live::agent::limits::UNPACKED_BYTES;
+use capstan_model::digest::hex;
+use capstan_model::tree::{CommitId, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
+use capstan_plan::settings::RepositoryName;
 use flate2::read::GzDecoder;
 
 /// The folders that an archive holds. A folder's id tells contents apart, but is not Git's: what does not

@@ -1,10 +1,10 @@
 //! `capstan adopt [CLUSTER…] [--write]`
 
-use capstan_domain::adopt::{Adoption, Candidate, SENSIBLE_PERCENT, Verdict};
-use capstan_domain::cluster::ClusterId;
-use capstan_domain::file_change::FileChange;
-use capstan_domain::merge::Fit;
-use capstan_domain::tree::TreeId;
+use capstan_model::file_change::FileChange;
+use capstan_model::tree::TreeId;
+use capstan_plan::adopt::{Adoption, Candidate, SENSIBLE_PERCENT, Verdict};
+use capstan_plan::cluster::ClusterId;
+use capstan_plan::merge::Fit;
 use serde_json::{Value, json};
 
 use super::arguments::Adopt;

@@ -5,8 +5,8 @@
 
 use std::io::Write as _;
 
-use capstan_domain::agent::AgentId;
-use capstan_domain::settings::ManagementClusterUid;
+use capstan_live::agent::AgentId;
+use capstan_plan::settings::ManagementClusterUid;
 use serde_json::json;
 
 use super::arguments::{AgentsCommand, Format};

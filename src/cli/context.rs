@@ -4,10 +4,10 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use capstan_domain::cluster::{ClusterId, ReleaseName};
-use capstan_domain::release::{ContentId, ReleaseContent, ReleaseId};
-use capstan_domain::spelling;
-use capstan_domain::tree::Tree;
+use capstan_model::spelling;
+use capstan_model::tree::Tree;
+use capstan_plan::cluster::{ClusterId, ReleaseName};
+use capstan_plan::release::{ContentId, ReleaseContent, ReleaseId};
 use indicatif::{ProgressBar, ProgressStyle};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;

@@ -1,7 +1,7 @@
 //! `capstan diff CLUSTER --from REV [--to REV]`
 
-use capstan_domain::render::{self, Rendered};
-use capstan_domain::upgrade::redact;
+use capstan_kustomize::render::{self, Rendered};
+use capstan_plan::upgrade::redact;
 use serde_json::{Value, json};
 
 use super::arguments::Diff;

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use capstan_domain::cluster::ReleaseName;
-use capstan_domain::object::ObjectId;
-use capstan_domain::schema::Origin;
-use capstan_domain::upgrade::{ChangeOrigin, Decider, Explanation, HowMerged, ListMerged, ValueCompared};
+use capstan_kustomize::schema::Origin;
+use capstan_model::object::ObjectId;
+use capstan_plan::cluster::ReleaseName;
+use capstan_plan::upgrade::{ChangeOrigin, Decider, Explanation, HowMerged, ListMerged, ValueCompared};
 
 use super::Failure;
 use super::text::path_of;
@@ -88,7 +88,7 @@ fn value(text: &mut String, value: &ValueCompared) {
 
 fn place(
     text: &mut String,
-    file: &capstan_domain::tree::RepoPath,
+    file: &capstan_model::tree::RepoPath,
     line: Option<u32>,
     object: &ObjectId,
     path: &str,

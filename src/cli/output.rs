@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 
-use capstan_domain::yaml;
 use serde_json::Value;
 
 use super::{Failure, Format};
@@ -25,7 +24,7 @@ pub(super) fn print_json(value: &Value) -> Result<(), Failure> {
 
 /// Prints a value as YAML.
 pub(super) fn print_yaml(value: &Value) -> Result<(), Failure> {
-    print(&yaml::write(&yaml::Node::from_value(value)))
+    print(&capstan_yaml::write(&capstan_yaml::Node::from_value(value)))
 }
 
 /// An array of JSON or YAML that is printed element by element, or texts one after the other: what
@@ -45,7 +44,7 @@ impl Elements {
         match format {
             // Texts in it have no line ends of their own.
             Format::Json => format!("  {}", format!("{value:#}").replace('\n', "\n  ")),
-            _ => yaml::write(&yaml::Node::from_value(&Value::Array(vec![value]))),
+            _ => capstan_yaml::write(&capstan_yaml::Node::from_value(&Value::Array(vec![value]))),
         }
     }
 
@@ -98,7 +97,7 @@ mod tests {
             let array = Value::Array(all[..count].to_vec());
             let wholes = [
                 (Format::Json, format!("{array:#}\n")),
-                (Format::Yaml, yaml::write(&yaml::Node::from_value(&array))),
+                (Format::Yaml, capstan_yaml::write(&capstan_yaml::Node::from_value(&array))),
             ];
             for (format, whole) in wholes {
                 let mut elements = Elements::new(format);

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use capstan_domain::cluster::{ClusterId, ReleaseName};
-use capstan_domain::path::{Leg, Way, way_to_json};
-use capstan_domain::release::ReleaseId;
-use capstan_domain::report::markdown::{code, prose, prose_cell};
+use capstan_plan::cluster::{ClusterId, ReleaseName};
+use capstan_plan::path::{Leg, Way, way_to_json};
+use capstan_plan::release::ReleaseId;
+use capstan_report::markdown::{code, prose, prose_cell};
 use clap::builder::styling::{AnsiColor, Style};
 use serde_json::Value;
 

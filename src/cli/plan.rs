@@ -2,10 +2,10 @@
 
 use std::io::{self, IsTerminal};
 
-use capstan_domain::cluster::ClusterId;
-use capstan_domain::finding::Place;
-use capstan_domain::patch;
-use capstan_domain::upgrade::{self, Explanation};
+use capstan_model::finding::Place;
+use capstan_plan::cluster::ClusterId;
+use capstan_plan::patch;
+use capstan_plan::upgrade::{self, Explanation};
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! `capstan releases`
 
-use capstan_domain::release::Release;
+use capstan_plan::release::Release;
 use serde_json::{Value, json};
 
 use super::arguments::List;

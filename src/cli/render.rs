@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use capstan_domain::cluster::ClusterId;
-use capstan_domain::finding::Severity;
-use capstan_domain::policy::{self, AppliedBy};
-use capstan_domain::templates::TemplateNames;
+use capstan_model::finding::Severity;
+use capstan_plan::cluster::ClusterId;
+use capstan_plan::policy::{self, AppliedBy};
+use capstan_plan::templates::TemplateNames;
 use serde_json::Value;
 
 use super::arguments::Render;

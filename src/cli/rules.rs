@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use capstan_domain::finding::{Change, Severity};
-use capstan_domain::policy::{self, About, Example, Files};
+use capstan_model::finding::{Change, Severity};
+use capstan_plan::policy::{self, About, Example, Files};
 use serde_json::{Value, json};
 
 use super::arguments::Rules;
@@ -39,7 +39,7 @@ pub(super) fn run(command: &Rules) -> Result<Outcome, Failure> {
 }
 
 fn unknown(id: &str) -> Failure {
-    let nearest = capstan_domain::spelling::nearest(id, policy::ids());
+    let nearest = capstan_model::spelling::nearest(id, policy::ids());
     let hint = nearest.map(|nearest| format!("; did you mean `{nearest}`?")).unwrap_or_default();
     Failure::Usage(format!("there is no rule `{id}`{hint} (`capstan rules` lists them)"))
 }

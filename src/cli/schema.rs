@@ -1,6 +1,6 @@
 //! `capstan schema`
 
-use capstan_domain::settings;
+use capstan_plan::settings;
 
 use super::arguments::Schema;
 use super::{Failure, Outcome, output};

@@ -2,14 +2,12 @@
 
 use std::fmt::Write;
 
-use capstan_domain::cluster::ClusterId;
-use capstan_domain::finding::{Finding, Severity};
-use capstan_domain::object::{FieldPath, ObjectId};
-use capstan_domain::proposal::{PlanDigest, SourceState};
-use capstan_domain::report;
-use capstan_domain::upgrade::{
-    Basis, Certainty, Change, Conflict, Retarget, Rollout, Side, Upgrade, whole_of,
-};
+use capstan_model::finding::{Finding, Severity};
+use capstan_model::object::{FieldPath, ObjectId};
+use capstan_plan::cluster::ClusterId;
+use capstan_plan::proposal::{PlanDigest, SourceState};
+
+use capstan_plan::upgrade::{Basis, Certainty, Change, Conflict, Retarget, Rollout, Side, Upgrade, whole_of};
 use clap::builder::styling::{AnsiColor, Style};
 use serde_json::Value;
 
@@ -141,7 +139,7 @@ fn rollout(text: &mut String, rollout: &Rollout) {
         text,
         "    {turn}{}: {}, because of {}{certainty}",
         rollout.object,
-        report::becomes(rollout),
+        capstan_report::becomes(rollout),
         because.join(", ")
     );
     for part in &rollout.course.parts {
@@ -183,7 +181,7 @@ pub(super) fn shown(object: &ObjectId, path: &FieldPath, value: Option<&Value>) 
 /// The sides of one value in about 60 characters each, without secrets: of long ones, where they differ.
 fn sides<const N: usize>(object: &ObjectId, path: &FieldPath, values: [&Option<Value>; N]) -> [String; N] {
     let values = values.map(Option::as_ref);
-    let mut shown = report::excerpts(object, path, &values, 60).into_iter();
+    let mut shown = capstan_report::excerpts(object, path, &values, 60).into_iter();
     values.map(|_| match shown.next().flatten() {
         Some(excerpt) if excerpt.is_string => Value::String(excerpt.text).to_string(),
         Some(excerpt) => excerpt.text,
@@ -219,11 +217,11 @@ pub(super) fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
 pub(super) fn markdown(upgrade: &Upgrade) -> String {
     let Some(to) = &upgrade.to else {
         let notes: Vec<String> =
-            upgrade.notes.iter().map(|note| report::markdown::prose(note, 1_000)).collect();
+            upgrade.notes.iter().map(|note| capstan_report::markdown::prose(note, 1_000)).collect();
         return format!("## {}\n\nNothing is offered. {}\n\n", upgrade.cluster, notes.join(" "));
     };
     let source = SourceState::new(to.clone(), upgrade.to_content.as_ref());
-    let proposal = report::Proposal {
+    let proposal = capstan_report::Proposal {
         upgrade,
         source: &source,
         plan: &PlanDigest::of(&upgrade.files),
@@ -232,7 +230,11 @@ pub(super) fn markdown(upgrade: &Upgrade) -> String {
         retarget: Retarget::Refused,
         reporter: None,
     };
-    format!("## {}\n\n{}\n", report::proposal_title(&proposal), report::visible_text(&proposal))
+    format!(
+        "## {}\n\n{}\n",
+        capstan_report::proposal_title(&proposal),
+        capstan_report::visible_text(&proposal)
+    )
 }
 
 /// A cluster that cannot be planned.

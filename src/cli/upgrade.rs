@@ -3,9 +3,9 @@
 //! All plans are made and kept before the first file is written: all files are written or none. So this takes
 //! memory by the number of clusters, where `plan` lets each plan go.
 
-use capstan_domain::cluster::ClusterId;
-use capstan_domain::file_change::FileChange;
-use capstan_domain::patch;
+use capstan_model::file_change::FileChange;
+use capstan_plan::cluster::ClusterId;
+use capstan_plan::patch;
 
 use super::arguments::Upgrade;
 use super::{Context, Failure, Format, Outcome, explain, output, plan, text};

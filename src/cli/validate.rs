@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use capstan_domain::finding::{Finding, Severity};
-use capstan_domain::policy::{self, Scope, Snapshot};
-use capstan_domain::report::{sarif, workflow_command};
-use capstan_domain::tree::{RepoPath, Tree};
-use capstan_domain::{layout, upgrade};
+use capstan_model::finding::{Finding, Severity};
+use capstan_model::tree::{RepoPath, Tree};
+use capstan_plan::policy::{self, Scope, Snapshot};
+use capstan_plan::{layout, upgrade};
+use capstan_report::{sarif, workflow_command};
 use serde_json::Value;
 
 use super::arguments::{FindingsFormat, Validate};

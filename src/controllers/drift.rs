@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use capstan_domain::cluster::ClusterId;
-use capstan_domain::object::ObjectId;
+use capstan_model::object::ObjectId;
+use capstan_plan::cluster::ClusterId;
 use tokio::sync::watch;
 
 use crate::app::ports::{ApiKind, ServiceAccount, Watched};
@@ -161,7 +161,7 @@ fn remove(watched: &mut Watched, kind: &ApiKind, place: Option<&(String, Service
 
 #[cfg(test)]
 mod tests {
-    use capstan_domain::tree::RepoPath;
+    use capstan_model::tree::RepoPath;
 
     use super::*;
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use capstan_domain::applying::Inventory;
-use capstan_domain::cluster::ClusterId;
-use capstan_domain::tree::{CommitId, RepoPath};
+use capstan_live::applying::Inventory;
+use capstan_model::tree::{CommitId, RepoPath};
+use capstan_plan::cluster::ClusterId;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 

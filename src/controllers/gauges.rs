@@ -13,7 +13,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use capstan_domain::cluster::ClusterId;
+use capstan_plan::cluster::ClusterId;
 
 use crate::app::reconcile::ports::FleetKey;
 use crate::app::reconcile::resources::{ConditionType, ManagedClusterStatus, Phase, RolloutState};

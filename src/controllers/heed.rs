@@ -14,8 +14,8 @@ use crate::app::reconcile::ports::{
 use crate::app::reconcile::preflight::{is_for_good, preflight};
 use crate::app::reconcile::reason::Reason;
 use crate::app::reconcile::resources::SourceSpec;
-use capstan_domain::finding::Severity;
-use capstan_domain::templates::TemplateNames;
+use capstan_model::finding::Severity;
+use capstan_plan::templates::TemplateNames;
 
 /// How long one question to the bot may stay open.
 const PATIENCE: Duration = Duration::from_secs(50);

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use capstan_domain::cluster::ClusterId;
+use capstan_plan::cluster::ClusterId;
 use tokio::time::Instant;
 
 /// Several changes in a row give one turn.
@@ -177,7 +177,7 @@ fn spread(pause: Duration, chance: f64) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use capstan_domain::tree::RepoPath;
+    use capstan_model::tree::RepoPath;
 
     use super::*;
 

@@ -1,9 +1,9 @@
 //! Agents: their enrolment, their tokens, and the bot's own signing key.
 
 use async_trait::async_trait;
-use capstan_domain::agent::{AgentId, PublicKey};
-use capstan_domain::digest::hex;
-use capstan_domain::settings::ManagementClusterUid;
+use capstan_live::agent::{AgentId, PublicKey};
+use capstan_model::digest::hex;
+use capstan_plan::settings::ManagementClusterUid;
 use jiff::Timestamp;
 
 use super::{Database, corrupt, failed, read, timestamp, transaction, write};

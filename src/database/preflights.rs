@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use async_trait::async_trait;
-use capstan_domain::agent::permission::ManagedBy;
-use capstan_domain::agent::{PreflightAnswer, PreflightId};
-use capstan_domain::settings::ManagementClusterUid;
-use capstan_domain::tree::CommitId;
+use capstan_live::agent::permission::ManagedBy;
+use capstan_live::agent::{PreflightAnswer, PreflightId};
+use capstan_model::tree::CommitId;
+use capstan_plan::settings::ManagementClusterUid;
 
 use super::agents::uid;
 use super::{Database, corrupt, failed, read, timestamp, transaction, write};

@@ -1,8 +1,8 @@
 //! Proposals, checks, campaigns, answered comments and the audit trail.
 
 use async_trait::async_trait;
-use capstan_domain::cluster::ClusterId;
-use capstan_domain::tree::{CommitId, RepoPath};
+use capstan_model::tree::{CommitId, RepoPath};
+use capstan_plan::cluster::ClusterId;
 use ulid::Ulid;
 
 use super::{Database, corrupt, failed, read, timestamp, transaction, write};

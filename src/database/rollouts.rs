@@ -1,10 +1,10 @@
 //! Reports on rollouts, and the merges that they are about.
 
 use async_trait::async_trait;
-use capstan_domain::agent::{Progress, RolloutReport};
-use capstan_domain::cluster::ClusterId;
-use capstan_domain::settings::ManagementClusterUid;
-use capstan_domain::tree::{CommitId, RepoPath};
+use capstan_live::agent::{Progress, RolloutReport};
+use capstan_model::tree::{CommitId, RepoPath};
+use capstan_plan::cluster::ClusterId;
+use capstan_plan::settings::ManagementClusterUid;
 
 use super::agents::uid;
 use super::preflights::{WATCHED, WatchedRow, from_json, json, watched};

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use aws_lc_rs::digest::{SHA256, digest};
-use capstan_domain::tree::CommitId;
+use capstan_model::tree::CommitId;
 use serde::{Deserialize, Serialize};
 
 use super::access::{Access, check_url, without_credentials};

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use capstan_domain::tree::{BlobId, CommitId, Tree, TreeId};
+use capstan_model::tree::{BlobId, CommitId, Tree, TreeId};
 use gix::bstr::BStr;
 
 use super::commit_tree::CommitTree;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use capstan_domain::tree::{EntryKind, Folder, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
+use capstan_model::tree::{EntryKind, Folder, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use gix::ObjectId;
 
 use super::explain;

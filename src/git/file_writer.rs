@@ -11,8 +11,8 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use capstan_domain::file_change::FileChange;
-use capstan_domain::tree::RepoPath;
+use capstan_model::file_change::FileChange;
+use capstan_model::tree::RepoPath;
 use tempfile::{NamedTempFile, TempPath};
 
 /// Why nothing was written.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use capstan_domain::tree::{RepoPath, TreeId};
+use capstan_model::tree::{RepoPath, TreeId};
 use gix::ObjectId;
 use gix::bstr::{BString, ByteSlice};
 use gix::objs::tree::{Entry, EntryMode};

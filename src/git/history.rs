@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use capstan_domain::tree::{CommitId, RepoPath};
+use capstan_model::tree::{CommitId, RepoPath};
 use gix::revision::walk::Sorting;
 use gix::traverse::commit::simple::CommitTimeOrder;
 

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use capstan_domain::tree::{BlobId, CommitId, Folder, RepoPath, Tree, TreeId};
+use capstan_model::tree::{BlobId, CommitId, Folder, RepoPath, Tree, TreeId};
 use gix::ObjectId;
 use gix::refs::transaction::PreviousValue;
 use secrecy::SecretString;

@@ -1,7 +1,7 @@
 //! Repositories on disk: a checkout for the command line, bare mirrors for the bot, snapshots of both.
 //!
 //! Owned here: finding a repository, reading commits and work trees as
-//! [`Tree`](capstan_domain::tree::Tree)s, replacing files of a work tree all or nothing, and fetching
+//! [`Tree`](capstan_model::tree::Tree)s, replacing files of a work tree all or nothing, and fetching
 //! commits into bare shallow mirrors, by id or at the tip of a branch. Deliberately absent: pushing (commits
 //! are written through GitHub's API), knowledge of what the files mean, and running the `git` program
 //! (`file://` and `ssh://` URLs of a Fleet, which nothing else can open, aside).

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use capstan_domain::tree::{BlobId, EntryKind, RepoPath, TreeId, Unreadable};
+use capstan_model::tree::{BlobId, EntryKind, RepoPath, TreeId, Unreadable};
 use gix::ObjectId;
 
 use super::{MAXIMUM_FILE_BYTES, explain};

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use capstan_domain::file_change::FileChange;
-use capstan_domain::tree::{BlobId, RepoPath, Tree, TreeId};
+use capstan_model::file_change::FileChange;
+use capstan_model::tree::{BlobId, RepoPath, Tree, TreeId};
 
 use super::{Checkout, CheckoutError, write_all_or_nothing};
 use crate::app::ports::{PastFolder, Workspace, WorkspaceError};

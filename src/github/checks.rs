@@ -1,7 +1,7 @@
 //! Check runs.
 
-use capstan_domain::report::{Annotation, AnnotationLevel};
-use capstan_domain::tree::CommitId;
+use capstan_model::tree::CommitId;
+use capstan_report::{Annotation, AnnotationLevel};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 //! neighbouring files.
 
 use async_trait::async_trait;
-use capstan_domain::tree::{BlobId, CommitId, RepoPath, TreeId};
+use capstan_model::tree::{BlobId, CommitId, RepoPath, TreeId};
 use secrecy::SecretString;
 
 use crate::app::ports::{

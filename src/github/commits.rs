@@ -1,7 +1,7 @@
 //! What happened to branches and commits: pushes, ancestry, statuses.
 
-use capstan_domain::report::StatusState;
-use capstan_domain::tree::CommitId;
+use capstan_model::tree::CommitId;
+use capstan_report::StatusState;
 use serde::Deserialize;
 use serde_json::json;
 

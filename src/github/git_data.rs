@@ -1,7 +1,7 @@
 //! Trees, blobs and commits through the Git Data API.
 
 use base64::Engine as _;
-use capstan_domain::tree::{BlobId, CommitId, RepoPath, TreeId};
+use capstan_model::tree::{BlobId, CommitId, RepoPath, TreeId};
 use serde::Deserialize;
 use serde_json::json;
 

@@ -1,6 +1,6 @@
 //! Pull requests.
 
-use capstan_domain::tree::CommitId;
+use capstan_model::tree::CommitId;
 use http::StatusCode;
 use serde::Deserialize;
 use serde_json::json;

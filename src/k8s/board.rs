@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use capstan_domain::live_objects::MANAGER;
+use capstan_live::live_objects::MANAGER;
 use futures_util::StreamExt as _;
 use futures_util::stream::{self, BoxStream};
 use http::{Method, StatusCode};

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use async_trait::async_trait;
-use capstan_domain::applying::{Refusal, RefusalKind};
-use capstan_domain::live_objects::MANAGER;
-use capstan_domain::object::FieldPath;
+use capstan_live::applying::{Refusal, RefusalKind};
+use capstan_live::live_objects::MANAGER;
+use capstan_model::object::FieldPath;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 use tokio::sync::watch::Receiver;

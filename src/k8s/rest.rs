@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use capstan_domain::applying::Refusal;
+use capstan_live::applying::Refusal;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Limited};

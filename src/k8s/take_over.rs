@@ -1,9 +1,9 @@
 //! Making Capstan the manager of what others applied; what that means for the entries is decided in
-//! [`capstan_domain::applying::taken_over`].
+//! [`capstan_live::applying::taken_over`].
 
-use capstan_domain::applying::{LAST_APPLIED, taken_over};
-use capstan_domain::live_objects::MANAGER;
-use capstan_domain::object::FieldPath;
+use capstan_live::applying::{LAST_APPLIED, taken_over};
+use capstan_live::live_objects::MANAGER;
+use capstan_model::object::FieldPath;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 

@@ -19,7 +19,7 @@ use capstan::git::{MirrorLimits, Mirrors};
 use capstan::github::{AppCredentials, GitHub, GitHubLimits};
 use capstan::server::{self, Parts, Probe, ServerError};
 use capstan::telemetry;
-use capstan_domain::report::BlockKey;
+use capstan_report::BlockKey;
 use secrecy::ExposeSecret;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;

@@ -15,9 +15,9 @@ use capstan::controllers::{self, Health, Parts, Reconciler};
 use capstan::git::{Access, BranchSource, MirrorLimits, Mirrors};
 use capstan::k8s::{self, KubeBoard, KubeCluster, KubeLease};
 use capstan::telemetry;
-use capstan_domain::agent::Words;
-use capstan_domain::agent::wire::ManagementClusterIdentity;
-use capstan_domain::settings::{ManagementClusterUid, RepositoryName};
+use capstan_live::agent::Words;
+use capstan_live::agent::wire::ManagementClusterIdentity;
+use capstan_plan::settings::{ManagementClusterUid, RepositoryName};
 use secrecy::ExposeSecret as _;
 use tokio_util::sync::CancellationToken;
 

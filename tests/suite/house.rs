@@ -1,107 +1,172 @@
-//! The direction rule of `src/lib.rs`, read off the imports: `domain <- app <- adapters`, adapters
-//! never import one another, and the domain names nothing of the outside world.
+//! The tables of rooms in each package's `lib.rs`, held against the imports: a room imports what its line says, and
+//! nothing that stands below it; and the heart names nothing of the outside world.
 
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a panic is how a test fails")]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use syn::visit::Visit;
 
-/// Which rooms of this package a room may name, besides itself.
-const MAY_IMPORT: &[(&str, &[&str])] = &[
-    ("app", &[]),
-    ("agent_client", &["app"]),
-    ("git", &["app"]),
-    ("github", &["app"]),
-    ("database", &["app"]),
-    ("k8s", &["app"]),
-    ("server", &["app"]),
-    ("controllers", &["app"]),
-    ("cli", &["app", "config", "telemetry"]),
-    ("forge", &[]),
-    ("config", &[]),
-    ("telemetry", &[]),
-];
+/// The packages, with the table of rooms in each one's `lib.rs`.
+const PACKAGES: &[&str] = &["src/model", "src/kustomize", "src/plan", "src/live", "src/report", "src"];
 
-/// Crates that carry an outside world; the domain names none of them.
+/// The packages of the heart.
+const HEART: &[&str] = &["src/model", "src/yaml", "src/kustomize", "src/plan", "src/live", "src/report"];
+
+/// Crates that carry an outside world; the heart names none of them.
 const OUTSIDE: &[&str] =
     &["tokio", "axum", "kube", "sqlx", "gix", "octocrab", "reqwest", "rand", "tempfile", "capstan"];
 
 /// Modules of the standard library that carry one.
 const OUTSIDE_STD: &[&str] = &["env", "fs", "io", "net", "os", "process", "thread"];
 
+/// A package, as its `lib.rs` tells of it: its rooms from the bottom up, each with the rooms that it may import.
+struct Map {
+    root: PathBuf,
+    rooms: Vec<(String, Vec<String>)>,
+    /// What `lib.rs` hands on, and the room that it is from.
+    handed_on: BTreeMap<String, String>,
+}
+
+impl Map {
+    fn read(package: &str) -> Self {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(package);
+        let library = fs::read_to_string(root.join("lib.rs")).unwrap();
+        let rooms = rooms_of(&library);
+        let named = paths(&library).into_iter().filter_map(|path| {
+            let from = path.first().filter(|first| rooms.iter().any(|(room, _)| room == *first))?;
+            Some((path.last()?.clone(), from.clone()))
+        });
+        let handed_on = named.filter(|(name, room)| name != room).collect();
+        Self { root, rooms, handed_on }
+    }
+
+    fn has(&self, room: &str) -> bool {
+        self.rooms.iter().any(|(name, _)| name == room)
+    }
+
+    /// The rooms that a file names, besides its own. `module` is its module path.
+    fn imports(&self, module: &[String], source: &str) -> BTreeSet<String> {
+        let room = module.first().map(String::as_str).unwrap_or_default();
+        let named = paths(source).into_iter().filter_map(|path| {
+            let climbs = path.iter().take_while(|part| *part == "super").count();
+            let target = match path.first().map(String::as_str) {
+                Some("crate" | "capstan") => path.get(1),
+                // As many climbs as the module is deep end at the crate's root.
+                Some("super") if climbs >= module.len() => path.get(climbs),
+                _ => None,
+            }?;
+            if self.has(target) { Some(target.clone()) } else { self.handed_on.get(target).cloned() }
+        });
+        named.filter(|target| target != room).collect()
+    }
+}
+
+/// The table of a `lib.rs`: `| [`room`] | what it owns | `other`, `another` |`.
+fn rooms_of(library: &str) -> Vec<(String, Vec<String>)> {
+    let rows = library.lines().filter_map(|line| {
+        let cells: Vec<&str> = line.strip_prefix("//! | [`")?.split(" | ").collect();
+        let [room, _, may_import] = cells.as_slice() else { panic!("no three cells: {line}") };
+        let quoted = |cell: &str| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect();
+        Some((room.trim_end_matches("`]").to_owned(), quoted(may_import)))
+    });
+    rows.collect()
+}
+
 #[test]
-fn rooms_import_only_what_the_map_allows() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+fn rooms_import_what_their_line_on_the_map_says() {
     let mut found = Vec::new();
-    for (room, _) in MAY_IMPORT {
-        for file in rust_files(&root, room) {
-            let source = fs::read_to_string(&file).unwrap();
-            found.extend(
-                violations(room, &module_depth(&root, &file), &source)
-                    .iter()
-                    .map(|v| format!("{}: {v}", file.display())),
-            );
+    for package in PACKAGES {
+        let map = Map::read(package);
+        for (room, may_import) in &map.rooms {
+            let mut imports = BTreeSet::new();
+            for file in rust_files(&map.root, room) {
+                if is_test(file.strip_prefix(&map.root).unwrap()) {
+                    continue;
+                }
+                let source = fs::read_to_string(&file).unwrap();
+                let named = map.imports(&module_depth(&map.root, &file), &source);
+                let against = named.iter().filter(|target| !may_import.contains(target));
+                found.extend(against.map(|target| format!("{}: names `{target}`", file.display())));
+                imports.extend(named);
+            }
+            let unused = may_import.iter().filter(|other| !imports.contains(*other));
+            found.extend(unused.map(|other| format!("{package}: `{room}` does not import `{other}`")));
         }
     }
-    assert!(found.is_empty(), "imports against the direction rule of src/lib.rs:\n{}", found.join("\n"));
+    assert!(found.is_empty(), "imports and the tables of rooms differ:\n{}", found.join("\n"));
 }
 
+/// A room may import those above its line alone, so that there is no circle.
 #[test]
-fn every_room_of_the_package_stands_on_the_map() {
-    let library = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs")).unwrap();
-    let declared: BTreeSet<String> = syn::parse_file(&library)
-        .unwrap()
-        .items
-        .iter()
-        .filter_map(
-            |item| if let syn::Item::Mod(module) = item { Some(module.ident.to_string()) } else { None },
-        )
-        .collect();
-    let mapped: BTreeSet<String> = MAY_IMPORT.iter().map(|(room, _)| (*room).to_owned()).collect();
-    assert_eq!(declared, mapped);
-}
-
-#[test]
-fn the_domain_names_nothing_of_the_outside_world() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/domain");
-    let mut found = Vec::new();
-    for file in walk(&root).into_iter().filter(|file| !is_test(file.strip_prefix(&root).unwrap())) {
-        let source = fs::read_to_string(&file).unwrap();
-        found.extend(impurities(&source).iter().map(|v| format!("{}: {v}", file.display())));
+fn every_room_has_a_line_on_the_map_below_those_that_it_imports() {
+    for package in PACKAGES {
+        let map = Map::read(package);
+        let library = fs::read_to_string(map.root.join("lib.rs")).unwrap();
+        let declared = modules_of(&library);
+        let mapped: BTreeSet<String> = map.rooms.iter().map(|(room, _)| room.clone()).collect();
+        assert_eq!(declared, mapped, "{package}");
+        for (at, (room, may_import)) in map.rooms.iter().enumerate() {
+            for other in may_import {
+                let above = map.rooms[..at].iter().any(|(name, _)| name == other);
+                assert!(above, "{package}: `{room}` may import `{other}`, which stands below it");
+            }
+        }
     }
-    assert!(found.is_empty(), "the domain must stay pure:\n{}", found.join("\n"));
+}
 
-    let manifest = fs::read_to_string(root.join("Cargo.toml")).unwrap();
-    let named: Vec<&&str> = OUTSIDE
-        .iter()
-        .filter(|krate| manifest.lines().any(|line| line.split(['=', '.', ' ']).next() == Some(**krate)))
-        .collect();
-    assert!(named.is_empty(), "src/domain/Cargo.toml names {named:?}");
+fn modules_of(library: &str) -> BTreeSet<String> {
+    let file = syn::parse_file(library).unwrap();
+    let declared = file.items.iter().filter_map(|item| match item {
+        syn::Item::Mod(module) if !is_for_tests(&module.attrs) => Some(module.ident.to_string()),
+        _ => None,
+    });
+    declared.collect()
 }
 
 #[test]
-fn the_test_fails_when_an_adapter_imports_another() {
-    let depth = ["git".to_owned(), "mirror".to_owned()];
-    assert_eq!(violations("git", &depth, "use crate::github::Client;"), ["names `crate::github`"]);
-    assert_eq!(
-        violations("git", &depth, "use crate::{app::ports::Mirror, database::Pool};"),
-        ["names `crate::database`"]
-    );
-    assert_eq!(violations("git", &depth, "use super::super::server::Routes;"), ["names `crate::server`"]);
-    assert_eq!(
-        violations("app", &["app".to_owned()], "fn f() { crate::cli::run(); }"),
-        ["names `crate::cli`"]
-    );
-    assert!(
-        violations("git", &depth, "use super::Checkout; use crate::app::ports; // crate::github").is_empty()
-    );
+fn the_heart_names_nothing_of_the_outside_world() {
+    for package in HEART {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(package);
+        let mut found = Vec::new();
+        for file in walk(&root).into_iter().filter(|file| !is_test(file.strip_prefix(&root).unwrap())) {
+            let source = fs::read_to_string(&file).unwrap();
+            found.extend(impurities(&source).iter().map(|v| format!("{}: {v}", file.display())));
+        }
+        assert!(found.is_empty(), "the heart must stay pure:\n{}", found.join("\n"));
+
+        let manifest = fs::read_to_string(root.join("Cargo.toml")).unwrap();
+        let named: Vec<&&str> = OUTSIDE
+            .iter()
+            .filter(|krate| manifest.lines().any(|line| line.split(['=', '.', ' ']).next() == Some(**krate)))
+            .collect();
+        assert!(named.is_empty(), "{package}/Cargo.toml names {named:?}");
+    }
 }
 
 #[test]
-fn the_test_fails_when_the_domain_reads_a_file_or_a_clock() {
+fn the_test_sees_what_a_room_imports() {
+    let map = Map::read("src");
+    let imports = |module: &[&str], source: &str| {
+        let module: Vec<String> = module.iter().map(|part| (*part).to_owned()).collect();
+        map.imports(&module, source).into_iter().collect::<Vec<_>>()
+    };
+    let mirror = ["git", "mirror"];
+    assert_eq!(imports(&mirror, "use crate::github::Client;"), ["github"]);
+    assert_eq!(imports(&mirror, "use crate::{app::ports::Mirror, database::Pool};"), ["app", "database"]);
+    assert_eq!(imports(&mirror, "use super::super::server::Routes;"), ["server"]);
+    assert_eq!(imports(&["app"], "fn f() { crate::cli::run(); }"), ["cli"]);
+    assert_eq!(imports(&mirror, "use super::Checkout; // crate::github"), [""; 0]);
+    assert_eq!(imports(&mirror, "#[cfg(test)] mod tests { use crate::github::Client; }"), [""; 0]);
+    let report = Map::read("src/report");
+    let module = ["closing".to_owned()];
+    assert_eq!(report.imports(&module, "use super::Block;").into_iter().collect::<Vec<_>>(), ["block"]);
+}
+
+#[test]
+fn the_test_fails_when_the_heart_reads_a_file_or_a_clock() {
     assert_eq!(impurities("use std::{fs, fmt};"), ["names `std::fs`"]);
     assert_eq!(impurities("fn f() { std::time::SystemTime::now(); }"), ["names `SystemTime::now`"]);
     assert_eq!(impurities("fn f() { jiff::Timestamp::now(); }"), ["names `Timestamp::now`"]);
@@ -109,28 +174,12 @@ fn the_test_fails_when_the_domain_reads_a_file_or_a_clock() {
     assert!(impurities("use std::fmt; use jiff::Timestamp;").is_empty());
 }
 
-/// What a file of `room` names against the map. `depth` is the module path of the file.
-fn violations(room: &str, depth: &[String], source: &str) -> Vec<String> {
-    let allowed = MAY_IMPORT.iter().find(|(name, _)| *name == room).map_or(&[][..], |(_, allowed)| allowed);
-    let mut found: Vec<String> = Vec::new();
-    for path in paths(source) {
-        let target = match path.first().map(String::as_str) {
-            Some("crate" | "capstan") => path.get(1).cloned(),
-            Some("super") => {
-                let climbs = path.iter().take_while(|part| *part == "super").count();
-                // As many climbs as the module is deep end at the crate's root.
-                (climbs >= depth.len()).then(|| path.get(climbs).cloned()).flatten()
-            }
-            _ => None,
-        };
-        let Some(target) = target else { continue };
-        let is_room = MAY_IMPORT.iter().any(|(name, _)| *name == target);
-        if is_room && target != room && !allowed.contains(&target.as_str()) {
-            found.push(format!("names `crate::{target}`"));
-        }
-    }
-    found.dedup();
-    found
+/// Whether something is compiled for tests alone.
+fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        attribute.path().is_ident("cfg")
+            && attribute.parse_args::<syn::Path>().is_ok_and(|path| path.is_ident("test"))
+    })
 }
 
 /// Test modules in files of their own, which may read the shared corpus: `tests/…`, `tests.rs`,
@@ -143,7 +192,7 @@ pub(crate) fn is_test(file: &Path) -> bool {
         || stem.ends_with("_tests")
 }
 
-/// What a file of the domain names of the outside world.
+/// What a file of the heart names of the outside world.
 fn impurities(source: &str) -> Vec<String> {
     let mut found = Vec::new();
     for path in paths(source) {
@@ -189,6 +238,12 @@ fn paths(source: &str) -> Vec<Vec<String>> {
     }
 
     impl<'ast> Visit<'ast> for Paths {
+        fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
+            if !is_for_tests(&item.attrs) {
+                syn::visit::visit_item_mod(self, item);
+            }
+        }
+
         fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
             self.add_tree(&[], &item.tree);
         }

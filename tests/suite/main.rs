@@ -21,12 +21,3 @@ mod planes;
 mod real_cases;
 mod reconcile;
 mod server;
-#[expect(
-    dead_code,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "one file for every package's tests, which want different parts of it; skips are said aloud"
-)]
-#[path = "../../src/domain/tests/suite/shared_data.rs"]
-mod shared_data;

@@ -1,8 +1,8 @@
 //! What people do with agents: `capstan agents invite`.
 
-use capstan_domain::agent::JoinCode;
-use capstan_domain::agent::limits::JOIN_CODE_SECONDS;
-use capstan_domain::settings::ManagementClusterUid;
+use capstan_live::agent::JoinCode;
+use capstan_live::agent::limits::JOIN_CODE_SECONDS;
+use capstan_plan::settings::ManagementClusterUid;
 use jiff::{SignedDuration, Timestamp};
 use rand::RngExt as _;
 

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use aws_lc_rs::digest::{SHA256, digest};
-use capstan_domain::agent::archive::statement;
-use capstan_domain::digest::hex;
-use capstan_domain::tree::CommitId;
+use capstan_live::agent::archive::statement;
+use capstan_model::digest::hex;
+use capstan_model::tree::CommitId;
 
 use super::build::{Wanted, build};
 use super::{Agents, Denied, settings_name};

@@ -1,7 +1,7 @@
 //! Who an agent is.
 
-use capstan_domain::agent::wire::{EnrolAnswer, EnrolRequest};
-use capstan_domain::agent::{AgentId, Claims, JoinCode, judge_claims};
+use capstan_live::agent::wire::{EnrolAnswer, EnrolRequest};
+use capstan_live::agent::{AgentId, Claims, JoinCode, judge_claims};
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
 use ulid::Ulid;
 

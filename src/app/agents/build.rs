@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
 
-use capstan_domain::agent::archive::{FILES, INDEX, Index, IndexEntry, IndexKind};
-use capstan_domain::agent::limits::{ARCHIVE_BYTES, ARCHIVE_FILES, UNPACKED_BYTES};
-use capstan_domain::agent::permission::ManagedBy;
-use capstan_domain::cluster::ClusterId;
-use capstan_domain::layout;
-use capstan_domain::policy::folders_of;
-use capstan_domain::settings::{
+use capstan_live::agent::archive::{FILES, INDEX, Index, IndexEntry, IndexKind};
+use capstan_live::agent::limits::{ARCHIVE_BYTES, ARCHIVE_FILES, UNPACKED_BYTES};
+use capstan_live::agent::permission::ManagedBy;
+use capstan_model::tree::{CommitId, RepoPath, Tree, TreeEntry};
+use capstan_plan::cluster::ClusterId;
+use capstan_plan::layout;
+use capstan_plan::policy::folders_of;
+use capstan_plan::settings::{
     ManagementClusterUid, REPOSITORY_FILE, RepositoryName, RepositorySettings, RuleIds,
 };
-use capstan_domain::tree::{CommitId, RepoPath, Tree, TreeEntry};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 

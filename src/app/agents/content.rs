@@ -5,10 +5,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use capstan_domain::agent::archive::IndexKind;
-use capstan_domain::render::{self, Folders};
-use capstan_domain::report::Fingerprint;
-use capstan_domain::tree::{RepoPath, Tree, TreeEntry, TreeId, Unreadable};
+use capstan_kustomize::render::{self, Folders};
+use capstan_live::agent::archive::IndexKind;
+use capstan_model::tree::{RepoPath, Tree, TreeEntry, TreeId, Unreadable};
+use capstan_report::Fingerprint;
 
 /// The files of a cluster, by path.
 pub(super) fn made_of(tree: &dyn Tree, folders: &Folders) -> BTreeMap<RepoPath, TreeEntry> {

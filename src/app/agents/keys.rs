@@ -3,7 +3,7 @@
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use capstan_domain::agent::PublicKey;
+use capstan_live::agent::PublicKey;
 
 use crate::app::ports::{AgentRecords, RecordsError};
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use capstan_domain::agent::AgentId;
+use capstan_live::agent::AgentId;
 
 /// How much agents may ask for.
 #[derive(Debug, Clone, Copy)]

@@ -11,7 +11,7 @@
 //! nothing more, not even the answer to a long poll that is under way.
 //!
 //! Deliberately absent: HTTP ([`crate::server`]), and what answers and reports mean
-//! ([`capstan_domain::agent`]).
+//! ([`capstan_live::agent`]).
 
 mod admin;
 mod archive;
@@ -26,7 +26,7 @@ mod work;
 
 use std::sync::Arc;
 
-use capstan_domain::settings::RepositoryName as SettingsName;
+use capstan_plan::settings::RepositoryName as SettingsName;
 
 use self::archive::Archives;
 use self::limits::Limiter;

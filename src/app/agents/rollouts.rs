@@ -14,13 +14,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use capstan_domain::cluster::ClusterId;
-use capstan_domain::report::{
+use capstan_model::tree::CommitId;
+use capstan_plan::cluster::ClusterId;
+use capstan_plan::settings::ManagementClusterUid;
+use capstan_report::{
     CheckReport, Conclusion, ReportId, RolloutSubject, TurnId, announced_in, mark_announced, news, next_news,
     rollout_check, rollout_comment, rollout_status,
 };
-use capstan_domain::settings::ManagementClusterUid;
-use capstan_domain::tree::CommitId;
 use jiff::Timestamp;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
@@ -394,7 +394,7 @@ fn subjects_of(merge: &FollowedMerge) -> Vec<RolloutSubject> {
 }
 
 /// Reports by cluster and who reported, oldest first.
-struct Reports(BTreeMap<(ClusterId, String), Vec<capstan_domain::agent::RolloutReport>>);
+struct Reports(BTreeMap<(ClusterId, String), Vec<capstan_live::agent::RolloutReport>>);
 
 impl Reports {
     fn of(pending: &[PendingReport]) -> Self {
@@ -409,14 +409,14 @@ impl Reports {
         &mut self,
         cluster: ClusterId,
         by: &ManagementClusterUid,
-        report: capstan_domain::agent::RolloutReport,
+        report: capstan_live::agent::RolloutReport,
     ) {
         let reports = self.0.entry((cluster, by.as_str().to_ascii_lowercase())).or_default();
         reports.push(report);
         reports.sort_by(|a, b| a.id.cmp(&b.id));
     }
 
-    fn on(&self, cluster: &ClusterId, by: &ManagementClusterUid) -> &[capstan_domain::agent::RolloutReport] {
+    fn on(&self, cluster: &ClusterId, by: &ManagementClusterUid) -> &[capstan_live::agent::RolloutReport] {
         self.0.get(&(cluster.clone(), by.as_str().to_ascii_lowercase())).map_or(&[], Vec::as_slice)
     }
 }

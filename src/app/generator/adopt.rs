@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use capstan_domain::adopt::{self, Adoption, Candidate, Verdict};
-use capstan_domain::cluster::{Cluster, ClusterId, ReleaseName};
-use capstan_domain::file_change::FileChange;
-use capstan_domain::finding::Place;
-use capstan_domain::merge::Source;
-use capstan_domain::path::{ProviderUnknown, Standing};
-use capstan_domain::release::Provider;
-use capstan_domain::settings::{Record, record_release};
+use capstan_model::file_change::FileChange;
+use capstan_model::finding::Place;
+use capstan_plan::adopt::{self, Adoption, Candidate, Verdict};
+use capstan_plan::cluster::{Cluster, ClusterId, ReleaseName};
+use capstan_plan::merge::Source;
+use capstan_plan::path::{ProviderUnknown, Standing};
+use capstan_plan::release::Provider;
+use capstan_plan::settings::{Record, record_release};
 
 use super::seen::Reads;
 use super::{Fleet, Refused, sources};

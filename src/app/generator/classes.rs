@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use capstan_domain::cluster::{Cluster, ClusterId};
-use capstan_domain::kinds::{KindRole, role_of_fragment};
-use capstan_domain::object::api_group;
-use capstan_domain::yaml::Node;
+use capstan_model::kinds::{KindRole, role_of_fragment};
+use capstan_model::object::api_group;
+use capstan_plan::cluster::{Cluster, ClusterId};
+use capstan_yaml::Node;
 
 use super::Fleet;
 use super::seen::{Reads, Seen};

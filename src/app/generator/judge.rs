@@ -1,14 +1,14 @@
 //! What only the rendered objects can tell: rollouts, the overlay's findings, skew.
 
-use capstan_domain::cluster::Cluster;
-use capstan_domain::finding::{Finding, Place};
-use capstan_domain::merge::AppliedBy;
-use capstan_domain::policy::{self, Facts, Occasion, ReleaseStep};
-use capstan_domain::release::Release;
-use capstan_domain::render::{self, Edited, ParsedFiles};
-use capstan_domain::rollout;
-use capstan_domain::settings::EffectiveSettings;
-use capstan_domain::upgrade::{Planned, Settled};
+use capstan_kustomize::render::{self, Edited, ParsedFiles};
+use capstan_live::rollout;
+use capstan_model::finding::{Finding, Place};
+use capstan_plan::cluster::Cluster;
+use capstan_plan::merge::AppliedBy;
+use capstan_plan::policy::{self, Facts, Occasion, ReleaseStep};
+use capstan_plan::release::Release;
+use capstan_plan::settings::EffectiveSettings;
+use capstan_plan::upgrade::{Planned, Settled};
 
 use super::seen::{Reads, Seen};
 use super::{Fleet, plan};

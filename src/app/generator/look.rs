@@ -11,12 +11,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use capstan_domain::cluster::ClusterId;
-use capstan_domain::layout::{self, Layout};
-use capstan_domain::release::{ContentId, ReleaseId};
-use capstan_domain::settings::RepositorySettings;
-use capstan_domain::templates::TemplateNames;
-use capstan_domain::tree::{Folder, RepoPath, Tree, TreeId, changed_files};
+use capstan_model::tree::{Folder, RepoPath, Tree, TreeId, changed_files};
+use capstan_plan::cluster::ClusterId;
+use capstan_plan::layout::{self, Layout};
+use capstan_plan::release::{ContentId, ReleaseId};
+use capstan_plan::settings::RepositorySettings;
+use capstan_plan::templates::TemplateNames;
 
 use super::memory::Kept;
 use super::seen::Seen;

@@ -13,13 +13,13 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use capstan_domain::cluster::ClusterId;
-use capstan_domain::layout::{self, Layout, ReleaseFolder};
-use capstan_domain::policy::Snapshot;
-use capstan_domain::release::Catalogue;
-use capstan_domain::settings::RepositorySettings;
-use capstan_domain::tree::{BlobId, EntryKind, Folder, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
-use capstan_domain::upgrade::Upgrade;
+use capstan_model::tree::{BlobId, EntryKind, Folder, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
+use capstan_plan::cluster::ClusterId;
+use capstan_plan::layout::{self, Layout, ReleaseFolder};
+use capstan_plan::policy::Snapshot;
+use capstan_plan::release::Catalogue;
+use capstan_plan::settings::RepositorySettings;
+use capstan_plan::upgrade::Upgrade;
 use jiff::civil::Date;
 
 use super::Shared;

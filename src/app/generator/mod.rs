@@ -26,21 +26,21 @@ mod wide;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
-use capstan_domain::cluster::{Cluster, ClusterId};
-use capstan_domain::finding::{FileError, Place, Severity, rules};
-use capstan_domain::kinds::is_class;
-use capstan_domain::layout::{self, ClusterFolder, Layout};
-use capstan_domain::merge::AppliedBy;
-use capstan_domain::policy::{self, CoreVersion};
-use capstan_domain::release::{Catalogue, ContentId, ReleaseContent, ReleaseId};
-use capstan_domain::render::{self, RenderError, Rendered};
-use capstan_domain::schema::Schemas;
-use capstan_domain::settings::{
+use capstan_kustomize::render::{self, RenderError, Rendered};
+use capstan_kustomize::schema::Schemas;
+use capstan_model::finding::{FileError, Place, Severity, rules};
+use capstan_model::kinds::is_class;
+use capstan_model::tree::{RepoPath, Tree};
+use capstan_plan::cluster::{Cluster, ClusterId};
+use capstan_plan::layout::{self, ClusterFolder, Layout};
+use capstan_plan::merge::AppliedBy;
+use capstan_plan::policy::{self, CoreVersion};
+use capstan_plan::release::{Catalogue, ContentId, ReleaseContent, ReleaseId};
+use capstan_plan::settings::{
     ClaimedTwice, Deletion, EffectiveSettings, REPOSITORY_FILE, RepositorySettings, RuleIds,
 };
-use capstan_domain::templates::{self, NamedTemplate, TemplateNames};
-use capstan_domain::tree::{RepoPath, Tree};
-use capstan_domain::upgrade::{MergeSettings, Retarget, Upgrade};
+use capstan_plan::templates::{self, NamedTemplate, TemplateNames};
+use capstan_plan::upgrade::{MergeSettings, Retarget, Upgrade};
 use jiff::civil::Date;
 
 pub use adopt::Adopted;

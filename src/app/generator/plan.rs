@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use capstan_domain::cluster::{Cluster, ClusterId, ReleaseName};
-use capstan_domain::finding::Finding;
-use capstan_domain::flux::{FluxIndex, PostBuild};
-use capstan_domain::layout::ClusterFolder;
-use capstan_domain::merge::{self, AppliedBy, Source, SourceFile};
-use capstan_domain::path::{self, NoSuchRelease, Offer, Outcome, OwnContent, Standing, Step, Way};
-use capstan_domain::policy;
-use capstan_domain::release::{ContentId, Release, ReleaseId};
-use capstan_domain::settings::{ClusterSettings, EffectiveSettings, WhenReleaseUnknown};
-use capstan_domain::tree::{Tree, TreeId};
-use capstan_domain::upgrade::{self, Basis, Explanation, OldSource, Request, Upgrade};
+use capstan_model::finding::Finding;
+use capstan_model::tree::{Tree, TreeId};
+use capstan_plan::cluster::{Cluster, ClusterId, ReleaseName};
+use capstan_plan::flux::{FluxIndex, PostBuild};
+use capstan_plan::layout::ClusterFolder;
+use capstan_plan::merge::{self, AppliedBy, Source, SourceFile};
+use capstan_plan::path::{self, NoSuchRelease, Offer, Outcome, OwnContent, Standing, Step, Way};
+use capstan_plan::policy;
+use capstan_plan::release::{ContentId, Release, ReleaseId};
+use capstan_plan::settings::{ClusterSettings, EffectiveSettings, WhenReleaseUnknown};
+use capstan_plan::upgrade::{self, Basis, Explanation, OldSource, Request, Upgrade};
 
 use super::classes::classes_used;
 use super::seen::{Presence, Reads, Seen};
@@ -106,7 +106,7 @@ impl Fleet {
     /// # Errors
     /// A file that cannot be read, a cluster that cannot be rendered, a release that does not exist.
     /// An upgrade that must not go ahead is no error: it says so in
-    /// [`Upgrade::blocked`](capstan_domain::upgrade::Upgrade).
+    /// [`Upgrade::blocked`](capstan_plan::upgrade::Upgrade).
     pub fn plan(&self, id: &ClusterId, asked: Option<&ReleaseName>) -> Planned {
         self.make(&Reads::beside(self.tree.as_ref(), id.folder()), id, asked).map(|made| made.upgrade)
     }
@@ -351,7 +351,7 @@ impl Fleet {
     }
 
     /// Releases that a cluster of unknown release may have come from.
-    fn candidates(&self, provider: &capstan_domain::release::Provider) -> Vec<Arc<Result<Source, Refused>>> {
+    fn candidates(&self, provider: &capstan_plan::release::Provider) -> Vec<Arc<Result<Source, Refused>>> {
         let releases = self.catalogue().of_provider(provider);
         releases.map(|release: &Release| self.source_of(release)).collect()
     }

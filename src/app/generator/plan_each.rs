@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
-use capstan_domain::cluster::{ClusterId, ReleaseName};
+use capstan_plan::cluster::{ClusterId, ReleaseName};
 
 use super::{Fleet, Planned};
 

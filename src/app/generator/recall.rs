@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
 
-use capstan_domain::cluster::ClusterId;
-use capstan_domain::release::{ContentId, ReleaseId};
-use capstan_domain::upgrade::Upgrade;
+use capstan_plan::cluster::ClusterId;
+use capstan_plan::release::{ContentId, ReleaseId};
+use capstan_plan::upgrade::Upgrade;
 
 use super::look::Given;
 use super::memory::Kept;

@@ -6,11 +6,11 @@
 
 use std::sync::Arc;
 
-use capstan_domain::finding::Place;
-use capstan_domain::layout;
-use capstan_domain::release::{Catalogue, Release, ReleaseId};
-use capstan_domain::settings::{REPOSITORY_FILE, RepositorySettings};
-use capstan_domain::tree::{RepoPath, Tree, TreeId};
+use capstan_model::finding::Place;
+use capstan_model::tree::{RepoPath, Tree, TreeId};
+use capstan_plan::layout;
+use capstan_plan::release::{Catalogue, Release, ReleaseId};
+use capstan_plan::settings::{REPOSITORY_FILE, RepositorySettings};
 
 use super::memory::ReleasesIn;
 use super::{Fleet, Refused, Shared, read_settings};
@@ -106,7 +106,7 @@ impl Fleet {
     }
 
     /// A release of the catalogue as a source.
-    pub(super) fn source_of(&self, release: &Release) -> Arc<Result<capstan_domain::merge::Source, Refused>> {
+    pub(super) fn source_of(&self, release: &Release) -> Arc<Result<capstan_plan::merge::Source, Refused>> {
         self.shared.sources.of_release(self.releases_tree(), release, self.schemas())
     }
 

@@ -3,12 +3,12 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use capstan_domain::flux::PostBuild;
-use capstan_domain::policy::CoreVersion;
-use capstan_domain::release::{ContentId, ReleaseId};
-use capstan_domain::templates::TemplateNames;
-use capstan_domain::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
-use capstan_domain::upgrade::Retarget;
+use capstan_model::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
+use capstan_plan::flux::PostBuild;
+use capstan_plan::policy::CoreVersion;
+use capstan_plan::release::{ContentId, ReleaseId};
+use capstan_plan::templates::TemplateNames;
+use capstan_plan::upgrade::Retarget;
 
 /// One look, with what was found.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use capstan_domain::finding::Place;
-use capstan_domain::layout::{ClusterFolder, ReleaseFolder, Shelf};
-use capstan_domain::merge::{OtherFile, Source, SourceFacts, SourceFile};
-use capstan_domain::release::{ContentId, Release, ReleaseContent, ReleaseError, ReleaseId, Standalone};
-use capstan_domain::schema::Schemas;
-use capstan_domain::settings::FOLDER_FILE;
-use capstan_domain::tree::{RepoPath, Tree, TreeEntry, is_manifest};
+use capstan_kustomize::schema::Schemas;
+use capstan_model::finding::Place;
+use capstan_model::tree::{RepoPath, Tree, TreeEntry, is_manifest};
+use capstan_plan::layout::{ClusterFolder, ReleaseFolder, Shelf};
+use capstan_plan::merge::{OtherFile, Source, SourceFacts, SourceFile};
+use capstan_plan::release::{ContentId, Release, ReleaseContent, ReleaseError, ReleaseId, Standalone};
+use capstan_plan::settings::FOLDER_FILE;
 
 use super::Refused;
 

@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use capstan_domain::cluster::{Cluster, ClusterId};
-use capstan_domain::flux::FluxIndex;
-use capstan_domain::layout::{self, Layout};
-use capstan_domain::policy::{self, CoreVersion};
-use capstan_domain::schema::{SchemaFile, Schemas};
-use capstan_domain::tree::{Folder, RepoPath, Tree};
+use capstan_kustomize::schema::{SchemaFile, Schemas};
+use capstan_model::tree::{Folder, RepoPath, Tree};
+use capstan_plan::cluster::{Cluster, ClusterId};
+use capstan_plan::flux::FluxIndex;
+use capstan_plan::layout::{self, Layout};
+use capstan_plan::policy::{self, CoreVersion};
 
 use super::classes::classes_used;
 

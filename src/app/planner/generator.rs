@@ -3,20 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use capstan_domain::cluster::{Cluster, ClusterId};
-use capstan_domain::finding::FileError;
-use capstan_domain::layout::{self, Layout};
-use capstan_domain::merge::AppliedBy;
-use capstan_domain::policy::{self, Snapshot, folders_of, validate};
-use capstan_domain::proposal::Scope;
-use capstan_domain::release::{ContentId, ReleaseContent};
-use capstan_domain::render::{self, FieldDifference, Rendered};
-use capstan_domain::report::{JudgedCluster, Judgement};
-use capstan_domain::rollout;
-use capstan_domain::settings::{Deletion, RepositorySettings};
-use capstan_domain::templates::TemplateNames;
-use capstan_domain::tree::Tree;
-use capstan_domain::upgrade::{Change, Reason, Retarget, Upgrade};
+use capstan_kustomize::render::{self, FieldDifference, Rendered};
+use capstan_live::rollout;
+use capstan_model::finding::FileError;
+use capstan_model::tree::Tree;
+use capstan_plan::cluster::{Cluster, ClusterId};
+use capstan_plan::layout::{self, Layout};
+use capstan_plan::merge::AppliedBy;
+use capstan_plan::policy::{self, Snapshot, folders_of, validate};
+use capstan_plan::proposal::Scope;
+use capstan_plan::release::{ContentId, ReleaseContent};
+use capstan_plan::settings::{Deletion, RepositorySettings};
+use capstan_plan::templates::TemplateNames;
+use capstan_plan::upgrade::{Change, Reason, Retarget, Upgrade};
+use capstan_report::{JudgedCluster, Judgement};
 use jiff::civil::Date;
 
 use super::{LiveNames, OpenFleet, Planner};

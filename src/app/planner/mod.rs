@@ -8,15 +8,15 @@ mod generator;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use capstan_domain::cluster::ClusterId;
-use capstan_domain::finding::FileError;
-use capstan_domain::proposal::Scope;
-use capstan_domain::release::{ContentId, ReleaseContent};
-use capstan_domain::report::JudgedCluster;
-use capstan_domain::settings::RepositorySettings;
-use capstan_domain::templates::TemplateNames;
-use capstan_domain::tree::Tree;
-use capstan_domain::upgrade::Upgrade;
+use capstan_model::finding::FileError;
+use capstan_model::tree::Tree;
+use capstan_plan::cluster::ClusterId;
+use capstan_plan::proposal::Scope;
+use capstan_plan::release::{ContentId, ReleaseContent};
+use capstan_plan::settings::RepositorySettings;
+use capstan_plan::templates::TemplateNames;
+use capstan_plan::upgrade::Upgrade;
+use capstan_report::JudgedCluster;
 use jiff::civil::Date;
 
 pub use generator::Generator;

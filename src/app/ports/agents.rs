@@ -6,11 +6,11 @@
 use std::collections::BTreeSet;
 
 use async_trait::async_trait;
-use capstan_domain::agent::permission::ManagedBy;
-use capstan_domain::agent::{AgentId, PreflightAnswer, PreflightId, Progress, PublicKey, RolloutReport};
-use capstan_domain::cluster::ClusterId;
-use capstan_domain::settings::ManagementClusterUid;
-use capstan_domain::tree::CommitId;
+use capstan_live::agent::permission::ManagedBy;
+use capstan_live::agent::{AgentId, PreflightAnswer, PreflightId, Progress, PublicKey, RolloutReport};
+use capstan_model::tree::CommitId;
+use capstan_plan::cluster::ClusterId;
+use capstan_plan::settings::ManagementClusterUid;
 use jiff::Timestamp;
 
 use super::{RecordsError, Repository};

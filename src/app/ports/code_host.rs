@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use capstan_domain::report::{Annotation, Conclusion, StatusState};
-use capstan_domain::tree::{BlobId, CommitId, RepoPath, TreeId};
+use capstan_model::tree::{BlobId, CommitId, RepoPath, TreeId};
+use capstan_report::{Annotation, Conclusion, StatusState};
 
 use super::RepositoryName;
 

@@ -9,9 +9,9 @@ use std::fmt;
 use std::pin::Pin;
 
 use async_trait::async_trait;
-use capstan_domain::applying::Refusal;
-pub use capstan_domain::applying::Scope;
-use capstan_domain::object::{FieldPath, ObjectId, api_group};
+use capstan_live::applying::Refusal;
+pub use capstan_live::applying::Scope;
+use capstan_model::object::{FieldPath, ObjectId, api_group};
 use futures_util::Stream;
 use serde_json::Value;
 use tokio::sync::watch;

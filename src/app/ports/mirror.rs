@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use capstan_domain::tree::{BlobId, CommitId, Tree, TreeId};
+use capstan_model::tree::{BlobId, CommitId, Tree, TreeId};
 use secrecy::SecretString;
 
 use super::Repository;

@@ -2,8 +2,8 @@
 //! costs work, never correctness.
 
 use async_trait::async_trait;
-use capstan_domain::cluster::ClusterId;
-use capstan_domain::tree::CommitId;
+use capstan_model::tree::CommitId;
+use capstan_plan::cluster::ClusterId;
 
 /// What was last written for one cluster's proposal.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use capstan_domain::file_change::FileChange;
-use capstan_domain::tree::{BlobId, CommitId, RepoPath, Tree, TreeId};
+use capstan_model::file_change::FileChange;
+use capstan_model::tree::{BlobId, CommitId, RepoPath, Tree, TreeId};
 
 /// Why a checkout cannot be read or written, as a sentence that says what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use capstan_domain::applying::{
+use capstan_live::applying::{
     Adoption, adoption, appliers, is_applied_by_capstan, sent, speaks_another_version,
 };
-use capstan_domain::finding::Severity;
-use capstan_domain::object::{FieldPath, ObjectId};
+use capstan_model::finding::Severity;
+use capstan_model::object::{FieldPath, ObjectId};
 use serde_json::Value;
 
 use super::apply::uid;

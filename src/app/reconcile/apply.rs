@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capstan_domain::applying::{
+use capstan_kustomize::render::RenderedObject;
+use capstan_live::applying::{
     Changes, GuardBroken, Plan, differs, fields_that_go, guards, handed_over, plan, sent, sent_over,
     survived, survives_adoption,
 };
-use capstan_domain::finding::Severity;
-use capstan_domain::kinds::is_cluster;
-use capstan_domain::object::{FieldPath, ObjectId};
-use capstan_domain::render::RenderedObject;
+use capstan_model::finding::Severity;
+use capstan_model::kinds::is_cluster;
+use capstan_model::object::{FieldPath, ObjectId};
 use serde_json::Value;
 
 use super::dry_runs::{Trial, try_all};

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capstan_domain::applying::{RefusalKind, sent};
-use capstan_domain::object::ObjectId;
-use capstan_domain::render::RenderedObject;
+use capstan_kustomize::render::RenderedObject;
+use capstan_live::applying::{RefusalKind, sent};
+use capstan_model::object::ObjectId;
 use futures_util::{StreamExt as _, stream};
 use serde_json::Value;
 
@@ -55,7 +55,7 @@ pub(super) async fn try_all(
                 trial.refused.push(Reason::of_refusal(&refusal, object));
             }
             Err(LiveError::Malformed { reason, .. }) => {
-                let root = capstan_domain::object::FieldPath::root();
+                let root = capstan_model::object::FieldPath::root();
                 trial.refused.push(Reason::of_object("Malformed", reason, object, &root));
             }
             Err(error) => return Err(error),

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use capstan_domain::applying::{Inventory, InventoryObject, RefusalKind, named_outside};
-use capstan_domain::kinds::{is_cluster, is_cluster_api, names};
-use capstan_domain::live_objects::{LiveObjects, identity};
-use capstan_domain::object::ObjectId;
-use capstan_domain::render::RenderedObject;
-use capstan_domain::rollout::observed::clones_to_read;
+use capstan_kustomize::render::RenderedObject;
+use capstan_live::applying::{Inventory, InventoryObject, RefusalKind, named_outside};
+use capstan_live::live_objects::{LiveObjects, identity};
+use capstan_live::rollout::observed::clones_to_read;
+use capstan_model::kinds::{is_cluster, is_cluster_api, names};
+use capstan_model::object::ObjectId;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use jiff::Timestamp;
 
@@ -160,7 +160,7 @@ fn control_plane_of(cluster: &serde_json::Value, id: &ObjectId) -> Option<Object
     let reference = cluster.pointer("/spec/controlPlaneRef")?;
     let text = |key: &str| reference.get(key).and_then(serde_json::Value::as_str);
     let group = text("apiGroup")
-        .or_else(|| text("apiVersion").map(capstan_domain::object::api_group))
+        .or_else(|| text("apiVersion").map(capstan_model::object::api_group))
         .unwrap_or("controlplane.cluster.x-k8s.io");
     Some(ObjectId {
         group: group.to_owned(),

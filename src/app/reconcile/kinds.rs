@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
-use capstan_domain::applying::Scopes;
-use capstan_domain::render::RenderedObject;
+use capstan_kustomize::render::RenderedObject;
+use capstan_live::applying::Scopes;
 
 use crate::app::ports::{ApiKind, LiveError, ManagementCluster};
 

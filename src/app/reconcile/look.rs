@@ -1,10 +1,10 @@
 //! One folder beside one look at the live cluster: everything that is decided on.
 
-use capstan_domain::applying::Inventory;
-use capstan_domain::cluster::ClusterId;
-use capstan_domain::live_objects::LiveObjects;
-use capstan_domain::render::RenderedObject;
-use capstan_domain::templates::{NamedTemplate, TemplateNames};
+use capstan_kustomize::render::RenderedObject;
+use capstan_live::applying::Inventory;
+use capstan_live::live_objects::LiveObjects;
+use capstan_plan::cluster::ClusterId;
+use capstan_plan::templates::{NamedTemplate, TemplateNames};
 use jiff::Timestamp;
 
 use super::gather::read_live;

@@ -10,10 +10,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use capstan_domain::applying::sent;
-use capstan_domain::live_objects::MANAGER;
-use capstan_domain::object::ObjectId;
-use capstan_domain::templates::SpecDigest;
+use capstan_live::applying::sent;
+use capstan_live::live_objects::MANAGER;
+use capstan_model::object::ObjectId;
+use capstan_plan::templates::SpecDigest;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 

@@ -4,7 +4,7 @@
 //! beside the live cluster, tried, applied phase by phase, pruned, judged; then its `ManagedCluster` says
 //! how it stands. [`preflight`] does the first half for a head commit and writes nothing.
 //!
-//! Decisions are the domain's ([`capstan_domain::applying`], [`capstan_domain::rollout::observed`]); requests
+//! Decisions are the domain's ([`capstan_live::applying`], [`capstan_live::rollout::observed`]); requests
 //! go through [`ports`]. Deliberately absent: when which cluster has its turn (`controllers`), the Kubernetes
 //! API (`k8s`), and every word to GitHub (the bot's).
 

@@ -15,11 +15,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capstan_domain::applying::InventoryObject;
-use capstan_domain::cluster::ClusterId;
-use capstan_domain::kinds::is_cluster;
-use capstan_domain::object::ObjectId;
-use capstan_domain::tree::{RepoPath, TreeId};
+use capstan_live::applying::InventoryObject;
+use capstan_model::kinds::is_cluster;
+use capstan_model::object::ObjectId;
+use capstan_model::tree::{RepoPath, TreeId};
+use capstan_plan::cluster::ClusterId;
 
 use super::pass::{Over, Turn};
 use super::ports::{ClusterKey, ClusterRecord};

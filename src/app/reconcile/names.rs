@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use capstan_domain::cluster::ClusterId;
-use capstan_domain::templates::SpecDigest;
+use capstan_plan::cluster::ClusterId;
+use capstan_plan::templates::SpecDigest;
 
 /// The longest name that fits into a label, where people look for it.
 const LONGEST: usize = 63;
@@ -67,7 +67,7 @@ fn hashed_name(id: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use capstan_domain::tree::RepoPath;
+    use capstan_model::tree::RepoPath;
 
     use super::*;
 

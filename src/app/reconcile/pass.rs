@@ -16,12 +16,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use capstan_domain::cluster::ClusterId;
-use capstan_domain::kinds::is_cluster;
-use capstan_domain::object::ObjectId;
-use capstan_domain::rollout::observed::{self, Patience, Verdict};
-use capstan_domain::settings::Deletion;
-use capstan_domain::tree::TreeId;
+use capstan_live::rollout::observed::{self, Patience, Verdict};
+use capstan_model::kinds::is_cluster;
+use capstan_model::object::ObjectId;
+use capstan_model::tree::TreeId;
+use capstan_plan::cluster::ClusterId;
+use capstan_plan::settings::Deletion;
 use jiff::{SignedDuration, Timestamp};
 
 use super::conclude::{Found, notes, report, settle};

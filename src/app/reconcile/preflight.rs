@@ -4,11 +4,11 @@
 //! status. *Guarantee*: no value of an object leaves; messages of the API server are cut where they begin to
 //! show one.
 
-use capstan_domain::applying::{RefusalKind, guards};
-use capstan_domain::cluster::ClusterId;
-use capstan_domain::finding::Severity;
-use capstan_domain::render::RenderedObject;
-use capstan_domain::settings::Deletion;
+use capstan_kustomize::render::RenderedObject;
+use capstan_live::applying::{RefusalKind, guards};
+use capstan_model::finding::Severity;
+use capstan_plan::cluster::ClusterId;
+use capstan_plan::settings::Deletion;
 use jiff::Timestamp;
 
 use super::dry_runs::try_all;
@@ -113,7 +113,7 @@ async fn try_one(
             }
             for object in look.objects.iter().filter(|object| trial.later.contains(&object.id)) {
                 verdict = PreflightVerdict::NotVerifiable;
-                let root = capstan_domain::object::FieldPath::root();
+                let root = capstan_model::object::FieldPath::root();
                 let message = "cannot be tried before the merge: its namespace comes with the same commit";
                 let reason = Reason::of_object("NamespaceNotThere", message, object, &root);
                 reasons.push(Reason { severity: Severity::Warning, ..reason });

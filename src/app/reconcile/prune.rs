@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use capstan_domain::applying::{Deletions, Doomed, PruneFacts, Withholding, prune};
-use capstan_domain::finding::{Place, Severity};
-use capstan_domain::object::ObjectId;
-use capstan_domain::rollout::observed::State;
+use capstan_live::applying::{Deletions, Doomed, PruneFacts, Withholding, prune};
+use capstan_live::rollout::observed::State;
+use capstan_model::finding::{Place, Severity};
+use capstan_model::object::ObjectId;
 
 use super::look::Look;
 use super::pass::{Ended, Failure, Walk};
@@ -148,7 +148,7 @@ impl Walk<'_> {
         self.status.templates.retain(|template| known.contains(&template.live_id()));
     }
 
-    fn settings_file(&self) -> Option<capstan_domain::tree::RepoPath> {
+    fn settings_file(&self) -> Option<capstan_model::tree::RepoPath> {
         let folder = self.turn.revision.fleet.layout().cluster(self.turn.id.as_str())?;
         folder.settings.as_ref().map(|entry| entry.path.clone())
     }

@@ -1,9 +1,9 @@
 //! Why something is not done, with the object, the field and the file that it speaks of.
 
-use capstan_domain::applying::{GuardBroken, Outside, Refusal};
-use capstan_domain::finding::{Place, Severity};
-use capstan_domain::object::{FieldPath, ObjectId};
-use capstan_domain::render::{PatchUse, RenderedObject};
+use capstan_kustomize::render::{PatchUse, RenderedObject};
+use capstan_live::applying::{GuardBroken, Outside, Refusal};
+use capstan_model::finding::{Place, Severity};
+use capstan_model::object::{FieldPath, ObjectId};
 
 use super::resources::PlaceStatus;
 use crate::app::generator::Refused;

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use capstan_domain::applying::{Inventory, InventoryObject, OwnerIndex, Scopes, place_in_namespaces};
-use capstan_domain::cluster::ClusterId;
-use capstan_domain::finding::FileError;
-use capstan_domain::object::ObjectId;
-use capstan_domain::settings::{ClaimedTwice, REPOSITORY_FILE};
-use capstan_domain::templates::SpecDigest;
-use capstan_domain::tree::{CommitId, RepoPath, TreeId};
+use capstan_live::applying::{Inventory, InventoryObject, OwnerIndex, Scopes, place_in_namespaces};
+use capstan_model::finding::FileError;
+use capstan_model::object::ObjectId;
+use capstan_model::tree::{CommitId, RepoPath, TreeId};
+use capstan_plan::cluster::ClusterId;
+use capstan_plan::settings::{ClaimedTwice, REPOSITORY_FILE};
+use capstan_plan::templates::SpecDigest;
 use jiff::civil::Date;
 use serde_json::Value;
 

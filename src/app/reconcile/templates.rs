@@ -7,10 +7,10 @@
 
 use std::collections::BTreeMap;
 
-use capstan_domain::cluster::ClusterId;
-use capstan_domain::object::ObjectId;
-use capstan_domain::render::{Rendered, RenderedObject};
-use capstan_domain::templates::{LiveTemplate, NamedTemplate, Naming, TemplateNames};
+use capstan_kustomize::render::{Rendered, RenderedObject};
+use capstan_model::object::ObjectId;
+use capstan_plan::cluster::ClusterId;
+use capstan_plan::templates::{LiveTemplate, NamedTemplate, Naming, TemplateNames};
 use serde_json::Value;
 
 use crate::app::generator::{Fleet, Refused};

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use capstan_domain::object::FieldPath;
+use capstan_model::object::FieldPath;
 use serde_json::Value;
 use tokio::sync::{Semaphore, SemaphorePermit, watch};
 

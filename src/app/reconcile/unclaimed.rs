@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use capstan_domain::object::ObjectId;
+use capstan_model::object::ObjectId;
 
 use super::pass::Ports;
 use super::ports::ClusterRecord;

@@ -1,11 +1,11 @@
 //! What one cluster folder asks for: its render with namespaces filled in, its tombstones, and the rights
 //! with which it is applied.
 
-use capstan_domain::applying::{Home, Outside, boundary, place_in_namespaces};
-use capstan_domain::cluster::ClusterId;
-use capstan_domain::finding::{Severity, rules};
-use capstan_domain::render::Rendered;
-use capstan_domain::settings::Deletion;
+use capstan_kustomize::render::Rendered;
+use capstan_live::applying::{Home, Outside, boundary, place_in_namespaces};
+use capstan_model::finding::{Severity, rules};
+use capstan_plan::cluster::ClusterId;
+use capstan_plan::settings::Deletion;
 
 use super::kinds::{Kinds, kinds_of};
 use super::reason::Reason;

@@ -6,12 +6,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capstan_domain::cluster::ClusterId;
-use capstan_domain::command::{self, CommandError};
-use capstan_domain::proposal::{Scope, Wanted, cluster_of, wanted};
-use capstan_domain::report::{Proposal, about, answer, answered_comment, plan_answer, refusal};
-use capstan_domain::settings::{CommandPrefix, RepositorySettings};
-use capstan_domain::tree::{Tree, differences};
+use capstan_model::tree::{Tree, differences};
+use capstan_plan::cluster::ClusterId;
+use capstan_plan::command::{self, CommandError};
+use capstan_plan::proposal::{Scope, Wanted, cluster_of, wanted};
+use capstan_plan::settings::{CommandPrefix, RepositorySettings};
+use capstan_report::{Proposal, about, answer, answered_comment, plan_answer, refusal};
 
 use super::proposals::Outcome;
 use super::{Plans, Run, SyncError};

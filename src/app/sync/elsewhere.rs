@@ -9,9 +9,9 @@
 
 use std::sync::Arc;
 
-use capstan_domain::proposal::ReleasesOrigin;
-use capstan_domain::settings::RepositorySettings;
-use capstan_domain::tree::CommitId;
+use capstan_model::tree::CommitId;
+use capstan_plan::proposal::ReleasesOrigin;
+use capstan_plan::settings::RepositorySettings;
 
 use super::{OpenFleet, Ports, Run, SyncError};
 use crate::app::ports::{

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use capstan_domain::cluster::ClusterId;
-use capstan_domain::proposal::BRANCH_PREFIX;
-use capstan_domain::tree::CommitId;
+use capstan_model::tree::CommitId;
+use capstan_plan::cluster::ClusterId;
+use capstan_plan::proposal::BRANCH_PREFIX;
 use secrecy::SecretString;
 
 use super::{Ports, SyncError};

@@ -1,10 +1,8 @@
 //! Whose work the head of a proposal's branch is, read from Git.
 
-use capstan_domain::cluster::ClusterId;
-use capstan_domain::proposal::{
-    Authorship, Branch, Head, OfBase, Parent, PlanDigest, SourceState, judge_head,
-};
-use capstan_domain::tree::CommitId;
+use capstan_model::tree::CommitId;
+use capstan_plan::cluster::ClusterId;
+use capstan_plan::proposal::{Authorship, Branch, Head, OfBase, Parent, PlanDigest, SourceState, judge_head};
 
 use super::trees::digest_of_changes;
 use super::{Run, SyncError};

@@ -25,13 +25,13 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use capstan_domain::cluster::ClusterId;
-use capstan_domain::finding::FileError;
-use capstan_domain::proposal::{OutsideCluster, ReleasesOrigin, Scope};
-use capstan_domain::report::BlockKey;
-use capstan_domain::settings::REPOSITORY_FILE;
-use capstan_domain::tree::{RepoPath, Tree, TreeEntry};
-use capstan_domain::upgrade::Upgrade;
+use capstan_model::finding::FileError;
+use capstan_model::tree::{RepoPath, Tree, TreeEntry};
+use capstan_plan::cluster::ClusterId;
+use capstan_plan::proposal::{OutsideCluster, ReleasesOrigin, Scope};
+use capstan_plan::settings::REPOSITORY_FILE;
+use capstan_plan::upgrade::Upgrade;
+use capstan_report::BlockKey;
 use jiff::civil::Date;
 
 use self::checks::Compared;

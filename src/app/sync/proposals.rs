@@ -2,17 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capstan_domain::campaign::{Load, select};
-use capstan_domain::cluster::ClusterId;
-use capstan_domain::finding::Finding;
-use capstan_domain::proposal::{
+use capstan_model::finding::Finding;
+use capstan_model::tree::CommitId;
+use capstan_plan::campaign::{Load, select};
+use capstan_plan::cluster::ClusterId;
+use capstan_plan::proposal::{
     Action, BranchStep, Closer, Command, Facts, Mergeable, Offer, Pull, PullState, Reviewed, Scope, Standing,
     Wanted, branch_of, cluster_of, decide, wanted,
 };
-use capstan_domain::report::{Block, ClosedBy};
-use capstan_domain::settings::{Mode, RepositorySettings};
-use capstan_domain::tree::CommitId;
-use capstan_domain::upgrade::Retarget;
+use capstan_plan::settings::{Mode, RepositorySettings};
+use capstan_plan::upgrade::Retarget;
+use capstan_report::{Block, ClosedBy};
 
 use super::publish::{Intent, Published};
 use super::{Plans, Run, SyncError, answers::Request};
@@ -471,7 +471,7 @@ fn leave(standing: &Standing, settings: &RepositorySettings, outcome: &mut Outco
     ClusterState::new(word, why)
 }
 
-fn waits(reviewed: Reviewed, newer: Option<&capstan_domain::proposal::SourceState>) -> String {
+fn waits(reviewed: Reviewed, newer: Option<&capstan_plan::proposal::SourceState>) -> String {
     let how = match reviewed {
         Reviewed::Queued => "in the merge queue",
         Reviewed::AutoMerge => "set to merge by itself",

@@ -5,14 +5,14 @@
 //! request is found by its name and trailers. A branch that was moved under a pull request whose text
 //! is old is found by the folded block in that text.
 
-use capstan_domain::cluster::ClusterId;
-use capstan_domain::proposal::{BranchStep, Draft, Offer, Scope, branch_of, guard};
-use capstan_domain::report::{
+use capstan_model::tree::{CommitId, EntryKind};
+use capstan_plan::cluster::ClusterId;
+use capstan_plan::proposal::{BranchStep, Draft, Offer, Scope, branch_of, guard};
+use capstan_plan::upgrade::Upgrade;
+use capstan_report::{
     Block, ClosedBy, Proposal, closed_body, commit_message, proposal_body, proposal_title, text_digest,
     visible_text,
 };
-use capstan_domain::tree::{CommitId, EntryKind};
-use capstan_domain::upgrade::Upgrade;
 
 use super::{Run, SyncError};
 use crate::app::ports::{
@@ -175,10 +175,9 @@ impl Run<'_> {
         };
         let body = match (source, read) {
             (Some(source), read) => {
-                let plan = read.as_ref().map_or_else(
-                    || capstan_domain::proposal::PlanDigest::of(&[]),
-                    |block| block.plan.clone(),
-                );
+                let plan = read
+                    .as_ref()
+                    .map_or_else(|| capstan_plan::proposal::PlanDigest::of(&[]), |block| block.plan.clone());
                 let block = Block {
                     repository: self.repository.id,
                     cluster: cluster.as_str().to_owned(),

@@ -4,17 +4,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use capstan_domain::agent::limits::PREFLIGHT_CLUSTERS;
-use capstan_domain::agent::permission::ManagedBy;
-use capstan_domain::agent::preflight::{Preflight, Standing};
-use capstan_domain::agent::{PreflightId, Progress, RolloutState};
-use capstan_domain::cluster::ClusterId;
-use capstan_domain::proposal::Scope;
-use capstan_domain::render::Folders;
-use capstan_domain::report::{Fingerprint, MergeBasis};
-use capstan_domain::settings::{ManagementClusterUid, PreflightMode, RepositorySettings};
-use capstan_domain::templates::TemplateNames;
-use capstan_domain::tree::{CommitId, Tree};
+use capstan_kustomize::render::Folders;
+use capstan_live::agent::limits::PREFLIGHT_CLUSTERS;
+use capstan_live::agent::permission::ManagedBy;
+use capstan_live::agent::preflight::{Preflight, Standing};
+use capstan_live::agent::{PreflightId, Progress, RolloutState};
+use capstan_model::tree::{CommitId, Tree};
+use capstan_plan::cluster::ClusterId;
+use capstan_plan::proposal::Scope;
+use capstan_plan::settings::{ManagementClusterUid, PreflightMode, RepositorySettings};
+use capstan_plan::templates::TemplateNames;
+use capstan_report::{Fingerprint, MergeBasis};
 use jiff::{SignedDuration, Timestamp};
 use ulid::Ulid;
 

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use capstan_domain::proposal::PlanDigest;
-use capstan_domain::release::{ContentId, ReleaseContent};
-use capstan_domain::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable, differences};
+use capstan_model::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable, differences};
+use capstan_plan::proposal::PlanDigest;
+use capstan_plan::release::{ContentId, ReleaseContent};
 
 use super::elsewhere::visible;
 use super::{Run, SyncError};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use capstan_domain::applying::RefusalKind;
+use capstan_live::applying::RefusalKind;
 use http::Method;
 use rand::RngExt as _;
 use serde_json::Value;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use capstan_domain::object::ObjectId;
+use capstan_model::object::ObjectId;
 use serde_json::Value;
 
 use crate::app::ports::{ApiKind, Change, LiveChange};

@@ -2,10 +2,10 @@
 
 use capstan::agent_client::AgentError;
 use capstan::forge::{Edit, NewPull};
-use capstan_domain::policy::folders_of;
-use capstan_domain::render;
-use capstan_domain::settings::RepositorySettings;
-use capstan_domain::tree::Tree;
+use capstan_kustomize::render;
+use capstan_model::tree::Tree;
+use capstan_plan::policy::folders_of;
+use capstan_plan::settings::RepositorySettings;
 
 use super::raw::Raw;
 use super::{EU, SETTINGS, US, client, each_engine, enrolled, path};
@@ -60,7 +60,7 @@ async fn an_archive_holds_the_claimed_folders_and_their_sources_alone() {
             "a folder that two claim is nobody's"
         );
         assert_eq!(text(&*fetched.tree, ".capstan.yaml"), SETTINGS);
-        let layout = capstan_domain::layout::discover(&*fetched.tree, &RepositorySettings::default());
+        let layout = capstan_plan::layout::discover(&*fetched.tree, &RepositorySettings::default());
         let rendered = render::render(&*fetched.tree, &folders_of(layout.cluster("gauss/peu01").unwrap())).unwrap();
         let check = rendered.objects.iter().any(|object| object.id.kind == "MachineHealthCheck");
         assert!(check, "rendered as the bot renders it: {:?}", rendered.notes);
@@ -227,7 +227,7 @@ async fn links_and_submodules_are_named_and_never_followed() {
     let link = fetched.tree.entry(&path("gauss/peu01/base/stolen.yaml")).unwrap();
     assert!(fetched.tree.read(link).is_err(), "its target does not travel");
     assert!(fetched.tree.entry(&path("euler/x/base/cluster.yaml")).is_none());
-    let layout = capstan_domain::layout::discover(&*fetched.tree, &RepositorySettings::default());
+    let layout = capstan_plan::layout::discover(&*fetched.tree, &RepositorySettings::default());
     let rendered = render::render(&*fetched.tree, &folders_of(layout.cluster("gauss/peu01").unwrap()));
     assert!(rendered.is_err(), "a render without the link would be of another cluster");
     for entry in walk(state.path()) {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use capstan::agent_client::AgentError;
-use capstan_domain::agent::RolloutState;
+use capstan_live::agent::RolloutState;
 
 use super::{EU, SETTINGS, client, cluster, commit, delivered, enrolled, report};
 use crate::bot::town::{REPOSITORY, Town};

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Output};
 
-use capstan_domain::agent::JoinCode;
+use capstan_live::agent::JoinCode;
 
 use super::raw::Raw;
 use super::{EU, SETTINGS};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use capstan::app::ports::Enrolment as _;
-use capstan_domain::agent::AgentId;
+use capstan_live::agent::AgentId;
 
 use super::raw::Raw;
 use super::{EU, SETTINGS, US, each_engine, enrolled};
@@ -47,7 +47,7 @@ async fn a_token_is_believed_once_within_its_time_and_for_its_bot_alone() {
         assert_eq!(agent.get(WORK, Some(&token)).await.status, 200);
         agent.get(WORK, Some(&token)).await.refuses(401, UNKNOWN);
 
-        let with = |change: &dyn Fn(&mut capstan_domain::agent::Claims)| {
+        let with = |change: &dyn Fn(&mut capstan_live::agent::Claims)| {
             let mut claims = agent.claims();
             change(&mut claims);
             agent.sign(&claims)

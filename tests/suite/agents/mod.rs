@@ -16,11 +16,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use capstan::agent_client::{AgentClient, AgentOptions};
-use capstan_domain::agent::wire::ManagementClusterIdentity;
-use capstan_domain::agent::{Machine, MachineAge, ReportId, RolloutReport, RolloutState, Words};
-use capstan_domain::cluster::ClusterId;
-use capstan_domain::settings::{ManagementClusterUid, RepositoryName};
-use capstan_domain::tree::{CommitId, RepoPath};
+use capstan_live::agent::wire::ManagementClusterIdentity;
+use capstan_live::agent::{Machine, MachineAge, ReportId, RolloutReport, RolloutState, Words};
+use capstan_model::tree::{CommitId, RepoPath};
+use capstan_plan::cluster::ClusterId;
+use capstan_plan::settings::{ManagementClusterUid, RepositoryName};
 
 use crate::bot::town::{REPOSITORY, Town};
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use capstan::agent_client::AgentClient;
 use capstan::forge::Edit;
-use capstan_domain::agent::{ClusterAnswer, PreflightAnswer, PreflightVerdict, RolloutState};
-use capstan_domain::templates::{LiveTemplate, SpecDigest};
+use capstan_live::agent::{ClusterAnswer, PreflightAnswer, PreflightVerdict, RolloutState};
+use capstan_plan::templates::{LiveTemplate, SpecDigest};
 use serde_json::{Value, json};
 
 use super::{EU, SETTINGS, cluster, commit, delivered, enrolled, report};

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use capstan::agent_client::AgentClient;
 use capstan::forge::{CheckView, Edit, NewPull, Permission};
-use capstan_domain::agent::{
+use capstan_live::agent::{
     ClusterAnswer, PreflightAnswer, PreflightQuestion, PreflightVerdict, Reason, Words,
 };
-use capstan_domain::finding::Severity;
+use capstan_model::finding::Severity;
 
 use super::raw::Raw;
 use super::{EU, SETTINGS, cluster, commit, each_engine, enrolled, path};
@@ -234,7 +234,7 @@ async fn capstans_own_proposals_are_asked_about_too_and_others_clusters_are_not(
     let agent = enrolled(&town, EU, state.path()).await;
     let tip = agent.fetch().await.unwrap().commit;
     agent
-        .report(super::report("gauss/peu01", &tip, capstan_domain::agent::RolloutState::Done, 2))
+        .report(super::report("gauss/peu01", &tip, capstan_live::agent::RolloutState::Done, 2))
         .await
         .unwrap();
     super::delivered(&agent).await;
@@ -572,7 +572,7 @@ async fn what_waits_for_machines_is_asked_again_when_they_have_moved_on_and_what
             super::delivered(&agent).await;
             town.settle().await;
         };
-        say(capstan_domain::agent::RolloutState::Rolling).await;
+        say(capstan_live::agent::RolloutState::Rolling).await;
         let number = town.open("ada", "more", &bigger(5));
         town.settle().await;
         let mut no = answer(PreflightVerdict::Rejected, Some("would skip Kubernetes minors"));
@@ -581,7 +581,7 @@ async fn what_waits_for_machines_is_asked_again_when_they_have_moved_on_and_what
         town.settle().await;
         assert_eq!(says(&town.check(number)), done("failure"), "{kind}");
 
-        say(capstan_domain::agent::RolloutState::Done).await;
+        say(capstan_live::agent::RolloutState::Done).await;
         let open = agent.work(None, Duration::ZERO).await.unwrap().preflights;
         assert_eq!(open.len(), usize::from(again), "{kind}");
         if let [question] = open.as_slice() {

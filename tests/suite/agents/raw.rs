@@ -1,8 +1,8 @@
 //! Requests made by hand: what no well-behaved client would send.
 
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
-use capstan_domain::agent::wire::EnrolAnswer;
-use capstan_domain::agent::{Claims, PublicKey};
+use capstan_live::agent::wire::EnrolAnswer;
+use capstan_live::agent::{Claims, PublicKey};
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
 use reqwest::{Client, Response};
 use serde_json::{Value, json};

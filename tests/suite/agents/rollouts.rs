@@ -3,7 +3,7 @@
 use capstan::agent_client::AgentClient;
 use capstan::app::agents::rollouts::Looked;
 use capstan::forge::{CheckView, MergeMethod};
-use capstan_domain::agent::{ReportId, RolloutState};
+use capstan_live::agent::{ReportId, RolloutState};
 use std::sync::Arc;
 
 use super::raw::Raw;
@@ -262,7 +262,7 @@ async fn reports_on_others_clusters_commits_and_repositories_are_refused_one_by_
             id += 1;
             let mut one = report(cluster, &commit(at), RolloutState::Done, 2);
             one.id = ReportId::parse(&format!("{id:026}")).unwrap();
-            one.repository = capstan_domain::settings::RepositoryName::parse(repository).unwrap();
+            one.repository = capstan_plan::settings::RepositoryName::parse(repository).unwrap();
             one
         };
         let reports = [
@@ -298,10 +298,10 @@ async fn reports_out_of_order_and_twice_end_the_same() {
         let one = |id: u32, state, ready| {
             let mut one = report("gauss/peu01", &commit(&merge), state, ready);
             one.id = ReportId::parse(&format!("{id:026}")).unwrap();
-            one.repository = capstan_domain::settings::RepositoryName::parse(REPOSITORY).unwrap();
+            one.repository = capstan_plan::settings::RepositoryName::parse(REPOSITORY).unwrap();
             one
         };
-        let send = async |reports: Vec<capstan_domain::agent::RolloutReport>| {
+        let send = async |reports: Vec<capstan_live::agent::RolloutReport>| {
             let count = reports.len();
             let body = serde_json::json!({"reports": reports}).to_string();
             let token = agent.token();

@@ -18,7 +18,7 @@ use capstan::git::{MirrorLimits, Mirrors};
 use capstan::github::{AppCredentials, GitHub, GitHubLimits};
 use capstan::server::{self, Parts, Probe};
 use capstan::telemetry;
-use capstan_domain::report::BlockKey;
+use capstan_report::BlockKey;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -246,7 +246,7 @@ impl Town {
 
     /// A join code for a management cluster.
     pub(crate) async fn invite(&self, uid: &str) -> String {
-        let uid = capstan_domain::settings::ManagementClusterUid::parse(uid).unwrap();
+        let uid = capstan_plan::settings::ManagementClusterUid::parse(uid).unwrap();
         let invited = invite(&self.bot.database, self.clock.as_ref(), Some(uid)).await.unwrap();
         invited.code.expose().to_owned()
     }

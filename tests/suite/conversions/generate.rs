@@ -3,8 +3,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::random::Random;
 use super::webhooks::Kind;
+use capstan_test_support::random::Random;
 
 pub(super) fn object(random: &mut Random, kind: &Kind) -> Value {
     let spec = value(random, &kind.older["properties"]["spec"], "spec");

@@ -18,15 +18,14 @@
 
 mod compare;
 mod generate;
-#[path = "../../../src/domain/tests/suite/random.rs"]
-mod random;
 mod webhooks;
 
 use std::collections::BTreeMap;
 
-use capstan_domain::conversion::{self, Conversion};
-use capstan_domain::schema::Schemas;
-use capstan_domain::yaml::{Node, YamlFile};
+use capstan_kustomize::conversion::{self, Conversion};
+use capstan_kustomize::schema::Schemas;
+use capstan_test_support::random;
+use capstan_yaml::{Node, YamlFile};
 use serde_json::Value;
 
 use crate::plane::{Parts, Plane};
@@ -122,7 +121,7 @@ fn objects_are_converted_as_cluster_apis_own_webhooks_convert_them() {
     let shown: Vec<&str> = wrong.iter().take(10).map(|text| text.as_str()).collect();
     assert!(wrong.is_empty(), "{} are wrong:\n{}", wrong.len(), shown.join("\n"));
     assert!(generated.refused() <= GENERATED / 10, "{} of what was made up is refused", generated.refused());
-    if crate::shared_data::folder().is_some() {
+    if capstan_test_support::shared_data::folder().is_some() {
         assert!(real.equal >= 150, "only {} real objects", real.equal);
         assert!(real.refused() <= 5, "{} real objects are refused", real.refused());
     }
@@ -130,7 +129,7 @@ fn objects_are_converted_as_cluster_apis_own_webhooks_convert_them() {
 
 /// Every object of Cluster API's in v1beta1 that the real manifests hold; none where they are not at hand.
 fn real_objects() -> Vec<Value> {
-    let files = crate::shared_data::files("manifests").unwrap_or_default();
+    let files = capstan_test_support::shared_data::files("manifests").unwrap_or_default();
     let texts = files.into_iter().filter(|(path, _)| path.ends_with(".yaml") || path.ends_with(".yml"));
     let read = texts.filter_map(|(_, bytes)| YamlFile::read_bytes(&bytes).ok());
     read.flat_map(|file| file.documents().iter().map(|document| document.root.value()).collect::<Vec<_>>())

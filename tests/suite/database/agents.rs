@@ -6,11 +6,11 @@ use capstan::app::ports::{
     Agent, AgentWork, Clock, Enrolled, Enrolment, FollowedCluster, FollowedMerge, Invitation, Repository,
     RepositoryName, RolloutRecords, Settled, TokenUse, Told, WatchedRepository,
 };
-use capstan_domain::agent::permission::ManagedBy;
-use capstan_domain::agent::{AgentId, Progress, PublicKey, ReportId, RolloutReport, RolloutState};
-use capstan_domain::cluster::ClusterId;
-use capstan_domain::settings::{ManagementClusterUid, RepositoryName as SettingsName};
-use capstan_domain::tree::{CommitId, RepoPath};
+use capstan_live::agent::permission::ManagedBy;
+use capstan_live::agent::{AgentId, Progress, PublicKey, ReportId, RolloutReport, RolloutState};
+use capstan_model::tree::{CommitId, RepoPath};
+use capstan_plan::cluster::ClusterId;
+use capstan_plan::settings::{ManagementClusterUid, RepositoryName as SettingsName};
 use jiff::SignedDuration;
 
 use super::each_engine;

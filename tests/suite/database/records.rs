@@ -6,8 +6,8 @@ use capstan::app::ports::{
     AuditEntry, Cause, CheckRecord, Clock, FleetCluster, FleetView, JobRequest, JobState, Jobs,
     ProposalRecord, Records, RepositoryName,
 };
-use capstan_domain::cluster::ClusterId;
-use capstan_domain::tree::{CommitId, RepoPath};
+use capstan_model::tree::{CommitId, RepoPath};
+use capstan_plan::cluster::ClusterId;
 
 use super::each_engine;
 

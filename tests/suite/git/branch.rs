@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use capstan::app::reconcile::ports::{SourceError, SourceTree, TreeSource};
 use capstan::git::{Access, BranchSource, MirrorLimits, Mirrors};
-use capstan_domain::tree::{CommitId, RepoPath};
+use capstan_model::tree::{CommitId, RepoPath};
 use secrecy::SecretString;
 use tempfile::TempDir;
 

@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::sync::Arc;
 
 use capstan::git::{Checkout, CheckoutError};
-use capstan_domain::tree::{EntryKind, RepoPath, Tree, TreeId};
+use capstan_model::tree::{EntryKind, RepoPath, Tree, TreeId};
 
 use super::repository::{TestRepository, git};
 

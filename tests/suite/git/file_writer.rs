@@ -6,8 +6,8 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 use capstan::git::{WriteFailure, write_all_or_nothing};
-use capstan_domain::file_change::FileChange;
-use capstan_domain::tree::RepoPath;
+use capstan_model::file_change::FileChange;
+use capstan_model::tree::RepoPath;
 
 fn change(path: &str, before: Option<&str>, after: Option<&str>) -> FileChange {
     FileChange {

@@ -7,7 +7,7 @@ use std::process::Command;
 use axum::http::StatusCode;
 use capstan::app::ports::{CommitTrailers, Mirror, MirrorError, Repository, RepositoryName, Snapshot};
 use capstan::git::{MirrorLimits, Mirrors};
-use capstan_domain::tree::{CommitId, RepoPath, TreeId};
+use capstan_model::tree::{CommitId, RepoPath, TreeId};
 use secrecy::SecretString;
 use tempfile::TempDir;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use capstan::app::reconcile::ports::{SourceError, SourceTree, TreeSource};
 use capstan::git::{Access, BranchSource, MirrorLimits, Mirrors};
-use capstan_domain::tree::RepoPath;
+use capstan_model::tree::RepoPath;
 use secrecy::SecretString;
 
 use super::repository::TestRepository;

@@ -6,8 +6,8 @@ use capstan::app::ports::{
     PullRequestEdit, PullRequestState, Reaction, RepositoryName, ReviewDecision,
 };
 use capstan::forge::{Edit, MergeMethod, ReviewState};
-use capstan_domain::report::{Annotation, AnnotationLevel};
-use capstan_domain::tree::{BlobId, CommitId, RepoPath, TreeId};
+use capstan_model::tree::{BlobId, CommitId, RepoPath, TreeId};
+use capstan_report::{Annotation, AnnotationLevel};
 
 use super::fleet::{Fleet, NAME};
 

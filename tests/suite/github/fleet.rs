@@ -5,7 +5,7 @@ use std::time::Duration;
 use capstan::app::ports::{CodeHost, CommitMetadata, CreatedReference, NewTreeEntry, Repository};
 use capstan::forge::{Edit, Forge, Options, Permission, Selection};
 use capstan::github::{AppCredentials, GitHub, GitHubLimits};
-use capstan_domain::tree::{CommitId, RepoPath, TreeId};
+use capstan_model::tree::{CommitId, RepoPath, TreeId};
 use secrecy::SecretString;
 
 pub(crate) const NAME: &str = "acme/fleet";

@@ -2,7 +2,7 @@
 
 use capstan::app::ports::{CodeHost, Mirror};
 use capstan::git::{MirrorLimits, Mirrors};
-use capstan_domain::tree::RepoPath;
+use capstan_model::tree::RepoPath;
 
 use super::fleet::Fleet;
 

@@ -287,7 +287,7 @@ fn finish_control_plane(plane: &Plane) {
 /// says every resource of a group, one of them is enough.
 fn idle_rights(file: &Path, asked: &[&Request], impersonated: &[&Request]) -> Vec<String> {
     let text = std::fs::read_to_string(file).unwrap();
-    let file = capstan_domain::yaml::YamlFile::read(&text).unwrap();
+    let file = capstan_yaml::YamlFile::read(&text).unwrap();
     let documents = file.documents().iter().map(|document| document.root.value());
     let used: BTreeSet<(&str, &str, &str)> = asked
         .iter()

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use capstan_domain::version::KubernetesVersion;
+use capstan_model::version::KubernetesVersion;
 use serde_json::Value;
 
 use crate::plane::audit::Request;

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 /// A file of the shared data; `None`, said aloud, where the data is not at hand.
 fn shared_data(path: &str) -> Option<String> {
-    let file = crate::shared_data::folder()?.join(path);
+    let file = capstan_test_support::shared_data::folder()?.join(path);
     Some(std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display())))
 }
 

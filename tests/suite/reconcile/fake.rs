@@ -9,8 +9,8 @@ use capstan::app::ports::{
     ApiKind, ApiObject, As, Contested, Deleted, LiveChanges, LiveError, ManagementCluster, Run, Scope,
     Watched,
 };
-use capstan_domain::applying::Refusal;
-use capstan_domain::object::FieldPath;
+use capstan_live::applying::Refusal;
+use capstan_model::object::FieldPath;
 use serde_json::{Map, Value, json};
 
 /// One request that reached the server.
@@ -251,7 +251,7 @@ impl State {
 }
 
 fn key_of(object: &Value) -> Key {
-    let id = capstan_domain::live_objects::identity(object).unwrap();
+    let id = capstan_live::live_objects::identity(object).unwrap();
     (id.group, id.kind, id.namespace, id.name)
 }
 
@@ -457,7 +457,7 @@ impl ManagementCluster for FakeCluster {
                 }
             }
             state.applied.insert(key.clone(), manifest);
-            let managed = capstan_domain::applying::taken_over(&found, from, let_go);
+            let managed = capstan_live::applying::taken_over(&found, from, let_go);
             if let (Some(managed), Some(found)) = (managed, state.objects.get_mut(&key)) {
                 found["metadata"]["managedFields"] = managed;
             }

@@ -2,7 +2,7 @@
 
 use capstan::app::reconcile::ports::{PreflightAnswer, PreflightVerdict};
 use capstan::app::reconcile::preflight::{is_for_good, preflight};
-use capstan_domain::finding::Severity;
+use capstan_model::finding::Severity;
 
 use super::adopting::with_machines;
 use super::applying::plain;

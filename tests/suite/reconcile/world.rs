@@ -20,10 +20,10 @@ use capstan::app::reconcile::resources::{
 use capstan::app::reconcile::revision::{Opened, Revision, Viewpoint};
 use capstan::app::reconcile::unclaimed::say_unclaimed;
 use capstan::app::reconcile::{Kinds, Memo, Over, Pass, Ports, Turn, reconcile};
-use capstan_domain::applying::Inventory;
-use capstan_domain::cluster::ClusterId;
-use capstan_domain::templates::SpecDigest;
-use capstan_domain::tree::{BlobId, CommitId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
+use capstan_live::applying::Inventory;
+use capstan_model::tree::{BlobId, CommitId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
+use capstan_plan::cluster::ClusterId;
+use capstan_plan::templates::SpecDigest;
 
 use super::board::FakeBoard;
 use super::fake::FakeCluster;

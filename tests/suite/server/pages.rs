@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use capstan::app::ports::{Cause, FleetView as _, JobRequest, Jobs, ProposalRecord, Records, RepositoryName};
 use capstan::server;
-use capstan_domain::cluster::ClusterId;
-use capstan_domain::tree::{CommitId, RepoPath};
+use capstan_model::tree::{CommitId, RepoPath};
+use capstan_plan::cluster::ClusterId;
 
 use super::client::Running;
 

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use capstan_domain::cluster::ClusterId;
-use capstan_domain::object::ObjectId;
-use capstan_domain::rollout::observed::Verdict;
-use capstan_domain::templates::TemplateNames;
-use capstan_domain::tree::CommitId;
+use capstan_live::rollout::observed::Verdict;
+use capstan_model::object::ObjectId;
+use capstan_model::tree::CommitId;
+use capstan_plan::cluster::ClusterId;
+use capstan_plan::templates::TemplateNames;
 
 use crate::app::reconcile::reason::Reason;
 use crate::app::reconcile::resources::Phase;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use capstan_domain::tree::{CommitId, Tree};
+use capstan_model::tree::{CommitId, Tree};
 
 /// A tree that was fetched whole, with the commit that it is the content of.
 #[derive(Clone)]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use capstan_domain::cluster::ClusterId;
+use capstan_plan::cluster::ClusterId;
 
 use crate::app::ports::ServiceAccount;
 

@@ -1,9 +1,9 @@
 //! What stands in the status of a Fleet and of a ManagedCluster.
 
-use capstan_domain::applying::{self, Inventory};
-use capstan_domain::object::ObjectId;
-use capstan_domain::rollout::observed::{MachineAge, MachineState, State, Verdict};
-use capstan_domain::templates::{LiveTemplate, SpecDigest, TemplateNames};
+use capstan_live::applying::{self, Inventory};
+use capstan_live::rollout::observed::{MachineAge, MachineState, State, Verdict};
+use capstan_model::object::ObjectId;
+use capstan_plan::templates::{LiveTemplate, SpecDigest, TemplateNames};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

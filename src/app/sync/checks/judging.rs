@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use capstan_domain::agent::preflight::Preflight;
-use capstan_domain::cluster::ClusterId;
-use capstan_domain::finding::Finding;
-use capstan_domain::proposal::Scope;
-use capstan_domain::report::{CheckReport, Judged, JudgedCluster, MergeBasis, check, untouched};
-use capstan_domain::settings::{REPOSITORY_FILE, RepositorySettings};
-use capstan_domain::tree::{CommitId, Tree, differences};
+use capstan_live::agent::preflight::Preflight;
+use capstan_model::finding::Finding;
+use capstan_model::tree::{CommitId, Tree, differences};
+use capstan_plan::cluster::ClusterId;
+use capstan_plan::proposal::Scope;
+use capstan_plan::settings::{REPOSITORY_FILE, RepositorySettings};
+use capstan_report::{CheckReport, Judged, JudgedCluster, MergeBasis, check, untouched};
 
 use super::super::answers::touched;
 use super::super::proposals::Remarks;

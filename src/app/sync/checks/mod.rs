@@ -9,15 +9,15 @@ mod subjects;
 
 use std::collections::BTreeMap;
 
-use capstan_domain::cluster::ClusterId;
-use capstan_domain::finding::FileError;
-use capstan_domain::proposal::Scope;
-use capstan_domain::report::{
+use capstan_model::finding::FileError;
+use capstan_model::tree::CommitId;
+use capstan_plan::cluster::ClusterId;
+use capstan_plan::proposal::Scope;
+use capstan_plan::settings::RepositorySettings;
+use capstan_report::{
     CheckReport, Conclusion, Fingerprint, Judged, ReportId, check, check_without_settings,
     finding_fingerprint, preflight_fingerprint,
 };
-use capstan_domain::settings::RepositorySettings;
-use capstan_domain::tree::CommitId;
 
 use self::judging::by_cluster;
 pub(super) use self::judging::{Compared, Comparison};

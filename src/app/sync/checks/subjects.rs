@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use capstan_domain::tree::CommitId;
+use capstan_model::tree::CommitId;
 
 use super::super::{Run, SyncError};
 use crate::app::ports::PullRequest;

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use capstan::app::ports::*;
-use capstan_domain::tree::{BlobId, CommitId, RepoPath, TreeId};
+use capstan_model::tree::{BlobId, CommitId, RepoPath, TreeId};
 
 use super::{Moment, World, id, repository};
 

@@ -10,10 +10,10 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use async_trait::async_trait;
 use capstan::app::ports::*;
 use capstan::app::sync::{Ports, SyncError, Synced, sync_repository};
-use capstan_domain::cluster::ClusterId;
-use capstan_domain::proposal::trailer_value;
-use capstan_domain::report::BlockKey;
-use capstan_domain::tree::{BlobId, CommitId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
+use capstan_model::tree::{BlobId, CommitId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
+use capstan_plan::cluster::ClusterId;
+use capstan_plan::proposal::trailer_value;
+use capstan_report::BlockKey;
 
 use self::toy::Toy;
 
@@ -77,7 +77,7 @@ pub(super) struct State {
 pub(super) struct World(Arc<Mutex<State>>);
 
 fn id(content: &str) -> String {
-    let digest = capstan_domain::digest::digest(&[content]);
+    let digest = capstan_model::digest::digest(&[content]);
     format!("{digest}{}", "0".repeat(40 - digest.len()))
 }
 

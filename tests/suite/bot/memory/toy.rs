@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use capstan::app::planner::{LiveNames, OpenFleet, Planner};
-use capstan_domain::cluster::ClusterId;
-use capstan_domain::file_change::FileChange;
-use capstan_domain::finding::{FileError, Finding, Place, Position, rules};
-use capstan_domain::proposal::Scope;
-use capstan_domain::release::{ContentId, ReleaseContent, ReleaseId};
-use capstan_domain::report::{JudgedCluster, Judgement};
-use capstan_domain::settings::{REPOSITORY_FILE, RepositorySettings, RuleIds};
-use capstan_domain::tree::{RepoPath, Tree};
-use capstan_domain::upgrade::{Basis, Retarget, Upgrade};
+use capstan_model::file_change::FileChange;
+use capstan_model::finding::{FileError, Finding, Place, Position, rules};
+use capstan_model::tree::{RepoPath, Tree};
+use capstan_plan::cluster::ClusterId;
+use capstan_plan::proposal::Scope;
+use capstan_plan::release::{ContentId, ReleaseContent, ReleaseId};
+use capstan_plan::settings::{REPOSITORY_FILE, RepositorySettings, RuleIds};
+use capstan_plan::upgrade::{Basis, Retarget, Upgrade};
+use capstan_report::{JudgedCluster, Judgement};
 use jiff::civil::Date;
 
 /// A planner of toy files: `releases/vN/base/v` holds one line; `c/NAME/base/v` begins with the line of

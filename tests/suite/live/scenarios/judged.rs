@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use capstan::forge::Edit;
 use capstan::git::Checkout;
-use capstan_domain::merge::AppliedBy;
-use capstan_domain::render::{Folders, Rendered, render};
-use capstan_domain::rollout::rollouts;
-use capstan_domain::tree::RepoPath;
+use capstan_kustomize::render::{Folders, Rendered, render};
+use capstan_live::rollout::rollouts;
+use capstan_model::tree::RepoPath;
+use capstan_plan::merge::AppliedBy;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use capstan::app::ports::{ApiKind, ApiObject, As, ManagementCluster as _};
 use capstan::app::reconcile::resources::ManagedClusterStatus;
 use capstan::k8s::KubeCluster;
-use capstan_domain::yaml::YamlFile;
+use capstan_yaml::YamlFile;
 use jiff::Timestamp;
 use serde_json::Value;
 

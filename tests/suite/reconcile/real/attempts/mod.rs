@@ -73,7 +73,7 @@ pub(super) async fn aims(town: &Town) -> BTreeMap<String, Option<Value>> {
     for attempt in ATTEMPTS {
         let mut objects = vec![attempt.aim()];
         for (_, file) in rows::plain(CUSTOMER, attempt.name) {
-            for document in capstan_domain::yaml::YamlFile::read(&file).unwrap().documents() {
+            for document in capstan_yaml::YamlFile::read(&file).unwrap().documents() {
                 let mut object = document.root.value().clone();
                 object["metadata"]["namespace"] = json!(CUSTOMER);
                 objects.push(object);

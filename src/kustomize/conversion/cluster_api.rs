@@ -1,0 +1,556 @@
+//! Cluster API's own kinds, from v1beta1 to v1beta2: the object is walked with the tables of fields of
+//! both versions, and the rules say what goes elsewhere.
+
+use std::collections::{HashMap, HashSet};
+
+use super::ConversionStep::{Add, Move, Remove, Replace};
+use super::rules::{self, Rule};
+use super::{ConversionStep, Refusal, Refusals};
+use crate::schema::{Field, Fields, Of, Zero, nanoseconds};
+use capstan_model::object::{FieldPath, api_group};
+use capstan_yaml::scalar::Reading;
+use capstan_yaml::{Entry, Node, NodeKind, Scalar};
+
+/// The steps from `from` to `to`, but for `apiVersion`.
+pub(super) fn steps(
+    object: &Node,
+    kind: &'static str,
+    from: &'static Fields,
+    to: &'static Fields,
+) -> Result<Vec<ConversionStep>, Refusals> {
+    let mut walk = Walk { from, to, steps: Vec::new(), claimed: HashSet::new(), refused: Vec::new() };
+    let root = FieldPath::root();
+    if let Some(annotation) = object.get("metadata").and_then(|node| node.get("annotations"))
+        && let Some(data) = annotation.get(DATA)
+    {
+        return Err(Refusal::new(
+            root.key("metadata").key("annotations").key(DATA),
+            data,
+            "this annotation is the server's own note of values that the older version cannot hold",
+            "remove the annotation, which has no place in a file",
+        )
+        .into());
+    }
+    if object.get("status").is_some() {
+        walk.steps.push(Remove { at: root.key("status") });
+    }
+    if let Some(spec) = object.get("spec") {
+        let (own, other) = (from.field(kind, "spec"), to.field(kind, "spec"));
+        if let Some(own) = own {
+            walk.value(&root.key("spec"), spec, own, other)?;
+        }
+    }
+    Refusals::none(walk.refused).map(|()| walk.steps)
+}
+
+/// Where the webhooks keep what an older version cannot hold.
+const DATA: &str = "cluster.x-k8s.io/conversion-data";
+
+/// How many seconds a duration may have; what is longer is cut to it.
+const MOST_SECONDS: i128 = i32::MAX as i128;
+
+struct Walk {
+    from: &'static Fields,
+    to: &'static Fields,
+    steps: Vec<ConversionStep>,
+    /// Fields that a rule takes care of.
+    claimed: HashSet<FieldPath>,
+    /// Fields that stand in the way, and why.
+    refused: Vec<Refusal>,
+}
+
+/// Whether a value is still there after its own steps.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Left {
+    There,
+    Gone,
+}
+
+impl Walk {
+    /// Goes on behind a field that stands in the way, so that all such fields are found at once.
+    fn note(&mut self, done: Result<(), Box<Refusal>>) {
+        self.refused.extend(done.err().map(|refusal| *refusal));
+    }
+
+    /// Converts a value where it stands.
+    fn value(
+        &mut self,
+        path: &FieldPath,
+        node: &Node,
+        own: &'static Field,
+        other: Option<&'static Field>,
+    ) -> Result<Left, Box<Refusal>> {
+        // A zero that the older version cannot tell from nothing says nothing in the newer one.
+        let tells = other.is_some_and(|other| other.zero == Zero::Kept);
+        if own.zero == Zero::Dropped && tells && is_false_or_zero(node) {
+            self.steps.push(Remove { at: path.clone() });
+            return Ok(Left::Gone);
+        }
+        self.inside(path, node, &own.of, other.map(|other| &other.of))?;
+        Ok(Left::There)
+    }
+
+    fn inside(
+        &mut self,
+        path: &FieldPath,
+        node: &Node,
+        own: &'static Of,
+        other: Option<&'static Of>,
+    ) -> Result<(), Box<Refusal>> {
+        if node.is_null() {
+            return Ok(());
+        }
+        match (own, &node.kind) {
+            (Of::Anything | Of::Metadata, _) => Ok(()),
+            (Of::Struct(name), NodeKind::Mapping(_)) => {
+                let other = if let Some(Of::Struct(other)) = other { Some(*other) } else { None };
+                self.mapping(path, node, name, other)
+            }
+            (Of::Map(own), NodeKind::Mapping(entries)) => {
+                let other = if let Some(Of::Map(other)) = other { Some(&**other) } else { None };
+                for entry in entries {
+                    let done = self.element(&path.key(&entry.key), &entry.value, own, other);
+                    self.note(done);
+                }
+                Ok(())
+            }
+            (Of::List(own), NodeKind::Sequence(items)) => {
+                let other = if let Some(Of::List(other)) = other { Some(&**other) } else { None };
+                for (index, item) in items.iter().enumerate() {
+                    let done = self.element(&path.index(index), item, own, other);
+                    self.note(done);
+                }
+                Ok(())
+            }
+            (_, NodeKind::Scalar(scalar)) if fits(own, scalar) => Ok(()),
+            _ => Err(Refusal::new(
+                path.clone(),
+                node,
+                format!("{} is needed here", own.noun()),
+                "write it as such (a number or a truth value that is meant as a string needs quotes)",
+            )),
+        }
+    }
+
+    /// An item of a list, or a value of a map.
+    fn element(
+        &mut self,
+        path: &FieldPath,
+        node: &Node,
+        own: &'static Of,
+        other: Option<&'static Of>,
+    ) -> Result<(), Box<Refusal>> {
+        if node.is_null() && !matches!(own, Of::Anything) {
+            let why = format!("{} is needed here, and nothing stands here", own.noun());
+            return Err(Refusal::new(path.clone(), node, why, "fill it in, or remove the entry"));
+        }
+        self.inside(path, node, own, other)
+    }
+
+    fn mapping(
+        &mut self,
+        path: &FieldPath,
+        node: &Node,
+        own: &'static str,
+        other: Option<&'static str>,
+    ) -> Result<(), Box<Refusal>> {
+        let at = |relative: &str| relative.split('.').fold(path.clone(), |path, key| path.key(key));
+        self.claimed.extend(rules::at(own).filter_map(Rule::field).map(at));
+        for rule in rules::at(own) {
+            let done = self.rule(path, node, own, other, rule);
+            self.note(done);
+        }
+        for entry in node.as_mapping().unwrap_or_default() {
+            let path = path.key(&entry.key);
+            if self.claimed.contains(&path) {
+                continue;
+            }
+            let done = self.entry(path, entry, own, other);
+            self.note(done);
+        }
+        Ok(())
+    }
+
+    /// A field of a mapping of which no rule takes care.
+    fn entry(
+        &mut self,
+        path: FieldPath,
+        entry: &Entry,
+        own: &'static str,
+        other: Option<&'static str>,
+    ) -> Result<(), Box<Refusal>> {
+        let newer = other.and_then(|other| self.to.field(other, &entry.key));
+        let Some(older) = self.from.field(own, &entry.key) else {
+            if newer.is_some() && !entry.value.is_null() {
+                return Err(Refusal::new(
+                    path,
+                    &entry.value,
+                    "the older version has no such field, so the server drops it today, and the newer \
+                     one would heed it",
+                    "remove the field, or bring the object to the newer version by hand",
+                ));
+            }
+            return Ok(());
+        };
+        self.value(&path, &entry.value, older, newer)?;
+        // What stood in it has gone elsewhere, all but nothing.
+        if newer.is_none() && (entry.value.is_empty_collection() || entry.value.is_null()) {
+            self.steps.push(Remove { at: path });
+        }
+        Ok(())
+    }
+
+    fn rule(
+        &mut self,
+        base: &FieldPath,
+        node: &Node,
+        own: &'static str,
+        other: Option<&'static str>,
+        rule: Rule,
+    ) -> Result<(), Box<Refusal>> {
+        let at = |relative: &str| relative.split('.').fold(base.clone(), |path, key| path.key(key));
+        let found = |relative: &str| node.at(&at_of(relative));
+        if let Some((from, value)) = rule.field().and_then(|from| Some((from, found(from)?)))
+            && value.is_null()
+        {
+            // Cluster API itself cannot read nothing where a duration must stand.
+            let must_stand = matches!(rule, Rule::Seconds(..) | Rule::SecondsUnlessZero(..))
+                && self.from.below(own, from).is_some_and(|field| field.zero != Zero::Kept);
+            if must_stand {
+                let why = "a duration is needed here, and nothing stands here";
+                return Err(Refusal::new(at(from), value, why, "fill it in, or remove the field"));
+            }
+            self.steps.push(Remove { at: at(from) });
+            return Ok(());
+        }
+        if let (Some(from), Some(to)) = (rule.field(), rule.target())
+            && from != to
+            && found(from).is_some()
+            && let Some(there) = found(to).filter(|there| !there.is_null())
+        {
+            return Err(Refusal::new(
+                at(to),
+                there,
+                format!("{} goes here, and something stands here already", at(from)),
+                "remove one of the two",
+            ));
+        }
+        match rule {
+            Rule::Move(from, to) => {
+                let Some(value) = found(from) else { return Ok(()) };
+                let newer = other.and_then(|other| self.to.below(other, to));
+                let Some(older) = self.from.below(own, from) else { return Ok(()) };
+                if self.value(&at(from), value, older, newer)? == Left::There {
+                    self.steps.push(Move { from: at(from), to: at(to) });
+                }
+            }
+            Rule::Seconds(from, to) => {
+                let Some(value) = found(from) else { return Ok(()) };
+                let value = seconds_of(&at(from), value)?;
+                self.steps.push(Replace { at: at(from), value: number(value) });
+                self.steps.push(Move { from: at(from), to: at(to) });
+            }
+            Rule::SecondsUnlessZero(from, to) => {
+                let Some(value) = found(from) else { return Ok(()) };
+                if value.as_str().and_then(nanoseconds) == Some(0) {
+                    self.steps.push(Remove { at: at(from) });
+                } else {
+                    return self.rule(base, node, own, other, Rule::Seconds(from, to));
+                }
+            }
+            Rule::SecondsToo(from, to) => {
+                let Some(value) = found(from).filter(|value| !value.is_null()) else { return Ok(()) };
+                let value = seconds_of(&at(from), value)?;
+                self.steps.push(Add { at: at(to), value: number(value) });
+            }
+            Rule::Arguments(field) => {
+                let Some(value) = found(field) else { return Ok(()) };
+                let list = arguments(&at(field), value, &mut self.refused)?;
+                self.steps.push(Replace { at: at(field), value: list });
+            }
+            Rule::Reference(from, to) => {
+                let Some(value) = found(from) else { return Ok(()) };
+                self.reference(&at(from), value, Version::GroupOnly)?;
+                if from != to {
+                    self.steps.push(Move { from: at(from), to: at(to) });
+                }
+            }
+            Rule::VersionedReference(from, to) => {
+                let Some(value) = found(from) else { return Ok(()) };
+                self.reference(&at(from), value, Version::Whole)?;
+                self.steps.push(Move { from: at(from), to: at(to) });
+            }
+            Rule::Drop(field) => {
+                if found(field).is_some() {
+                    self.steps.push(Remove { at: at(field) });
+                }
+            }
+            Rule::Default(within, field, text) => {
+                let Some(within_node) = found(within).filter(|node| !node.is_null()) else { return Ok(()) };
+                let value = Node::string(text);
+                let at = at(within).key(field);
+                match within_node.get(field) {
+                    None => self.steps.push(Add { at, value }),
+                    Some(node) if node.is_null() || node.as_str() == Some("") => {
+                        self.steps.push(Replace { at, value });
+                    }
+                    Some(_) => {}
+                }
+            }
+            Rule::FirstOf(list, name, switch) => {
+                self.refused.extend(first_of(&at(list), found(list), name, switch));
+            }
+            Rule::Unique(list, name) => self.refused.extend(unique(&at(list), found(list), name)),
+        }
+        Ok(())
+    }
+
+    /// Takes from a reference what the newer version does not have.
+    fn reference(&mut self, path: &FieldPath, node: &Node, version: Version) -> Result<(), Box<Refusal>> {
+        let wanted = |why: String, at: FieldPath, node: &Node| {
+            Refusal::new(at, node, why, "write a reference: apiVersion, kind and name")
+        };
+        let Some(entries) = node.as_mapping() else {
+            return Err(wanted("a mapping is needed here".to_owned(), path.clone(), node));
+        };
+        for entry in entries {
+            let at = path.key(&entry.key);
+            let text = entry.value.as_str();
+            if text.is_none()
+                && !entry.value.is_null()
+                && self.from.field("ObjectReference", &entry.key).is_some()
+            {
+                return Err(wanted("a string is needed here".to_owned(), at, &entry.value));
+            }
+            match entry.key.as_str() {
+                "kind" | "name" => {}
+                "apiVersion" if version == Version::Whole => {}
+                "apiVersion" => {
+                    let text = text.unwrap_or_default();
+                    let group = api_group(text);
+                    if text.split('/').count() > 2
+                        || (text.contains("${") && group.is_empty())
+                        || group.contains("${")
+                    {
+                        return Err(wanted(
+                            "the API group must be known to convert this reference".to_owned(),
+                            at,
+                            &entry.value,
+                        ));
+                    }
+                    if group.is_empty() {
+                        self.steps.push(Remove { at });
+                    } else {
+                        self.steps.push(Replace { at: at.clone(), value: Node::string(group) });
+                        self.steps.push(Move { from: at, to: path.key("apiGroup") });
+                    }
+                }
+                "apiGroup" if version == Version::GroupOnly => {
+                    return Err(Refusal::new(
+                        at,
+                        &entry.value,
+                        "the older version has no such field, and the newer one would heed it",
+                        "remove the field, or bring the object to the newer version by hand",
+                    ));
+                }
+                _ => self.steps.push(Remove { at }),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What of `apiVersion` a reference keeps.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Version {
+    GroupOnly,
+    Whole,
+}
+
+fn at_of(relative: &str) -> FieldPath {
+    relative.split('.').fold(FieldPath::root(), |path, key| path.key(key))
+}
+
+fn is_false_or_zero(node: &Node) -> bool {
+    node.as_scalar()
+        .is_some_and(|scalar| matches!(scalar.reading(), Reading::Bool(false) | Reading::Integer(0)))
+}
+
+/// A text that becomes a value only when its variables are filled in.
+fn is_template(scalar: &Scalar) -> bool {
+    scalar.text.contains("${")
+}
+
+fn fits(of: &Of, scalar: &Scalar) -> bool {
+    let reading = scalar.reading();
+    match of {
+        _ if is_template(scalar) => !matches!(of, Of::Struct(_) | Of::List(_) | Of::Map(_)),
+        Of::Text | Of::Time | Of::Duration => matches!(reading, Reading::String(_)),
+        Of::Integer => matches!(reading, Reading::Integer(_) | Reading::Unsigned(_)),
+        Of::Number => matches!(reading, Reading::Integer(_) | Reading::Unsigned(_) | Reading::Float(_)),
+        Of::Truth => matches!(reading, Reading::Bool(_)),
+        Of::IntegerOrText => matches!(reading, Reading::Integer(_) | Reading::String(_)),
+        Of::Anything | Of::Metadata => true,
+        Of::List(_) | Of::Map(_) | Of::Struct(_) => false,
+    }
+}
+
+fn number(value: i128) -> Node {
+    Node::scalar(Scalar::plain(value.to_string()))
+}
+
+/// The whole seconds of a duration; what is longer than 32 bits hold is cut.
+fn seconds_of(path: &FieldPath, node: &Node) -> Result<i128, Box<Refusal>> {
+    let refused = |why: &str, advice: &str| Err(Refusal::new(path.clone(), node, why, advice));
+    let Some(text) = node.as_str() else {
+        return refused("a duration is needed here", "write it as a string such as 10m");
+    };
+    match nanoseconds(text).map(|nanoseconds| nanoseconds / 1_000_000_000) {
+        Some(value) if value >= -MOST_SECONDS => Ok(value.min(MOST_SECONDS)),
+        None if text.contains("${") => refused(
+            "a duration becomes a number of seconds, and what the variable holds is not known here",
+            "write the duration itself, or bring the object to the newer version by hand, with a variable \
+             that holds seconds",
+        ),
+        _ => refused("this is no duration that Cluster API takes", "write it as a string such as 10m"),
+    }
+}
+
+/// A map of arguments as a list, ordered by name; without those that cannot be in it.
+fn arguments(path: &FieldPath, node: &Node, refused: &mut Vec<Refusal>) -> Result<Node, Box<Refusal>> {
+    let Some(entries) = node.as_mapping() else {
+        let why = "a mapping of names and values is needed here";
+        return Err(Refusal::new(path.clone(), node, why, "write the arguments as a mapping"));
+    };
+    let mut arguments = Vec::new();
+    for entry in entries {
+        if entry.value.as_str().is_none() {
+            let why = "the value of an argument must be a string";
+            let advice = "put it in quotes";
+            refused.push(*Refusal::new(path.key(&entry.key), &entry.value, why, advice));
+            continue;
+        }
+        arguments.push((entry.key.as_str(), &entry.value));
+    }
+    arguments.sort_by_key(|(name, _)| *name);
+    let item = |(name, value): (&str, &Node)| {
+        let value = Node { span: 0..0, shared: false, ..value.clone() };
+        Node::mapping([("name", Node::string(name)), ("value", value)])
+    };
+    Ok(Node::sequence(arguments.into_iter().map(item)))
+}
+
+/// Refuses several items of one name that differ in a switch: Cluster API's own conversion gives all of
+/// them the first one's.
+fn first_of(path: &FieldPath, list: Option<&Node>, name: &str, switch: &str) -> Vec<Refusal> {
+    let items = list.and_then(Node::as_sequence).unwrap_or_default();
+    let is_on = |item: &Node| item.get(switch).is_some_and(|node| node.value() == true);
+    let mut first = HashMap::new();
+    let mut refused = Vec::new();
+    for (index, item) in items.iter().enumerate() {
+        let Some(own) = item.get(name).and_then(Node::as_str) else { continue };
+        if *first.entry(own).or_insert_with(|| is_on(item)) != is_on(item) {
+            refused.push(*Refusal::new(
+                path.index(index).key(switch),
+                item.get(switch).unwrap_or(item),
+                format!(
+                    "another item of the list has the {name} {own}, and Cluster API's own conversion gives \
+                     both the first one's `{switch}`"
+                ),
+                "make one item of the two, or bring the object to the newer version by hand",
+            ));
+        }
+    }
+    refused
+}
+
+fn unique(path: &FieldPath, list: Option<&Node>, name: &str) -> Vec<Refusal> {
+    let mut seen = HashSet::new();
+    let mut refused = Vec::new();
+    for (index, item) in list.and_then(Node::as_sequence).unwrap_or_default().iter().enumerate() {
+        let Some(node) = item.get(name) else { continue };
+        if node.as_str().is_some_and(|own| !seen.insert(own)) {
+            let why = format!("the {name} of an item must be its own, and this stands twice");
+            refused.push(*Refusal::new(path.index(index).key(name), node, why, "give it another"));
+        }
+    }
+    refused
+}
+
+/// What of a converted object says nothing, since the newer version drops it: null, and zero values of
+/// fields that do not tell them from absent ones. Many of them the server would refuse.
+pub(super) fn tidy(object: &Node, kind: &'static str, to: &'static Fields) -> Vec<ConversionStep> {
+    let mut steps = Vec::new();
+    let root = FieldPath::root();
+    if let (Some(spec), Some(field)) = (object.get("spec"), to.field(kind, "spec")) {
+        // An object without a spec is none: it stays as an empty one.
+        let Fate::Stays(found) = fate(to, &root.key("spec"), spec, &field.of, Zero::Kept) else {
+            return steps;
+        };
+        steps = found;
+    }
+    steps
+}
+
+/// What becomes of a value.
+enum Fate {
+    /// It stays, after these steps.
+    Stays(Vec<ConversionStep>),
+    /// Whoever holds it removes it.
+    Goes,
+}
+
+fn fate(to: &'static Fields, path: &FieldPath, node: &Node, of: &Of, zero: Zero) -> Fate {
+    if node.is_null() {
+        return Fate::Goes;
+    }
+    let is_kept = zero != Zero::Dropped;
+    match (of, &node.kind) {
+        (Of::Struct(name), NodeKind::Mapping(entries)) => {
+            let mut steps = Vec::new();
+            let mut gone = Vec::new();
+            for entry in entries {
+                let below = path.key(&entry.key);
+                let Some(field) = to.field(name, &entry.key) else { continue };
+                match fate(to, &below, &entry.value, &field.of, field.zero) {
+                    Fate::Stays(found) => steps.extend(found),
+                    Fate::Goes => gone.push(Remove { at: below }),
+                }
+            }
+            if gone.len() < entries.len() {
+                steps.extend(gone);
+                return Fate::Stays(steps);
+            }
+            // An empty selector selects; and what is required must stay even where it says nothing.
+            if !is_kept && *name != "LabelSelector" {
+                return Fate::Goes;
+            }
+            let is_new = !entries.is_empty();
+            let empty = Node::new(NodeKind::Mapping(Vec::new()));
+            Fate::Stays(is_new.then(|| Replace { at: path.clone(), value: empty }).into_iter().collect())
+        }
+        (Of::Map(below), NodeKind::Mapping(entries)) if !entries.is_empty() => {
+            let fates =
+                entries.iter().map(|entry| fate(to, &path.key(&entry.key), &entry.value, below, Zero::Kept));
+            Fate::Stays(fates.flat_map(Fate::steps).collect())
+        }
+        (Of::List(below), NodeKind::Sequence(items)) if !items.is_empty() => {
+            let fates =
+                items.iter().enumerate().map(|(at, item)| fate(to, &path.index(at), item, below, Zero::Kept));
+            Fate::Stays(fates.flat_map(Fate::steps).collect())
+        }
+        (Of::Map(_) | Of::List(_), _) if node.is_empty_collection() && !is_kept => Fate::Goes,
+        (Of::Text | Of::Integer | Of::Truth | Of::Number, NodeKind::Scalar(scalar)) if !is_kept => {
+            let says_nothing =
+                matches!(scalar.reading(), Reading::String("") | Reading::Integer(0) | Reading::Bool(false));
+            if says_nothing { Fate::Goes } else { Fate::Stays(Vec::new()) }
+        }
+        _ => Fate::Stays(Vec::new()),
+    }
+}
+
+impl Fate {
+    fn steps(self) -> Vec<ConversionStep> {
+        if let Self::Stays(steps) = self { steps } else { Vec::new() }
+    }
+}

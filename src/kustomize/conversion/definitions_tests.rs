@@ -1,0 +1,128 @@
+//! Kinds of other providers, by what their definitions show of two versions.
+
+use crate::conversion::{apply, convert, convert_or_all};
+use crate::schema::{Origin, SchemaFile, Schemas};
+use capstan_model::tree::RepoPath;
+use capstan_yaml::{Node, YamlFile};
+
+/// A rack, of which each version has these fields below `spec`, and `v2` what is written after the bar.
+fn schemas(both: &str, v1: &str, v2: &str) -> Schemas {
+    let version = |name: &str, own: &str| {
+        format!(
+            "  - name: {name}\n    served: true\n    storage: {}\n    schema:\n      openAPIV3Schema: {{type: object, properties: {{spec: {{type: object, properties: {{{both}{own}}}}}}}}}\n",
+            name == "v2"
+        )
+    };
+    let text = format!(
+        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: racks.metal.example.org}}\nspec:\n  group: metal.example.org\n  names: {{kind: Rack, plural: racks}}\n  scope: Namespaced\n  versions:\n{}{}",
+        version("v1", v1),
+        version("v2", v2)
+    );
+    let path = RepoPath::parse(".capstan/crds/racks.yaml").unwrap();
+    Schemas::read([SchemaFile { origin: Origin::Capstan, bytes: Ok(text.into_bytes().into()), path }])
+}
+
+fn rack(spec: &str) -> Node {
+    let text =
+        format!("{{apiVersion: metal.example.org/v1, kind: Rack, metadata: {{name: r}}, spec: {spec}}}");
+    YamlFile::read(&text).unwrap().documents()[0].root.clone()
+}
+
+const BOTH: &str = "room: {type: string}, units: {type: integer}, doors: {type: array, items: {type: object, properties: {side: {type: string}}}}, extra: {type: object, x-kubernetes-preserve-unknown-fields: true}";
+
+#[test]
+fn an_object_of_the_same_shape_gets_the_version_alone() {
+    let schemas = schemas(BOTH, "", ", cooled: {type: boolean}");
+    let full = rack("{room: north, units: 42, doors: [{side: left}], extra: {any: thing}}");
+    // A field that neither version has is dropped by both.
+    let unknown = rack("{room: north, doors: null, colour: red}");
+    for mut object in [full, unknown] {
+        let mut wanted = object.value();
+        let conversion = convert(&object, "metal.example.org/v2", &schemas).unwrap();
+        assert_eq!(conversion.steps.len(), 1);
+        apply(&mut object, &conversion);
+        wanted["apiVersion"] = "metal.example.org/v2".into();
+        assert_eq!(object.value(), wanted);
+    }
+}
+
+#[test]
+fn fields_of_another_shape_are_named_with_what_they_are_in_either_version() {
+    // What v1 and v2 have besides, the object's spec, the field, why.
+    let cases = [
+        (
+            "link: {type: integer}",
+            "link: {type: object}",
+            "{link: 4}",
+            "/spec/link",
+            "it is a whole number in the older version and a mapping in the newer one",
+        ),
+        (
+            "link: {type: integer}",
+            "link: {x-kubernetes-int-or-string: true}",
+            "{link: 4}",
+            "/spec/link",
+            "it is a whole number in the older version and a whole number or a string in the newer one",
+        ),
+        ("link: {type: integer}", "", "{link: 4}", "/spec/link", "the newer version has no such field"),
+        (
+            "",
+            "link: {type: integer}",
+            "{link: 4}",
+            "/spec/link",
+            "the older version has no such field, so the server drops it today",
+        ),
+        (
+            "mode: {type: string, enum: [a, b]}",
+            "mode: {type: string, enum: [b, c]}",
+            "{mode: a}",
+            "/spec/mode",
+            "the newer version does not take this value",
+        ),
+        (
+            "tags: {type: array, x-kubernetes-list-type: set, items: {type: string}}",
+            "tags: {type: array, x-kubernetes-list-type: atomic, items: {type: string}}",
+            "{tags: [a]}",
+            "/spec/tags",
+            "the two versions read it differently",
+        ),
+        (
+            "slots: {type: array, items: {type: object, properties: {at: {type: string}}}}",
+            "slots: {type: array, items: {type: object, properties: {at: {type: integer}}}}",
+            "{slots: [{}, {at: x}]}",
+            "/spec/slots/1/at",
+            "it is a string in the older version and a whole number in the newer one",
+        ),
+    ];
+    for (v1, v2, spec, field, why) in cases {
+        let schemas = schemas("room: {type: string}, ", v1, v2);
+        let refused = convert(&rack(spec), "metal.example.org/v2", &schemas).unwrap_err();
+        assert_eq!((refused.field.to_string().as_str(), refused.why.as_str()), (field, why), "{spec}");
+        // What the object does not have is no matter.
+        assert!(convert(&rack("{room: north}"), "metal.example.org/v2", &schemas).is_ok(), "{spec}");
+    }
+}
+
+#[test]
+fn all_fields_of_another_shape_are_told_and_templates_are_taken_as_what_they_become() {
+    let schemas = schemas(
+        "",
+        "a: {type: integer}, b: {type: string}, mode: {type: string, enum: [x]}",
+        "a: {type: string}, mode: {type: string, enum: [x]}",
+    );
+    let object = rack("{a: 1, b: two, mode: '${MODE}'}");
+    let (first, others) = convert_or_all(&object, "metal.example.org/v2", &schemas).unwrap_err();
+    let fields: Vec<String> = [*first].iter().chain(&others).map(|why| why.field.to_string()).collect();
+    assert_eq!(fields, ["/spec/a", "/spec/b"]);
+}
+
+#[test]
+fn without_both_definitions_nobody_can_tell() {
+    let refused = convert(&rack("{}"), "metal.example.org/v3", &schemas(BOTH, "", "")).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "Rack cannot be converted from metal.example.org/v1 to metal.example.org/v3: no definition of Rack in \
+         metal.example.org/v3 is known, so nobody can tell what moved; put the provider's \
+         CustomResourceDefinition into .capstan/crds, or bring the object to that version by hand"
+    );
+}

@@ -1,0 +1,99 @@
+//! The two readings of a scalar without quotes: that of `kubectl apply`, and kustomize's own.
+//!
+//! Kustomize keeps texts and reads them with go-yaml v3, for which `yes`, `on` and `n` are strings and an
+//! unquoted date is a point in time
+//! (<https://github.com/yaml/go-yaml/blob/v3/resolve.go>). Every other scalar reads alike.
+
+use serde_json::Value;
+
+use super::scalar::{Scalar, Style};
+use capstan_yaml::{Scalar as Written, ScalarStyle};
+
+/// Who reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Dialect {
+    /// `kubectl apply`: files without a kustomization.
+    Kubernetes,
+    /// `kubectl kustomize`.
+    Kustomize,
+}
+
+impl Dialect {
+    /// What the scalar is.
+    pub(super) fn read(self, scalar: &Written) -> Scalar {
+        let value = scalar.value();
+        if scalar.style != ScalarStyle::Plain {
+            return Scalar::written(value, &scalar.text, Style::Quoted);
+        }
+        let value = if self == Self::Kubernetes { value } else { read_plain(value, &scalar.text) };
+        Scalar::written(value, &scalar.text, Style::Plain)
+    }
+}
+
+/// What kustomize makes of a text without quotes.
+pub(super) fn resolve(text: &str) -> Scalar {
+    Dialect::Kustomize.read(&Written::plain(text))
+}
+
+fn read_plain(value: Value, text: &str) -> Value {
+    match value {
+        Value::Bool(_) if !matches!(text, "true" | "True" | "TRUE" | "false" | "False" | "FALSE") => {
+            Value::String(text.to_owned())
+        }
+        Value::String(_) => Value::String(point_in_time(text).unwrap_or_else(|| text.to_owned())),
+        other => other,
+    }
+}
+
+/// A date alone, as JSON writes the point in time that it is for go-yaml: `2024-06-01` is
+/// `2024-06-01T00:00:00Z`. Dates with a time are written in JSON's own form already, nearly always.
+fn point_in_time(text: &str) -> Option<String> {
+    let mut parts = text.split('-');
+    let (year, month, day) = (parts.next()?, parts.next()?, parts.next()?);
+    if parts.next().is_some() || year.len() != 4 {
+        return None;
+    }
+    let number = |text: &str| {
+        let digits = (1..=4).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+        digits.then(|| text.parse::<u32>().ok()).flatten()
+    };
+    let (year, month, day) = (number(year)?, number(month)?, number(day)?);
+    let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let days = match month {
+        4 | 6 | 9 | 11 => 30,
+        2 if leap => 29,
+        2 => 28,
+        1..=12 => 31,
+        _ => return None,
+    };
+    (1..=days).contains(&day).then(|| format!("{year:04}-{month:02}-{day:02}T00:00:00Z"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn kustomize_takes_the_words_of_old_yaml_for_strings_and_dates_for_points_in_time() {
+        let cases = [
+            ("yes", json!("yes")),
+            ("on", json!("on")),
+            ("n", json!("n")),
+            ("True", json!(true)),
+            ("0644", json!(420)),
+            ("1.20", json!(1.2)),
+            ("~", json!(null)),
+            ("2024-02-29", json!("2024-02-29T00:00:00Z")),
+            ("2023-02-29", json!("2023-02-29")),
+            ("2024-6-1", json!("2024-06-01T00:00:00Z")),
+            ("v1.2.3", json!("v1.2.3")),
+        ];
+        for (text, expected) in cases {
+            let scalar = resolve(text);
+            assert_eq!(*scalar.value(), expected, "{text}");
+            assert_eq!(scalar.text(), text);
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! The semantic difference of two renders: objects by identity, fields by path, lists by key.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::placed::{Content, Placed, SourceOffset};
+use super::{RenderedObject, lists};
+use capstan_model::object::{FieldPath, ObjectId, Step};
+
+/// One field, or one whole object, that differs.
+#[derive(Debug, Clone)]
+pub struct FieldDifference {
+    /// The object.
+    pub object: ObjectId,
+    /// The field; the root for a whole object. Indexes count the items before, `-` is an item that
+    /// is new.
+    pub path: FieldPath,
+    /// Value before; `None` = absent.
+    pub old: Option<Value>,
+    /// Value after; `None` = absent.
+    pub new: Option<Value>,
+    /// Where the value before was written.
+    pub old_place: Option<SourceOffset>,
+    /// Where the value after is written.
+    pub new_place: Option<SourceOffset>,
+}
+
+/// What differs between two renders, in the order of their objects and fields: first what `before`
+/// has, then the objects that are new.
+///
+/// Lists of which every item has a unique `name` (or `path` for files, `key` and `effect` for
+/// taints) are compared by that and not by position; of other lists the items are compared one by
+/// one where both have equally many, else the list differs as a whole. `null` equals absent.
+pub fn diff(before: &[RenderedObject], after: &[RenderedObject]) -> Vec<FieldDifference> {
+    let mut found = Vec::new();
+    let by_id: BTreeMap<&ObjectId, &RenderedObject> =
+        after.iter().map(|object| (&object.id, object)).collect();
+    let known: BTreeSet<&ObjectId> = before.iter().map(|object| &object.id).collect();
+    for object in before {
+        let new = by_id.get(&object.id).map(|object| &object.placed);
+        Comparison { object: &object.id, found: &mut found }.compare(
+            &FieldPath::root(),
+            Some(&object.placed),
+            new,
+        );
+    }
+    for object in after.iter().filter(|object| !known.contains(&object.id)) {
+        Comparison { object: &object.id, found: &mut found }.compare(
+            &FieldPath::root(),
+            None,
+            Some(&object.placed),
+        );
+    }
+    found
+}
+
+/// What differs between two states of one object, whatever their names.
+pub fn diff_placed(object: &ObjectId, before: &Placed, after: &Placed) -> Vec<FieldDifference> {
+    let mut found = Vec::new();
+    Comparison { object, found: &mut found }.compare(&FieldPath::root(), Some(before), Some(after));
+    found
+}
+
+struct Comparison<'a> {
+    object: &'a ObjectId,
+    found: &'a mut Vec<FieldDifference>,
+}
+
+impl Comparison<'_> {
+    fn compare(&mut self, path: &FieldPath, old: Option<&Placed>, new: Option<&Placed>) {
+        let old = old.filter(|value| !value.is_null());
+        let new = new.filter(|value| !value.is_null());
+        let (Some(before), Some(after)) = (old, new) else {
+            if old.is_some() || new.is_some() {
+                self.report(path, old, new);
+            }
+            return;
+        };
+        match (&before.content, &after.content) {
+            (Content::Mapping(fields), Content::Mapping(others)) => {
+                for (key, value) in fields {
+                    self.compare(&path.key(key), Some(value), after.field(key));
+                }
+                for (key, value) in others.iter().filter(|(key, _)| before.field(key).is_none()) {
+                    self.compare(&path.key(key), None, Some(value));
+                }
+            }
+            (Content::Sequence(items), Content::Sequence(others)) => {
+                self.compare_lists(path, (before, items), (after, others));
+            }
+            (Content::Scalar(one), Content::Scalar(other)) if one == other => {}
+            _ => self.report(path, old, new),
+        }
+    }
+
+    fn compare_lists(
+        &mut self,
+        path: &FieldPath,
+        (before, items): (&Placed, &[Placed]),
+        (after, others): (&Placed, &[Placed]),
+    ) {
+        if let Some(key) = lists::key_of_both(items, others) {
+            for (index, item) in items.iter().enumerate() {
+                let same = others.iter().find(|other| key.same(item, other));
+                self.compare(&path.index(index), Some(item), same);
+            }
+            for other in others.iter().filter(|other| !items.iter().any(|item| key.same(item, other))) {
+                self.compare(&path.join(Step::New), None, Some(other));
+            }
+        } else if items.len() == others.len() {
+            for (index, (item, other)) in items.iter().zip(others).enumerate() {
+                self.compare(&path.index(index), Some(item), Some(other));
+            }
+        } else {
+            self.report(path, Some(before), Some(after));
+        }
+    }
+
+    fn report(&mut self, path: &FieldPath, old: Option<&Placed>, new: Option<&Placed>) {
+        self.found.push(FieldDifference {
+            object: self.object.clone(),
+            path: path.clone(),
+            old: old.map(Placed::to_value),
+            new: new.map(Placed::to_value),
+            old_place: old.map(|value| value.place.clone()),
+            new_place: new.map(|value| value.place.clone()),
+        });
+    }
+}

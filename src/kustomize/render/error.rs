@@ -1,0 +1,94 @@
+//! Why a cluster cannot be rendered.
+
+use super::placed::SourceOffset;
+use capstan_model::finding::{Finding, Place, Position, RuleEntry, rules};
+use capstan_model::tree::{RepoPath, Unreadable};
+
+/// Why a cluster cannot be rendered: what was found, and what to do. [`RenderError::place`] says where; the
+/// text does not.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct RenderError {
+    message: String,
+    place: Place,
+    trouble: Trouble,
+}
+
+/// The kinds of trouble, for those who decide by them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Trouble {
+    /// A file's content cannot be had.
+    Unreadable,
+    /// Not YAML, or not what stands there in a Kubernetes object or kustomization.
+    Malformed,
+    /// A feature of kustomize that Capstan does not render.
+    Unsupported,
+    /// It names something that does not exist, or lies outside the repository.
+    Reference,
+    /// One object twice.
+    Duplicate,
+    /// Kustomizations that include one another.
+    Cycle,
+}
+
+impl RenderError {
+    pub(super) fn at(written: &SourceOffset, trouble: Trouble, message: impl Into<String>) -> Self {
+        Self { message: message.into(), place: Place::from(written), trouble }
+    }
+
+    pub(super) fn malformed(written: &SourceOffset, message: impl Into<String>) -> Self {
+        Self::at(written, Trouble::Malformed, message)
+    }
+
+    pub(super) fn unsupported(written: &SourceOffset, message: impl Into<String>) -> Self {
+        Self::at(written, Trouble::Unsupported, message)
+    }
+
+    pub(super) fn reference(written: &SourceOffset, message: impl Into<String>) -> Self {
+        Self::at(written, Trouble::Reference, message)
+    }
+
+    /// A file whose content cannot be had.
+    pub(super) fn unreadable(unreadable: Unreadable) -> Self {
+        let message = format!("the file cannot be read: {}", unreadable.reason);
+        Self { message, place: Place::whole(unreadable.path), trouble: Trouble::Unreadable }
+    }
+
+    /// A file that is no YAML.
+    pub(super) fn no_yaml(file: &RepoPath, position: Position, message: impl Into<String>) -> Self {
+        let place = Place::at(file.clone(), position);
+        Self { message: message.into(), place, trouble: Trouble::Malformed }
+    }
+
+    /// A folder or file that is needed and is not there as one, where no file names it.
+    pub(super) fn missing(path: &RepoPath, message: impl Into<String>) -> Self {
+        Self { message: message.into(), place: Place::whole(path.clone()), trouble: Trouble::Reference }
+    }
+
+    /// Where.
+    pub const fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// What kind of trouble it is.
+    pub const fn trouble(&self) -> Trouble {
+        self.trouble
+    }
+
+    /// The rule that `validate` tells it under.
+    pub const fn rule(&self) -> &'static RuleEntry {
+        match self.trouble {
+            Trouble::Unreadable => rules::UNREADABLE_FILE,
+            Trouble::Duplicate => rules::DUPLICATE_OBJECT,
+            Trouble::Malformed | Trouble::Unsupported | Trouble::Reference | Trouble::Cycle => {
+                rules::RENDER_FAILED
+            }
+        }
+    }
+}
+
+impl From<&RenderError> for Finding {
+    fn from(error: &RenderError) -> Self {
+        Self::new(error.rule(), &error.message).place(error.place.clone())
+    }
+}

@@ -1,0 +1,321 @@
+//! A cluster folder as a whole: what its base gives, and what its overlay makes of it.
+
+use super::dialect::Dialect;
+use super::error::RenderError;
+use super::keys::is_kustomization;
+use super::kustomize::{Accumulated, Builder, Built, Reached};
+use super::load::{Loader, ParsedFiles};
+use super::placed::Placed;
+use super::resource::{Identity, Resource, refuse_twins};
+use super::schema::Schemas;
+use super::strategic::{self, Misfit, Outcome};
+use super::{Folders, PatchUse, Rendered, RenderedObject, losses};
+use capstan_model::tree::{EntryKind, RepoPath, Tree, TreeEntry, is_manifest};
+
+/// Whether an entry is a manifest, or what may stand for a folder of them: nobody follows a link or enters
+/// a submodule, and a cluster without what is there would be another one.
+fn may_hold_objects(entry: &TreeEntry) -> bool {
+    match entry.kind {
+        EntryKind::File | EntryKind::Executable => is_manifest(&entry.path),
+        EntryKind::Symlink => is_manifest(&entry.path) || !entry.path.name().contains('.'),
+        EntryKind::Submodule => true,
+    }
+}
+
+/// Renders one cluster folder.
+pub(super) fn render(
+    tree: &dyn Tree,
+    folders: &Folders,
+    parsed: &ParsedFiles,
+) -> Result<Rendered, RenderError> {
+    let loader = Loader::new(tree, parsed);
+    let own = [&folders.cluster, &folders.overlay]
+        .into_iter()
+        .filter_map(|folder| folder.join("capstan.yaml").ok())
+        .collect();
+    let builder = Builder::new(&loader, own);
+    let mut cluster = Cluster { folders, builder, passed_over: Vec::new() };
+    let base = cluster.base()?;
+    let has_overlay = !tree.entries_in(&folders.overlay).is_empty();
+    let whole =
+        if folders.base == folders.cluster { None } else { loader.kustomization(&folders.cluster)? };
+    if !has_overlay && whole.is_none() {
+        return cluster.finish(base.finish()?, None);
+    }
+    let finished = base.finished()?;
+    let base_objects = finish_all(finished.clone())?;
+    let objects = match (loader.kustomization(&folders.overlay)?, whole) {
+        (Some(entry), _) => cluster.kustomized(&folders.overlay, entry, base)?,
+        (None, Some(entry)) => cluster.kustomized(&folders.cluster, entry, base)?,
+        (None, None) => cluster.patched(finished)?,
+    };
+    cluster.finish(objects, Some(base_objects))
+}
+
+/// What the kustomization of a folder gives by itself; `None` where the folder has none.
+pub(super) fn kustomized(
+    tree: &dyn Tree,
+    folder: &RepoPath,
+    parsed: &ParsedFiles,
+) -> Result<Option<Vec<RenderedObject>>, RenderError> {
+    let loader = Loader::new(tree, parsed);
+    let Some(entry) = loader.kustomization(folder)? else { return Ok(None) };
+    let mut builder = Builder::new(&loader, Vec::new());
+    let objects = builder.build_top(folder, entry, Accumulated::default())?.finish()?;
+    refuse_twins(&objects)?;
+    finish_all(objects).map(Some)
+}
+
+struct Cluster<'a> {
+    folders: &'a Folders,
+    builder: Builder<'a>,
+    passed_over: Vec<RepoPath>,
+}
+
+/// Whether a file only lies beside manifests: Fleet's `fleet.yaml`, values of a chart, a machine configuration
+/// of Talos, `clusterctl.yaml`. No document of it is a Kubernetes object, and at least one has nothing of one.
+///
+/// What has a part of an object (`metadata`, `spec`, `data`) is a manifest that lacks the rest, and refused; so is
+/// what cannot be read, since nobody can tell what it was. In a folder with a kustomization the question does not
+/// arise: what that names counts.
+fn is_beside_manifests(documents: &[Placed]) -> bool {
+    let has = |document: &Placed, keys: &[&str]| keys.iter().any(|key| document.field(key).is_some());
+    documents.iter().all(|document| document.is_mapping() && !has(document, &["metadata", "spec", "data"]))
+        && documents.iter().any(|document| !has(document, &["apiVersion", "kind"]))
+}
+
+/// What a base gives.
+enum Base {
+    /// Objects of files.
+    Plain(Vec<Resource>),
+    /// Objects of a kustomization, whose names are not final where another goes on with them.
+    Kustomized(Box<Built>),
+}
+
+impl Base {
+    fn finish(self) -> Result<Vec<Resource>, RenderError> {
+        match self {
+            Self::Plain(resources) => Ok(resources),
+            Self::Kustomized(built) => (*built).finish(),
+        }
+    }
+
+    fn finished(&self) -> Result<Vec<Resource>, RenderError> {
+        match self {
+            Self::Plain(resources) => Ok(resources.clone()),
+            Self::Kustomized(built) => built.finished(),
+        }
+    }
+
+    fn accumulated(self) -> Accumulated {
+        match self {
+            Self::Plain(resources) => Accumulated::plain(resources),
+            Self::Kustomized(built) => built.accumulated,
+        }
+    }
+}
+
+fn finish_all(resources: Vec<Resource>) -> Result<Vec<RenderedObject>, RenderError> {
+    resources.into_iter().map(Resource::finish).collect()
+}
+
+impl<'a> Cluster<'a> {
+    fn finish(
+        self,
+        objects: Vec<Resource>,
+        base: Option<Vec<RenderedObject>>,
+    ) -> Result<Rendered, RenderError> {
+        refuse_twins(&objects)?;
+        let mut notes = self.builder.notes;
+        notes.dedup();
+        Ok(Rendered {
+            objects: finish_all(objects)?,
+            base,
+            patches: self.builder.patches,
+            passed_over: self.passed_over,
+            notes,
+        })
+    }
+
+    fn base(&mut self) -> Result<Base, RenderError> {
+        let base = &self.folders.base;
+        if let Some(entry) = self.builder.loader.kustomization(base)? {
+            return self
+                .builder
+                .build_top(base, entry, Accumulated::default())
+                .map(Box::new)
+                .map(Base::Kustomized);
+        }
+        let tree = self.builder.loader.tree;
+        if tree.entries_in(base).is_empty() {
+            let message = format!(
+                "the cluster has no folder {base}: add it, or correct `clusters.base` in .capstan.yaml"
+            );
+            return Err(RenderError::missing(base, message));
+        }
+        let resources = self.documents(base)?;
+        refuse_twins(&resources)?;
+        Ok(Base::Plain(resources))
+    }
+
+    /// The overlay's kustomization (or the cluster's own). Where it includes nothing of the base, the
+    /// base comes first; where it does, the base was rendered already and its account is dropped.
+    fn kustomized(
+        &mut self,
+        folder: &RepoPath,
+        entry: &TreeEntry,
+        base: Base,
+    ) -> Result<Vec<Resource>, RenderError> {
+        let reached = self.builder.reaches(folder, entry, &self.folders.base, &mut Vec::new())?;
+        let first = match reached {
+            Reached::No => base.accumulated(),
+            Reached::Yes => {
+                self.builder.patches.clear();
+                Accumulated::default()
+            }
+        };
+        self.builder.build_top(folder, entry, first)?.finish()
+    }
+
+    /// An overlay without a kustomization: each document patches the object that it names, or joins.
+    fn patched(&mut self, base: Vec<Resource>) -> Result<Vec<Resource>, RenderError> {
+        let schemas = Schemas::default();
+        let mut objects = base;
+        for document in self.documents(&self.folders.overlay)? {
+            let identity = document.identity()?;
+            let mut used = PatchUse {
+                place: document.value.place.clone(),
+                target: identity.object_id().to_string(),
+                matched: Vec::new(),
+                lost: None,
+            };
+            match target_of(&identity, &objects)? {
+                Some(index) => patch(&mut objects, index, &document, &mut used, &schemas)?,
+                None if strategic::deletes(&document.value) => {
+                    used.lost = Some(format!("there is no {} to be deleted", used.target));
+                }
+                None => match joining(&document.value, &schemas) {
+                    Ok(value) => objects.push(Resource::new(value)?),
+                    Err(misfit) => {
+                        used.lost = Some(misfit.message);
+                        used.place = misfit.place;
+                    }
+                },
+            }
+            self.builder.patches.push(used);
+        }
+        Ok(objects)
+    }
+
+    /// Every document of a folder without a kustomization. A folder inside it that has one is built.
+    fn documents(&mut self, folder: &RepoPath) -> Result<Vec<Resource>, RenderError> {
+        let tree: &'a dyn Tree = self.builder.loader.tree;
+        let kustomized: Vec<(RepoPath, &TreeEntry)> = tree
+            .entries_in(folder)
+            .iter()
+            .filter(|entry| is_kustomization(&entry.path))
+            .filter_map(|entry| Some((entry.path.parent()?, entry)))
+            .filter(|(inner, _)| !self.is_foreign(inner, folder))
+            .collect();
+        let topmost: Vec<&(RepoPath, &TreeEntry)> = kustomized
+            .iter()
+            .filter(|(inner, _)| !kustomized.iter().any(|(outer, _)| inner.is_in(outer)))
+            .collect();
+        let mut resources = Vec::new();
+        for entry in tree.entries_in(folder) {
+            let inner = topmost.iter().any(|(inner, _)| entry.path.is_in(inner));
+            if inner || !may_hold_objects(entry) || self.is_foreign(&entry.path, folder) {
+                continue;
+            }
+            if is_beside_manifests(&self.builder.loader.read(entry, Dialect::Kubernetes)?.documents) {
+                self.passed_over.push(entry.path.clone());
+                continue;
+            }
+            resources.extend(self.builder.loader.objects(entry)?);
+        }
+        for (inner, entry) in topmost {
+            resources.extend(self.builder.build_top(inner, entry, Accumulated::default())?.finish()?);
+        }
+        Ok(resources)
+    }
+
+    /// With `base: "."` neither the overlay nor Capstan's own files are part of the base.
+    fn is_foreign(&self, path: &RepoPath, folder: &RepoPath) -> bool {
+        let overlay = &self.folders.overlay;
+        let in_overlay =
+            folder != overlay && !folder.is_in(overlay) && (path.is_in(overlay) || path == overlay);
+        in_overlay || self.builder.own.contains(path)
+    }
+}
+
+/// The object that an overlay's document names, whatever the API version. A document without a
+/// namespace means the one object of its kind and name.
+fn target_of(identity: &Identity<'_>, objects: &[Resource]) -> Result<Option<usize>, RenderError> {
+    let wanted = identity.object_id();
+    let mut alike = Vec::new();
+    for (index, object) in objects.iter().enumerate() {
+        let id = object.identity()?.object_id();
+        if id == wanted {
+            return Ok(Some(index));
+        }
+        if wanted.namespace.is_none()
+            && id.group == wanted.group
+            && id.kind == wanted.kind
+            && id.name == wanted.name
+        {
+            alike.push(index);
+        }
+    }
+    Ok(match alike.as_slice() {
+        [one] => Some(*one),
+        _ => None,
+    })
+}
+
+/// A document that finds no object and becomes one.
+fn joining(document: &Placed, schemas: &Schemas) -> Result<Placed, Misfit> {
+    losses::refuse(None, document, schemas)?;
+    strategic::as_object(document, schemas)
+}
+
+fn patch(
+    objects: &mut Vec<Resource>,
+    index: usize,
+    document: &Resource,
+    used: &mut PatchUse,
+    schemas: &Schemas,
+) -> Result<(), RenderError> {
+    let Some(object) = objects.get_mut(index) else { return Ok(()) };
+    let id = object.identity()?.object_id();
+    let mut value = object.value.clone();
+    let patch = without_identity(&document.value);
+    let merged = losses::refuse(Some(&object.value), &patch, schemas)
+        .and_then(|()| strategic::apply(&mut value, &patch, schemas));
+    match merged {
+        Ok(Outcome::Kept) => {
+            object.value = value;
+            used.matched.push(id);
+        }
+        Ok(Outcome::Deleted) => {
+            objects.remove(index);
+            used.matched.push(id);
+        }
+        Err(misfit) => {
+            used.lost = Some(format!("it does not fit {id}: {}", misfit.message));
+            used.place = misfit.place;
+        }
+    }
+    Ok(())
+}
+
+/// A patch keeps its hands off what makes the object the same object.
+fn without_identity(patch: &Placed) -> Placed {
+    let mut patch = patch.clone();
+    patch.remove("apiVersion");
+    patch.remove("kind");
+    if let Some(metadata) = patch.field_mut("metadata") {
+        metadata.remove("name");
+        metadata.remove("namespace");
+    }
+    patch
+}

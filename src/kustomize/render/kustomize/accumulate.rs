@@ -1,0 +1,369 @@
+//! What a kustomization and everything below it give, before names are final.
+
+use std::sync::Arc;
+
+use super::config::Config;
+use super::file::{Flavour, Kustomization, Named};
+use super::finish::finish;
+use super::generate::{self, Kind};
+use super::id::Id;
+use super::origin::{Origin, Tracks};
+use super::plugins;
+use super::transformer;
+use super::vars::{self, Var};
+use crate::render::PatchUse;
+use crate::render::custom_schema::CustomSchema;
+use crate::render::dialect::Dialect;
+use crate::render::error::{RenderError, Trouble};
+use crate::render::load::Loader;
+use crate::render::placed::Placed;
+use crate::render::resource::Resource;
+use crate::render::schema::Schemas;
+use capstan_model::tree::{RepoPath, TreeEntry};
+
+/// Objects on their way, and the fields that transformers above may reach.
+#[derive(Debug, Clone, Default)]
+pub(in crate::render) struct Accumulated {
+    pub(in crate::render) resources: Vec<Resource>,
+    pub(super) config: Option<Arc<Config>>,
+    pub(super) vars: Vec<Var>,
+}
+
+/// Builds kustomizations, and keeps account of their patches.
+pub(in crate::render) struct Builder<'a> {
+    pub(in crate::render) loader: &'a Loader<'a>,
+    /// Files that are Capstan's own and never rendered.
+    pub(in crate::render) own: Vec<RepoPath>,
+    pub(in crate::render) patches: Vec<PatchUse>,
+    pub(in crate::render) notes: Vec<String>,
+    pub(in crate::render) schemas: Schemas,
+    pub(super) origin: Origin,
+    /// The folders being built, outermost first.
+    pub(super) way: Vec<RepoPath>,
+}
+
+/// What the outermost kustomization gives, before and after the end.
+pub(in crate::render) struct Built {
+    pub(in crate::render) accumulated: Accumulated,
+    kustomization: Kustomization,
+}
+
+impl Built {
+    /// With all that kustomize does at the very end.
+    pub(in crate::render) fn finish(self) -> Result<Vec<Resource>, RenderError> {
+        finish(self.accumulated, &self.kustomization)
+    }
+
+    /// [`Self::finish`], where somebody goes on with what was before the end.
+    pub(in crate::render) fn finished(&self) -> Result<Vec<Resource>, RenderError> {
+        finish(self.accumulated.clone(), &self.kustomization)
+    }
+}
+
+/// How many kustomizations may lie within one another.
+const DEEPEST: usize = 64;
+
+impl Accumulated {
+    /// Objects that no kustomization gave.
+    pub(in crate::render) const fn plain(resources: Vec<Resource>) -> Self {
+        Self { resources, config: None, vars: Vec::new() }
+    }
+
+    fn take_config(&mut self, other: &Arc<Config>, kustomization: &Kustomization) -> Result<(), RenderError> {
+        match &mut self.config {
+            None => self.config = Some(Arc::clone(other)),
+            Some(config) if Arc::ptr_eq(config, other) => {}
+            Some(config) => Arc::make_mut(config).merge(other, &kustomization.place)?,
+        }
+        Ok(())
+    }
+
+    /// Adds objects; one identity may come only once.
+    fn append(&mut self, more: Vec<Resource>) -> Result<(), RenderError> {
+        let mut ids: Vec<Id> = self.resources.iter().map(Resource::id).collect();
+        for resource in more {
+            let id = resource.id();
+            let twin = ids.iter().position(|known| known.is(&id)).and_then(|at| self.resources.get(at));
+            if let Some(twin) = twin {
+                return Err(twins(&id, twin, &resource));
+            }
+            ids.push(id);
+            self.resources.push(resource);
+        }
+        Ok(())
+    }
+}
+
+fn twins(id: &Id, first: &Resource, second: &Resource) -> RenderError {
+    RenderError::at(
+        &second.value.place,
+        Trouble::Duplicate,
+        format!(
+            "{} stands here and in {} line {} too: an object may be given only once, remove or rename one",
+            id.object_id(),
+            first.value.place.file(),
+            first.value.place.position().line
+        ),
+    )
+}
+
+impl<'a> Builder<'a> {
+    pub(in crate::render) fn new(loader: &'a Loader<'a>, own: Vec<RepoPath>) -> Self {
+        Self {
+            loader,
+            own,
+            patches: Vec::new(),
+            notes: Vec::new(),
+            schemas: Schemas::default(),
+            origin: Origin::default(),
+            way: Vec::new(),
+        }
+    }
+
+    /// What the outermost kustomization gives; `first` are objects before its own.
+    pub(in crate::render) fn build_top(
+        &mut self,
+        folder: &RepoPath,
+        entry: &TreeEntry,
+        first: Accumulated,
+    ) -> Result<Built, RenderError> {
+        let kustomization = self.read(entry, Flavour::Kustomization)?;
+        let tracks = if kustomization.build_metadata.is_empty() { Tracks::Nothing } else { Tracks::Origins };
+        self.origin = Origin::top(tracks);
+        self.schemas = Schemas::default();
+        let accumulated = self.enter(folder, &kustomization, first)?;
+        Ok(Built { accumulated, kustomization })
+    }
+
+    /// What a folder's kustomization gives to the one that includes it.
+    fn build(
+        &mut self,
+        folder: &RepoPath,
+        entry: &TreeEntry,
+        flavour: Flavour,
+        first: Accumulated,
+    ) -> Result<Accumulated, RenderError> {
+        let kustomization = self.read(entry, flavour)?;
+        self.enter(folder, &kustomization, first)
+    }
+
+    fn read(&self, entry: &TreeEntry, flavour: Flavour) -> Result<Kustomization, RenderError> {
+        let loaded = self.loader.read(entry, Dialect::Kubernetes)?;
+        Kustomization::read(&loaded.documents, &loaded.start, flavour)
+    }
+
+    fn enter(
+        &mut self,
+        folder: &RepoPath,
+        kustomization: &Kustomization,
+        first: Accumulated,
+    ) -> Result<Accumulated, RenderError> {
+        let circle = self.way.iter().any(|visited| visited == folder || visited.is_in(folder));
+        if circle || self.way.len() > DEEPEST {
+            let way: Vec<&str> = self.way.iter().chain([folder]).map(RepoPath::as_str).collect();
+            return Err(RenderError::at(
+                &kustomization.place,
+                Trouble::Cycle,
+                format!("kustomizations include one another, {}: break the circle", way.join(" -> ")),
+            ));
+        }
+        self.way.push(folder.clone());
+        let result = self.accumulate(folder, kustomization, first);
+        self.way.pop();
+        result
+    }
+
+    /// In kustomize's order.
+    fn accumulate(
+        &mut self,
+        folder: &RepoPath,
+        kustomization: &Kustomization,
+        first: Accumulated,
+    ) -> Result<Accumulated, RenderError> {
+        self.use_schema(folder, kustomization)?;
+        let mut all = first;
+        for name in &kustomization.resources {
+            self.resource(folder, kustomization, name, &mut all)?;
+        }
+        self.configure(folder, kustomization, &mut all)?;
+        self.generate(folder, kustomization, &mut all)?;
+        for name in &kustomization.components {
+            let (path, entry) = self.component(folder, name)?;
+            let outside = self.origin.enter(&name.text);
+            let built = self.build(&path, entry, Flavour::Component, all);
+            self.origin.leave(outside);
+            all = built?;
+        }
+        self.transform(folder, kustomization, &mut all)?;
+        vars::mark(&kustomization.vars, &mut all.resources)?;
+        vars::join(&mut all.vars, &kustomization.vars)?;
+        Ok(all)
+    }
+
+    fn resource(
+        &mut self,
+        folder: &RepoPath,
+        kustomization: &Kustomization,
+        name: &Named,
+        all: &mut Accumulated,
+    ) -> Result<(), RenderError> {
+        let path = self.locate(folder, name)?;
+        if let Some(entry) = self.loader.tree.entry(&path) {
+            if self.own.contains(&path) {
+                return Ok(());
+            }
+            self.note_outside(folder, &path);
+            let mut more = self.loader.kustomize_objects(entry)?;
+            self.origin.of_file(&name.text, &mut more);
+            return all.append(more);
+        }
+        let entry = self.folder(&path, name)?;
+        let outside = self.origin.enter(&name.text);
+        let built = self.build(&path, entry, Flavour::Kustomization, Accumulated::default());
+        self.origin.leave(outside);
+        let built = built?;
+        all.append(built.resources)?;
+        vars::join(&mut all.vars, &built.vars)?;
+        match &built.config {
+            Some(config) => all.take_config(config, kustomization),
+            None => Ok(()),
+        }
+    }
+
+    /// The schema of the first kustomization that names one counts for the whole tree.
+    fn use_schema(&mut self, folder: &RepoPath, kustomization: &Kustomization) -> Result<(), RenderError> {
+        let Some(name) = &kustomization.openapi else { return Ok(()) };
+        let loaded = self.read_file(folder, name)?;
+        if self.schemas.is_replaced() {
+            return Ok(());
+        }
+        let document = loaded.documents.first().filter(|document| document.is_mapping());
+        let Some(document) = document else {
+            return Err(RenderError::malformed(
+                &name.place,
+                format!("{} is no OpenAPI description: it has `definitions`", name.text),
+            ));
+        };
+        let schema = CustomSchema::new(document.to_value());
+        if schema.tells_scopes() {
+            return Err(RenderError::unsupported(
+                &name.place,
+                "Capstan does not render `openapi` files with `paths`: leave only `definitions` in it",
+            ));
+        }
+        if self.way.len() > 1 {
+            return Err(RenderError::unsupported(
+                &name.place,
+                "Capstan renders `openapi` only in the outermost kustomization, since further in its effect depends on what kustomize has read before: move it there",
+            ));
+        }
+        self.schemas.replace(schema);
+        Ok(())
+    }
+
+    fn configure(
+        &mut self,
+        folder: &RepoPath,
+        kustomization: &Kustomization,
+        all: &mut Accumulated,
+    ) -> Result<(), RenderError> {
+        let mut own = Config::built_in();
+        for name in &kustomization.configurations {
+            let loaded = self.read_file(folder, name)?;
+            for document in loaded.documents.iter().take(1) {
+                Arc::make_mut(&mut own).merge(&Config::read(document)?, &name.place)?;
+            }
+        }
+        for name in &kustomization.crds {
+            let loaded = self.read_file(folder, name)?;
+            for document in loaded.documents.iter().take(1) {
+                Arc::make_mut(&mut own).merge(&Config::of_definitions(document)?, &name.place)?;
+            }
+        }
+        all.take_config(&own, kustomization)
+    }
+
+    fn generate(
+        &mut self,
+        folder: &RepoPath,
+        kustomization: &Kustomization,
+        all: &mut Accumulated,
+    ) -> Result<(), RenderError> {
+        let global = kustomization.generator_options.as_ref();
+        let entries = kustomization.config_maps.iter().map(|entry| (Kind::ConfigMap, entry));
+        for (kind, entry) in entries.chain(kustomization.secrets.iter().map(|entry| (Kind::Secret, entry))) {
+            let step = self.origin.step(entry.place.file().name(), kind.generator());
+            self.generate_one(folder, kind, entry, global, &step, all)?;
+        }
+        for plugin in self.plugins(folder, kustomization, &kustomization.generators)? {
+            let (kind, entry) = plugins::generator(&plugin)?;
+            let step = self.origin.plugin_step(kustomization.place.file().name(), &plugin);
+            self.generate_one(folder, kind, &entry, None, &step, all)?;
+        }
+        Ok(())
+    }
+
+    fn generate_one(
+        &mut self,
+        folder: &RepoPath,
+        kind: Kind,
+        entry: &Placed,
+        global: Option<&Placed>,
+        step: &str,
+        all: &mut Accumulated,
+    ) -> Result<(), RenderError> {
+        let entry = &*generate::read_entry(kind, entry)?;
+        for source in ["files", "envs"] {
+            for item in entry.field(source).map(Placed::items).unwrap_or_default() {
+                let text = item.as_str().unwrap_or_default();
+                let path = text.split_once('=').map_or(text, |(_, path)| path);
+                let name = Named { text: path.to_owned(), place: item.place.clone() };
+                let path = self.locate(folder, &name)?;
+                self.note_outside(folder, &path);
+            }
+        }
+        let read = |name: &Named| self.bytes(folder, name);
+        let mark = |value: &mut Placed| self.origin.of_generator(step, value);
+        generate::generate(kind, entry, global, &mark, &read, &mut all.resources)
+    }
+
+    fn transform(
+        &mut self,
+        folder: &RepoPath,
+        kustomization: &Kustomization,
+        all: &mut Accumulated,
+    ) -> Result<(), RenderError> {
+        let config = all.config.clone().unwrap_or_else(Config::built_in);
+        let file = kustomization.place.file().name();
+        let mut steps = Vec::new();
+        for transformer in transformer::of(kustomization, &config, self, folder)? {
+            steps.push((self.origin.step(file, transformer.kind()), transformer));
+        }
+        for plugin in self.plugins(folder, kustomization, &kustomization.transformers)? {
+            let step = self.origin.plugin_step(file, &plugin);
+            steps.push((step, plugins::transformer(&plugin, self, folder)?));
+        }
+        for (step, transformer) in steps {
+            transformer.apply(self, &mut all.resources)?;
+            self.origin.of_transformer(&step, &mut all.resources);
+        }
+        Ok(())
+    }
+
+    /// Plugins are objects of files and folders, or written where they are listed.
+    fn plugins(
+        &mut self,
+        folder: &RepoPath,
+        kustomization: &Kustomization,
+        names: &[Named],
+    ) -> Result<Vec<Placed>, RenderError> {
+        let mut all = Accumulated::default();
+        for name in names {
+            match plugins::inline(name)? {
+                Some(inline) => all.append(inline)?,
+                None => self.resource(folder, kustomization, name, &mut all)?,
+            }
+        }
+        Ok(all.resources.into_iter().map(|resource| resource.value).collect())
+    }
+}

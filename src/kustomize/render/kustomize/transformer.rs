@@ -1,0 +1,163 @@
+//! One step of a kustomization's transformation: of its own fields, or of a plugin that kustomize has built in.
+
+use super::accumulate::Builder;
+use super::config::Config;
+use super::fields::{Conflict, FieldSpec};
+use super::file::{Kustomization, Named};
+use super::images::{self, Image};
+use super::labels::add_pairs;
+use super::names::{self, End};
+use super::namespace::{self, Reach};
+use super::patches::{self, Patch};
+use super::replacements::{REPLACEMENT, Replacement};
+use super::replicas::{self, Replicas};
+use crate::render::dialect::Dialect;
+use crate::render::error::RenderError;
+use crate::render::keys::spelled;
+use crate::render::placed::{Content, Placed};
+use crate::render::resource::Resource;
+use capstan_model::tree::RepoPath;
+
+/// A step, with the fields that it reaches.
+pub(super) enum Transformer {
+    Patches(&'static str, Vec<Patch>),
+    Namespace(Named, Vec<FieldSpec>, Reach),
+    Name(End, Named, Vec<FieldSpec>),
+    Pairs(&'static str, Vec<(String, Placed)>, Vec<FieldSpec>),
+    Replicas(Replicas, Vec<FieldSpec>),
+    Image(Image, Vec<FieldSpec>),
+    Replacements(Vec<Replacement>),
+    /// Several under one name.
+    Several(&'static str, Vec<Transformer>),
+}
+
+impl Transformer {
+    /// Kustomize's name for it.
+    pub(super) const fn kind(&self) -> &'static str {
+        match self {
+            Self::Patches(kind, _) | Self::Pairs(kind, ..) | Self::Several(kind, _) => kind,
+            Self::Namespace(..) => "NamespaceTransformer",
+            Self::Name(End::Prefix, ..) => "PrefixTransformer",
+            Self::Name(End::Suffix, ..) => "SuffixTransformer",
+            Self::Replicas(..) => "ReplicaCountTransformer",
+            Self::Image(..) => "ImageTagTransformer",
+            Self::Replacements(_) => "ReplacementTransformer",
+        }
+    }
+
+    pub(super) fn apply(
+        self,
+        builder: &mut Builder<'_>,
+        resources: &mut Vec<Resource>,
+    ) -> Result<(), RenderError> {
+        match self {
+            Self::Patches(_, all) => {
+                all.iter().try_for_each(|patch| patches::apply(builder, resources, patch))
+            }
+            Self::Namespace(namespace, fields, reach) => {
+                namespace::set(resources, &namespace, &fields, reach)
+            }
+            Self::Name(end, text, fields) => names::add(resources, end, &text, &fields),
+            Self::Pairs(_, pairs, fields) => add_pairs(resources, &pairs, &fields),
+            Self::Replicas(replicas, fields) => replicas::set(resources, &replicas, &fields),
+            Self::Image(image, fields) => images::set(resources, &image, &fields),
+            Self::Replacements(all) => all.iter().try_for_each(|one| one.apply(resources)),
+            Self::Several(_, all) => all.into_iter().try_for_each(|one| one.apply(builder, resources)),
+        }
+    }
+}
+
+/// The steps of a kustomization's own fields, in kustomize's order.
+pub(super) fn of(
+    kustomization: &Kustomization,
+    config: &Config,
+    builder: &mut Builder<'_>,
+    folder: &RepoPath,
+) -> Result<Vec<Transformer>, RenderError> {
+    let mut all = Vec::new();
+    if !kustomization.strategic.is_empty() {
+        let patches = patches::strategic(builder, folder, &kustomization.strategic)?;
+        all.push(Transformer::Patches("PatchStrategicMergeTransformer", patches));
+    }
+    for entry in &kustomization.patches {
+        all.push(Transformer::Patches("PatchTransformer", patches::load(builder, folder, entry)?));
+    }
+    if let Some(namespace) = &kustomization.namespace {
+        all.push(Transformer::Namespace(namespace.clone(), config.namespace.clone(), Reach::default()));
+    }
+    if let Some(prefix) = &kustomization.prefix {
+        all.push(Transformer::Name(End::Prefix, prefix.clone(), config.name_prefix.clone()));
+    }
+    if let Some(suffix) = &kustomization.suffix {
+        all.push(Transformer::Name(End::Suffix, suffix.clone(), config.name_suffix.clone()));
+    }
+    for labels in &kustomization.labels {
+        let fields = labels.all_fields(config).map_err(|Conflict| {
+            RenderError::malformed(
+                &kustomization.place,
+                "`fields` of `labels` disagree with kustomize's own about `create` of one field: make them agree",
+            )
+        })?;
+        all.push(Transformer::Pairs("LabelTransformer", labels.pairs.clone(), fields));
+    }
+    if !kustomization.labels.is_empty() || !kustomization.common_labels.is_empty() {
+        let pairs = kustomization.common_labels.clone();
+        all.push(Transformer::Pairs("LabelTransformer", pairs, config.common_labels.clone()));
+    }
+    if !kustomization.annotations.is_empty() {
+        let pairs = kustomization.annotations.clone();
+        all.push(Transformer::Pairs("AnnotationsTransformer", pairs, config.annotations.clone()));
+    }
+    for entry in &kustomization.json6902 {
+        all.push(Transformer::Patches(
+            "PatchJson6902Transformer",
+            patches::json6902(builder, folder, entry)?,
+        ));
+    }
+    for replicas in &kustomization.replicas {
+        all.push(Transformer::Replicas(replicas.clone(), config.replicas.clone()));
+    }
+    for image in &kustomization.images {
+        all.push(Transformer::Image(image.clone(), config.images.clone()));
+    }
+    if !kustomization.replacements.is_empty() {
+        all.push(Transformer::Replacements(replacements(builder, folder, &kustomization.replacements)?));
+    }
+    Ok(all)
+}
+
+/// Replacements, those of files included.
+pub(super) fn replacements(
+    builder: &mut Builder<'_>,
+    folder: &RepoPath,
+    entries: &[Placed],
+) -> Result<Vec<Replacement>, RenderError> {
+    let mut all = Vec::new();
+    for entry in entries {
+        let entry = &*spelled(entry, &REPLACEMENT)?;
+        let path = entry.field("path").filter(|path| !path.written().is_empty());
+        let Some(path) = path else {
+            all.push(Replacement::read(entry)?);
+            continue;
+        };
+        if entry.entries().len() > 1 {
+            return Err(RenderError::malformed(
+                &entry.place,
+                "a replacement has either a `path` or its own `source` and `targets`: give one of them",
+            ));
+        }
+        let name = Named { text: path.written().into_owned(), place: path.place.clone() };
+        let loaded = builder.read_as(folder, &name, Dialect::Kubernetes)?;
+        for document in loaded.documents.iter().take(1) {
+            match &document.content {
+                Content::Sequence(items) => {
+                    for item in items {
+                        all.push(Replacement::read(item)?);
+                    }
+                }
+                _ => all.push(Replacement::read(document)?),
+            }
+        }
+    }
+    Ok(all)
+}

@@ -1,0 +1,239 @@
+//! Files of a snapshot, read once, as the objects they hold.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::dialect::Dialect;
+use super::error::RenderError;
+use super::keys::KUSTOMIZATION_NAMES;
+use super::placed::{Content, Placed, Source, SourceOffset};
+use super::resource::Resource;
+use capstan_model::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry};
+use capstan_yaml::{Node, NodeKind, YamlFile};
+
+/// The annotation that keeps an object out of what is applied.
+const LOCAL_CONFIG: &str = "config.kubernetes.io/local-config";
+
+/// Files, read once each way: by content, where it stands, and whose words it is read in.
+type Known = HashMap<(BlobId, RepoPath, Dialect), Arc<Loaded>>;
+
+/// A file's documents, the empty ones left out.
+#[derive(Debug)]
+pub(super) struct Loaded {
+    pub(super) start: SourceOffset,
+    pub(super) documents: Vec<Placed>,
+}
+
+/// Files parsed before, by the id of their content: whoever renders a cluster before and after a change
+/// parses only what changed. For trees whose blob ids are Git's own.
+#[derive(Debug, Default)]
+pub struct ParsedFiles {
+    parsed: RefCell<HashMap<BlobId, YamlFile>>,
+    loaded: RefCell<Known>,
+}
+
+impl ParsedFiles {
+    /// Keeps a file that somebody else parsed.
+    pub fn insert(&self, blob: BlobId, file: YamlFile) {
+        self.parsed.borrow_mut().insert(blob, file);
+    }
+
+    /// Whether a file of that content was parsed.
+    pub fn has(&self, blob: &BlobId) -> bool {
+        self.parsed.borrow().contains_key(blob)
+    }
+
+    fn known(&self, blob: &BlobId) -> Option<YamlFile> {
+        self.parsed.borrow().get(blob).cloned()
+    }
+}
+
+/// Reads files of one snapshot; each at most once.
+pub(super) struct Loader<'a> {
+    pub(super) tree: &'a dyn Tree,
+    parsed: &'a ParsedFiles,
+}
+
+impl<'a> Loader<'a> {
+    pub(super) const fn new(tree: &'a dyn Tree, parsed: &'a ParsedFiles) -> Self {
+        Self { tree, parsed }
+    }
+
+    /// The documents of a file that the snapshot has.
+    pub(super) fn read(&self, entry: &TreeEntry, dialect: Dialect) -> Result<Arc<Loaded>, RenderError> {
+        let known = (entry.blob.clone(), entry.path.clone(), dialect);
+        if let Some(loaded) = self.parsed.loaded.borrow().get(&known) {
+            return Ok(Arc::clone(loaded));
+        }
+        let file = match self.parsed.known(&entry.blob) {
+            Some(file) => file,
+            None => {
+                let file = parse(&self.bytes(entry)?, entry)?;
+                self.parsed.insert(entry.blob.clone(), file.clone());
+                file
+            }
+        };
+        let source = Arc::new(Source::new(entry.path.clone(), file.clone()));
+        let documents = file
+            .documents()
+            .iter()
+            .map(|document| place_node(&document.root, &source, dialect))
+            .filter(|document| !document.is_null())
+            .collect();
+        let loaded = Arc::new(Loaded { start: SourceOffset::new(source, 0), documents });
+        self.parsed.loaded.borrow_mut().insert(known, Arc::clone(&loaded));
+        Ok(loaded)
+    }
+
+    /// A file's bytes.
+    pub(super) fn bytes(&self, entry: &TreeEntry) -> Result<Arc<[u8]>, RenderError> {
+        match entry.kind {
+            EntryKind::File | EntryKind::Executable => self.tree.read(entry).map_err(RenderError::unreadable),
+            EntryKind::Symlink => Err(missing(
+                entry,
+                "this is a symbolic link, which Capstan never follows: put the file itself here",
+            )),
+            EntryKind::Submodule => {
+                Err(missing(entry, "this is a submodule, which Capstan never enters: put its files here"))
+            }
+        }
+    }
+
+    /// The objects of a file as `kubectl apply` would take them: lists taken apart, local configuration
+    /// left out.
+    pub(super) fn objects(&self, entry: &TreeEntry) -> Result<Vec<Resource>, RenderError> {
+        let mut objects = Vec::new();
+        for document in &self.read(entry, Dialect::Kubernetes)?.documents {
+            expand_applied(document, &mut objects)?;
+        }
+        Ok(objects)
+    }
+
+    /// The objects of a file as kustomize takes them.
+    pub(super) fn kustomize_objects(&self, entry: &TreeEntry) -> Result<Vec<Resource>, RenderError> {
+        expand(&self.read(entry, Dialect::Kustomize)?.documents)
+    }
+
+    /// The kustomization of a folder; `None` where it has none.
+    pub(super) fn kustomization(&self, folder: &RepoPath) -> Result<Option<&'a TreeEntry>, RenderError> {
+        let mut found = KUSTOMIZATION_NAMES
+            .iter()
+            .filter_map(|name| folder.join(name).ok())
+            .filter_map(|path| self.tree.entry(&path));
+        let first = found.next();
+        match (first, found.next()) {
+            (Some(one), Some(other)) => {
+                let (one, two) = (one.path.name(), other.path.name());
+                let message = format!("the folder has two kustomizations, {one} and {two}: keep one");
+                Err(RenderError::missing(&other.path, message))
+            }
+            _ => Ok(first),
+        }
+    }
+}
+
+fn missing(entry: &TreeEntry, message: &str) -> RenderError {
+    RenderError::missing(&entry.path, message)
+}
+
+fn parse(bytes: &[u8], entry: &TreeEntry) -> Result<YamlFile, RenderError> {
+    YamlFile::read_bytes(bytes).map_err(|error| {
+        let message = format!("this is no YAML: {}", error.message);
+        RenderError::no_yaml(&entry.path, error.position, message)
+    })
+}
+
+/// The documents of YAML that stands inside a file as a string.
+pub(super) fn read_inline(
+    text: &str,
+    place: &SourceOffset,
+    dialect: Dialect,
+) -> Result<Vec<Placed>, RenderError> {
+    let file = YamlFile::read(text)
+        .map_err(|error| RenderError::malformed(place, format!("the text here is no YAML: {error}")))?;
+    let source = Arc::new(Source::inside(place, file.clone()));
+    let documents = file.documents().iter().map(|document| place_node(&document.root, &source, dialect));
+    Ok(documents.filter(|value| !value.is_null()).collect())
+}
+
+fn place_node(node: &Node, source: &Arc<Source>, dialect: Dialect) -> Placed {
+    let content = match &node.kind {
+        NodeKind::Scalar(scalar) => Content::Scalar(dialect.read(scalar)),
+        NodeKind::Mapping(entries) => Content::Mapping(
+            entries
+                .iter()
+                .map(|entry| (entry.key.clone(), place_node(&entry.value, source, dialect)))
+                .collect(),
+        ),
+        NodeKind::Sequence(items) => {
+            Content::Sequence(items.iter().map(|item| place_node(item, source, dialect)).collect())
+        }
+    };
+    Placed { place: SourceOffset::new(Arc::clone(source), node.span.start), content }
+}
+
+/// Takes lists apart (`kind: List`, `ConfigMapList`), passes over local configuration.
+fn expand_applied(document: &Placed, objects: &mut Vec<Resource>) -> Result<(), RenderError> {
+    match items_of(document) {
+        Some(items) => items.iter().try_for_each(|item| expand_applied(item, objects)),
+        None if is_local(document) => Ok(()),
+        None => {
+            objects.push(Resource::new(document.clone())?);
+            Ok(())
+        }
+    }
+}
+
+/// The items of a list of objects.
+fn items_of(document: &Placed) -> Option<&[Placed]> {
+    let is_list = document.at(&["kind"]).is_some_and(|kind| kind.written().ends_with("List"));
+    match &document.field("items").filter(|_| is_list)?.content {
+        Content::Sequence(items) => Some(items),
+        Content::Scalar(scalar) if scalar.value().is_null() => Some(&[]),
+        _ => None,
+    }
+}
+
+/// Objects as kustomize takes them from documents: it wants a kind and a name, and puts the items of lists
+/// behind everything else.
+pub(super) fn expand(documents: &[Placed]) -> Result<Vec<Resource>, RenderError> {
+    let mut waiting: std::collections::VecDeque<Placed> = documents.iter().cloned().collect();
+    let mut objects = Vec::new();
+    let mut is_first = true;
+    while let Some(document) = waiting.pop_front() {
+        if document.is_empty() {
+            continue;
+        }
+        if let Some(items) = items_of(&document) {
+            // A `List` alone in its file is opened while it is read; others go through JSON.
+            let is_opened = documents.len() == 1
+                && objects.is_empty()
+                && std::mem::take(&mut is_first)
+                && document
+                    .at(&["kind"])
+                    .is_some_and(|kind| matches!(&*kind.written(), "List" | "ResourceList"));
+            waiting.extend(items.iter().cloned().map(|mut item| {
+                if !is_opened {
+                    item.settle();
+                }
+                item
+            }));
+            continue;
+        }
+        let missing = [&["kind"][..], &["metadata", "name"]]
+            .into_iter()
+            .find(|keys| document.at(keys).is_none_or(|value| value.is_null() || value.written().is_empty()));
+        match missing {
+            None => objects.push(Resource::unnamed(document)),
+            // The words of the strict reading.
+            Some(_) => drop(Resource::new(document.clone())?),
+        }
+    }
+    Ok(objects)
+}
+
+/// Whether an object says that it is for tools alone.
+pub(super) fn is_local(document: &Placed) -> bool {
+    document.at(&["metadata", "annotations", LOCAL_CONFIG]).is_some_and(|value| value.written() != "false")
+}

@@ -1,0 +1,298 @@
+//! What is known of objects' fields: types, how lists merge, which texts are values.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `node` | one schema, in compact form |
+//! | `definition`, `read` | CustomResourceDefinitions, read into schemas |
+//! | `discover`, `sniff` | finding them in a repository |
+//! | `cursor` | a place in an object as its schemas see it |
+//! | `value` | quantities, durations, versions |
+//! | `immutable` | validation rules that forbid a change |
+//! | `built_in` | what Capstan brings along, of Cluster API's own kinds every field |
+//!
+//! *Who decides*: the merge's own table goes before all of this (`capstan_plan::merge::lists`). Then the
+//! repository's definitions, since they are what is applied; then those in `.capstan/crds`; then the
+//! built-in table. Where files of the repository define the same version of a kind differently (several
+//! management clusters, say), `.capstan/crds` goes first and so settles it, else the first by path.
+//! Rules that find fault ask all definitions, and speak up only where each of them does; of Cluster API's own
+//! kinds, of which there is none, they ask the built-in one.
+//!
+//! Deliberately absent: defaulting, conversion between versions, and validation by expressions: the
+//! server does that.
+
+mod built_in;
+mod cursor;
+mod definition;
+mod immutable;
+mod node;
+mod read;
+mod sniff;
+#[cfg(test)]
+mod tests;
+mod value;
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, OnceLock};
+
+pub use built_in::fields::{Field, Fields, NEWEST_MINOR as CLUSTER_API_MINOR, Of, Zero};
+pub use cursor::{Cursor, Origin};
+pub use definition::Flaw;
+pub use immutable::{Absent, Allowed, Immutable};
+pub use node::{ListType, MapKey, Schema, Type, Unlisted};
+pub use sniff::may_define as seems_to_define;
+pub use value::ValueKind;
+pub use value::nanoseconds;
+
+use definition::Definition;
+
+use capstan_model::finding::{FileError, Place, Position, rules};
+use capstan_model::tree::RepoPath;
+use capstan_yaml::YamlFile;
+
+/// Where definitions lie that are there for Capstan.
+pub const FOLDER: &str = ".capstan/crds";
+
+/// Every schema that is known. Asked once for an object, then walked along with it.
+///
+/// A file is parsed when somebody asks for a kind that its text names: a repository may hold megabytes
+/// of definitions, and its clusters are of a dozen kinds.
+#[derive(Debug, Default)]
+pub struct Schemas {
+    /// Ordered by path.
+    files: Vec<LazyFile>,
+    kinds: HashMap<Box<str>, LazyKind>,
+}
+
+#[derive(Debug)]
+struct LazyFile {
+    file: SchemaFile,
+    read: OnceLock<FileRead>,
+}
+
+/// What a file defines, and what is wrong in it.
+#[derive(Debug, Default)]
+struct FileRead {
+    definitions: Vec<(Definition, Origin)>,
+    problems: Vec<FileError>,
+}
+
+/// A kind that some files name.
+#[derive(Debug, Default)]
+struct LazyKind {
+    files: Vec<usize>,
+    /// In the order in which they decide.
+    known: OnceLock<Vec<Known>>,
+}
+
+/// One version of a kind as one file defines it: indexes of file, definition, version.
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    file: usize,
+    definition: usize,
+    version: usize,
+}
+
+/// How many files may define one kind.
+const FILES_OF_A_KIND: usize = 100;
+
+/// A file that may define kinds.
+#[derive(Debug, Clone)]
+pub struct SchemaFile {
+    /// The file.
+    pub path: RepoPath,
+    /// What it counts as: [`Origin::Repository`] or [`Origin::Capstan`], given path and line.
+    pub origin: fn(RepoPath, u32) -> Origin,
+    /// Its content, or why it cannot be had.
+    pub bytes: Result<Arc<[u8]>, String>,
+}
+
+impl SchemaFile {
+    /// A file of `.capstan/crds` that cannot be read.
+    pub fn unreadable(path: RepoPath, reason: String) -> Self {
+        Self { path, origin: Origin::Capstan, bytes: Err(reason) }
+    }
+}
+
+impl Schemas {
+    /// The built-in table alone.
+    pub fn built_in() -> &'static Self {
+        static BUILT_IN: LazyLock<Schemas> = LazyLock::new(Schemas::default);
+        &BUILT_IN
+    }
+
+    /// Takes files, ordered by path. One that is broken is a problem of its own and hides nothing else.
+    pub fn read(files: impl IntoIterator<Item = SchemaFile>) -> Self {
+        let mut schemas = Self::default();
+        for file in files {
+            let at = schemas.files.len();
+            let text = file.bytes.as_ref().ok().and_then(|bytes| std::str::from_utf8(bytes).ok());
+            for kind in text.map(sniff::kinds).into_iter().flatten() {
+                let known: &mut LazyKind = schemas.kinds.entry(kind.into()).or_default();
+                if known.files.last() != Some(&at) && known.files.len() < FILES_OF_A_KIND {
+                    known.files.push(at);
+                }
+            }
+            schemas.files.push(LazyFile { file, read: OnceLock::new() });
+        }
+        schemas
+    }
+
+    /// What is wrong in the files, ordered by path and line. Reads them all.
+    pub fn problems(&self) -> Vec<FileError> {
+        let mut problems: Vec<FileError> =
+            self.files.iter().flat_map(|file| file.read().problems.iter().cloned()).collect();
+        problems.sort();
+        problems
+    }
+
+    /// The root of an object of this kind. `versions` are the API versions (`group/version`) that it
+    /// has and goes to, at most two; the first decides where both say something.
+    pub fn object<'a>(&self, kind: &str, versions: impl IntoIterator<Item = &'a str> + Clone) -> Cursor<'_> {
+        let mut last = "";
+        let mut distinct = move |version: &&'a str| std::mem::replace(&mut last, version) != *version;
+        let versions = versions.into_iter().filter(move |version| distinct(version)).take(2);
+        let mut layers = [None; 4];
+        let mut built_in = [None; 2];
+        let mut count = 0;
+        for (at, version) in versions.enumerate() {
+            if let Some(first) = self.definitions(kind, version).next() {
+                layers[count] = Some(first);
+                count += 1;
+            }
+            built_in[at] = Some(built_in::schema(kind, version));
+        }
+        for schema in built_in {
+            layers[count] = schema;
+            count += 1;
+        }
+        Cursor::new(layers)
+    }
+
+    /// All definitions of a kind in an API version (`group/version`), in the order in which they decide.
+    pub fn definitions(&self, kind: &str, api_version: &str) -> impl Iterator<Item = (&Schema, &Origin)> {
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        self.of_kind(kind)
+            .filter(move |(definition, name, _)| *definition.group == *group && ***name == *version)
+            .filter_map(|(definition, name, origin)| {
+                let (_, schema) = definition.versions.iter().find(|(version, _)| version == name)?;
+                Some((schema, origin))
+            })
+    }
+
+    /// What objects of a kind in an API version (`group/version`) are judged by: its definitions, in the order
+    /// in which they decide. Where there is none, the built-in one of Cluster API's own kinds (v1beta1 and
+    /// v1beta2), which knows every field up to Cluster API 1.[`CLUSTER_API_MINOR`].
+    pub fn judges(&self, kind: &str, api_version: &str) -> impl Iterator<Item = (&Schema, &Origin)> {
+        let mut definitions = self.definitions(kind, api_version).peekable();
+        let built_in =
+            definitions.peek().is_none().then(|| built_in::definition(kind, api_version)).flatten();
+        definitions.chain(built_in)
+    }
+
+    /// Where it is defined that a kind is not served in an API version (`group/version`), and in which
+    /// versions it is; `None` where no definition has that version, or one serves it.
+    pub fn not_served(&self, kind: &str, api_version: &str) -> Option<(&Origin, Vec<&str>)> {
+        let (group, version) = api_version.split_once('/')?;
+        let mut origin = None;
+        let mut served = Vec::new();
+        for (definition, name, place) in self.of_kind(kind).filter(|(known, ..)| *known.group == *group) {
+            let is_served = !definition.unserved.contains(name);
+            match (**name == *version, is_served) {
+                (true, true) => return None,
+                (true, false) => origin = origin.or(Some(place)),
+                (false, true) if !served.contains(&&**name) => served.push(&**name),
+                (false, _) => {}
+            }
+        }
+        origin.map(|origin| (origin, served))
+    }
+
+    /// Every version of a kind that a file defines.
+    fn of_kind(&self, kind: &str) -> impl Iterator<Item = (&Definition, &Box<str>, &Origin)> {
+        let known = self.kinds.get(kind).map(|lazy| lazy.known.get_or_init(|| self.order(kind, lazy)));
+        known.into_iter().flatten().filter_map(|known| {
+            let (definition, origin) =
+                self.files.get(known.file)?.read().definitions.get(known.definition)?;
+            Some((definition, &definition.versions.get(known.version)?.0, origin))
+        })
+    }
+
+    /// The repository's before `.capstan/crds`, unless the repository's disagree.
+    fn order(&self, kind: &str, lazy: &LazyKind) -> Vec<Known> {
+        struct Candidate<'s> {
+            known: Known,
+            group: &'s str,
+            version: &'s str,
+            schema: &'s Schema,
+            is_own: bool,
+        }
+        let mut found: Vec<Candidate<'_>> = Vec::new();
+        for file in &lazy.files {
+            let Some(read) = self.files.get(*file).map(LazyFile::read) else { continue };
+            for (definition, (defined, origin)) in read.definitions.iter().enumerate() {
+                if *defined.kind != *kind {
+                    continue;
+                }
+                let is_own = matches!(origin, Origin::Capstan(..));
+                found.extend(defined.versions.iter().enumerate().map(|(version, (name, schema))| {
+                    Candidate {
+                        known: Known { file: *file, definition, version },
+                        group: &defined.group,
+                        version: name,
+                        schema,
+                        is_own,
+                    }
+                }));
+            }
+        }
+        let of_one = |a: &Candidate<'_>, b: &Candidate<'_>| a.group == b.group && a.version == b.version;
+        let disagrees = |one: &Candidate<'_>| {
+            let mut others = found.iter().filter(|other| of_one(one, other) && !other.is_own);
+            let first = others.next();
+            first.is_some_and(|first| others.any(|other| other.schema != first.schema))
+        };
+        let later: Vec<bool> = found.iter().map(|one| one.is_own != disagrees(one)).collect();
+        let mut order: Vec<(bool, Known)> =
+            later.into_iter().zip(&found).map(|(later, candidate)| (later, candidate.known)).collect();
+        order.sort_by_key(|(later, _)| *later);
+        order.into_iter().map(|(_, known)| known).collect()
+    }
+}
+
+impl LazyFile {
+    fn read(&self) -> &FileRead {
+        self.read.get_or_init(|| read_file(&self.file))
+    }
+}
+
+fn read_file(file: &SchemaFile) -> FileRead {
+    let problem = |position: Option<Position>, message: String| {
+        FileError::new(rules::INVALID_DEFINITION, Place::maybe_at(file.path.clone(), position), message)
+    };
+    let broken = |problem: FileError| FileRead { definitions: Vec::new(), problems: vec![problem] };
+    let bytes = match &file.bytes {
+        Ok(bytes) => bytes,
+        Err(reason) => return broken(problem(None, format!("this file cannot be read: {reason}"))),
+    };
+    let yaml = match YamlFile::read_bytes(bytes) {
+        Ok(yaml) => yaml,
+        Err(error) => {
+            return broken(problem(Some(error.position), error.message));
+        }
+    };
+    let (definitions, flaws) = definition::read_file(&yaml);
+    let is_own = matches!((file.origin)(file.path.clone(), 1), Origin::Capstan(..));
+    if is_own && definitions.is_empty() && flaws.is_empty() {
+        let message = format!("no CustomResourceDefinition stands here: {FOLDER} holds nothing else");
+        return broken(problem(None, message));
+    }
+    let flaw = |flaw: Flaw| problem(Some(flaw.position), flaw.message);
+    let placed = |definition: Definition| {
+        let origin = (file.origin)(file.path.clone(), definition.line);
+        (definition, origin)
+    };
+    FileRead {
+        definitions: definitions.into_iter().map(placed).collect(),
+        problems: flaws.into_iter().map(flaw).collect(),
+    }
+}

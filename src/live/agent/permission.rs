@@ -1,0 +1,96 @@
+//! Which cluster folders an agent has: decided by `managementClusters` on the tip of the default branch.
+
+use serde::{Deserialize, Serialize};
+
+use capstan_plan::cluster::ClusterId;
+use capstan_plan::settings::{ManagementCluster, ManagementClusterUid, RepositorySettings};
+
+/// Who applies what in a repository, as the tip of its default branch says.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ManagedBy(Vec<ManagementCluster>);
+
+impl ManagedBy {
+    /// What the settings say.
+    pub fn of(settings: &RepositorySettings) -> Self {
+        Self(settings.management_clusters.clone())
+    }
+
+    /// Whether the repository knows no management cluster.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether the repository knows this management cluster: whoever is not named learns nothing of it.
+    pub fn knows(&self, uid: &ManagementClusterUid) -> bool {
+        self.0.iter().any(|known| same(&known.uid, uid))
+    }
+
+    /// The name under which the repository knows it.
+    pub fn name_of(&self, uid: &ManagementClusterUid) -> Option<&str> {
+        self.0.iter().find(|known| same(&known.uid, uid)).map(|known| known.name.as_str())
+    }
+
+    /// Who applies a cluster. A cluster that two claim is nobody's.
+    pub fn owner(&self, cluster: &ClusterId) -> Option<&ManagementCluster> {
+        let mut claims =
+            self.0.iter().filter(|known| known.clusters.iter().any(|glob| glob.matches(cluster.as_str())));
+        let first = claims.next()?;
+        claims.next().is_none().then_some(first)
+    }
+
+    /// Whether a cluster is this management cluster's, and nobody else's.
+    pub fn has(&self, uid: &ManagementClusterUid, cluster: &ClusterId) -> bool {
+        self.owner(cluster).is_some_and(|owner| same(&owner.uid, uid))
+    }
+}
+
+/// UIDs are hexadecimal: their case means nothing.
+fn same(a: &ManagementClusterUid, b: &ManagementClusterUid) -> bool {
+    a.as_str().eq_ignore_ascii_case(b.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use capstan_model::tree::RepoPath;
+    use capstan_plan::settings::Glob;
+
+    const EU: &str = "6f1c2d3e-0000-4000-8000-000000000001";
+    const US: &str = "6f1c2d3e-0000-4000-8000-000000000002";
+
+    fn uid(text: &str) -> ManagementClusterUid {
+        ManagementClusterUid::parse(text).unwrap()
+    }
+
+    fn managed() -> ManagedBy {
+        let one = |name: &str, of: &str, clusters: &[&str]| ManagementCluster {
+            name: name.to_owned(),
+            uid: uid(of),
+            clusters: clusters.iter().map(|glob| Glob::parse(glob).unwrap()).collect(),
+        };
+        ManagedBy(vec![
+            one("mc-eu", EU, &["gauss/*", "shared/*"]),
+            one("mc-us", US, &["euler/*", "shared/*"]),
+        ])
+    }
+
+    #[test]
+    fn a_folder_is_whose_it_is_claimed_by_alone() {
+        let managed = managed();
+        for (cluster, eu, us) in [
+            ("gauss/peu01", true, false),
+            ("euler/x", false, true),
+            ("shared/x", false, false),
+            ("gauss", false, false),
+            ("gauss/peu01/base", false, false),
+            ("other/x", false, false),
+        ] {
+            let id = ClusterId::new(RepoPath::parse(cluster).unwrap());
+            assert_eq!((managed.has(&uid(EU), &id), managed.has(&uid(US), &id)), (eu, us), "{cluster}");
+        }
+        assert!(managed.knows(&uid(&EU.to_uppercase())));
+        assert_eq!(managed.name_of(&uid(US)), Some("mc-us"));
+        assert!(!managed.knows(&uid("6f1c2d3e-0000-4000-8000-000000000003")));
+    }
+}

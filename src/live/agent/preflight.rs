@@ -1,0 +1,305 @@
+//! The question "what would the live cluster say to this head", and its answer.
+
+use serde::{Deserialize, Serialize};
+
+use super::identity::PreflightId;
+use super::rollout::Reason;
+use super::{bounded, limits};
+use capstan_model::finding::{Finding, Severity, rules};
+use capstan_model::tree::CommitId;
+use capstan_plan::cluster::ClusterId;
+use capstan_plan::settings::PreflightMode;
+use capstan_plan::templates::LiveTemplate;
+
+/// Reasons that go away when machines have moved on: kinds of the live guards and of Cluster API's webhooks.
+const PASSING: [&str; 4] = ["SkipsMinor", "StillRolling", "StillCompleting", "ClusterTerminating"];
+
+/// A question of the bot's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PreflightQuestion {
+    /// Its id.
+    pub id: PreflightId,
+    /// Whom it is asked for: the head of a pull request from the repository itself.
+    pub head: CommitId,
+    /// The commit to be tried: the head where it stands on the tip of the default branch, else GitHub's test
+    /// merge of it. What a merge would bring is what the live cluster will meet.
+    pub commit: CommitId,
+    /// The clusters that it touches.
+    #[serde(deserialize_with = "bounded::at_most::<_, _, { limits::PREFLIGHT_CLUSTERS }>")]
+    pub clusters: Vec<ClusterId>,
+    /// How long the bot waits for the answer, from now.
+    pub timeout_seconds: u32,
+}
+
+/// What the live cluster would say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PreflightVerdict {
+    /// Every object would be taken.
+    Accepted,
+    /// It cannot be told before the merge; the reasons say why.
+    NotVerifiable,
+    /// Some object would be refused.
+    Rejected,
+}
+
+/// What it says to one cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClusterAnswer {
+    /// The cluster.
+    pub cluster: ClusterId,
+    /// In a word.
+    pub verdict: PreflightVerdict,
+    /// Why.
+    #[serde(default, deserialize_with = "bounded::at_most::<_, _, { limits::REASONS }>")]
+    pub reasons: Vec<Reason>,
+    /// The live names of its templates.
+    #[serde(default, deserialize_with = "bounded::at_most::<_, _, { limits::NAMES }>")]
+    pub names: Vec<LiveTemplate>,
+}
+
+/// The answer to a question.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PreflightAnswer {
+    /// One for each cluster that was asked about.
+    #[serde(deserialize_with = "bounded::at_most::<_, _, { limits::PREFLIGHT_CLUSTERS }>")]
+    pub clusters: Vec<ClusterAnswer>,
+    /// How long it took.
+    #[serde(default)]
+    pub duration_ms: u64,
+}
+
+impl PreflightAnswer {
+    /// Whether the same question may be answered otherwise once the machines of a cluster have moved on: the
+    /// live cluster could not tell, or all that stands against it is how the machines stand now. What the API
+    /// server refuses for what it is, it refuses again.
+    pub fn may_change_with_machines(&self) -> bool {
+        let may = |one: &&ClusterAnswer| {
+            let mut errors =
+                one.reasons.iter().filter(|reason| reason.severity == Severity::Error).peekable();
+            one.verdict == PreflightVerdict::NotVerifiable
+                || errors.peek().is_some() && errors.all(|reason| PASSING.contains(&reason.kind.as_str()))
+        };
+        let mut unwilling =
+            self.clusters.iter().filter(|one| one.verdict != PreflightVerdict::Accepted).peekable();
+        unwilling.peek().is_some() && unwilling.all(|one| may(&one))
+    }
+}
+
+/// What is known of one management cluster's answer to one head.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// It was asked, and may still answer.
+    Asked,
+    /// It answered.
+    Answered(PreflightAnswer),
+    /// It did not answer in time.
+    Unanswered,
+    /// It was not asked, and why: a sentence.
+    NotAsked(String),
+}
+
+/// The preflight of one head by one management cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Preflight {
+    /// The management cluster's name in the settings.
+    pub management_cluster: String,
+    /// The clusters that it is about.
+    pub clusters: Vec<ClusterId>,
+    /// What is known.
+    pub standing: Standing,
+}
+
+/// What preflights mean for a head's check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Meaning {
+    /// None is needed, or all accept.
+    Fine,
+    /// GitHub lets it pass: an advisory one is unanswered, or the live cluster cannot tell.
+    Neutral,
+    /// An answer may still come.
+    Awaited,
+    /// A required one is unanswered, or the live cluster cannot tell where its yes is required. GitHub counts
+    /// a neutral check as passed, so that would let through what nobody tried.
+    ActionRequired,
+    /// The live cluster would refuse it.
+    Rejected,
+}
+
+impl Preflight {
+    /// What it means under that mode.
+    pub fn meaning(&self, mode: PreflightMode) -> Meaning {
+        let unanswered = match mode {
+            PreflightMode::Advisory => Meaning::Neutral,
+            PreflightMode::Required => Meaning::ActionRequired,
+        };
+        match &self.standing {
+            Standing::Asked => Meaning::Awaited,
+            Standing::Unanswered | Standing::NotAsked(_) => unanswered,
+            Standing::Answered(answer) => {
+                let of = |cluster: &ClusterId| answer.clusters.iter().find(|one| one.cluster == *cluster);
+                let each = self.clusters.iter().map(|cluster| match of(cluster).map(|one| one.verdict) {
+                    // An answer that leaves a cluster out is none for that cluster.
+                    None => unanswered,
+                    Some(PreflightVerdict::Accepted) => Meaning::Fine,
+                    // Whoever cannot tell has not said yes.
+                    Some(PreflightVerdict::NotVerifiable) => unanswered,
+                    Some(PreflightVerdict::Rejected) => Meaning::Rejected,
+                });
+                each.max().unwrap_or(Meaning::Fine)
+            }
+        }
+    }
+
+    /// What it rejects, as findings with file and line.
+    pub fn findings(&self) -> Vec<Finding> {
+        let Standing::Answered(answer) = &self.standing else { return Vec::new() };
+        let asked = answer.clusters.iter().filter(|one| self.clusters.contains(&one.cluster));
+        asked
+            .filter(|one| one.verdict == PreflightVerdict::Rejected)
+            .flat_map(|one| self.rejections(one))
+            .collect()
+    }
+
+    fn rejections(&self, answer: &ClusterAnswer) -> Vec<Finding> {
+        let says = format!("The live cluster on `{}` would refuse this", self.management_cluster);
+        let finding = |reason: &Reason| {
+            Finding::new(rules::PREFLIGHT, format!("{says}: {}", reason.sentence()))
+                .maybe_place(reason.place())
+                .maybe_of(reason.object.clone(), reason.field_path())
+        };
+        let errors = answer.reasons.iter().filter(|reason| reason.severity == Severity::Error);
+        let mut found: Vec<Finding> = errors.map(finding).collect();
+        if found.is_empty() {
+            let message = format!("{says} for `{}`; it gives no reason.", answer.cluster);
+            found.push(Finding::new(rules::PREFLIGHT, message));
+        }
+        found
+    }
+}
+
+/// What all preflights of a head mean together.
+pub fn meaning(preflights: &[Preflight], mode: PreflightMode) -> Meaning {
+    preflights.iter().map(|preflight| preflight.meaning(mode)).max().unwrap_or(Meaning::Fine)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::words::Words;
+    use capstan_model::tree::RepoPath;
+
+    fn cluster(id: &str) -> ClusterId {
+        ClusterId::new(RepoPath::parse(id).unwrap())
+    }
+
+    fn preflight(standing: Standing) -> Preflight {
+        Preflight {
+            management_cluster: "mc-eu".to_owned(),
+            clusters: vec![cluster("gauss/peu01"), cluster("gauss/peu02")],
+            standing,
+        }
+    }
+
+    fn answered(verdicts: &[(&str, PreflightVerdict)]) -> Standing {
+        let clusters = verdicts.iter().map(|(id, verdict)| ClusterAnswer {
+            cluster: cluster(id),
+            verdict: *verdict,
+            reasons: vec![],
+            names: vec![],
+        });
+        Standing::Answered(PreflightAnswer { clusters: clusters.collect(), duration_ms: 5 })
+    }
+
+    #[test]
+    fn the_gravest_answer_decides_and_silence_counts_by_the_mode() {
+        use PreflightVerdict::{Accepted, NotVerifiable, Rejected};
+        let both = |one, two| answered(&[("gauss/peu01", one), ("gauss/peu02", two)]);
+        for (standing, advisory, required) in [
+            (Standing::Asked, Meaning::Awaited, Meaning::Awaited),
+            (Standing::Unanswered, Meaning::Neutral, Meaning::ActionRequired),
+            (Standing::NotAsked("Why.".to_owned()), Meaning::Neutral, Meaning::ActionRequired),
+            (both(Accepted, Accepted), Meaning::Fine, Meaning::Fine),
+            (both(Accepted, NotVerifiable), Meaning::Neutral, Meaning::ActionRequired),
+            (both(Rejected, NotVerifiable), Meaning::Rejected, Meaning::Rejected),
+            (answered(&[("gauss/peu01", Accepted)]), Meaning::Neutral, Meaning::ActionRequired),
+            (answered(&[("other/x", Rejected)]), Meaning::Neutral, Meaning::ActionRequired),
+        ] {
+            let preflight = preflight(standing);
+            assert_eq!(preflight.meaning(PreflightMode::Advisory), advisory, "{preflight:?}");
+            assert_eq!(preflight.meaning(PreflightMode::Required), required, "{preflight:?}");
+        }
+        assert_eq!(meaning(&[], PreflightMode::Required), Meaning::Fine);
+    }
+
+    #[test]
+    fn machines_that_move_on_may_change_an_answer_but_not_what_the_api_server_refuses_for_good() {
+        use PreflightVerdict::{Accepted, NotVerifiable, Rejected};
+        let reason = |kind: &str| Reason {
+            severity: Severity::Error,
+            kind: kind.to_owned(),
+            message: Words::new("x"),
+            object: None,
+            field: None,
+            file: None,
+            line: None,
+            column: None,
+        };
+        type Given<'a> = [(PreflightVerdict, &'a [&'a str])];
+        let answer = |given: &Given<'_>| {
+            let one = |(verdict, kinds): &(PreflightVerdict, &[&str])| ClusterAnswer {
+                cluster: cluster("gauss/peu01"),
+                verdict: *verdict,
+                reasons: kinds.iter().map(|kind| reason(kind)).collect(),
+                names: vec![],
+            };
+            PreflightAnswer { clusters: given.iter().map(one).collect(), duration_ms: 0 }
+        };
+        let cases: [(&Given<'_>, bool); 8] = [
+            (&[], false),
+            (&[(Accepted, &[])], false),
+            (&[(NotVerifiable, &[])], true),
+            (&[(Accepted, &[]), (Rejected, &["SkipsMinor"])], true),
+            (&[(Rejected, &["SkipsMinor", "Invalid"])], false),
+            (&[(Rejected, &["Schema"])], false),
+            (&[(Rejected, &[])], false),
+            (&[(NotVerifiable, &[]), (Rejected, &["Invalid"])], false),
+        ];
+        for (given, may) in cases {
+            assert_eq!(answer(given).may_change_with_machines(), may, "{given:?}");
+        }
+    }
+
+    #[test]
+    fn a_rejection_is_a_finding_at_its_file_and_line() {
+        let reason = Reason {
+            severity: Severity::Error,
+            kind: "Invalid".to_owned(),
+            message: Words::new("spec.version: cannot skip a minor"),
+            object: None,
+            field: Some("/spec/version".to_owned()),
+            file: RepoPath::parse("gauss/peu01/base/cp.yaml").ok(),
+            line: Some(12),
+            column: Some(3),
+        };
+        let mut standing = answered(&[
+            ("gauss/peu01", PreflightVerdict::Rejected),
+            ("gauss/peu02", PreflightVerdict::Rejected),
+            ("other/x", PreflightVerdict::Rejected),
+        ]);
+        if let Standing::Answered(answer) = &mut standing {
+            answer.clusters[0].reasons = vec![reason];
+        }
+        let findings = preflight(standing).findings();
+        assert_eq!(findings.len(), 2, "what was not asked about does not count");
+        assert_eq!(
+            findings[0].message,
+            "The live cluster on `mc-eu` would refuse this: spec.version: cannot skip a minor"
+        );
+        assert_eq!((findings[0].line(), findings[0].column()), (Some(12), Some(3)));
+        assert_eq!(
+            findings[1].message,
+            "The live cluster on `mc-eu` would refuse this for `gauss/peu02`; it gives no reason."
+        );
+    }
+}

@@ -1,0 +1,252 @@
+//! What reports add up to: how a cluster stands, since when, and each turn of its rollout told once.
+//!
+//! *Guarantee.* Reports may come twice, late and out of order: whatever is not newer than what is known
+//! changes nothing.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::rollout::{RolloutReport, RolloutState};
+use super::words::Words;
+
+/// Turns that are kept; of a rollout with more the first ones go.
+const TURNS: usize = 40;
+
+/// How one cluster's rollout stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress {
+    /// The newest report; `None` before the first.
+    pub report: Option<RolloutReport>,
+    /// Since when it is in its state.
+    pub since: Timestamp,
+    /// When it began: the merge, or the first report.
+    pub began: Timestamp,
+    /// What happened, oldest first: each once.
+    pub turns: Vec<Turn>,
+}
+
+/// A turn of a rollout.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turn {
+    /// When.
+    pub at: Timestamp,
+    /// What.
+    pub kind: TurnKind,
+    /// In the words of the report, where it had any.
+    #[serde(default)]
+    pub words: Option<Words>,
+    /// Whether people were told of it in a comment.
+    #[serde(default)]
+    pub announced: Announced,
+}
+
+/// Whether a turn was told in a comment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Announced {
+    /// Not yet, or it is not worth one.
+    #[default]
+    No,
+    /// It was.
+    Yes,
+}
+
+/// What may happen to a rollout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TurnKind {
+    /// The first machine is being replaced.
+    Began,
+    /// It does not go on.
+    Stuck,
+    /// Nothing of the commit is applied.
+    Refused,
+    /// It goes on again.
+    Freed,
+    /// All is as wished.
+    Done,
+    /// Nobody can tell any more.
+    Unknown,
+}
+
+impl TurnKind {
+    /// Its word in the id of a turn, as comments on GitHub hold it: never another one.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Began => "Began",
+            Self::Stuck => "Stuck",
+            Self::Refused => "Refused",
+            Self::Freed => "Freed",
+            Self::Done => "Done",
+            Self::Unknown => "Unknown",
+        }
+    }
+}
+
+impl Progress {
+    /// Nothing has been heard yet.
+    pub const fn waiting(since: Timestamp) -> Self {
+        Self { report: None, since, began: since, turns: Vec::new() }
+    }
+
+    /// In a word.
+    pub fn state(&self) -> RolloutState {
+        self.report.as_ref().map_or(RolloutState::Waiting, |report| report.state)
+    }
+
+    /// When it was done.
+    pub fn done_at(&self) -> Option<Timestamp> {
+        (self.state() == RolloutState::Done).then_some(self.since)
+    }
+
+    /// What is known after a report; `None` where the report is not newer than what is known.
+    #[must_use]
+    pub fn after(&self, report: &RolloutReport) -> Option<Self> {
+        if self.report.as_ref().is_some_and(|known| known.id >= report.id) {
+            return None;
+        }
+        let (was, is) = (self.state(), report.state);
+        let mut next = self.clone();
+        if was != is || self.report.is_none() {
+            let at = report.since.filter(|since| *since <= report.observed_at).unwrap_or(report.observed_at);
+            // Clocks differ: no turn comes before the one that it follows.
+            next.since = at.max(self.since);
+            if let Some(kind) = turn(was, is) {
+                let (at, words) = (next.since, what_is_said(report));
+                next.turns.push(Turn { at, kind, words, announced: Announced::No });
+                let surplus = next.turns.len().saturating_sub(TURNS);
+                next.turns.drain(..surplus);
+            }
+        }
+        next.report = Some(report.clone());
+        Some(next)
+    }
+}
+
+fn turn(was: RolloutState, is: RolloutState) -> Option<TurnKind> {
+    use RolloutState::{Done, Refused, Rolling, Stuck, Unknown, Waiting};
+    match (was, is) {
+        (was, is) if was == is => None,
+        (_, Done) => Some(TurnKind::Done),
+        (_, Stuck) => Some(TurnKind::Stuck),
+        (_, Refused) => Some(TurnKind::Refused),
+        (_, Unknown) => Some(TurnKind::Unknown),
+        (Stuck | Refused, Waiting | Rolling) => Some(TurnKind::Freed),
+        (_, Rolling) => Some(TurnKind::Began),
+        (_, Waiting) => None,
+    }
+}
+
+fn what_is_said(report: &RolloutReport) -> Option<Words> {
+    if !report.state.needs_a_person() {
+        return None;
+    }
+    let reason = report.reasons.first().map(|reason| Words::new(&reason.sentence()));
+    match report.state {
+        RolloutState::Refused => reason.or_else(|| report.words.clone()),
+        _ => report.words.clone().or(reason),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::identity::ReportId;
+    use capstan_model::tree::{CommitId, RepoPath};
+    use capstan_plan::cluster::ClusterId;
+    use capstan_plan::settings::RepositoryName;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn report(number: u32, state: RolloutState, words: &str) -> RolloutReport {
+        RolloutReport {
+            id: ReportId::parse(&format!("{number:026}")).unwrap(),
+            repository: RepositoryName::parse("acme/gitops").unwrap(),
+            cluster: ClusterId::new(RepoPath::parse("gauss/peu01").unwrap()),
+            attempted: CommitId::parse(&"a".repeat(40)).unwrap(),
+            applied: None,
+            state,
+            observed_at: at(100 + i64::from(number)),
+            since: None,
+            words: (!words.is_empty()).then(|| Words::new(words)),
+            reasons: vec![],
+            wanted: 3,
+            ready: 1,
+            machines: vec![],
+            machines_left_out: 0,
+            names: vec![],
+        }
+    }
+
+    fn told(reports: &[RolloutReport]) -> Vec<(TurnKind, i64, String)> {
+        let mut progress = Progress::waiting(at(100));
+        for report in reports {
+            progress = progress.after(report).unwrap_or(progress);
+        }
+        let words = |turn: &Turn| turn.words.as_ref().map(ToString::to_string).unwrap_or_default();
+        progress.turns.iter().map(|turn| (turn.kind, turn.at.as_second(), words(turn))).collect()
+    }
+
+    #[test]
+    fn each_turn_is_told_once() {
+        use RolloutState::{Done, Rolling, Stuck};
+        let reports = [
+            report(1, Rolling, ""),
+            report(2, Rolling, ""),
+            report(3, Stuck, "no IP addresses left"),
+            report(4, Stuck, "no IP addresses left at all"),
+            report(5, Rolling, ""),
+            report(6, Done, ""),
+            report(7, Done, ""),
+        ];
+        let all = [
+            (TurnKind::Began, 101, String::new()),
+            (TurnKind::Stuck, 103, "no IP addresses left".to_owned()),
+            (TurnKind::Freed, 105, String::new()),
+            (TurnKind::Done, 106, String::new()),
+        ];
+        assert_eq!(told(&reports), all);
+        let twice: Vec<RolloutReport> =
+            reports.iter().flat_map(|report| [report.clone(), report.clone()]).collect();
+        assert_eq!(told(&twice), all);
+    }
+
+    #[test]
+    fn what_comes_late_changes_nothing() {
+        use RolloutState::{Done, Rolling, Stuck};
+        let late = [report(3, Done, ""), report(1, Rolling, ""), report(2, Stuck, "x")];
+        assert_eq!(told(&late), [(TurnKind::Done, 103, String::new())]);
+        let progress = Progress::waiting(at(0)).after(&late[0]).unwrap();
+        assert_eq!(progress.after(&late[1]), None);
+        assert_eq!(progress.done_at(), Some(at(103)));
+    }
+
+    #[test]
+    fn stuck_may_end_in_done_and_a_refusal_is_told_with_its_reason() {
+        use RolloutState::{Done, Refused, Stuck, Waiting};
+        assert_eq!(
+            told(&[report(1, Stuck, "x"), report(2, Done, "")]),
+            [(TurnKind::Stuck, 101, "x".to_owned()), (TurnKind::Done, 102, String::new())]
+        );
+        assert_eq!(
+            told(&[report(1, Refused, "below live"), report(2, Waiting, "")]),
+            [(TurnKind::Refused, 101, "below live".to_owned()), (TurnKind::Freed, 102, String::new())]
+        );
+    }
+
+    #[test]
+    fn the_report_says_since_when_but_never_before_what_it_follows() {
+        let mut early = report(5, RolloutState::Stuck, "x");
+        early.since = Some(at(50));
+        let progress = Progress::waiting(at(100)).after(&early).unwrap();
+        assert_eq!(progress.since, at(100));
+        let mut later = report(6, RolloutState::Rolling, "");
+        later.since = Some(at(104));
+        assert_eq!(progress.after(&later).unwrap().since, at(104));
+        let mut of_the_future = report(7, RolloutState::Rolling, "");
+        of_the_future.since = Some(at(1_000));
+        assert_eq!(progress.after(&of_the_future).unwrap().since, at(107));
+    }
+}

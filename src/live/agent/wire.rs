@@ -1,0 +1,99 @@
+//! Bodies of requests and answers, in JSON.
+//!
+//! | request | body | answer |
+//! |---|---|---|
+//! | `POST /agent/v1/enrol` | [`EnrolRequest`] | 201 [`EnrolAnswer`] |
+//! | `GET /agent/v1/work?repository=&after=&wait_seconds=&tip_only=` | | 200 [`WorkAnswer`] |
+//! | `GET /agent/v1/archive?repository=&commit=` | | 200 `application/gzip`, with [`SIGNATURE_HEADER`] |
+//! | `POST /agent/v1/reports` | [`ReportsRequest`] | 200 [`ReportsAnswer`] |
+//! | `POST /agent/v1/preflights/{id}` | [`PreflightAnswer`](super::PreflightAnswer) | 204 |
+//! | `GET /agent/v1/record?repository=&cluster=` | | 200 [`RecordAnswer`] |
+//!
+//! All but the first carry `Authorization: Bearer <token>`, a new token for each request. What an agent may
+//! not have is answered as what is not there.
+
+use serde::{Deserialize, Serialize};
+
+use super::identity::{AgentId, PublicKey, ReportId};
+use super::preflight::PreflightQuestion;
+use super::rollout::RolloutReport;
+use super::words::Words;
+use super::{bounded, limits};
+use capstan_model::tree::CommitId;
+use capstan_plan::settings::ManagementClusterUid;
+
+/// Where the agent API begins.
+pub const ROOT: &str = "/agent/v1";
+/// The bot's signature of an archive: base64url of an Ed25519 signature over
+/// [`statement`](super::archive::statement).
+pub const SIGNATURE_HEADER: &str = "capstan-signature";
+/// The archive's SHA-256 in lowercase hex.
+pub const DIGEST_HEADER: &str = "capstan-sha256";
+
+/// Somebody with a join code wants to be an agent.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct EnrolRequest {
+    /// The code.
+    pub join_code: String,
+    /// Whose reconciler it is.
+    pub management_cluster: ManagementClusterIdentity,
+    /// The key that it made for itself.
+    pub public_key: PublicKey,
+}
+
+/// A management cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ManagementClusterIdentity {
+    /// UID of its `kube-system` namespace.
+    pub uid: ManagementClusterUid,
+    /// Its name, for people.
+    pub name: Words,
+}
+
+/// It is one now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EnrolAnswer {
+    /// Its id.
+    pub agent: AgentId,
+    /// The key that archives are signed with.
+    pub bot_public_key: PublicKey,
+    /// Whom its tokens are for.
+    pub audience: String,
+}
+
+/// What there is to do.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkAnswer {
+    /// The tip of the default branch; `None` where nobody has looked at it yet.
+    #[serde(default)]
+    pub commit: Option<CommitId>,
+    /// Open questions.
+    #[serde(default)]
+    pub preflights: Vec<PreflightQuestion>,
+}
+
+/// Reports, oldest first.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReportsRequest {
+    /// The reports.
+    #[serde(deserialize_with = "bounded::at_most::<_, _, { limits::REPORTS_PER_POST }>")]
+    pub reports: Vec<RolloutReport>,
+}
+
+/// What became of reports.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReportsAnswer {
+    /// Those that are stored now, or were before: they need not be sent again.
+    pub taken: Vec<ReportId>,
+    /// Those that are none of this agent's business, or that can never be taken: sending them again
+    /// changes nothing.
+    pub refused: Vec<ReportId>,
+}
+
+/// Where else the bot heard of a cluster.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordAnswer {
+    /// The name of another management cluster that reported on it.
+    #[serde(default)]
+    pub elsewhere: Option<String>,
+}

@@ -1,0 +1,266 @@
+//! The boundary of a folder: what it may bring to its management cluster.
+//!
+//! The base belongs to the platform team, the overlay to the customer, and both end in one API server
+//! beside other customers' clusters. The service account that is impersonated is the last gate; this is
+//! the first, which says what is wrong before anything is asked.
+//!
+//! **One object outside refuses the whole folder.** The alternative, to leave that object out and apply the
+//! rest, would make a mixture that nobody reviewed: objects name one another, a machine template without
+//! the Secret that it needs boots nothing, and a rollout would be called done of a state that stands in
+//! no commit. Whoever tries the boundary is also best stopped as a whole, until a person has looked.
+//!
+//! What a folder may bring is decided by [`kinds`]; marks and references by [`marks`].
+
+mod kinds;
+mod marks;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::fmt;
+
+use self::kinds::{Family, acts_with_other_rights, family, is_identity};
+use super::differs::differing;
+use super::home::{Home, Scopes};
+use super::owners::{Claim, OwnerIndex};
+use capstan_kustomize::render::{Rendered, RenderedObject};
+use capstan_model::finding::Place;
+use capstan_model::kinds::is_cluster;
+use capstan_model::object::{FieldPath, ObjectId};
+use capstan_plan::cluster::ClusterId;
+
+/// An object that a folder may not bring.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outside {
+    /// The object.
+    pub object: ObjectId,
+    /// The field that puts it outside; the root where the whole object does.
+    pub field: FieldPath,
+    /// Where that is written.
+    pub written: Place,
+    /// Why it may not.
+    pub why: Beyond,
+}
+
+/// Why an object is outside the boundary.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Beyond {
+    /// Nobody can say in which namespace it lies.
+    NoNamespace,
+    /// Its namespace is none of the folder's.
+    Namespace {
+        /// Those that are.
+        allowed: Vec<String>,
+    },
+    /// It belongs to the whole management cluster.
+    ClusterScoped,
+    /// Its kind is never applied from a folder, whoever writes it.
+    Kind(&'static str),
+    /// Its kind is never applied from an overlay, nor changed by one.
+    KindFromOverlay(&'static str),
+    /// An overlay adds a `Cluster`.
+    AddsCluster,
+    /// It belongs to a `Cluster` of another folder.
+    OtherCluster {
+        /// The name of that one.
+        cluster: String,
+    },
+    /// It has a label or annotation that only Capstan sets.
+    OwnerMark {
+        /// The key.
+        key: String,
+    },
+    /// It says itself who owns it.
+    OwnerReferences,
+    /// An overlay gives it a finalizer, so that it could not be deleted any more.
+    Finalizers,
+    /// An overlay asks for a token of a service account.
+    ServiceAccountToken,
+    /// An overlay adds an object that makes another controller act with rights of its own.
+    OtherRights,
+    /// Another folder applies it already.
+    AnothersObject(ClusterId),
+    /// Another folder renders it too.
+    TwoFolders(ClusterId),
+    /// Another folder has applied it and cannot be rendered now.
+    PerhapsAnothers(ClusterId),
+}
+
+impl Outside {
+    pub(super) fn of(object: &RenderedObject, field: FieldPath, why: Beyond) -> Self {
+        let written = object.written_at(&field);
+        Self { object: object.id.clone(), field, written, why }
+    }
+
+    /// A word for conditions.
+    pub const fn reason(&self) -> &'static str {
+        match self.why {
+            Beyond::AnothersObject(_) | Beyond::TwoFolders(_) | Beyond::PerhapsAnothers(_) => {
+                "OwnedByAnotherFolder"
+            }
+            _ => "OutsideBoundary",
+        }
+    }
+}
+
+impl fmt::Display for Outside {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let object = &self.object;
+        match &self.why {
+            Beyond::NoNamespace => write!(
+                f,
+                "{object} names no namespace, and the folder's base does not say which one is meant: write `metadata.namespace` of its Cluster in base"
+            ),
+            Beyond::Namespace { allowed } => write!(
+                f,
+                "{object} lies outside this folder's namespace ({}): take it out, or apply it from elsewhere",
+                allowed.join(", ")
+            ),
+            Beyond::ClusterScoped => write!(
+                f,
+                "{object} belongs to the whole management cluster, not to one folder: apply it from elsewhere"
+            ),
+            Beyond::Kind(what) => write!(f, "{object}: {what} are never applied from a cluster's folder"),
+            Beyond::KindFromOverlay(what) => {
+                write!(f, "{object}: an overlay may neither bring nor change {what}; base may")
+            }
+            Beyond::AddsCluster => {
+                write!(f, "{object} is brought by the overlay: a folder's clusters are those of its base")
+            }
+            Beyond::OtherCluster { cluster } => write!(
+                f,
+                "{object} belongs to the Cluster {cluster}, which is none of this folder's: name the folder's own"
+            ),
+            Beyond::OwnerMark { key } => {
+                write!(f, "{object} has the mark `{key}`, which only Capstan sets: take it out")
+            }
+            Beyond::OwnerReferences => write!(
+                f,
+                "{object} has `ownerReferences`: they name a UID of one management cluster, and where that does not exist the object is deleted as garbage; take them out"
+            ),
+            Beyond::Finalizers => write!(
+                f,
+                "{object}: an overlay may not set finalizers, the object could never be deleted: take them out"
+            ),
+            Beyond::ServiceAccountToken => {
+                write!(f, "{object}: an overlay may not ask for a token of a service account: take it out")
+            }
+            Beyond::OtherRights => write!(
+                f,
+                "{object} would be carried out on the management cluster itself with the rights of another controller: an overlay may bring it only with `spec.kubeConfig` or `spec.serviceAccountName`"
+            ),
+            Beyond::AnothersObject(folder) => write!(
+                f,
+                "{object} is applied from the folder {folder} already, and one object belongs to one folder: rename it, or take it out there first"
+            ),
+            Beyond::TwoFolders(folder) => write!(
+                f,
+                "{object} is rendered by the folder {folder} too, and one object belongs to one folder: take it out of one of them"
+            ),
+            Beyond::PerhapsAnothers(folder) => write!(
+                f,
+                "{object} was applied from the folder {folder}, which cannot be rendered now, so that nobody knows whether it still wants it: mend that folder first"
+            ),
+        }
+    }
+}
+
+/// Whose hand an object shows.
+#[derive(Clone, Copy)]
+enum Hand<'a> {
+    /// The base's alone.
+    Base,
+    /// The overlay changed this object of the base.
+    Changed(&'a RenderedObject),
+    /// The overlay brought it.
+    Added,
+}
+
+/// What of a render lies outside the folder's boundary, ordered by object. Where anything does, nothing of
+/// the folder is applied.
+///
+/// `rendered` has its namespaces already ([`place_in_namespaces`](super::place_in_namespaces)).
+pub fn boundary(
+    rendered: &Rendered,
+    home: &Home,
+    scopes: &Scopes,
+    folder: &ClusterId,
+    owners: &OwnerIndex,
+) -> Vec<Outside> {
+    let base: HashMap<&ObjectId, &RenderedObject> =
+        rendered.base_objects().iter().map(|object| (&object.id, object)).collect();
+    let mut found = Vec::new();
+    for object in &rendered.objects {
+        let hand = match base.get(&object.id) {
+            None => Hand::Added,
+            Some(of_base) if rendered.base.is_some() && of_base.value != object.value => {
+                Hand::Changed(of_base)
+            }
+            Some(_) => Hand::Base,
+        };
+        let mut outside = |field: FieldPath, why| found.push(Outside::of(object, field, why));
+        place(object, hand, home, scopes, &mut outside);
+        brought(object, hand, &mut outside);
+        marks::marks(object, hand, &mut outside);
+        marks::belongs(object, home, &mut outside);
+        match owners.claim(folder, &object.id) {
+            Claim::Own => {}
+            Claim::Of(other) => outside(FieldPath::root(), Beyond::AnothersObject(other)),
+            Claim::Undecided(other) => outside(FieldPath::root(), Beyond::TwoFolders(other)),
+            Claim::PerhapsOf(other) => outside(FieldPath::root(), Beyond::PerhapsAnothers(other)),
+        }
+    }
+    found.sort_by(|a, b| a.object.cmp(&b.object).then_with(|| a.field.cmp(&b.field)));
+    found
+}
+
+/// Where the object lies.
+fn place(
+    object: &RenderedObject,
+    hand: Hand<'_>,
+    home: &Home,
+    scopes: &Scopes,
+    outside: &mut impl FnMut(FieldPath, Beyond),
+) {
+    let id = &object.id;
+    if scopes.has_namespace(id) {
+        let inside = id.namespace.as_ref().is_some_and(|namespace| home.namespaces.contains(namespace));
+        if !inside {
+            let allowed = home.namespaces.iter().cloned().collect();
+            let field = FieldPath::root().key("metadata").key("namespace");
+            outside(field, Beyond::Namespace { allowed });
+        }
+    } else if id.group.is_empty() && id.kind == "Namespace" {
+        if !home.namespaces.contains(&id.name) {
+            let allowed = home.namespaces.iter().cloned().collect();
+            outside(FieldPath::root().key("metadata").key("name"), Beyond::Namespace { allowed });
+        }
+    } else if !is_identity(id) {
+        outside(FieldPath::root(), Beyond::ClusterScoped);
+    } else if !matches!(hand, Hand::Base) {
+        outside(FieldPath::root(), Beyond::KindFromOverlay("identities that have no namespace"));
+    }
+}
+
+/// Whether whoever brings it may.
+fn brought(object: &RenderedObject, hand: Hand<'_>, outside: &mut impl FnMut(FieldPath, Beyond)) {
+    match (family(&object.id), hand) {
+        (Family::Never(what), _) => outside(FieldPath::root(), Beyond::Kind(what)),
+        (Family::BaseOnly(what), Hand::Added) => outside(FieldPath::root(), Beyond::KindFromOverlay(what)),
+        (Family::BaseOnly(what), Hand::Changed(base)) => {
+            let mut first = None;
+            differing(Some(&base.value), Some(&object.value), &FieldPath::root(), &mut |path| {
+                first.get_or_insert(path);
+            });
+            outside(first.unwrap_or_default(), Beyond::KindFromOverlay(what));
+        }
+        (Family::BaseOnly(_) | Family::Anyone, Hand::Base) => {}
+        (Family::Anyone, Hand::Added) if is_cluster(&object.id) => {
+            outside(FieldPath::root(), Beyond::AddsCluster);
+        }
+        (Family::Anyone, Hand::Added) if acts_with_other_rights(object) => {
+            outside(FieldPath::root(), Beyond::OtherRights);
+        }
+        (Family::Anyone, Hand::Added | Hand::Changed(_)) => {}
+    }
+}

@@ -1,0 +1,139 @@
+//! Kubernetes versions: never back, and no minor left out.
+
+use std::cmp::Ordering;
+
+use serde_json::Value;
+
+use super::Broken;
+use crate::live_objects::{CLUSTER_NAME_LABEL, LiveObjects, label, text};
+use capstan_kustomize::render::RenderedObject;
+use capstan_model::kinds::{VersionRole, is_cluster, path, version_fields};
+use capstan_model::object::{FieldPath, ObjectId};
+use capstan_model::version::KubernetesVersion;
+use capstan_plan::templates::{Role, references};
+
+/// Where live objects say what really runs: one version, or a list of versions.
+const RUNNING: &[&str] = &["/status/version", "/status/currentVersion", "/status/versions"];
+/// The same of a Cluster with a topology.
+const RUNNING_CONTROL_PLANE: &[&str] = &["/status/controlPlane/versions"];
+const RUNNING_WORKERS: &[&str] = &["/status/workers/versions"];
+
+pub(super) fn check(
+    object: &RenderedObject,
+    rendered: &[RenderedObject],
+    live: &LiveObjects,
+    broken: &mut impl FnMut(FieldPath, Broken),
+) {
+    let Some(now) = live.get(&object.id) else { return };
+    for (role, keys) in version_fields(&object.id.group, &object.id.kind) {
+        let field = path(keys);
+        let pointer = field.to_string();
+        let Some(asked) = text(&object.value, &pointer) else { continue };
+        let spec = text(now, &pointer).and_then(KubernetesVersion::parse);
+        let topology = is_cluster(&object.id);
+        let mut running = Vec::new();
+        versions(now, if topology { RUNNING_CONTROL_PLANE } else { RUNNING }, &mut running);
+        let of_control_plane = running.clone();
+        if topology {
+            versions(now, RUNNING_WORKERS, &mut running);
+        }
+        running.extend(spec.clone());
+        let Some(highest) = extreme(&running, Ordering::Greater) else { continue };
+        let Some(wanted) = KubernetesVersion::parse(asked) else {
+            // The same text that is live already changes nothing.
+            if text(now, &pointer) != Some(asked) {
+                let text = asked.chars().take(64).collect();
+                broken(field, Broken::NoVersion { text, live: highest.clone() });
+            }
+            continue;
+        };
+        if wanted.compare(highest) == Some(Ordering::Less) {
+            broken(field, Broken::VersionBelowLive { wanted, live: highest.clone() });
+            continue;
+        }
+        // What stands there already is not set anew, however far its machines have come.
+        if spec.as_ref().is_some_and(|spec| spec.compare(&wanted) == Some(Ordering::Equal)) {
+            continue;
+        }
+        let may_skip = match role {
+            VersionRole::ControlPlane => goes_through(object, &wanted, rendered, live),
+            VersionRole::Workers => catches_up(object, &wanted, live),
+        };
+        if may_skip {
+            continue;
+        }
+        let from = spec.as_ref().unwrap_or(highest);
+        if from.minor().skips(wanted.minor()) {
+            broken(field, Broken::SkipsMinor { from: from.clone(), to: wanted });
+            continue;
+        }
+        let oldest = extreme(&of_control_plane, Ordering::Less);
+        if role == VersionRole::ControlPlane
+            && let Some(oldest) = oldest.filter(|oldest| oldest.minor().skips(wanted.minor()))
+        {
+            broken(field, Broken::StillRolling { oldest: oldest.clone(), to: wanted });
+        }
+    }
+}
+
+/// The versions that an object says run.
+pub(super) fn versions(object: &Value, pointers: &[&str], found: &mut Vec<KubernetesVersion>) {
+    let mut add = |value: &Value| {
+        let version = value.as_str().or_else(|| value.get("version")?.as_str());
+        found.extend(version.and_then(KubernetesVersion::parse));
+    };
+    for pointer in pointers {
+        match object.pointer(pointer) {
+            Some(Value::Array(items)) => items.iter().for_each(&mut add),
+            Some(one) => add(one),
+            None => {}
+        }
+    }
+}
+
+/// The highest or the lowest; of two that cannot be compared the first.
+fn extreme(versions: &[KubernetesVersion], order: Ordering) -> Option<&KubernetesVersion> {
+    versions.iter().reduce(|best, other| if other.compare(best) == Some(order) { other } else { best })
+}
+
+/// Machines that lag may catch up with a control plane that is there already: they are replaced, not
+/// upgraded.
+fn catches_up(workers: &RenderedObject, wanted: &KubernetesVersion, live: &LiveObjects) -> bool {
+    let cluster = text(&workers.value, "/spec/clusterName");
+    let of_cluster = |id: &ObjectId, plane: &Value| {
+        let named = if is_cluster(id) { Some(id.name.as_str()) } else { label(plane, CLUSTER_NAME_LABEL) };
+        named.is_none() || cluster.is_none() || named == cluster
+    };
+    let mut running = Vec::new();
+    for (id, plane) in live.iter() {
+        let mut fields = version_fields(&id.group, &id.kind);
+        if fields.any(|(role, _)| role == VersionRole::ControlPlane) && of_cluster(id, plane) {
+            versions(plane, if is_cluster(id) { RUNNING_CONTROL_PLANE } else { RUNNING }, &mut running);
+        }
+    }
+    let lowest = running.iter().map(KubernetesVersion::minor).min();
+    lowest.is_some_and(|lowest| wanted.minor() <= lowest)
+}
+
+/// A class that lists its versions lets Cluster API go through those between by itself: each minor must be
+/// there.
+fn goes_through(
+    cluster: &RenderedObject,
+    wanted: &KubernetesVersion,
+    rendered: &[RenderedObject],
+    live: &LiveObjects,
+) -> bool {
+    if !is_cluster(&cluster.id) {
+        return false;
+    }
+    let named = references(&cluster.id.group, &cluster.id.kind, &cluster.value);
+    let Some(class) = named.into_iter().find(|reference| reference.role == Role::Class) else { return false };
+    let namespace = cluster.id.namespace.as_deref();
+    let value = rendered
+        .iter()
+        .find(|object| class.means(namespace, &object.id))
+        .map(|object| &object.value)
+        .or_else(|| live.meant(&class, namespace));
+    let listed = value.and_then(|class| class.pointer("/spec/kubernetesVersions")).and_then(Value::as_array);
+    listed.is_some_and(|listed| listed.iter().any(|version| version.as_str() == Some(wanted.as_str())))
+}

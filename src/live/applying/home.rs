@@ -1,0 +1,165 @@
+//! The namespaces of a cluster folder, and which kinds have one (U2).
+//!
+//! The base alone decides: an overlay that could move the `Cluster` would choose its own boundary, and with
+//! it the service account that it is applied by.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::boundary::{Beyond, Outside};
+use capstan_kustomize::render::{Content, Placed, Rendered, RenderedObject};
+use capstan_model::kinds::is_cluster;
+use capstan_model::object::{FieldPath, ObjectId};
+
+/// Whether objects of a kind lie in namespaces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Scope {
+    /// Each lies in one.
+    Namespaced,
+    /// They belong to the whole management cluster.
+    Cluster,
+}
+
+/// The scopes of kinds, as the API server's discovery tells them.
+#[derive(Debug, Clone, Default)]
+pub struct Scopes(BTreeMap<(String, String), Scope>);
+
+/// Kinds without a namespace that every API server has: group and kind.
+const CLUSTER_SCOPED: &[(&str, &str)] = &[
+    ("", "Namespace"),
+    ("", "Node"),
+    ("", "PersistentVolume"),
+    ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"),
+    ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"),
+    ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"),
+    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
+    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"),
+    ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
+    ("apiextensions.k8s.io", "CustomResourceDefinition"),
+    ("apiregistration.k8s.io", "APIService"),
+    ("certificates.k8s.io", "CertificateSigningRequest"),
+    ("rbac.authorization.k8s.io", "ClusterRole"),
+    ("rbac.authorization.k8s.io", "ClusterRoleBinding"),
+    ("runtime.cluster.x-k8s.io", "ExtensionConfig"),
+    ("scheduling.k8s.io", "PriorityClass"),
+    ("storage.k8s.io", "StorageClass"),
+];
+
+impl Scopes {
+    /// What discovery says of a kind.
+    pub fn insert(&mut self, group: &str, kind: &str, scope: Scope) {
+        self.0.insert((group.to_owned(), kind.to_owned()), scope);
+    }
+
+    /// The scope of a kind; `None` where nobody told, as for a kind that is not served.
+    pub fn of(&self, group: &str, kind: &str) -> Option<Scope> {
+        let told = self.0.get(&(group.to_owned(), kind.to_owned())).copied();
+        told.or_else(|| CLUSTER_SCOPED.contains(&(group, kind)).then_some(Scope::Cluster))
+    }
+
+    /// A kind that nobody knows counts as namespaced: so it stays inside the boundary.
+    pub(super) fn has_namespace(&self, id: &ObjectId) -> bool {
+        self.of(&id.group, &id.kind) != Some(Scope::Cluster)
+    }
+}
+
+/// Where a folder's objects lie.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Home {
+    /// The namespaces of its `Cluster`s; where it has none, the one namespace of all its objects, or else
+    /// the one that it brings itself.
+    pub(super) namespaces: BTreeSet<String>,
+    /// The names of its `Cluster`s.
+    pub(super) clusters: BTreeSet<String>,
+}
+
+impl Home {
+    /// The namespace of an object that names none; `None` where the folder has several, or nothing at all.
+    pub fn namespace(&self) -> Option<&str> {
+        let mut all = self.namespaces.iter();
+        all.next().filter(|_| all.next().is_none()).map(String::as_str)
+    }
+
+    /// Its namespaces: those of its `Cluster`s.
+    pub fn namespaces(&self) -> impl Iterator<Item = &str> {
+        self.namespaces.iter().map(String::as_str)
+    }
+
+    /// The names of its `Cluster`s; empty for a folder whose cluster is made by a chart.
+    pub fn clusters(&self) -> impl Iterator<Item = &str> {
+        self.clusters.iter().map(String::as_str)
+    }
+}
+
+/// Finds where a folder's objects lie, and gives that namespace to each that names none; takes the
+/// namespace from what can have none. To be done before templates get their names.
+///
+/// # Errors
+/// The object of which nobody can say where it lies.
+pub fn place_in_namespaces(rendered: &mut Rendered, scopes: &Scopes) -> Result<Home, Box<Outside>> {
+    let home = find(rendered.base_objects(), scopes)?;
+    let base = rendered.base.iter_mut().flatten();
+    for object in rendered.objects.iter_mut().chain(base) {
+        if !scopes.has_namespace(&object.id) {
+            take_namespace(object);
+        } else if object.id.namespace.is_none() {
+            let Some(namespace) = home.namespace() else {
+                return Err(Box::new(Outside::of(object, FieldPath::root(), Beyond::NoNamespace)));
+            };
+            give_namespace(object, namespace);
+        }
+    }
+    Ok(home)
+}
+
+fn find(base: &[RenderedObject], scopes: &Scopes) -> Result<Home, Box<Outside>> {
+    let clusters: Vec<&RenderedObject> = base.iter().filter(|object| is_cluster(&object.id)).collect();
+    let named = |object: &RenderedObject| object.id.namespace.clone();
+    let mut home = Home {
+        namespaces: clusters.iter().filter_map(|cluster| named(cluster)).collect(),
+        clusters: clusters.iter().map(|cluster| cluster.id.name.clone()).collect(),
+    };
+    if home.namespaces.is_empty() {
+        let housed = base.iter().filter(|object| scopes.has_namespace(&object.id));
+        home.namespaces = housed.filter_map(named).collect();
+        if home.namespaces.is_empty() {
+            let brought =
+                base.iter().filter(|object| object.id.group.is_empty() && object.id.kind == "Namespace");
+            home.namespaces = brought.map(|object| object.id.name.clone()).collect();
+        }
+        // Without a Cluster that names one, only a namespace that all share can be meant.
+        if home.namespaces.len() != 1
+            && let Some(object) = clusters.first().copied().or_else(|| base.first())
+        {
+            return Err(Box::new(Outside::of(object, FieldPath::root(), Beyond::NoNamespace)));
+        }
+    }
+    Ok(home)
+}
+
+fn give_namespace(object: &mut RenderedObject, namespace: &str) {
+    object.id.namespace = Some(namespace.to_owned());
+    if let Some(metadata) = object.value.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.insert("namespace".to_owned(), Value::from(namespace));
+    }
+    if let Some(metadata) = object.placed.field_mut("metadata") {
+        let placed = Placed::from_value(&Value::from(namespace), &metadata.place);
+        if let Content::Mapping(entries) = &mut metadata.content {
+            entries.retain(|(key, _)| key != "namespace");
+            entries.push(("namespace".to_owned(), placed));
+        }
+    }
+}
+
+fn take_namespace(object: &mut RenderedObject) {
+    object.id.namespace = None;
+    if let Some(metadata) = object.value.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.shift_remove("namespace");
+    }
+    if let Some(metadata) = object.placed.field_mut("metadata")
+        && let Content::Mapping(entries) = &mut metadata.content
+    {
+        entries.retain(|(key, _)| key != "namespace");
+    }
+}

@@ -1,0 +1,65 @@
+//! Applying (DESIGN 7): what of a cluster's render goes to its management cluster now, and what never does.
+//!
+//! Owns every decision between a render and the API server: the boundary of a folder, the guards that look
+//! at the live cluster, what waits for the control plane, what differs, what is deleted, what an answer of
+//! the API server means. Facts come in as values: rendered objects, and live objects in a [`LiveObjects`](crate::live_objects::LiveObjects).
+//!
+//! Deliberately absent: requests, clocks, and what the rollout has come to ([`crate::rollout::observed`]).
+//!
+//! *Expected flow*: the folders of a commit are rendered and [indexed](OwnerIndex); of each,
+//! [`place_in_namespaces`], [`boundary()`], live names of templates, [`named_outside`] and one read of the live
+//! cluster, [`guards()`], a dry run of everything, [`differs()`], [`plan()`]; [`Inventory::intend`] is stored, then
+//! each step is applied ([`handed_over()`] first, then [`sent_over`]); [`prune()`]; and the rollout is judged.
+//!
+//! *Guarantees*: the same facts give the same decisions; none of them needs another's memory, so a pass may
+//! be broken off anywhere and the next one begins anew.
+//!
+//! | file | tells |
+//! |---|---|
+//! | `home` | the namespaces of a folder |
+//! | `boundary` | what a folder may not bring |
+//! | `owners` | whose an object is, of several folders |
+//! | `guards` | what would hurt the live cluster |
+//! | `plan` | in which order, and what waits |
+//! | `prune` | what is deleted |
+//! | `sent` | what of an object is sent |
+//! | `differs` | what an apply would change |
+//! | `managed`, `managers`, `handed_over` | who owns which field; objects that others applied; fields let go |
+//! | `adoption` | what taking over such an object would change |
+//! | `live` | what was read of the cluster |
+//! | `inventory` | what was applied, and may be deleted again |
+//! | `refusal` | what the API server answered |
+
+mod adoption;
+mod boundary;
+mod differs;
+mod guards;
+mod handed_over;
+mod home;
+mod inventory;
+mod managed;
+mod managers;
+mod owners;
+mod plan;
+mod prune;
+mod refusal;
+mod sent;
+#[cfg(test)]
+pub(crate) mod testing;
+
+pub use adoption::{Adoption, adoption, speaks_another_version, survives_adoption};
+pub use boundary::{Beyond, Outside, boundary};
+pub use differs::differs;
+pub use guards::{Broken, GuardBroken, guards, named_outside};
+pub use handed_over::{FieldSurvived, handed_over, survived};
+pub use home::{Home, Scope, Scopes, place_in_namespaces};
+pub use inventory::{Inventory, InventoryObject};
+pub use managers::{LAST_APPLIED, appliers, fields_that_go, is_applied_by_capstan, taken_over};
+pub use owners::OwnerIndex;
+pub use plan::{Changes, Phase, Plan, Stage, Step, Withheld, plan};
+pub use prune::{
+    Because, Deletions, Doomed, Forget, Forgotten, Keep, Kept, PruneFacts, TombstoneFinding, Useless,
+    Withholding, prune,
+};
+pub use refusal::{Cause, FieldNotation, LONGEST_MESSAGE, Refusal, RefusalKind};
+pub use sent::{sent, sent_over};

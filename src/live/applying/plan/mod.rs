@@ -1,0 +1,150 @@
+//! What of the changes is applied now, in which order, and what waits for the control plane.
+//!
+//! Kubernetes lets kubelets be older than their API server, never newer, and Cluster API accepts newer
+//! workers all the same and then blocks. So workers whose version or machines would change are withheld
+//! until their control plane is done. A change that replaces no machine is not withheld: more replicas, a
+//! label, a drain timeout are often what helps while a control plane is stuck. An object is applied whole
+//! or not at all: one that changes its replicas *and* its version waits.
+//!
+//! A MachinePool is withheld together with its infrastructure object and its bootstrap config: they are
+//! edited in place, and the provider rolls instances by them. Machine templates have new names, so they may
+//! go first. A new cluster has nothing to protect: its workers are made beside its control plane, which
+//! Cluster API brings up in order. A `Cluster` with a topology carries both, and Cluster API orders them.
+
+mod order;
+#[cfg(test)]
+mod tests;
+mod waiting;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+pub use capstan_model::kinds::Stage;
+
+use self::order::Order;
+use self::waiting::Groups;
+use crate::live_objects::LiveObjects;
+use crate::rollout::observed::{OwnerVerdict, Readiness, State, Turn, Verdict};
+use capstan_kustomize::render::RenderedObject;
+use capstan_model::object::{FieldPath, ObjectId};
+
+/// What an apply would change, by object: the answer of [`differs`](super::differs) where it is not empty.
+/// The root alone stands for an object that is not there yet.
+pub type Changes = BTreeMap<ObjectId, Vec<FieldPath>>;
+
+/// What is applied now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// The changes that may be applied now, in order; no step is empty.
+    pub steps: Vec<Step>,
+    /// The changes that wait.
+    pub withheld: Vec<Withheld>,
+    /// How far the cluster will be when the steps are applied.
+    pub phase: Phase,
+}
+
+/// Objects that may be applied in any order among themselves, though this one is best.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// Which part of the cluster.
+    pub stage: Stage,
+    /// The objects.
+    pub objects: Vec<ObjectId>,
+}
+
+/// A change that waits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Withheld {
+    /// The object.
+    pub object: ObjectId,
+    /// The control plane that it waits for.
+    pub control_plane: ObjectId,
+    /// Why that one is not done.
+    pub why: String,
+}
+
+impl fmt::Display for Withheld {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} waits until {} is done: {}", self.object, self.control_plane, self.why)
+    }
+}
+
+/// How far a cluster is applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Phase {
+    /// The control plane is not done; workers that change wait for it.
+    ControlPlane,
+    /// Everything is applied; workers roll.
+    Workers,
+    /// Everything is applied and every machine is as wished, as far as anybody can tell.
+    Done,
+}
+
+impl Phase {
+    /// The word of `status.phase`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ControlPlane => "ControlPlane",
+            Self::Workers => "Workers",
+            Self::Done => "Done",
+        }
+    }
+}
+
+/// What of the changes is applied now, given how the rollout stands before they are.
+///
+/// `rendered` has its namespaces and its live names; `verdict` was judged on the same `live`.
+pub fn plan(rendered: &[RenderedObject], changes: &Changes, live: &LiveObjects, verdict: &Verdict) -> Plan {
+    let withheld = Groups::of(rendered, live).withheld(changes, verdict);
+    let order = Order::of(rendered);
+    let mut now: Vec<(Stage, u8, &ObjectId)> = rendered
+        .iter()
+        .filter(|object| changes.contains_key(&object.id))
+        .filter(|object| !withheld.iter().any(|held| held.object == object.id))
+        .map(|object| {
+            let (stage, rank) = order.place(object);
+            (stage, rank, &object.id)
+        })
+        .collect();
+    now.sort();
+    let phase = phase(&now, changes, &withheld, verdict);
+    let mut steps: Vec<Step> = Vec::new();
+    for (stage, _, id) in now {
+        match steps.last_mut().filter(|step| step.stage == stage) {
+            Some(step) => step.objects.push(id.clone()),
+            None => steps.push(Step { stage, objects: vec![id.clone()] }),
+        }
+    }
+    Plan { steps, withheld, phase }
+}
+
+fn phase(
+    now: &[(Stage, u8, &ObjectId)],
+    changes: &Changes,
+    withheld: &[Withheld],
+    verdict: &Verdict,
+) -> Phase {
+    let open = |turn: Turn| {
+        verdict.owners.iter().filter(|owner| owner.turn == turn).any(|owner| {
+            !is_through(owner) || changes.get(&owner.object).is_some_and(|fields| waiting::is_wish(fields))
+        })
+    };
+    let workers_change = || now.iter().any(|(stage, _, _)| *stage == Stage::Workers);
+    if !withheld.is_empty() || open(Turn::ControlPlane) {
+        Phase::ControlPlane
+    } else if workers_change() || open(Turn::Workers) {
+        Phase::Workers
+    } else {
+        Phase::Done
+    }
+}
+
+/// Whether nobody needs to wait for an owner any more: it is done, if only until its own time comes, or its
+/// provider shows no more than that it is ready.
+pub(super) fn is_through(owner: &OwnerVerdict) -> bool {
+    match owner.state {
+        State::Done => true,
+        State::Unknown => owner.ready == Readiness::Ready,
+        State::Waiting | State::Rolling | State::Stuck => owner.until.is_some(),
+    }
+}

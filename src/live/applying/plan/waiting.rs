@@ -1,0 +1,154 @@
+//! Workers that wait for their control plane.
+
+use super::{Changes, Withheld, is_through};
+use crate::live_objects::{LiveObjects, text};
+use crate::rollout::facts::{self, PoolInfrastructure};
+use crate::rollout::observed::{Verdict, control_plane_reference};
+use capstan_kustomize::render::RenderedObject;
+use capstan_model::kinds::{is_cluster, is_control_plane, is_workers, names};
+use capstan_model::object::{FieldPath, ObjectId};
+use capstan_plan::templates::{Role, references};
+use capstan_yaml::Value;
+
+/// Workers with everything that rolls by being edited in place, and the control plane that they follow.
+struct Group<'a> {
+    objects: Vec<&'a RenderedObject>,
+    control_plane: Option<ObjectId>,
+}
+
+pub(super) struct Groups<'a> {
+    groups: Vec<Group<'a>>,
+    live: &'a LiveObjects,
+}
+
+impl<'a> Groups<'a> {
+    pub(super) fn of(rendered: &'a [RenderedObject], live: &'a LiveObjects) -> Self {
+        let is_worker = |object: &&RenderedObject| is_workers(&object.id);
+        let groups = rendered
+            .iter()
+            .filter(is_worker)
+            .map(|worker| {
+                let mut objects = vec![worker];
+                for reference in references(&worker.id.group, &worker.id.kind, &worker.value) {
+                    let in_place = matches!(reference.role, Role::PoolBootstrap | Role::Pool);
+                    let part = rendered
+                        .iter()
+                        .find(|part| in_place && reference.means(worker.id.namespace.as_deref(), &part.id));
+                    objects.extend(part);
+                }
+                Group { objects, control_plane: control_plane_of(worker, rendered, live) }
+            })
+            .collect();
+        Self { groups, live }
+    }
+
+    /// The changes that wait, ordered by object.
+    pub(super) fn withheld(&self, changes: &Changes, verdict: &Verdict) -> Vec<Withheld> {
+        let mut found = Vec::new();
+        for group in &self.groups {
+            let rolls = |object: &&&RenderedObject| {
+                changes.get(&object.id).is_some_and(|fields| replaces_machines(&object.id, fields))
+            };
+            if group.objects.iter().find(rolls).is_none() {
+                continue;
+            }
+            let Some(control_plane) = &group.control_plane else { continue };
+            let Some(why) = self.why(control_plane, changes, verdict) else { continue };
+            for object in group.objects.iter().filter(|object| changes.contains_key(&object.id)) {
+                found.push(Withheld {
+                    object: object.id.clone(),
+                    control_plane: control_plane.clone(),
+                    why: why.clone(),
+                });
+            }
+        }
+        found.sort_by(|a, b| a.object.cmp(&b.object));
+        found
+    }
+
+    /// Why workers must wait for a control plane; `None` where they need not.
+    fn why(&self, control_plane: &ObjectId, changes: &Changes, verdict: &Verdict) -> Option<String> {
+        // A new cluster comes up in Cluster API's own order.
+        self.live.get(control_plane)?;
+        if changes.get(control_plane).is_some_and(|fields| is_wish(fields)) {
+            return Some("it changes first".to_owned());
+        }
+        match verdict.owner(control_plane) {
+            Some(owner) if is_through(owner) => None,
+            Some(owner) => {
+                let words = owner.words.as_deref().map(|words| format!(", {words}")).unwrap_or_default();
+                Some(format!("{}{words}", owner.state.as_str()))
+            }
+            None => Some("nobody can tell how it stands".to_owned()),
+        }
+    }
+}
+
+/// Whether a change of an owner is more than labels: its controller has something to do.
+pub(super) fn is_wish(fields: &[FieldPath]) -> bool {
+    let spec = FieldPath::root().key("spec");
+    fields.iter().any(|field| field.is_root() || field.starts_with(&spec))
+}
+
+/// Whether a change of workers, or of what a pool is made of, may replace or add machines of a new kind.
+fn replaces_machines(id: &ObjectId, fields: &[FieldPath]) -> bool {
+    let below = |path: &str, prefix: &str| {
+        path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let any_below = |path: &str, prefixes: &[&str]| prefixes.iter().any(|prefix| below(path, prefix));
+    fields.iter().any(|field| {
+        let path = field.to_string();
+        if path.is_empty() {
+            return true;
+        }
+        if is_workers(id) {
+            let machines = below(&path, "/spec/template/spec") && !any_below(&path, facts::WORKERS_IN_PLACE);
+            return machines || path == "/spec" || path == "/spec/template" || any_below(&path, ROLL_BESIDES);
+        }
+        match facts::pool_infrastructure(&id.kind) {
+            PoolInfrastructure::Below(prefixes) => path == "/spec" || any_below(&path, prefixes),
+            PoolInfrastructure::ProviderDecides => below(&path, "/spec"),
+        }
+    })
+}
+
+/// Fields of workers outside their template that replace machines: a time, and the end of `OnDelete`.
+const ROLL_BESIDES: &[&str] =
+    &["/spec/rolloutAfter", "/spec/rollout/after", "/spec/strategy/type", "/spec/rollout/strategy/type"];
+
+/// The control plane that workers follow: that of the `Cluster` which they name, else the only one there is.
+fn control_plane_of(
+    worker: &RenderedObject,
+    rendered: &[RenderedObject],
+    live: &LiveObjects,
+) -> Option<ObjectId> {
+    let namespace = &worker.id.namespace;
+    if let Some(name) = text(&worker.value, "/spec/clusterName") {
+        let is_it = |id: &ObjectId| is_cluster(id) && id.name == name && id.namespace == *namespace;
+        let cluster = rendered
+            .iter()
+            .find(|object| is_it(&object.id))
+            .map(|object| (&object.id, &object.value))
+            .or_else(|| live.core(names::CLUSTER).find(|(id, _)| is_it(id)));
+        if let Some((id, cluster)) = cluster {
+            return followed(id, cluster, rendered, live);
+        }
+    }
+    let mut planes = rendered.iter().filter(|object| is_control_plane(&object.id));
+    planes.next().filter(|_| planes.next().is_none()).map(|object| object.id.clone())
+}
+
+fn followed(
+    id: &ObjectId,
+    cluster: &Value,
+    rendered: &[RenderedObject],
+    live: &LiveObjects,
+) -> Option<ObjectId> {
+    if cluster.pointer("/spec/topology").is_some() {
+        return Some(id.clone());
+    }
+    let reference = control_plane_reference(id, cluster)?;
+    let means = |other: &&ObjectId| reference.means(id.namespace.as_deref(), other);
+    let known = rendered.iter().map(|object| &object.id).chain(live.iter().map(|(id, _)| id));
+    known.into_iter().find(means).cloned()
+}

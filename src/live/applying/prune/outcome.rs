@@ -1,0 +1,200 @@
+//! One round of deletions in values and in words.
+
+use std::fmt;
+
+use capstan_model::object::ObjectId;
+use capstan_plan::cluster::ClusterId;
+use capstan_plan::settings::Tombstone;
+
+/// One round of deletions.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Deletions {
+    /// To be deleted now, in that order, each under its UID.
+    pub delete: Vec<Doomed>,
+    /// What is gone from Git and kept, ordered by object.
+    pub keep: Vec<Kept>,
+    /// What leaves the inventory without a deletion, ordered by object.
+    pub forget: Vec<Forgotten>,
+    /// What is wrong with tombstones.
+    pub findings: Vec<TombstoneFinding>,
+}
+
+impl Deletions {
+    /// Whether nothing of the inventory is left to wait for: after `delete: cluster`, the cluster is gone.
+    pub fn is_over(&self) -> bool {
+        self.delete.is_empty() && self.keep.is_empty()
+    }
+}
+
+/// An object that is deleted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Doomed {
+    /// The object.
+    pub object: ObjectId,
+    /// Its UID: an object of that name with another one stays.
+    pub uid: String,
+    /// Why it goes.
+    pub because: Because,
+}
+
+/// Why an object is deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Because {
+    /// Git no longer has it, and nothing misses it.
+    Pruned,
+    /// A rotation left it behind.
+    Rotated,
+    /// A tombstone names it.
+    Tombstone,
+    /// The whole cluster is deleted.
+    Cluster,
+}
+
+/// An object that is gone from Git and stays.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// The object.
+    pub object: ObjectId,
+    /// Why it stays.
+    pub why: Keep,
+}
+
+/// Why an object stays.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Keep {
+    /// The folder renders nothing at all, or cannot be rendered.
+    NothingRendered,
+    /// Only a tombstone may take it away.
+    NeedsTombstone,
+    /// Something names it.
+    StillNamed(ObjectId),
+    /// The rollout is not done.
+    RolloutNotDone,
+    /// Too much would go at once.
+    OverBudget {
+        /// How many.
+        doomed: u32,
+        /// How many may.
+        budget: u32,
+    },
+    /// Nobody looked at it, or at what could name it.
+    NotRead,
+    /// It is being deleted and not gone yet.
+    Terminating,
+    /// Another object goes first.
+    WaitsFor(ObjectId),
+    /// The `Cluster` that is to be deleted was not applied from this folder.
+    ClusterNotOurs(ObjectId),
+}
+
+impl Kept {
+    /// Whether a person has to do something before it goes.
+    pub const fn needs_a_person(&self) -> bool {
+        matches!(self.why, Keep::NeedsTombstone | Keep::OverBudget { .. } | Keep::ClusterNotOurs(_))
+    }
+}
+
+impl fmt::Display for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let object = &self.object;
+        match &self.why {
+            Keep::NothingRendered => {
+                write!(f, "{object} is kept: the folder renders nothing, and nothing is deleted for that")
+            }
+            Keep::NeedsTombstone => write!(
+                f,
+                "{object} is gone from Git and kept: to delete it, add `- {{kind: {}, name: {}}}` to `delete` in the cluster's capstan.yaml",
+                object.kind, object.name
+            ),
+            Keep::StillNamed(by) => write!(f, "{object} is kept while {by} names it"),
+            Keep::RolloutNotDone => write!(f, "{object} is kept until the rollout is done"),
+            Keep::OverBudget { doomed, budget } => write!(
+                f,
+                "{object} is kept: {doomed} objects would go at once, and `maxDeletions` allows {budget}; look whether that is meant, then raise it or name them in `delete`"
+            ),
+            Keep::NotRead => {
+                write!(f, "{object} is kept: it could not be read, or what may name it could not")
+            }
+            Keep::Terminating => write!(f, "{object} is being deleted"),
+            Keep::WaitsFor(other) => write!(f, "{object} is deleted when {other} is gone"),
+            Keep::ClusterNotOurs(cluster) => write!(
+                f,
+                "{object} is kept: {cluster} was not applied from this folder, and is not deleted for it"
+            ),
+        }
+    }
+}
+
+/// An object that leaves the inventory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Forgotten {
+    /// The object.
+    pub object: ObjectId,
+    /// Why.
+    pub why: Forget,
+}
+
+/// Why an object leaves the inventory without a deletion.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Forget {
+    /// It is gone.
+    Gone,
+    /// It is another one of the same name.
+    Replaced,
+    /// Another folder renders it: it is that folder's now.
+    Transferred(ClusterId),
+    /// A namespace is not deleted with the cluster: what else lies in it nobody knows.
+    NamespaceStays,
+}
+
+/// A tombstone that deletes nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TombstoneFinding {
+    /// The tombstone.
+    pub tombstone: Tombstone,
+    /// Why.
+    pub what: Useless,
+}
+
+/// Why a tombstone deletes nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Useless {
+    /// The folder still renders the object.
+    StillRendered(ObjectId),
+    /// It fits several objects.
+    Ambiguous(Vec<ObjectId>),
+    /// The object lives and was never applied from this folder.
+    NotOurs(ObjectId),
+    /// The object is another folder's.
+    Anothers(ObjectId, ClusterId),
+}
+
+impl fmt::Display for TombstoneFinding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.what {
+            Useless::StillRendered(object) => write!(
+                f,
+                "`delete` names {object}, which the folder still renders: nothing of it is deleted; take one of them out"
+            ),
+            Useless::Ambiguous(objects) => {
+                let all: Vec<String> =
+                    objects.iter().map(|object| format!("{object} ({})", object.group)).collect();
+                write!(
+                    f,
+                    "`delete` names {} {}, and that fits {}: write `group` or `namespace` too",
+                    self.tombstone.kind,
+                    self.tombstone.name,
+                    all.join(" and ")
+                )
+            }
+            Useless::NotOurs(object) => write!(
+                f,
+                "`delete` names {object}, which was not applied from this folder: it is not deleted for it"
+            ),
+            Useless::Anothers(object, folder) => write!(
+                f,
+                "`delete` names {object}, which is applied from the folder {folder}: it is not deleted for this one"
+            ),
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! What of an object is sent to the API server.
+
+use serde_json::Value;
+
+use crate::live_objects::identity;
+use capstan_model::kinds::version_fields;
+
+/// What only the server sets, below `metadata`: in a server-side apply some of these are refused, others
+/// would bind the apply to one moment.
+const SERVER_OWNED: &[&str] = &[
+    "creationTimestamp",
+    "deletionGracePeriodSeconds",
+    "deletionTimestamp",
+    "generation",
+    "managedFields",
+    "resourceVersion",
+    "selfLink",
+    "uid",
+];
+
+/// The object as it is applied: without its status and without what only the server sets. Manifests that
+/// were exported from a cluster, or made by generators, often hold both (`creationTimestamp: null`).
+pub fn sent(object: &Value) -> Value {
+    let mut sent = object.clone();
+    if let Some(fields) = sent.as_object_mut() {
+        fields.shift_remove("status");
+        if let Some(metadata) = fields.get_mut("metadata").and_then(Value::as_object_mut) {
+            for key in SERVER_OWNED {
+                metadata.shift_remove(*key);
+            }
+        }
+    }
+    sent
+}
+
+/// The object as it is applied over the live one that was judged. It carries that one's UID, so that an
+/// object which was deleted meanwhile is not made a second time; and, where it asks for a version of
+/// Kubernetes, its resource version, so that a version which somebody raised meanwhile is not lowered. Where
+/// either has changed, the server answers with a conflict, and the next look judges anew.
+pub fn sent_over(object: &Value, live: &Value) -> Value {
+    let mut sent = sent(object);
+    let Some(id) = identity(&sent) else { return sent };
+    let metadata = |key: &str| live.get("metadata").and_then(|metadata| metadata.get(key)).cloned();
+    let asks_for_version = version_fields(&id.group, &id.kind).next().is_some();
+    let bound = [("uid", true), ("resourceVersion", asks_for_version)];
+    if let Some(fields) = sent.get_mut("metadata").and_then(Value::as_object_mut) {
+        for (key, _) in bound.into_iter().filter(|(_, wanted)| *wanted) {
+            fields.extend(metadata(key).map(|value| (key.to_owned(), value)));
+        }
+    }
+    sent
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_was_judged_is_what_is_applied_over() {
+        let object = |kind: &str| json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": kind, "metadata": {"name": "a"}});
+        let live = json!({"metadata": {"name": "a", "uid": "u", "resourceVersion": "7", "generation": 3}});
+        let metadata = |kind: &str| sent_over(&object(kind), &live)["metadata"].clone();
+        assert_eq!(metadata("MachineDeployment"), json!({"name": "a", "uid": "u", "resourceVersion": "7"}));
+        assert_eq!(metadata("Cluster"), json!({"name": "a", "uid": "u", "resourceVersion": "7"}));
+        assert_eq!(metadata("MachineHealthCheck"), json!({"name": "a", "uid": "u"}));
+    }
+
+    #[test]
+    fn what_the_server_sets_is_not_sent() {
+        let object = json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {
+                "name": "a", "creationTimestamp": null, "resourceVersion": "7", "uid": "u",
+                "managedFields": [], "generation": 3, "labels": {"a": "b"},
+            },
+            "data": {"status": "kept"}, "status": {"gone": true},
+        });
+        assert_eq!(
+            sent(&object),
+            json!({
+                "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "labels": {"a": "b"}},
+                "data": {"status": "kept"},
+            })
+        );
+    }
+}

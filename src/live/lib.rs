@@ -1,0 +1,15 @@
+//! Live clusters: what a change does to machines, what goes to a management cluster, and what is seen there.
+//!
+//! A room may import the rooms of this package that its line names; `tests/suite/house.rs` reads the table.
+//!
+//! | room | owns | may import |
+//! |---|---|---|
+//! | [`agent`] | what reconcilers and the bot say to each other, and what follows from it | nothing |
+//! | [`live_objects`] | what was read of a management cluster | nothing |
+//! | [`rollout`] | which machines a change replaces, and what has become of it | `live_objects` |
+//! | [`applying`] | what of a render goes to the management cluster now, and what never does | `live_objects`, `rollout` |
+
+pub mod agent;
+pub mod applying;
+pub mod live_objects;
+pub mod rollout;

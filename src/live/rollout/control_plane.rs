@@ -1,0 +1,86 @@
+//! Control planes, whoever runs their machines.
+
+use super::course::Verdict;
+use super::facts;
+use super::numbers::rolling;
+use super::own_fields::own_fields;
+use super::pointer::At;
+use super::reading::{Pair, Reading, some};
+use super::topology::made_before;
+use capstan_model::kinds;
+use capstan_model::object::ObjectId;
+use capstan_yaml::Value;
+
+impl Reading<'_> {
+    /// A control plane whose machines are the user's own.
+    pub(super) fn control_plane(&self, id: &ObjectId, pair: Pair<'_>) -> Verdict {
+        let kind = id.kind.as_str();
+        let mut verdict = Verdict::default();
+        let versions: Vec<String> = versions(id).collect();
+        for pointer in versions.iter().filter(|pointer| pair.differs(pointer)) {
+            verdict.definitely(pointer);
+        }
+        self.references(&mut verdict, pair);
+        Self::rollout_after(&mut verdict, pair);
+        let versions: Vec<&str> = versions.iter().map(String::as_str).collect();
+        let own = own_fields(pair, kind, &versions);
+        own.surely.iter().for_each(|path| verdict.definitely(path));
+        own.notes.iter().for_each(|note| verdict.note(*note));
+        own.perhaps.iter().for_each(|path| verdict.perhaps(path));
+        let (numbers, replacing) = rolling(&mut verdict, pair);
+        if !verdict.is_definite() {
+            return verdict;
+        }
+        if replacing.strategy == "OnDelete" {
+            verdict.replaces(Some(0));
+            verdict.note(facts::ON_DELETE);
+        } else if is_updated_in_place(kind, pair, &verdict) {
+            verdict.replaces(Some(0));
+            verdict.note("`updateStrategy: InPlace`: k0s is updated on the machines that are there.");
+        } else if facts::rolls_as_kubeadm(kind) && verdict.course.replaced != Some(0) {
+            numbers.while_control_plane_rolls(&replacing).into_iter().for_each(|note| verdict.note(note));
+        }
+        verdict
+    }
+
+    /// Machines made before that time are replaced when it comes.
+    pub(super) fn rollout_after(verdict: &mut Verdict, pair: Pair<'_>) {
+        let value =
+            |value: &Value| facts::ROLLOUT_AFTER.iter().find_map(|pointer| some(value.at(pointer)).cloned());
+        let (was, is) = (value(pair.before), value(pair.after));
+        let Some(time) = is.filter(|time| was.as_ref() != Some(time)) else { return };
+        let pointer = facts::ROLLOUT_AFTER.iter().find(|pointer| some(pair.after.at(pointer)).is_some());
+        verdict.definitely(pointer.unwrap_or(&"/spec/rolloutAfter"));
+        if let Some(time) = time.as_str() {
+            verdict.note(made_before("Machines", time));
+        }
+    }
+}
+
+/// Where an object says its version.
+fn versions(id: &ObjectId) -> impl Iterator<Item = String> {
+    kinds::version_fields(&id.group, &id.kind).map(|(_, keys)| kinds::pointer(keys))
+}
+
+/// Whether the machines of a K0sControlPlane take its new version where they are: by default, and where nothing
+/// else makes them outdated.
+fn is_updated_in_place(kind: &str, pair: Pair<'_>, verdict: &Verdict) -> bool {
+    let strategy = pair.after.at("/spec/updateStrategy").and_then(Value::as_str).unwrap_or("InPlace");
+    kind == facts::K0S && strategy == "InPlace" && verdict.is_because_of("/spec/version")
+}
+
+/// A provider upgrades it: none of the user's machines is replaced.
+pub(super) fn managed_control_plane(id: &ObjectId, pair: Pair<'_>) -> Verdict {
+    let mut verdict = Verdict::default();
+    for pointer in versions(id) {
+        if pair.differs(&pointer) {
+            verdict.definitely(&pointer);
+            verdict.note("The provider upgrades this control plane: no machine of yours is replaced.");
+        }
+    }
+    verdict.machines = Some(0);
+    verdict.course.replaced = Some(0);
+    verdict.course.created = Some(0);
+    verdict.course.deleted = Some(0);
+    verdict
+}

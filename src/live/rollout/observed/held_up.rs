@@ -1,0 +1,219 @@
+//! Whether a rollout is stuck, since when, by which object, and in whose words.
+//!
+//! What is missing and will not come by itself is told after a short while; that nothing moves, after a
+//! long one. Movement is a machine made, a machine on its way out, a machine that reached another step on
+//! its way up, and the moment at which something went wrong or fell due: a node that went away a minute ago, or a
+//! `rollout.after` that has just come, holds up no rollout of last month.
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+
+use super::machines::{Found, owner_named};
+use super::reading::{Condition, Reading, conditions, time, written};
+use super::rules::{Ends, Standing};
+use super::{MachineAge, Seen, State};
+use crate::live_objects::{is_terminating, text};
+use crate::rollout::owner::Owner;
+use capstan_model::kinds::{KindRole, Workers, role_of};
+use capstan_model::object::ObjectId;
+use capstan_plan::templates::references;
+
+/// What holds a rollout up.
+pub(super) struct HeldUp {
+    pub(super) since: Timestamp,
+    pub(super) on: ObjectId,
+    pub(super) words: String,
+}
+
+/// Reasons of a machine's conditions that do not pass by themselves.
+const GONE: &[&str] = &["ObjectDoesNotExist", "ObjectDeleted"];
+const HOPELESS: &[&str] = &["CannotBeRemediated", "InPlaceUpdateFailed", "RemediationTemplateNotFound"];
+
+pub(super) fn held_up(
+    seen: &Seen<'_>,
+    reading: &Reading<'_>,
+    machines: &[Found<'_>],
+    standing: &Standing,
+) -> Option<HeldUp> {
+    let patience = seen.patience;
+    let over = |since: Timestamp, patience: SignedDuration| seen.now.duration_since(since) >= patience;
+    match standing.state {
+        State::Rolling => {
+            let missing = missing(seen, reading, machines);
+            if let Some(held) = missing.filter(|held| over(held.since, patience.blocked)) {
+                return Some(held);
+            }
+            let since = last_movement(seen, reading, machines)?;
+            if !over(since, patience.still) {
+                return None;
+            }
+            let (on, words) = culprit(seen, reading, machines, standing);
+            Some(HeldUp { since, on, words })
+        }
+        // Git's word is in the object, and its controller does not take it up: a template is missing, or
+        // the controller is away.
+        State::Waiting if !is_terminating(reading.object) => {
+            if let Some(behind) = &standing.behind {
+                let lasts = |since: &Timestamp| over(*since, patience.unobserved);
+                let since = behind.since.filter(|since| behind.ends == Ends::WhenSeen && lasts(since))?;
+                return Some(HeldUp { since, on: behind.on.clone(), words: behind.words.clone() });
+            }
+            let unseen = reading.observed.is_some_and(|observed| observed != reading.generation)
+                || !reading.has_status();
+            let since = reading.written().filter(|_| unseen && applied(seen, reading))?;
+            let words = format!(
+                "its controller has not looked at generation {} (it has seen {})",
+                reading.generation,
+                reading.observed.unwrap_or_default()
+            );
+            over(since, patience.unobserved).then(|| HeldUp { since, on: seen.id.clone(), words })
+        }
+        State::Waiting | State::Done | State::Unknown | State::Stuck => None,
+    }
+}
+
+/// Whether the wait is for a controller: not for Capstan, nor for a person.
+fn applied(seen: &Seen<'_>, reading: &Reading<'_>) -> bool {
+    super::rules::is_applied(seen, reading.object) && super::rules::waits_for_nobody(seen, reading)
+}
+
+/// Something that is missing and will not come by itself.
+fn missing(seen: &Seen<'_>, reading: &Reading<'_>, machines: &[Found<'_>]) -> Option<HeldUp> {
+    let written = reading.written();
+    for machine in machines.iter().filter(|machine| !is_terminating(machine.object)) {
+        let hopeless = machine.conditions.iter().find(|condition| {
+            let part =
+                ["BootstrapConfigReady", "BootstrapReady", "InfrastructureReady"].contains(&condition.kind);
+            !condition.is_true()
+                && (part && GONE.contains(&condition.reason) || HOPELESS.contains(&condition.reason))
+        });
+        if let Some(condition) = hopeless {
+            let since = condition.since.or(machine.created)?;
+            return Some(HeldUp { since, on: machine.id.clone(), words: condition.sentence() });
+        }
+        let failed = ["/status/failureMessage", "/status/deprecated/v1beta1/failureMessage"];
+        if let Some(words) = failed.iter().find_map(|pointer| text(machine.object, pointer)) {
+            let since = machine.created?;
+            return Some(HeldUp { since, on: machine.id.clone(), words: words.to_owned() });
+        }
+    }
+    let scaling = reading.condition("ScalingUp").filter(misses_a_template);
+    if let Some(condition) = scaling {
+        // The condition may be older than the edit that named what is missing.
+        let since = reading.rolling_since().into_iter().chain(written).max()?;
+        return Some(HeldUp { since, on: seen.id.clone(), words: condition.message.to_owned() });
+    }
+    let hopeless = reading.conditions.iter().find(|condition| HOPELESS.contains(&condition.reason));
+    hopeless.and_then(|condition| {
+        Some(HeldUp { since: condition.since?, on: seen.id.clone(), words: condition.sentence() })
+    })
+}
+
+/// `Scaling up would be blocked because DevMachineTemplate does not exist`: that something is missing, Cluster API
+/// says in these words alone, under the reasons that the condition has anyway.
+fn misses_a_template(condition: &&Condition<'_>) -> bool {
+    condition.message.contains("does not exist")
+}
+
+/// `Scaling up from 1 to 2 replicas is blocked because:\n* …`: there is no reason of its own for it either.
+fn is_blocked(condition: &&Condition<'_>) -> bool {
+    condition.message.contains("blocked")
+}
+
+/// When a machine last moved; where none did, when the rollout began.
+fn last_movement(seen: &Seen<'_>, reading: &Reading<'_>, machines: &[Found<'_>]) -> Option<Timestamp> {
+    let steps = ["BootstrapConfigReady", "BootstrapReady", "InfrastructureReady", "NodeReady"];
+    let moved = machines.iter().flat_map(|machine| {
+        let up = machine
+            .conditions
+            .iter()
+            .filter(|condition| condition.is_true() && steps.contains(&condition.kind))
+            .filter(|_| machine.state.age == MachineAge::New)
+            .filter_map(|condition| condition.since);
+        let going = time(machine.object.pointer("/metadata/deletionTimestamp"));
+        up.chain(machine.created).chain(machine.overdue).chain(going).collect::<Vec<_>>()
+    });
+    let broke = machines.iter().filter_map(|machine| {
+        machine.condition(&["Ready"]).filter(|ready| !ready.is_true()).and_then(|ready| ready.since)
+    });
+    let went_wrong = ["Available", "MachinesReady", "MachinesUpToDate", "Ready", "TopologyReconciled"]
+        .iter()
+        .filter_map(|kind| reading.condition(kind))
+        .filter(|condition| !condition.is_true())
+        .filter_map(|condition| condition.since);
+    // What a pool is made of rolls in place.
+    let named = references(&seen.id.group, &seen.id.kind, reading.object);
+    let parts = named
+        .iter()
+        .filter_map(|reference| seen.live.meant(reference, seen.id.namespace.as_deref()))
+        .filter_map(written);
+    let began = reading.rolling_since().into_iter().chain(reading.written()).chain(parts);
+    moved.chain(broke).chain(went_wrong).chain(began).max()
+}
+
+/// Who is to blame: a machine that does not come up, one that does not go, a set that is blocked, else the
+/// owner itself.
+fn culprit(
+    seen: &Seen<'_>,
+    reading: &Reading<'_>,
+    machines: &[Found<'_>],
+    standing: &Standing,
+) -> (ObjectId, String) {
+    let coming = machines.iter().find(|machine| {
+        !is_terminating(machine.object) && !machine.is_ready() && machine.state.age == MachineAge::New
+    });
+    if let Some(machine) = coming {
+        let words = machine.state.words.clone().unwrap_or_else(|| format!("phase {}", machine.state.state));
+        return (machine.id.clone(), words);
+    }
+    if let Some((id, words)) = blocked_set(seen) {
+        return (id, words);
+    }
+    let blocked =
+        ["ScalingUp", "ScalingDown"].iter().find_map(|kind| reading.condition(kind).filter(is_blocked));
+    if let Some(machine) = machines.iter().find(|machine| is_terminating(machine.object)) {
+        let words = machine
+            .condition(&["Deleting"])
+            .map_or_else(|| "is being deleted and does not go".to_owned(), Condition::sentence);
+        return (machine.id.clone(), words);
+    }
+    let lagging = machines.iter().find(|machine| !machine.is_ready());
+    if let (None, Some(machine)) = (blocked, lagging) {
+        let words = machine.state.words.clone().unwrap_or_else(|| format!("phase {}", machine.state.state));
+        return (machine.id.clone(), words);
+    }
+    let says = |kind: &str, status: &str| {
+        reading
+            .condition(kind)
+            .filter(|condition| condition.status == status && !condition.message.is_empty())
+    };
+    let words = blocked
+        .or_else(|| says("Available", "False"))
+        .or_else(|| says("RollingOut", "True"))
+        .or_else(|| says("TopologyReconciled", "False"))
+        .map(|condition| condition.message)
+        .or(standing.words.as_deref())
+        .unwrap_or("no machine has moved");
+    (seen.id.clone(), words.to_owned())
+}
+
+/// A set of machines of the owner that says it is blocked.
+fn blocked_set(seen: &Seen<'_>) -> Option<(ObjectId, String)> {
+    let owns = |set: &Value| match seen.owner {
+        Owner::Deployment => owner_named(set, &seen.id.kind) == Some(seen.id.name.as_str()),
+        Owner::Topology => {
+            super::machines::is_owned_by_topology(set)
+                && text(set, "/spec/clusterName") == Some(seen.id.name.as_str())
+        }
+        _ => false,
+    };
+    seen.live
+        .iter()
+        .filter(|(id, set)| role_of(id) == Some(KindRole::Workers(Workers::Set)) && owns(set))
+        .find_map(|(id, set)| {
+            let blocked = conditions(set).into_iter().find(|condition| {
+                ["ScalingUp", "ScalingDown"].contains(&condition.kind) && is_blocked(&condition)
+            })?;
+            Some((id.clone(), blocked.message.to_owned()))
+        })
+}

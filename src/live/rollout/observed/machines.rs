@@ -1,0 +1,196 @@
+//! Machines by owner: which are as wished, and which were replaced.
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::Seen;
+use super::reading::{Condition, conditions, created, is_version, said};
+use crate::live_objects::{CLUSTER_NAME_LABEL, is_terminating, label, text};
+use crate::rollout::facts;
+use crate::rollout::owner::Owner;
+use capstan_model::kinds::{names, pointer, version_fields};
+use capstan_model::object::ObjectId;
+use capstan_plan::templates::{Role, references};
+
+/// One machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MachineState {
+    /// Name of the `Machine`.
+    pub name: String,
+    /// The rendered owner.
+    pub owner: ObjectId,
+    /// Its phase in Cluster API's word: `Running`, `Provisioning`, `Deleting`.
+    pub state: String,
+    /// Whether it is yet to be replaced.
+    pub age: MachineAge,
+    /// The version of Kubernetes that it is made with.
+    pub version: Option<String>,
+    /// What keeps it from being ready, in its own words.
+    pub words: Option<String>,
+}
+
+/// Whether a machine is as wished.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MachineAge {
+    /// As wished.
+    New,
+    /// Yet to be replaced.
+    Old,
+}
+
+/// A machine with what it was read from.
+pub(super) struct Found<'v> {
+    pub(super) state: MachineState,
+    pub(super) id: &'v ObjectId,
+    pub(super) object: &'v Value,
+    pub(super) created: Option<Timestamp>,
+    /// The time of `rollout.after`, where it has come and made the machine an old one.
+    pub(super) overdue: Option<Timestamp>,
+    pub(super) conditions: Vec<Condition<'v>>,
+}
+
+impl Found<'_> {
+    pub(super) fn condition(&self, kinds: &[&str]) -> Option<&Condition<'_>> {
+        kinds.iter().find_map(|kind| self.conditions.iter().find(|condition| condition.kind == *kind))
+    }
+
+    pub(super) fn is_ready(&self) -> bool {
+        self.condition(&["Ready"]).is_some_and(Condition::is_true)
+    }
+}
+
+/// What a machine of workers was made by.
+pub(super) struct Workers<'v> {
+    pub(super) set: &'v Value,
+    pub(super) deployment: (&'v ObjectId, &'v Value),
+}
+
+/// Conditions in the order in which a machine comes up: the first that is not met holds it up.
+const COMING_UP: &[&str] =
+    &["BootstrapConfigReady", "BootstrapReady", "InfrastructureReady", "NodeHealthy", "NodeReady", "Ready"];
+
+/// Labels by which Cluster API says what a machine belongs to.
+const DEPLOYMENT_LABEL: &str = "cluster.x-k8s.io/deployment-name";
+const POOL_LABEL: &str = "cluster.x-k8s.io/pool-name";
+const TOPOLOGY_LABEL: &str = "topology.cluster.x-k8s.io/owned";
+
+/// Whether the topology controller made an object.
+pub(super) fn is_owned_by_topology(object: &Value) -> bool {
+    label(object, TOPOLOGY_LABEL).is_some()
+}
+
+/// The name of the owner of that kind which an object says it has.
+pub(super) fn owner_named<'v>(object: &'v Value, kind: &str) -> Option<&'v str> {
+    let owners = object.pointer("/metadata/ownerReferences").and_then(Value::as_array);
+    let found = owners.into_iter().flatten().find(|owner| text(owner, "/kind") == Some(kind));
+    found.and_then(|owner| text(owner, "/name"))
+}
+
+impl Seen<'_> {
+    /// Its machines, ordered by name.
+    pub(super) fn machines(&self) -> Vec<Found<'_>> {
+        let machines = self.live.core(names::MACHINE).filter(|(id, machine)| self.owns(id, machine));
+        machines.map(|(id, machine)| self.found(id, machine)).collect()
+    }
+
+    fn owns(&self, id: &ObjectId, machine: &Value) -> bool {
+        let name = Some(self.id.name.as_str());
+        id.namespace == self.id.namespace
+            && match self.owner {
+                // A name that is no label's value stands there as a hash.
+                Owner::Deployment => match label(machine, DEPLOYMENT_LABEL) {
+                    Some(deployment) if self.id.name.len() <= 63 => Some(deployment) == name,
+                    _ => {
+                        let set = self.machine_set_of(machine);
+                        set.is_some_and(|set| owner_named(set, &self.id.kind) == name)
+                    }
+                },
+                Owner::Pool => {
+                    owner_named(machine, &self.id.kind) == name || label(machine, POOL_LABEL) == name
+                }
+                Owner::Topology => {
+                    label(machine, CLUSTER_NAME_LABEL) == name && is_owned_by_topology(machine)
+                }
+                Owner::Kubeadm | Owner::OtherControlPlane | Owner::ManagedControlPlane | Owner::Set => {
+                    owner_named(machine, &self.id.kind) == name
+                }
+            }
+    }
+
+    pub(super) fn machine_set_of(&self, machine: &Value) -> Option<&Value> {
+        let name = owner_named(machine, names::MACHINE_SET)?;
+        let sets = self.live.core(names::MACHINE_SET);
+        sets.filter(|(id, _)| id.namespace == self.id.namespace && id.name == name).map(|(_, set)| set).next()
+    }
+
+    /// The set of a machine of workers, and the deployment of that set.
+    pub(super) fn workers_of(&self, machine: &Value) -> Option<Workers<'_>> {
+        let set = self.machine_set_of(machine)?;
+        let name = owner_named(set, names::MACHINE_DEPLOYMENT)?;
+        let mut deployments = self.live.core(names::MACHINE_DEPLOYMENT);
+        let deployment = deployments.find(|(id, _)| id.namespace == self.id.namespace && id.name == name)?;
+        Some(Workers { set, deployment })
+    }
+
+    fn found<'v>(&self, id: &'v ObjectId, machine: &'v Value) -> Found<'v> {
+        let conditions = conditions(machine);
+        let going = is_terminating(machine);
+        let phase = text(machine, "/status/phase").unwrap_or("Pending");
+        let held = COMING_UP
+            .iter()
+            .filter_map(|kind| conditions.iter().find(|condition| condition.kind == *kind))
+            .find(|condition| !condition.is_true());
+        let overdue = self.overdue(machine);
+        let state = MachineState {
+            name: id.name.clone(),
+            owner: self.id.clone(),
+            state: if going { "Deleting" } else { phase }.to_owned(),
+            age: if overdue.is_some() { MachineAge::Old } else { self.age(machine, &conditions) },
+            version: text(machine, "/spec/version").map(str::to_owned),
+            words: held.filter(|_| !going).map(|condition| said(&condition.sentence())),
+        };
+        Found { state, id, object: machine, created: created(machine), overdue, conditions }
+    }
+
+    /// What Git asks for decides, then Cluster API's own word, then what the machine was made from: whichever
+    /// says first that it is old. (Its time has been asked before.)
+    fn age(&self, machine: &Value, conditions: &[Condition<'_>]) -> MachineAge {
+        let fields = version_fields(&self.id.group, &self.id.kind);
+        let asked = |object: &'_ Value| -> Option<String> {
+            fields.clone().find_map(|(_, keys)| text(object, &pointer(keys))).map(str::to_owned)
+        };
+        let live = self.live.get(self.id);
+        let wanted = self.wished.and_then(|wished| asked(&wished.value)).or_else(|| live.and_then(asked));
+        if let (Some(wanted), Some(has)) = (&wanted, text(machine, "/spec/version"))
+            && !is_version(has, wanted)
+        {
+            return MachineAge::Old;
+        }
+        let says = conditions.iter().find(|condition| condition.kind == "UpToDate");
+        if says.is_some_and(|condition| condition.status == "False") || self.is_of_another_template(machine) {
+            return MachineAge::Old;
+        }
+        MachineAge::New
+    }
+
+    /// Whether a machine's set is of another template than its deployment asks for. Cluster API's own word for it
+    /// (`UpToDate` of the machine, and what deployments and Clusters count from that) is written by the machine's
+    /// controller, a moment after the deployment's own has already observed the new generation.
+    fn is_of_another_template(&self, machine: &Value) -> bool {
+        let Some(Workers { set, deployment: (id, deployment) }) = self.workers_of(machine) else {
+            return false;
+        };
+        if set.pointer("/spec/template").is_none() {
+            return false;
+        }
+        let named = |object: &Value| -> Vec<(Role, String)> {
+            let found = references(&id.group, &id.kind, object);
+            found.into_iter().map(|reference| (reference.role, reference.name.to_owned())).collect()
+        };
+        let said = |object: &'_ Value, pointer: &str| -> Option<String> {
+            text(object, pointer).filter(|text| !text.is_empty()).map(str::to_owned)
+        };
+        named(deployment) != named(set)
+            || facts::WORKER_ROLLS.iter().any(|pointer| said(deployment, pointer) != said(set, pointer))
+    }
+}

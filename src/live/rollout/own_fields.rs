@@ -1,0 +1,71 @@
+//! What a control plane's controller makes of its own fields: of the object's, or of those that a template gives it.
+
+use super::pointer::{At, is_below};
+use super::reading::{Pair, differing, some};
+use super::references::REFERENCES;
+use super::{facts, kubeadm};
+use capstan_yaml::Value;
+
+/// The fields of a control plane that differ, by what they do to its machines.
+#[derive(Debug, Default)]
+pub(super) struct OwnFields {
+    /// They replace machines.
+    pub(super) surely: Vec<String>,
+    /// Only the live machines, or the controller's code, could tell.
+    pub(super) perhaps: Vec<String>,
+    /// Why.
+    pub(super) notes: Vec<&'static str>,
+}
+
+/// Compares two states of a control plane of this kind, but for its machine template and its version, which stands
+/// at `versions`.
+pub(super) fn own_fields(pair: Pair<'_>, kind: &str, versions: &[&str]) -> OwnFields {
+    if kind == facts::KUBEADM { kubeadm_fields(pair) } else { of_others(pair, kind, versions) }
+}
+
+fn kubeadm_fields(pair: Pair<'_>) -> OwnFields {
+    let differences = kubeadm::differences(pair.before, pair.after, "/spec/kubeadmConfigSpec");
+    let mut found = OwnFields {
+        surely: differences.rolls,
+        perhaps: differences.first_machine_only,
+        ..OwnFields::default()
+    };
+    if found.surely.is_empty() && !found.perhaps.is_empty() {
+        found.notes.push("Only the machine that `kubeadm init` made is compared with `initConfiguration`, if it still lives.");
+    }
+    for pointer in facts::ROLLOUT_BEFORE {
+        if pair.differs(pointer) && some(pair.after.at(pointer)).is_some() {
+            found.perhaps.push((*pointer).to_owned());
+            found.notes.push("Machines whose certificates end within that time are replaced at once.");
+        }
+    }
+    found
+}
+
+/// A control plane of another provider. Where its code tells which of its fields make machines outdated
+/// ([`facts::own_fields_that_roll`]), the others do nothing; else nobody can know from Git.
+fn of_others(pair: Pair<'_>, kind: &str, versions: &[&str]) -> OwnFields {
+    let mut found = OwnFields::default();
+    let below = |path: &str, fields: &[&str]| fields.iter().any(|field| is_below(path, field));
+    let mut leaves = Vec::new();
+    differing(pair.before.at("/spec"), pair.after.at("/spec"), "/spec", &mut leaves);
+    // Between versions of an API fields move, and what only moves replaces nothing.
+    let same_version = pair.before.at("/apiVersion") == pair.after.at("/apiVersion");
+    for path in leaves {
+        if [facts::CONTROL_PLANE_IN_PLACE, REFERENCES, versions].iter().any(|known| below(&path, known)) {
+            continue;
+        }
+        match facts::own_fields_that_roll(kind) {
+            Some(fields) if !below(&path, fields) => {}
+            Some(_) if same_version && !means_nothing(pair, &path) => found.surely.push(path),
+            Some(_) | None => found.perhaps.push(path),
+        }
+    }
+    found
+}
+
+/// Whether a field is empty on one side and absent on the other.
+fn means_nothing(pair: Pair<'_>, path: &str) -> bool {
+    kubeadm::is_empty(pair.before.at(path).unwrap_or(&Value::Null))
+        && kubeadm::is_empty(pair.after.at(path).unwrap_or(&Value::Null))
+}

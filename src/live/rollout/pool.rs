@@ -1,0 +1,87 @@
+//! MachinePools, whose instances the infrastructure provider replaces.
+
+use super::course::Verdict;
+use super::facts::{self, PoolInfrastructure};
+use super::numbers::rolling;
+use super::pointer::{At, is_below};
+use super::reading::{Pair, Reading, differing};
+use super::references::{renamed, target, text};
+use capstan_model::kinds::is_managed_pool;
+use capstan_yaml::Value;
+
+/// How many fields of another object a note names.
+const NAMED: usize = 5;
+
+impl Reading<'_> {
+    pub(super) fn pool(&self, pair: Pair<'_>) -> Verdict {
+        let mut verdict = Verdict::default();
+        let infrastructure = "/spec/template/spec/infrastructureRef";
+        let bootstrap = "/spec/template/spec/bootstrap/configRef";
+        let kind = pair.after.at(infrastructure).and_then(|node| text(node, "kind")).unwrap_or_default();
+        for pointer in ["/spec/template/spec/version", "/spec/template/spec/bootstrap/dataSecretName"] {
+            if pair.differs(pointer) {
+                verdict.definitely(pointer);
+            }
+        }
+        if renamed(pair, bootstrap) {
+            self.reference(&mut verdict, pair, bootstrap);
+        } else if let Some(config) = self.named(pair.before.at(bootstrap))
+            && self.content_rolls(pair.before.at(bootstrap))
+        {
+            let fields = fields(config, &["/spec"]);
+            fields.iter().for_each(|field| verdict.definitely(field));
+            verdict.note(are_fields_of(pair.after.at(bootstrap), &fields));
+        }
+        if renamed(pair, infrastructure) {
+            verdict.definitely(&format!("{infrastructure}/name"));
+        } else if let Some(named) = self.named(pair.before.at(infrastructure)) {
+            let known = facts::pool_infrastructure(kind);
+            let fields = match known {
+                PoolInfrastructure::Below(prefixes) => fields(named, prefixes),
+                PoolInfrastructure::ProviderDecides => {
+                    let mut all = fields(named, &["/spec"]);
+                    all.retain(|field| !facts::POOL_IN_PLACE.iter().any(|known| is_below(field, known)));
+                    all
+                }
+            };
+            for field in &fields {
+                match known {
+                    PoolInfrastructure::Below(_) => verdict.definitely(field),
+                    PoolInfrastructure::ProviderDecides => verdict.perhaps(field),
+                }
+            }
+            if !fields.is_empty() {
+                verdict.note(are_fields_of(pair.after.at(infrastructure), &fields));
+            }
+        }
+        rolling(&mut verdict, pair);
+        verdict.course.strategy = None;
+        if verdict.is_definite() || verdict.is_unknown() {
+            verdict.note(if is_managed_pool(kind) {
+                "The provider replaces the nodes of its node group, by its own rules."
+            } else {
+                "The infrastructure provider replaces the instances in place."
+            });
+        }
+        verdict
+    }
+}
+
+/// The fields of an object that differ below one of these.
+fn fields((before, after): (&Value, &Value), below: &[&str]) -> Vec<String> {
+    let mut found = Vec::new();
+    for prefix in below {
+        differing(before.at(prefix), after.at(prefix), prefix, &mut found);
+    }
+    found
+}
+
+/// Says whose fields they are: a reason is a path alone, and these stand in an object that the pool names.
+fn are_fields_of(reference: Option<&Value>, fields: &[String]) -> String {
+    let mut named: Vec<String> = fields.iter().take(NAMED).map(|field| format!("`{field}`")).collect();
+    if fields.len() > NAMED {
+        named.push(format!("{} more", fields.len() - NAMED));
+    }
+    let (_, kind, name) = target(reference).unwrap_or((None, "the object", "that it names"));
+    format!("In {kind} {name}: {}.", named.join(", "))
+}

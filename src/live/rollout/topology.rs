@@ -1,0 +1,305 @@
+//! Clusters with a managed topology: the control plane, then the worker groups.
+
+use super::class::{Cause, Comparison, Group, Outcome, Seen, Strategies, changed_variables, groups};
+use super::course::Verdict;
+use super::facts::{self, CONCURRENCY, DEFER_UPGRADE, HOLD_UPGRADE};
+use super::numbers::Numbers;
+use super::owner::annotation;
+use super::pointer::At;
+use capstan_plan::merge::AppliedBy;
+use capstan_plan::upgrade::RolloutPart;
+use capstan_yaml::Value;
+
+const VARIABLES: &str = "/spec/topology/variables";
+
+/// What becomes of a Cluster with a topology, given what is seen of its class.
+pub(super) fn topology(before: &Value, after: &Value, seen: &Seen<'_>, applied: AppliedBy) -> Verdict {
+    let change = Change::new(before, after, seen, applied);
+    let mut verdict = Verdict::default();
+    // `spec.topology.rolloutAfter` of v1beta1 never had a function.
+    if change.upgraded && after.at("/spec/topology/version").is_some() {
+        verdict.definitely("/spec/topology/version");
+    }
+    change.unseen().iter().for_each(|cause| verdict.perhaps(&cause.path));
+    let (old, new) = (groups(before), groups(after));
+    let strategies = Strategies::of(seen, &new);
+    let mut story = Story::default();
+    let mut held = "";
+    let mut parts = Vec::new();
+    for group in &new {
+        let earlier = old.iter().find(|earlier| earlier.name == group.name && earlier.list == group.list);
+        if annotation(group.value, HOLD_UPGRADE).is_some() {
+            held = group.list;
+        }
+        let waits =
+            (held == group.list && !held.is_empty()) || annotation(group.value, DEFER_UPGRADE).is_some();
+        let mut part = match earlier {
+            Some(earlier) => change.part(&mut verdict, &mut story, [earlier, group], waits),
+            None => comes(&mut verdict, group),
+        };
+        strategies.say(&mut part, earlier, group, &mut story);
+        if waits && change.upgraded {
+            verdict.note(format!(
+                "`{}` keeps its version until its annotation is taken away (`{DEFER_UPGRADE}` or `{HOLD_UPGRADE}`).",
+                group.name
+            ));
+        }
+        parts.push(part);
+    }
+    for gone in old.iter().filter(|old| !new.iter().any(|new| new.name == old.name && new.list == old.list)) {
+        parts.push(goes(&mut verdict, gone));
+    }
+    if change.upgraded && new.len() > 1 {
+        let concurrency = annotation(after, CONCURRENCY).unwrap_or("1");
+        verdict.note(format!(
+            "The control plane goes first, then the worker groups, {concurrency} of a kind at a time."
+        ));
+    }
+    story.tell(&mut verdict);
+    if change.comparison.as_ref().is_some_and(Comparison::is_complete) {
+        change.say_what_reaches_nothing(&mut verdict, &story, [&old, &new]);
+    }
+    verdict.totals(&parts);
+    parts.retain(|part| part.replaced != Some(0) || part.created != Some(0) || part.deleted != Some(0));
+    verdict.course.parts = parts;
+    verdict
+}
+
+/// What concerns every group.
+struct Change<'c, 'v> {
+    before: &'c Value,
+    after: &'c Value,
+    seen: &'c Seen<'v>,
+    upgraded: bool,
+    /// Where the Cluster names its class.
+    class: &'static str,
+    /// Where the class is seen before and after.
+    comparison: Option<Comparison<'c, 'v>>,
+}
+
+/// What is told of groups by their names, and which fields of the Cluster reach machines.
+#[derive(Default)]
+struct Story {
+    notes: Vec<(String, String)>,
+    reached: Vec<String>,
+}
+
+impl Story {
+    fn say(&mut self, group: &Group<'_>, note: String) {
+        self.notes.push((group.name.clone(), note));
+    }
+
+    /// Groups of which the same is to be told are told of together.
+    fn tell(&self, verdict: &mut Verdict) {
+        for (at, (_, note)) in self.notes.iter().enumerate() {
+            if self.notes[..at].iter().any(|(_, earlier)| earlier == note) {
+                continue;
+            }
+            let groups = self.notes.iter().filter(|(_, other)| other == note);
+            let names: Vec<String> = groups.map(|(name, _)| format!("`{name}`")).collect();
+            verdict.note(format!("{}: {note}", names.join(", ")));
+        }
+    }
+}
+
+impl<'c, 'v> Change<'c, 'v> {
+    fn new(before: &'c Value, after: &'c Value, seen: &'c Seen<'v>, applied: AppliedBy) -> Self {
+        let class = ["/spec/topology/class", "/spec/topology/classRef/name"]
+            .into_iter()
+            .find(|pointer| after.at(pointer).is_some())
+            .unwrap_or("/spec/topology/class");
+        let comparison = seen.both().map(|sides| Comparison::new(sides, applied, class));
+        let upgraded = before.at("/spec/topology/version") != after.at("/spec/topology/version");
+        Self { before, after, seen, upgraded, class, comparison }
+    }
+
+    /// What may concern all groups where the class is not seen: which variables end in machines only its patches
+    /// know, and what another class makes its templates.
+    fn unseen(&self) -> Vec<Cause> {
+        if self.comparison.is_some() {
+            return Vec::new();
+        }
+        let renamed = self.seen.renamed.then_some(self.class);
+        let variables = (self.before.at(VARIABLES) != self.after.at(VARIABLES)).then_some(VARIABLES);
+        renamed.into_iter().chain(variables).map(|path| Cause { path: path.to_owned(), note: None }).collect()
+    }
+
+    fn outcome(&self, both: [&Group<'_>; 2]) -> Outcome {
+        if let Some(comparison) = &self.comparison {
+            return comparison.of_group(both);
+        }
+        let mut causes = self.unseen();
+        for field in ["/class", "/variables"] {
+            if both[0].value.at(field) != both[1].value.at(field) {
+                causes.push(Cause { path: format!("{}{field}", both[1].path), note: None });
+            }
+        }
+        if causes.is_empty() { Outcome::Nothing } else { Outcome::Perhaps(causes) }
+    }
+
+    /// One group that is there before and after. One that keeps its version in an upgrade is left as it is
+    /// altogether until it follows: Cluster API does it all in one go (`updateMachineDeployment`).
+    fn part(
+        &self,
+        verdict: &mut Verdict,
+        story: &mut Story,
+        both: [&Group<'_>; 2],
+        waits: bool,
+    ) -> RolloutPart {
+        let group = both[1];
+        let numbers = Numbers { before: both[0].replicas, after: group.replicas };
+        let (created, deleted) = (numbers.created(), numbers.deleted());
+        if created != Some(0) && created.is_some() || deleted != Some(0) && deleted.is_some() {
+            verdict.scales(&format!("{}/replicas", group.path));
+        }
+        let left_alone = self.upgraded && waits;
+        let outcome = self.outcome(both);
+        if let Outcome::Surely(causes) | Outcome::Perhaps(causes) = &outcome {
+            story.reached.extend(causes.iter().map(|cause| cause.path.clone()));
+        }
+        let replaced = if left_alone {
+            Some(0)
+        } else {
+            let own = self.own_fields(verdict, both);
+            let (rolls, perhaps) = take(verdict, story, group, outcome);
+            match (self.upgraded || own || rolls, perhaps) {
+                (true, _) => numbers.replaced(),
+                (false, true) => None,
+                (false, false) => Some(0),
+            }
+        };
+        let name = group.name.clone();
+        RolloutPart { name, replaced, created, deleted, order: order(group) }
+    }
+
+    /// Fields of the group itself that replace its machines.
+    fn own_fields(&self, verdict: &mut Verdict, both: [&Group<'_>; 2]) -> bool {
+        let group = both[1];
+        let differs = |pointer: &str| both[0].value.at(pointer) != group.value.at(pointer);
+        let mut rolls = false;
+        if self.failure_domain(0, both[0]) != self.failure_domain(1, group) {
+            let own = format!("{}/failureDomain", group.path);
+            verdict.definitely(if differs("/failureDomain") { &own } else { self.class });
+            rolls = true;
+        }
+        let field = "/rollout/after";
+        if let Some(value) = group.value.at(field).filter(|_| differs(field)) {
+            verdict.definitely(&format!("{}{field}", group.path));
+            rolls = true;
+            if let Some(time) = value.as_str() {
+                verdict.note(made_before(&format!("Machines of `{}`", group.name), time));
+            }
+        }
+        rolls
+    }
+
+    /// The failure domain of a group, else that of its class.
+    fn failure_domain<'g>(&'g self, side: usize, group: &Group<'g>) -> Option<&'g Value> {
+        let of_class = || self.seen.both()?[side].class_of(group)?.get("failureDomain");
+        group.value.get("failureDomain").or_else(of_class)
+    }
+
+    /// Of variables that are changed and end in no machine it is said that they do not.
+    fn say_what_reaches_nothing(&self, verdict: &mut Verdict, story: &Story, groups: [&[Group<'_>]; 2]) {
+        let of_cluster = [self.before, self.after].map(|cluster| cluster.at(VARIABLES));
+        let mut changed = changed_variables(of_cluster, VARIABLES);
+        for group in groups[1] {
+            let earlier = groups[0].iter().find(|old| old.name == group.name && old.list == group.list);
+            let Some(earlier) = earlier else { continue };
+            let lists = [earlier, group].map(|group| group.value.at("/variables/overrides"));
+            changed.extend(changed_variables(lists, &format!("{}/variables/overrides", group.path)));
+        }
+        changed.retain(|(path, _)| !story.reached.contains(path));
+        if changed.is_empty() {
+            return;
+        }
+        let mut names: Vec<String> = changed.iter().map(|(_, name)| format!("`{name}`")).collect();
+        names.dedup();
+        changed.iter().for_each(|(path, _)| verdict.scales(path));
+        verdict.note(match names.as_slice() {
+            [one] => format!("Variable {one} reaches no machines: nothing is replaced for it."),
+            all => format!("Variables {} reach no machines: nothing is replaced for them.", all.join(", ")),
+        });
+    }
+}
+
+/// Takes over what becomes of a group: whether it rolls, for sure and perhaps.
+fn take(verdict: &mut Verdict, story: &mut Story, group: &Group<'_>, outcome: Outcome) -> (bool, bool) {
+    let (causes, sure) = match outcome {
+        Outcome::Nothing => return (false, false),
+        Outcome::Surely(causes) => (causes, true),
+        Outcome::Perhaps(causes) => (causes, false),
+    };
+    for Cause { path, note } in causes {
+        if sure {
+            verdict.definitely(&path);
+        } else {
+            verdict.perhaps(&path);
+        }
+        if let Some(note) = note {
+            story.say(group, note);
+        }
+    }
+    (sure, !sure)
+}
+
+fn order(group: &Group<'_>) -> u32 {
+    if group.list == "controlPlane" { 1 } else { 2 }
+}
+
+/// One group that comes.
+fn comes(verdict: &mut Verdict, group: &Group<'_>) -> RolloutPart {
+    verdict.scales(&group.path);
+    let name = group.name.clone();
+    RolloutPart { name, replaced: Some(0), created: group.replicas, deleted: Some(0), order: order(group) }
+}
+
+/// One that goes.
+fn goes(verdict: &mut Verdict, group: &Group<'_>) -> RolloutPart {
+    verdict.scales(&format!("/spec/topology/workers/{}", group.list));
+    let name = group.name.clone();
+    RolloutPart { name, replaced: Some(0), created: Some(0), deleted: group.replicas, order: 2 }
+}
+
+impl Strategies<'_> {
+    /// What the machines of a group that rolls come to meanwhile.
+    fn say(&self, part: &mut RolloutPart, earlier: Option<&Group<'_>>, group: &Group<'_>, story: &mut Story) {
+        if part.replaced == Some(0) {
+            return;
+        }
+        let Some(replacing) = self.of_group(group.list, group.value, group.replicas) else { return };
+        let numbers = Numbers { before: earlier.and_then(|earlier| earlier.replicas), after: group.replicas };
+        let note = if replacing.strategy == "OnDelete" {
+            part.replaced = Some(0);
+            Some(facts::ON_DELETE.to_owned())
+        } else if group.list == "controlPlane" {
+            numbers.while_control_plane_rolls(&replacing)
+        } else {
+            numbers.while_deployment_rolls(&replacing)
+        };
+        if let Some(note) = note {
+            story.say(group, note);
+        }
+    }
+}
+
+/// What `rollout.after` does.
+pub(super) fn made_before(machines: &str, time: &str) -> String {
+    format!("{machines} made before {time} are replaced once that time has come.")
+}
+
+impl Verdict {
+    /// Sums what becomes of the parts.
+    fn totals(&mut self, parts: &[RolloutPart]) {
+        let sum = |of: fn(&RolloutPart) -> Option<u32>| {
+            parts.iter().try_fold(0_u32, |sum, part| Some(sum.saturating_add(of(part)?)))
+        };
+        self.course.replaced = sum(|part| part.replaced);
+        self.course.created = sum(|part| part.created);
+        self.course.deleted = sum(|part| part.deleted);
+        self.machines = self.course.replaced;
+        if self.is_unknown() {
+            self.machines = None;
+        }
+    }
+}

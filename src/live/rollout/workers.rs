@@ -1,0 +1,58 @@
+//! MachineDeployments and MachineSets.
+
+use super::course::Verdict;
+use super::facts;
+use super::numbers::rolling;
+use super::owner::Owner;
+use super::pointer::At;
+use super::reading::{Pair, Reading};
+use capstan_yaml::Value;
+
+impl Reading<'_> {
+    pub(super) fn workers(&self, owner: Owner, pair: Pair<'_>) -> Verdict {
+        let mut verdict = Verdict::default();
+        for pointer in facts::WORKER_ROLLS {
+            if pair.differs(pointer) {
+                verdict.definitely(pointer);
+            }
+        }
+        self.references(&mut verdict, pair);
+        if owner == Owner::Set {
+            let changed = verdict.is_definite();
+            rolling(&mut verdict, pair);
+            verdict.course.strategy = None;
+            verdict.replaces(Some(0));
+            if changed {
+                verdict.note("A MachineSet replaces no machine: those that are there stay as they are, and new ones are made from the new template.");
+            }
+            return verdict;
+        }
+        Self::rollout_after(&mut verdict, pair);
+        let strategy = |value: &Value| {
+            facts::STRATEGIES
+                .iter()
+                .find_map(|pointer| value.at(pointer)?.get("type")?.as_str())
+                .unwrap_or("RollingUpdate")
+                .to_owned()
+        };
+        let (was, is) = (strategy(pair.before), strategy(pair.after));
+        if was == "OnDelete" && is != "OnDelete" {
+            let pointer = facts::STRATEGIES
+                .iter()
+                .find(|pointer| pair.after.at(pointer).is_some() || pair.before.at(pointer).is_some());
+            verdict.perhaps(&format!("{}/type", pointer.unwrap_or(&"/spec/strategy")));
+            verdict.note("Machines that `OnDelete` left as they were are replaced now.");
+        }
+        let (numbers, replacing) = rolling(&mut verdict, pair);
+        if is == "OnDelete" && verdict.is_definite() {
+            verdict.replaces(Some(0));
+            verdict.note(facts::ON_DELETE);
+        } else if verdict.is_definite() {
+            numbers.while_deployment_rolls(&replacing).into_iter().for_each(|note| verdict.note(note));
+        }
+        if pair.after.at("/spec/paused") == Some(&Value::Bool(true)) {
+            verdict.note("Paused: nothing happens until the pause is taken away.");
+        }
+        verdict
+    }
+}

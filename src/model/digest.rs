@@ -1,0 +1,23 @@
+//! Digests of texts, as they are stored and shown.
+
+use std::fmt::Write as _;
+
+use sha2::{Digest, Sha256};
+
+/// Lowercase hex digits.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// Identifies a list of texts: no two different lists are the same. New digests have names: `capstan_report::Fingerprint`.
+pub fn digest(parts: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part.as_bytes());
+    }
+    hex(&hash.finalize())[..24].to_owned()
+}

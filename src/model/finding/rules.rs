@@ -1,0 +1,98 @@
+//! The catalogue's entries: every rule by its constant.
+//!
+//! They stand on the ground floor because most findings are not reached where rules judge but where files
+//! are read, merged and edited. What a rule means, why, and what breaks it stands with
+//! `policy`, one file a rule; a test holds the two together.
+
+use super::Severity::{Error, Warning};
+use super::rule::Change::{Free, Never};
+use super::rule::RuleEntry;
+
+/// Makes the constants and the list of them from one table, so that no entry is in one alone.
+macro_rules! entries {
+    ($($name:ident: $id:literal, $severity:ident, $change:ident;)*) => {
+        $(
+            #[doc = concat!("`", $id, "`")]
+            pub const $name: &RuleEntry = &RuleEntry::new($id, $severity, $change);
+        )*
+
+        /// Every rule of the catalogue, ordered by id.
+        pub const ALL: &[&RuleEntry] = &[$($name),*];
+    };
+}
+
+entries! {
+    AMBIGUOUS_MATCH: "ambiguous-match", Error, Free;
+    API_VERSION_LEAVES_FIELD: "api-version-leaves-field", Warning, Free;
+    API_VERSION_NOT_SERVED: "api-version-not-served", Warning, Free;
+    AUTOSCALER_OWNS_REPLICAS: "autoscaler-owns-replicas", Warning, Free;
+    CHART_STAYS: "chart-stays", Warning, Free;
+    CLUSTER_OUTSIDE: "cluster-outside", Warning, Free;
+    COMPONENT_DOWNGRADE: "component-downgrade", Error, Free;
+    CONTRACT_MISMATCH: "contract-mismatch", Warning, Free;
+    CONTROL_PLANE_REPLICAS_EVEN: "control-plane-replicas-even", Error, Free;
+    DUPLICATE_OBJECT: "duplicate-object", Error, Free;
+    EDIT_REFUSED: "edit-refused", Error, Never;
+    FILE_NOT_LISTED: "file-not-listed", Warning, Free;
+    IMMUTABLE_FIELD: "immutable-field", Error, Free;
+    INCOMPLETE_UPGRADE: "incomplete-upgrade", Error, Never;
+    INVALID_DEFINITION: "invalid-definition", Warning, Free;
+    INVALID_LAYOUT: "invalid-layout", Error, Free;
+    INVALID_SETTINGS: "invalid-settings", Error, Never;
+    INVALID_YAML: "invalid-yaml", Error, Free;
+    KIND_CHANGED: "kind-changed", Warning, Free;
+    KUBERNETES_API_REMOVED: "kubernetes-api-removed", Error, Free;
+    KUBERNETES_DOWNGRADE: "kubernetes-downgrade", Error, Never;
+    KUBERNETES_MINOR_SKIP: "kubernetes-minor-skip", Error, Free;
+    KUBERNETES_VERSION_UNSUPPORTED: "kubernetes-version-unsupported", Warning, Free;
+    KUBERNETES_VERSION_WITHOUT_V: "kubernetes-version-without-v", Warning, Free;
+    KUBERNETES_WORKERS_AHEAD: "kubernetes-workers-ahead", Error, Free;
+    KUBERNETES_WORKERS_BEHIND: "kubernetes-workers-behind", Error, Free;
+    KUSTOMIZATION_NOT_MERGED: "kustomization-not-merged", Error, Free;
+    LIST_WITHOUT_KEY: "list-without-key", Warning, Free;
+    MISSING_REFERENCE: "missing-reference", Warning, Free;
+    NAMESPACE_CHANGED: "namespace-changed", Error, Never;
+    NOT_IN_RELEASE: "not-in-release", Warning, Free;
+    OVERLAY_HIDES_CHANGE: "overlay-hides-change", Warning, Free;
+    OVERLAY_LOSES_TARGET: "overlay-loses-target", Error, Free;
+    OVERLAY_NAMES_TEMPLATE: "overlay-names-template", Error, Free;
+    REFERENCE_MISMATCH: "reference-mismatch", Error, Free;
+    REFUSED_CHANGE: "refused-change", Error, Free;
+    RELEASE_BREAKS_REQUESTS: "release-breaks-requests", Warning, Free;
+    RELEASE_DEPRECATED: "release-deprecated", Warning, Free;
+    RELEASE_GOES_BACK_IN_TIME: "release-goes-back-in-time", Warning, Free;
+    RELEASE_READS_OUTSIDE: "release-reads-outside", Warning, Free;
+    RELEASE_RECORD_DIFFERS: "release-record-differs", Warning, Free;
+    RELEASE_WITHOUT_PREDECESSOR: "release-without-predecessor", Warning, Free;
+    REMOVES_CLUSTER: "removes-cluster", Error, Never;
+    REMOVES_MACHINES: "removes-machines", Error, Free;
+    RENDER_FAILED: "render-failed", Error, Free;
+    RENDERED_TOMBSTONE: "rendered-tombstone", Error, Free;
+    ROLLOUT_AFTER_PAST: "rollout-after-past", Warning, Free;
+    ROLLOUT_WITHOUT_CHANGE: "rollout-without-change", Warning, Free;
+    SECRET_IN_CLEAR_TEXT: "secret-in-clear-text", Error, Free;
+    SECRET_VARIABLE: "secret-variable", Warning, Free;
+    SPLIT_ROLLOUT: "split-rollout", Warning, Free;
+    STEP_GROUP_SPLIT: "step-group-split", Error, Never;
+    TEMPLATE_EDITED_IN_PLACE: "template-edited-in-place", Error, Free;
+    TOPOLOGY_SWITCHED: "topology-switched", Error, Free;
+    TOPOLOGY_VERSION: "topology-version", Error, Free;
+    UNBOUND_VARIABLE: "unbound-variable", Error, Free;
+    UNKNOWN_FIELD: "unknown-field", Error, Free;
+    UNKNOWN_RELEASE: "unknown-release", Error, Free;
+    UNKNOWN_TEMPLATE: "unknown-template", Warning, Free;
+    UNMATCHED_FRAGMENT: "unmatched-fragment", Warning, Free;
+    UNREADABLE_FILE: "unreadable-file", Error, Never;
+    UNSUPPORTED_SUBSTITUTION: "unsupported-substitution", Error, Free;
+    VARIABLE_CONTRADICTION: "variable-contradiction", Warning, Free;
+    WRONG_TYPE: "wrong-type", Error, Free;
+}
+
+/// What a live cluster answers to a preflight. It is not in [`ALL`]: an API server decides it, no rule of
+/// Capstan's, and settings have no say in it.
+pub const PREFLIGHT: &RuleEntry = &RuleEntry::new("preflight", Error, Never);
+
+/// The rule of the catalogue that is called so.
+pub fn named(id: &str) -> Option<&'static RuleEntry> {
+    ALL.iter().copied().find(|rule| rule.id() == id)
+}

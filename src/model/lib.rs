@@ -1,0 +1,33 @@
+//! The ground floor of Capstan's heart: what a repository and its objects are called, and the facts that everybody else
+//! reads here.
+//!
+//! The packages of the heart, each of which may name those to its left: `model`, `yaml`, `kustomize`, `plan`, `live`,
+//! `report`. All are pure: nothing awaits, reads a clock, the environment, a file or a socket, speaks SQL or draws random
+//! numbers. Facts come in as values, decisions go out as values. Content is reached through [`tree::Tree`], a snapshot
+//! that gives the same bytes for the same path for ever, so that laziness costs no purity.
+//!
+//! A room may import the rooms of this package that its line names; `tests/suite/house.rs` reads the table.
+//!
+//! | room | owns | may import |
+//! |---|---|---|
+//! | [`digest`] | digests of texts, as they are stored and shown | nothing |
+//! | [`object`] | identity and field paths of Kubernetes objects | nothing |
+//! | [`spelling`] | the nearest right word for a wrong one | nothing |
+//! | [`tree`] | paths, Git ids and snapshots of a repository | nothing |
+//! | [`version`] | how versions of releases, Kubernetes and components compare | nothing |
+//! | [`wording`] | small pieces of sentences | nothing |
+//! | [`file_change`] | what becomes of a file | `tree` |
+//! | [`finding`] | places, findings, errors that stop a file, and the rules' entries with their severities | `object`, `tree` |
+//! | [`ids`] | names of clusters, releases, providers and a release's content | `tree`, `version` |
+//! | [`kinds`] | the table of kinds: what they are for, where their version stands, how they are edited, applied and lost | `object` |
+
+pub mod digest;
+pub mod file_change;
+pub mod finding;
+pub mod ids;
+pub mod kinds;
+pub mod object;
+pub mod spelling;
+pub mod tree;
+pub mod version;
+pub mod wording;

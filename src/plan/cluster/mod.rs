@@ -1,0 +1,47 @@
+//! A cluster folder, read: base, overlay, settings, current release.
+//!
+//! Base files are parsed once and kept, so that whoever plans does not read them again.
+//!
+//! Deliberately absent: rendering ([`capstan_kustomize::render`]) and what an upgrade changes ([`crate::upgrade`]).
+
+mod read;
+mod record;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+
+pub use crate::giant_swarm::GiantSwarmRecord;
+pub use read::{Manifest, is_unread};
+pub use record::{RecordedBy, RecordedRelease, ReleaseName};
+
+use crate::layout::ClusterFolder;
+use crate::settings::{ClusterSettings, OverlaySettings};
+use capstan_model::finding::Finding;
+pub use capstan_model::ids::ClusterId;
+use capstan_model::version::KubernetesVersion;
+
+/// A cluster, read.
+#[derive(Debug, Clone)]
+pub struct Cluster {
+    /// Its id.
+    pub id: ClusterId,
+    /// Its files.
+    pub folder: ClusterFolder,
+    /// Base's manifests (YAML and JSON), parsed, in the order of their paths.
+    pub base: Vec<Manifest>,
+    /// Its `capstan.yaml`.
+    pub settings: Option<ClusterSettings>,
+    /// Its overlay's `capstan.yaml`.
+    pub overlay_settings: Option<OverlaySettings>,
+    /// The release that it says it is at; `None` = unknown.
+    pub recorded: Option<RecordedRelease>,
+    /// The scalar in a ConfigMap that names its Giant Swarm release, where there is one.
+    pub giant_swarm: Option<GiantSwarmRecord>,
+    /// Kinds of its infrastructure objects: `AWSCluster`.
+    pub infrastructure_kinds: BTreeSet<String>,
+    /// The version of Kubernetes that its base asks for: the control plane's, else the newest.
+    pub kubernetes: Option<KubernetesVersion>,
+    /// What reading it found: `release-record-differs`.
+    pub findings: Vec<Finding>,
+}

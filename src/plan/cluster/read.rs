@@ -1,0 +1,165 @@
+//! From a cluster's folder to a [`Cluster`].
+
+use std::collections::BTreeMap;
+
+use super::Cluster;
+use super::record::{RecordedBy, RecordedRelease, ReleaseName};
+use crate::giant_swarm::{self, GiantSwarmRecord};
+use crate::layout::ClusterFolder;
+use crate::release::{infrastructure_kinds, kubernetes_version};
+use crate::settings::{ClusterSettings, OverlaySettings};
+use capstan_kustomize::render::is_kustomization;
+use capstan_model::finding::{FileError, Finding, Place, rules};
+use capstan_model::kinds::{KindRole, role};
+use capstan_model::object::api_group;
+use capstan_model::tree::{RepoPath, Tree, TreeEntry, is_manifest};
+use capstan_yaml::manifest::objects;
+use capstan_yaml::{Node, YamlFile};
+
+/// One file of a base, parsed.
+#[derive(Debug, Clone)]
+pub struct Manifest {
+    /// The file.
+    pub entry: TreeEntry,
+    /// Its content.
+    pub file: YamlFile,
+}
+
+impl Cluster {
+    /// Reads a cluster: its settings and every manifest of its base.
+    ///
+    /// # Errors
+    /// The first file that cannot be read, is no YAML, or says what no settings can say. Such a cluster is
+    /// refused by name; others go on.
+    pub fn read(tree: &dyn Tree, folder: &ClusterFolder) -> Result<Self, FileError> {
+        let settings = Self::settings_of(tree, folder)?;
+        let overlay_settings = match &folder.overlay_settings {
+            Some(entry) => Some(OverlaySettings::read(&entry.path, yaml(tree, entry)?.text())?),
+            None => None,
+        };
+        let mut base = Vec::new();
+        for entry in folder.base_files.iter().filter(|entry| is_manifest(&entry.path)) {
+            match yaml(tree, entry) {
+                Ok(file) => base.push(Manifest { entry: entry.clone(), file }),
+                Err(error) if error.rule == rules::INVALID_YAML && is_unread(tree, folder, entry) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let documents = || base.iter().flat_map(|manifest| manifest.file.documents());
+        let roots = || documents().flat_map(|document| objects(&document.root)).map(|(_, object)| object);
+        let giant_swarm = giant_swarm::find(&files_of(&base));
+        let recorded = recorded(giant_swarm.as_ref(), settings.as_ref(), roots());
+        let findings = record_differs(giant_swarm.as_ref(), settings.as_ref()).into_iter().collect();
+        Ok(Self {
+            id: folder.id.clone(),
+            folder: folder.clone(),
+            infrastructure_kinds: roots().flat_map(infrastructure_kinds).collect(),
+            kubernetes: kubernetes_version(
+                roots(),
+                settings.as_ref().map_or(&BTreeMap::new(), |s| &s.variables),
+            ),
+            base,
+            settings,
+            overlay_settings,
+            recorded,
+            giant_swarm,
+            findings,
+        })
+    }
+
+    /// What a cluster's `capstan.yaml` says, without reading anything else; `None` where it has none.
+    ///
+    /// # Errors
+    /// A file that cannot be read, is no YAML, or says what no settings can say.
+    pub fn settings_of(
+        tree: &dyn Tree,
+        folder: &ClusterFolder,
+    ) -> Result<Option<ClusterSettings>, FileError> {
+        let Some(entry) = &folder.settings else { return Ok(None) };
+        Ok(Some(ClusterSettings::read(&entry.path, yaml(tree, entry)?.text())?))
+    }
+}
+
+/// Whether nobody reads a file of a base: the base has a kustomization, and no kustomization there says the file's
+/// name. Asked of files that cannot be read, so it looks for the name anywhere rather than in the fields that
+/// kustomize knows today.
+pub fn is_unread(tree: &dyn Tree, folder: &ClusterFolder, file: &TreeEntry) -> bool {
+    let kustomizations = || folder.base_files.iter().filter(|entry| is_kustomization(&entry.path));
+    let name = file.path.name().as_bytes();
+    let says = |entry: &TreeEntry| {
+        let bytes = tree.read(entry);
+        bytes.map_or(true, |bytes| bytes.windows(name.len()).any(|window| window == name))
+    };
+    folder.base_files.contains(file)
+        && kustomizations().any(|entry| entry.path.parent().as_ref() == Some(&folder.base))
+        && kustomizations().all(|entry| entry.path != file.path && !says(entry))
+}
+
+fn yaml(tree: &dyn Tree, entry: &TreeEntry) -> Result<YamlFile, FileError> {
+    let bytes = tree.read(entry)?;
+    YamlFile::read_bytes(&bytes).map_err(|error| {
+        FileError::new(rules::INVALID_YAML, Place::at(entry.path.clone(), error.position), error.message)
+    })
+}
+
+/// The first that is found, in the order of [`RecordedBy`].
+fn recorded<'a>(
+    giant_swarm: Option<&GiantSwarmRecord>,
+    settings: Option<&ClusterSettings>,
+    roots: impl Iterator<Item = &'a Node> + Clone,
+) -> Option<RecordedRelease> {
+    let written = settings.and_then(|settings| settings.release.clone());
+    let content = settings.and_then(ClusterSettings::release_content);
+    if let Some(name) = giant_swarm.and_then(|record| ReleaseName::parse(&record.version)) {
+        // The content is that of the release in the record; of another one it would be the wrong one.
+        let agrees = written.as_ref().is_some_and(|id| id.version() == name.version());
+        let content = content.filter(|_| agrees);
+        return Some(RecordedRelease { name, content, by: RecordedBy::ConfigMap });
+    }
+    if let Some(id) = written {
+        return Some(RecordedRelease { name: ReleaseName::Id(id), content, by: RecordedBy::Settings });
+    }
+    let from = |field: &str, key: &str, by: RecordedBy| {
+        let name = roots.clone().filter(|root| is_cluster(root)).find_map(|root| {
+            let value = root.get("metadata")?.get(field)?.get(key)?.as_scalar()?;
+            ReleaseName::parse(&value.text)
+        });
+        name.map(|name| RecordedRelease { name, content: None, by })
+    };
+    from("annotations", "capstan.dev/release", RecordedBy::Annotation)
+        .or_else(|| from("labels", "release.giantswarm.io/version", RecordedBy::Label))
+}
+
+fn is_cluster(root: &Node) -> bool {
+    let text = |key| root.get(key).and_then(Node::as_str);
+    let group = text("apiVersion").map(api_group);
+    group.zip(text("kind")).is_some_and(|(group, kind)| role(group, kind) == Some(KindRole::Cluster))
+}
+
+fn record_differs(
+    giant_swarm: Option<&GiantSwarmRecord>,
+    settings: Option<&ClusterSettings>,
+) -> Option<Finding> {
+    let record = giant_swarm?;
+    let written = settings?.release.as_ref()?;
+    let named = ReleaseName::parse(&record.version)?;
+    if named.version() == written.version() {
+        return None;
+    }
+    let message = format!(
+        "the ConfigMap {} names release {}, but capstan.yaml records {written}; the ConfigMap counts. \
+             Correct `release` in capstan.yaml, or take both lines out and let the next upgrade write them",
+        record.object.name, record.version
+    );
+    let place = Place::at(record.file.clone(), record.position);
+    Some(
+        Finding::new(rules::RELEASE_RECORD_DIFFERS, message)
+            .place(place)
+            .object(&record.object)
+            .path(&record.path),
+    )
+}
+
+fn files_of(manifests: &[Manifest]) -> Vec<(&RepoPath, &YamlFile)> {
+    manifests.iter().map(|manifest| (&manifest.entry.path, &manifest.file)).collect()
+}

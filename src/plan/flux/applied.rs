@@ -1,0 +1,152 @@
+//! One Flux Kustomization: which folders it applies, and where its variables come from.
+
+use capstan_kustomize::render::{KUSTOMIZATION_NAMES, kustomization_field};
+use capstan_model::finding::Place;
+use capstan_model::object::api_group;
+use capstan_model::tree::{RepoPath, Tree};
+use capstan_yaml::{Node, YamlFile};
+
+use super::Given;
+
+/// A Flux Kustomization with post-build substitution.
+#[derive(Debug)]
+pub(super) struct Applied {
+    pub(super) file: RepoPath,
+    pub(super) namespace: Option<String>,
+    /// Where `spec.path` leads.
+    pub(super) path: RepoPath,
+    /// Whether its source is a Git repository, so that the path may be one of this one.
+    pub(super) from_git: bool,
+    /// `substitute`.
+    pub(super) inline: Vec<(String, Given)>,
+    /// `substituteFrom`, in order.
+    pub(super) from: Vec<From>,
+}
+
+/// One entry of `substituteFrom`.
+#[derive(Debug, Clone)]
+pub(super) struct From {
+    pub(super) kind: FromKind,
+    pub(super) name: String,
+    pub(super) need: Need,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum FromKind {
+    ConfigMap,
+    Secret,
+}
+
+/// Whether Flux stops where the object does not exist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Need {
+    Required,
+    Optional,
+}
+
+impl FromKind {
+    pub(super) fn parse(word: &str) -> Option<Self> {
+        match word {
+            "ConfigMap" => Some(Self::ConfigMap),
+            "Secret" => Some(Self::Secret),
+            _ => None,
+        }
+    }
+
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::ConfigMap => "ConfigMap",
+            Self::Secret => "Secret",
+        }
+    }
+}
+
+/// Reads a document; `None` where it is no such Kustomization, or its path is itself a template.
+pub(super) fn read(path: &RepoPath, file: &YamlFile, root: &Node) -> Option<Applied> {
+    let text = |node: &Node, key: &str| node.get(key).and_then(Node::as_str).map(str::to_owned);
+    let is_flux = api_group(root.get("apiVersion")?.as_str()?) == "kustomize.toolkit.fluxcd.io";
+    if !is_flux || root.get("kind")?.as_str()? != "Kustomization" {
+        return None;
+    }
+    let spec = root.get("spec")?;
+    let post_build = spec.get("postBuild")?;
+    let metadata = root.get("metadata")?;
+    let name = text(metadata, "name")?;
+    let below = text(spec, "path").unwrap_or_default();
+    let applied_path = RepoPath::root().join(below.trim_start_matches('/')).ok()?;
+    if below.contains("${") {
+        return None;
+    }
+    let inline = post_build.get("substitute").and_then(Node::as_mapping).unwrap_or_default();
+    let inline = inline.iter().filter_map(|entry| {
+        let value = entry.value.as_scalar()?;
+        let position = file.position(entry.key_span.start);
+        let given = Given {
+            text: Some(value.text.replace('\n', "")),
+            place: Place::at(path.clone(), position),
+            by: format!("Kustomization {name}"),
+        };
+        Some((entry.key.clone(), given))
+    });
+    let from = post_build.get("substituteFrom").and_then(Node::as_sequence).unwrap_or_default();
+    let from = from.iter().filter_map(|item| {
+        let optional = item.get("optional").map(Node::value) == Some(capstan_yaml::Value::Bool(true));
+        Some(From {
+            kind: FromKind::parse(item.get("kind")?.as_str()?)?,
+            name: text(item, "name")?,
+            need: if optional { Need::Optional } else { Need::Required },
+        })
+    });
+    let source = spec.get("sourceRef").and_then(|source| text(source, "kind"));
+    Some(Applied {
+        file: path.clone(),
+        namespace: text(metadata, "namespace"),
+        path: applied_path,
+        from_git: source.is_none_or(|kind| kind == "GitRepository"),
+        inline: inline.collect(),
+        from: from.collect(),
+    })
+}
+
+/// What a folder that is applied stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Extent {
+    /// What stands directly in it.
+    Here,
+    /// Everything below it: Flux makes a kustomization of it.
+    Below,
+}
+
+/// The folders that building `start` reaches.
+pub(super) fn reached(tree: &dyn Tree, start: &RepoPath) -> Vec<(RepoPath, Extent)> {
+    /// A kustomization that reaches more is not followed to its end.
+    const MOST: usize = 1_000;
+    let Some(first) = kustomization(tree, start) else { return vec![(start.clone(), Extent::Below)] };
+    let mut found = vec![(start.clone(), Extent::Here)];
+    let mut open = vec![(start.clone(), first)];
+    while let Some((folder, file)) = open.pop() {
+        let roots = file.documents().iter().map(|document| &document.root);
+        let lists = roots.flat_map(|root| {
+            ["resources", "components", "bases"]
+                .map(|field| kustomization_field(root, field).map(|entry| &entry.value))
+        });
+        for item in lists.flatten().flat_map(|list| list.as_sequence().unwrap_or_default()) {
+            let Some(path) = item.as_str().and_then(|text| folder.join(text).ok()) else { continue };
+            let is_file = tree.entry(&path).is_some();
+            let target = if is_file { path.parent().unwrap_or_default() } else { path };
+            if found.len() >= MOST || found.iter().any(|(known, _)| *known == target) {
+                continue;
+            }
+            if !is_file && let Some(file) = kustomization(tree, &target) {
+                open.push((target.clone(), file));
+            }
+            found.push((target, Extent::Here));
+        }
+    }
+    found
+}
+
+fn kustomization(tree: &dyn Tree, folder: &RepoPath) -> Option<YamlFile> {
+    let entry = KUSTOMIZATION_NAMES.iter().find_map(|name| tree.entry(&folder.join(name).ok()?))?;
+    YamlFile::read_bytes(&tree.read(entry).ok()?).ok()
+}

@@ -1,0 +1,128 @@
+//! Flux's post-build substitution, as far as the repository shows it (U3).
+//!
+//! A Flux `Kustomization` that applies a cluster's folder may give variables values after the build:
+//! `spec.postBuild.substitute`, and `substituteFrom` ConfigMaps and Secrets
+//! (<https://fluxcd.io/flux/components/kustomize/kustomizations/#post-build-variable-substitution>).
+//! Later entries of `substituteFrom` win over earlier ones, `substitute` wins over them all, line feeds
+//! are dropped from values, and objects labelled or annotated
+//! `kustomize.toolkit.fluxcd.io/substitute: disabled` are passed over
+//! (<https://github.com/fluxcd/pkg/blob/main/kustomize/kustomize_varsub.go>).
+//!
+//! Values of Secrets are never read: that a variable has one is known, what it is is not.
+//!
+//! Deliberately absent: what stands in no file of the repository, and substitution itself
+//! ([`crate::merge`]).
+
+mod applied;
+mod index;
+mod remote;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+pub use index::FluxIndex;
+pub use remote::Remote;
+
+use capstan_model::finding::Place;
+use capstan_yaml::Readable;
+
+/// The label or annotation by which Flux passes over an object.
+const SUBSTITUTE: &str = "kustomize.toolkit.fluxcd.io/substitute";
+
+/// What Flux substitutes in one cluster's objects.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PostBuild {
+    values: BTreeMap<String, Given>,
+    /// Given two values by two Kustomizations: bound by neither.
+    disagreements: Vec<Disagreement>,
+    knowledge: Knowledge,
+}
+
+/// How much of the substitution the repository shows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Knowledge {
+    /// No Kustomization with post-build substitution applies the cluster.
+    #[default]
+    Nothing,
+    /// Some of what it takes values from is not in the repository.
+    Partly,
+    /// Every name.
+    Everything,
+}
+
+/// What is given for a variable, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Given {
+    /// The value; `None` where it stands in a Secret, or is encrypted.
+    pub text: Option<String>,
+    /// Where.
+    pub place: Place,
+    /// Who gives it: `ConfigMap peu01-vars`.
+    pub by: String,
+}
+
+impl fmt::Display for Given {
+    /// `ConfigMap peu01-vars (flux/vars.yaml:7)`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.by, self.place.clone().without_column())
+    }
+}
+
+/// Two values for one variable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Disagreement {
+    /// The variable.
+    pub name: String,
+    /// One value.
+    pub one: Given,
+    /// The other.
+    pub other: Given,
+}
+
+impl PostBuild {
+    /// The variable's value, where it is known.
+    pub fn value(&self, name: &str) -> Option<&str> {
+        self.values.get(name)?.text.as_deref()
+    }
+
+    /// What is given for the variable.
+    pub fn given(&self, name: &str) -> Option<&Given> {
+        self.values.get(name)
+    }
+
+    /// Whether the variable has a value that is not to be known.
+    pub fn is_secret(&self, name: &str) -> bool {
+        self.values.get(name).is_some_and(|given| given.text.is_none())
+    }
+
+    /// Whether the variable has a value, known or not.
+    pub fn gives(&self, name: &str) -> bool {
+        self.values.contains_key(name) || self.disagreements.iter().any(|item| item.name == name)
+    }
+
+    /// Whether Flux substitutes here, and every name that it has a value for is known.
+    pub fn is_complete(&self) -> bool {
+        self.knowledge == Knowledge::Everything
+    }
+
+    /// Whether Flux substitutes here, whatever is known of the values.
+    pub fn substitutes(&self) -> bool {
+        self.knowledge != Knowledge::Nothing
+    }
+
+    /// Variables to which two Kustomizations give two values.
+    pub fn disagreements(&self) -> &[Disagreement] {
+        &self.disagreements
+    }
+}
+
+/// Whether Flux passes over an object when it substitutes.
+pub(crate) fn passes_over<T: Readable>(object: &T) -> bool {
+    let Some(metadata) = object.field("metadata") else { return false };
+    ["labels", "annotations"].iter().any(|key| {
+        let value = metadata.field(key).and_then(|map| map.field(SUBSTITUTE)).and_then(T::text);
+        value == Some("disabled")
+    })
+}

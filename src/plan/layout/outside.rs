@@ -1,0 +1,208 @@
+//! Clusters that lie where nobody looks, and the settings that take them in.
+//!
+//! By shape a cluster is a folder with `base/`. Where a repository keeps its clusters otherwise, nothing would be
+//! found and nothing said. Of `Cluster` objects only whole ones count: a template with `${…}` for a name is none, and what
+//! lies in a release, or anywhere in a cluster's folder, has its place. Nobody is told of anything whose settings
+//! say which folders are clusters. What owns machines and has no `Cluster` beside it is told of where nothing reaches
+//! it (`unreached`).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Layout;
+use super::discover::is_file;
+use super::sniff::{content, has_cluster_object, is_cluster_kind};
+use super::unreached::{Unreached, identity, is_name, unreached};
+use crate::settings::RepositorySettings;
+use capstan_model::finding::{FileError, Place, rules};
+use capstan_model::tree::{RepoPath, Tree, TreeEntry, is_manifest};
+use capstan_model::version::ReleaseVersion;
+use capstan_yaml::manifest::objects;
+use capstan_yaml::{Node, YamlFile};
+
+/// How many files and patterns are named at most.
+const NAMED: usize = 3;
+const PATTERNS: usize = 4;
+
+/// Where `Cluster` objects lie outside of the clusters and releases that were found, and what to do; where there are
+/// none, where control planes and workers do that nothing brings to a cluster. `None` where all have their place.
+pub fn outside(tree: &dyn Tree, layout: &Layout, settings: &RepositorySettings) -> Option<FileError> {
+    if settings.clusters.paths.is_some() && !layout.clusters.is_empty() {
+        return None;
+    }
+    let elsewhere: Vec<&TreeEntry> = tree.entries().iter().filter(|entry| may_be(entry, layout)).collect();
+    let mut files = Vec::new();
+    let mut folders: BTreeMap<RepoPath, usize> = BTreeMap::new();
+    for entry in &elsewhere {
+        let count = clusters_in(tree, entry);
+        if count > 0 {
+            files.push(entry.path.clone());
+            *folders.entry(entry.path.parent().unwrap_or_default()).or_default() += count;
+        }
+    }
+    let Some((first, others)) = files.split_first() else {
+        return without_cluster(&unreached(tree, layout, &elsewhere), layout, settings);
+    };
+    let nor = nor_at(others);
+    Some(FileError::new(
+        rules::CLUSTER_OUTSIDE,
+        Place::whole(first.clone()),
+        format!(
+            "the `Cluster` here lies outside of any cluster's folder `{}`, so that nobody looks at it{nor}. {}",
+            base_name(settings),
+            advice(tree, layout, settings, &folders)
+        ),
+    ))
+}
+
+/// The other files, in a few words.
+fn nor_at(others: &[RepoPath]) -> String {
+    let mut named: Vec<String> = others.iter().take(NAMED).map(ToString::to_string).collect();
+    if others.len() > NAMED {
+        named.push(format!("{} more files", others.len() - NAMED));
+    }
+    if named.is_empty() { String::new() } else { format!(", nor at those of {}", join(&named)) }
+}
+
+/// Control planes and workers that nothing brings to a cluster.
+fn without_cluster(found: &[Unreached], layout: &Layout, settings: &RepositorySettings) -> Option<FileError> {
+    let (first, others) = found.split_first()?;
+    let others: Vec<RepoPath> = others.iter().map(|file| file.path.clone()).collect();
+    let is_its = |name: &str| layout.clusters.iter().find(|cluster| cluster.id.folder().name() == name);
+    let its = first.cluster.as_deref().and_then(is_its);
+    let to = its.map_or_else(
+        || format!("into the folder `{}` of its cluster", base_name(settings)),
+        |cluster| format!("into {}", cluster.base),
+    );
+    Some(FileError::new(
+        rules::CLUSTER_OUTSIDE,
+        Place::whole(first.path.clone()),
+        format!(
+            "the `{}` here lies outside of any cluster's folder, and no kustomization names the file, so that nobody \
+             looks at it{}. Move it {to}, or name it in a kustomization there",
+            first.kind,
+            nor_at(&others)
+        ),
+    ))
+}
+
+fn base_name(settings: &RepositorySettings) -> &str {
+    let base = settings.clusters.base.path();
+    if base.is_root() { "." } else { base.as_str() }
+}
+
+fn join(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [only] => only.clone(),
+        [all @ .., last] => format!("{} and {last}", all.join(", ")),
+    }
+}
+
+/// Whether a file lies where nobody looks for clusters.
+fn may_be(entry: &TreeEntry, layout: &Layout) -> bool {
+    let hidden = || entry.path.parts().any(|part| part.starts_with('.'));
+    let in_release = || {
+        let mut folders = std::iter::successors(entry.path.parent(), RepoPath::parent);
+        folders.any(|folder| ReleaseVersion::parse(folder.name()).is_some())
+    };
+    is_file(entry)
+        && is_manifest(&entry.path)
+        && !hidden()
+        && !in_release()
+        && layout.cluster_around(&entry.path).is_none()
+        && layout.release_around(&entry.path).is_none()
+}
+
+/// How many whole `Cluster` objects a file holds.
+fn clusters_in(tree: &dyn Tree, entry: &TreeEntry) -> usize {
+    let Ok(bytes) = content(tree, entry) else { return 0 };
+    if !has_cluster_object(&bytes) {
+        return 0;
+    }
+    let Ok(file) = YamlFile::read_bytes(&bytes) else { return 0 };
+    let roots = file.documents().iter().flat_map(|document| objects(&document.root));
+    roots.filter(|(_, object)| is_cluster(object)).count()
+}
+
+fn is_cluster(object: &Node) -> bool {
+    let name = object.get("metadata").and_then(|metadata| metadata.get("name")).and_then(Node::as_str);
+    identity(object).is_some_and(|(group, kind)| is_cluster_kind(group, kind)) && name.is_some_and(is_name)
+}
+
+fn advice(
+    tree: &dyn Tree,
+    layout: &Layout,
+    settings: &RepositorySettings,
+    folders: &BTreeMap<RepoPath, usize>,
+) -> String {
+    let base = base_name(settings);
+    if !layout.clusters.is_empty() && base != "." {
+        return format!(
+            "Move the manifests of each into a folder `{base}` in a folder of its own, as those of {} lie",
+            layout.clusters[0].id
+        );
+    }
+    let crowded: Vec<&RepoPath> = folders
+        .iter()
+        .filter(|(folder, count)| folder.is_root() || **count > 1)
+        .map(|(folder, _)| folder)
+        .collect();
+    if let Some(folder) = crowded.first() {
+        let place = if folder.is_root() { "The repository's root holds" } else { "This folder holds" };
+        let which = if folder.is_root() { String::new() } else { format!(" ({folder})") };
+        return format!(
+            "{place} clusters{which}, and a cluster is a folder: give each one of its own, and then write \
+             `clusters: {{paths: [\"{}\"], base: \".\"}}` in .capstan.yaml",
+            if folder.is_root() { "*".to_owned() } else { format!("{folder}/*") }
+        );
+    }
+    let patterns: Vec<String> =
+        patterns(tree, folders).into_iter().map(|pattern| format!("\"{pattern}\"")).collect();
+    format!(
+        "To take in all of them, write `clusters: {{paths: [{}], base: \".\"}}` in .capstan.yaml",
+        patterns.join(", ")
+    )
+}
+
+/// Patterns that fit the folders, and no other folder that holds manifests where few are enough.
+fn patterns(tree: &dyn Tree, folders: &BTreeMap<RepoPath, usize>) -> Vec<String> {
+    let mut of_parent: BTreeMap<RepoPath, Vec<&RepoPath>> = BTreeMap::new();
+    for folder in folders.keys() {
+        of_parent.entry(folder.parent().unwrap_or_default()).or_default().push(folder);
+    }
+    let star = |parent: &RepoPath| if parent.is_root() { "*".to_owned() } else { format!("{parent}/*") };
+    let mut found = Vec::new();
+    for (parent, children) in &of_parent {
+        let holding: BTreeSet<RepoPath> = tree
+            .entries_in(parent)
+            .iter()
+            .filter(|entry| is_manifest(&entry.path))
+            .filter_map(|entry| child_of(parent, &entry.path))
+            .collect();
+        let alone = holding.iter().all(|folder| children.contains(&folder));
+        if alone || children.len() > PATTERNS {
+            found.push(star(parent));
+        } else {
+            found.extend(children.iter().map(ToString::to_string));
+        }
+    }
+    if found.len() <= PATTERNS {
+        return found;
+    }
+    // Folders of folders: by depth below the first part.
+    let by_depth: BTreeSet<String> = folders
+        .keys()
+        .map(|folder| {
+            let mut parts = folder.parts();
+            let first = parts.next().unwrap_or("*").to_owned();
+            std::iter::once(first).chain(parts.map(|_| "*".to_owned())).collect::<Vec<_>>().join("/")
+        })
+        .collect();
+    if by_depth.len() < found.len() { by_depth.into_iter().collect() } else { found }
+}
+
+/// The folder directly below `parent` in which a file lies.
+fn child_of(parent: &RepoPath, file: &RepoPath) -> Option<RepoPath> {
+    let mut above = std::iter::successors(file.parent(), RepoPath::parent);
+    above.find(|folder| !folder.is_root() && folder.parent().unwrap_or_default() == *parent)
+}

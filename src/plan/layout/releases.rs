@@ -1,0 +1,114 @@
+//! Finding release folders.
+
+use std::collections::BTreeSet;
+
+use super::discover::{Files, files_in, folder_or_root};
+use super::{ReleaseFolder, Shelf};
+use crate::settings::{FOLDER_FILE, RepositorySettings};
+use capstan_model::finding::{FileError, Place, rules};
+use capstan_model::ids::{Provider, ReleaseId};
+use capstan_model::tree::{RepoPath, Tree};
+use capstan_model::version::ReleaseVersion;
+
+/// A release's folders have these names, whatever a cluster's are called.
+pub(super) const BASE: &str = "base";
+const OVERLAY: &str = "overlay";
+pub(super) const MANIFEST: &str = "release.yaml";
+const NOTES: &str = "README.md";
+
+/// Every release folder.
+pub(super) fn find(
+    tree: &dyn Tree,
+    settings: &RepositorySettings,
+    problems: &mut Vec<FileError>,
+) -> Vec<ReleaseFolder> {
+    let mut found: Vec<ReleaseFolder> = Vec::new();
+    let mut taken: BTreeSet<RepoPath> = BTreeSet::new();
+    for folder in candidates(tree) {
+        let above = || std::iter::successors(folder.parent(), RepoPath::parent);
+        if above().any(|ancestor| taken.contains(&ancestor)) {
+            continue;
+        }
+        let asked_for = match &settings.releases.paths {
+            Some(patterns) if patterns.iter().any(|pattern| pattern.matches(folder.as_str())) => {
+                Search::Pattern
+            }
+            None if !lies_in_base_or_overlay(&folder, settings) => Search::Shape,
+            _ => continue,
+        };
+        match (ReleaseVersion::parse(folder.name()), asked_for) {
+            (Some(version), _) => {
+                found.push(read(tree, &folder, version, problems));
+                taken.insert(folder);
+            }
+            (None, Search::Pattern) => {
+                let message = format!(
+                    "`releases.paths` matches this folder, but its name is not a version such as v21.0.0: \
+                     rename it, or narrow the pattern{}",
+                    folder_or_root(&folder)
+                );
+                problems.push(FileError::new(rules::INVALID_LAYOUT, Place::whole(folder), message));
+            }
+            (None, Search::Shape) => {}
+        }
+    }
+    found.sort_by(|a, b| {
+        let order =
+            |release: &ReleaseFolder| (release.provider.clone(), release.version.clone(), release.shelf);
+        order(a).cmp(&order(b)).then_with(|| a.folder.cmp(&b.folder))
+    });
+    found
+}
+
+enum Search {
+    Pattern,
+    Shape,
+}
+
+/// Folders that hold `base/` or `release.yaml`, parents before what they hold.
+fn candidates(tree: &dyn Tree) -> BTreeSet<RepoPath> {
+    let mut folders = BTreeSet::new();
+    for entry in tree.entries() {
+        let parts: Vec<&str> = entry.path.parts().collect();
+        let ends = parts.iter().enumerate().filter(|(index, part)| {
+            let is_last = index + 1 == parts.len();
+            **part == BASE && !is_last || **part == MANIFEST && is_last
+        });
+        for (index, _) in ends {
+            folders.extend(RepoPath::parse(&parts[..index].join("/")));
+        }
+    }
+    folders
+}
+
+/// What lies in a cluster's base or overlay, or in another release's, is that one's own.
+fn lies_in_base_or_overlay(folder: &RepoPath, settings: &RepositorySettings) -> bool {
+    let names =
+        [settings.clusters.base.path().as_str(), settings.clusters.overlay.path().as_str(), BASE, OVERLAY];
+    let above: Vec<&str> = folder.parts().collect();
+    let above = above.split_last().map_or(&[][..], |(_, above)| above);
+    above.iter().any(|part| names.contains(part))
+}
+
+fn read(
+    tree: &dyn Tree,
+    folder: &RepoPath,
+    version: ReleaseVersion,
+    problems: &mut Vec<FileError>,
+) -> ReleaseFolder {
+    let below = |name: &str| folder.join(name).unwrap_or_else(|_| folder.clone());
+    let file = |name: &str| tree.entry(&below(name)).filter(|entry| super::discover::is_file(entry)).cloned();
+    let is_archived = folder.parts().any(|part| part == "archived");
+    ReleaseFolder {
+        id: ReleaseId::from_path(folder.as_str()),
+        folder: folder.clone(),
+        provider: Provider::new(folder.parent().unwrap_or_default().as_str()),
+        version,
+        shelf: if is_archived { Shelf::Archived } else { Shelf::Current },
+        base_files: files_in(tree, &Files::of(below(BASE)), problems),
+        overlay_files: files_in(tree, &Files::of(below(OVERLAY)), problems),
+        manifest: file(MANIFEST),
+        notes: file(NOTES),
+        settings: file(FOLDER_FILE),
+    }
+}

@@ -1,0 +1,376 @@
+//! Which folders are found, by shape and by pattern.
+
+use super::*;
+use crate::settings::{RepositorySettings, RuleIds};
+use capstan_model::tree::EntryKind;
+use capstan_test_support::Files;
+
+const CLUSTER: &str = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata: {name: a}\n";
+const OTHER: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
+const BROKEN: &str = "apiVersion : cluster.x-k8s.io/v1beta1\nspec: [\n";
+
+fn settings(text: &str) -> RepositorySettings {
+    let file = RepoPath::parse(".capstan.yaml").unwrap();
+    RepositorySettings::read(&file, text, &RuleIds::default()).unwrap()
+}
+
+fn ids(layout: &Layout) -> (Vec<&str>, Vec<&str>) {
+    (
+        layout.releases.iter().map(|release| release.folder.as_str()).collect(),
+        layout.clusters.iter().map(|cluster| cluster.id.as_str()).collect(),
+    )
+}
+
+fn names(entries: &[TreeEntry]) -> Vec<&str> {
+    entries.iter().map(|entry| entry.path.as_str()).collect()
+}
+
+fn told(layout: &Layout) -> Vec<String> {
+    layout.problems.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn the_shape_decides_where_no_pattern_does() {
+    let files = [
+        ("aws/v21.0.0/base/mp.yaml", OTHER),
+        ("aws/v21.0.0/overlay/patch.yaml", OTHER),
+        ("aws/v21.0.0/capstan.yaml", "variables: {}\n"),
+        ("aws/9.0.0/base/cluster.yaml", CLUSTER),
+        ("aws/archived/v20.0.0/base/mp.yaml", OTHER),
+        ("aws/v1.2.3-gs1/base/mp.yaml", OTHER),
+        ("aws/v21/base/mp.yaml", OTHER),
+        ("capa/v34.5.0/release.yaml", "kind: Release\n"),
+        ("gauss/peu01/base/cluster.yaml", CLUSTER),
+        ("gauss/peu01/base/sub/more.yaml", OTHER),
+        ("gauss/peu01/base/README.md", "text"),
+        ("gauss/peu01/overlay/patch.yaml", OTHER),
+        ("gauss/peu01/overlay/capstan.yaml", "track: none\n"),
+        ("gauss/peu01/capstan.yaml", "track: any\n"),
+        ("gauss/peu01-b/base/cluster.yaml", CLUSTER),
+        ("gauss/apps/base/app.yaml", OTHER),
+        ("README.md", "text"),
+    ];
+    let tree = Files::new(&files);
+    let layout = discover(&tree, &RepositorySettings::default());
+    assert_eq!(
+        ids(&layout),
+        (
+            vec!["aws/v1.2.3-gs1", "aws/9.0.0", "aws/archived/v20.0.0", "aws/v21.0.0", "capa/v34.5.0"],
+            vec!["gauss/peu01", "gauss/peu01-b"]
+        )
+    );
+    assert_eq!(told(&layout), [""; 0]);
+    let archived = &layout.releases[2];
+    assert_eq!(
+        (archived.id.as_str(), archived.provider.as_str(), archived.shelf),
+        ("aws/v20.0.0", "aws", Shelf::Archived)
+    );
+    let release = &layout.releases[3];
+    assert_eq!(names(&release.base_files), ["aws/v21.0.0/base/mp.yaml"]);
+    assert_eq!(names(&release.overlay_files), ["aws/v21.0.0/overlay/patch.yaml"]);
+    assert!(release.settings.is_some() && release.manifest.is_none());
+    let cluster = layout.cluster("gauss/peu01").unwrap();
+    assert_eq!(
+        names(&cluster.base_files),
+        ["gauss/peu01/base/README.md", "gauss/peu01/base/cluster.yaml", "gauss/peu01/base/sub/more.yaml"]
+    );
+    assert_eq!(names(&cluster.overlay_files), ["gauss/peu01/overlay/patch.yaml"]);
+    assert_eq!(cluster.settings_path().as_str(), "gauss/peu01/capstan.yaml");
+    assert!(cluster.settings.is_some() && cluster.overlay_settings.is_some());
+}
+
+#[test]
+fn patterns_replace_the_search_for_the_shape() {
+    let tree = Files::new(&[
+        ("aws/v21.0.0/base/a.yaml", OTHER),
+        ("aws/archived/v20.0.0/base/a.yaml", OTHER),
+        ("aws/next/base/a.yaml", OTHER),
+        ("capa/v1.0.0/base/a.yaml", OTHER),
+        ("gauss/peu01/base/a.yaml", OTHER),
+        ("gauss/peu02/readme.md", "no base"),
+        ("deep/er/peu01/base/a.yaml", CLUSTER),
+    ]);
+    let layout = discover(&tree, &settings("releases: {paths: ['aws/*']}\nclusters: {paths: ['gauss/*']}\n"));
+    assert_eq!(ids(&layout), (vec!["aws/v21.0.0"], vec!["gauss/peu01"]));
+    assert_eq!(
+        told(&layout),
+        [
+            "aws/next: `releases.paths` matches this folder, but its name is not a version such as v21.0.0: rename it, \
+          or narrow the pattern"
+        ]
+    );
+}
+
+#[test]
+fn files_may_lie_directly_in_a_clusters_folder() {
+    let tree = Files::new(&[
+        ("aws/v21.0.0/base/cluster.yaml", CLUSTER),
+        ("gauss/peu01/cluster.yaml", CLUSTER),
+        ("gauss/peu01/pools/mp.yaml", OTHER),
+        ("gauss/peu01/capstan.yaml", "track: any\n"),
+        ("gauss/peu01/overlay/patch.yaml", CLUSTER),
+        ("gauss/kustomization.yaml", OTHER),
+    ]);
+    let layout = discover(&tree, &settings("clusters: {base: .}"));
+    assert_eq!(ids(&layout), (vec!["aws/v21.0.0"], vec!["gauss/peu01"]));
+    let cluster = layout.cluster("gauss/peu01").unwrap();
+    assert_eq!(names(&cluster.base_files), ["gauss/peu01/cluster.yaml", "gauss/peu01/pools/mp.yaml"]);
+    assert_eq!(names(&cluster.overlay_files), ["gauss/peu01/overlay/patch.yaml"]);
+    assert_eq!(told(&layout), [""; 0]);
+}
+
+#[test]
+fn a_cluster_never_contains_another() {
+    let tree = Files::new(&[
+        ("gauss/peu01/base/cluster.yaml", CLUSTER),
+        ("gauss/peu01/base/sub/base/cluster.yaml", CLUSTER),
+        ("gauss/peu01/overlay/base/cluster.yaml", CLUSTER),
+        ("gauss/peu01/base/v1.0.0/base/cluster.yaml", CLUSTER),
+        ("gauss/peu01/nested/base/cluster.yaml", CLUSTER),
+    ]);
+    let layout = discover(&tree, &RepositorySettings::default());
+    assert_eq!(ids(&layout), (vec![], vec!["gauss/peu01"]));
+    assert_eq!(
+        told(&layout),
+        [
+            "gauss/peu01/nested: this folder is a cluster by its content, but lies in the cluster gauss/peu01: a cluster \
+          never contains another. Move one of them, or say in `clusters.paths` which folders are clusters"
+        ]
+    );
+}
+
+#[test]
+fn the_root_is_no_cluster_and_says_so() {
+    let layout = discover(&Files::new(&[("base/cluster.yaml", CLUSTER)]), &RepositorySettings::default());
+    assert_eq!(ids(&layout), (vec![], vec![]));
+    assert!(
+        told(&layout)[0].starts_with(".: the repository's root holds a cluster's files"),
+        "{:?}",
+        told(&layout)
+    );
+}
+
+#[test]
+fn a_broken_file_hides_no_cluster() {
+    let tree = Files::new(&[
+        ("gauss/peu01/base/a.yaml", BROKEN),
+        ("gauss/peu01/base/b.yaml", CLUSTER),
+        ("gauss/peu02/base/a.yaml", BROKEN),
+    ]);
+    let layout = discover(&tree, &RepositorySettings::default());
+    assert_eq!(ids(&layout).1, ["gauss/peu01"]);
+    let told = told(&layout);
+    assert_eq!(told.len(), 1);
+    assert!(told[0].starts_with("gauss/peu02/base/a.yaml:"), "{told:?}");
+    assert!(told[0].contains("cannot tell whether gauss/peu02 is a cluster: "), "{told:?}");
+}
+
+#[test]
+fn links_and_submodules_are_told_and_never_followed() {
+    let tree = Files::new(&[
+        ("gauss/peu01/base/a.yaml", CLUSTER),
+        ("gauss/peu01/base/b.yaml", "../../other"),
+        ("gauss/peu02/base", "../peu01/base"),
+    ])
+    .with_kind("gauss/peu01/base/b.yaml", EntryKind::Symlink)
+    .with_kind("gauss/peu02/base", EntryKind::Submodule);
+    let layout = discover(&tree, &RepositorySettings::default());
+    assert_eq!(ids(&layout).1, ["gauss/peu01"]);
+    assert_eq!(names(&layout.clusters[0].base_files), ["gauss/peu01/base/a.yaml"]);
+    assert_eq!(
+        told(&layout),
+        [
+            "gauss/peu01/base/b.yaml: a symbolic link is not followed: put the files themselves here",
+            "gauss/peu02/base: a submodule is not followed: put the files themselves here"
+        ]
+    );
+}
+
+#[test]
+fn two_clusters_that_read_as_one_are_told() {
+    let machines = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: MachineDeployment\n";
+    let tree = Files::new(&[
+        ("mgmt/cluster.yaml", CLUSTER),
+        ("mgmt/pools/md.yaml", machines),
+        ("mgmt/peu01/cluster.yaml", CLUSTER),
+        ("gauss/peu02/md.yaml", machines),
+        ("gauss/peu02/core/cluster.yaml", CLUSTER),
+    ]);
+    let layout = discover(&tree, &settings("clusters: {base: .}"));
+    assert_eq!(ids(&layout).1, ["gauss/peu02", "mgmt"]);
+    assert_eq!(
+        told(&layout),
+        [
+            "mgmt/peu01: this folder has a `Cluster` of its own, but is read as a part of the cluster mgmt, because \
+          subfolders belong to a base: say in `clusters.paths` which folders are clusters"
+        ]
+    );
+}
+
+/// What is said of clusters that lie elsewhere, and whether the settings that it names take all of them in.
+fn outside_of(files: &[(&str, &str)], text: &str) -> (String, Vec<String>) {
+    let tree = Files::new(files);
+    let settings_now = settings(text);
+    let layout = discover(&tree, &settings_now);
+    let Some(problem) = outside(&tree, &layout, &settings_now) else { return (String::new(), Vec::new()) };
+    let advised = problem.message.split('`').find(|part| part.starts_with("clusters: {")).unwrap_or_default();
+    let taken = discover(&tree, &settings(advised));
+    assert!(taken.problems.is_empty(), "{:?}", taken.problems);
+    (problem.to_string(), taken.clusters.iter().map(|cluster| cluster.id.to_string()).collect())
+}
+
+#[test]
+fn clusters_that_lie_elsewhere_are_told_with_the_settings_that_take_them_in() {
+    let (told, taken) = outside_of(
+        &[
+            ("clusters/a/cluster.yaml", CLUSTER),
+            ("clusters/a/more.yaml", OTHER),
+            ("clusters/b/cluster.yaml", CLUSTER),
+            ("aws/v21.0.0/base/cluster.yaml", CLUSTER),
+        ],
+        "",
+    );
+    assert_eq!(
+        told,
+        "clusters/a/cluster.yaml: the `Cluster` here lies outside of any cluster's folder `base`, so that nobody \
+         looks at it, nor at those of clusters/b/cluster.yaml. To take in all of them, write \
+         `clusters: {paths: [\"clusters/*\"], base: \".\"}` in .capstan.yaml"
+    );
+    assert_eq!(taken, ["clusters/a", "clusters/b"]);
+    // A folder beside them that holds other manifests is no cluster.
+    let (told, taken) = outside_of(
+        &[("fleet/a/capi/c.yaml", CLUSTER), ("fleet/b/c.yaml", CLUSTER), ("fleet/apps/a.yaml", OTHER)],
+        "",
+    );
+    assert!(told.contains("{paths: [\"fleet/b\", \"fleet/a/*\"], base: \".\"}"), "{told}");
+    assert_eq!(taken, ["fleet/a/capi", "fleet/b"]);
+    // At the top.
+    let (told, taken) = outside_of(&[("a/c.yaml", CLUSTER), ("b/c.yaml", CLUSTER), ("x/a.yaml", OTHER)], "");
+    assert!(told.contains("{paths: [\"a\", \"b\"], base: \".\"}"), "{told}");
+    assert_eq!(taken, ["a", "b"]);
+    // Many: few words.
+    let many: Vec<String> =
+        (0..3000).map(|at| format!("eu/region-{}/cluster-{at}/c.yaml", at % 30)).collect();
+    let files: Vec<(&str, &str)> = many.iter().map(|path| (path.as_str(), CLUSTER)).collect();
+    let (told, taken) = outside_of(&files, "");
+    assert!(
+        told.contains("and 2996 more files") && told.contains("{paths: [\"eu/*/*\"], base: \".\"}"),
+        "{told}"
+    );
+    assert!(told.len() < 500 && taken.len() == 3000, "{told}");
+}
+
+#[test]
+fn clusters_that_have_no_folder_of_their_own_need_one_first() {
+    let tree = Files::new(&[("clusters/a.yaml", CLUSTER), ("clusters/b.yaml", CLUSTER)]);
+    let told = outside(&tree, &discover(&tree, &settings("")), &settings("")).unwrap().message;
+    assert!(
+        told.ends_with(
+            "This folder holds clusters (clusters), and a cluster is a folder: give each one of its own, and then \
+             write `clusters: {paths: [\"clusters/*\"], base: \".\"}` in .capstan.yaml"
+        ),
+        "{told}"
+    );
+    let tree = Files::new(&[("gauss/peu01/base/c.yaml", CLUSTER), ("gauss/peu02/c.yaml", CLUSTER)]);
+    let told = outside(&tree, &discover(&tree, &settings("")), &settings("")).unwrap().message;
+    assert!(
+        told.ends_with(
+            "Move the manifests of each into a folder `base` in a folder of its own, as those of gauss/peu01 lie"
+        ),
+        "{told}"
+    );
+}
+
+#[test]
+fn no_alarm_for_what_has_its_place() {
+    let template = CLUSTER.replace("name: a", "name: \"${CLUSTER_NAME}\"");
+    let lies = [
+        ("aws/v21.0.0/base/cluster.yaml", CLUSTER),
+        ("aws/v21.0.0/flavours/ha/cluster.yaml", CLUSTER),
+        ("aws/v21.0.0/release.yaml", "kind: Release\n"),
+        ("gauss/peu01/base/cluster.yaml", CLUSTER),
+        ("gauss/peu01/overlay/patch.yaml", CLUSTER),
+        ("gauss/peu01/docs/cluster.yaml", CLUSTER),
+        (".github/testdata/cluster.yaml", CLUSTER),
+        ("flux-system/gotk-sync.yaml", "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n"),
+        ("crds/cluster.yaml", "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n"),
+        ("templates/cluster.yaml", template.as_str()),
+        (
+            "charts/cluster.yaml",
+            "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata: {{ .meta }}\n",
+        ),
+        ("dev/kind.yaml", "apiVersion: kind.x-k8s.io/v1alpha4\nkind: Cluster\nname: a\n"),
+    ];
+    assert_eq!(outside_of(&lies, ""), (String::new(), Vec::new()));
+    // Whoever says which folders are clusters has said it.
+    let named = [("clusters/a/c.yaml", CLUSTER), ("sandbox/b/c.yaml", CLUSTER)];
+    let settings = "clusters: {paths: [\"clusters/*\"], base: \".\"}";
+    assert_eq!(outside_of(&named, settings), (String::new(), Vec::new()));
+}
+
+const WORKERS: &str = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: MachineDeployment\nmetadata: {name: a}\nspec: {clusterName: peu01}\n";
+
+#[test]
+fn workers_and_control_planes_that_nothing_brings_to_a_cluster_are_told() {
+    let plane = "apiVersion: controlplane.cluster.x-k8s.io/v1beta1\nkind: KubeadmControlPlane\nmetadata: {name: a}\nspec: {}\n";
+    let cluster = ("gauss/peu01/base/c.yaml", CLUSTER);
+    let told = |files: &[(&str, &str)]| {
+        let all: Vec<(&str, &str)> = files.iter().copied().chain([cluster]).collect();
+        let tree = Files::new(&all);
+        outside(&tree, &discover(&tree, &settings("")), &settings("")).map(|problem| problem.to_string())
+    };
+    assert_eq!(
+        told(&[("gauss/pools/one.yaml", WORKERS), ("gauss/pools/two.yaml", plane)]).unwrap(),
+        "gauss/pools/one.yaml: the `MachineDeployment` here lies outside of any cluster's folder, and no kustomization \
+         names the file, so that nobody looks at it, nor at those of gauss/pools/two.yaml. Move it into \
+         gauss/peu01/base, or name it in a kustomization there"
+    );
+    let said = told(&[("planes/a.yaml", plane)]).unwrap();
+    assert!(said.contains("Move it into the folder `base` of its cluster, or"), "{said}");
+    // What somebody reaches, by its file or its folder.
+    let names = "resources: [c.yaml, ../../pools/one.yaml]\n";
+    let flux = |path: &str| {
+        format!(
+            "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {{name: a}}\nspec: {{path: {path}}}\n"
+        )
+    };
+    let reaching = [
+        ("gauss/peu01/base/kustomization.yaml", names.to_owned()),
+        ("gauss/pools/kustomization.yaml", "patches: [{path: one.yaml}]\n".to_owned()),
+        ("apps/pools.yaml", flux("./gauss/pools")),
+        ("gauss/peu01/base/flux.yaml", flux("gauss")),
+    ];
+    for (path, text) in &reaching {
+        assert_eq!(told(&[("gauss/pools/one.yaml", WORKERS), (path, text)]), None, "{path}");
+    }
+    for text in ["resources: [two.yaml]\n".to_owned(), flux("./gauss/pool")] {
+        assert!(
+            told(&[("gauss/pools/one.yaml", WORKERS), ("gauss/pools/kustomization.yaml", &text)]).is_some()
+        );
+    }
+    // Where a `Cluster` lies outside, that is what is told.
+    let said = told(&[("gauss/pools/one.yaml", WORKERS), ("elsewhere/c.yaml", CLUSTER)]).unwrap();
+    assert!(said.starts_with("elsewhere/c.yaml: the `Cluster` here"), "{said}");
+}
+
+#[test]
+fn classes_and_templates_may_lie_anywhere_as_may_what_is_no_whole_object() {
+    let class = "apiVersion: cluster.x-k8s.io/v1beta2\nkind: ClusterClass\nmetadata: {name: k}\nspec: {}\n";
+    let template = "apiVersion: infrastructure.cluster.x-k8s.io/v1beta2\nkind: DevMachineTemplate\nmetadata: {name: t}\nspec: {}\n";
+    let check = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: MachineHealthCheck\nmetadata: {name: a}\nspec: {clusterName: peu01}\n";
+    let placeholder = WORKERS.replace("name: a", "name: \"${NAME}\"");
+    let lies = [
+        ("gauss/peu01/base/c.yaml", CLUSTER),
+        ("classes/k/class.yaml", class),
+        ("classes/k/template.yaml", template),
+        ("checks/a.yaml", check),
+        ("templates/workers.yaml", placeholder.as_str()),
+        (
+            "notes/a.yaml",
+            "apiVersion: cluster.x-k8s.io/v1beta1\nkind: MachineDeployment\nmetadata: {name: a}\n",
+        ),
+        ("aws/v21.0.0/base/workers.yaml", WORKERS),
+        ("gauss/peu01/overlay/workers.yaml", WORKERS),
+    ];
+    assert_eq!(outside_of(&lies, ""), (String::new(), Vec::new()));
+}

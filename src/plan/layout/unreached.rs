@@ -1,0 +1,141 @@
+//! Control planes and workers that lie where nobody looks, and that nothing brings to a cluster.
+//!
+//! Told of are whole objects that own machines, alone or with their templates: whoever left them a folder too high
+//! gets neither upgrades nor checks for them. Not told of is what somebody reaches: a kustomization names the file,
+//! whoever builds it, or a Flux Kustomization applies its folder. Nor are these, on purpose:
+//!
+//! - a ClusterClass, and templates without an owner: nothing is made of them until a Cluster or an owner names them,
+//!   and classes of many clusters are kept in a folder of their own, also before the first Cluster uses one;
+//! - what belongs to a cluster without having machines of its own, such as a MachineHealthCheck: it is written for
+//!   something that would be told of.
+
+use std::collections::BTreeSet;
+
+use super::Layout;
+use super::sniff::{content, may_hold};
+use capstan_model::kinds::{KindRole, role};
+use capstan_model::object::api_group;
+use capstan_model::tree::{RepoPath, Tree, TreeEntry, is_manifest};
+use capstan_yaml::manifest::objects;
+use capstan_yaml::{Node, NodeKind, YamlFile};
+
+/// Flux's object that applies a folder.
+const FLUX: (&str, &str) = ("kustomize.toolkit.fluxcd.io", "Kustomization");
+const KUSTOMIZATIONS: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
+
+/// A file with objects that own machines.
+#[derive(Debug)]
+pub(super) struct Unreached {
+    pub(super) path: RepoPath,
+    /// Kind of the first.
+    pub(super) kind: String,
+    /// The cluster that it says it is of.
+    pub(super) cluster: Option<String>,
+}
+
+/// Those among these files that nothing reaches, in their order.
+pub(super) fn unreached(tree: &dyn Tree, layout: &Layout, files: &[&TreeEntry]) -> Vec<Unreached> {
+    let mut found: Vec<Unreached> = files.iter().filter_map(|entry| owner_in(tree, entry)).collect();
+    if found.is_empty() {
+        return found;
+    }
+    let reached = Reached::read(tree, layout, files);
+    found.retain(|file| !reached.has(&file.path));
+    found
+}
+
+fn owns_machines(group: &str, kind: &str) -> bool {
+    matches!(role(group, kind), Some(KindRole::ControlPlane(_) | KindRole::Workers(_)))
+}
+
+fn owner_in(tree: &dyn Tree, entry: &TreeEntry) -> Option<Unreached> {
+    let bytes = content(tree, entry).ok().filter(|bytes| may_hold(bytes, owns_machines))?;
+    let file = YamlFile::read_bytes(&bytes).ok()?;
+    let mut roots = file.documents().iter().flat_map(|document| objects(&document.root));
+    roots.find_map(|(_, object)| {
+        let (group, kind) = identity(object)?;
+        let name = text(object.get("metadata")?, "name")?;
+        let whole = owns_machines(group, kind) && is_name(name) && object.get("spec").is_some();
+        let cluster = object.get("spec").and_then(|spec| text(spec, "clusterName"));
+        let cluster = cluster.filter(|cluster| is_name(cluster)).map(str::to_owned);
+        whole.then(|| Unreached { path: entry.path.clone(), kind: kind.to_owned(), cluster })
+    })
+}
+
+/// Group and kind.
+pub(super) fn identity(object: &Node) -> Option<(&str, &str)> {
+    Some((text(object, "apiVersion").map(api_group)?, text(object, "kind")?))
+}
+
+/// Whether a name is one, and no place for one in a template.
+pub(super) fn is_name(name: &str) -> bool {
+    !name.contains(['$', '{', '<'])
+}
+
+fn text<'n>(node: &'n Node, key: &str) -> Option<&'n str> {
+    node.get(key).and_then(Node::as_str)
+}
+
+/// What kustomizations and Flux bring somewhere.
+#[derive(Default)]
+struct Reached {
+    files: BTreeSet<RepoPath>,
+    folders: BTreeSet<RepoPath>,
+}
+
+impl Reached {
+    /// Flux's objects are looked for where nobody else looks, kustomizations everywhere.
+    fn read(tree: &dyn Tree, layout: &Layout, outside: &[&TreeEntry]) -> Self {
+        let mut reached = Self::default();
+        let is_kustomization = |entry: &&TreeEntry| KUSTOMIZATIONS.contains(&entry.path.name());
+        for entry in tree.entries().iter().filter(is_kustomization) {
+            reached.name_files(tree, entry);
+        }
+        let of_clusters = layout.clusters.iter().flat_map(|cluster| &cluster.base_files);
+        for entry in outside.iter().copied().chain(of_clusters).filter(|entry| is_manifest(&entry.path)) {
+            reached.apply_folders(tree, entry);
+        }
+        reached
+    }
+
+    /// All that a kustomization could name: every text in it that is a file's path from its folder.
+    fn name_files(&mut self, tree: &dyn Tree, entry: &TreeEntry) {
+        let Some(file) = read(tree, entry) else { return };
+        let folder = entry.path.parent().unwrap_or_default();
+        let mut nodes: Vec<&Node> = file.documents().iter().map(|document| &document.root).collect();
+        while let Some(node) = nodes.pop() {
+            match &node.kind {
+                NodeKind::Mapping(entries) => nodes.extend(entries.iter().map(|entry| &entry.value)),
+                NodeKind::Sequence(items) => nodes.extend(items),
+                _ => {
+                    let named = node.as_str().and_then(|text| folder.join(text).ok());
+                    self.files.extend(named.filter(|path| tree.entry(path).is_some()));
+                }
+            }
+        }
+    }
+
+    fn apply_folders(&mut self, tree: &dyn Tree, entry: &TreeEntry) {
+        let is_flux = |group: &str, kind: &str| (group, kind) == FLUX;
+        let Ok(bytes) = content(tree, entry) else { return };
+        if !may_hold(&bytes, is_flux) {
+            return;
+        }
+        let Ok(file) = YamlFile::read_bytes(&bytes) else { return };
+        let roots = file.documents().iter().flat_map(|document| objects(&document.root));
+        for (_, object) in roots {
+            let flux = identity(object).is_some_and(|(group, kind)| is_flux(group, kind));
+            let path = object.get("spec").filter(|_| flux).map(|spec| text(spec, "path").unwrap_or("."));
+            self.folders.extend(path.and_then(|path| RepoPath::root().join(path.trim_matches('/')).ok()));
+        }
+    }
+
+    fn has(&self, path: &RepoPath) -> bool {
+        let mut above = std::iter::successors(path.parent(), RepoPath::parent);
+        self.files.contains(path) || above.any(|folder| self.folders.contains(&folder))
+    }
+}
+
+fn read(tree: &dyn Tree, entry: &TreeEntry) -> Option<YamlFile> {
+    YamlFile::read_bytes(&content(tree, entry).ok()?).ok()
+}

@@ -1,0 +1,121 @@
+//! The facts of one cluster that a merge reads.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::flux::PostBuild;
+use capstan_model::finding::{FileError, Place, rules};
+use capstan_model::ids::{ClusterId, ReleaseId};
+use capstan_model::tree::{BlobId, RepoPath};
+use capstan_yaml::{YamlError, YamlFile};
+
+/// A file with its text, as it stands in the repository.
+#[derive(Debug, Clone)]
+pub struct SourceFile {
+    /// Where it stands, from the repository's root.
+    pub path: RepoPath,
+    content: Content,
+}
+
+/// Whoever parsed a file already passes it on, so that a plan does not parse it again.
+#[derive(Debug, Clone)]
+enum Content {
+    Text(Arc<str>),
+    Parsed(YamlFile),
+}
+
+impl SourceFile {
+    /// A file that nobody parsed yet.
+    pub fn new(path: RepoPath, text: impl Into<Arc<str>>) -> Self {
+        Self { path, content: Content::Text(text.into()) }
+    }
+
+    /// A file that was parsed.
+    pub const fn parsed(path: RepoPath, file: YamlFile) -> Self {
+        Self { path, content: Content::Parsed(file) }
+    }
+
+    /// Its text.
+    pub fn text(&self) -> &str {
+        match &self.content {
+            Content::Text(text) => text,
+            Content::Parsed(file) => file.text(),
+        }
+    }
+
+    /// Its content as YAML.
+    ///
+    /// # Errors
+    /// Where it is none, with the place.
+    pub fn read(&self) -> Result<YamlFile, FileError> {
+        self.read_as(YamlFile::read)
+    }
+
+    /// Its content as a template, which may be YAML only once it has values.
+    ///
+    /// # Errors
+    /// Where it is none, with the place.
+    pub fn read_template(&self) -> Result<YamlFile, FileError> {
+        self.read_as(YamlFile::read_template)
+    }
+
+    fn read_as(&self, read: impl FnOnce(&str) -> Result<YamlFile, YamlError>) -> Result<YamlFile, FileError> {
+        match &self.content {
+            Content::Parsed(file) => Ok(file.clone()),
+            Content::Text(text) => read(text).map_err(|error| {
+                let place = Place::at(self.path.clone(), error.position);
+                FileError::new(rules::INVALID_YAML, place, error.message)
+            }),
+        }
+    }
+}
+
+/// A file of the base that is no manifest: a kustomization may make objects of it.
+#[derive(Debug, Clone)]
+pub struct OtherFile {
+    /// Its path below the base folder.
+    pub below: String,
+    /// Its content's id.
+    pub blob: BlobId,
+    /// Its text; `None` where it is none.
+    pub text: Option<Arc<str>>,
+}
+
+/// A cluster's folder as facts: everything the plan needs to know of one cluster.
+///
+/// Who gathers them: the files are those that end in `.yaml` or `.yml`; with `base: "."` leave the
+/// overlay's files and both `capstan.yaml` out of `base`.
+#[derive(Debug, Clone)]
+pub struct ClusterFacts {
+    /// The cluster.
+    pub id: ClusterId,
+    /// The folder that is Capstan's: `gauss/peu01/base`.
+    pub base_folder: RepoPath,
+    /// The base's files, ordered by path.
+    pub base: Vec<SourceFile>,
+    /// The base's files that are no manifests, as far as a release has files of those names.
+    pub contents: Vec<OtherFile>,
+    /// The overlay's files, ordered by path. Read, never written.
+    pub overlay: Vec<SourceFile>,
+    /// The cluster's `capstan.yaml`, where it has one.
+    pub record: Option<SourceFile>,
+    /// Variables that bind in the cluster: its own `variables:`.
+    pub variables: BTreeMap<String, String>,
+    /// What Flux substitutes in its objects, which binds after those.
+    pub flux: PostBuild,
+    /// The release that the folder is recorded to be at, whether or not its content was found.
+    pub release: Option<ReleaseId>,
+    /// Who applies the cluster.
+    pub applied: AppliedBy,
+    /// Names of ClusterClasses of this folder that Clusters of other folders use.
+    pub classes_used_elsewhere: Vec<String>,
+}
+
+/// Who applies what stands in a cluster's folder, which decides how templates are rotated (U12).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AppliedBy {
+    /// A management cluster that claims it: Git keeps the logical names.
+    Reconciler,
+    /// Flux, Argo CD, kubectl: a changed template comes as a new object with a new name.
+    Others,
+}

@@ -1,0 +1,175 @@
+//! How well a release fits a base whose release nobody wrote down (U5 `infer`, and `adopt`).
+
+use super::cluster_objects::Base;
+use super::fields::same_value;
+use super::form::Form;
+use super::knowledge::Knowledge;
+use super::lists::{ListKind, kind_of};
+use super::matching::{Matched, Target, bind, match_source};
+use super::objects::known_object;
+use super::prepared::{remove, substitution};
+use super::source::{Piece, Shape, Source};
+use crate::flux::PostBuild;
+use crate::substitution::Bindings;
+use capstan_kustomize::schema::Schemas;
+use capstan_model::object::Step;
+use capstan_yaml::{Node, NodeKind};
+use std::collections::BTreeMap;
+
+/// How many of a release's fields a base has. A field is a scalar, an item of a set, or a list that is one
+/// value; identity (kind, name, namespace) counts for nothing, since matching made it equal.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Fit {
+    /// The base has them.
+    pub equal: usize,
+    /// The base has another value.
+    pub differing: usize,
+    /// The base has nothing there.
+    pub missing: usize,
+}
+
+impl Fit {
+    /// All fields of the release.
+    pub const fn fields(self) -> usize {
+        self.equal + self.differing + self.missing
+    }
+
+    /// Hundredths of the release's fields that the base has, rounded down, so that 100 means all.
+    pub fn percent(self) -> usize {
+        (self.equal * 100).checked_div(self.fields()).unwrap_or_default()
+    }
+
+    /// What decides between two releases: equal ranks are equally good.
+    pub(crate) fn rank(self) -> (bool, i64) {
+        let count = |fields: usize| i64::try_from(fields).unwrap_or(i64::MAX);
+        (self.is_whole(), count(self.equal) - count(self.differing) - count(self.missing))
+    }
+
+    /// Whether the base has every field of the release.
+    pub const fn is_whole(self) -> bool {
+        self.equal > 0 && self.differing == 0 && self.missing == 0
+    }
+
+    fn add(&mut self, other: Self) {
+        self.equal += other.equal;
+        self.differing += other.differing;
+        self.missing += other.missing;
+    }
+}
+
+/// Releases with their fits, best first: those that the base has whole, then those of which it has most and
+/// lacks least.
+pub(crate) fn rank<'a>(
+    candidates: &[&'a Source],
+    base: &Base,
+    variables: &BTreeMap<String, String>,
+    flux: &PostBuild,
+    schemas: &Schemas,
+) -> Vec<(Fit, &'a Source)> {
+    let fitted = |source: &&'a Source| (fit(source, base, variables, flux, schemas), *source);
+    let mut ranked: Vec<(Fit, &Source)> = candidates.iter().map(fitted).collect();
+    ranked.sort_by_key(|(fit, _)| std::cmp::Reverse(fit.rank()));
+    ranked
+}
+
+/// Lays a release over a base. Variables are bound as in a merge, so that a value of the cluster's own is
+/// no difference; a document that fits several objects counts as missing.
+fn fit(
+    source: &Source,
+    base: &Base,
+    variables: &BTreeMap<String, String>,
+    flux: &PostBuild,
+    schemas: &Schemas,
+) -> Fit {
+    let mut bindings = Bindings::new(variables, flux);
+    let form = Form::of(base, None, source);
+    let first = match_source(source, form, base, &mut bindings);
+    bind(&first, base, &mut bindings);
+    let matched = match_source(source, form, base, &mut bindings);
+    let mut sum = Fit::default();
+    for (piece, target) in matched.pieces.iter().zip(&matched.targets) {
+        let node = |object: Option<usize>| without_identity(&matched, piece, base, &bindings, object);
+        match target {
+            Target::Objects(objects) => {
+                for object in objects {
+                    let cluster = Some(base.node(*object));
+                    let known = known_object(schemas, &[cluster]);
+                    compare(&known, &node(Some(*object)), cluster, &mut sum);
+                }
+            }
+            Target::Absent | Target::Ambiguous(_) => {
+                compare(&known_object(schemas, &[Some(&piece.root)]), &node(None), None, &mut sum);
+            }
+        }
+    }
+    sum
+}
+
+/// The piece as one object of the cluster sees it, without what matching looked at.
+fn without_identity(
+    matched: &Matched<'_>,
+    piece: &Piece,
+    base: &Base,
+    bindings: &Bindings,
+    object: Option<usize>,
+) -> Node {
+    let mut node = match object {
+        Some(at) => {
+            let scope = matched.scope(bindings, substitution(&[piece], base.node(at)));
+            matched.prepared(piece, scope, &base.objects[at].id).into_owned()
+        }
+        None => piece.root.clone(),
+    };
+    let keys: &[&[&str]] = match piece.shape {
+        Shape::Whole => &[&["kind"], &["metadata", "name"], &["metadata", "namespace"]],
+        Shape::Partial => &[&["kind"], &["apiVersion"], &["metadata", "name"], &["metadata", "namespace"]],
+    };
+    for key in keys {
+        let steps: Vec<Step> = key.iter().map(|key| Step::Key((*key).to_owned())).collect();
+        remove(&mut node, &steps);
+    }
+    node
+}
+
+/// Counts the leaves of `release` by what `cluster` has in their places.
+fn compare(known: &Knowledge<'_>, release: &Node, cluster: Option<&Node>, sum: &mut Fit) {
+    let cluster = cluster.filter(|node| !node.is_null());
+    match (&release.kind, cluster.map(|node| &node.kind)) {
+        (NodeKind::Mapping(entries), Some(NodeKind::Mapping(_)) | None) => {
+            for entry in entries.iter().filter(|entry| !entry.value.is_null()) {
+                let own = cluster.and_then(|cluster| cluster.get(&entry.key));
+                compare(&known.field(&entry.key), &entry.value, own, sum);
+            }
+        }
+        (NodeKind::Sequence(items), Some(NodeKind::Sequence(own))) => {
+            match kind_of(known, &[items, own]).kind {
+                ListKind::Keyed(keys) => {
+                    for item in items {
+                        let mine = own.iter().find(|mine| keys.of(mine) == keys.of(item));
+                        compare(&known.item(), item, mine, sum);
+                    }
+                }
+                ListKind::Set | ListKind::Arguments => {
+                    for item in items {
+                        let has = own.iter().any(|mine| same_value(&known.item(), Some(mine), Some(item)));
+                        sum.add(if has { EQUAL } else { MISSING });
+                    }
+                }
+                ListKind::Sequence | ListKind::Whole => sum.add(same(known, release, cluster)),
+            }
+        }
+        (NodeKind::Sequence(items), None) => {
+            items.iter().for_each(|item| compare(&known.item(), item, None, sum));
+        }
+        (_, None) => sum.add(MISSING),
+        (_, Some(_)) => sum.add(same(known, release, cluster)),
+    }
+}
+
+fn same(known: &Knowledge<'_>, release: &Node, cluster: Option<&Node>) -> Fit {
+    if same_value(known, Some(release), cluster) { EQUAL } else { DIFFERING }
+}
+
+const EQUAL: Fit = Fit { equal: 1, differing: 0, missing: 0 };
+const DIFFERING: Fit = Fit { equal: 0, differing: 1, missing: 0 };
+const MISSING: Fit = Fit { equal: 0, differing: 0, missing: 1 };

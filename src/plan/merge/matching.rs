@@ -1,0 +1,437 @@
+//! Which of the cluster's objects a release's piece speaks of (U2).
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::cluster_objects::Base;
+use super::form::Form;
+use super::learning;
+use super::source::{Piece, Shape, Source};
+use super::twins::part_by_namespace;
+use crate::substitution::{Bindings, Extent, Found, Scope, Substitution, Token, tokens};
+use crate::templates::{base_name, references};
+use capstan_model::kinds::{KindRole, role, role_of_fragment};
+use capstan_model::object::{FieldPath, ObjectId};
+use capstan_yaml::{Node, NodeKind};
+
+/// What a piece speaks of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// Of these objects; more than one only for a document without identity.
+    Objects(Vec<usize>),
+    /// Of nothing that the cluster has.
+    Absent,
+    /// Of one of these, and nobody can tell which.
+    Ambiguous(Vec<usize>),
+}
+
+/// A source's pieces, matched with one cluster.
+pub(crate) struct Matched<'a> {
+    pub(crate) source: &'a Source,
+    /// The form of the release that the cluster holds.
+    pub(crate) form: Form,
+    /// The pieces in effect: what a ConfigMap wraps, where the cluster has that.
+    pub(crate) pieces: Vec<&'a Piece>,
+    /// One per piece.
+    pub(crate) targets: Vec<Target>,
+    /// The pieces that speak of an object of the cluster, whole ones first.
+    pub(crate) of_object: HashMap<usize, Vec<&'a Piece>>,
+    /// (kind, name in the release) -> name in the cluster.
+    pub(crate) names: HashMap<(&'a str, &'a str), String>,
+    /// Name of the release's own `Cluster` and of the cluster's, where they differ and neither is a
+    /// variable; the same for namespaces.
+    pub(crate) renamed: Option<(String, String)>,
+    pub(crate) moved: Option<(String, String)>,
+}
+
+/// Matches all pieces. Binds the cluster's name on the way, which names depend on.
+pub(crate) fn match_source<'a>(
+    source: &'a Source,
+    form: Form,
+    base: &Base,
+    bindings: &mut Bindings,
+) -> Matched<'a> {
+    let part_of_objects = |piece: &&Piece| !piece.patch || !base.has_kustomization();
+    let pieces: Vec<&Piece> =
+        source.pieces(form).iter().filter(part_of_objects).map(|piece| in_effect(piece, base)).collect();
+    let own_cluster = base.cluster();
+    let release_cluster = pieces
+        .iter()
+        .find(|piece| is_cluster(piece))
+        .and_then(|piece| Some((*piece, piece.name.as_deref()?)));
+    if let (Some(own), Some((_, name))) = (own_cluster, release_cluster) {
+        bindings.unify(&source.variables, name, name_of(base, own));
+    }
+    let scope = Scope { own: &source.variables, bindings, substitution: Substitution::FULL };
+    let renamed = release_cluster.zip(own_cluster).and_then(|((_, name), own)| {
+        let name = scope.text(name);
+        (name != own.name && !name.contains("${") && !own.name.contains("${"))
+            .then(|| (name, own.name.clone()))
+    });
+    let moved = release_cluster.zip(own_cluster).and_then(|((piece, _), own)| {
+        let namespace = scope.text(piece.namespace.as_deref()?);
+        let own = own.namespace.clone()?;
+        (namespace != own && !namespace.contains("${")).then_some((namespace, own))
+    });
+    let mut matcher = Matcher {
+        base,
+        scope,
+        pieces: &pieces,
+        renamed: renamed.as_ref(),
+        targets: vec![None; pieces.len()],
+    };
+    matcher.run();
+    let mut targets: Vec<Target> =
+        matcher.targets.into_iter().map(|target| target.unwrap_or(Target::Absent)).collect();
+    part_by_namespace(base, scope, &pieces, moved.as_ref(), &mut targets);
+    let mut names = HashMap::new();
+    for (piece, target) in pieces.iter().zip(&targets) {
+        if let (Some(kind), Some(name), Target::Objects(found)) = (&piece.kind, &piece.name, target)
+            && let [object] = found.as_slice()
+        {
+            names.insert((kind.as_str(), name.as_str()), base.objects[*object].id.name.clone());
+        }
+    }
+    let of_object = by_object(&pieces, &targets);
+    Matched { source, form, pieces, targets, of_object, names, renamed, moved }
+}
+
+fn by_object<'a>(pieces: &[&'a Piece], targets: &[Target]) -> HashMap<usize, Vec<&'a Piece>> {
+    let mut of_object: HashMap<usize, Vec<&Piece>> = HashMap::new();
+    for (piece, target) in pieces.iter().zip(targets) {
+        let Target::Objects(found) = target else { continue };
+        let found: BTreeSet<&usize> = found.iter().collect();
+        found.into_iter().for_each(|object| of_object.entry(*object).or_default().push(piece));
+    }
+    for pieces in of_object.values_mut() {
+        pieces.sort_by_key(|piece| piece.shape == Shape::Partial);
+    }
+    of_object
+}
+
+/// The name of one of the base's objects, with its place.
+fn name_of(base: &Base, id: &ObjectId) -> Found {
+    let object = base.objects.iter().position(|object| object.id == *id).unwrap_or_default();
+    let path = FieldPath::root().key("metadata").key("name");
+    let node = base.objects.get(object).and_then(|_| base.node(object).at(&path));
+    Found { value: id.name.clone(), object, path, at: node.map_or(0, |node| node.span.start) }
+}
+
+fn is_cluster(piece: &Piece) -> bool {
+    let role = piece.group.as_deref().zip(piece.kind.as_deref()).and_then(|(group, kind)| role(group, kind));
+    role == Some(KindRole::Cluster)
+}
+
+/// What a ConfigMap wraps, where the cluster has it and does not have the ConfigMap.
+fn in_effect<'a>(piece: &'a Piece, base: &Base) -> &'a Piece {
+    let Some(inner) = &piece.wraps else { return piece };
+    let has = |piece: &Piece| {
+        base.objects.iter().any(|object| {
+            piece.kind.as_deref() == Some(object.id.kind.as_str())
+                && piece.group.as_deref() == Some(object.id.group.as_str())
+                && piece.name.as_deref().is_some_and(|name| fits_pattern(name, &object.id.name))
+        })
+    };
+    let has_such = |fragment: &Piece| {
+        base.objects.iter().any(|object| {
+            fragment.kind.as_deref() == Some(object.id.kind.as_str())
+                && fragment.group.as_deref().is_none_or(|group| group == object.id.group)
+        })
+    };
+    if inner.shape == Shape::Partial {
+        return if !has(piece) && has_such(inner) { inner } else { piece };
+    }
+    if !has(piece) && has(inner) { inner } else { piece }
+}
+
+/// Whether a text could be this pattern with its variables filled in (none of them empty).
+fn fits_pattern(pattern: &str, text: &str) -> bool {
+    fits_tokens(&tokens(pattern), text)
+}
+
+fn fits_tokens(parts: &[Token<'_>], text: &str) -> bool {
+    match parts {
+        [] => text.is_empty(),
+        [Token::Text(literal) | Token::Escaped(literal), rest @ ..] => {
+            text.strip_prefix(literal).is_some_and(|after| fits_tokens(rest, after))
+        }
+        [Token::Variable(_) | Token::Malformed(_), rest @ ..] => {
+            text.char_indices().map(|(at, c)| at + c.len_utf8()).any(|end| fits_tokens(rest, &text[end..]))
+        }
+    }
+}
+
+struct Matcher<'m> {
+    base: &'m Base,
+    scope: Scope<'m>,
+    pieces: &'m [&'m Piece],
+    renamed: Option<&'m (String, String)>,
+    targets: Vec<Option<Target>>,
+}
+
+impl Matcher<'_> {
+    fn run(&mut self) {
+        let (templates, owners): (Vec<usize>, Vec<usize>) =
+            (0..self.pieces.len()).partition(|at| goes_by_owner(self.pieces[*at]));
+        for at in &owners {
+            self.targets[*at] = self.by_name(*at);
+        }
+        // Also an owner that the release calls otherwise now leads to its templates.
+        for at in &owners {
+            if self.targets[*at].is_none() {
+                self.targets[*at] = Some(self.sole(*at));
+            }
+        }
+        // Templates after their owners, which may themselves be templates.
+        for _ in 0..3 {
+            for at in &templates {
+                if self.targets[*at].is_none() {
+                    self.targets[*at] = self.by_owner(*at);
+                }
+            }
+        }
+        for at in &templates {
+            if self.targets[*at].is_none() {
+                self.targets[*at] = self.by_name(*at);
+            }
+        }
+        for at in &templates {
+            if self.targets[*at].is_none() {
+                self.targets[*at] = Some(self.sole(*at));
+            }
+        }
+    }
+
+    /// The objects of the piece's group and kind.
+    fn candidates(&self, piece: &Piece) -> Vec<usize> {
+        (0..self.base.objects.len())
+            .filter(|at| {
+                let id = &self.base.objects[*at].id;
+                piece.kind.as_ref() == Some(&id.kind)
+                    && piece.group.as_ref().is_none_or(|group| *group == id.group)
+            })
+            .collect()
+    }
+
+    /// `None` where the name decides nothing.
+    fn by_name(&self, at: usize) -> Option<Target> {
+        let piece = self.pieces[at];
+        if piece.kind.is_none() {
+            return Some(self.by_file(piece));
+        }
+        let candidates = self.candidates(piece);
+        let Some(name) = &piece.name else {
+            return Some(match candidates.as_slice() {
+                [] => Target::Absent,
+                [_] => Target::Objects(candidates),
+                _ => self.narrowed(piece, candidates),
+            });
+        };
+        let bound = self.scope.text(name);
+        let is_exact = |at: &usize| self.reads_alike(name, &bound, &self.base.objects[*at].id.name);
+        let exact: Vec<usize> = candidates.iter().copied().filter(is_exact).collect();
+        let fits = if exact.is_empty() {
+            candidates.into_iter().filter(|at| self.fits(&bound, *at)).collect()
+        } else {
+            exact
+        };
+        match fits.as_slice() {
+            [] => None,
+            [_] => Some(Target::Objects(fits)),
+            _ => Some(self.by_namespace(piece, fits)),
+        }
+    }
+
+    /// Whether a release's text, as written and with its variables bound, is the cluster's: also where
+    /// that is still a template.
+    fn reads_alike(&self, release: &str, bound: &str, cluster: &str) -> bool {
+        static NONE: BTreeMap<String, String> = BTreeMap::new();
+        bound == cluster
+            || (cluster.contains('$') && {
+                let substitution = Substitution { extent: Extent::OwnOnly, ..self.scope.substitution };
+                Scope { substitution, ..self.scope }.text(release) == cluster
+                    || Scope { own: &NONE, ..self.scope }.text(cluster) == bound
+            })
+    }
+
+    fn fits(&self, bound: &str, object: usize) -> bool {
+        let own = &self.base.objects[object].id.name;
+        let base = match self.base.spec_as_named(object) {
+            Some(spec) if own.rsplit_once('-').is_some_and(|(_, end)| end.len() == 8) => {
+                base_name(own, &spec.value()).to_owned()
+            }
+            _ => own.clone(),
+        };
+        let after_cluster_name = |(release, cluster): &(String, String)| {
+            let rest = bound.strip_prefix(release.as_str());
+            rest.is_some() && rest == base.strip_prefix(cluster.as_str())
+        };
+        bound == base
+            || (bound.contains("${") && fits_pattern(bound, &base))
+            || self.renamed.is_some_and(after_cluster_name)
+    }
+
+    fn by_namespace(&self, piece: &Piece, fits: Vec<usize>) -> Target {
+        let Some(namespace) = &piece.namespace else { return Target::Ambiguous(fits) };
+        let bound = self.scope.text(namespace);
+        let same = |at: &usize| {
+            let own = self.base.objects[*at].id.namespace.as_deref();
+            own.is_some_and(|own| self.reads_alike(namespace, &bound, own))
+        };
+        let narrowed: Vec<usize> = fits.iter().copied().filter(same).collect();
+        if narrowed.len() == 1 { Target::Objects(narrowed) } else { Target::Ambiguous(fits) }
+    }
+
+    /// A kind without a name, of which there are several: the one in the file of the same name.
+    fn narrowed(&self, piece: &Piece, candidates: Vec<usize>) -> Target {
+        let in_file: Vec<usize> = candidates
+            .iter()
+            .copied()
+            .filter(|at| same_file(&self.base.file_of(*at).below, &piece.file))
+            .collect();
+        if in_file.len() == 1 { Target::Objects(in_file) } else { Target::Ambiguous(candidates) }
+    }
+
+    /// Fields alone: the objects of the file of the same name; of several those that have such fields.
+    fn by_file(&self, piece: &Piece) -> Target {
+        let objects = 0..self.base.objects.len();
+        let in_file: Vec<usize> =
+            objects.filter(|at| same_file(&self.base.file_of(*at).below, &piece.file)).collect();
+        match in_file.as_slice() {
+            [] => Target::Absent,
+            [_] => Target::Objects(in_file),
+            _ => {
+                let having: Vec<usize> = in_file
+                    .iter()
+                    .copied()
+                    .filter(|at| shares_a_field(&piece.root, self.base.node(*at)))
+                    .collect();
+                if having.is_empty() { Target::Ambiguous(in_file) } else { Target::Objects(having) }
+            }
+        }
+    }
+
+    /// The object that the cluster's owner names where the release's owner names this piece.
+    fn by_owner(&self, at: usize) -> Option<Target> {
+        let piece = self.pieces[at];
+        let (kind, name) = (piece.kind.as_deref()?, piece.name.as_deref()?);
+        let mut found: Vec<usize> = Vec::new();
+        for (owner, target) in self.pieces.iter().zip(&self.targets) {
+            let Some(Target::Objects(objects)) = target else { continue };
+            let (Some(group), Some(owner_kind)) = (&owner.group, &owner.kind) else { continue };
+            let named: Vec<_> = references(group, owner_kind, &owner.root)
+                .into_iter()
+                .filter(|reference| reference.kind == kind && reference.name == name)
+                .collect();
+            if named.is_empty() {
+                continue;
+            }
+            for object in objects {
+                let own = references(group, owner_kind, self.base.node(*object));
+                for reference in &named {
+                    // v1beta1 and v1beta2 name the same thing at different paths: the order is the same.
+                    let mine = own.iter().find(|mine| mine.path == reference.path).or_else(|| {
+                        let mut same_kind = own.iter().filter(|mine| mine.kind == kind);
+                        let first = same_kind.next();
+                        first.filter(|_| same_kind.next().is_none())
+                    });
+                    let Some(mine) = mine.filter(|mine| mine.kind == kind) else { continue };
+                    let is_named = |at: &usize| self.base.objects[*at].id.name == mine.name;
+                    let mut named: Vec<usize> = self.candidates(piece).into_iter().filter(is_named).collect();
+                    // An owner names what is in its own namespace.
+                    let namespace = |at: usize| &self.base.objects[at].id.namespace;
+                    if named.len() > 1 && named.iter().any(|at| namespace(*at) == namespace(*object)) {
+                        named.retain(|at| namespace(*at) == namespace(*object));
+                    }
+                    named.retain(|at| !found.contains(at));
+                    found.extend(named);
+                }
+            }
+        }
+        match found.as_slice() {
+            [] => None,
+            [object] => (!self.is_anothers(at, *object)).then_some(Target::Objects(found)),
+            _ => {
+                let bound = self.scope.text(name);
+                let fitting: Vec<usize> = found.iter().copied().filter(|at| self.fits(&bound, *at)).collect();
+                Some(if fitting.len() == 1 { Target::Objects(fitting) } else { Target::Ambiguous(found) })
+            }
+        }
+    }
+
+    /// Whether an object bears the name of another piece and not this one's: a release that brings a
+    /// second template and lets the owner name it does not rename the first.
+    fn is_anothers(&self, at: usize, object: usize) -> bool {
+        let names_it = |piece: &Piece| {
+            piece.name.as_deref().is_some_and(|name| self.fits(&self.scope.text(name), object))
+        };
+        let (own, rest) = (self.pieces[at], self.pieces.iter().enumerate());
+        let rivals = rest.filter(|(other, piece)| {
+            *other != at && piece.kind == own.kind && piece.group == own.group && piece.shape == Shape::Whole
+        });
+        !names_it(own) && rivals.map(|(_, piece)| piece).any(|piece| names_it(piece))
+    }
+
+    /// The only piece of its kind speaks of the only object of its kind, whatever the names. Only for
+    /// Cluster API's own kinds: a ConfigMap is not another because there is one of each.
+    fn sole(&self, at: usize) -> Target {
+        let piece = self.pieces[at];
+        let own_kind = piece
+            .group
+            .as_deref()
+            .is_none_or(|group| group == "cluster.x-k8s.io" || group.ends_with(".cluster.x-k8s.io"));
+        let candidates = self.candidates(piece);
+        let rivals =
+            self.pieces.iter().filter(|other| other.kind == piece.kind && other.group == piece.group).count();
+        let taken = |object: &usize| {
+            self.targets
+                .iter()
+                .flatten()
+                .any(|target| matches!(target, Target::Objects(found) if found.contains(object)))
+        };
+        match candidates.as_slice() {
+            [object] if own_kind && rivals == 1 && !taken(object) => Target::Objects(candidates),
+            _ if piece.shape == Shape::Partial && candidates.len() > 1 => Target::Ambiguous(candidates),
+            _ => Target::Absent,
+        }
+    }
+}
+
+/// Templates and bootstrap configs: their names change with every rotation, their owners' do not.
+fn goes_by_owner(piece: &Piece) -> bool {
+    piece.name.is_some()
+        && piece.kind.as_deref().is_some_and(|kind| {
+            matches!(
+                role_of_fragment(piece.group.as_deref(), kind),
+                Some(KindRole::Template | KindRole::DataTemplate | KindRole::BootstrapConfig)
+            )
+        })
+}
+
+fn same_file(one: &str, other: &str) -> bool {
+    let bare = |path: &str| {
+        path.strip_suffix(".yaml").or_else(|| path.strip_suffix(".yml")).unwrap_or(path).to_owned()
+    };
+    bare(one) == bare(other)
+}
+
+/// Whether some leaf of the fragment exists in the object.
+fn shares_a_field(fragment: &Node, object: &Node) -> bool {
+    match (&fragment.kind, &object.kind) {
+        (NodeKind::Mapping(entries), NodeKind::Mapping(_)) => entries
+            .iter()
+            .any(|entry| object.get(&entry.key).is_some_and(|below| shares_a_field(&entry.value, below))),
+        _ => true,
+    }
+}
+
+/// Variables of both sources, bound by what they matched.
+pub(crate) fn bind(matched: &Matched<'_>, base: &Base, bindings: &mut Bindings) {
+    let own: &BTreeMap<String, String> = &matched.source.variables;
+    for (piece, target) in matched.pieces.iter().zip(&matched.targets) {
+        if let (true, Target::Objects(objects)) = (piece.templated, target) {
+            for object in objects {
+                learning::unify(bindings, own, &piece.root, base.node(*object), *object);
+            }
+        }
+    }
+}

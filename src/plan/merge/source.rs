@@ -1,0 +1,351 @@
+//! A source of change, read once: the pieces of a release and what each wraps (U1).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::form::Form;
+use super::inputs::Input;
+use super::kustomization;
+use super::overlay::overlay_piece;
+use crate::merge::SourceFile;
+use crate::release::{ContentId, ReleaseId, Rendering};
+use crate::substitution::is_templated;
+use capstan_kustomize::render::{RenderedObject, is_kustomization};
+use capstan_kustomize::schema::Schemas;
+use capstan_model::finding::{FileError, Place};
+use capstan_model::object::api_group;
+use capstan_model::tree::RepoPath;
+use capstan_yaml::manifest;
+
+use capstan_yaml::{Document, Entry, Node, NodeKind, YamlFile};
+
+/// What a release folder holds, as facts for [`Source::read`].
+#[derive(Debug, Clone, Default)]
+pub struct SourceFacts {
+    /// Folder of the release's base, to which the names of new files are relative.
+    pub base_folder: RepoPath,
+    /// YAML files of the release's `base/`, ordered by path.
+    pub base: Vec<SourceFile>,
+    /// YAML files of its `overlay/`, ordered by path; merged over the base.
+    pub overlay: Vec<SourceFile>,
+    /// Variables that the release declares as its own, with its values.
+    pub variables: BTreeMap<String, String>,
+    /// Its `release.yaml` (Giant Swarm), where it has one.
+    pub release_yaml: Option<SourceFile>,
+    /// What its kustomizations render.
+    pub rendering: Arc<Rendering>,
+}
+
+/// A release's content, parsed. Read once and borrowed by every plan.
+#[derive(Debug)]
+pub struct Source {
+    /// Its id.
+    pub id: ReleaseId,
+    /// Its content's id, as clusters record it.
+    pub content: Option<ContentId>,
+    pub(crate) variables: BTreeMap<String, String>,
+    /// Its documents, file by file.
+    pieces: Vec<Piece>,
+    /// Its documents as its kustomizations render them, where they do more than to list files.
+    rendered: Option<Vec<Piece>>,
+    /// Whether they read files outside of the release's folder.
+    pub(crate) reads_outside: bool,
+    pub(crate) release_yaml: Option<YamlFile>,
+    /// Where that stands.
+    pub(crate) release_file: Option<RepoPath>,
+    /// The kustomizations of its base, as pieces of their own.
+    pub(crate) kustomizations: Vec<Piece>,
+    /// Files that those read besides resources, by their path below the base.
+    pub(crate) inputs: BTreeMap<String, Input>,
+    files: Vec<YamlFile>,
+}
+
+/// One document of a release, unwrapped.
+#[derive(Debug, Clone)]
+pub(crate) struct Piece {
+    /// The file's path below the release's base.
+    pub(crate) file: String,
+    /// The repository's path of that file, and the document's line in it.
+    pub(crate) place: Place,
+    pub(crate) shape: Shape,
+    pub(crate) group: Option<String>,
+    pub(crate) kind: Option<String>,
+    pub(crate) name: Option<String>,
+    pub(crate) namespace: Option<String>,
+    /// The object or fields, without a wrapping ConfigMap.
+    pub(crate) root: Node,
+    /// Some scalar holds a variable.
+    pub(crate) templated: bool,
+    /// The document itself, whose text a new object is made from: index of the file, of the document.
+    /// `None` where the object was wrapped, or an overlay was merged over it.
+    pub(crate) document: Option<(usize, usize)>,
+    /// A kustomization of the release names its file as a patch: where the cluster has a kustomization
+    /// too, the patch is not part of any object.
+    pub(crate) patch: bool,
+    /// A ConfigMap whose one string is a document with a kind: that document, whole or partial, for clusters
+    /// that have such an object.
+    pub(crate) wraps: Option<Box<Piece>>,
+}
+
+/// Whether a piece is an object or some fields of one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// `apiVersion`, `kind` and `metadata.name`.
+    Whole,
+    /// Anything else.
+    Partial,
+}
+
+impl Source {
+    /// Reads a release, with what is known of well-known kinds.
+    ///
+    /// # Errors
+    /// A file that is no YAML, with its place.
+    pub fn read(id: ReleaseId, content: Option<ContentId>, facts: &SourceFacts) -> Result<Self, FileError> {
+        Self::read_with(id, content, facts, Schemas::built_in())
+    }
+
+    /// Reads a release. Its overlay's lists are merged over those of its base as the schemas say.
+    ///
+    /// # Errors
+    /// A file that is no YAML, with its place.
+    pub fn read_with(
+        id: ReleaseId,
+        content: Option<ContentId>,
+        facts: &SourceFacts,
+        schemas: &Schemas,
+    ) -> Result<Self, FileError> {
+        let mut files = Vec::new();
+        let (folder, rendering) = (&facts.base_folder, &facts.rendering);
+        let is_named = |file: &&SourceFile| !rendering.unnamed.contains(&file.path);
+        let mut pieces = read_pieces(facts.base.iter().filter(is_named), folder, &mut files)?;
+        let mut rendered = (!rendering.is_plain()).then(|| {
+            let own = pieces.iter().filter(|piece| rendering.reads(piece.place.file())).cloned();
+            let mut own: Vec<Piece> = own.collect();
+            own.extend(rendering.objects.iter().map(|object| rendered_piece(object, folder, &mut files)));
+            own
+        });
+        let (kustomizations, mut inputs) = read_kustomizations(facts)?;
+        for piece in &mut pieces {
+            piece.patch = inputs.contains_key(&piece.file);
+        }
+        let overlay_folder =
+            facts.base_folder.parent().unwrap_or_default().join("overlay").unwrap_or_default();
+        for piece in read_pieces(facts.overlay.iter(), &overlay_folder, &mut files)? {
+            if let Some(rendered) = rendered.as_mut().filter(|_| !rendering.with_overlay) {
+                overlay_piece(rendered, piece.clone(), schemas);
+            }
+            overlay_piece(&mut pieces, piece, schemas);
+        }
+        inputs.extend(rendering.contents.iter().map(|(entry, text)| {
+            let (path, blob) = (entry.path.clone(), Some(entry.blob.clone()));
+            (below(&path, folder), Input { path, text: text.clone(), blob })
+        }));
+        let release_yaml = facts.release_yaml.as_ref().map(SourceFile::read).transpose()?;
+        let release_file = facts.release_yaml.as_ref().map(|file| file.path.clone());
+        let variables = facts.variables.clone();
+        Ok(Self {
+            id,
+            content,
+            variables,
+            pieces,
+            rendered,
+            reads_outside: !rendering.outside.is_empty(),
+            release_yaml,
+            release_file,
+            kustomizations,
+            inputs,
+            files,
+        })
+    }
+
+    /// Whether some document holds a variable.
+    pub fn has_variables(&self) -> bool {
+        let wraps = |piece: &Piece| piece.wraps.as_ref().is_some_and(|inner| inner.templated);
+        self.all_pieces().any(|piece| piece.templated || wraps(piece))
+    }
+
+    /// Files below its base that are no manifests and that its kustomizations make objects of.
+    pub fn contents(&self) -> impl Iterator<Item = &str> {
+        self.inputs.iter().filter(|(_, input)| input.blob.is_some()).map(|(below, _)| below.as_str())
+    }
+
+    /// Its documents in all forms.
+    pub(crate) fn all_pieces(&self) -> impl Iterator<Item = &Piece> {
+        self.pieces.iter().chain(self.rendered.iter().flatten())
+    }
+
+    /// Its documents in one of their two forms.
+    pub(crate) fn pieces(&self, form: Form) -> &[Piece] {
+        match (form, &self.rendered) {
+            (Form::Rendered, Some(rendered)) => rendered,
+            _ => &self.pieces,
+        }
+    }
+
+    /// Whether its kustomizations do more than to list files.
+    pub(crate) const fn is_made(&self) -> bool {
+        self.rendered.is_some()
+    }
+
+    /// The text of the document that a piece was read from.
+    pub(crate) fn document(&self, piece: &Piece) -> Option<(&YamlFile, usize)> {
+        let (file, document) = piece.document?;
+        Some((self.files.get(file)?, document))
+    }
+}
+
+fn read_pieces<'f>(
+    files: impl Iterator<Item = &'f SourceFile>,
+    folder: &RepoPath,
+    read: &mut Vec<YamlFile>,
+) -> Result<Vec<Piece>, FileError> {
+    let mut pieces = Vec::new();
+    for file in files {
+        if is_kustomization(&file.path) {
+            continue;
+        }
+        let yaml = file.read_template()?;
+        let below = below(&file.path, folder);
+        for (index, Document { root, .. }) in yaml.documents().iter().enumerate() {
+            for (path, root) in manifest::objects(root) {
+                if root.as_mapping().is_none_or(<[Entry]>::is_empty) {
+                    continue;
+                }
+                let line = yaml.position(root.span.start).line;
+                let mut piece = unwrap(root, &below, Place::line_of(file.path.clone(), line));
+                let own_document = piece.document.is_some() && path.is_root();
+                piece.document = own_document.then_some((read.len(), index));
+                pieces.push(piece);
+            }
+        }
+        read.push(yaml);
+    }
+    Ok(pieces)
+}
+
+fn below(path: &RepoPath, folder: &RepoPath) -> String {
+    path.below(folder).unwrap_or_else(|| path.name()).to_owned()
+}
+
+/// An object that the release's kustomizations rendered. Where it stands in a file as it is, that document is
+/// it, with its comments; what they made is put in the file that it came from, and what they made of nothing
+/// in one of its own name.
+fn rendered_piece(object: &RenderedObject, folder: &RepoPath, read: &mut Vec<YamlFile>) -> Piece {
+    let origin = object.origin();
+    let place = Place::line_of(origin.file().clone(), origin.position().line);
+    let document = origin.content().filter(|_| !is_kustomization(origin.file()));
+    let file = match document {
+        Some(_) => below(origin.file(), folder),
+        None => file_of_generated(object),
+    };
+    for (index, Document { root, .. }) in document.into_iter().flat_map(YamlFile::documents).enumerate() {
+        let found = manifest::objects(root).into_iter().find(|(_, node)| node.span.start == origin.offset());
+        let Some((path, node)) = found.filter(|(_, node)| node.value() == object.value) else { continue };
+        let mut piece = unwrap(node, &file, place);
+        let own_document = piece.document.is_some() && path.is_root();
+        piece.document = own_document.then_some((read.len(), index));
+        read.extend(document.cloned());
+        return piece;
+    }
+    Piece { document: None, ..unwrap(&object.placed.to_node(), &file, place) }
+}
+
+/// `configmap-peu01-proxy.yaml`
+fn file_of_generated(object: &RenderedObject) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c.to_ascii_lowercase() } else { '-' };
+    let name: String = format!("{}-{}", object.id.kind, object.id.name).chars().map(plain).collect();
+    format!("{name}.yaml")
+}
+
+/// The kustomizations of a release's base, and the files that they name besides resources.
+fn read_kustomizations(facts: &SourceFacts) -> Result<(Vec<Piece>, BTreeMap<String, Input>), FileError> {
+    let folder = &facts.base_folder;
+    let (mut kustomizations, mut named) = (Vec::new(), BTreeSet::new());
+    for file in facts.base.iter().filter(|file| is_kustomization(&file.path)) {
+        let yaml = file.read()?;
+        let Some(Document { root, .. }) = yaml.documents().first() else { continue };
+        if root.as_mapping().is_some() {
+            let own_folder = file.path.parent().unwrap_or_default();
+            let paths = kustomization::files_besides(root);
+            named.extend(paths.into_iter().filter_map(|path| own_folder.join(path).ok()));
+            let line = yaml.position(root.span.start).line;
+            kustomizations.push(piece_of(
+                root.clone(),
+                &below(&file.path, folder),
+                Place::line_of(file.path.clone(), line),
+            ));
+        }
+    }
+    let is_named = |file: &&SourceFile| named.contains(&file.path);
+    let input = |file: &SourceFile| {
+        let text = Some(Arc::from(file.text()));
+        (below(&file.path, folder), Input { path: file.path.clone(), text, blob: None })
+    };
+    Ok((kustomizations, facts.base.iter().filter(is_named).map(input).collect()))
+}
+
+/// The object or fields that a document stands for.
+fn unwrap(root: &Node, file: &str, place: Place) -> Piece {
+    let config_map = text(root, "kind") == Some("ConfigMap") && text(root, "apiVersion") == Some("v1");
+    let data = root.get("data").and_then(Node::as_mapping).filter(|_| config_map).unwrap_or_default();
+    if data.iter().any(|entry| matches!(entry.key.as_str(), "spec" | "metadata")) {
+        let entries = data.iter().map(|entry| Entry {
+            key: entry.key.clone(),
+            key_span: 0..0,
+            value: parsed_string(&entry.value).unwrap_or_else(|| entry.value.clone()),
+        });
+        let inner = Node::new(NodeKind::Mapping(entries.collect()));
+        return Piece { document: None, ..piece_of(inner, file, place) };
+    }
+    let mut piece = piece_of(root.clone(), file, place.clone());
+    if let [entry] = data
+        && let Some(inner) = parsed_string(&entry.value)
+    {
+        let inner = Piece { document: None, ..piece_of(inner, file, place) };
+        // A fragment says at least of what kind it is: anything else is a file that some program reads.
+        if inner.kind.is_some() {
+            piece.wraps = Some(Box::new(inner));
+        }
+    }
+    piece
+}
+
+/// The mapping that a string holds as YAML.
+fn parsed_string(node: &Node) -> Option<Node> {
+    let text = node.as_str()?;
+    let file = YamlFile::read(text).ok()?;
+    let [document] = file.documents() else { return None };
+    document.root.as_mapping()?;
+    Some(document.root.clone())
+}
+
+fn piece_of(root: Node, file: &str, place: Place) -> Piece {
+    let metadata = root.get("metadata");
+    let owned = |node: Option<&Node>| node.and_then(Node::as_scalar).map(|scalar| scalar.text.clone());
+    let name = owned(metadata.and_then(|metadata| metadata.get("name")));
+    let namespace = owned(metadata.and_then(|metadata| metadata.get("namespace")));
+    let kind = owned(root.get("kind"));
+    let api_version = owned(root.get("apiVersion"));
+    let shape =
+        if kind.is_some() && api_version.is_some() && name.is_some() { Shape::Whole } else { Shape::Partial };
+    Piece {
+        file: file.to_owned(),
+        place,
+        shape,
+        group: api_version.as_deref().map(|version| api_group(version).to_owned()),
+        kind,
+        name,
+        namespace,
+        templated: is_templated(&root),
+        root,
+        document: Some((0, 0)),
+        patch: false,
+        wraps: None,
+    }
+}
+
+/// A string field of an object.
+pub(crate) fn text<'n>(node: &'n Node, key: &str) -> Option<&'n str> {
+    node.get(key)?.as_scalar().map(|scalar| scalar.text.as_str())
+}

@@ -1,0 +1,167 @@
+//! The step group (U9): versions, images and the references to templates that bear them move together
+//! or not at all.
+
+use std::cmp::Ordering;
+
+use super::cluster_objects::Base;
+use super::decision::Decision;
+use super::objects::ClusterMerge;
+use capstan_model::kinds::{bears_images, is_version, version_paths};
+use capstan_model::object::{FieldPath, ObjectId, Step};
+use capstan_model::version::KubernetesVersion;
+use capstan_yaml::{Node, NodeKind};
+
+/// How the group of one cluster moves.
+#[derive(Debug, Default)]
+pub(crate) struct StepGroup {
+    /// The release names a Kubernetes version that is newer than the cluster's, and none that is older:
+    /// inside the group it wins.
+    pub(crate) release_wins: bool,
+    /// The release changes something of the group.
+    pub(crate) moves: bool,
+    /// Objects whose cluster version is ahead of the release's.
+    pub(crate) ahead: Vec<Ahead>,
+    /// Kubernetes versions that either release names.
+    versions: Vec<String>,
+    /// Those that the new release names.
+    pub(crate) wanted: Vec<KubernetesVersion>,
+}
+
+/// A field in which a release names an object's version, with what O and N say.
+#[derive(Debug, Clone)]
+pub(crate) struct NamedVersion {
+    pub(crate) path: FieldPath,
+    pub(crate) old: Option<String>,
+    pub(crate) new: Option<String>,
+}
+
+impl NamedVersion {
+    /// The versions that O and N name for an object.
+    pub(crate) fn of(id: &ObjectId, old: Option<&Node>, new: Option<&Node>) -> Vec<Self> {
+        let version = |side: Option<&Node>, path: &FieldPath| Some(side?.at(path)?.as_scalar()?.text.clone());
+        let named = version_paths(id).into_iter().map(|path| Self {
+            old: version(old, &path),
+            new: version(new, &path),
+            path,
+        });
+        named.filter(|named| named.old.is_some() || named.new.is_some()).collect()
+    }
+}
+
+/// An object whose version is ahead of the release's.
+#[derive(Debug)]
+pub(crate) struct Ahead {
+    /// Index into the base's objects.
+    pub(crate) object: usize,
+    pub(crate) path: FieldPath,
+    /// Byte offset of the cluster's version.
+    pub(crate) at: usize,
+    pub(crate) cluster: String,
+    pub(crate) release: String,
+}
+
+impl StepGroup {
+    pub(crate) fn of(base: &Base, merge: &ClusterMerge) -> Self {
+        let mut group = Self::default();
+        let mut newer = false;
+        let mut ahead = Vec::new();
+        let of_objects = merge.merged.iter().flat_map(|merged| {
+            let named = merged.versions.iter();
+            named.map(move |named| (merged, named))
+        });
+        for (merged, NamedVersion { path, old, new }) in of_objects {
+            let id = &base.objects[merged.object].id;
+            group.versions.extend(old.clone());
+            let Some(release) = new.clone() else { continue };
+            group.versions.push(release.clone());
+            let Some((path, own)) = own_version(id, base.node(merged.object), path) else { continue };
+            let Some(cluster) = own.as_scalar().map(|scalar| scalar.text.clone()) else { continue };
+            let (Some(a), Some(b)) = (KubernetesVersion::parse(&release), KubernetesVersion::parse(&cluster))
+            else {
+                continue;
+            };
+            group.wanted.push(a.clone());
+            match a.compare(&b) {
+                Some(Ordering::Greater) => newer = true,
+                Some(Ordering::Less) => {
+                    ahead.push(Ahead { object: merged.object, path, at: own.span.start, cluster, release });
+                }
+                _ => {}
+            }
+        }
+        group.moves = merge.merged.iter().any(|merged| {
+            let id = &base.objects[merged.object].id;
+            merged.decisions.iter().any(|decision| group.holds(id, decision))
+        });
+        if group.moves {
+            group.ahead = ahead;
+        }
+        group.release_wins = newer && group.ahead.is_empty();
+        group
+    }
+
+    /// Whether a decision is about a field of the group.
+    pub(crate) fn holds(&self, id: &ObjectId, decision: &Decision) -> bool {
+        let path = &decision.path;
+        is_version(id, path)
+            || is_image(id, path)
+            || is_template_reference(path)
+            || (bears_images(id)
+                && [&decision.base, &decision.release]
+                    .into_iter()
+                    .flatten()
+                    .any(|node| self.names_a_version(node)))
+    }
+
+    fn names_a_version(&self, node: &Node) -> bool {
+        match &node.kind {
+            NodeKind::Scalar(scalar) => self
+                .versions
+                .iter()
+                .any(|version| names_version(&scalar.text, version.trim_start_matches('v'))),
+            NodeKind::Mapping(entries) => entries.iter().any(|entry| self.names_a_version(&entry.value)),
+            NodeKind::Sequence(items) => items.iter().any(|item| self.names_a_version(item)),
+        }
+    }
+}
+
+/// Whether a text names a version: `ubuntu-1.29.0` names 1.29.0, the network `10.1.29.0/24` does not.
+fn names_version(text: &str, version: &str) -> bool {
+    text.match_indices(version).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + version.len()..].chars().next();
+        !before.is_some_and(|c| c.is_ascii_digit() || c == '.') && !after.is_some_and(|c| c.is_ascii_digit())
+    })
+}
+
+/// The cluster's own version, where the release names it, or where another version of the API does.
+fn own_version<'n>(id: &ObjectId, node: &'n Node, path: &FieldPath) -> Option<(FieldPath, &'n Node)> {
+    let paths = std::iter::once(path.clone()).chain(version_paths(id));
+    paths.into_iter().find_map(|path| Some((path.clone(), node.at(&path)?)))
+}
+
+fn is_image(id: &ObjectId, path: &FieldPath) -> bool {
+    if !bears_images(id) {
+        return false;
+    }
+    let mut keys = path.steps().iter().filter_map(|step| match step {
+        Step::Key(key) => Some(key.as_str()),
+        _ => None,
+    });
+    if id.kind.starts_with("VSphere")
+        && path.steps().len() > 2
+        && path.steps().last() == Some(&Step::Key("template".to_owned()))
+    {
+        return true;
+    }
+    keys.any(|key| matches!(key, "ami" | "image" | "customImage") || key.starts_with("imageLookup"))
+}
+
+fn is_template_reference(path: &FieldPath) -> bool {
+    match path.steps() {
+        [.., Step::Key(parent), Step::Key(name)] => {
+            name == "name" && matches!(parent.as_str(), "infrastructureRef" | "infrastructureTemplate")
+        }
+        _ => false,
+    }
+}

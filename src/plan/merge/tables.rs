@@ -1,0 +1,246 @@
+//! Tables: every combination of what the old release, the cluster and the new release may hold in one
+//! place, and what comes of it. Written by hand from U4 to U8.
+//!
+//! A table has a block for each O, in it a line for each C, in it a letter for each N; all five go
+//! through the same five values, in this order:
+//!
+//! | | |
+//! |---|---|
+//! | `-` | absent |
+//! | `~` | null |
+//! | `1`, `2` | one value and another of the same type |
+//! | `T` | a value of another type |
+//!
+//! The letters: `.` the cluster's stays, and nobody is told; `N` the release's comes; `c` the cluster's
+//! stays as a conflict; `B` the same, and it blocks; `u` both stand.
+
+use super::fields::OldState;
+use super::tests::{Said, merged_as};
+use capstan_yaml::{Value, YamlFile};
+
+/// What stands in the place: texts for `1`, `2` and `T`.
+struct Values {
+    what: &'static str,
+    /// The key of the field.
+    key: &'static str,
+    values: [&'static str; 3],
+}
+
+const ALL: [char; 5] = ['-', '~', '1', '2', 'T'];
+
+/// In whole objects absent and null are one value, so their blocks, lines and letters are alike.
+const WHOLE: &str = "
+    O -   O ~   O 1   O 2   O T
+    ..NNN ..NNN ...cc ..c.c ..cc.  C -
+    ..NNN ..NNN ...cc ..c.c ..cc.  C ~
+    ...cB ...cB NN.NN cc..B BB.B.  C 1
+    ..c.B ..c.B cc..B NNN.N BBB..  C 2
+    ..BB. ..BB. BB.B. BBB.. NNNN.  C T
+";
+
+/// A fragment's null removes, and its silence says nothing: a null that speaks first meets what the
+/// cluster has.
+const FRAGMENT: &str = "
+    O -   O ~   O 1   O 2   O T
+    ..NNN ..NNN ...cc ..c.c ..cc.  C -
+    ..NNN ..NNN ...cc ..c.c ..cc.  C ~
+    .c.cB ...cB NN.NN cc..B BB.B.  C 1
+    .cc.B ..c.B cc..B NNN.N BBB..  C 2
+    .cBB. ..BB. BB.B. BBB.. NNNN.  C T
+";
+
+/// Sets unite, and their items come and go without the others.
+const SET: &str = "
+    O -   O ~   O 1   O 2   O T
+    ..NNN ..NNN ...cc ..c.c ..cc.  C -
+    ..NNN ..NNN ...cc ..c.c ..cc.  C ~
+    ...uB ...uB NN.NN ....B BB.B.  C 1
+    ..u.B ..u.B ....B NNN.N BBB..  C 2
+    ..BB. ..BB. BB.B. BBB.. NNNN.  C T
+";
+
+/// The same for what a fragment says of a set.
+const FRAGMENT_SET: &str = "
+    O -   O ~   O 1   O 2   O T
+    ..NNN ..NNN ...cc ..c.c ..cc.  C -
+    ..NNN ..NNN ...cc ..c.c ..cc.  C ~
+    .c.uB ...uB NN.NN ....B BB.B.  C 1
+    .cu.B ..u.B ....B NNN.N BBB..  C 2
+    .cBB. ..BB. BB.B. BBB.. NNNN.  C T
+";
+
+/// With an unknown old release there is one block: N's overwrite, nothing is removed.
+const UNKNOWN: &str = "
+    O ?
+    ..NNN  C -
+    ..NNN  C ~
+    ...NB  C 1
+    ..N.B  C 2
+    ..BB.  C T
+";
+
+/// Of an unknown old release lists by key take N's items in, sets unite.
+const UNKNOWN_SET: &str = "
+    O ?
+    ..NNN  C -
+    ..NNN  C ~
+    ...uB  C 1
+    ..u.B  C 2
+    ..BB.  C T
+";
+
+/// One item of a list by key beside another: an item without the field (`~`) is not an absent one, and an
+/// item that goes or was taken out is one thing (U4).
+const ITEM: &str = "
+    O -   O ~   O 1   O 2   O T
+    .NNNN ..ccc .c.cc .cc.c .ccc.  C -
+    ..NNN N.NNN c..cc c.c.c c.cc.  C ~
+    ...cB c..cB NN.NN cc..B cB.B.  C 1
+    ..c.B c.c.B cc..B NNN.N cBB..  C 2
+    ..BB. c.BB. cB.B. cBB.. NNNN.  C T
+";
+
+const SCALAR: Values = Values { what: "scalar", key: "f", values: ["1", "2", "{m: 1}"] };
+const MAPPING: Values = Values { what: "mapping", key: "f", values: ["{x: 1}", "{x: 2}", "7"] };
+const LIST_BY_KEY: Values =
+    Values { what: "list by key", key: "files", values: ["[{path: k, v: 1}]", "[{path: k, v: 2}]", "7"] };
+const ARGUMENTS: Values = Values {
+    what: "arguments",
+    key: "extraArgs",
+    values: ["[{name: k, value: p}]", "[{name: k, value: q}]", "{k: p}"],
+};
+const COMMANDS: Values =
+    Values { what: "ordered scalars", key: "preKubeadmCommands", values: ["[p]", "[q]", "7"] };
+const PLAIN: Values = Values { what: "plain list", key: "f", values: ["[{a: 1}]", "[{a: 2}]", "7"] };
+const NAMES: Values = Values { what: "set", key: "certSANs", values: ["[p]", "[q]", "7"] };
+const ITEMS: Values = Values {
+    what: "item",
+    key: "files",
+    values: [
+        "[{path: k, v: 1}, {path: z}]",
+        "[{path: k, v: 2}, {path: z}]",
+        "[{path: k, v: {m: 1}}, {path: z}]",
+    ],
+};
+
+#[test]
+fn whole_objects() {
+    for values in [SCALAR, MAPPING, LIST_BY_KEY, ARGUMENTS, COMMANDS, PLAIN] {
+        check(&values, WHOLE, Said::Whole, "null");
+    }
+    check(&NAMES, SET, Said::Whole, "null");
+}
+
+#[test]
+fn fragments() {
+    for values in [SCALAR, MAPPING, LIST_BY_KEY, ARGUMENTS, COMMANDS, PLAIN] {
+        check(&values, FRAGMENT, Said::Fragment, "null");
+    }
+    check(&NAMES, FRAGMENT_SET, Said::Fragment, "null");
+}
+
+#[test]
+fn items_of_a_list_by_key() {
+    check(&ITEMS, ITEM, Said::Whole, "[{path: k}, {path: z}]");
+}
+
+#[test]
+fn with_an_unknown_old_release() {
+    for values in [SCALAR, MAPPING, LIST_BY_KEY, ARGUMENTS, COMMANDS, PLAIN] {
+        check_unknown(&values, UNKNOWN);
+    }
+    check_unknown(&NAMES, UNKNOWN_SET);
+}
+
+/// Walks a table. `null` is what stands for `~`; where that is an item, absent is the list without it.
+fn check(values: &Values, table: &str, said: Said, null: &str) {
+    let texts = texts(values, null);
+    for (at_c, line) in lines(table).iter().enumerate() {
+        for (at_o, letters) in line.iter().enumerate() {
+            for (at_n, letter) in letters.chars().enumerate() {
+                let [o, c, n] = [at_o, at_c, at_n].map(|at| texts[at].as_str());
+                let (after, conflicts) = merged_as(said, OldState::Known, o, c, n);
+                let cell = format!("{}: O {} C {} N {}", values.what, ALL[at_o], ALL[at_c], ALL[at_n]);
+                compare(values.key, letter, (c, n), (&after, &conflicts), &cell);
+            }
+        }
+    }
+}
+
+fn check_unknown(values: &Values, table: &str) {
+    let texts = texts(values, "null");
+    for (at_c, line) in lines(table).iter().enumerate() {
+        for (at_n, letter) in line[0].chars().enumerate() {
+            let [c, n] = [at_c, at_n].map(|at| texts[at].as_str());
+            let (after, conflicts) = merged_as(Said::Whole, OldState::Unknown, "", c, n);
+            let cell = format!("{}: O unknown C {} N {}", values.what, ALL[at_c], ALL[at_n]);
+            compare(values.key, letter, (c, n), (&after, &conflicts), &cell);
+        }
+    }
+}
+
+/// The documents for `-`, `~`, `1`, `2`, `T`.
+fn texts(values: &Values, null: &str) -> Vec<String> {
+    let absent = if null == "null" { String::new() } else { format!("{}: [{{path: z}}]\n", values.key) };
+    let with = |value: &str| format!("a: 0\n{}: {value}\n", values.key);
+    let [one, two, other] = values.values;
+    vec![format!("a: 0\n{absent}"), with(null), with(one), with(two), with(other)]
+}
+
+/// The letters of a table, line by line, block by block.
+fn lines(table: &str) -> Vec<Vec<&str>> {
+    let rows: Vec<Vec<&str>> = table
+        .lines()
+        .filter(|line| line.contains(" C "))
+        .map(|line| line.split_whitespace().take_while(|word| *word != "C").collect())
+        .collect();
+    assert_eq!(rows.len(), ALL.len());
+    rows
+}
+
+fn compare(
+    key: &str,
+    letter: char,
+    (cluster, new): (&str, &str),
+    (after, conflicts): (&str, &[String]),
+    cell: &str,
+) {
+    let value = |text: &str| {
+        let file = YamlFile::read(text).unwrap();
+        file.documents()[0].root.get(key).filter(|node| !node.is_null()).map(|node| sorted(node.value()))
+    };
+    let both = || {
+        let items = |text: &str| value(text).unwrap().as_array().unwrap().clone();
+        sorted(Value::Array([items(cluster), items(new)].concat()))
+    };
+    let expected = match letter {
+        '.' | 'c' | 'B' => value(cluster),
+        'N' => value(new),
+        'u' => Some(both()),
+        other => panic!("no letter {other}"),
+    };
+    let below = |conflict: &&String| {
+        let path = conflict.strip_prefix("type ").unwrap_or(conflict);
+        path.starts_with(&format!("/{key}"))
+    };
+    let blocking = conflicts.iter().filter(|conflict| conflict.starts_with("type ")).count();
+    let told = (conflicts.len(), blocking, conflicts.iter().filter(below).count());
+    let wanted = match letter {
+        'c' => (1, 0, 1),
+        'B' => (1, 1, 1),
+        _ => (0, 0, 0),
+    };
+    assert_eq!(value(after), expected, "{cell}: {letter}, {conflicts:?}");
+    assert_eq!(told, wanted, "{cell}: {letter}, {conflicts:?}");
+}
+
+/// A list's items in an order that does not matter here.
+fn sorted(value: Value) -> Value {
+    match value {
+        Value::Array(mut items) => {
+            items.sort_by_key(ToString::to_string);
+            Value::Array(items)
+        }
+        other => other,
+    }
+}

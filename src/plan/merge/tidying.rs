@@ -1,0 +1,68 @@
+//! What a conversion tidies away and what of it stays written (U7a): a field that holds nothing says nothing
+//! in the newer version, but a person who reads the release finds the fields there that it writes.
+
+use capstan_kustomize::conversion::{Conversion, ConversionStep, apply};
+use capstan_model::object::FieldPath;
+use capstan_yaml::{Node, NodeKind};
+
+/// What holds nothing means nothing in the newer version and goes, but for what the release writes there too:
+/// of that goes what the release does not write.
+pub(super) fn without_tidying(object: &Node, conversion: Conversion, release: &[Node]) -> Conversion {
+    let mut now = object.clone();
+    let mut steps = Vec::new();
+    for step in conversion.steps {
+        let tidied = match &step {
+            ConversionStep::Remove { at } => Some(at),
+            // Only what stays a mapping: arguments become a list, also where there are none.
+            ConversionStep::Replace { at, value } if value.as_mapping().is_some_and(<[_]>::is_empty) => {
+                Some(at)
+            }
+            _ => None,
+        };
+        let tidied = tidied.and_then(|at| Some((at, now.at(at).filter(|node| holds_nothing(node))?)));
+        let finer = match tidied {
+            Some((at, node)) if is_written(release, at) => unwritten(node, at, release),
+            _ => vec![step],
+        };
+        for step in &finer {
+            apply(&mut now, &Conversion { steps: vec![step.clone()] });
+        }
+        steps.extend(finer);
+    }
+    Conversion { steps }
+}
+
+fn is_written(release: &[Node], at: &FieldPath) -> bool {
+    release.iter().any(|root| root.at(at).is_some_and(|node| !node.is_null()))
+}
+
+/// Takes out what the release does not write, below something that it writes and that stays.
+fn unwritten(node: &Node, at: &FieldPath, release: &[Node]) -> Vec<ConversionStep> {
+    let entries = node.as_mapping().unwrap_or_default();
+    // A null is as good as absent.
+    if entries.iter().all(|entry| entry.value.is_null()) {
+        return Vec::new();
+    }
+    if !entries.iter().any(|entry| is_written(release, &at.key(&entry.key))) {
+        return vec![ConversionStep::Replace { at: at.clone(), value: Node::mapping::<String>([]) }];
+    }
+    let steps = entries.iter().flat_map(|entry| {
+        let below = at.key(&entry.key);
+        if is_written(release, &below) {
+            unwritten(&entry.value, &below, release)
+        } else {
+            vec![ConversionStep::Remove { at: below }]
+        }
+    });
+    steps.collect()
+}
+
+fn holds_nothing(node: &Node) -> bool {
+    match &node.kind {
+        NodeKind::Mapping(entries) => {
+            entries.iter().all(|entry| entry.value.is_null() || holds_nothing(&entry.value))
+        }
+        NodeKind::Sequence(items) => items.is_empty(),
+        NodeKind::Scalar(_) => false,
+    }
+}

@@ -1,0 +1,119 @@
+//! Equality of scalars (U6): exact after Kubernetes' reading, and as values where the own table or the
+//! schema says that the field is a quantity, a duration or a version.
+
+use std::borrow::Cow;
+
+use super::knowledge::Knowledge;
+use super::lists::DecidedBy;
+use capstan_kustomize::schema::ValueKind;
+use capstan_yaml::Scalar;
+use capstan_yaml::scalar::Reading;
+
+/// Fields that are values whoever's they are: the mapping that holds them (any where it is empty), the
+/// field, what its text stands for. Only what no other API uses for something else.
+const TABLE: &[(&[&str], &[&str], ValueKind)] = &[
+    (
+        &[],
+        &["nodeDeletionTimeout", "nodeDrainTimeout", "nodeStartupTimeout", "nodeVolumeDetachTimeout"],
+        ValueKind::Duration,
+    ),
+    (&["unhealthyConditions", "unhealthyMachineConditions"], &["timeout"], ValueKind::Duration),
+    (
+        &["allocatable", "capacity", "default", "defaultRequest", "hard", "limits", "max", "min", "requests"],
+        &["cpu", "ephemeral-storage", "memory", "storage"],
+        ValueKind::Quantity,
+    ),
+    (&["emptyDir"], &["sizeLimit"], ValueKind::Quantity),
+];
+
+/// What the text of a field stands for, and who says so.
+pub(crate) fn value_kind<'a>(known: &Knowledge<'a>) -> Option<(ValueKind, DecidedBy<'a>)> {
+    let own = TABLE.iter().find(|(parents, fields, _)| {
+        fields.contains(&known.key) && (parents.is_empty() || parents.contains(&known.parent))
+    });
+    match own {
+        Some((_, _, kind)) if !known.is_item => Some((*kind, DecidedBy::OwnTable)),
+        _ => known.schema.value().map(|(kind, origin)| (kind, DecidedBy::Schema(origin))),
+    }
+}
+
+/// Whether two scalars of a field are the same.
+pub(crate) fn same_scalar(known: &Knowledge<'_>, one: &Scalar, other: &Scalar) -> bool {
+    if one.text == other.text && one.style == other.style {
+        return true;
+    }
+    if one.reading().same(other.reading()) {
+        return true;
+    }
+    value_kind(known).is_some_and(|(kind, _)| same_as(kind, one, other))
+}
+
+/// Whether two scalars are the same as values of a kind. A number stands for a quantity as well as the
+/// string of it does; a duration or a version is a string.
+fn same_as(kind: ValueKind, one: &Scalar, other: &Scalar) -> bool {
+    match (text_of(kind, one), text_of(kind, other)) {
+        (Some(one), Some(other)) => kind.same(&one, &other) == Some(true),
+        _ => false,
+    }
+}
+
+fn text_of(kind: ValueKind, scalar: &Scalar) -> Option<Cow<'_, str>> {
+    match (scalar.reading(), kind) {
+        (Reading::String(text), _) => Some(Cow::Borrowed(text)),
+        // Not the text as it was written: `010` is 8.
+        (number @ (Reading::Integer(_) | Reading::Unsigned(_) | Reading::Float(_)), ValueKind::Quantity) => {
+            Some(Cow::Owned(number.to_value().to_string()))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use capstan_kustomize::schema::Cursor;
+    use capstan_yaml::ScalarStyle;
+
+    fn same(path: &[&str], one: &Scalar, other: &Scalar) -> bool {
+        let root = Knowledge::of(Cursor::nowhere());
+        let known = path.iter().fold(root, |known, key| known.field(key));
+        same_scalar(&known, one, other)
+    }
+
+    fn quoted(text: &str) -> Scalar {
+        Scalar { text: text.into(), style: ScalarStyle::SingleQuoted }
+    }
+
+    #[test]
+    fn only_listed_fields_are_compared_as_values() {
+        let plain =
+            |path: &[&str], one: &str, other: &str| same(path, &Scalar::plain(one), &Scalar::plain(other));
+        assert!(plain(&["spec", "nodeDrainTimeout"], "300s", "5m0s"));
+        assert!(!plain(&["spec", "nodeDrainTimeout"], "300s", "5m1s"));
+        assert!(plain(&["spec", "unhealthyConditions", "timeout"], "300s", "5m"));
+        assert!(!plain(&["spec", "timeout"], "300s", "5m0s"));
+        assert!(plain(&["limits", "memory"], "1Gi", "1024Mi"));
+        assert!(!plain(&["labels", "memory"], "1Gi", "1024Mi"));
+        assert!(plain(&["requests", "cpu"], "1", "1000m"));
+        assert!(!plain(&["spec", "instanceType"], "v1.27.3", "1.27.3"));
+    }
+
+    #[test]
+    fn numbers_and_strings_are_one_as_quantities_alone() {
+        assert!(same(&["limits", "cpu"], &Scalar::plain("1"), &quoted("1")));
+        assert!(same(&["limits", "cpu"], &Scalar::plain("0.5"), &quoted("500m")));
+        // YAML reads 010 as 8, a quantity reads "010" as 10.
+        assert!(same(&["limits", "cpu"], &Scalar::plain("010"), &quoted("8")));
+        assert!(!same(&["limits", "cpu"], &Scalar::plain("010"), &quoted("10")));
+        assert!(!same(&["limits", "cpu"], &Scalar::plain("yes"), &quoted("1")));
+        assert!(!same(&["spec", "nodeDrainTimeout"], &Scalar::plain("0"), &quoted("0s")));
+        assert!(!same(&["spec", "replicas"], &Scalar::plain("3"), &quoted("3")));
+    }
+
+    #[test]
+    fn spelling_is_nothing_and_type_is_something() {
+        assert!(same(&["x"], &Scalar::plain("yes"), &Scalar::plain("true")));
+        assert!(same(&["x"], &Scalar::plain("a"), &quoted("a")));
+        assert!(!same(&["x"], &Scalar::plain("3"), &quoted("3")));
+    }
+}

@@ -1,0 +1,340 @@
+//! Which release comes next.
+
+use jiff::civil::Date;
+
+use super::{Direction, MinorSkip, NoSuchRelease, NotOffered, Offer, Outcome, Standing, Step};
+use crate::cluster::ReleaseName;
+use crate::release::{Catalogue, Provider, Release, ReleaseId, ReleaseState};
+use crate::settings::{EffectiveSettings, Hold, Track};
+use capstan_model::spelling::nearest;
+use capstan_model::tree::RepoPath;
+use capstan_model::version::ReleaseVersion;
+
+/// How far a plan looks ahead.
+pub(super) const HORIZON: usize = 100;
+
+/// What a cluster is offered on that day (UTC), or what the release asked for by name means for it.
+///
+/// Asked for by name, every release may be taken; what speaks against it stands in the notes and in
+/// [`Step::minor_skip`].
+///
+/// # Errors
+/// Where the release asked for does not exist.
+pub fn offer(
+    standing: &Standing,
+    settings: &EffectiveSettings,
+    catalogue: &Catalogue,
+    asked: Option<&ReleaseName>,
+    today: Date,
+) -> Result<Offer, NoSuchRelease> {
+    let mut notes = settings.notes.clone();
+    let outcome = match asked {
+        Some(name) => asked_for(standing, settings, catalogue, name, today, &mut notes)?,
+        None => by_itself(standing, settings, catalogue, today, &mut notes),
+    };
+    if let Outcome::Step(step) = &outcome {
+        notes.extend(about(step));
+    }
+    Ok(Offer { from: standing.release.clone(), outcome, notes })
+}
+
+fn by_itself(
+    standing: &Standing,
+    settings: &EffectiveSettings,
+    catalogue: &Catalogue,
+    today: Date,
+    notes: &mut Vec<String>,
+) -> Outcome {
+    let nothing = Outcome::Nothing;
+    if let Some(hold) = settings.hold_on(today) {
+        return nothing(held(hold));
+    }
+    if settings.track == Track::None {
+        return nothing(NotOffered::TrackNone);
+    }
+    let provider = match &standing.provider {
+        Ok(provider) => provider,
+        Err(unknown) => return nothing(NotOffered::Provider(unknown.clone())),
+    };
+    if standing.version.is_none() && settings.track != Track::Any {
+        return nothing(NotOffered::ReleaseUnknown { track: settings.track });
+    }
+    notes.extend(unreadable(catalogue, provider, standing.version.as_ref()));
+    notes.extend(passed_over(standing, catalogue, provider));
+    notes.extend(requests_unreadable(catalogue, provider));
+    if let Some((release, minor_skip)) = next(standing, settings.track, catalogue, provider) {
+        notes.extend(minor_skip.map(|skip| why_skipped(skip, catalogue, provider)));
+        return Outcome::Step(Step {
+            to: release.id.clone(),
+            content: release.content.clone(),
+            direction: Direction::Forward,
+            minor_skip,
+            follows: follows(standing, release, settings.track, catalogue, provider),
+        });
+    }
+    refresh(standing, catalogue)
+        .unwrap_or_else(|| nothing(why_nothing(standing, settings.track, catalogue, provider)))
+}
+
+pub(super) fn held(hold: &Hold) -> NotOffered {
+    NotOffered::Held { reason: hold.reason.trim_end_matches('.').to_owned(), until: hold.until }
+}
+
+/// The newest release that the track allows; where that would skip a minor, the newest within the next
+/// one; where none lies there, the newest all the same, with the skip.
+pub(super) fn next<'a>(
+    standing: &Standing,
+    track: Track,
+    catalogue: &'a Catalogue,
+    provider: &Provider,
+) -> Option<(&'a Release, Option<MinorSkip>)> {
+    next_among(standing, || {
+        catalogue.of_provider(provider).filter(|release| {
+            release.is_offered() && within(track, standing.version.as_ref(), &release.version)
+        })
+    })
+}
+
+/// The same among some releases, oldest first: those that are newer than the cluster's count.
+pub(super) fn next_among<'a, I: Iterator<Item = &'a Release>>(
+    standing: &Standing,
+    among: impl Fn() -> I,
+) -> Option<(&'a Release, Option<MinorSkip>)> {
+    let allowed = || among().filter(|release| is_newer(release, standing));
+    let newest = allowed().last()?;
+    let Some(skip) = minor_skip(standing, newest) else { return Some((newest, None)) };
+    let in_next = |release: &&Release| {
+        release.kubernetes.as_ref().is_some_and(|version| version.minor() == skip.from.next())
+    };
+    Some(match allowed().filter(in_next).last() {
+        Some(release) => (release, None),
+        None => (newest, Some(skip)),
+    })
+}
+
+/// Newer than the cluster's release; where that is unknown, with no older Kubernetes than the cluster's.
+pub(super) fn is_newer(release: &Release, standing: &Standing) -> bool {
+    match (&standing.version, &release.kubernetes, &standing.kubernetes) {
+        (Some(version), ..) => release.version > *version,
+        (None, Some(offered), Some(current)) => offered.minor() >= current.minor(),
+        (None, ..) => true,
+    }
+}
+
+pub(super) fn within(track: Track, current: Option<&ReleaseVersion>, offered: &ReleaseVersion) -> bool {
+    let Some(current) = current else { return track == Track::Any };
+    match track {
+        Track::Any => true,
+        Track::Minor => offered.major() == current.major(),
+        Track::Patch => offered.major() == current.major() && offered.minor() == current.minor(),
+        Track::None => false,
+    }
+}
+
+pub(super) fn minor_skip(standing: &Standing, release: &Release) -> Option<MinorSkip> {
+    let from = standing.kubernetes.as_ref()?.minor();
+    let to = release.kubernetes.as_ref()?.minor();
+    from.skips(to).then_some(MinorSkip { from, to })
+}
+
+fn follows(
+    standing: &Standing,
+    first: &Release,
+    track: Track,
+    catalogue: &Catalogue,
+    provider: &Provider,
+) -> Vec<ReleaseId> {
+    let after =
+        |release: &Release| next(&standing.at(release), track, catalogue, provider).map(|(next, _)| next);
+    let way = std::iter::successors(after(first), |release| after(release));
+    way.take(HORIZON).map(|release| release.id.clone()).collect()
+}
+
+/// The cluster's own release, where its content is another than when it was taken.
+pub(super) fn refresh(standing: &Standing, catalogue: &Catalogue) -> Option<Outcome> {
+    let release = catalogue.find(standing.release.as_ref()?)?;
+    let (taken, now) = (standing.content.as_ref()?, release.content.as_ref()?);
+    (release.is_offered() && !taken.may_be(now)).then(|| {
+        Outcome::Step(Step {
+            to: release.id.clone(),
+            content: Some(now.clone()),
+            direction: Direction::Refresh,
+            minor_skip: minor_skip(standing, release),
+            follows: Vec::new(),
+        })
+    })
+}
+
+pub(super) fn why_nothing(
+    standing: &Standing,
+    track: Track,
+    catalogue: &Catalogue,
+    provider: &Provider,
+) -> NotOffered {
+    let newest = catalogue.of_provider(provider).filter(|release| is_newer(release, standing)).last();
+    let (Some(at), Some(newest)) = (&standing.release, newest) else {
+        return NotOffered::Newest { at: standing.release.clone(), provider: provider.clone() };
+    };
+    // The best of what the state allows says more than an archived one that is newer still.
+    let active = catalogue
+        .of_provider(provider)
+        .filter(|release| release.is_offered() && is_newer(release, standing))
+        .last();
+    let (newest, why) = match active {
+        Some(active) => (active, format!("the cluster's track is `{track}`")),
+        None => {
+            let why = newest.why_not_offered().unwrap_or_else(|| "is newer".to_owned());
+            (newest, format!("it {why}"))
+        }
+    };
+    NotOffered::Excluded { at: at.clone(), newest: newest.id.clone(), why }
+}
+
+fn asked_for(
+    standing: &Standing,
+    settings: &EffectiveSettings,
+    catalogue: &Catalogue,
+    name: &ReleaseName,
+    today: Date,
+    notes: &mut Vec<String>,
+) -> Result<Outcome, NoSuchRelease> {
+    let release = find(standing, catalogue, name)?;
+    let differs = standing
+        .content
+        .as_ref()
+        .is_some_and(|taken| release.content.as_ref().is_none_or(|now| !taken.may_be(now)));
+    if standing.release.as_ref() == Some(&release.id) && !differs {
+        return Ok(Outcome::Nothing(NotOffered::AlreadyThere { at: release.id.clone() }));
+    }
+    let direction = match &standing.version {
+        _ if standing.release.as_ref() == Some(&release.id) => Direction::Refresh,
+        _ if standing.provider.as_ref().is_ok_and(|provider| *provider != release.provider) => {
+            Direction::Aside
+        }
+        Some(version) if release.version < *version => Direction::Back,
+        _ => Direction::Forward,
+    };
+    if let Some(why) = release.why_not_offered() {
+        notes.push(format!("{} is not offered by itself, because it {why}.", release.id));
+    }
+    if let Some(hold) = settings.hold_on(today) {
+        notes.push(held(hold).to_string());
+    }
+    if direction == Direction::Forward && !within(settings.track, standing.version.as_ref(), &release.version)
+    {
+        notes
+            .push(format!("The cluster's track is `{}`; {} lies outside of it.", settings.track, release.id));
+    }
+    Ok(Outcome::Step(Step {
+        to: release.id.clone(),
+        content: release.content.clone(),
+        direction,
+        minor_skip: minor_skip(standing, release),
+        follows: Vec::new(),
+    }))
+}
+
+pub(super) fn find<'a>(
+    standing: &Standing,
+    catalogue: &'a Catalogue,
+    name: &ReleaseName,
+) -> Result<&'a Release, NoSuchRelease> {
+    let found = match name {
+        ReleaseName::Id(id) => catalogue.find(id),
+        ReleaseName::Version(version) => {
+            standing.provider.as_ref().ok().and_then(|provider| catalogue.find_version(provider, version))
+        }
+    };
+    found.ok_or_else(|| {
+        let asked = match name {
+            ReleaseName::Id(id) => id.to_string(),
+            ReleaseName::Version(version) => version.to_string(),
+        };
+        let is_asked_for = |id: &ReleaseId| match name {
+            ReleaseName::Id(asked) => id == asked,
+            ReleaseName::Version(version) => {
+                id.version().as_ref() == Some(version) && standing.provider.as_ref() == Ok(&id.provider())
+            }
+        };
+        let broken = catalogue.unreadable().iter().find(|(id, _)| is_asked_for(id));
+        let ids = catalogue.releases().iter().map(|release| release.id.as_str());
+        let hint = match (broken, nearest(&asked, ids)) {
+            (Some((_, error)), _) => format!(" that can be read: {error}"),
+            (None, Some(meant)) => format!("; did you mean {meant}?"),
+            (None, None) => String::new(),
+        };
+        NoSuchRelease { asked, hint }
+    })
+}
+
+/// No release lies in the next minor, or none that is offered: then the newest of those is named.
+pub(super) fn why_skipped(skip: MinorSkip, catalogue: &Catalogue, provider: &Provider) -> String {
+    let minor = skip.from.next();
+    let lies_there =
+        |release: &&Release| release.kubernetes.as_ref().is_some_and(|version| version.minor() == minor);
+    match catalogue.of_provider(provider).filter(lies_there).last() {
+        Some(release) => format!(
+            "No release that is offered brings Kubernetes {minor}; {} does, but {}: it can be asked for by name.",
+            release.id,
+            release.why_not_offered().unwrap_or_else(|| "lies outside of the cluster's track".to_owned())
+        ),
+        None => format!("No release brings Kubernetes {minor}."),
+    }
+}
+
+/// Newer releases that nobody can take, because they cannot be read.
+pub(super) fn unreadable<'a>(
+    catalogue: &'a Catalogue,
+    provider: &'a Provider,
+    current: Option<&'a ReleaseVersion>,
+) -> impl Iterator<Item = String> + 'a {
+    let concerns = move |id: &ReleaseId| {
+        let is_newer = id.version().is_some_and(|version| current.is_none_or(|current| version > *current));
+        id.provider() == *provider && is_newer
+    };
+    catalogue
+        .unreadable()
+        .iter()
+        .filter(move |(id, _)| concerns(id))
+        .map(|(id, error)| format!("{id} is left out, because it cannot be read: {error}."))
+}
+
+/// Newer releases that would be offered, did they have what is asked of them.
+fn passed_over<'a>(
+    standing: &'a Standing,
+    catalogue: &'a Catalogue,
+    provider: &'a Provider,
+) -> impl Iterator<Item = String> + 'a {
+    let newer = catalogue.of_provider(provider).filter(|release| is_newer(release, standing));
+    newer.filter(|release| release.state == ReleaseState::Active).filter_map(|release| {
+        let why = release.why_not_offered()?;
+        Some(format!("{} is passed over, because it {why}.", release.id))
+    })
+}
+
+/// What is asked of the provider's releases and cannot be read.
+pub(super) fn requests_unreadable<'a>(
+    catalogue: &'a Catalogue,
+    provider: &'a Provider,
+) -> impl Iterator<Item = String> + 'a {
+    let of_provider = |file: &RepoPath| file.parent().is_some_and(|at| at.as_str() == provider.as_str());
+    let problems = catalogue.requests_problems().iter();
+    problems.filter(move |problem| of_provider(problem.place.file())).map(|problem| format!("{problem}."))
+}
+
+fn about(step: &Step) -> Vec<String> {
+    let mut notes = Vec::new();
+    if step.direction == Direction::Refresh {
+        notes.push(format!("{} has other content than when the cluster took it.", step.to));
+    }
+    if let Some(MinorSkip { from, to }) = step.minor_skip {
+        notes.push(format!("The step goes from Kubernetes {from} to {to} and leaves out what lies between."));
+    }
+    match step.follows.as_slice() {
+        [] => {}
+        [next] => notes.push(format!("{next} follows after it.")),
+        [next, .., last] => notes
+            .push(format!("{next} follows after it, and then {} more up to {last}.", step.follows.len() - 1)),
+    }
+    notes
+}

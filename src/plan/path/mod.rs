@@ -1,0 +1,188 @@
+//! The way from release to release, one Kubernetes minor at a time (DESIGN U14).
+//!
+//! ```text
+//! Standing (where a cluster is) + EffectiveSettings + Catalogue + a day -> Offer
+//! ```
+//!
+//! [`way`] is the same, told to its end.
+//!
+//! Owns which release comes next, what follows after it, and the sentence that says why nothing does.
+//!
+//! Deliberately absent: whether the rendered result really skips a minor or goes backwards: rules
+//! judge that ([`crate::policy`]), because a cluster's own edits count there too.
+
+mod choose;
+#[cfg(test)]
+mod real_tests;
+mod standing;
+#[cfg(test)]
+mod tests;
+mod unreadable;
+mod way;
+#[cfg(test)]
+mod way_tests;
+
+use std::fmt;
+
+use jiff::civil::Date;
+
+pub use choose::offer;
+pub use standing::{ProviderUnknown, Standing};
+pub use unreadable::{OwnContent, unreadable, unreadable_own};
+pub use way::{Leg, Way, way, way_to_json};
+
+use crate::release::{ContentId, Provider, ReleaseId};
+use crate::settings::Track;
+use capstan_model::version::KubernetesMinor;
+
+/// What a cluster is offered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offer {
+    /// The release it is at; `None` = unknown.
+    pub from: Option<ReleaseId>,
+    /// The next step, or why there is none.
+    pub outcome: Outcome,
+    /// What a person should know besides, one sentence each.
+    pub notes: Vec<String>,
+}
+
+impl Offer {
+    /// The next step; `None` where nothing is offered.
+    pub const fn step(&self) -> Option<&Step> {
+        match &self.outcome {
+            Outcome::Step(step) => Some(step),
+            Outcome::Nothing(_) => None,
+        }
+    }
+}
+
+/// The next step, or why there is none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// This step.
+    Step(Step),
+    /// Nothing, for this reason.
+    Nothing(NotOffered),
+}
+
+/// One step on the way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// The release that it leads to.
+    pub to: ReleaseId,
+    /// Its content now.
+    pub content: Option<ContentId>,
+    /// How that release relates to the cluster's.
+    pub direction: Direction,
+    /// Where the step leaves out a minor of Kubernetes. Such a step is offered as a draft at most.
+    pub minor_skip: Option<MinorSkip>,
+    /// The releases that would be offered after it, in order.
+    pub follows: Vec<ReleaseId>,
+}
+
+/// How a release relates to the cluster's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// It is newer, or the cluster's is unknown.
+    Forward,
+    /// It is the same release with other content.
+    Refresh,
+    /// It is older; only by name.
+    Back,
+    /// It is another provider's; only by name.
+    Aside,
+}
+
+/// A step that leaves out a minor of Kubernetes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct MinorSkip {
+    /// The cluster's minor.
+    pub from: KubernetesMinor,
+    /// The release's.
+    pub to: KubernetesMinor,
+}
+
+/// Why nothing is offered. Its text is one sentence for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotOffered {
+    /// The customer holds upgrades back.
+    Held {
+        /// Why, in the customer's words.
+        reason: String,
+        /// Until when.
+        until: Option<Date>,
+    },
+    /// The track is `none`.
+    TrackNone,
+    /// Nobody knows whose releases the cluster follows.
+    Provider(ProviderUnknown),
+    /// The track needs to know where the cluster is.
+    ReleaseUnknown {
+        /// The track.
+        track: Track,
+    },
+    /// There is no newer release.
+    Newest {
+        /// The cluster's release.
+        at: Option<ReleaseId>,
+        /// Its provider.
+        provider: Provider,
+    },
+    /// There are newer releases, but the track or their state excludes them.
+    Excluded {
+        /// The cluster's release.
+        at: ReleaseId,
+        /// The newest of them.
+        newest: ReleaseId,
+        /// Why that one is excluded.
+        why: String,
+    },
+    /// The release asked for is the cluster's, unchanged.
+    AlreadyThere {
+        /// The release.
+        at: ReleaseId,
+    },
+}
+
+impl fmt::Display for NotOffered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Held { reason, until: Some(until) } => {
+                write!(f, "The overlay holds upgrades back until {until}: {reason}.")
+            }
+            Self::Held { reason, until: None } => write!(f, "The overlay holds upgrades back: {reason}."),
+            Self::TrackNone => f.write_str("The cluster's track is `none`, so nothing is offered."),
+            Self::Provider(unknown) => unknown.fmt(f),
+            Self::ReleaseUnknown { track } => write!(
+                f,
+                "The cluster's release is unknown, so what its track `{track}` allows cannot be told: \
+                 record `release` in its capstan.yaml."
+            ),
+            Self::Newest { at: Some(at), .. } => {
+                write!(f, "The cluster is at {at}, and no newer release is there.")
+            }
+            Self::Newest { at: None, provider } => {
+                write!(f, "The provider {provider} has no release that is offered.")
+            }
+            Self::Excluded { at, newest, why } => {
+                write!(
+                    f,
+                    "The cluster is at {at}; the newest release {newest} is not offered, because {why}."
+                )
+            }
+            Self::AlreadyThere { at } => {
+                write!(f, "The cluster is at {at} already, and the release is unchanged.")
+            }
+        }
+    }
+}
+
+/// A release that was asked for by name and is not there.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no release {asked}{hint}")]
+pub struct NoSuchRelease {
+    /// What was asked for.
+    pub asked: String,
+    /// What may have been meant, ready to be appended; empty where nothing comes near.
+    pub hint: String,
+}

@@ -1,0 +1,145 @@
+//! Where a cluster is, and whose releases it follows.
+
+use std::fmt;
+
+use crate::cluster::{Cluster, ClusterId, RecordedBy, ReleaseName};
+use crate::release::{Catalogue, ContentId, Provider, Release, ReleaseId};
+use crate::settings::EffectiveSettings;
+use capstan_model::version::{KubernetesVersion, ReleaseVersion};
+
+/// Where a cluster is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    /// The cluster.
+    pub cluster: ClusterId,
+    /// Its release; `None` = unknown.
+    pub release: Option<ReleaseId>,
+    /// That release's version; known even where its provider is not.
+    pub version: Option<ReleaseVersion>,
+    /// The release's content when it was taken.
+    pub content: Option<ContentId>,
+    /// Its version of Kubernetes: what its base asks for, else its release's.
+    pub kubernetes: Option<KubernetesVersion>,
+    /// Whose releases it follows.
+    pub provider: Result<Provider, ProviderUnknown>,
+}
+
+/// Nobody knows whose releases a cluster follows. Its text is one sentence for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProviderUnknown {
+    /// There are no releases at all.
+    NoReleases,
+    /// What names the provider names one that has no releases.
+    Named {
+        /// What it is called.
+        provider: Provider,
+        /// Who calls it so: `the rule in .capstan.yaml`.
+        by: &'static str,
+    },
+    /// Several come into question.
+    Several {
+        /// These.
+        providers: Vec<Provider>,
+    },
+}
+
+impl fmt::Display for ProviderUnknown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoReleases => f.write_str("No releases were found."),
+            Self::Named { provider, by } => {
+                write!(
+                    f,
+                    "The provider of the cluster is {provider} by {by}, and no release of it was found."
+                )
+            }
+            Self::Several { providers } => {
+                let names: Vec<String> = providers.iter().map(ToString::to_string).collect();
+                write!(
+                    f,
+                    "The cluster could follow the releases of {}: say which with `provider` in a rule of \
+                     `clusters.rules`.",
+                    names.join(" or ")
+                )
+            }
+        }
+    }
+}
+
+impl Standing {
+    /// Where a cluster is, by what its files and the settings say.
+    pub fn of(cluster: &Cluster, settings: &EffectiveSettings, catalogue: &Catalogue) -> Self {
+        let provider = provider(cluster, settings, catalogue);
+        let recorded = cluster.recorded.as_ref();
+        let release = recorded.and_then(|recorded| recorded.id(catalogue, provider.as_ref().ok()));
+        let known = release.as_ref().and_then(|id| catalogue.find(id));
+        Self {
+            cluster: cluster.id.clone(),
+            version: recorded.and_then(|recorded| recorded.name.version()),
+            content: recorded.and_then(|recorded| recorded.content.clone()),
+            kubernetes: cluster
+                .kubernetes
+                .clone()
+                .or_else(|| known.and_then(|release| release.kubernetes.clone())),
+            release,
+            provider,
+        }
+    }
+
+    /// The same cluster, known to be at `release`: for one whose release was inferred, and for looking
+    /// ahead.
+    #[must_use]
+    pub fn at(&self, release: &Release) -> Self {
+        Self {
+            cluster: self.cluster.clone(),
+            release: Some(release.id.clone()),
+            version: Some(release.version.clone()),
+            content: release.content.clone(),
+            kubernetes: release.kubernetes.clone().or_else(|| self.kubernetes.clone()),
+            provider: Ok(release.provider.clone()),
+        }
+    }
+}
+
+/// The setting; else the chart, for Giant Swarm's clusters; else the current release's; else the one
+/// whose releases hold the cluster's infrastructure kinds; else the only one.
+fn provider(
+    cluster: &Cluster,
+    settings: &EffectiveSettings,
+    catalogue: &Catalogue,
+) -> Result<Provider, ProviderUnknown> {
+    let existing = |provider: &Provider, by: &'static str| {
+        let found = catalogue.find_provider(provider).cloned();
+        found.ok_or_else(|| ProviderUnknown::Named { provider: provider.clone(), by })
+    };
+    if let Some(named) = &settings.provider {
+        return existing(named, "the rule in .capstan.yaml");
+    }
+    let recorded = cluster.recorded.as_ref();
+    if recorded.is_some_and(|recorded| recorded.by == RecordedBy::ConfigMap)
+        && let Some(named) = cluster.giant_swarm.as_ref().and_then(|record| record.provider.as_ref())
+    {
+        return existing(named, "its chart");
+    }
+    let written = match recorded.map(|recorded| &recorded.name) {
+        Some(ReleaseName::Id(id)) => Some(id),
+        // The ConfigMap names no provider, but the record beside it does.
+        Some(ReleaseName::Version(_)) => cluster.settings.as_ref().and_then(|own| own.release.as_ref()),
+        None => None,
+    };
+    if let Some(id) = written {
+        return existing(&id.provider(), "its release");
+    }
+    let all = catalogue.providers();
+    let fitting = catalogue.providers_with(&cluster.infrastructure_kinds);
+    let candidates = if fitting.is_empty() { all } else { fitting };
+    let mut candidates: Vec<Provider> = candidates.into_iter().cloned().collect();
+    match (candidates.pop(), candidates.is_empty()) {
+        (None, _) => Err(ProviderUnknown::NoReleases),
+        (Some(only), true) => Ok(only),
+        (Some(last), false) => {
+            candidates.push(last);
+            Err(ProviderUnknown::Several { providers: candidates })
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! `api-version-not-served`
+
+use super::cluster_api::CoreVersion;
+use super::{About, Example, Rule, Survey};
+use capstan_kustomize::schema::Origin;
+use capstan_model::finding::{Finding, rules};
+use capstan_model::object::FieldPath;
+
+pub(super) struct ApiVersionNotServed;
+
+static ABOUT: About = About {
+    entry: rules::API_VERSION_NOT_SERVED,
+    summary: "An object is written in an API version that is not served.",
+    reason: "The API server refuses such an object, so that neither it nor a change of it is ever applied. Cluster \
+             API 1.5 stopped serving v1alpha3 and 1.6 v1alpha4; no release that is still maintained has either. \
+             Of any kind, the definition that the repository holds (or .capstan/crds) tells by `served: false`.",
+    source: "https://cluster-api.sigs.k8s.io/reference/versions#cluster-api-release-vs-api-versions",
+    bad: Example::Tree(&[("peu01/base/workers.yaml", OLD)]),
+    good: Example::Tree(&[("peu01/base/workers.yaml", SERVED)]),
+};
+
+const OLD: &str = "\
+apiVersion: cluster.x-k8s.io/v1alpha4 # <--
+kind: MachineDeployment
+metadata: {name: peu01-md-0, namespace: org}
+";
+const SERVED: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: peu01-md-0, namespace: org}
+";
+
+/// The groups of Cluster API itself and of its kubeadm providers.
+const GROUPS: [&str; 2] = ["cluster.x-k8s.io", "addons.cluster.x-k8s.io"];
+const KUBEADM: [&str; 4] =
+    ["KubeadmConfig", "KubeadmConfigTemplate", "KubeadmControlPlane", "KubeadmControlPlaneTemplate"];
+/// Which minor of Cluster API 1 stopped serving what; 0: none ever did.
+const GONE: [(&str, u64); 3] = [("v1alpha2", 0), ("v1alpha3", 5), ("v1alpha4", 6)];
+
+impl Rule for ApiVersionNotServed {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
+        for object in cluster.objects {
+            let id = &object.id;
+            let path = FieldPath::root().key("apiVersion");
+            let place = object.placed.field("apiVersion").unwrap_or(&object.placed);
+            if let Some((origin, served)) = cluster.schemas.not_served(&id.kind, &object.api_version) {
+                let instead = match served.as_slice() {
+                    [] => "none is served, take a definition that is in use".to_owned(),
+                    served => format!("write it in {}", served.join(" or ")),
+                };
+                let message = format!(
+                    "{id} is written in `{}`, which its definition{} does not serve (`served: false`): {instead}",
+                    object.api_version,
+                    match origin {
+                        Origin::Repository(file, line) | Origin::Capstan(file, line) =>
+                            format!(" in {file} line {line}"),
+                        Origin::BuiltIn => String::new(),
+                    }
+                );
+                verdicts.push(
+                    Finding::new(rules::API_VERSION_NOT_SERVED, message)
+                        .object(id)
+                        .path(&path)
+                        .place(&place.place),
+                );
+                continue;
+            }
+            let own = GROUPS.contains(&id.group.as_str()) || KUBEADM.contains(&id.kind.as_str());
+            let Some((_, version)) = object.api_version.rsplit_once('/').filter(|_| own) else { continue };
+            let Some((_, since)) = GONE.iter().find(|(gone, _)| *gone == version) else { continue };
+            // An old Cluster API may still serve it, where the repository says that it is in use.
+            let serves = |core: &CoreVersion| core.major() == 1 && core.minor() < *since;
+            if cluster.cluster_api.as_ref().is_some_and(serves) {
+                continue;
+            }
+            let message = format!(
+                "{id} is written in `{}`, which Cluster API 1.{since} and newer do not serve: write it in `{}/v1beta1` or newer",
+                object.api_version, id.group
+            );
+            verdicts.push(
+                Finding::new(rules::API_VERSION_NOT_SERVED, message)
+                    .object(id)
+                    .path(&path)
+                    .place(&place.place),
+            );
+        }
+    }
+}

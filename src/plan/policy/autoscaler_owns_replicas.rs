@@ -1,0 +1,110 @@
+//! `autoscaler-owns-replicas`
+
+use super::{About, Example, Rule, Survey};
+use capstan_kustomize::render::Placed;
+use capstan_model::finding::{Finding, rules};
+use capstan_model::kinds::{KindRole, role_of};
+use capstan_model::object::{FieldPath, ObjectId};
+
+pub(super) struct AutoscalerOwnsReplicas;
+
+static ABOUT: About = About {
+    entry: rules::AUTOSCALER_OWNS_REPLICAS,
+    summary: "`replicas` is set although the cluster autoscaler scales these machines.",
+    reason: "Whoever applies the folder sets the number back to the one in Git, and the autoscaler changes it \
+             again: machines are deleted under load. In a topology the API server refuses both together. Leave \
+             `replicas` out; Cluster API then starts with the smallest number.",
+    source: "https://cluster-api.sigs.k8s.io/tasks/automated-machine-management/autoscaling",
+    bad: Example::Tree(&[("peu01/base/workers.yaml", BOTH)]),
+    good: Example::Tree(&[("peu01/base/workers.yaml", AUTOSCALER)]),
+};
+
+const BOTH: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata:
+  name: peu01-md-0
+  namespace: org
+  annotations:
+    cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size: \"3\"
+    cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size: \"9\"
+spec:
+  replicas: 3 # <--
+";
+const AUTOSCALER: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata:
+  name: peu01-md-0
+  namespace: org
+  annotations:
+    cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size: \"3\"
+    cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size: \"9\"
+spec:
+  clusterName: peu01
+";
+
+const MIN: &str = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size";
+const MAX: &str = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size";
+/// Of a MachinePool that something else scales; the value is its name.
+const MANAGED_BY: &str = "cluster.x-k8s.io/replicas-managed-by";
+
+impl Rule for AutoscalerOwnsReplicas {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
+        for object in cluster.objects {
+            let id = &object.id;
+            match role_of(id) {
+                Some(KindRole::Workers(_)) => {
+                    let spec = FieldPath::root().key("spec");
+                    let (metadata, holder) = (object.placed.field("metadata"), object.placed.field("spec"));
+                    judge(id, metadata, holder, &spec, verdicts);
+                }
+                Some(KindRole::Cluster) => {
+                    for field in ["machineDeployments", "machinePools"] {
+                        let keys = ["spec", "topology", "workers", field];
+                        let Some(workers) = object.placed.at(&keys) else { continue };
+                        let path = keys.iter().fold(FieldPath::root(), |path, key| path.key(key));
+                        for (at, worker) in workers.items().iter().enumerate() {
+                            judge(id, worker.field("metadata"), Some(worker), &path.index(at), verdicts);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+fn judge(
+    id: &ObjectId,
+    metadata: Option<&Placed>,
+    holder: Option<&Placed>,
+    path: &FieldPath,
+    verdicts: &mut Vec<Finding>,
+) {
+    let Some(annotations) = metadata.and_then(|metadata| metadata.field("annotations")) else { return };
+    let has = |key: &str| annotations.field(key).is_some_and(|value| !value.is_null());
+    let scaler = if has(MIN) && has(MAX) {
+        "the cluster autoscaler (see the annotations for its smallest and largest size)"
+    } else if annotations.text_at(&[MANAGED_BY]).is_some_and(|by| by != "false") {
+        "whatever the annotation `replicas-managed-by` names"
+    } else {
+        return;
+    };
+    let Some(replicas) = holder.and_then(|holder| holder.field("replicas")).filter(|value| !value.is_null())
+    else {
+        return;
+    };
+    let message =
+        format!("{id} sets `replicas`, but {scaler} decides on the number of machines: leave it out");
+    verdicts.push(
+        Finding::new(rules::AUTOSCALER_OWNS_REPLICAS, message)
+            .object(id)
+            .path(&path.key("replicas"))
+            .place(&replicas.place),
+    );
+}

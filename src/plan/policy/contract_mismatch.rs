@@ -1,0 +1,136 @@
+//! `contract-mismatch`
+
+use super::references::Named;
+use super::{About, Example, Rule, Survey};
+use capstan_kustomize::render::RenderedObject;
+use capstan_model::finding::{Finding, rules};
+use capstan_model::object::FieldPath;
+
+pub(super) struct ContractMismatch;
+
+static ABOUT: About = About {
+    entry: rules::CONTRACT_MISMATCH,
+    summary: "A provider's object is written for another contract than the Cluster API object that names it.",
+    reason: "Core and providers agree on fields by a contract (v1alpha3, v1alpha4, v1beta1, v1beta2); only v1beta2 \
+             reads the one before it. A provider of the right contract may still convert the old version, but it \
+             writes the reference anew, so that Git and the cluster never agree, and the next release of the \
+             provider refuses the object.",
+    source: "https://cluster-api.sigs.k8s.io/developer/providers/contracts/overview",
+    bad: Example::Tree(&[("peu01/base/cluster.yaml", OLDER)]),
+    good: Example::Tree(&[("peu01/base/cluster.yaml", SAME)]),
+};
+
+const OLDER: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: Cluster
+metadata: {name: peu01, namespace: org}
+spec:
+  infrastructureRef:
+    apiVersion: infrastructure.cluster.x-k8s.io/v1alpha4 # <--
+    kind: OpenStackCluster
+    name: peu01
+";
+const SAME: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: Cluster
+metadata: {name: peu01, namespace: org}
+spec:
+  infrastructureRef:
+    apiVersion: infrastructure.cluster.x-k8s.io/v1alpha7
+    kind: OpenStackCluster
+    name: peu01
+";
+
+/// The contracts, in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Contract {
+    V1Alpha3,
+    V1Alpha4,
+    /// v1beta2 reads it too.
+    Beta,
+}
+
+/// The contract that an API version was made for. Providers number their own versions; their CRDs say
+/// in the label `cluster.x-k8s.io/<contract>` which belong to which.
+fn contract(kind: &str, version: &str) -> Option<Contract> {
+    // https://github.com/kubernetes-sigs/cluster-api-provider-openstack/blob/main/config/crd/kustomization.yaml
+    if kind.starts_with("OpenStack") && ["v1alpha5", "v1alpha6", "v1alpha7"].contains(&version) {
+        return Some(Contract::Beta);
+    }
+    // https://github.com/metal3-io/cluster-api-provider-metal3/blob/main/config/crd/kustomization.yaml
+    if kind.starts_with("Metal3") {
+        match version {
+            "v1alpha4" => return Some(Contract::V1Alpha3),
+            "v1alpha5" => return Some(Contract::V1Alpha4),
+            _ => {}
+        }
+    }
+    match version {
+        "v1alpha3" => Some(Contract::V1Alpha3),
+        "v1alpha4" => Some(Contract::V1Alpha4),
+        "v1beta1" | "v1beta2" => Some(Contract::Beta),
+        // What else there is belongs to providers that are not in the table.
+        _ => None,
+    }
+}
+
+/// Providers whose versions are Cluster API's own, or in the table above. Of others an alpha version
+/// says nothing about the contract.
+const KNOWN: [&str; 9] =
+    ["AWS", "Azure", "DockerC", "DockerM", "GCP", "Kubeadm", "Metal3", "OpenStack", "VSphere"];
+
+impl Rule for ContractMismatch {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
+        for (object, named) in cluster.references() {
+            let is_core = object.id.group == "cluster.x-k8s.io" || object.id.kind == "KubeadmControlPlane";
+            let own = version(&object.api_version).filter(|_| is_core);
+            let wanted = own.and_then(|own| contract("", own));
+            verdicts.extend(wanted.and_then(|wanted| judge(object, wanted, named, cluster)));
+        }
+    }
+}
+
+fn version(api_version: &str) -> Option<&str> {
+    api_version.rsplit_once('/').map(|(_, version)| version)
+}
+
+fn judge(
+    owner: &RenderedObject,
+    wanted: Contract,
+    named: &Named<'_>,
+    cluster: &Survey<'_>,
+) -> Option<Finding> {
+    if !named.group.ends_with(".cluster.x-k8s.io") || !KNOWN.iter().any(|known| named.kind.starts_with(known))
+    {
+        return None;
+    }
+    // Since v1beta2 a reference names no version: the object's own counts.
+    let (written, place, object, path) = if let Some(field) = named.api_version {
+        (field.as_str()?, &field.place, &owner.id, named.path.key("apiVersion"))
+    } else {
+        let other = cluster.named(named.kind, named.name).find(|other| other.id.group == named.group)?;
+        let place = &other.placed.field("apiVersion")?.place;
+        (other.api_version.as_str(), place, &other.id, FieldPath::root().key("apiVersion"))
+    };
+    let found = contract(named.kind, version(written)?)?;
+    if found == wanted {
+        return None;
+    }
+    let message = format!(
+        "{} is written in `{}` and names {} {} in `{written}`, which was made for another contract of Cluster API: {}",
+        owner.id,
+        owner.api_version,
+        named.kind,
+        named.name,
+        if found < wanted {
+            "write the provider's object in a version of the same contract"
+        } else {
+            "write the Cluster API object in the newer version too"
+        }
+    );
+    Some(Finding::new(rules::CONTRACT_MISMATCH, message).object(object).path(&path).place(place))
+}

@@ -1,0 +1,91 @@
+//! `control-plane-replicas-even`
+
+use super::{About, Example, Rule, Survey};
+use capstan_kustomize::render::{Content, Placed};
+use capstan_model::finding::{Finding, rules};
+use capstan_model::kinds::{is_cluster, names};
+use capstan_model::object::FieldPath;
+
+pub(super) struct ControlPlaneReplicasEven;
+
+static ABOUT: About = About {
+    entry: rules::CONTROL_PLANE_REPLICAS_EVEN,
+    summary: "A kubeadm control plane with its own etcd has an even number of replicas.",
+    reason: "The API server refuses it. An etcd of two or four members survives no more failures than one of one or \
+             three, and is more likely to have one. With an external etcd any number is right.",
+    source: "https://github.com/kubernetes-sigs/cluster-api/blob/main/controlplane/kubeadm/webhooks/admission/kubeadmcontrolplane.go",
+    bad: Example::Tree(&[("peu01/base/control-plane.yaml", TWO)]),
+    good: Example::Tree(&[("peu01/base/control-plane.yaml", THREE)]),
+};
+
+const TWO: &str = "\
+apiVersion: controlplane.cluster.x-k8s.io/v1beta1
+kind: KubeadmControlPlane
+metadata: {name: peu01, namespace: org}
+spec:
+  replicas: 2 # <--
+";
+const THREE: &str = "\
+apiVersion: controlplane.cluster.x-k8s.io/v1beta1
+kind: KubeadmControlPlane
+metadata: {name: peu01, namespace: org}
+spec:
+  replicas: 3
+";
+
+impl Rule for ControlPlaneReplicasEven {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
+        for object in cluster.objects {
+            let (config, keys): (Option<&Placed>, &[&str]) = match object.id.kind.as_str() {
+                "KubeadmControlPlane" => {
+                    (object.placed.at(&["spec", "kubeadmConfigSpec"]), &["spec", "replicas"])
+                }
+                _ if is_cluster(&object.id) => match class_template(cluster, &object.placed) {
+                    Some(template) => (
+                        template.at(&["spec", "template", "spec", "kubeadmConfigSpec"]),
+                        &["spec", "topology", "controlPlane", "replicas"],
+                    ),
+                    None => continue,
+                },
+                _ => continue,
+            };
+            let external = ["clusterConfiguration", "etcd", "external"];
+            if config.is_some_and(|config| config.at(&external).is_some()) {
+                continue;
+            }
+            let Some(replicas) = object.placed.at(keys) else { continue };
+            let Content::Scalar(scalar) = &replicas.content else { continue };
+            let Some(count) = scalar.value().as_u64().filter(|count| count.is_multiple_of(2)) else {
+                continue;
+            };
+            let message = format!(
+                "{} has {count} replicas, an even number, and keeps etcd on the same machines: take {} or {}",
+                object.id,
+                count.saturating_sub(1).max(1),
+                count + 1
+            );
+            let path = keys.iter().fold(FieldPath::root(), |path, key| path.key(key));
+            verdicts.push(
+                Finding::new(rules::CONTROL_PLANE_REPLICAS_EVEN, message)
+                    .object(&object.id)
+                    .path(&path)
+                    .place(&replicas.place),
+            );
+        }
+    }
+}
+
+/// The kubeadm control plane template of a topology's class, where the folder renders both.
+fn class_template<'a>(cluster: &Survey<'a>, object: &Placed) -> Option<&'a Placed> {
+    let topology = object.at(&["spec", "topology"])?;
+    let name = topology.text_at(&["class"]).or_else(|| topology.text_at(&["classRef", "name"]))?;
+    let class = cluster.named(names::CLUSTER_CLASS, name).next()?.placed.at(&["spec", "controlPlane"])?;
+    let reference = class.field("ref").or_else(|| class.field("templateRef"))?;
+    let kind = "KubeadmControlPlaneTemplate";
+    (reference.text_at(&["kind"])? == kind).then_some(())?;
+    Some(&cluster.named(kind, reference.text_at(&["name"])?).next()?.placed)
+}

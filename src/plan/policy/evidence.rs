@@ -1,0 +1,180 @@
+//! What several rules ask of a cluster, found out once.
+
+use std::collections::HashMap;
+use std::ops::Deref;
+use std::sync::OnceLock;
+
+use super::cluster_api::{CoreVersion, of_release};
+use super::fitting::{Misfit, misfits_of};
+use super::kubernetes::{Wanted, wanted};
+use super::references::{Named, named_by};
+use super::{Facts, Occasion};
+use crate::templates::{base_name, split_suffix};
+use capstan_kustomize::render::{Rendered, RenderedObject, SourceOffset};
+use capstan_kustomize::schema::Schemas;
+use capstan_model::finding::{Finding, Place};
+use capstan_model::object::{FieldPath, ObjectId};
+
+/// A cluster before and after a change; the facts themselves are at hand too.
+#[derive(Debug)]
+pub struct Evidence<'a> {
+    facts: &'a Facts<'a>,
+    /// The cluster as it is.
+    pub(super) before: Survey<'a>,
+    /// The cluster as it would be.
+    pub(super) after: Survey<'a>,
+    /// Objects before the change that have another API version after it, in that.
+    converted: HashMap<ObjectId, RenderedObject>,
+}
+
+impl<'a> Evidence<'a> {
+    pub(super) fn of(facts: &'a Facts<'a>) -> Self {
+        // A release that brings Cluster API itself brings it before the clusters follow.
+        let brought = facts.release.as_ref().and_then(|step| of_release(step.to));
+        let core = brought.or_else(|| facts.cluster_api.clone());
+        let survey = |rendered| Survey::of(rendered, facts, core.clone());
+        let (before, after) = (survey(facts.before), survey(facts.after));
+        let converted = after.objects.iter().filter_map(|new| {
+            let old = before.object(&new.id)?.in_version(&new.api_version, facts.schemas)?;
+            Some((new.id.clone(), old))
+        });
+        let converted = converted.collect();
+        Self { facts, before, after, converted }
+    }
+
+    /// Objects that are there before and after, both in the API version after.
+    pub(super) fn pairs(&self) -> impl Iterator<Item = (&RenderedObject, &'a RenderedObject)> + '_ {
+        let objects: &'a [RenderedObject] = self.after.objects;
+        objects.iter().filter_map(|new| Some((self.old(new)?, new)))
+    }
+
+    /// What an object was before the change, in the API version that it has after it.
+    pub(super) fn old(&self, new: &RenderedObject) -> Option<&RenderedObject> {
+        self.converted.get(&new.id).or_else(|| self.before.object(&new.id))
+    }
+
+    /// Whether a verdict on the cluster before the change says what one after it says: of the same field of
+    /// the same object, or of the template that it was before it got a new name.
+    pub(super) fn is_same(&self, old: &Finding, new: &Finding) -> bool {
+        if old.path != new.path {
+            return false;
+        }
+        match (&old.object, &new.object) {
+            (Some(one), Some(other)) if one != other => {
+                let is_rotated = split_suffix(&other.name).is_some();
+                is_rotated && self.before.logical(one) == self.after.logical(other)
+            }
+            (one, other) => one == other,
+        }
+    }
+
+    /// Where a field is to be looked for, or what stands nearest above it: an upgrade speaks of the files
+    /// before it, a pull request of those that it brings.
+    pub(super) fn nearest_place<'o>(
+        &self,
+        old: &'o RenderedObject,
+        new: &'o RenderedObject,
+        path: &FieldPath,
+    ) -> &'o SourceOffset {
+        let object = if self.facts.occasion == Occasion::Upgrade { old } else { new };
+        &object.placed.nearest(path).place
+    }
+
+    /// A verdict on the cluster after an upgrade speaks of lines before it; of what is new, of no line.
+    pub(super) fn in_words_of_the_occasion(&self, verdict: Finding) -> Finding {
+        if self.facts.occasion == Occasion::Revision {
+            return verdict;
+        }
+        let id = verdict.object.as_ref();
+        if id.is_some_and(|id| self.facts.inside.iter().any(|object| object.id == *id)) {
+            // The upgrade leaves that file as it is.
+            return verdict;
+        }
+        let old = id.and_then(|id| self.converted.get(id).or_else(|| self.before.object(id)));
+        let path = verdict.path.clone().unwrap_or_default();
+        let known = old.and_then(|old| old.place_of(&path)).map(Place::from);
+        let nowhere = verdict.place.clone().map(Place::without_line);
+        verdict.maybe_place(known.or(nowhere))
+    }
+}
+
+impl<'a> Deref for Evidence<'a> {
+    type Target = Facts<'a>;
+
+    fn deref(&self) -> &Facts<'a> {
+        self.facts
+    }
+}
+
+/// One state of a cluster.
+#[derive(Debug)]
+pub struct Survey<'a> {
+    pub(super) rendered: &'a Rendered,
+    pub(super) objects: &'a [RenderedObject],
+    /// The Kubernetes versions that are asked for.
+    pub(super) versions: Vec<Wanted<'a>>,
+    /// Objects by name: references seldom name a namespace.
+    named: HashMap<&'a str, Vec<&'a RenderedObject>>,
+    pub(super) schemas: &'a Schemas,
+    /// What the repository applies inside the cluster, before and after the change.
+    pub(super) inside: &'a [RenderedObject],
+    /// The version of Cluster API that manages the cluster, where that is known.
+    pub(super) cluster_api: Option<CoreVersion>,
+    misfits: OnceLock<Vec<Misfit<'a>>>,
+    references: OnceLock<Vec<(&'a RenderedObject, Named<'a>)>>,
+}
+
+impl<'a> Survey<'a> {
+    fn of(rendered: &'a Rendered, facts: &'a Facts<'a>, cluster_api: Option<CoreVersion>) -> Self {
+        let mut named: HashMap<&str, Vec<&RenderedObject>> = HashMap::with_capacity(rendered.objects.len());
+        for object in &rendered.objects {
+            named.entry(&object.id.name).or_default().push(object);
+        }
+        Self {
+            rendered,
+            objects: &rendered.objects,
+            versions: wanted(&rendered.objects),
+            named,
+            schemas: facts.schemas,
+            inside: facts.inside,
+            cluster_api,
+            misfits: OnceLock::new(),
+            references: OnceLock::new(),
+        }
+    }
+
+    /// Objects of that kind and name, whatever their group and namespace.
+    pub(super) fn named<'s>(
+        &'s self,
+        kind: &'s str,
+        name: &str,
+    ) -> impl Iterator<Item = &'a RenderedObject> + 's {
+        let found = self.named.get(name).map(Vec::as_slice).unwrap_or_default();
+        found.iter().copied().filter(move |object| object.id.kind == kind)
+    }
+
+    /// Where objects do not fit their definitions; looked for once for all rules.
+    pub(super) fn misfits(&self) -> &[Misfit<'a>] {
+        self.misfits
+            .get_or_init(|| self.objects.iter().flat_map(|object| misfits_of(object, self.schemas)).collect())
+    }
+
+    /// Who names what, object by object; looked for once for all rules.
+    pub(super) fn references(&self) -> &[(&'a RenderedObject, Named<'a>)] {
+        let objects: &'a [RenderedObject] = self.objects;
+        let of = |object: &'a RenderedObject| named_by(object).into_iter().map(move |named| (object, named));
+        self.references.get_or_init(|| objects.iter().flat_map(of).collect())
+    }
+
+    /// Which object it is under the name that it has in Git whatever its spec says.
+    fn logical(&self, id: &ObjectId) -> ObjectId {
+        let spec = self.object(id).and_then(|object| object.value.get("spec"));
+        let name = spec.map_or(id.name.as_str(), |spec| base_name(&id.name, spec));
+        ObjectId { name: name.to_owned(), ..id.clone() }
+    }
+
+    /// The object of that identity.
+    pub(super) fn object(&self, id: &ObjectId) -> Option<&'a RenderedObject> {
+        self.named(&id.kind, &id.name).find(|object| object.id == *id)
+    }
+}

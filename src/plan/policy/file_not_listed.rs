@@ -1,0 +1,112 @@
+//! `file-not-listed`, found by `validate`.
+
+use super::{About, Example, Rule};
+use crate::layout::ClusterFolder;
+use capstan_kustomize::render::{KUSTOMIZATION_NAMES, ParsedFiles, is_kustomization};
+use capstan_model::finding::{Finding, Place, rules};
+use capstan_model::tree::{RepoPath, Tree, TreeEntry, is_manifest};
+use capstan_yaml::{Document, YamlFile};
+
+pub(super) struct FileNotListed;
+
+static ABOUT: About = About {
+    entry: rules::FILE_NOT_LISTED,
+    summary: "A manifest stands beside a kustomization that does not list it.",
+    reason: "kustomize builds what it is told and nothing else: the objects of the file are never applied, and \
+             whoever edits it waits in vain. Name it under `resources`, or remove it.",
+    source: "https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/resource/",
+    bad: Example::Tree(&[
+        ("peu01/base/kustomization.yaml", "resources: [cluster.yaml]\n"),
+        ("peu01/base/cluster.yaml", CLUSTER),
+        ("peu01/base/pool.yaml", POOL),
+    ]),
+    good: Example::Tree(&[
+        ("peu01/base/kustomization.yaml", "resources: [cluster.yaml, pool.yaml]\n"),
+        ("peu01/base/cluster.yaml", CLUSTER),
+        ("peu01/base/pool.yaml", POOL_LISTED),
+    ]),
+};
+
+const CLUSTER: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: Cluster
+metadata: {name: peu01, namespace: org}
+";
+const POOL: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1 # <--
+kind: MachinePool
+metadata: {name: peu01-mp-0, namespace: org}
+";
+const POOL_LISTED: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachinePool
+metadata: {name: peu01-mp-0, namespace: org}
+";
+
+impl Rule for FileNotListed {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+}
+
+/// Manifests of a cluster that its render did not read, though the kustomization beside or above them
+/// was read; `read` is what the render read.
+pub(super) fn unlisted(tree: &dyn Tree, folder: &ClusterFolder, read: &ParsedFiles) -> Vec<Finding> {
+    let manifests = || {
+        let files = folder.base_files.iter().chain(&folder.overlay_files);
+        files.filter(|entry| is_manifest(&entry.path) && !is_kustomization(&entry.path))
+    };
+    if manifests().all(|entry| read.has(&entry.blob)) {
+        return Vec::new();
+    }
+    let listed = |entry: &TreeEntry| read.has(&entry.blob);
+    let mut found = Vec::new();
+    for entry in manifests().filter(|entry| !listed(entry)) {
+        // A component that nobody includes is left out as a whole, on purpose.
+        let Some(kustomization) = kustomization_of(tree, &entry.path).filter(|one| listed(one)) else {
+            continue;
+        };
+        let Ok(bytes) = tree.read(kustomization) else { continue };
+        // Generators read files as they are.
+        if std::str::from_utf8(&bytes).is_ok_and(|text| text.contains(entry.path.name())) {
+            continue;
+        }
+        let Some(Ok(file)) = tree.read(entry).ok().map(|bytes| YamlFile::read_bytes(&bytes)) else {
+            continue;
+        };
+        let Some(object) = file.documents().iter().find(|document| is_object(document)) else { continue };
+        let message = format!(
+            "{} does not list this file, so that its objects are never applied: name it under `resources`, or remove it",
+            kustomization.path
+        );
+        let place = Place::at(entry.path.clone(), file.position(object.root.span.start));
+        found.push(Finding::new(rules::FILE_NOT_LISTED, message).place(place));
+    }
+    found
+}
+
+/// The nearest kustomization beside a file or above it.
+fn kustomization_of<'t>(tree: &'t dyn Tree, path: &RepoPath) -> Option<&'t TreeEntry> {
+    let folders = std::iter::successors(path.parent(), RepoPath::parent);
+    folders
+        .flat_map(|folder| KUSTOMIZATION_NAMES.map(|name| folder.join(name).ok()))
+        .flatten()
+        .find_map(|path| tree.entry(&path))
+}
+
+/// Whether a document is an object that would be applied.
+fn is_object(document: &Document) -> bool {
+    let root = &document.root;
+    let text = |key: &str| root.get(key).and_then(|node| node.as_str());
+    let own = |group: &str| text("apiVersion").is_some_and(|version| version.starts_with(group));
+    let local = root
+        .get("metadata")
+        .and_then(|metadata| metadata.get("annotations"))
+        .is_some_and(|annotations| annotations.get("config.kubernetes.io/local-config").is_some());
+    text("kind").is_some()
+        && text("apiVersion").is_some()
+        && root.get("metadata").and_then(|metadata| metadata.get("name")).is_some()
+        && !own("kustomize.config.k8s.io/")
+        && !own("capstan.dev/")
+        && !local
+}

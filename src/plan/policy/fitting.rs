@@ -1,0 +1,231 @@
+//! How objects fit their definitions: fields that these do not know, and values of another type.
+//!
+//! Where several files define the same version of a kind, only what fits none of them is a misfit:
+//! nobody here knows which of them is installed where. Cluster API's own kinds fit the built-in definition
+//! where no file defines them.
+
+use super::other_version::{OtherVersion, other_version};
+use capstan_kustomize::render::{Content, Placed, RenderedObject, SourceOffset};
+use capstan_kustomize::schema::{CLUSTER_API_MINOR, Origin, Schema, Schemas, Type, Unlisted};
+use capstan_model::object::{FieldPath, Step};
+use capstan_model::spelling::nearest;
+use capstan_yaml::Value;
+
+/// How many misfits of one object are told.
+const MOST: usize = 50;
+
+/// Something in an object that does not fit.
+#[derive(Debug)]
+pub(super) struct Misfit<'a> {
+    pub(super) object: &'a RenderedObject,
+    pub(super) path: FieldPath,
+    pub(super) place: &'a SourceOffset,
+    pub(super) kind: MisfitKind<'a>,
+    /// The definition.
+    pub(super) origin: &'a Origin,
+}
+
+/// What does not fit.
+#[derive(Debug)]
+pub(super) enum MisfitKind<'a> {
+    /// A field that the definition does not list.
+    UnknownField(Stray),
+    /// A value of another type.
+    Type { wanted: Type, found: &'a Placed },
+    /// A value that is none of those allowed.
+    Choice { allowed: &'a [Value], found: &'a Value },
+}
+
+/// What is known of a field that a definition does not list.
+#[derive(Debug)]
+pub(super) struct Stray {
+    /// The field that was most likely meant.
+    pub(super) meant: Option<FieldPath>,
+    /// The API version of the kind that has the field.
+    pub(super) other: Option<OtherVersion>,
+}
+
+/// What does not fit in one object; nothing where no definition is known.
+pub(super) fn misfits_of<'a>(object: &'a RenderedObject, schemas: &'a Schemas) -> Vec<Misfit<'a>> {
+    let mut found: Option<Vec<Misfit<'_>>> = None;
+    for (schema, origin) in schemas.judges(&object.id.kind, &object.api_version) {
+        let mut walk = Walk { object, root: schema, origin, found: Vec::new() };
+        walk.value(schema, &object.placed, &Trail::Root);
+        found = Some(match found {
+            None => walk.found,
+            Some(mut known) => {
+                let same = |a: &Misfit<'_>, b: &Misfit<'_>| {
+                    a.path == b.path && std::mem::discriminant(&a.kind) == std::mem::discriminant(&b.kind)
+                };
+                known.retain(|one| walk.found.iter().any(|other| same(one, other)));
+                known
+            }
+        });
+    }
+    found.unwrap_or_default()
+}
+
+/// The way to a value while an object is walked: a path is made of it only where there is something to say.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Trail<'t> {
+    Root,
+    Key(&'t Self, &'t str),
+    Index(&'t Self, usize),
+}
+
+impl Trail<'_> {
+    pub(super) fn path(&self) -> FieldPath {
+        let mut steps = Vec::new();
+        let mut here = self;
+        loop {
+            here = match here {
+                Self::Root => break,
+                Self::Key(above, key) => {
+                    steps.push(Step::Key((*key).to_owned()));
+                    above
+                }
+                Self::Index(above, index) => {
+                    steps.push(Step::Index(*index));
+                    above
+                }
+            };
+        }
+        steps.into_iter().rev().collect()
+    }
+}
+
+struct Walk<'a> {
+    object: &'a RenderedObject,
+    root: &'a Schema,
+    origin: &'a Origin,
+    found: Vec<Misfit<'a>>,
+}
+
+impl<'a> Walk<'a> {
+    fn value(&mut self, schema: &'a Schema, value: &'a Placed, path: &Trail<'_>) {
+        if self.found.len() >= MOST {
+            return;
+        }
+        match (&value.content, schema.kind) {
+            (Content::Mapping(entries), Type::Object | Type::Any) => {
+                for (name, below) in entries {
+                    self.field(schema, name, below, path);
+                }
+            }
+            (Content::Sequence(items), Type::Array | Type::Any) => {
+                for (at, item) in items.iter().enumerate() {
+                    if let Some(schema) = schema.item() {
+                        self.value(schema, item, &Trail::Index(path, at));
+                    }
+                }
+            }
+            (Content::Scalar(scalar), wanted) => self.scalar(schema, wanted, scalar.value(), value, path),
+            (_, wanted) => self.tell(path, value, MisfitKind::Type { wanted, found: value }),
+        }
+    }
+
+    fn field(&mut self, schema: &'a Schema, name: &str, value: &'a Placed, path: &Trail<'_>) {
+        // What an object reports of itself is nobody's to write.
+        if matches!(path, Trail::Root) && name == "status" {
+            return;
+        }
+        let path = Trail::Key(path, name);
+        match schema.field(name) {
+            Some(below) => self.value(below, value, &path),
+            None if schema.unlisted == Unlisted::Pruned => {
+                let at = path.path();
+                let meant = self.meant(schema, name, &at);
+                let other = other_version(self.object, &at, value);
+                self.tell(&path, value, MisfitKind::UnknownField(Stray { meant, other }));
+            }
+            None => {}
+        }
+    }
+
+    fn scalar(
+        &mut self,
+        schema: &'a Schema,
+        wanted: Type,
+        scalar: &'a Value,
+        value: &'a Placed,
+        path: &Trail<'_>,
+    ) {
+        // Null is absent, and a variable may become anything.
+        if scalar.is_null() || scalar.as_str().is_some_and(|text| text.contains("${")) {
+            return;
+        }
+        if !fits(wanted, scalar) {
+            self.tell(path, value, MisfitKind::Type { wanted, found: value });
+        } else if !schema.choices.is_empty() && !schema.choices.contains(scalar) {
+            self.tell(path, value, MisfitKind::Choice { allowed: &schema.choices, found: scalar });
+        }
+    }
+
+    fn tell(&mut self, path: &Trail<'_>, value: &'a Placed, kind: MisfitKind<'a>) {
+        if self.found.len() < MOST {
+            let (object, origin) = (self.object, self.origin);
+            self.found.push(Misfit { object, path: path.path(), place: &value.place, kind, origin });
+        }
+    }
+
+    /// The field that was most likely meant: a neighbour of nearly that name, else the nearest one of
+    /// exactly that name anywhere in the object (the field stands one level off, or was moved).
+    fn meant(&self, schema: &'a Schema, name: &str, path: &FieldPath) -> Option<FieldPath> {
+        let parent = path.parent()?;
+        if let Some(neighbour) = nearest(name, schema.listed_fields().map(|(name, _)| name)) {
+            return Some(parent.key(neighbour));
+        }
+        let mut best: Option<(usize, FieldPath)> = None;
+        elsewhere(self.root, name, &FieldPath::root(), &mut |found: FieldPath| {
+            let shared =
+                found.steps().iter().zip(path.steps()).take_while(|(one, other)| one == other).count();
+            let way = (found.steps().len() - shared) + (path.steps().len() - shared);
+            if best.as_ref().is_none_or(|(least, _)| way < *least) {
+                best = Some((way, found));
+            }
+        });
+        best.map(|(_, path)| path)
+    }
+}
+
+/// Calls with the path of every field of that name, lists' items as new ones. What merely reports is
+/// left out.
+fn elsewhere(schema: &Schema, name: &str, path: &FieldPath, found: &mut dyn FnMut(FieldPath)) {
+    for (field, below) in schema.listed_fields() {
+        let reports = path.is_root() && matches!(field, "status" | "metadata" | "apiVersion" | "kind");
+        if reports {
+            continue;
+        }
+        let path = path.key(field);
+        elsewhere(below, name, &path, found);
+        if field == name {
+            found(path);
+        }
+    }
+    if let Some(item) = schema.item() {
+        elsewhere(item, name, &path.join(Step::New), found);
+    }
+}
+
+fn fits(wanted: Type, value: &Value) -> bool {
+    let whole = |value: &Value| {
+        value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|number| number.fract() == 0.0)
+    };
+    match wanted {
+        Type::Any => true,
+        Type::Object | Type::Array => false,
+        Type::String => value.is_string(),
+        Type::Integer => value.is_number() && whole(value),
+        Type::Number => value.is_number(),
+        Type::Boolean => value.is_boolean(),
+        Type::IntOrString => value.is_string() || (value.is_number() && whole(value)),
+    }
+}
+
+/// `defined in crds/a.yaml`
+pub(super) fn defined_in(origin: &Origin) -> String {
+    match origin {
+        Origin::Repository(file, _) | Origin::Capstan(file, _) => format!("defined in {file}"),
+        Origin::BuiltIn => format!("as Cluster API 1.{CLUSTER_API_MINOR} defines it"),
+    }
+}

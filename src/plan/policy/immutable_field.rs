@@ -1,0 +1,184 @@
+//! `immutable-field`
+
+use super::fitting::{Trail, defined_in};
+use super::unknown_field::DEFINITION;
+use super::{About, Evidence, Example, Rule};
+use capstan_kustomize::render::{Content, Placed, RenderedObject, diff_placed};
+use capstan_kustomize::schema::{Absent, Allowed, Immutable, ListType, MapKey, Origin, Schema};
+use capstan_model::finding::{Finding, Place, rules};
+use capstan_model::object::FieldPath;
+
+pub(super) struct ImmutableField;
+
+static ABOUT: About = About {
+    entry: rules::IMMUTABLE_FIELD,
+    summary: "A field is changed that its definition's validation rules keep as it is.",
+    reason: "The API server refuses every change of it, and whatever applies the folder stops there. Take the change \
+             back, or make a new object with a new name. Rules are read from the CustomResourceDefinitions in the \
+             repository (or in `.capstan/crds`) where they compare a field with its old self, or ask whether it was and \
+             is there; others are passed over.",
+    source: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#transition-rules",
+    bad: Example::Change {
+        before: &[("crds/clusters.yaml", DEFINITION), ("peu01/base/cluster.yaml", EAST)],
+        after: &[("crds/clusters.yaml", DEFINITION), ("peu01/base/cluster.yaml", WEST)],
+    },
+    good: Example::Change {
+        before: &[("crds/clusters.yaml", DEFINITION), ("peu01/base/cluster.yaml", EAST)],
+        after: &[("crds/clusters.yaml", DEFINITION), ("peu01/base/cluster.yaml", MORE_SUBNETS)],
+    },
+};
+
+const EAST: &str = "\
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: DockerCluster
+metadata: {name: peu01, namespace: org}
+spec:
+  subnets: 2
+  region: east
+";
+const WEST: &str = "\
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: DockerCluster
+metadata: {name: peu01, namespace: org}
+spec:
+  subnets: 2
+  region: west # <--
+";
+const MORE_SUBNETS: &str = "\
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: DockerCluster
+metadata: {name: peu01, namespace: org}
+spec:
+  subnets: 3
+  region: east
+";
+
+impl Rule for ImmutableField {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Finding>) {
+        for (old, new) in change.pairs() {
+            let mut definitions = change.schemas.definitions(&new.id.kind, &new.api_version);
+            let Some((first, origin)) = definitions.next() else { continue };
+            let mut broken = broken_in(first, old, new);
+            for (other, _) in definitions {
+                let there = broken_in(other, old, new);
+                broken.retain(|one| there.iter().any(|other| other.path == one.path));
+            }
+            verdicts.extend(broken.into_iter().map(|broken| broken.verdict(change, new, origin)));
+        }
+    }
+}
+
+/// A rule that a change breaks.
+struct Broken<'a> {
+    rule: &'a Immutable,
+    path: FieldPath,
+    place: Place,
+}
+
+impl Broken<'_> {
+    fn verdict(self, change: &Evidence<'_>, object: &RenderedObject, origin: &Origin) -> Finding {
+        let Self { rule, path, place } = self;
+        let said = rule.message.as_deref().map(|said| format!(", “{said}”")).unwrap_or_default();
+        let message = format!(
+            "`{path}` of {} cannot be changed once the object exists ({}{said}): take the change back, or make a new object with a new name",
+            object.id,
+            defined_in(origin),
+        );
+        let verdict =
+            Finding::new(rules::IMMUTABLE_FIELD, message).object(&object.id).path(&path).place(place);
+        change.in_words_of_the_occasion(verdict)
+    }
+}
+
+fn broken_in<'a>(schema: &'a Schema, old: &RenderedObject, new: &RenderedObject) -> Vec<Broken<'a>> {
+    let mut walk = Walk { object: new, found: Vec::new() };
+    walk.pair(schema, &old.placed, &new.placed, &Trail::Root);
+    walk.found
+}
+
+struct Walk<'w, 'a> {
+    object: &'w RenderedObject,
+    found: Vec<Broken<'a>>,
+}
+
+impl<'a> Walk<'_, 'a> {
+    fn pair(&mut self, schema: &'a Schema, old: &Placed, new: &Placed, path: &Trail<'_>) {
+        if !schema.guards {
+            return;
+        }
+        for rule in &schema.immutable {
+            self.judge(rule, old, new, &path.path());
+        }
+        match (&old.content, &new.content) {
+            (Content::Mapping(_), Content::Mapping(fields)) => {
+                for (name, new) in fields {
+                    let status = matches!(path, Trail::Root) && name == "status";
+                    if let (Some(below), Some(old), false) = (schema.field(name), old.field(name), status) {
+                        self.pair(below, old, new, &Trail::Key(path, name));
+                    }
+                }
+            }
+            // Items of other lists have no old self: the server cannot tell which it was.
+            (Content::Sequence(old), Content::Sequence(new)) => {
+                let (Some(item), Some(ListType::Map(keys))) = (schema.item(), &schema.list) else { return };
+                for (at, new) in new.iter().enumerate() {
+                    if let Some(old) = old.iter().find(|old| key(old, keys) == key(new, keys)) {
+                        self.pair(item, old, new, &Trail::Index(path, at));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn judge(&mut self, rule: &'a Immutable, old: &Placed, new: &Placed, path: &FieldPath) {
+        let below = |value: &'_ Placed| -> Option<Placed> {
+            rule.below.iter().try_fold(value, |value, name| value.field(name)).cloned()
+        };
+        let present = |value: Option<Placed>| value.filter(|value| !value.is_null());
+        let was = present(below(old)).filter(|old| rule.absent == Absent::Alone || !says_nothing(old));
+        let at = rule.below.iter().fold(path.clone(), |path, name| path.key(name));
+        let place = match (was, present(below(new))) {
+            (Some(_), Some(_)) if rule.changing == Allowed::Yes => return,
+            (Some(old), Some(new)) => {
+                let Some(first) = diff_placed(&self.object.id, &old, &new).into_iter().next() else { return };
+                let place =
+                    first.new_place.map_or_else(|| Place::from(&new.place), |place| Place::from(&place));
+                let path: FieldPath = at
+                    .steps()
+                    .iter()
+                    .cloned()
+                    .chain(first.path.steps().iter().cloned())
+                    .collect::<FieldPath>();
+                self.found.push(Broken { rule, path, place });
+                return;
+            }
+            (None, Some(new)) if rule.setting == Allowed::No => Place::from(&new.place),
+            (Some(_), None) if rule.removing == Allowed::No => Place::from(&new.place),
+            _ => return,
+        };
+        self.found.push(Broken { rule, path: at, place });
+    }
+}
+
+/// Whether a value is there and empty.
+fn says_nothing(value: &Placed) -> bool {
+    match &value.content {
+        Content::Scalar(scalar) => scalar.value() == "" || scalar.value() == 0,
+        Content::Mapping(entries) => entries.is_empty(),
+        Content::Sequence(items) => items.is_empty(),
+    }
+}
+
+fn key(item: &Placed, keys: &[MapKey]) -> Vec<Option<String>> {
+    keys.iter()
+        .map(|key| {
+            let value = item.field(&key.name).map(|value| value.to_value().to_string());
+            value.or_else(|| key.default.as_ref().map(|text| format!("\"{text}\"")))
+        })
+        .collect()
+}

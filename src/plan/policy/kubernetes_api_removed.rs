@@ -1,0 +1,193 @@
+//! `kubernetes-api-removed`
+
+use std::collections::HashSet;
+
+use super::kubernetes::Role;
+use super::removed_apis::removed;
+use super::{About, Example, Rule, Survey};
+use capstan_kustomize::render::{Placed, RenderedObject, SourceOffset};
+use capstan_model::finding::{Finding, rules};
+use capstan_model::kinds::{KindRole, role_of};
+use capstan_model::object::FieldPath;
+use capstan_model::version::KubernetesMinor;
+use capstan_yaml::YamlFile;
+
+pub(super) struct KubernetesApiRemoved;
+
+static ABOUT: About = About {
+    entry: rules::KUBERNETES_API_REMOVED,
+    summary: "A manifest for the cluster uses an API that its version of Kubernetes no longer serves.",
+    reason: "Nothing applies the object any more, and a file that the control plane itself reads (an audit policy, \
+             say) keeps it from starting. It looks at what a ClusterResourceSet brings to the cluster, the files \
+             that kubeadm writes to its machines, and the folders that a Flux Kustomization applies to it \
+             (`kubeConfig`; one outside of the cluster's own objects is found by `validate` and in pull \
+             requests). The folder's own objects go to the management cluster, which has a Kubernetes of its own.",
+    source: "https://kubernetes.io/docs/reference/using-api/deprecation-guide/",
+    bad: Example::Tree(&[
+        ("peu01/base/control-plane.yaml", CONTROL_PLANE),
+        ("peu01/base/addons.yaml", OLD_BUDGET),
+    ]),
+    good: Example::Tree(&[
+        ("peu01/base/control-plane.yaml", CONTROL_PLANE),
+        ("peu01/base/addons.yaml", NEW_BUDGET),
+    ]),
+};
+
+const CONTROL_PLANE: &str = "\
+apiVersion: controlplane.cluster.x-k8s.io/v1beta1
+kind: KubeadmControlPlane
+metadata: {name: peu01, namespace: org}
+spec:
+  version: v1.25.3
+";
+const OLD_BUDGET: &str = "\
+apiVersion: addons.cluster.x-k8s.io/v1beta1
+kind: ClusterResourceSet
+metadata: {name: dns, namespace: org}
+spec:
+  clusterSelector: {}
+  resources: [{kind: ConfigMap, name: dns}]
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: dns, namespace: org}
+data:
+  budget.yaml: |
+    apiVersion: policy/v1beta1 # <--
+    kind: PodDisruptionBudget
+    metadata: {name: dns, namespace: kube-system}
+    spec: {maxUnavailable: 1}
+";
+const NEW_BUDGET: &str = "\
+apiVersion: addons.cluster.x-k8s.io/v1beta1
+kind: ClusterResourceSet
+metadata: {name: dns, namespace: org}
+spec:
+  clusterSelector: {}
+  resources: [{kind: ConfigMap, name: dns}]
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: dns, namespace: org}
+data:
+  budget.yaml: |
+    apiVersion: policy/v1
+    kind: PodDisruptionBudget
+    metadata: {name: dns, namespace: kube-system}
+    spec: {maxUnavailable: 1}
+";
+
+/// The files of kubeadm's configuration, by kind.
+const FILES: [(&str, &[&str]); 4] = [
+    ("KubeadmControlPlane", &["spec", "kubeadmConfigSpec", "files"]),
+    ("KubeadmControlPlaneTemplate", &["spec", "template", "spec", "kubeadmConfigSpec", "files"]),
+    ("KubeadmConfigTemplate", &["spec", "template", "spec", "files"]),
+    ("KubeadmConfig", &["spec", "files"]),
+];
+
+impl Rule for KubernetesApiRemoved {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
+        let Some(target) = target(cluster) else { return };
+        let brought = brought(cluster);
+        // The cluster's own objects go to the management cluster, which has a Kubernetes of its own.
+        for object in cluster.inside {
+            let place = object.placed.field("apiVersion").unwrap_or(&object.placed);
+            let path = FieldPath::root().key("apiVersion");
+            judge(object, &object.api_version, &object.id.kind, target, &path, &place.place, verdicts);
+        }
+        for object in cluster.objects {
+            if brought.contains(&(object.id.kind.as_str(), object.id.name.as_str())) {
+                for field in ["data", "stringData"] {
+                    for (key, value) in object.placed.field(field).map(Placed::entries).unwrap_or_default() {
+                        inside(object, value, target, &FieldPath::root().key(field).key(key), verdicts);
+                    }
+                }
+            }
+            let Some((_, keys)) = FILES.iter().find(|(kind, _)| *kind == object.id.kind) else { continue };
+            let path = keys.iter().fold(FieldPath::root(), |path, key| path.key(key));
+            for (at, file) in object.placed.at(keys).map(Placed::items).unwrap_or_default().iter().enumerate()
+            {
+                if let Some(content) = file.field("content") {
+                    inside(object, content, target, &path.index(at).key("content"), verdicts);
+                }
+            }
+        }
+    }
+}
+
+/// The newest Kubernetes that a control plane of the folder asks for, else the newest of its machines.
+fn target(cluster: &Survey<'_>) -> Option<KubernetesMinor> {
+    let of = |role: Role| {
+        cluster
+            .versions
+            .iter()
+            .filter(|wanted| wanted.role == role)
+            .map(|wanted| wanted.version.minor())
+            .max()
+    };
+    of(Role::ControlPlane).or_else(|| of(Role::Workers))
+}
+
+/// ConfigMaps and Secrets whose content a ClusterResourceSet applies to the cluster.
+fn brought<'a>(cluster: &Survey<'a>) -> HashSet<(&'a str, &'a str)> {
+    let sets = cluster.objects.iter().filter(|object| role_of(&object.id) == Some(KindRole::ResourceSet));
+    let resources = sets.filter_map(|set| set.placed.at(&["spec", "resources"])).flat_map(Placed::items);
+    resources
+        .filter_map(|resource| Some((resource.text_at(&["kind"])?, resource.text_at(&["name"])?)))
+        .collect()
+}
+
+/// The documents in a string.
+fn inside(
+    object: &RenderedObject,
+    value: &Placed,
+    target: KubernetesMinor,
+    path: &FieldPath,
+    verdicts: &mut Vec<Finding>,
+) {
+    let Some(text) = value.as_str() else { return };
+    let may_be_old = text.contains("apiVersion") && (text.contains("beta") || text.contains("alpha"));
+    if !may_be_old {
+        return;
+    }
+    let Ok(file) = YamlFile::read(text) else { return };
+    let mut said = HashSet::new();
+    for document in file.documents() {
+        let field = |key: &str| document.root.get(key).and_then(|node| Some((node, node.as_str()?)));
+        let (Some((at, version)), Some((_, kind))) = (field("apiVersion"), field("kind")) else { continue };
+        if said.insert((version, kind)) {
+            let place = value.place.inside(file.clone(), at.span.start);
+            judge(object, version, kind, target, path, &place, verdicts);
+        }
+    }
+}
+
+fn judge(
+    object: &RenderedObject,
+    api_version: &str,
+    kind: &str,
+    target: KubernetesMinor,
+    path: &FieldPath,
+    place: &SourceOffset,
+    verdicts: &mut Vec<Finding>,
+) {
+    let Some(removed) = removed(api_version, kind) else { return };
+    if target < (KubernetesMinor { major: 1, minor: removed.since }) {
+        return;
+    }
+    let advice = match removed.instead {
+        "" => "nothing replaces it, take it out".to_owned(),
+        instead => format!("write `{instead}`"),
+    };
+    let message = format!(
+        "{} uses {kind} of `{api_version}`, which Kubernetes {target} no longer serves (gone since 1.{}): {advice}",
+        object.id, removed.since
+    );
+    verdicts.push(
+        Finding::new(rules::KUBERNETES_API_REMOVED, message).object(&object.id).path(path).place(place),
+    );
+}

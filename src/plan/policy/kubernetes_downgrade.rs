@@ -1,0 +1,90 @@
+//! `kubernetes-downgrade`
+
+use super::kubernetes::{spot, steps};
+use super::{About, Evidence, Example, Rule};
+use capstan_model::finding::{Finding, rules};
+
+pub(super) struct KubernetesDowngrade;
+
+static ABOUT: About = About {
+    entry: rules::KUBERNETES_DOWNGRADE,
+    summary: "Kubernetes would go back to an older version.",
+    reason: "Kubernetes cannot be downgraded: etcd and stored objects are already in the newer form. The API \
+             server accepts the older version all the same, and the control plane breaks when its first \
+             machine is replaced.",
+    source: "https://kubernetes.io/docs/tasks/administer-cluster/kubeadm/kubeadm-upgrade/",
+    bad: Example::Change {
+        before: &[("peu01/base/workers.yaml", WORKERS_30)],
+        after: &[("peu01/base/workers.yaml", WORKERS_BACK)],
+    },
+    good: Example::Change {
+        before: &[("peu01/base/workers.yaml", WORKERS_29)],
+        after: &[("peu01/base/workers.yaml", WORKERS_30)],
+    },
+};
+
+const WORKERS_29: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: peu01-md-0, namespace: org}
+spec:
+  template:
+    spec:
+      version: v1.29.4
+";
+const WORKERS_BACK: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: peu01-md-0, namespace: org}
+spec:
+  template:
+    spec:
+      version: v1.29.4 # <--
+";
+const WORKERS_30: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: peu01-md-0, namespace: org}
+spec:
+  template:
+    spec:
+      version: v1.30.2
+";
+
+impl Rule for KubernetesDowngrade {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Finding>) {
+        for (old, new) in steps(change) {
+            if new.version.compare(&old.version).is_some_and(std::cmp::Ordering::is_lt) {
+                verdicts.push(
+                    Finding::new(
+                        rules::KUBERNETES_DOWNGRADE,
+                        format!(
+                            "{} goes back from {} to {}: Kubernetes cannot be downgraded, keep {} or newer",
+                            new.object, old.version, new.version, old.version
+                        ),
+                    )
+                    .object(new.object)
+                    .path(&new.path())
+                    .place(spot(change.occasion, &old, &new)),
+                );
+            }
+        }
+        let silent = change.before.versions.is_empty() && change.after.versions.is_empty();
+        let Some(step) = change.release.as_ref().filter(|_| silent) else { return };
+        let old = step.from.and_then(|release| release.kubernetes.as_ref());
+        if let (Some(old), Some(new)) = (old, step.to.kubernetes.as_ref())
+            && new.compare(old).is_some_and(std::cmp::Ordering::is_lt)
+        {
+            let message = format!(
+                "release {} takes Kubernetes back from {old} to {new}: Kubernetes cannot be downgraded, take a newer release",
+                step.to.id
+            );
+            let verdict = Finding::new(rules::KUBERNETES_DOWNGRADE, message);
+            verdicts.push(verdict.maybe_place(step.place.clone()));
+        }
+    }
+}

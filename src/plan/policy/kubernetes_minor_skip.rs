@@ -1,0 +1,105 @@
+//! `kubernetes-minor-skip`
+
+use super::kubernetes::{Role, Wanted, spot, steps};
+use super::topology_version::offered;
+use super::{About, Evidence, Example, Rule, Survey};
+use capstan_model::finding::{Finding, rules};
+use capstan_model::version::{KubernetesMinor, KubernetesVersion};
+
+pub(super) struct KubernetesMinorSkip;
+
+static ABOUT: About = About {
+    entry: rules::KUBERNETES_MINOR_SKIP,
+    summary: "Kubernetes goes further than to the next minor.",
+    reason: "A control plane is upgraded one minor at a time: API versions and stored objects are only \
+             migrated from the minor before, kubeadm refuses anything else, and the Cluster API accepts the \
+             version and then hangs half-way.",
+    source: "https://kubernetes.io/releases/version-skew-policy/#supported-component-upgrade-order",
+    bad: Example::Change {
+        before: &[("peu01/base/control-plane.yaml", CONTROL_PLANE_29)],
+        after: &[("peu01/base/control-plane.yaml", CONTROL_PLANE_31)],
+    },
+    good: Example::Change {
+        before: &[("peu01/base/control-plane.yaml", CONTROL_PLANE_29)],
+        after: &[("peu01/base/control-plane.yaml", CONTROL_PLANE_30)],
+    },
+};
+
+const CONTROL_PLANE_29: &str = "\
+apiVersion: controlplane.cluster.x-k8s.io/v1beta1
+kind: KubeadmControlPlane
+metadata: {name: peu01, namespace: org}
+spec:
+  version: v1.29.4
+";
+const CONTROL_PLANE_30: &str = "\
+apiVersion: controlplane.cluster.x-k8s.io/v1beta1
+kind: KubeadmControlPlane
+metadata: {name: peu01, namespace: org}
+spec:
+  version: v1.30.2
+";
+const CONTROL_PLANE_31: &str = "\
+apiVersion: controlplane.cluster.x-k8s.io/v1beta1
+kind: KubeadmControlPlane
+metadata: {name: peu01, namespace: org}
+spec:
+  version: v1.31.0 # <--
+";
+
+impl Rule for KubernetesMinorSkip {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Finding>) {
+        let control_plane: Option<KubernetesMinor> = change
+            .before
+            .versions
+            .iter()
+            .filter(|wanted| wanted.role == Role::ControlPlane)
+            .map(|wanted| wanted.version.minor())
+            .min();
+        for (old, new) in steps(change) {
+            // Machines that lag may catch up with a control plane that is there already: they are
+            // replaced, not upgraded.
+            let catches_up =
+                new.role == Role::Workers && control_plane.is_some_and(|at| new.version.minor() <= at);
+            // A class that lists its versions lets Cluster API go through those between by itself.
+            let goes_through = new.role == Role::ControlPlane && chained(&change.after, &new);
+            if old.version.minor().skips(new.version.minor()) && !catches_up && !goes_through {
+                let message = format!("{} goes {}", new.object, words(&old.version, &new.version));
+                verdicts.push(
+                    Finding::new(rules::KUBERNETES_MINOR_SKIP, message)
+                        .object(new.object)
+                        .path(&new.path())
+                        .place(spot(change.occasion, &old, &new)),
+                );
+            }
+        }
+        // Clusters that name only a release show no version of their own.
+        let silent = change.before.versions.is_empty() && change.after.versions.is_empty();
+        let Some(step) = change.release.as_ref().filter(|_| silent) else { return };
+        let old = step.from.and_then(|release| release.kubernetes.as_ref());
+        if let (Some(old), Some(new)) = (old, step.to.kubernetes.as_ref())
+            && old.minor().skips(new.minor())
+        {
+            let message = format!("release {} takes Kubernetes {}", step.to.id, words(old, new));
+            let verdict = Finding::new(rules::KUBERNETES_MINOR_SKIP, message);
+            verdicts.push(verdict.maybe_place(step.place.clone()));
+        }
+    }
+}
+
+/// Whether a topology's class, rendered here, lists the version.
+fn chained(cluster: &Survey<'_>, wanted: &Wanted<'_>) -> bool {
+    let topology = cluster.object(wanted.object).and_then(|object| object.placed.at(&["spec", "topology"]));
+    topology.is_some_and(|topology| offered(cluster, topology).contains(&wanted.version.as_str()))
+}
+
+fn words(old: &KubernetesVersion, new: &KubernetesVersion) -> String {
+    format!(
+        "from {old} to {new}, and Kubernetes is upgraded one minor at a time: go to a version of {} first",
+        old.minor().next()
+    )
+}

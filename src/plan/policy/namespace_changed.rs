@@ -1,0 +1,83 @@
+//! `namespace-changed`: found while an upgrade is planned, and between any two trees.
+
+use super::{About, Evidence, Example, Rule};
+use capstan_kustomize::render::RenderedObject;
+use capstan_model::finding::{Finding, rules};
+use capstan_model::kinds::is_cluster_api;
+use capstan_model::object::{FieldPath, ObjectId};
+
+pub(super) struct NamespaceChanged;
+
+static ABOUT: About = About {
+    entry: rules::NAMESPACE_CHANGED,
+    summary: "An object of Cluster API gets another namespace, or a reference to one does.",
+    reason: "The namespace is part of what an object is: in another one a second object is made, with a second set of \
+             machines, while the first is deleted or goes on unmanaged. Cluster API moves no object between \
+             namespaces, and references across them are refused.",
+    source: "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/",
+    bad: Example::Change {
+        before: &[("peu01/base/workers.yaml", HERE)],
+        after: &[("peu01/base/workers.yaml", THERE)],
+    },
+    good: Example::Change {
+        before: &[("peu01/base/workers.yaml", HERE)],
+        after: &[("peu01/base/workers.yaml", MORE)],
+    },
+};
+
+const HERE: &str = "\
+apiVersion: bootstrap.cluster.x-k8s.io/v1beta1
+kind: KubeadmConfigTemplate
+metadata: {name: peu01-md-0, namespace: org}
+spec: {template: {spec: {verbosity: 1}}}
+";
+const THERE: &str = "\
+apiVersion: bootstrap.cluster.x-k8s.io/v1beta1
+kind: KubeadmConfigTemplate
+metadata: {name: peu01-md-0, namespace: other} # <--
+spec: {template: {spec: {verbosity: 1}}}
+";
+const MORE: &str = "\
+apiVersion: bootstrap.cluster.x-k8s.io/v1beta1
+kind: KubeadmConfigTemplate
+metadata: {name: peu01-md-0, namespace: org}
+spec: {template: {spec: {verbosity: 1}}}
+---
+apiVersion: bootstrap.cluster.x-k8s.io/v1beta1
+kind: KubeadmConfigTemplate
+metadata: {name: peu01-md-0, namespace: other}
+spec: {template: {spec: {verbosity: 1}}}
+";
+
+impl Rule for NamespaceChanged {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Finding>) {
+        let same = |one: &ObjectId, other: &ObjectId| {
+            one.group == other.group && one.kind == other.kind && one.name == other.name
+        };
+        for old in change.before.objects.iter().filter(|object| is_cluster_api(&object.id.group)) {
+            if change.after.object(&old.id).is_some() {
+                continue;
+            }
+            let comes =
+                |new: &&&RenderedObject| same(&old.id, &new.id) && change.before.object(&new.id).is_none();
+            let Some(new) = change.after.objects.iter().find(|new| comes(&new)) else { continue };
+            let place = |id: &ObjectId| id.namespace.clone().unwrap_or_else(|| "none".to_owned());
+            let message = format!(
+                "{} {} goes from namespace {} to {}, where it is another object: the one that is there would be deleted or go on unmanaged. Set the namespace back",
+                new.id.kind,
+                new.id.name,
+                place(&old.id),
+                place(&new.id)
+            );
+            let path = FieldPath::root().key("metadata").key("namespace");
+            let place = &new.placed.nearest(&path).place;
+            verdicts.push(
+                Finding::new(rules::NAMESPACE_CHANGED, message).object(&new.id).path(&path).place(place),
+            );
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! `overlay-hides-change`
+
+use std::collections::HashSet;
+
+use super::{About, Evidence, Example, Facts, Rule};
+use capstan_kustomize::render::{Content, Placed, RenderedObject, SourceOffset, diff};
+use capstan_model::finding::{Finding, Place, rules};
+use capstan_model::object::FieldPath;
+
+pub(super) struct OverlayHidesChange;
+
+static ABOUT: About = About {
+    entry: rules::OVERLAY_HIDES_CHANGE,
+    summary: "The overlay sets a field that the base changes, so that the change has no effect.",
+    reason: "The pull request seems to do what it does not: the cluster keeps the overlay's value. Often that is \
+             meant; sometimes it holds back a fix, or a version that belongs together with an image.",
+    source: "https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/patches/",
+    bad: Example::Change {
+        before: &[("peu01/base/workers.yaml", WORKERS_2), ("peu01/overlay/workers.yaml", FIVE)],
+        after: &[("peu01/base/workers.yaml", WORKERS_3), ("peu01/overlay/workers.yaml", FIVE)],
+    },
+    good: Example::Change {
+        before: &[("peu01/base/workers.yaml", WORKERS_2), ("peu01/overlay/workers.yaml", LABEL)],
+        after: &[("peu01/base/workers.yaml", WORKERS_3), ("peu01/overlay/workers.yaml", LABEL)],
+    },
+};
+
+const WORKERS_2: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: peu01-md-0, namespace: org}
+spec: {replicas: 2}
+";
+const WORKERS_3: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: peu01-md-0, namespace: org}
+spec: {replicas: 3}
+";
+const FIVE: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: peu01-md-0, namespace: org}
+spec: {replicas: 5} # <--
+";
+const LABEL: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: peu01-md-0, namespace: org, labels: {team: blue}}
+";
+
+impl Rule for OverlayHidesChange {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn compare(&self, evidence: &Evidence<'_>, verdicts: &mut Vec<Finding>) {
+        if evidence.after.rendered.base.is_none() {
+            return;
+        }
+        let base = evidence.after.rendered.base_objects();
+        for change in diff(evidence.before.rendered.base_objects(), base) {
+            if change.path.is_root() {
+                continue;
+            }
+            let origin = base.iter().find(|object| object.id == change.object).map(RenderedObject::origin);
+            // The overlay may rename an object or move it: it is the one written at the same place.
+            let rendered = evidence.after.objects.iter().find(|object| Some(object.origin()) == origin);
+            let Some(rendered) = rendered else { continue };
+            let from_base = |place: &SourceOffset| {
+                place.file().is_in(&evidence.folders.base) && !is_overlay(evidence, place)
+            };
+            let shown = rendered.placed.get(&change.path);
+            let hidden = match (&change.new, &change.new_place) {
+                (Some(value), Some(place)) => {
+                    shown.is_none_or(|shown| shown.to_value() != *value)
+                        && !survives(place, value, &base_value(base, &change.object, place), &rendered.placed)
+                }
+                _ => shown.is_some_and(|shown| !from_base(&shown.place)),
+            };
+            if hidden {
+                let place = blame(evidence, rendered, &change.path, &from_base);
+                verdicts.push(
+                    Finding::new(rules::OVERLAY_HIDES_CHANGE,
+                        format!(
+                            "the overlay decides `{}` of {}, so that the base's change of it has no effect: take it out of the overlay if the change should hold",
+                            change.path, change.object
+                        ),
+                    )
+                    .object(&change.object)
+                    .path(&change.path)
+                    .place(place),
+                );
+            }
+        }
+    }
+}
+
+fn is_overlay(facts: &Facts<'_>, place: &SourceOffset) -> bool {
+    place.file().is_in(&facts.folders.overlay)
+}
+
+fn base_value(
+    base: &[RenderedObject],
+    object: &capstan_model::object::ObjectId,
+    place: &SourceOffset,
+) -> Vec<SourceOffset> {
+    let mut leaves = Vec::new();
+    if let Some(object) = base.iter().find(|candidate| candidate.id == *object) {
+        find_leaves(&object.placed, place, &mut leaves);
+    }
+    leaves
+}
+
+/// The places of the scalars below the value that stands at `place`.
+fn find_leaves(value: &Placed, place: &SourceOffset, leaves: &mut Vec<SourceOffset>) {
+    if value.place == *place {
+        collect(value, &mut |leaf| leaves.push(leaf.clone()));
+        return;
+    }
+    match &value.content {
+        Content::Scalar(_) => {}
+        Content::Mapping(entries) => entries.iter().for_each(|(_, value)| find_leaves(value, place, leaves)),
+        Content::Sequence(items) => items.iter().for_each(|value| find_leaves(value, place, leaves)),
+    }
+}
+
+fn collect<'a>(value: &'a Placed, keep: &mut impl FnMut(&'a SourceOffset)) {
+    match &value.content {
+        Content::Scalar(_) => keep(&value.place),
+        Content::Mapping(entries) => entries.iter().for_each(|(_, value)| collect(value, keep)),
+        Content::Sequence(items) => items.iter().for_each(|value| collect(value, keep)),
+    }
+}
+
+/// Whether every scalar of the new value still stands somewhere in the rendered object: lists may
+/// have been merged, so that indexes prove nothing.
+fn survives(
+    place: &SourceOffset,
+    value: &serde_json::Value,
+    leaves: &[SourceOffset],
+    rendered: &Placed,
+) -> bool {
+    let mut places = HashSet::new();
+    collect(rendered, &mut |leaf| {
+        places.insert((leaf.file().clone(), leaf.offset()));
+    });
+    let there = |leaf: &SourceOffset| places.contains(&(leaf.file().clone(), leaf.offset()));
+    match value {
+        serde_json::Value::Object(_) | serde_json::Value::Array(_) => leaves.iter().all(there),
+        _ => there(place),
+    }
+}
+
+/// The overlay's line that decides: the value's own, or that of the patch that removed it.
+fn blame(
+    facts: &Facts<'_>,
+    rendered: &RenderedObject,
+    path: &FieldPath,
+    from_base: &impl Fn(&SourceOffset) -> bool,
+) -> Place {
+    let nearest = &rendered.placed.nearest(path).place;
+    if !from_base(nearest) {
+        return Place::from(nearest);
+    }
+    let patch = facts
+        .after
+        .patches
+        .iter()
+        .rev()
+        .find(|patch| patch.matched.contains(&rendered.id) && !from_base(&patch.place));
+    Place::from(patch.map_or(nearest, |patch| &patch.place))
+}

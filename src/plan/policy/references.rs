@@ -1,0 +1,72 @@
+//! Which objects an object names, with the places of the names.
+
+use crate::templates::reference_paths;
+use capstan_kustomize::render::{Placed, RenderedObject};
+use capstan_model::kinds::{KindRole, role_of_fragment};
+use capstan_model::object::{FieldPath, api_group};
+
+/// One reference.
+#[derive(Debug)]
+pub(super) struct Named<'a> {
+    pub(super) group: &'a str,
+    pub(super) kind: &'a str,
+    pub(super) name: &'a str,
+    /// The version that the reference names besides; none since v1beta2.
+    pub(super) api_version: Option<&'a Placed>,
+    /// The mapping, or the scalar that is the name itself.
+    pub(super) value: &'a Placed,
+    pub(super) path: FieldPath,
+    /// The name's scalar.
+    pub(super) at: &'a Placed,
+    /// The reference says neither group nor kind.
+    pub(super) implied: bool,
+}
+
+impl Named<'_> {
+    /// Whether a ClusterClass is meant.
+    pub(super) fn is_class(&self) -> bool {
+        let group = Some(self.group).filter(|_| !self.implied);
+        role_of_fragment(group, self.kind) == Some(KindRole::Class)
+    }
+}
+
+/// What an object names, in the order of the table of references.
+pub(super) fn named_by(object: &RenderedObject) -> Vec<Named<'_>> {
+    let mut found = Vec::new();
+    for reference in reference_paths(&object.id.group, &object.id.kind) {
+        follow(&object.placed, reference.steps, &FieldPath::root(), &mut |path, value| {
+            let kind = value.text_at(&["kind"]).or(reference.kind);
+            let at = value.field("name").unwrap_or(value);
+            let (Some(kind), Some(name)) = (kind, at.as_str()) else { return };
+            let api_version = value.field("apiVersion");
+            let group = value
+                .text_at(&["apiGroup"])
+                .or_else(|| api_version.and_then(Placed::as_str).map(api_group))
+                .unwrap_or(&object.id.group);
+            let implied = reference.kind.is_some();
+            found.push(Named { group, kind, name, api_version, value, path, at, implied });
+        });
+    }
+    found
+}
+
+fn follow<'a>(
+    value: &'a Placed,
+    steps: &[&str],
+    path: &FieldPath,
+    found: &mut dyn FnMut(FieldPath, &'a Placed),
+) {
+    match steps.split_first() {
+        None => found(path.clone(), value),
+        Some((&"*", rest)) => {
+            for (index, item) in value.items().iter().enumerate() {
+                follow(item, rest, &path.index(index), found);
+            }
+        }
+        Some((key, rest)) => {
+            if let Some(next) = value.field(key) {
+                follow(next, rest, &path.key(key), found);
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! `removes-machines`
+
+use super::{About, Evidence, Example, Occasion, Rule};
+use capstan_kustomize::render::{Placed, RenderedObject};
+use capstan_model::finding::{Finding, rules};
+use capstan_model::kinds::{has_machines, is_cluster, is_control_plane};
+use capstan_model::object::FieldPath;
+
+pub(super) struct RemovesMachines;
+
+static ABOUT: About = About {
+    entry: rules::REMOVES_MACHINES,
+    summary: "A Cluster, a control plane, or a group of machines goes, from the folder or by a tombstone.",
+    reason: "Whoever applies the folder with pruning deletes the machines with everything that runs on them.",
+    source: "https://cluster-api.sigs.k8s.io/developer/core/controllers/machine-deployment",
+    bad: Example::Change {
+        before: &[("peu01/base/workers.yaml", TWO)],
+        after: &[("peu01/base/workers.yaml", ONE)],
+    },
+    good: Example::Change {
+        before: &[("peu01/base/workers.yaml", ONE)],
+        after: &[("peu01/base/workers.yaml", TWO)],
+    },
+};
+
+const ONE: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: peu01-md-0, namespace: org}
+";
+const TWO: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: peu01-md-0, namespace: org}
+---
+apiVersion: cluster.x-k8s.io/v1beta1 # <--
+kind: MachinePool
+metadata: {name: peu01-mp-0, namespace: org}
+";
+
+impl Rule for RemovesMachines {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Finding>) {
+        // An upgrade that would take one of these blocks, and says so as `removes-cluster`.
+        let said_already = |object: &RenderedObject| {
+            change.occasion == Occasion::Upgrade && (is_cluster(&object.id) || is_control_plane(&object.id))
+        };
+        for old in change.before.objects.iter().filter(|object| has_machines(&object.id)) {
+            let Some(new) = change.after.object(&old.id) else {
+                if said_already(old) {
+                    continue;
+                }
+                let message = match change.occasion {
+                    Occasion::Revision => format!(
+                        "{} is gone, and with it its machines: bring it back if that is not meant",
+                        old.id
+                    ),
+                    Occasion::Upgrade => format!(
+                        "{} goes with this upgrade, and with it its machines, because the release no longer has it: move what runs there first",
+                        old.id
+                    ),
+                };
+                verdicts.push(
+                    Finding::new(rules::REMOVES_MACHINES, message)
+                        .object(&old.id)
+                        .path(&FieldPath::root())
+                        .place(old.origin()),
+                );
+                continue;
+            };
+            for workers in ["machineDeployments", "machinePools"] {
+                removed_workers(old, new, workers, verdicts);
+            }
+        }
+    }
+}
+
+fn removed_workers(old: &RenderedObject, new: &RenderedObject, field: &str, verdicts: &mut Vec<Finding>) {
+    let workers = |object: &'_ RenderedObject| -> Vec<Placed> {
+        object
+            .placed
+            .at(&["spec", "topology", "workers", field])
+            .map(|list| list.items().to_vec())
+            .unwrap_or_default()
+    };
+    let left = workers(new);
+    for (index, worker) in workers(old).iter().enumerate() {
+        let name = worker.text_at(&["name"]);
+        if name.is_none() || left.iter().any(|other| other.text_at(&["name"]) == name) {
+            continue;
+        }
+        let path = ["spec", "topology", "workers", field]
+            .iter()
+            .fold(FieldPath::root(), |path, key| path.key(key))
+            .index(index);
+        let message = format!(
+            "the workers `{}` of {} are gone, and with them their machines: bring them back if that is not meant",
+            name.unwrap_or_default(),
+            old.id
+        );
+        verdicts.push(
+            Finding::new(rules::REMOVES_MACHINES, message).object(&old.id).path(&path).place(&worker.place),
+        );
+    }
+}

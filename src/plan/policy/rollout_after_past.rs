@@ -1,0 +1,150 @@
+//! `rollout-after-past`
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use super::{About, Evidence, Example, Occasion, Rule};
+use capstan_kustomize::render::Placed;
+use capstan_model::finding::{Finding, rules};
+use capstan_model::object::FieldPath;
+
+pub(super) struct RolloutAfterPast;
+
+static ABOUT: About = About {
+    entry: rules::ROLLOUT_AFTER_PAST,
+    summary: "A rollout is scheduled for a time that is over.",
+    reason: "Every machine that was made before that time is replaced as soon as the change is applied, not in the \
+             window that was meant. A time that has long been in Git is passed over: its rollout is done.",
+    source: "https://cluster-api.sigs.k8s.io/tasks/upgrading-clusters#how-to-schedule-a-machine-rollout",
+    bad: Example::Change {
+        before: &[("peu01/base/workers.yaml", UNSCHEDULED)],
+        after: &[("peu01/base/workers.yaml", LAST_YEAR)],
+    },
+    good: Example::Change {
+        before: &[("peu01/base/workers.yaml", UNSCHEDULED)],
+        after: &[("peu01/base/workers.yaml", FAR_AHEAD)],
+    },
+};
+
+const UNSCHEDULED: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: MachineDeployment
+metadata: {name: peu01-md-0, namespace: org}
+spec: {replicas: 3}
+";
+const LAST_YEAR: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: MachineDeployment
+metadata: {name: peu01-md-0, namespace: org}
+spec:
+  replicas: 3
+  rollout:
+    after: \"2024-05-09T02:00:00Z\" # <--
+";
+const FAR_AHEAD: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: MachineDeployment
+metadata: {name: peu01-md-0, namespace: org}
+spec:
+  replicas: 3
+  rollout:
+    after: \"2094-05-09T02:00:00Z\"
+";
+
+/// `rolloutAfter` until v1beta1, `rollout.after` since v1beta2, `upgradeAfter` in v1alpha3. (A topology's own
+/// `rolloutAfter` never had a function.)
+const FIELDS: [&[&str]; 4] = [
+    &["spec", "rollout", "after"],
+    &["spec", "rolloutAfter"],
+    &["spec", "upgradeAfter"],
+    &["spec", "topology", "controlPlane", "rollout", "after"],
+];
+
+impl Rule for RolloutAfterPast {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Finding>) {
+        let Ok(midnight) = change.today.to_zoned(TimeZone::UTC) else { return };
+        let midnight = midnight.timestamp();
+        for (old, new) in change.pairs().filter(|(_, new)| new.id.group.ends_with("cluster.x-k8s.io")) {
+            let known = times(&old.placed);
+            for time in times(&new.placed) {
+                let Time { of, path, written } = &time;
+                let Some(text) = written.as_str() else { continue };
+                let Ok(after) = text.parse::<Timestamp>() else { continue };
+                // The day is known, not the hour: what lies on it may be ahead.
+                let is_past = after < midnight;
+                let before = known.iter().find(|known| known.of == *of).map(|known| known.written);
+                if !is_past
+                    || !of.has_machines(&old.placed)
+                    || before.and_then(|before| before.as_str()) == Some(text)
+                {
+                    continue;
+                }
+                let message = format!(
+                    "the machines of {} are to be replaced after {text}, which is over: they are replaced at once. Name a time to come, or leave it out",
+                    new.id
+                );
+                let place = match change.occasion {
+                    Occasion::Upgrade => before.map_or_else(|| old.origin(), |before| &before.place),
+                    Occasion::Revision => &written.place,
+                };
+                verdicts.push(
+                    Finding::new(rules::ROLLOUT_AFTER_PAST, message).object(&new.id).path(path).place(place),
+                );
+            }
+        }
+    }
+}
+
+/// A time that an object says.
+struct Time<'p> {
+    /// The field, or the group of a topology.
+    of: Of<'p>,
+    path: FieldPath,
+    written: &'p Placed,
+}
+
+/// Whose time it is.
+#[derive(Debug, PartialEq, Eq)]
+enum Of<'p> {
+    /// That of the object, in this one of [`FIELDS`].
+    Field(usize),
+    /// That of workers of a topology, by their name.
+    Workers(&'p str),
+}
+
+impl Of<'_> {
+    /// Whether there are machines already: those of workers that only come now are made after any time that is over.
+    fn has_machines(&self, before: &Placed) -> bool {
+        match self {
+            Self::Field(_) => true,
+            Self::Workers(name) => workers(before).iter().any(|group| group.text_at(&["name"]) == Some(name)),
+        }
+    }
+}
+
+const WORKERS: [&str; 4] = ["spec", "topology", "workers", "machineDeployments"];
+
+/// The groups of a topology that may have a time; MachinePools have none.
+fn workers(object: &Placed) -> &[Placed] {
+    object.at(&WORKERS).map(Placed::items).unwrap_or_default()
+}
+
+fn times(object: &Placed) -> Vec<Time<'_>> {
+    let mut times = Vec::new();
+    for (field, keys) in FIELDS.into_iter().enumerate() {
+        let path = keys.iter().fold(FieldPath::root(), |path, key| path.key(key));
+        times.extend(object.at(keys).map(|written| Time { of: Of::Field(field), path, written }));
+    }
+    for (at, group) in workers(object).iter().enumerate() {
+        let Some(written) = group.at(&["rollout", "after"]) else { continue };
+        let list = WORKERS.iter().fold(FieldPath::root(), |path, key| path.key(key));
+        let path = list.index(at).key("rollout").key("after");
+        let of = Of::Workers(group.text_at(&["name"]).unwrap_or_default());
+        times.push(Time { of, path, written });
+    }
+    times
+}

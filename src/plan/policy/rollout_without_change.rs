@@ -1,0 +1,126 @@
+//! `rollout-without-change`
+
+use super::{About, Evidence, Example, Occasion, Rule};
+use crate::templates::{references, treatment_in_role};
+use capstan_kustomize::render::{RenderedObject, in_one_version};
+use capstan_model::finding::{Finding, rules};
+use capstan_model::kinds::Treatment;
+
+pub(super) struct RolloutWithoutChange;
+
+static ABOUT: About = About {
+    entry: rules::ROLLOUT_WITHOUT_CHANGE,
+    summary: "A template gets a new name although its meaning is the same.",
+    reason: "All of its machines are replaced for nothing.",
+    source: "https://cluster-api.sigs.k8s.io/tasks/updating-machine-templates",
+    bad: Example::Change {
+        before: &[("peu01/base/machines.yaml", MACHINES)],
+        after: &[("peu01/base/machines.yaml", ONLY_RENAMED)],
+    },
+    good: Example::Change {
+        before: &[("peu01/base/machines.yaml", MACHINES)],
+        after: &[("peu01/base/machines.yaml", LARGER)],
+    },
+};
+
+const MACHINES: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: peu01-md-0, namespace: org}
+spec:
+  template:
+    spec:
+      infrastructureRef:
+        apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+        kind: AWSMachineTemplate
+        name: peu01-md-0
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AWSMachineTemplate
+metadata: {name: peu01-md-0, namespace: org}
+spec: {template: {spec: {instanceType: m5.large}}}
+";
+const ONLY_RENAMED: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: peu01-md-0, namespace: org}
+spec:
+  template:
+    spec:
+      infrastructureRef:
+        apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+        kind: AWSMachineTemplate
+        name: peu01-md-1 # <--
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AWSMachineTemplate
+metadata: {name: peu01-md-1, namespace: org}
+spec: {template: {spec: {instanceType: m5.large}}}
+";
+const LARGER: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: peu01-md-0, namespace: org}
+spec:
+  template:
+    spec:
+      infrastructureRef:
+        apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+        kind: AWSMachineTemplate
+        name: peu01-md-1
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AWSMachineTemplate
+metadata: {name: peu01-md-1, namespace: org}
+spec: {template: {spec: {instanceType: m5.xlarge}}}
+";
+
+impl Rule for RolloutWithoutChange {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Finding>) {
+        for (old, new) in change.pairs() {
+            let named = |object: &'_ RenderedObject| {
+                references(&object.id.group, &object.id.kind, &object.placed)
+                    .into_iter()
+                    .map(|found| (found.path, found.role, found.kind.to_owned(), found.name.to_owned()))
+                    .collect::<Vec<_>>()
+            };
+            let before = named(old);
+            for (path, role, kind, name) in named(new) {
+                let Some((.., was)) = before
+                    .iter()
+                    .find(|(other, _, of, _)| (other, of) == (&path, &kind))
+                    .filter(|was| was.3 != name)
+                else {
+                    continue;
+                };
+                let (Some(from), Some(to)) =
+                    (change.before.named(&kind, was).next(), change.after.named(&kind, &name).next())
+                else {
+                    continue;
+                };
+                // Of a MachinePool's own infrastructure a new name means other instances.
+                let rolls = treatment_in_role(&to.id, &to.placed, &[role]) == Some(Treatment::Rotate);
+                let (was, is) = in_one_version(from, to, change.schemas);
+                if !rolls || was.value.get("spec") != is.value.get("spec") {
+                    continue;
+                }
+                let message = format!(
+                    "{} goes from {} to {}, which mean the same: its machines are replaced for nothing. Keep the old name",
+                    new.id, from.id, to.id.name
+                );
+                let shown = if change.occasion == Occasion::Upgrade { old } else { new };
+                let place = &shown.placed.nearest(&path).place;
+                verdicts.push(
+                    Finding::new(rules::ROLLOUT_WITHOUT_CHANGE, message)
+                        .object(&new.id)
+                        .path(&path)
+                        .place(place),
+                );
+            }
+        }
+    }
+}

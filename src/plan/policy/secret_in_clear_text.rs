@@ -1,0 +1,149 @@
+//! `secret-in-clear-text`
+
+use super::clear_text::{Kind, give_away, is_certificate, is_placeholder};
+use super::{About, Example, Rule, Survey};
+use capstan_kustomize::render::{Content, Placed, RenderedObject};
+use capstan_model::finding::{Finding, Place, rules};
+use capstan_model::object::FieldPath;
+
+pub(super) struct SecretInClearText;
+
+static ABOUT: About = About {
+    entry: rules::SECRET_IN_CLEAR_TEXT,
+    summary: "A secret stands in clear text in Git.",
+    reason: "Whoever can read the repository, now or from any old clone of it, has the secret; base64 hides \
+             nothing. Change the secret first, since it is known now, then encrypt it (SOPS, Sealed Secrets) or let \
+             an ExternalSecret fetch it. Placeholders and variables are passed over.",
+    source: "https://kubernetes.io/docs/concepts/security/secrets-good-practices/",
+    bad: Example::Tree(&[("peu01/base/cluster.yaml", CLUSTER), ("peu01/base/secret.yaml", CLEAR)]),
+    good: Example::Tree(&[("peu01/base/cluster.yaml", CLUSTER), ("peu01/base/secret.yaml", EXTERNAL)]),
+};
+
+const CLUSTER: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: Cluster
+metadata: {name: peu01, namespace: org}
+";
+const CLEAR: &str = "\
+apiVersion: v1
+kind: Secret
+metadata: {name: peu01-cloud, namespace: org}
+stringData:
+  password: correct horse battery # <--
+";
+const EXTERNAL: &str = "\
+apiVersion: external-secrets.io/v1
+kind: ExternalSecret
+metadata: {name: peu01-cloud, namespace: org}
+spec:
+  secretStoreRef: {kind: ClusterSecretStore, name: vault}
+  data:
+  - secretKey: password
+    remoteRef: {key: peu01, property: password}
+";
+
+/// Secrets of these types hold manifests, or come from the server.
+const NO_SECRETS: [&str; 2] = ["addons.cluster.x-k8s.io/resource-set", "kubernetes.io/service-account-token"];
+
+impl Rule for SecretInClearText {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
+        for object in cluster.objects {
+            // An encrypted file says so beside its fields.
+            if object.placed.field("sops").is_some() {
+                continue;
+            }
+            let is_secret = object.id.kind == "Secret" && object.id.group.is_empty();
+            let own_type = object.placed.text_at(&["type"]).unwrap_or_default();
+            if is_secret && !NO_SECRETS.contains(&own_type) {
+                secret(object, verdicts);
+            } else if !is_secret {
+                let mut found = Vec::new();
+                walk(&object.placed, None, &mut found);
+                for (path, spot, kind) in found {
+                    let message = format!(
+                        "`{path}` of {} holds {kind} in clear text: change it, since it is known now, and let it come from a Secret that is encrypted or fetched",
+                        object.id
+                    );
+                    verdicts.push(
+                        Finding::new(rules::SECRET_IN_CLEAR_TEXT, message)
+                            .object(&object.id)
+                            .path(&path)
+                            .place(spot),
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// One finding a Secret, at its first value.
+fn secret(object: &RenderedObject, verdicts: &mut Vec<Finding>) {
+    for field in ["stringData", "data"] {
+        let entries = object.placed.field(field).map(Placed::entries).unwrap_or_default();
+        let clear = entries.iter().find(|(_, value)| match value.as_str() {
+            Some(text) => !is_placeholder(text, field == "data") && !is_certificate(text, field == "data"),
+            None => false,
+        });
+        let Some((key, value)) = clear else { continue };
+        let message = format!(
+            "{} holds `{key}` in clear text: change the secret, since it is known now, and encrypt it or let an ExternalSecret fetch it",
+            object.id
+        );
+        let path = FieldPath::root().key(field).key(key);
+        verdicts.push(
+            Finding::new(rules::SECRET_IN_CLEAR_TEXT, message)
+                .object(&object.id)
+                .path(&path)
+                .place(&value.place),
+        );
+        return;
+    }
+}
+
+/// Strings that are secrets by what they are, or by where they stand.
+fn walk(value: &Placed, key: Option<&str>, found: &mut Vec<(FieldPath, Place, Kind)>) {
+    match &value.content {
+        Content::Scalar(_) => {
+            let Some(text) = value.as_str() else { return };
+            let kind = match key {
+                Some("passwd") if !is_placeholder(text, false) => Some((Kind::Password, 0)),
+                _ => give_away(text),
+            };
+            let found_here = kind.map(|(kind, at)| {
+                // In a text of many lines, the line that is meant.
+                let position = value.place.position_inside(text, at);
+                (FieldPath::root(), Place::at(value.place.file().clone(), position), kind)
+            });
+            found.extend(found_here);
+        }
+        Content::Mapping(entries) => {
+            for (key, value) in entries {
+                // Paths are only written where something is found below.
+                let before = found.len();
+                walk(value, Some(key), found);
+                if found.len() > before {
+                    prepend(found, before, &FieldPath::root().key(key));
+                }
+            }
+        }
+        Content::Sequence(items) => {
+            for (at, value) in items.iter().enumerate() {
+                let before = found.len();
+                walk(value, None, found);
+                if found.len() > before {
+                    prepend(found, before, &FieldPath::root().index(at));
+                }
+            }
+        }
+    }
+}
+
+fn prepend(found: &mut [(FieldPath, Place, Kind)], from: usize, path: &FieldPath) {
+    for (below, ..) in &mut found[from..] {
+        *below = path.steps().iter().chain(below.steps()).cloned().collect();
+    }
+}

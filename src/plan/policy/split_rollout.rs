@@ -1,0 +1,214 @@
+//! `split-rollout`
+
+use super::kubernetes::{Wanted, steps};
+use super::{About, Evidence, Example, Occasion, Rule, Survey};
+use crate::merge::AppliedBy;
+use crate::templates::reference_paths;
+use capstan_kustomize::render::{Content, Placed, RenderedObject};
+use capstan_model::finding::{Finding, rules};
+use capstan_model::kinds::{Treatment, bears_images, treatment};
+use capstan_model::object::FieldPath;
+
+pub(super) struct SplitRollout;
+
+static ABOUT: About = About {
+    entry: rules::SPLIT_ROLLOUT,
+    summary: "A Kubernetes version moves without the image that belongs to it, or the image without the version.",
+    reason: "The image's name holds the version it was built for. Machines that are asked for another one most often \
+             do not join; and whoever moves the second half later replaces every machine a second time. Move both in \
+             one change.",
+    source: "https://cluster-api.sigs.k8s.io/tasks/upgrading-clusters#how-to-upgrade-the-kubernetes-control-plane-version",
+    bad: Example::Change {
+        before: &[("peu01/base/machines.yaml", OLD)],
+        after: &[("peu01/base/machines.yaml", ONLY_VERSION)],
+    },
+    good: Example::Change {
+        before: &[("peu01/base/machines.yaml", OLD)],
+        after: &[("peu01/base/machines.yaml", BOTH)],
+    },
+};
+
+const OLD: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: peu01-md-0, namespace: org}
+spec:
+  template:
+    spec:
+      version: v1.29.4
+      infrastructureRef:
+        apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+        kind: DockerMachineTemplate
+        name: peu01-md-0
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: DockerMachineTemplate
+metadata: {name: peu01-md-0, namespace: org}
+spec: {template: {spec: {customImage: \"kindest/node:v1.29.4\"}}}
+";
+const ONLY_VERSION: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: peu01-md-0, namespace: org}
+spec:
+  template:
+    spec:
+      version: v1.30.2 # <--
+      infrastructureRef:
+        apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+        kind: DockerMachineTemplate
+        name: peu01-md-0
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: DockerMachineTemplate
+metadata: {name: peu01-md-0, namespace: org}
+spec: {template: {spec: {customImage: \"kindest/node:v1.29.4\"}}}
+";
+const BOTH: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: peu01-md-0, namespace: org}
+spec:
+  template:
+    spec:
+      version: v1.30.2
+      infrastructureRef:
+        apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+        kind: DockerMachineTemplate
+        name: peu01-md-0-30
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: DockerMachineTemplate
+metadata: {name: peu01-md-0-30, namespace: org}
+spec: {template: {spec: {customImage: \"kindest/node:v1.30.2\"}}}
+";
+
+impl Rule for SplitRollout {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Finding>) {
+        for (old, new) in steps(change) {
+            let (was, is) = (full(&old), full(&new));
+            let (Some(was), Some(is)) = (was, is) else { continue };
+            for (template_before, template) in templates(change, new.object) {
+                // Only an image that is named after the version belongs to it.
+                let Some((_, mark)) = image_of(template_before, was) else { continue };
+                let stale = image_of(template, was);
+                let verdict = if was != is {
+                    let Some((_, stale)) = stale.filter(|_| image_of(template, is).is_none()) else {
+                        continue;
+                    };
+                    let message = format!(
+                        "{} goes from {} to {}, but {} still names the image `{}`: change both at once, or the machines are replaced twice",
+                        new.object,
+                        old.version,
+                        new.version,
+                        template.id,
+                        stale.as_str().unwrap_or_default()
+                    );
+                    let place = if change.occasion == Occasion::Upgrade { &old } else { &new };
+                    Finding::new(rules::SPLIT_ROLLOUT, message)
+                        .object(new.object)
+                        .path(&new.path())
+                        .place(&place.placed.place)
+                } else {
+                    // The image went on, the version stayed. What is edited under its old name replaces no
+                    // machine, which is another rule's.
+                    let rolls = template.id != template_before.id
+                        || change.applied_by == AppliedBy::Reconciler
+                        || treatment(Some(&template.id.group), &template.id.kind)
+                            == Some(Treatment::MutableAndRolls);
+                    let moved = moved_image(template).filter(|_| rolls && stale.is_none());
+                    let Some((path, image)) = moved else { continue };
+                    let message = format!(
+                        "{} gets the image `{}`, but {} stays at {}: change both at once, or the machines are replaced twice",
+                        template.id,
+                        image.as_str().unwrap_or_default(),
+                        new.object,
+                        new.version
+                    );
+                    let place = if change.occasion == Occasion::Upgrade { mark } else { image };
+                    Finding::new(rules::SPLIT_ROLLOUT, message)
+                        .object(&template.id)
+                        .path(&path)
+                        .place(&place.place)
+                };
+                verdicts.push(verdict);
+            }
+        }
+    }
+}
+
+/// The version as images name it: without its `v` and a build (`+rke2r1`), and only where it has a patch.
+fn full<'w>(wanted: &'w Wanted<'_>) -> Option<&'w str> {
+    let text = wanted.version.as_str();
+    let bare = text.strip_prefix('v').unwrap_or(text);
+    let core = bare.split(['+', '-']).next()?;
+    (core.matches('.').count() == 2).then_some(core)
+}
+
+/// The image-bearing objects that an owner names before and after.
+fn templates<'a>(
+    change: &Evidence<'a>,
+    owner: &capstan_model::object::ObjectId,
+) -> Vec<(&'a RenderedObject, &'a RenderedObject)> {
+    let (Some(old), Some(new)) = (change.before.object(owner), change.after.object(owner)) else {
+        return Vec::new();
+    };
+    let pair = |path: &crate::templates::ReferencePath| {
+        Some((named(&change.before, old, path.steps)?, named(&change.after, new, path.steps)?))
+    };
+    reference_paths(&owner.group, &owner.kind).iter().filter_map(pair).collect()
+}
+
+fn named<'a>(cluster: &Survey<'a>, owner: &RenderedObject, steps: &[&str]) -> Option<&'a RenderedObject> {
+    let reference = owner.placed.at(steps)?;
+    let found = cluster.named(reference.text_at(&["kind"])?, reference.text_at(&["name"])?).next()?;
+    bears_images(&found.id).then_some(found)
+}
+
+/// The scalar of a template that names the version.
+fn image_of<'a>(template: &'a RenderedObject, version: &str) -> Option<(FieldPath, &'a Placed)> {
+    find(template.placed.field("spec")?, &FieldPath::root().key("spec"), &|text| mentions(text, version))
+}
+
+/// The scalar of a template that names some version of Kubernetes.
+fn moved_image(template: &RenderedObject) -> Option<(FieldPath, &Placed)> {
+    let names_version = |text: &str| {
+        let words = text.split(|c: char| !c.is_ascii_digit() && c != '.');
+        words.into_iter().any(|word| {
+            let mut parts = word.split('.');
+            let minor = (parts.next() == Some("1")).then(|| parts.next()).flatten();
+            minor.and_then(|minor| minor.parse::<u32>().ok()).is_some_and(|minor| (10..100).contains(&minor))
+                && parts.next().is_some_and(|patch| !patch.is_empty())
+        })
+    };
+    find(template.placed.field("spec")?, &FieldPath::root().key("spec"), &names_version)
+}
+
+/// Whether a text holds the version as a word of its own: `1.29.4` is not in `1.29.40`.
+fn mentions(text: &str, version: &str) -> bool {
+    text.match_indices(version).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + version.len()..].chars().next();
+        !before.is_some_and(|c| c.is_ascii_digit() || c == '.') && !after.is_some_and(|c| c.is_ascii_digit())
+    })
+}
+
+fn find<'a>(
+    value: &'a Placed,
+    path: &FieldPath,
+    wanted: &impl Fn(&str) -> bool,
+) -> Option<(FieldPath, &'a Placed)> {
+    match &value.content {
+        Content::Scalar(_) => value.as_str().is_some_and(wanted).then(|| (path.clone(), value)),
+        Content::Mapping(entries) => {
+            entries.iter().find_map(|(key, value)| find(value, &path.key(key), wanted))
+        }
+        Content::Sequence(items) => {
+            items.iter().enumerate().find_map(|(at, value)| find(value, &path.index(at), wanted))
+        }
+    }
+}

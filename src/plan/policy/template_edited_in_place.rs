@@ -1,0 +1,128 @@
+//! `template-edited-in-place`
+
+use super::{About, Evidence, Example, Occasion, Rule};
+use crate::merge::AppliedBy;
+use crate::templates::reference_paths;
+use capstan_kustomize::render::{RenderedObject, diff_placed, in_one_version};
+use capstan_model::finding::{Finding, rules};
+use capstan_model::kinds::{self, KindRole, Treatment, Workers, role_of, treatment};
+use capstan_model::object::FieldPath;
+
+pub(super) struct TemplateEditedInPlace;
+
+static ABOUT: About = About {
+    entry: rules::TEMPLATE_EDITED_IN_PLACE,
+    summary: "A machine or bootstrap template is changed under its old name.",
+    reason: "Machine templates are immutable: the API server refuses the change, and whatever applies the folder \
+             stops there. A bootstrap template may be changed, but no machine is replaced by it, so Git and \
+             machines drift apart. A changed template needs a new name, and its references the new name too. \
+             In a cluster that Capstan's reconciler applies this is the normal way, since it names templates itself.",
+    source: "https://cluster-api.sigs.k8s.io/tasks/updating-machine-templates",
+    bad: Example::Change {
+        before: &[("peu01/base/template.yaml", SMALL)],
+        after: &[("peu01/base/template.yaml", LARGE)],
+    },
+    good: Example::Change {
+        before: &[("peu01/base/template.yaml", SMALL)],
+        after: &[("peu01/base/template.yaml", LARGE_RENAMED)],
+    },
+};
+
+const SMALL: &str = "\
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AWSMachineTemplate
+metadata: {name: peu01-md-0, namespace: org}
+spec:
+  template:
+    spec:
+      instanceType: m5.large
+";
+const LARGE: &str = "\
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AWSMachineTemplate
+metadata: {name: peu01-md-0, namespace: org}
+spec:
+  template:
+    spec:
+      instanceType: m5.xlarge # <--
+";
+const LARGE_RENAMED: &str = "\
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AWSMachineTemplate
+metadata: {name: peu01-md-0-xlarge, namespace: org}
+spec:
+  template:
+    spec:
+      instanceType: m5.xlarge
+";
+
+impl Rule for TemplateEditedInPlace {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Finding>) {
+        if change.applied_by == AppliedBy::Reconciler || change.occasion == Occasion::Upgrade {
+            return;
+        }
+        for new in change.after.objects.iter().filter(|object| is_template(object, change.after.objects)) {
+            let Some(old) = change.before.object(&new.id) else { continue };
+            let (was, is) = in_one_version(old, new, change.schemas);
+            let (Some(before), Some(after)) = (was.placed.field("spec"), is.placed.field("spec")) else {
+                continue;
+            };
+            let Some(first) = diff_placed(&new.id, before, after).into_iter().next() else { continue };
+            let path: FieldPath = std::iter::once(capstan_model::object::Step::Key("spec".to_owned()))
+                .chain(first.path.steps().iter().cloned())
+                .collect();
+            let place = first.new_place.unwrap_or_else(|| new.origin().clone());
+            verdicts.push(
+                Finding::new(rules::TEMPLATE_EDITED_IN_PLACE,
+                    format!(
+                        "`{path}` of {} is changed under the old name: {}. Give the template a new name and let its references follow",
+                        new.id,
+                        what_happens(&new.id.kind)
+                    ),
+                )
+                .object(&new.id)
+                .path(&path)
+                .place(&place),
+            );
+        }
+    }
+}
+
+fn what_happens(kind: &str) -> &'static str {
+    if kinds::is_config(kind) {
+        "no machine is replaced, but those made from now on get the new configuration, so that the fleet is mixed without a sign of it"
+    } else {
+        "the API server refuses that, or machines keep the old value"
+    }
+}
+
+/// Templates, and what a MachinePool names as its bootstrap config.
+fn is_template(object: &RenderedObject, all: &[RenderedObject]) -> bool {
+    let id = &object.id;
+    if !kinds::is_cluster_api(&id.group) {
+        return false;
+    }
+    match treatment(Some(&id.group), &id.kind) {
+        Some(Treatment::Rotate | Treatment::Never) => true,
+        Some(Treatment::MutableAndRolls | Treatment::MutableSilent) => false,
+        None if kinds::is_template(id) => true,
+        None => {
+            role_of(id) == Some(KindRole::BootstrapConfig)
+                && all.iter().any(|pool| is_bootstrap_of(pool, object))
+        }
+    }
+}
+
+fn is_bootstrap_of(pool: &RenderedObject, config: &RenderedObject) -> bool {
+    role_of(&pool.id) == Some(KindRole::Workers(Workers::Pool))
+        && reference_paths(&pool.id.group, &pool.id.kind).iter().any(|path| {
+            pool.placed.at(path.steps).is_some_and(|reference| {
+                reference.text_at(&["kind"]) == Some(&config.id.kind)
+                    && reference.text_at(&["name"]) == Some(&config.id.name)
+            })
+        })
+}

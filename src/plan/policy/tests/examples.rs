@@ -1,0 +1,275 @@
+//! The catalogue's examples, run as the input that they are.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::cluster::{Cluster, ReleaseName};
+use crate::flux::FluxIndex;
+use crate::layout::{discover, schemas_of};
+use crate::merge::{ClusterFacts, Source, SourceFacts, SourceFile};
+use crate::policy::{
+    About, AppliedBy, Example, Facts, Occasion, ReleaseStep, Scope, Snapshot, catalogue, core_version,
+    folders_of, judge, validate,
+};
+use crate::release::{Catalogue, Release};
+use crate::settings::{RepositorySettings, RuleIds};
+use crate::upgrade::{MergeSettings, OldSource, Request, Retarget, plan};
+use capstan_kustomize::render::{Edited, render};
+use capstan_model::finding::{FileError, Finding, Place, Severities, rules};
+use capstan_model::tree::{EntryKind, Tree, TreeEntry};
+use capstan_test_support::Files;
+
+use super::{TODAY, path};
+
+type Texts = crate::policy::Files;
+
+#[test]
+fn bad_examples_break_their_rule_at_the_marked_line_and_good_ones_do_not() {
+    let mut troubles = Vec::new();
+    for rule in catalogue() {
+        let about = rule.about();
+        let of_rule = |example: &Example| -> Vec<Finding> {
+            findings(example).into_iter().filter(|found| found.rule == about.entry).collect()
+        };
+        match of_rule(&about.bad).as_slice() {
+            [found] => troubles.extend(misplaced(about, found)),
+            others => troubles.push(format!("{}: the bad example has {others:#?}", about.entry.id())),
+        }
+        if let Some(found) = of_rule(&about.good).first() {
+            troubles.push(format!("{}: the good example has {found:#?}", about.entry.id()));
+        }
+    }
+    assert!(troubles.is_empty(), "{}", troubles.join("\n"));
+}
+
+/// A finding that does not name the marked line.
+fn misplaced(about: &About, found: &Finding) -> Option<String> {
+    let marks: Vec<(&str, u32)> = texts(&about.bad)
+        .flat_map(|(path, text)| text.lines().zip(1..).map(move |(line, number)| (path, line, number)))
+        .filter(|(_, line, _)| line.contains("# <--"))
+        .map(|(path, _, number)| (path, number))
+        .collect();
+    let told = found.file().zip(found.line()).map(|(file, line)| (file.as_str(), line));
+    let right = match told {
+        Some(place) => marks.contains(&place),
+        None => marks.is_empty(),
+    };
+    (!right)
+        .then(|| format!("{}: found at {told:?}, marked are {marks:?}: {}", about.entry.id(), found.message))
+}
+
+fn texts(example: &Example) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let (first, second): (Texts, Texts) = match example {
+        Example::Tree(files) | Example::Upgrade(files) => (files, &[]),
+        Example::Change { before, after } => (before, after),
+    };
+    first.iter().chain(second).copied()
+}
+
+fn findings(example: &Example) -> Vec<Finding> {
+    let found = match example {
+        Example::Tree(files) => validated(files, None),
+        Example::Change { before, after } => validated(after, Some(before)),
+        Example::Upgrade(files) => upgraded(files),
+    };
+    found.unwrap_or_else(|error| vec![Finding::from(&error)])
+}
+
+fn tree_of(files: Texts) -> Files {
+    let link = |path: &str| path.split_once(" -> ").map(|(path, _)| path.to_owned());
+    let plain = files
+        .iter()
+        .map(|(path, text)| (link(path).unwrap_or_else(|| (*path).to_owned()), text.as_bytes().to_vec()));
+    let tree = Files::from_bytes(plain);
+    files
+        .iter()
+        .filter_map(|(path, _)| link(path))
+        .fold(tree, |tree, path| tree.with_kind(&path, EntryKind::Symlink))
+}
+
+fn settings_of(files: Texts) -> Result<RepositorySettings, FileError> {
+    let text = files.iter().find(|(path, _)| *path == ".capstan.yaml").map_or("", |(_, text)| text);
+    RepositorySettings::read(&path(".capstan.yaml"), text, &RuleIds::of_catalogue())
+}
+
+fn validated(now: Texts, before: Option<Texts>) -> Result<Vec<Finding>, FileError> {
+    let settings = settings_of(now)?;
+    let now = tree_of(now);
+    let layout = discover(&now, &settings);
+    let before = before.map(tree_of);
+    let old_layout = before.as_ref().map(|tree| discover(tree, &settings)).unwrap_or_default();
+    let schemas = schemas_of(&now, &layout);
+    let before = before.as_ref().map(|tree| Snapshot {
+        tree,
+        layout: &old_layout,
+        schemas: &schemas,
+        cluster_api: None,
+        flux: None,
+    });
+    let core = core_version(&now, &layout);
+    let flux = FluxIndex::read(&now, &layout);
+    let (cluster_api, flux) = (core.as_ref(), Some(&flux));
+    let now = Snapshot { tree: &now, layout: &layout, schemas: &schemas, cluster_api, flux };
+    Ok(validate(now, before, &settings, Scope::Everything, TODAY))
+}
+
+/// Plans and judges as the generator does.
+fn upgraded(files: Texts) -> Result<Vec<Finding>, FileError> {
+    let settings = settings_of(files)?;
+    let tree = tree_of(files);
+    let layout = discover(&tree, &settings);
+    let [folder] = layout.clusters.as_slice() else { panic!("one cluster: {files:?}") };
+    let cluster = Cluster::read(&tree, folder).unwrap();
+    let schemas = schemas_of(&tree, &layout);
+    let catalogue = Catalogue::read(&tree, &layout);
+    let to = catalogue.releases().last().expect("a release");
+    let from = cluster.recorded.as_ref().map(|recorded| match &recorded.name {
+        ReleaseName::Id(id) => catalogue.find(id).unwrap(),
+        ReleaseName::Version(version) => catalogue.find_version(&to.provider, version).unwrap(),
+    });
+    let (old, new) = (from.map(|release| source(&tree, release)), source(&tree, to));
+    let facts = ClusterFacts {
+        id: cluster.id.clone(),
+        base_folder: folder.base.clone(),
+        base: sources(&tree, &folder.base_files),
+        contents: Vec::new(),
+        overlay: sources(&tree, &folder.overlay_files),
+        record: folder.settings.as_ref().map(|entry| text(&tree, entry)),
+        variables: cluster.settings.as_ref().map(|own| own.variables.clone()).unwrap_or_default(),
+        flux: FluxIndex::read(&tree, &layout).post_build(&cluster.id),
+        release: from.map(|release| release.id.clone()),
+        applied: AppliedBy::Others,
+        classes_used_elsewhere: Vec::new(),
+    };
+    let merge =
+        MergeSettings { conflicts: settings.upgrade.conflicts, owners: settings.upgrade.fields.clone() };
+    let old = old.as_ref().map_or(OldSource::Unknown, OldSource::Known);
+    let request = Request {
+        cluster: &facts,
+        old,
+        new: &new,
+        settings: &merge,
+        schemas: &schemas,
+        retarget: Retarget::Refused,
+    };
+    let planned = plan(&request).unwrap();
+    let folders = folders_of(folder);
+    let before = render(&tree, &folders).unwrap();
+    let after = render(&Edited::new(&tree, &planned.intended), &folders).unwrap();
+    let record = cluster.giant_swarm.as_ref();
+    let place = record.map(|record| Place::at(record.file.clone(), record.position));
+    let facts = Facts {
+        folders: &folders,
+        before: &before,
+        after: &after,
+        inside: &[],
+        applied_by: AppliedBy::Others,
+        occasion: Occasion::Upgrade,
+        release: Some(ReleaseStep { from, to, place }),
+        schemas: &schemas,
+        cluster_api: core_version(&tree, &layout),
+        today: TODAY,
+    };
+    let findings = judge(&facts, &Severities::default());
+    Ok(planned.finish(findings, Vec::new()).findings)
+}
+
+fn source(tree: &Files, release: &Release) -> Source {
+    let facts = SourceFacts {
+        base_folder: release.folder.join("base").unwrap(),
+        base: sources(tree, &release.base_files),
+        overlay: sources(tree, &release.overlay_files),
+        variables: BTreeMap::clone(&release.variables),
+        release_yaml: release.manifest.as_ref().map(|entry| text(tree, entry)),
+        rendering: Arc::clone(&release.rendering),
+    };
+    Source::read(release.id.clone(), None, &facts).unwrap()
+}
+
+fn sources(tree: &Files, entries: &[TreeEntry]) -> Vec<SourceFile> {
+    entries.iter().map(|entry| text(tree, entry)).collect()
+}
+
+fn text(tree: &Files, entry: &TreeEntry) -> SourceFile {
+    let bytes = tree.read(entry).unwrap();
+    SourceFile::new(entry.path.clone(), std::str::from_utf8(&bytes).unwrap())
+}
+
+#[test]
+fn a_rotated_template_of_an_unlisted_kind_is_told_once() {
+    const MACHINES: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: peu01-md-0, namespace: org}
+spec: {template: {spec: {infrastructureRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: AcmeHostTemplate, name: peu01-md-0}}}}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: AcmeHostTemplate
+metadata: {name: peu01-md-0, namespace: org}
+spec: {template: {spec: {size: 1}}}
+";
+    const OLD: &str = "\
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: AcmeHostTemplate
+spec: {template: {spec: {size: 1}}}
+";
+    const NEW: &str = "\
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: AcmeHostTemplate
+spec: {template: {spec: {size: 2}}}
+";
+    let findings = upgraded(&[
+        ("peu01/capstan.yaml", "release: aws/v21.0.0\n"),
+        ("peu01/base/machines.yaml", MACHINES),
+        ("aws/v21.0.0/base/machines.yaml", OLD),
+        ("aws/v22.0.0/base/machines.yaml", NEW),
+    ])
+    .unwrap();
+    let told: Vec<&str> = findings
+        .iter()
+        .filter(|finding| finding.rule == rules::UNKNOWN_TEMPLATE)
+        .map(|finding| finding.message.as_str())
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "AcmeHostTemplate org/peu01-md-0 is of a kind that Capstan does not know. Machines are made from it, so it gets a new name like every machine template."
+        ]
+    );
+}
+
+#[test]
+fn workers_that_a_release_leaves_too_far_behind_are_named_and_an_error() {
+    const OLD: &str = "\
+apiVersion: controlplane.cluster.x-k8s.io/v1beta1
+kind: KubeadmControlPlane
+metadata: {name: peu01, namespace: org}
+spec: {version: v1.31.2}
+";
+    const NEW: &str = "\
+apiVersion: controlplane.cluster.x-k8s.io/v1beta1
+kind: KubeadmControlPlane
+metadata: {name: peu01, namespace: org}
+spec: {version: v1.32.0}
+";
+    const OWN: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachinePool
+metadata: {name: batch, namespace: org}
+spec: {template: {spec: {version: v1.28.3}}}
+";
+    let findings = upgraded(&[
+        ("peu01/capstan.yaml", "release: aws/v21.0.0\n"),
+        ("peu01/base/plane.yaml", OLD),
+        ("peu01/base/own.yaml", OWN),
+        ("aws/v21.0.0/base/plane.yaml", OLD),
+        ("aws/v22.0.0/base/plane.yaml", NEW),
+    ])
+    .unwrap();
+    let told: Vec<(&str, Option<&str>)> = findings
+        .iter()
+        .map(|finding| (finding.rule.id(), finding.file().map(capstan_model::tree::RepoPath::as_str)))
+        .collect();
+    let file = Some("peu01/base/own.yaml");
+    assert_eq!(told, [("kubernetes-workers-behind", file), ("not-in-release", file)]);
+}

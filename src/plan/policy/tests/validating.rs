@@ -1,0 +1,468 @@
+//! Whole trees.
+
+use super::{TODAY, lines, path};
+use crate::flux::FluxIndex;
+use crate::layout::discover;
+use crate::policy::{Scope, Snapshot, validate};
+use crate::settings::{RepositorySettings, RuleIds};
+use capstan_kustomize::schema::Schemas;
+use capstan_model::tree::Tree;
+use capstan_test_support::Files;
+
+const CLUSTER: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: Cluster
+metadata: {name: peu01, namespace: org}
+";
+const WORKERS: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: w, namespace: org}
+spec:
+  template:
+    spec:
+      infrastructureRef: {kind: DockerMachineTemplate, name: gone, apiVersion: infrastructure.cluster.x-k8s.io/v1beta1}
+";
+
+fn validated(settings: &str, now: &[(&str, &str)], before: Option<&[(&str, &str)]>) -> Vec<String> {
+    let settings =
+        RepositorySettings::read(&path(".capstan.yaml"), settings, &RuleIds::of_catalogue()).unwrap();
+    let tree = Files::new(now);
+    let layout = discover(&tree, &settings);
+    let schemas = crate::layout::schemas_of(&tree, &layout);
+    let flux = FluxIndex::read(&tree, &layout);
+    let old = before.map(Files::new);
+    let old_layout = old.as_ref().map(|tree| discover(tree, &settings)).unwrap_or_default();
+    let before = old.as_ref().map(|tree| Snapshot {
+        tree,
+        layout: &old_layout,
+        schemas: &schemas,
+        cluster_api: None,
+        flux: None,
+    });
+    lines(&validate(
+        Snapshot { tree: &tree, layout: &layout, schemas: &schemas, cluster_api: None, flux: Some(&flux) },
+        before,
+        &settings,
+        Scope::Everything,
+        TODAY,
+    ))
+}
+
+#[test]
+fn a_tree_in_order_has_no_findings() {
+    assert_eq!(validated("", &[("gauss/peu01/base/c.yaml", CLUSTER)], None), [""; 0]);
+}
+
+#[test]
+fn every_file_that_is_wrong_is_found_and_hides_nothing_else() {
+    let now = [
+        ("gauss/peu01/base/c.yaml", CLUSTER),
+        ("gauss/peu01/base/bad.yaml", "a: [\n"),
+        ("gauss/peu01/base/worse.yaml", "a: b: 1\n"),
+        ("gauss/peu01/capstan.yaml", "realease: aws/v1.0.0\n"),
+        ("gauss/peu02/base/c.yaml", CLUSTER),
+        ("gauss/peu02/base/w.yaml", WORKERS),
+        ("gauss/peu03/base/c.yaml", CLUSTER),
+        ("gauss/peu03/overlay/kustomization.yaml", "resources: []\nvars: [{name: x}]\n"),
+        ("aws/v1.0.0/base/a.yaml", "a: {\n"),
+    ];
+    let found = validated("", &now, None);
+    let start = |line: &String| line.split(' ').take(3).collect::<Vec<_>>().join(" ");
+    assert_eq!(
+        found.iter().map(start).collect::<Vec<_>>(),
+        [
+            "invalid-yaml Error aws/v1.0.0/base/a.yaml:1:4",
+            "invalid-yaml Error gauss/peu01/base/bad.yaml:1:4",
+            "invalid-yaml Error gauss/peu01/base/worse.yaml:1:5",
+            "invalid-settings Error gauss/peu01/capstan.yaml:1:1",
+            "missing-reference Warning gauss/peu02/base/w.yaml:7:62",
+            "render-failed Error gauss/peu03/overlay/kustomization.yaml:2:8",
+        ]
+    );
+}
+
+#[test]
+fn a_second_tree_brings_the_rules_that_compare() {
+    let before = [
+        ("gauss/peu01/base/c.yaml", CLUSTER),
+        ("gauss/peu01/base/w.yaml", WORKERS),
+        ("gauss/peu02/base/c.yaml", CLUSTER),
+    ];
+    let now = [("gauss/peu01/base/c.yaml", CLUSTER)];
+    assert_eq!(
+        validated("policy: {missing-reference: off}\n", &now, Some(&before)),
+        [
+            "removes-machines Error gauss/peu01/base/w.yaml:1:1 MachineDeployment org/w ",
+            "removes-machines Error gauss/peu02/base/c.yaml:1:1 Cluster org/peu01 ",
+        ]
+    );
+    assert_eq!(validated("policy: {removes-machines: off}\n", &now, Some(&before)), [""; 0]);
+}
+
+#[test]
+fn a_tombstone_of_something_rendered_is_a_contradiction() {
+    let now = [
+        ("gauss/peu01/base/c.yaml", CLUSTER),
+        ("gauss/peu01/capstan.yaml", "delete:\n- {kind: Cluster, name: peu01}\n"),
+    ];
+    assert_eq!(
+        validated("", &now, None),
+        ["rendered-tombstone Error gauss/peu01/capstan.yaml:2:3 Cluster org/peu01 -"]
+    );
+}
+
+#[test]
+fn machines_that_a_new_tombstone_takes_are_told() {
+    let settings = |text: &'static str| ("gauss/peu01/capstan.yaml", text);
+    let (cluster, workers) = (("gauss/peu01/base/c.yaml", CLUSTER), ("gauss/peu01/base/w.yaml", WORKERS));
+    let quiet = "policy: {missing-reference: off}\n";
+    let silent = [""; 0];
+    let whole = "# goodbye\ndelete: cluster\n";
+    let lost = ["removes-machines Error gauss/peu01/capstan.yaml:2:9 Cluster org/peu01 -"];
+    let before = [cluster, workers];
+    assert_eq!(validated(quiet, &[cluster, workers, settings(whole)], Some(&before)), lost);
+    // It was said when it came.
+    let before = [cluster, workers, settings(whole)];
+    assert_eq!(validated(quiet, &[cluster, workers, settings(whole)], Some(&before)), silent);
+    // Alone, a tree tells of no change; a cluster that comes with it was never there.
+    assert_eq!(validated(quiet, &[cluster, workers, settings(whole)], None), silent);
+    assert_eq!(validated(quiet, &[cluster, workers, settings(whole)], Some(&[])), silent);
+
+    // Workers that left the folder earlier, and stayed in the live cluster until now.
+    let two = "delete:\n- {kind: ConfigMap, name: w}\n- {kind: MachineDeployment, name: w}\n";
+    assert_eq!(
+        validated(quiet, &[cluster, settings(two)], Some(&[cluster])),
+        ["removes-machines Error gauss/peu01/capstan.yaml:3:3 - -"]
+    );
+    assert_eq!(validated(quiet, &[cluster, settings(two)], Some(&[cluster, settings(two)])), silent);
+    // Those that leave with the same change are told once, where they stood.
+    assert_eq!(
+        validated(quiet, &[cluster, settings(two)], Some(&[cluster, workers])),
+        ["removes-machines Error gauss/peu01/base/w.yaml:1:1 MachineDeployment org/w "]
+    );
+}
+
+#[test]
+fn every_rule_that_the_code_names_is_in_the_catalogue() {
+    fn sources(folder: &std::path::Path, found: &mut Vec<std::path::PathBuf>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() && !path.ends_with("target") {
+                sources(&path, found);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                found.push(path);
+            }
+        }
+    }
+    let mut files = Vec::new();
+    sources(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(".."), &mut files);
+    let mut unknown = Vec::new();
+    for file in files {
+        let text = std::fs::read_to_string(&file).unwrap();
+        for found in text.split("rule: \"").skip(1) {
+            let id = found.split('"').next().unwrap();
+            if crate::policy::rule(id).is_none() {
+                unknown.push(format!("{}: {id}", file.display()));
+            }
+        }
+    }
+    assert_eq!(unknown, [""; 0]);
+}
+
+#[test]
+fn the_whole_corpus_is_judged_without_a_panic() {
+    let Some(files) = capstan_test_support::shared_data::files("") else { return };
+    let tree = Files::from_bytes(files);
+    let settings = RepositorySettings::default();
+    let layout = discover(&tree, &settings);
+    let schemas = crate::layout::schemas_of(&tree, &layout);
+    let flux = FluxIndex::read(&tree, &layout);
+    let flux = Some(&flux);
+    let now = Snapshot { tree: &tree, layout: &layout, schemas: &schemas, cluster_api: None, flux };
+    let mut counts = std::collections::BTreeMap::<&str, usize>::new();
+    for finding in validate(now, Some(now), &settings, Scope::Everything, TODAY) {
+        assert!(!finding.message.is_empty() && finding.file().is_some(), "{finding:?}");
+        *counts.entry(finding.rule.id()).or_default() += 1;
+    }
+    println!("{} releases, {} clusters: {counts:?}", layout.releases.len(), layout.clusters.len());
+    assert!(layout.releases.len() > 200);
+}
+
+/// Every real manifest as a cluster of its own, and every folder with a kustomization as one.
+#[test]
+fn real_manifests_are_judged_and_only_what_is_wrong_with_them_is_found() {
+    let Some(files) = capstan_test_support::shared_data::files("manifests") else { return };
+    let corpus = Files::from_bytes(files);
+    let settings = RepositorySettings::default();
+    let mut counts = std::collections::BTreeMap::<&str, usize>::new();
+    let (mut clusters, mut told) = (0, Vec::new());
+    for entry in corpus.entries().iter().filter(|entry| capstan_model::tree::is_manifest(&entry.path)) {
+        let bytes = corpus.read(entry).unwrap();
+        let tree = Files::from_bytes([("c/base/a.yaml".to_owned(), bytes.to_vec())]);
+        let layout = discover(&tree, &settings);
+        clusters += layout.clusters.len();
+        let schemas = Schemas::built_in();
+        let now = Snapshot { tree: &tree, layout: &layout, schemas, cluster_api: None, flux: None };
+        for finding in validate(now, None, &settings, Scope::Everything, TODAY) {
+            *counts.entry(finding.rule.id()).or_default() += 1;
+            let line = finding.line().unwrap_or_default();
+            told.push(format!("{} {}:{line}: {}", finding.rule.id(), entry.path, finding.message));
+        }
+    }
+    told.sort();
+    if std::env::var_os("SHOW_FINDINGS").is_some() {
+        println!("{}", told.join("\n"));
+    }
+    println!("{clusters} clusters: {counts:#?}");
+    assert!(clusters > 100);
+    // Templates of released providers are right: what these rules would find there is their own mistake.
+    for rule in [
+        "autoscaler-owns-replicas",
+        "control-plane-replicas-even",
+        "duplicate-object",
+        "file-not-listed",
+        "kubernetes-workers-ahead",
+        "kubernetes-workers-behind",
+        "reference-mismatch",
+    ] {
+        assert_eq!(counts.get(rule), None, "{rule}: {told:#?}");
+    }
+}
+
+#[test]
+fn an_app_that_depends_on_one_outside_the_release_is_no_trouble() {
+    let release = "\
+apiVersion: release.giantswarm.io/v1alpha1
+kind: Release
+metadata: {name: aws-29.0.0}
+spec:
+  apps:
+  - {name: cilium, version: 0.16.0, dependsOn: [prometheus-operator-crd]}
+  components:
+  - {name: kubernetes, version: 1.29.3}
+  state: active
+";
+    assert_eq!(validated("", &[("aws/v29.0.0/release.yaml", release)], None), [""; 0]);
+}
+
+#[test]
+fn which_cluster_api_manages_is_read_where_exactly_one_is_installed() {
+    let core = |version: &str| {
+        format!(
+            "apiVersion: operator.cluster.x-k8s.io/v1alpha2\nkind: CoreProvider\nmetadata: {{name: cluster-api}}\nspec: {{version: {version}}}\n"
+        )
+    };
+    let clusterctl = "providers:\n- {name: cluster-api, type: CoreProvider, url: \"https://github.com/kubernetes-sigs/cluster-api/releases/v1.9.4/core-components.yaml\"}\n";
+    let (one, other) = (core("v1.8.3"), core("v1.10.0"));
+    type Files<'a> = &'a [(&'a str, &'a str)];
+    let cases: [(Files<'_>, Option<&str>); 4] = [
+        (&[("mgmt/capi/core.yaml", &one)], Some("1.8.3")),
+        (&[("mgmt/clusterctl.yaml", clusterctl)], Some("1.9.4")),
+        (&[("a/capi/core.yaml", &one), ("b/capi/core.yaml", &other)], None),
+        (&[("mgmt/README.yaml", &one)], None),
+    ];
+    for (files, expected) in cases {
+        let tree = capstan_test_support::Files::new(files);
+        let found = crate::policy::core_version(&tree, &discover(&tree, &RepositorySettings::default()));
+        assert_eq!(found.map(|found| found.to_string()).as_deref(), expected, "{files:?}");
+    }
+}
+
+#[test]
+fn files_that_generators_read_and_components_that_nobody_includes_are_left_out_on_purpose() {
+    let object = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b, namespace: org}\n";
+    let now = [
+        (
+            "gauss/peu01/base/kustomization.yaml",
+            "resources: [c.yaml]\ngeneratorOptions: {disableNameSuffixHash: true}\nconfigMapGenerator:\n- {name: g, files: [payload.yaml]}\n",
+        ),
+        ("gauss/peu01/base/c.yaml", CLUSTER),
+        ("gauss/peu01/base/payload.yaml", object),
+        ("gauss/peu01/base/optional/kustomization.yaml", "kind: Component\nresources: [b.yaml]\n"),
+        ("gauss/peu01/base/optional/b.yaml", object),
+        ("gauss/peu01/base/values.yaml", "replicas: 2\n"),
+    ];
+    assert_eq!(validated("", &now, None), [""; 0]);
+}
+
+#[test]
+fn folders_that_flux_applies_to_the_cluster_itself_are_judged_by_the_clusters_kubernetes() {
+    let cluster = "\
+{apiVersion: cluster.x-k8s.io/v1beta1, kind: Cluster, metadata: {name: peu01, namespace: org}}
+---
+apiVersion: controlplane.cluster.x-k8s.io/v1beta1
+kind: KubeadmControlPlane
+metadata: {name: peu01, namespace: org}
+spec: {version: v1.25.3, replicas: 3}
+";
+    let budget = "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: dns, namespace: kube-system}\n";
+    let kustomization = |path: &str, secret: &str| {
+        format!(
+            "\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {{name: apps, namespace: org}}
+spec:
+  path: {path}
+  sourceRef: {{kind: GitRepository, name: fleet}}
+  kubeConfig: {{secretRef: {{name: {secret}}}}}
+"
+        )
+    };
+    let (own, elsewhere) = (
+        kustomization("./apps/own", "peu01-kubeconfig"),
+        kustomization("./apps/elsewhere", "peu01-kubeconfig"),
+    );
+    let other = kustomization("./apps/other", "peu02-kubeconfig");
+    let found = validated(
+        "",
+        &[
+            ("gauss/peu01/base/cluster.yaml", cluster),
+            // This one is for the management cluster, whose Kubernetes nobody knows.
+            ("gauss/peu01/base/budget.yaml", budget),
+            ("gauss/peu01/base/apps.yaml", &own),
+            ("mc/apps.yaml", &elsewhere),
+            ("mc/other.yaml", &other),
+            ("apps/own/budget.yaml", budget),
+            ("apps/elsewhere/sub/budget.yaml", budget),
+            ("apps/other/budget.yaml", budget),
+        ],
+        None,
+    );
+    let removed: Vec<&String> = found.iter().filter(|line| line.contains("kubernetes-api-removed")).collect();
+    assert_eq!(removed.len(), 2, "{found:#?}");
+    for (line, place) in
+        removed.iter().zip(["apps/elsewhere/sub/budget.yaml:1:13", "apps/own/budget.yaml:1:13"])
+    {
+        assert!(line.contains(place), "{line}");
+    }
+}
+
+#[test]
+fn a_version_that_a_definition_does_not_serve_is_told_with_those_that_it_does() {
+    let definition = |served: &str| {
+        format!(
+            "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {{name: awsmachinetemplates.infrastructure.cluster.x-k8s.io}}
+spec:
+  group: infrastructure.cluster.x-k8s.io
+  names: {{kind: AWSMachineTemplate, plural: awsmachinetemplates}}
+  scope: Namespaced
+  versions:
+  - {{name: v1beta1, served: {served}, storage: false, schema: {{openAPIV3Schema: {{type: object}}}}}}
+  - {{name: v1beta2, served: true, storage: true, schema: {{openAPIV3Schema: {{type: object}}}}}}
+"
+        )
+    };
+    let (unserved, served) = (definition("false"), definition("true"));
+    let template = "\
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: AWSMachineTemplate
+metadata: {name: peu01, namespace: org}
+";
+    let not_served = |definitions: &[(&str, &str)]| -> Vec<String> {
+        let mut files = vec![("gauss/peu01/base/template.yaml", template)];
+        files.extend_from_slice(definitions);
+        let found = validated("", &files, None);
+        found.into_iter().filter(|line| line.contains("api-version-not-served")).collect()
+    };
+    assert_eq!(
+        not_served(&[(".capstan/crds/aws.yaml", &unserved)]),
+        [
+            "api-version-not-served Warning gauss/peu01/base/template.yaml:1:13 AWSMachineTemplate org/peu01 /apiVersion"
+        ]
+    );
+    assert_eq!(not_served(&[(".capstan/crds/aws.yaml", &served)]), [""; 0]);
+    // Another definition serves it: nobody knows which of them is in use.
+    assert_eq!(not_served(&[("crds/old.yaml", &served), ("crds/new.yaml", &unserved)]), [""; 0]);
+}
+
+#[test]
+fn variables_without_a_value_are_told_of_the_tree_too() {
+    let workers = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: peu01-md-0, namespace: org}
+spec:
+  template:
+    spec:
+      failureDomain: ${ZONE}
+      version: ${VERSION:=v1.30.2}
+      nodeDrainTimeout: $${LITERAL}
+---
+apiVersion: bootstrap.cluster.x-k8s.io/v1beta1
+kind: KubeadmConfigTemplate
+metadata: {name: peu01-md-0, namespace: org}
+spec: {template: {spec: {preKubeadmCommands: ['echo ${HOSTNAME}']}}}
+";
+    let flux = |substitute: &str| {
+        format!(
+            "\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {{name: fleet, namespace: flux-system}}
+spec:
+  path: ./gauss/peu01/base
+  sourceRef: {{kind: GitRepository, name: fleet}}
+  postBuild: {{substitute: {{{substitute}}}}}
+"
+        )
+    };
+    let found = |settings: &str, more: &[(&str, &str)]| -> Vec<String> {
+        let mut files = vec![("gauss/peu01/base/workers.yaml", workers)];
+        files.extend_from_slice(more);
+        let all = validated(settings, &files, None);
+        all.into_iter().filter(|line| line.contains("variable") || line.contains("substitution")).collect()
+    };
+    let zone = "unbound-variable Error gauss/peu01/base/workers.yaml:7:22 MachineDeployment org/peu01-md-0 /spec/template/spec/failureDomain";
+    let version = "unbound-variable Error gauss/peu01/base/workers.yaml:8:16 MachineDeployment org/peu01-md-0 /spec/template/spec/version";
+    let script = "unbound-variable Error gauss/peu01/base/workers.yaml:14:47 KubeadmConfigTemplate org/peu01-md-0 /spec/template/spec/preKubeadmCommands/0";
+    assert_eq!(found("", &[]), [zone, version], "nobody substitutes, and scripts may mean their own");
+    let own = ("gauss/peu01/capstan.yaml", "variables: {ZONE: eu-1a, VERSION: v1.30.2}\n");
+    assert_eq!(found("", &[own]), [""; 0], "whoever applies the cluster may use these");
+    let claimed = "managementClusters: [{name: mc, uid: 6f1c0000-0000-4000-8000-000000000001, clusters: ['gauss/*']}]\n";
+    assert_eq!(found(claimed, &[own]), [zone, version], "the reconciler applies texts as they stand");
+    let (all, some) = (flux("ZONE: eu-1a, HOSTNAME: x"), flux("ZONE: eu-1a"));
+    assert_eq!(found("", &[("flux/a.yaml", &all)]), [""; 0]);
+    assert_eq!(found("", &[("flux/a.yaml", &some)]), [script], "Flux knows no scripts");
+    let other = flux("ZONE: eu-1b, HOSTNAME: x").replace("name: fleet,", "name: other,");
+    let twice = found("", &[("flux/a.yaml", &all), ("flux/b.yaml", &other)]);
+    assert_eq!(twice, ["variable-contradiction Warning flux/b.yaml:7:28 - -"]);
+    let broken = workers.replace("${HOSTNAME}", "${LIST[0]}");
+    let broken = validated("", &[("gauss/peu01/base/workers.yaml", &broken), ("flux/a.yaml", &all)], None);
+    let broken: Vec<&String> = broken.iter().filter(|line| line.contains("substitution")).collect();
+    assert_eq!(
+        broken,
+        [
+            "unsupported-substitution Error gauss/peu01/base/workers.yaml:14:47 KubeadmConfigTemplate org/peu01-md-0 /spec/template/spec/preKubeadmCommands/0"
+        ]
+    );
+}
+
+#[test]
+fn a_secret_in_a_text_of_many_lines_is_pointed_at_in_its_line() {
+    let key = "MIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn/ygWyF8PbnGy0AHB7MhgwMbRvI0MBZhpI";
+    let literal = format!(
+        "apiVersion: bootstrap.cluster.x-k8s.io/v1beta1\nkind: KubeadmConfigTemplate\nmetadata: {{name: w, namespace: org}}\nspec:\n  template:\n    spec:\n      files:\n      - path: /etc/ca\n        content: |\n          #!/bin/sh\n          cat >key <<E\n          -----BEGIN PRIVATE KEY-----\n          {key}\n          E\n"
+    );
+    let quoted = format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c, namespace: org}}\ndata:\n  script: \"set -e\\nexport K=1\\n-----BEGIN PRIVATE KEY-----\\n{key}\\n\"\n"
+    );
+    let now = [
+        ("gauss/peu01/base/c.yaml", CLUSTER),
+        ("gauss/peu01/base/config.yaml", &literal),
+        ("gauss/peu01/base/script.yaml", &quoted),
+    ];
+    let found = validated("", &now, None);
+    let start = |line: &String| line.split(' ').take(3).collect::<Vec<_>>().join(" ");
+    assert_eq!(
+        found.iter().map(start).filter(|line| line.starts_with("secret")).collect::<Vec<_>>(),
+        [
+            "secret-in-clear-text Error gauss/peu01/base/config.yaml:12:11",
+            "secret-in-clear-text Error gauss/peu01/base/script.yaml:5:32",
+        ]
+    );
+}

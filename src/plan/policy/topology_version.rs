@@ -1,0 +1,98 @@
+//! `topology-version`
+
+use super::{About, Example, Rule, Survey};
+use capstan_kustomize::render::Placed;
+use capstan_model::finding::{Finding, rules};
+use capstan_model::kinds::{is_cluster, names};
+use capstan_model::object::FieldPath;
+
+pub(super) struct TopologyVersion;
+
+static ABOUT: About = About {
+    entry: rules::TOPOLOGY_VERSION,
+    summary: "A topology has no full Kubernetes version, or one that its class does not offer.",
+    reason: "The API server refuses the Cluster: `spec.topology.version` must be a whole version (`v1.30.2`, not \
+             `v1.30`), and one of `kubernetesVersions` where the ClusterClass lists them.",
+    source: "https://github.com/kubernetes-sigs/cluster-api/blob/main/core/webhooks/admission/cluster.go",
+    bad: Example::Tree(&[("peu01/base/cluster.yaml", MINOR)]),
+    good: Example::Tree(&[("peu01/base/cluster.yaml", WHOLE)]),
+};
+
+const MINOR: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: Cluster
+metadata: {name: peu01, namespace: org}
+spec:
+  topology:
+    class: quick-start
+    version: v1.30 # <--
+";
+const WHOLE: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: Cluster
+metadata: {name: peu01, namespace: org}
+spec:
+  topology:
+    class: quick-start
+    version: v1.30.2
+";
+
+impl Rule for TopologyVersion {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
+        for object in cluster.objects.iter().filter(|object| is_cluster(&object.id)) {
+            let Some(topology) = object.placed.at(&["spec", "topology"]).filter(|value| value.is_mapping())
+            else {
+                continue;
+            };
+            let path = FieldPath::root().key("spec").key("topology");
+            let verdict = |message: String, at: &Placed, path: &FieldPath| {
+                Finding::new(rules::TOPOLOGY_VERSION, message).object(&object.id).path(path).place(&at.place)
+            };
+            let Some(version) = topology.field("version") else {
+                let message =
+                    format!("{} has a topology without `version`: say which Kubernetes it runs", object.id);
+                verdicts.push(verdict(message, topology, &path));
+                continue;
+            };
+            let path = path.key("version");
+            let Some(text) = version.as_str() else {
+                let message = format!(
+                    "the topology's version of {} is no string: write it whole, like `v1.30.2`",
+                    object.id
+                );
+                verdicts.push(verdict(message, version, &path));
+                continue;
+            };
+            if text.contains("${") {
+                continue;
+            }
+            if semver::Version::parse(text.strip_prefix('v').unwrap_or(text)).is_err() {
+                let message =
+                    format!("`{text}` of {} is no whole version: write it like `v1.30.2`", object.id);
+                verdicts.push(verdict(message, version, &path));
+                continue;
+            }
+            let offered = offered(cluster, topology);
+            if !offered.is_empty() && !offered.contains(&text) {
+                let message = format!(
+                    "the class of {} does not offer {text}, but {}: take one of them",
+                    object.id,
+                    offered.join(", ")
+                );
+                verdicts.push(verdict(message, version, &path));
+            }
+        }
+    }
+}
+
+/// The versions that a topology's class lists, where the folder renders the class and it lists any.
+pub(super) fn offered<'a>(cluster: &Survey<'a>, topology: &Placed) -> Vec<&'a str> {
+    let name = topology.text_at(&["class"]).or_else(|| topology.text_at(&["classRef", "name"]));
+    let class = name.and_then(|name| cluster.named(names::CLUSTER_CLASS, name).next());
+    let versions = class.and_then(|class| class.placed.at(&["spec", "kubernetesVersions"]));
+    versions.map(Placed::items).unwrap_or_default().iter().filter_map(Placed::as_str).collect()
+}

@@ -1,0 +1,76 @@
+//! `unknown-release`, found in a cluster's record, and by whoever plans from it.
+
+use super::{About, Example, Rule};
+use crate::cluster::Cluster;
+use crate::layout::Layout;
+use crate::release::ReleaseId;
+use capstan_model::finding::{Finding, Place, rules};
+use capstan_model::tree::Tree;
+use capstan_yaml::{Position, YamlFile};
+
+pub(super) struct UnknownRelease;
+
+static ABOUT: About = About {
+    entry: rules::UNKNOWN_RELEASE,
+    summary: "A cluster records a release that does not exist.",
+    reason: "Without the release that a cluster comes from nobody can tell its own edits from the release's fields, and \
+             an upgrade is a guess or overwrites them. Correct `release` in its capstan.yaml; `capstan adopt` finds \
+             the release that its base fits best.",
+    source: "https://github.com/giantswarm/rfc/tree/main/capi-release-structure",
+    bad: Example::Tree(&[
+        ("peu01/capstan.yaml", "release: aws/v12.0.0 # <--\n"),
+        ("peu01/base/pool.yaml", POOL),
+        ("aws/v21.0.0/base/pool.yaml", POOL),
+    ]),
+    good: Example::Tree(&[
+        ("peu01/capstan.yaml", "release: aws/v21.0.0\n"),
+        ("peu01/base/pool.yaml", POOL),
+        ("aws/v21.0.0/base/pool.yaml", POOL),
+    ]),
+};
+
+const POOL: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachinePool
+metadata: {name: peu01-mp-0, namespace: org}
+";
+
+impl Rule for UnknownRelease {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+}
+
+/// Whether a cluster's own record names a release that no folder has. With the id of its content beside it the
+/// release may well be in Git's history, which is looked for where upgrades are planned.
+pub(super) fn verdict(tree: &dyn Tree, layout: &Layout, cluster: &Cluster) -> Option<Finding> {
+    let settings = cluster.settings.as_ref().filter(|settings| settings.release_tree.is_none())?;
+    let id = settings.release.as_ref()?;
+    let version = id.version();
+    let exists = layout.releases.iter().any(|release| {
+        release.id == *id || release.provider == id.provider() && Some(&release.version) == version.as_ref()
+    });
+    (!exists && !layout.releases.is_empty()).then(|| of(tree, cluster, id))
+}
+
+/// The finding that nobody has the content of the release that a cluster records.
+pub fn unknown_release(tree: &dyn Tree, cluster: &Cluster, id: &ReleaseId) -> Finding {
+    of(tree, cluster, id)
+}
+
+fn of(tree: &dyn Tree, cluster: &Cluster, id: &ReleaseId) -> Finding {
+    let message = format!(
+        "{} is recorded to be at {id}, and there is no such release, in no folder and in no history that could be read. Correct `release` in its capstan.yaml; `capstan adopt` tells which release its base fits",
+        cluster.id
+    );
+    let place = cluster.folder.settings.as_ref().map(|entry| {
+        let yaml = tree.read(entry).ok().and_then(|bytes| YamlFile::read_bytes(&bytes).ok());
+        let position = yaml.and_then(|yaml| {
+            let roots = yaml.documents().iter().map(|document| &document.root);
+            let start = roots.filter_map(|root| root.get("release")).next()?.span.start;
+            Some(yaml.position(start))
+        });
+        Place::at(entry.path.clone(), position.unwrap_or(Position { line: 1, column: 1 }))
+    });
+    Finding::new(rules::UNKNOWN_RELEASE, message).maybe_place(place)
+}

@@ -1,0 +1,322 @@
+//! What is wrong in a whole tree, and between two.
+
+use std::collections::BTreeSet;
+
+use jiff::civil::Date;
+
+use super::cluster_api::CoreVersion;
+use super::deletions::Deletions;
+use super::file_not_listed::unlisted;
+use super::inside;
+use super::release_without_predecessor::gaps;
+use super::rule::{Facts, Occasion};
+use super::variables::{Values, without_value};
+use super::{release_breaks_requests, release_reads_outside, sort, unknown_release};
+use crate::cluster::{Cluster, ClusterId, is_unread};
+use crate::flux::FluxIndex;
+use crate::layout::{ClusterFolder, Layout, outside};
+use crate::merge::AppliedBy;
+use crate::release::Catalogue;
+use crate::settings::{REPOSITORY_FILE, RepositorySettings};
+use capstan_kustomize::render::{
+    Folders, ParsedFiles, RenderError, Rendered, RenderedObject, Trouble, render, render_with,
+};
+use capstan_kustomize::schema::Schemas;
+use capstan_model::finding::{FileError, Finding, Place, Severities, rules};
+use capstan_model::tree::{EntryKind, RepoPath, Tree, TreeEntry, is_manifest};
+use capstan_yaml::{YamlError, YamlFile};
+
+/// A tree, and what was found in it.
+#[derive(Clone, Copy)]
+pub struct Snapshot<'a> {
+    /// The tree.
+    pub tree: &'a dyn Tree,
+    /// Its releases and clusters.
+    pub layout: &'a Layout,
+    /// What its definitions say of objects' fields.
+    pub schemas: &'a Schemas,
+    /// The version of Cluster API that it installs, where it says so.
+    pub cluster_api: Option<&'a CoreVersion>,
+    /// Its Flux Kustomizations, where somebody looked for them.
+    pub flux: Option<&'a FluxIndex>,
+}
+
+/// Which clusters are judged.
+#[derive(Debug, Clone, Copy)]
+pub enum Scope<'a> {
+    /// All of them, and all releases.
+    Everything,
+    /// These clusters alone; neither releases nor the layout.
+    Clusters(&'a BTreeSet<ClusterId>),
+}
+
+/// Judges a tree: layout, settings, YAML, references, every rule that one tree can break; with
+/// `before` also the rules that compare two. Ordered by file, line and path.
+///
+/// Whatever cannot be read is a finding of its own and hides nothing else. The repository's settings
+/// are read by the caller, who makes an error in them a finding.
+pub fn validate(
+    now: Snapshot<'_>,
+    before: Option<Snapshot<'_>>,
+    settings: &RepositorySettings,
+    scope: Scope<'_>,
+    today: Date,
+) -> Vec<Finding> {
+    let severities = settings.severities();
+    let mut checked = Checked {
+        schemas: now.schemas,
+        verdicts: Vec::new(),
+        findings: Vec::new(),
+        judged: Vec::new(),
+        seen: BTreeSet::new(),
+        today,
+        cluster_api: now.cluster_api.cloned(),
+    };
+    if let Scope::Everything = scope {
+        checked.layout(now, settings);
+        checked.releases(now);
+    }
+    let wanted = |id: &ClusterId| match scope {
+        Scope::Everything => true,
+        Scope::Clusters(ids) => ids.contains(id),
+    };
+    for folder in now.layout.clusters.iter().filter(|folder| wanted(&folder.id)) {
+        checked.cluster(now, before, folder, settings, &severities);
+    }
+    for gone in before.iter().flat_map(|before| &before.layout.clusters).filter(|folder| wanted(&folder.id)) {
+        if now.layout.cluster(gone.id.as_str()).is_none() {
+            let old = before.and_then(|before| render(before.tree, &folders_of(gone)).ok());
+            let old = old.unwrap_or_default();
+            checked.judge(gone, &old, &Rendered::default(), &[], settings, &severities);
+        }
+    }
+    if let Scope::Everything = scope {
+        checked.definitions(now);
+    }
+    checked.finish(&severities)
+}
+
+/// Whether an entry has content of its own.
+const fn is_file(entry: &TreeEntry) -> bool {
+    matches!(entry.kind, EntryKind::File | EntryKind::Executable)
+}
+
+fn applied_by(settings: &RepositorySettings, folder: &ClusterFolder) -> AppliedBy {
+    match settings.claimed_by(&folder.id) {
+        Ok(None) => AppliedBy::Others,
+        Ok(Some(_)) | Err(_) => AppliedBy::Reconciler,
+    }
+}
+
+/// The folders that a cluster is rendered from.
+pub fn folders_of(folder: &ClusterFolder) -> Folders {
+    Folders {
+        cluster: folder.id.folder().clone(),
+        base: folder.base.clone(),
+        overlay: folder.overlay.clone(),
+    }
+}
+
+struct Checked<'a> {
+    schemas: &'a Schemas,
+    verdicts: Vec<Finding>,
+    /// Of the merge and of whoever reads: the settings have not had their say on them.
+    findings: Vec<Finding>,
+    /// What the rules say of clusters, with its severity.
+    judged: Vec<Finding>,
+    /// Files that have had their verdict.
+    seen: BTreeSet<RepoPath>,
+    today: Date,
+    cluster_api: Option<CoreVersion>,
+}
+
+impl Checked<'_> {
+    /// One verdict a file: that it cannot be read is not said twice.
+    fn of_file(&mut self, verdict: Finding) {
+        let Some(place) = &verdict.place else { return };
+        if self.seen.insert(place.file().clone()) {
+            self.verdicts.push(verdict);
+        }
+    }
+
+    fn layout(&mut self, now: Snapshot<'_>, settings: &RepositorySettings) {
+        for problem in &now.layout.problems {
+            if problem.rule == rules::UNREADABLE_FILE {
+                self.of_file(problem.into());
+            } else {
+                self.verdicts.push(problem.into());
+            }
+        }
+        if let Some(problem) = outside(now.tree, now.layout, settings) {
+            self.verdicts.push(Finding::from(&problem));
+        }
+        let Ok(file) = RepoPath::parse(REPOSITORY_FILE) else { return };
+        let ids = now.layout.clusters.iter().map(|cluster| &cluster.id);
+        let text = now.tree.entry(&file).and_then(|entry| now.tree.read(entry).ok());
+        let text = text.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default();
+        for error in settings.check_claims(&file, text, ids) {
+            self.verdicts.push(Finding::from(&error));
+        }
+    }
+
+    /// Definitions that cannot be used, unless the file had its verdict as a manifest.
+    fn definitions(&mut self, now: Snapshot<'_>) {
+        for problem in
+            now.schemas.problems().iter().filter(|problem| !self.seen.contains(problem.place.file()))
+        {
+            self.verdicts.push(Finding::from(problem));
+        }
+    }
+
+    fn releases(&mut self, now: Snapshot<'_>) {
+        for release in &now.layout.releases {
+            let files = release.base_files.iter().chain(&release.overlay_files);
+            self.files(now.tree, files, YamlFile::read_template_bytes);
+        }
+        let catalogue = Catalogue::read(now.tree, now.layout);
+        for release in catalogue.releases() {
+            let unmet = release.unmet.iter();
+            self.verdicts.extend(unmet.map(|unmet| release_breaks_requests::verdict(release, unmet)));
+            self.verdicts.extend(release_reads_outside::verdict(release));
+        }
+        self.verdicts.extend(gaps(catalogue.releases()));
+        self.verdicts.extend(catalogue.requests_problems().iter().map(Finding::from));
+        for (_, error) in catalogue.unreadable() {
+            self.of_file(error.into());
+        }
+    }
+
+    /// Every manifest that cannot be read, each for itself.
+    fn files<'a>(
+        &mut self,
+        tree: &dyn Tree,
+        entries: impl Iterator<Item = &'a TreeEntry>,
+        read: fn(&[u8]) -> Result<YamlFile, YamlError>,
+    ) {
+        for entry in entries.filter(|entry| is_manifest(&entry.path)) {
+            match tree.read(entry).map(|bytes| read(&bytes)) {
+                Err(error) => self.of_file(Finding::from(&FileError::from(error))),
+                Ok(Err(error)) => {
+                    let place = Place::at(entry.path.clone(), error.position);
+                    self.of_file(Finding::new(rules::INVALID_YAML, error.message).place(place));
+                }
+                Ok(Ok(_)) => {}
+            }
+        }
+    }
+
+    fn cluster(
+        &mut self,
+        now: Snapshot<'_>,
+        before: Option<Snapshot<'_>>,
+        folder: &ClusterFolder,
+        settings: &RepositorySettings,
+        severities: &Severities,
+    ) {
+        for entry in [&folder.base, &folder.overlay].into_iter().flat_map(|part| now.tree.entries_in(part)) {
+            if !is_file(entry) {
+                let message = "this is no file but a symbolic link or a submodule, which Capstan never follows: put the file itself here";
+                let place = Place::whole(entry.path.clone());
+                self.of_file(Finding::new(rules::UNREADABLE_FILE, message).place(place));
+            }
+        }
+        let read = folder.base_files.iter().chain(&folder.overlay_files);
+        let read = read.filter(|entry| !is_unreadable_and_unread(now.tree, folder, entry));
+        self.files(now.tree, read, YamlFile::read_bytes);
+        let own = match Cluster::read(now.tree, folder) {
+            Ok(cluster) => {
+                if settings.releases.repository.is_none() {
+                    self.verdicts.extend(unknown_release::verdict(now.tree, now.layout, &cluster));
+                }
+                self.findings.extend(cluster.findings);
+                cluster.settings
+            }
+            Err(error) => {
+                self.of_file(Finding::from(&error));
+                None
+            }
+        };
+        let read = ParsedFiles::default();
+        let after = match render_with(now.tree, &folders_of(folder), &read) {
+            Ok(after) => after,
+            Err(error) => {
+                self.failed(&error);
+                return;
+            }
+        };
+        self.verdicts.extend(unlisted(now.tree, folder, &read));
+        if let Some(flux) = now.flux {
+            let (own, flux) = (own.as_ref().map(|own| own.variables.clone()), flux.post_build(&folder.id));
+            let applied_by = applied_by(settings, folder);
+            let values = Values { own: &own.unwrap_or_default(), flux: &flux, applied_by };
+            self.verdicts.extend(without_value(&after, &values));
+        }
+        let deletions = own.map(|own| Deletions::of(now.tree, folder, own.delete));
+        if let Some(deletions) = &deletions {
+            self.verdicts.extend(deletions.of_what_is_rendered(&after));
+        }
+        // A cluster that is new, or could not be rendered before, is compared with itself: the
+        // comparing rules then have nothing to say.
+        let old = before.and_then(|before| {
+            let old_folder = before.layout.cluster(folder.id.as_str())?;
+            let old = render(before.tree, &folders_of(old_folder)).ok()?;
+            if let Some(deletions) = &deletions {
+                let said = Cluster::settings_of(before.tree, old_folder).ok().flatten();
+                let said = said.map(|settings| settings.delete).unwrap_or_default();
+                self.verdicts.extend(deletions.of_machines(&said, &old, &after));
+            }
+            Some(old)
+        });
+        let inside = inside(now.tree, &folders_of(folder), &after, now.flux, &read);
+        self.judge(folder, old.as_ref().unwrap_or(&after), &after, &inside, settings, severities);
+    }
+
+    fn failed(&mut self, error: &RenderError) {
+        // Of a file that cannot be had at all, one verdict is enough too.
+        let whole_file = error.trouble() == Trouble::Malformed || error.place().line().is_none();
+        let said = whole_file && self.seen.contains(error.place().file());
+        if !said {
+            self.verdicts.push(Finding::from(error));
+        }
+    }
+
+    fn judge(
+        &mut self,
+        folder: &ClusterFolder,
+        before: &Rendered,
+        after: &Rendered,
+        inside: &[RenderedObject],
+        settings: &RepositorySettings,
+        severities: &Severities,
+    ) {
+        let applied_by = applied_by(settings, folder);
+        let facts = Facts {
+            folders: &folders_of(folder),
+            before,
+            after,
+            inside,
+            applied_by,
+            occasion: Occasion::Revision,
+            release: None,
+            schemas: self.schemas,
+            cluster_api: self.cluster_api.clone(),
+            today: self.today,
+        };
+        self.judged.extend(super::judge(&facts, severities));
+    }
+
+    fn finish(self, severities: &Severities) -> Vec<Finding> {
+        let mut findings = severities.settle(self.findings);
+        findings.extend(self.judged);
+        findings.extend(self.verdicts.into_iter().filter_map(|verdict| severities.judged(verdict)));
+        sort(&mut findings);
+        findings.dedup();
+        findings
+    }
+}
+
+/// A broken file that no kustomization names is nobody's, and told as `file-not-listed`.
+fn is_unreadable_and_unread(tree: &dyn Tree, folder: &ClusterFolder, entry: &TreeEntry) -> bool {
+    let is_broken = || tree.read(entry).is_ok_and(|bytes| YamlFile::read_bytes(&bytes).is_err());
+    is_manifest(&entry.path) && is_unread(tree, folder, entry) && is_broken()
+}

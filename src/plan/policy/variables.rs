@@ -1,0 +1,148 @@
+//! Variables that a tree shows without a value: what is told of a cluster's own files, beside what a plan
+//! tells of a release's.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::flux::{PostBuild, passes_over};
+use crate::merge::AppliedBy;
+use crate::substitution::reader::{Cursor, Reader, is_of_the_machine, pointer_of};
+use crate::substitution::{Operation, Token, Variable, may_hold_tokens, tokens};
+use capstan_kustomize::render::{Content, Placed, Rendered, RenderedObject};
+use capstan_model::finding::{Finding, rules};
+use capstan_model::object::FieldPath;
+
+/// Who could give a cluster's variables their values.
+pub(super) struct Values<'a> {
+    /// The cluster's `variables:`; whoever applies the cluster with other tools may use them.
+    pub(super) own: &'a BTreeMap<String, String>,
+    /// Flux, as far as the repository shows it.
+    pub(super) flux: &'a PostBuild,
+    /// Capstan's reconciler applies texts as they stand.
+    pub(super) applied_by: AppliedBy,
+}
+
+/// What nobody gives a value to, what Flux does not understand, and what it is given twice. Each variable
+/// is told once, where it stands first.
+pub(super) fn without_value(rendered: &Rendered, values: &Values<'_>) -> Vec<Finding> {
+    let by_flux = values.applied_by == AppliedBy::Others && values.flux.substitutes();
+    let mut search = Search { values, by_flux, used: BTreeSet::new(), verdicts: Vec::new() };
+    for object in &rendered.objects {
+        if !(by_flux && passes_over(&object.placed)) {
+            search.walk(object, &object.placed, &FieldPath::root(), Cursor::of(Some(&object.id.kind)));
+        }
+    }
+    let Search { used, mut verdicts, .. } = search;
+    if by_flux {
+        verdicts.extend(contradictions(values.flux, &used));
+    }
+    verdicts
+}
+
+/// Two Kustomizations of Flux that disagree about a variable that the cluster uses.
+fn contradictions<'a>(flux: &'a PostBuild, used: &'a BTreeSet<String>) -> impl Iterator<Item = Finding> + 'a {
+    flux.disagreements().iter().filter(|item| used.contains(&item.name)).map(|item| {
+        let shown = |given: &crate::flux::Given| {
+            let value =
+                given.text.as_ref().map_or_else(|| "a secret value".to_owned(), |text| format!("`{text}`"));
+            format!("{value} by {given}")
+        };
+        let message = format!(
+            "Flux gives ${{{}}} two values where it applies this cluster: {} and {}. Which one stands in the end depends on who applies last: make them agree",
+            item.name,
+            shown(&item.one),
+            shown(&item.other)
+        );
+        Finding::new(rules::VARIABLE_CONTRADICTION, message).place(item.other.place.clone())
+    })
+}
+
+struct Search<'a> {
+    values: &'a Values<'a>,
+    by_flux: bool,
+    /// Every name that stands somewhere.
+    used: BTreeSet<String>,
+    verdicts: Vec<Finding>,
+}
+
+impl Search<'_> {
+    fn walk(&mut self, object: &RenderedObject, value: &Placed, path: &FieldPath, place: Cursor<'_>) {
+        match &value.content {
+            Content::Mapping(entries) => {
+                let text = |key: &str| entries.iter().find(|(own, _)| own.as_str() == key)?.1.as_str();
+                let patched = pointer_of(text("op"), text("path"));
+                for (key, value) in entries {
+                    self.walk(object, value, &path.key(key), place.entry(key, patched));
+                }
+            }
+            Content::Sequence(items) => {
+                for (at, item) in items.iter().enumerate() {
+                    self.walk(object, item, &path.index(at), place.item());
+                }
+            }
+            Content::Scalar(_) => {
+                let Some(text) = value.as_str().filter(|text| may_hold_tokens(text)) else { return };
+                // Of several lines, it is a script, a file, other software's settings.
+                let reader = if text.contains('\n') { Reader::Other } else { place.reader_of(text) };
+                for token in tokens(text) {
+                    let Some(verdict) = self.judge(object, &token, reader) else { continue };
+                    let said =
+                        |known: &Finding| known.rule == verdict.rule && known.message == verdict.message;
+                    if !self.verdicts.iter().any(said) {
+                        self.verdicts.push(verdict.object(&object.id).path(path).place(&value.place));
+                    }
+                }
+            }
+        }
+    }
+
+    fn judge(&mut self, object: &RenderedObject, token: &Token<'_>, reader: Reader) -> Option<Finding> {
+        match token {
+            Token::Text(_) | Token::Escaped(_) => None,
+            // Flux fails on it, and applies nothing of the folder.
+            Token::Malformed(raw) if self.by_flux => Some(Finding::new(
+                rules::UNSUPPORTED_SUBSTITUTION,
+                format!(
+                    "`{raw}` is no expression to Flux, which substitutes where it applies this cluster and fails on it: write `$${}` for the text itself",
+                    raw.trim_start_matches('$')
+                ),
+            )),
+            Token::Malformed(_) => None,
+            Token::Variable(variable) => self.judge_variable(object, variable, reader),
+        }
+    }
+
+    fn judge_variable(
+        &mut self,
+        object: &RenderedObject,
+        variable: &Variable<'_>,
+        reader: Reader,
+    ) -> Option<Finding> {
+        let name = variable.name;
+        self.used.insert(name.to_owned());
+        let has_default = matches!(variable.operation, Operation::Default { .. } | Operation::Unsupported);
+        if self.by_flux {
+            let is_missing = self.values.flux.is_complete() && !self.values.flux.gives(name) && !has_default;
+            return is_missing.then(|| {
+                Finding::new(
+                    rules::UNBOUND_VARIABLE,
+                    format!(
+                        "${{{name}}} gets no value from `substitute` or `substituteFrom` of the Flux Kustomization that applies this cluster, so that nothing would stand here: add it there, or write `$${{{name}}}` for the text itself"
+                    ),
+                )
+            });
+        }
+        let is_own = self.values.applied_by == AppliedBy::Others && self.values.own.contains_key(name);
+        // Whatever is no object of Cluster API may be somebody else's template.
+        let is_read = reader == Reader::Controller
+            && !is_of_the_machine(name)
+            && object.id.group.ends_with("cluster.x-k8s.io");
+        (is_read && !is_own).then(|| {
+            Finding::new(
+                rules::UNBOUND_VARIABLE,
+                format!(
+                    "${{{name}}} has no value here, and the text would be applied as it stands: write the value, or have it substituted where the cluster is applied"
+                ),
+            )
+        })
+    }
+}

@@ -1,0 +1,351 @@
+//! What to do with one cluster's proposal, given what the planner wants and what GitHub and Git show.
+//!
+//! The decision looks at the present state alone. Made twice it says the same; made after a crash
+//! between any two writes it says what is still missing.
+
+use super::{Authorship, OfBase, PlanDigest, SourceState};
+use capstan_model::tree::CommitId;
+
+/// Everything that decides one cluster's proposal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Facts {
+    /// What the planner wants at the tip of the base branch.
+    pub wanted: Wanted,
+    /// The proposal's branch, where it exists.
+    pub branch: Option<Branch>,
+    /// Pull requests from that branch to the base branch, newest first.
+    pub pulls: Vec<Pull>,
+    /// What a person with the right to do so has just asked for.
+    pub command: Command,
+}
+
+/// What the planner wants for a cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wanted {
+    /// Nothing is offered: it is where it should be, held back, or no cluster any more.
+    Nothing {
+        /// Why, as a sentence.
+        why: String,
+    },
+    /// An upgrade that can be written.
+    Offer(Offer),
+    /// An upgrade that blocks: nothing of it may be written.
+    Blocked {
+        /// Why, a sentence each.
+        why: Vec<String>,
+    },
+    /// The cluster cannot be planned (an unreadable file): nothing is known, so nothing is touched.
+    Unplannable {
+        /// Why, with the place.
+        why: String,
+    },
+}
+
+/// An upgrade that can be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offer {
+    /// The release offered, and its content.
+    pub source: SourceState,
+    /// Digest of what would be written on the tip of the base branch.
+    pub plan: PlanDigest,
+    /// Whether it is offered as a draft.
+    pub draft: Draft,
+}
+
+/// Whether a proposal opens as a draft.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Draft {
+    /// Ready for review.
+    Ready,
+    /// A draft: a person has to look before it is offered in earnest.
+    Draft,
+}
+
+/// The proposal's branch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Branch {
+    /// Its commit.
+    pub head: CommitId,
+    /// Whose work that is.
+    pub authorship: Authorship,
+    /// Whether what lies below that commit is known to be the base branch: else there may be commits in
+    /// between that no plan made, and the branch is written anew rather than offered as it is.
+    pub stands_on: OfBase,
+}
+
+/// A pull request from the proposal's branch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pull {
+    /// Its number.
+    pub number: u64,
+    /// Open, merged, or closed and by whom.
+    pub state: PullState,
+    /// Its head.
+    pub head: CommitId,
+    /// The source that it offers (or offered last), as its body's block or its commit says.
+    pub source: Option<SourceState>,
+}
+
+/// State of a proposal's pull request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PullState {
+    /// Open.
+    Open {
+        /// What reviewers and queue say.
+        reviewed: Reviewed,
+        /// Whether it merges.
+        mergeable: Mergeable,
+    },
+    /// Merged.
+    Merged,
+    /// Closed without a merge.
+    Closed(Closer),
+}
+
+/// Whether an open pull request merges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Mergeable {
+    /// It does, or GitHub has not computed it yet.
+    PerhapsYes,
+    /// It conflicts with its base.
+    Conflicts,
+}
+
+/// How far a person, or the queue, has taken an open pull request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Reviewed {
+    /// Nobody has decided.
+    Not,
+    /// Approved.
+    Approved,
+    /// Set to merge by itself.
+    AutoMerge,
+    /// In a merge queue.
+    Queued,
+}
+
+/// Who closed a pull request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Closer {
+    /// Capstan, because nothing was left to do: says nothing about the release.
+    Capstan,
+    /// A person, who thereby declined the release.
+    Person,
+}
+
+/// A person's wish.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Command {
+    /// None.
+    None,
+    /// Write the proposal anew, whatever stands there.
+    Replan,
+}
+
+/// What to do with the branch before the pull request is opened or updated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BranchStep {
+    /// It carries what is wanted.
+    Keep,
+    /// It does not exist.
+    Create,
+    /// It is moved, if it still is at `before`.
+    Move {
+        /// Its present commit.
+        before: CommitId,
+    },
+}
+
+/// What to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// Open a pull request: counts against the limits.
+    Open {
+        /// What to do with the branch first.
+        branch: BranchStep,
+    },
+    /// Bring an open pull request's branch and text to what is wanted.
+    Update {
+        /// Its number.
+        pull: u64,
+        /// What to do with the branch first.
+        branch: BranchStep,
+    },
+    /// Close an open pull request: nothing is left to do.
+    Close {
+        /// Its number.
+        pull: u64,
+        /// Why, as a sentence.
+        why: String,
+    },
+    /// Touch nothing.
+    Leave(Standing),
+}
+
+/// Why nothing is touched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// Nothing is offered.
+    NothingOffered {
+        /// Why.
+        why: String,
+    },
+    /// The upgrade blocks.
+    Blocked {
+        /// The open pull request it concerns, if any.
+        pull: Option<u64>,
+        /// Why, a sentence each.
+        why: Vec<String>,
+    },
+    /// The cluster cannot be planned.
+    Unplannable {
+        /// The open pull request it concerns, if any.
+        pull: Option<u64>,
+        /// Why.
+        why: String,
+    },
+    /// The open pull request has been taken further by people: its target stays.
+    Waits {
+        /// Its number.
+        pull: u64,
+        /// How far it has been taken.
+        reviewed: Reviewed,
+        /// What waits: `None` where only the base moved.
+        newer: Option<SourceState>,
+    },
+    /// The branch holds a person's work.
+    Edited {
+        /// The open pull request, if any.
+        pull: Option<u64>,
+    },
+    /// A person closed this release's pull request.
+    Declined {
+        /// Its number.
+        pull: u64,
+    },
+    /// This source was merged; if the base has it no longer, a person took it back.
+    Merged {
+        /// Its number.
+        pull: u64,
+    },
+}
+
+/// Decides.
+pub fn decide(facts: &Facts) -> Action {
+    let open = facts.pulls.iter().find_map(|pull| match pull.state {
+        PullState::Open { reviewed, mergeable } => Some((pull, reviewed, mergeable)),
+        PullState::Merged | PullState::Closed(_) => None,
+    });
+    let number = open.map(|(pull, ..)| pull.number);
+    match (&facts.wanted, open) {
+        (Wanted::Unplannable { why }, _) => {
+            Action::Leave(Standing::Unplannable { pull: number, why: why.clone() })
+        }
+        (Wanted::Blocked { why }, _) => Action::Leave(Standing::Blocked { pull: number, why: why.clone() }),
+        (Wanted::Nothing { why }, None) => Action::Leave(Standing::NothingOffered { why: why.clone() }),
+        (Wanted::Nothing { why }, Some((pull, reviewed, _))) => close(facts, pull.number, reviewed, why),
+        (Wanted::Offer(offer), Some((pull, reviewed, mergeable))) => {
+            update(facts, offer, pull, reviewed, mergeable)
+        }
+        (Wanted::Offer(offer), None) => open_anew(facts, offer),
+    }
+}
+
+fn close(facts: &Facts, pull: u64, reviewed: Reviewed, why: &str) -> Action {
+    if reviewed == Reviewed::Queued {
+        return Action::Leave(Standing::Waits { pull, reviewed, newer: None });
+    }
+    match edited(facts) {
+        Edited::Yes if facts.command == Command::None => Action::Leave(Standing::Edited { pull: Some(pull) }),
+        Edited::Yes | Edited::No => Action::Close { pull, why: why.to_owned() },
+    }
+}
+
+fn update(facts: &Facts, offer: &Offer, pull: &Pull, reviewed: Reviewed, mergeable: Mergeable) -> Action {
+    let number = pull.number;
+    // The branch of an open pull request is missing only for a moment: GitHub closes the pull request.
+    let Some(branch) = &facts.branch else {
+        return Action::Update { pull: number, branch: BranchStep::Create };
+    };
+    let moved = BranchStep::Move { before: branch.head.clone() };
+    let (source, plan) = match (&branch.authorship, facts.command) {
+        (_, Command::Replan) => {
+            let keep = carries(branch, offer) && mergeable == Mergeable::PerhapsYes;
+            return Action::Update { pull: number, branch: if keep { BranchStep::Keep } else { moved } };
+        }
+        (Authorship::Person, Command::None) => {
+            return Action::Leave(Standing::Edited { pull: Some(number) });
+        }
+        (Authorship::Capstan { source, plan }, Command::None) => (source, plan),
+    };
+    if *source != offer.source {
+        return match reviewed {
+            Reviewed::Not => Action::Update { pull: number, branch: moved },
+            _ => {
+                let newer = Some(offer.source.clone());
+                Action::Leave(Standing::Waits { pull: number, reviewed, newer })
+            }
+        };
+    }
+    let current = *plan == offer.plan && branch.stands_on == OfBase::Yes;
+    match (reviewed, mergeable) {
+        (_, Mergeable::PerhapsYes) if current => Action::Update { pull: number, branch: BranchStep::Keep },
+        // What people approved is changed only where it cannot be merged as it is; its target stays.
+        (Reviewed::Not, _) | (Reviewed::Approved | Reviewed::AutoMerge, Mergeable::Conflicts) => {
+            Action::Update { pull: number, branch: moved }
+        }
+        _ => Action::Leave(Standing::Waits { pull: number, reviewed, newer: None }),
+    }
+}
+
+fn open_anew(facts: &Facts, offer: &Offer) -> Action {
+    let newest = facts.pulls.first();
+    if let (Some(pull), Command::None) = (newest, facts.command) {
+        let same_release = pull.source.as_ref().map(SourceState::release) == Some(offer.source.release());
+        match pull.state {
+            // By release, not by content: who declined it need not decline each correction of it.
+            PullState::Closed(Closer::Person) if same_release || pull.source.is_none() => {
+                return Action::Leave(Standing::Declined { pull: pull.number });
+            }
+            // Where it is offered all the same, somebody took the merge back: it comes again with another content, a
+            // newer release, or when somebody asks (`replan`), and not against the will of who reverted it.
+            PullState::Merged if pull.source.as_ref() == Some(&offer.source) => {
+                return Action::Leave(Standing::Merged { pull: pull.number });
+            }
+            _ => {}
+        }
+    }
+    let Some(branch) = &facts.branch else { return Action::Open { branch: BranchStep::Create } };
+    // A merged branch that nobody deleted: all that stands there is in the base.
+    let merged = newest.is_some_and(|pull| pull.state == PullState::Merged && pull.head == branch.head);
+    if edited(facts) == Edited::Yes && !merged && facts.command == Command::None {
+        return Action::Leave(Standing::Edited { pull: None });
+    }
+    let keep = carries(branch, offer) && !merged;
+    Action::Open {
+        branch: if keep { BranchStep::Keep } else { BranchStep::Move { before: branch.head.clone() } },
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Edited {
+    Yes,
+    No,
+}
+
+fn edited(facts: &Facts) -> Edited {
+    match &facts.branch {
+        Some(Branch { authorship: Authorship::Person, .. }) => Edited::Yes,
+        _ => Edited::No,
+    }
+}
+
+fn carries(branch: &Branch, offer: &Offer) -> bool {
+    branch.stands_on == OfBase::Yes
+        && matches!(&branch.authorship, Authorship::Capstan { source, plan }
+        if *source == offer.source && *plan == offer.plan)
+}
+
+#[cfg(test)]
+#[path = "decide_tests.rs"]
+mod tests;

@@ -1,0 +1,83 @@
+//! What objects and fragments say about Kubernetes' version and about infrastructure.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+
+use capstan_model::kinds::{Keys, VersionRole, version_fields_of_fragment};
+use capstan_model::object::api_group;
+use capstan_model::version::KubernetesVersion;
+use capstan_yaml::{Node, YamlFile};
+
+/// The version that documents ask for: the control plane's, else the newest of the workers'; `None`
+/// where none says one. Wrapped fragments count, and variables that `variables` binds or that have a
+/// default.
+pub(crate) fn kubernetes_version<'a>(
+    documents: impl Iterator<Item = &'a Node>,
+    variables: &BTreeMap<String, String>,
+) -> Option<KubernetesVersion> {
+    let mut best: Option<(VersionRole, KubernetesVersion)> = None;
+    for root in documents {
+        for document in unwrapped(root) {
+            for (role, text) in versions(&document) {
+                let Some(version) =
+                    KubernetesVersion::parse(&crate::substitution::substituted(&text, variables))
+                else {
+                    continue;
+                };
+                let is_better = best.as_ref().is_none_or(|(best_role, best_version)| {
+                    role > *best_role
+                        || role == *best_role && version.compare(best_version) == Some(Ordering::Greater)
+                });
+                if is_better {
+                    best = Some((role, version));
+                }
+            }
+        }
+    }
+    best.map(|(_, version)| version)
+}
+
+/// Kinds of Cluster API infrastructure that a document holds or wraps: `AWSCluster`. A fragment without
+/// `apiVersion` counts with whatever kind it names: it can only be compared with real ones.
+pub(crate) fn infrastructure_kinds(root: &Node) -> BTreeSet<String> {
+    let is_infrastructure = |document: &Node| {
+        let version = document.get("apiVersion").and_then(Node::as_str);
+        version.is_none_or(|version| api_group(version) == "infrastructure.cluster.x-k8s.io")
+    };
+    let documents = unwrapped(root).into_iter().filter(|document| is_infrastructure(document));
+    documents.filter_map(|document| Some(document.get("kind")?.as_str()?.to_owned())).collect()
+}
+
+/// A document, and what it wraps where it is a ConfigMap.
+fn unwrapped(root: &Node) -> Vec<Cow<'_, Node>> {
+    let mut found = vec![Cow::Borrowed(root)];
+    let data = root.get("data").filter(|_| root.get("kind").and_then(Node::as_str) == Some("ConfigMap"));
+    let Some(data) = data else { return found };
+    let mut spec = None;
+    for entry in data.as_mapping().unwrap_or_default() {
+        let value = match entry.value.as_str().map(YamlFile::read) {
+            None => vec![entry.value.clone()],
+            Some(Ok(file)) => file.documents().iter().map(|document| document.root.clone()).collect(),
+            Some(Err(_)) => continue,
+        };
+        if entry.key == "spec" {
+            spec = value.into_iter().next();
+        } else {
+            found.extend(value.into_iter().filter(|node| node.get("kind").is_some()).map(Cow::Owned));
+        }
+    }
+    found.extend(spec.map(|spec| Cow::Owned(Node::mapping([("spec", spec)]))));
+    found
+}
+
+/// A document without `kind` is a fragment and may be of any kind.
+fn versions(document: &Node) -> Vec<(VersionRole, String)> {
+    let text = |key: &str| document.get(key).and_then(Node::as_str);
+    let fields = version_fields_of_fragment(text("apiVersion").map(api_group), text("kind"));
+    let version = |(role, keys): (VersionRole, Keys)| {
+        let node = keys.iter().try_fold(document, |node, key| node.get(key))?;
+        Some((role, node.as_scalar()?.text.clone()))
+    };
+    fields.filter_map(version).collect()
+}

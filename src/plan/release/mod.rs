@@ -1,0 +1,154 @@
+//! A release: version, state, components, and the files of its objects and fragments.
+//!
+//! Two shapes give the same [`Release`]: a folder with `base/` (and `overlay/`), and one with a Giant
+//! Swarm `release.yaml`. [`Catalogue`] holds those of a repository and finds them by what people
+//! write. [`Requests`] is what a provider's `requests.yaml` asks of them.
+//!
+//! Deliberately absent: the merge of a release's objects ([`crate::merge`]), and which release a
+//! cluster is offered ([`crate::path`]).
+
+mod catalogue;
+mod content;
+mod giant_swarm;
+mod kubernetes;
+mod notes;
+mod range;
+mod read;
+mod rendered;
+mod requests;
+mod step;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+pub use catalogue::Catalogue;
+pub use content::{ReleaseContent, Standalone};
+pub(crate) use kubernetes::{infrastructure_kinds, kubernetes_version};
+pub(crate) use notes::changelogs;
+pub use range::{NoRange, VersionRange};
+pub use read::ReleaseError;
+pub use rendered::Rendering;
+pub(crate) use rendered::only_lists;
+pub use requests::{Requests, Unmet};
+pub use step::{Downgrade, downgrades, goes_back_in_time};
+
+pub use capstan_model::ids::{ContentId, Provider, ReleaseId};
+use capstan_model::tree::{RepoPath, TreeEntry};
+use capstan_model::version::{KubernetesVersion, LooseVersion, ReleaseVersion};
+
+/// A release, read.
+#[derive(Debug, Clone)]
+pub struct Release {
+    /// Its id.
+    pub id: ReleaseId,
+    /// Where it lies.
+    pub folder: RepoPath,
+    /// Its provider.
+    pub provider: Provider,
+    /// Its version.
+    pub version: ReleaseVersion,
+    /// Whether it is meant to be used.
+    pub state: ReleaseState,
+    /// Its content's id.
+    pub content: Option<ContentId>,
+    /// When it was published, as its `release.yaml` says.
+    pub date: Option<String>,
+    /// The version of Kubernetes that it brings, where it says one.
+    pub kubernetes: Option<KubernetesVersion>,
+    /// Components with their versions, in the order of the file.
+    pub components: Vec<Component>,
+    /// Apps with their versions, in the order of the file.
+    pub apps: Vec<App>,
+    /// Variables that belong to the release, with its values.
+    pub variables: BTreeMap<String, String>,
+    /// Kinds of infrastructure objects that its files hold: `AWSCluster`.
+    pub infrastructure_kinds: BTreeSet<String>,
+    /// The files of `base/`.
+    pub base_files: Vec<TreeEntry>,
+    /// The files of `overlay/`.
+    pub overlay_files: Vec<TreeEntry>,
+    /// What its kustomizations come to.
+    pub rendering: Arc<Rendering>,
+    /// Its `release.yaml`.
+    pub manifest: Option<TreeEntry>,
+    /// Its notes: `README.md`, beside a `release.yaml`.
+    pub notes: Option<TreeEntry>,
+    /// What its provider's `requests.yaml` asks for and it does not have.
+    pub unmet: Vec<Unmet>,
+}
+
+impl Release {
+    /// Whether it is offered without being asked for by name.
+    pub fn is_offered(&self) -> bool {
+        self.state == ReleaseState::Active && self.unmet.is_empty()
+    }
+
+    /// Why it is not offered, to be read after its name; `None` where it is.
+    pub fn why_not_offered(&self) -> Option<String> {
+        match (self.state, self.unmet.first()) {
+            (ReleaseState::Active, None) => None,
+            (ReleaseState::Active, Some(unmet)) => {
+                Some(format!("does not have what its provider's requests ask for: {unmet}"))
+            }
+            (state, _) => Some(format!("is {state}")),
+        }
+    }
+}
+
+/// Whether a release is meant to be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ReleaseState {
+    /// It is.
+    Active,
+    /// Its version is a pre-release.
+    Prerelease,
+    /// `state: preview`
+    Preview,
+    /// `state: wip`
+    Wip,
+    /// `state: deprecated`
+    Deprecated,
+    /// It lies below a folder `archived`.
+    Archived,
+}
+
+impl fmt::Display for ReleaseState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Active => "active",
+            Self::Prerelease => "a pre-release",
+            Self::Preview => "preview",
+            Self::Wip => "wip",
+            Self::Deprecated => "deprecated",
+            Self::Archived => "archived",
+        })
+    }
+}
+
+/// One component of a release.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Component {
+    /// Its name: `flatcar`.
+    pub name: String,
+    /// Its version.
+    pub version: LooseVersion,
+}
+
+/// One app of a release.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct App {
+    /// Its name: `cilium`.
+    pub name: String,
+    /// Its version.
+    pub version: LooseVersion,
+    /// Its catalog, where the release names one.
+    pub catalog: Option<String>,
+    /// Apps that come before it.
+    pub depends_on: Vec<String>,
+}

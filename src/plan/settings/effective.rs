@@ -1,0 +1,123 @@
+//! What holds for one cluster, once every file has had its say.
+
+use jiff::civil::Date;
+
+use super::cluster::{ClusterSettings, Hold, OverlaySettings};
+use super::fields::Track;
+use super::key_path::{KeyPath, find};
+use super::repository::{ManagementCluster, RepositorySettings};
+use capstan_model::finding::{FileError, Place, rules};
+use capstan_model::ids::{ClusterId, Provider};
+use capstan_model::tree::RepoPath;
+
+/// What holds for one cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EffectiveSettings {
+    /// How far it follows new releases.
+    pub track: Track,
+    /// The customer's brake, in force or not: see [`EffectiveSettings::hold_on`].
+    pub hold: Option<Hold>,
+    /// The provider that the settings name; `None` where it is to be found out.
+    pub provider: Option<Provider>,
+    /// Who applies it; `None` = other tools.
+    pub claimed_by: Option<ManagementCluster>,
+    /// What was written but has no effect, one sentence each.
+    pub notes: Vec<String>,
+}
+
+impl EffectiveSettings {
+    /// The hold that is in force on that day (UTC).
+    pub fn hold_on(&self, today: Date) -> Option<&Hold> {
+        self.hold.as_ref().filter(|hold| hold.is_in_force(today))
+    }
+}
+
+/// Two management clusters claim one cluster.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the cluster {cluster} is claimed by two management clusters, `{first}` and `{second}`: \
+     change `managementClusters` in .capstan.yaml so that one of them has it"
+)]
+pub struct ClaimedTwice {
+    /// The cluster.
+    pub cluster: ClusterId,
+    /// Who claims it first in the file.
+    pub first: String,
+    /// Who claims it too.
+    pub second: String,
+}
+
+impl RepositorySettings {
+    /// What holds for a cluster: rules in their order, over them its own `capstan.yaml`, and at last
+    /// the overlay's, which may only narrow.
+    pub fn for_cluster(
+        &self,
+        cluster: &ClusterId,
+        own: Option<&ClusterSettings>,
+        overlay: Option<&OverlaySettings>,
+    ) -> Result<EffectiveSettings, ClaimedTwice> {
+        let mut track = Track::default();
+        let mut provider = None;
+        for rule in self.clusters.rules.iter().filter(|rule| rule.matches.matches(cluster.as_str())) {
+            track = rule.track.unwrap_or(track);
+            provider = rule.provider.as_deref().map(Provider::new).or(provider);
+        }
+        track = own.and_then(|own| own.track).unwrap_or(track);
+        let mut notes = Vec::new();
+        if let Some(narrower) = overlay.and_then(|overlay| overlay.track) {
+            if narrower > track {
+                notes.push(format!(
+                    "the overlay's `track: {narrower}` is wider than `{track}` and has no effect: an overlay may only hold back"
+                ));
+            }
+            track = track.min(narrower);
+        }
+        Ok(EffectiveSettings {
+            track,
+            hold: overlay.and_then(|overlay| overlay.hold.clone()),
+            provider,
+            claimed_by: self.claimed_by(cluster)?.cloned(),
+            notes,
+        })
+    }
+
+    /// The management cluster that applies a cluster; `None` = other tools.
+    pub fn claimed_by(&self, cluster: &ClusterId) -> Result<Option<&ManagementCluster>, ClaimedTwice> {
+        let claims = |management: &&ManagementCluster| {
+            management.clusters.iter().any(|pattern| pattern.matches(cluster.as_str()))
+        };
+        let mut claimants = self.management_clusters.iter().filter(claims);
+        match (claimants.next(), claimants.next()) {
+            (Some(first), Some(second)) => Err(ClaimedTwice {
+                cluster: cluster.clone(),
+                first: first.name.clone(),
+                second: second.name.clone(),
+            }),
+            (first, _) => Ok(first),
+        }
+    }
+
+    /// Every cluster that two management clusters claim, at the second claim in the file's text.
+    pub fn check_claims<'a>(
+        &self,
+        file: &RepoPath,
+        text: &str,
+        clusters: impl IntoIterator<Item = &'a ClusterId>,
+    ) -> Vec<FileError> {
+        let errors = clusters.into_iter().filter_map(|cluster| self.claimed_by(cluster).err());
+        errors
+            .map(|error| {
+                let position = self.second_claim(&error).and_then(|place| find(text, &place));
+                let place = Place::maybe_at(file.clone(), position.map(|found| found.value));
+                FileError::new(rules::INVALID_SETTINGS, place, error.to_string())
+            })
+            .collect()
+    }
+
+    fn second_claim(&self, error: &ClaimedTwice) -> Option<KeyPath> {
+        let index = self.management_clusters.iter().position(|management| management.name == error.second)?;
+        let patterns = &self.management_clusters.get(index)?.clusters;
+        let pattern = patterns.iter().position(|pattern| pattern.matches(error.cluster.as_str()))?;
+        Some(KeyPath::root().key("managementClusters").index(index).key("clusters").index(pattern))
+    }
+}

@@ -1,0 +1,186 @@
+//! Values that settings files share, each parsed once into a type that cannot be wrong.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use capstan_model::tree::RepoPath;
+
+/// How far a cluster follows new releases.
+///
+/// Ordered from narrow to wide, so that of two tracks the narrower is the smaller.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Track {
+    /// Nothing is offered.
+    None,
+    /// Releases of the same minor.
+    Patch,
+    /// Releases of the same major.
+    Minor,
+    /// Any newer release (default).
+    #[default]
+    Any,
+}
+
+impl fmt::Display for Track {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => "none",
+            Self::Patch => "patch",
+            Self::Minor => "minor",
+            Self::Any => "any",
+        })
+    }
+}
+
+macro_rules! text_type {
+    ($(#[$doc:meta])* $name:ident, $check:expr, $expected:literal) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+        #[serde(try_from = "String")]
+        pub struct $name(String);
+
+        impl $name {
+            /// Checks and keeps the text; the error says what it should look like.
+            pub fn parse(text: &str) -> Result<Self, String> {
+                let check: fn(&str) -> bool = $check;
+                if check(text) {
+                    Ok(Self(text.to_owned()))
+                } else {
+                    Err(format!(concat!("`{}` is not ", $expected), text))
+                }
+            }
+
+            /// As it was written.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(&self.0)
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = String;
+
+            fn try_from(text: String) -> Result<Self, Self::Error> {
+                Self::parse(&text)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+text_type!(
+    /// A repository on GitHub: `acme/releases`.
+    RepositoryName,
+    |text| {
+        let part = |part: &str| {
+            !part.is_empty()
+                && !matches!(part, "." | "..")
+                && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
+        };
+        text.split_once('/').is_some_and(|(owner, name)| part(owner) && part(name))
+    },
+    "a repository (owner/name)"
+);
+
+text_type!(
+    /// UID of a management cluster's `kube-system` namespace.
+    ManagementClusterUid,
+    |text| {
+        let groups: Vec<&str> = text.split('-').collect();
+        groups.iter().map(|group| group.len()).eq([8, 4, 4, 4, 12])
+            && groups.iter().all(|group| group.bytes().all(|b| b.is_ascii_hexdigit()))
+    },
+    "the UID of a namespace (`kubectl get namespace kube-system -o jsonpath={{.metadata.uid}}`)"
+);
+
+text_type!(
+    /// What a slash-command begins with: `/capstan`.
+    CommandPrefix,
+    |text| {
+        text.strip_prefix('/').is_some_and(|word| {
+            !word.is_empty()
+                && word.len() <= 40
+                && word.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
+        })
+    },
+    "a command prefix (`/` and then letters, digits, `-` or `_`)"
+);
+
+impl Default for CommandPrefix {
+    fn default() -> Self {
+        Self("/capstan".to_owned())
+    }
+}
+
+/// A folder inside a cluster's folder; `.` is the cluster's folder itself.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Deserialize)]
+#[serde(try_from = "String")]
+pub struct FolderName(RepoPath);
+
+impl FolderName {
+    /// A default; plain names only.
+    pub(super) fn named(name: &'static str) -> Self {
+        Self(RepoPath::parse(name).unwrap_or_default())
+    }
+
+    /// Reads `base` or `.`.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        if text == "." {
+            return Ok(Self(RepoPath::root()));
+        }
+        match RepoPath::parse(text) {
+            Ok(path) if !path.is_root() => Ok(Self(path)),
+            _ => Err(format!("`{text}` is not a folder inside a cluster's folder (a name, or `.`)")),
+        }
+    }
+
+    /// Whether files lie directly in the cluster's folder.
+    pub fn is_here(&self) -> bool {
+        self.0.is_root()
+    }
+
+    /// The folder of that name in `cluster`.
+    pub fn inside(&self, cluster: &RepoPath) -> RepoPath {
+        cluster.join(self.0.as_str()).unwrap_or_else(|_| cluster.clone())
+    }
+
+    /// The path below the cluster's folder; the root for `.`.
+    pub const fn path(&self) -> &RepoPath {
+        &self.0
+    }
+}
+
+impl Serialize for FolderName {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl TryFrom<String> for FolderName {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Self::parse(&text)
+    }
+}
+
+impl fmt::Display for FolderName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.is_here() { "." } else { self.0.as_str() })
+    }
+}

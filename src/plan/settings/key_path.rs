@@ -1,0 +1,104 @@
+//! Where a key or an item stands in a settings file, and what it is.
+
+use capstan_model::finding::Position;
+use capstan_yaml::{NodeKind, ScalarStyle, YamlFile};
+
+/// The way to a value: `upgrade.proposals.order[0]`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct KeyPath(Vec<Part>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    Key(String),
+    Index(usize),
+}
+
+/// What stands at a place.
+pub(super) struct Found {
+    /// Where its key begins; `None` for items of lists.
+    pub(super) key: Option<Position>,
+    /// Where the value begins.
+    pub(super) value: Position,
+    /// The value in words: `the string "many"`.
+    pub(super) what: String,
+}
+
+impl KeyPath {
+    pub(super) fn root() -> Self {
+        Self::default()
+    }
+
+    pub(super) fn key(mut self, key: &str) -> Self {
+        self.0.push(Part::Key(key.to_owned()));
+        self
+    }
+
+    pub(super) fn index(mut self, index: usize) -> Self {
+        self.0.push(Part::Index(index));
+        self
+    }
+
+    /// `` `upgrade.proposals.open` ``, or "the file".
+    pub(super) fn described(&self) -> String {
+        if self.0.is_empty() { "the file".to_owned() } else { format!("`{}`", dotted(&self.0)) }
+    }
+
+    /// `` in `upgrade.proposals` ``; nothing for a key of the file itself.
+    pub(super) fn parent_described(&self) -> String {
+        match self.0.split_last() {
+            Some((_, parent)) if !parent.is_empty() => format!(" in `{}`", dotted(parent)),
+            _ => String::new(),
+        }
+    }
+}
+
+fn dotted(parts: &[Part]) -> String {
+    let mut text = String::new();
+    for part in parts {
+        match part {
+            Part::Key(key) if text.is_empty() => text.push_str(key),
+            Part::Key(key) => text.extend([".", key]),
+            Part::Index(index) => text.push_str(&format!("[{index}]")),
+        }
+    }
+    text
+}
+
+/// What stands at a place of a file that reads as YAML.
+pub(super) fn find(text: &str, place: &KeyPath) -> Option<Found> {
+    let file = YamlFile::read(text).ok()?;
+    let mut node = &file.documents().first()?.root;
+    let mut key = None;
+    for part in &place.0 {
+        match (part, &node.kind) {
+            (Part::Key(name), NodeKind::Mapping(entries)) => {
+                let entry = entries.iter().find(|entry| entry.key == *name)?;
+                key = Some(file.position(entry.key_span.start));
+                node = &entry.value;
+            }
+            (Part::Index(index), NodeKind::Sequence(items)) => {
+                key = None;
+                node = items.get(*index)?;
+            }
+            _ => return None,
+        }
+    }
+    let what = match &node.kind {
+        NodeKind::Mapping(_) => "a mapping".to_owned(),
+        NodeKind::Sequence(_) => "a list".to_owned(),
+        NodeKind::Scalar(scalar) if scalar.style != ScalarStyle::Plain => {
+            format!("the string {:?}", scalar.text)
+        }
+        NodeKind::Scalar(scalar) => plain(&scalar.text),
+    };
+    Some(Found { key, value: file.position(node.span.start), what })
+}
+
+fn plain(text: &str) -> String {
+    match text {
+        "" | "~" | "null" => "nothing".to_owned(),
+        "true" | "false" => format!("the boolean {text}"),
+        number if number.parse::<f64>().is_ok() => format!("the number {number}"),
+        word => format!("the string {word:?}"),
+    }
+}

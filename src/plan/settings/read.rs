@@ -1,0 +1,336 @@
+//! From a file's text to settings, or to an error that helps.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use jiff::civil::Date;
+use serde::Deserialize;
+use serde::de::{self, DeserializeOwned, Deserializer, Visitor};
+use serde_path_to_error::{Path, Segment};
+use serde_saphyr::Error as YamlError;
+
+use super::cluster::{ClusterSettings, OverlaySettings, ReleaseSettings};
+use super::key_path::{KeyPath, find};
+use super::repository::RepositorySettings;
+use capstan_model::finding::{Change, FileError, Level, Place, RuleEntry, rules};
+use capstan_model::ids::{ContentId, ReleaseId};
+use capstan_model::object::FieldPath;
+
+use capstan_model::spelling::hint;
+use capstan_model::tree::{BlobId, OutsidePath, RepoPath};
+
+/// What the rule catalogue knows, for judging `policy:`.
+#[derive(Debug, Clone, Default)]
+pub struct RuleIds {
+    /// Every rule id.
+    pub known: Vec<&'static str>,
+    /// Those that are errors for ever.
+    pub fixed: Vec<&'static str>,
+}
+
+impl RuleIds {
+    /// Those of the catalogue.
+    pub fn of_catalogue() -> Self {
+        let ids = |rules: &mut dyn Iterator<Item = &'static RuleEntry>| rules.map(RuleEntry::id).collect();
+        let all = || rules::ALL.iter().copied();
+        Self { known: ids(&mut all()), fixed: ids(&mut all().filter(|rule| rule.change() == Change::Never)) }
+    }
+}
+
+impl RepositorySettings {
+    /// Reads `.capstan.yaml`. An empty file is all defaults.
+    pub fn read(file: &RepoPath, text: &str, rules: &RuleIds) -> Result<Self, FileError> {
+        let settings: Self = read(file, text)?;
+        settings.check(rules).map_err(|(place, message)| error_at(file, text, &place, message))?;
+        Ok(settings)
+    }
+
+    /// What serde cannot see: rules, and keys that contradict one another.
+    fn check(&self, rules: &RuleIds) -> Result<(), (KeyPath, String)> {
+        for (id, level) in &self.policy {
+            let place = || KeyPath::root().key("policy").key(id);
+            if !rules.known.contains(&id.as_str()) {
+                return Err((
+                    place(),
+                    format!("`policy`: there is no rule `{id}`{}", hint(id, &rules.known)),
+                ));
+            }
+            if *level != Level::Error && rules.fixed.contains(&id.as_str()) {
+                let message = format!("`policy`: the rule `{id}` is always an error; leave it out");
+                return Err((place(), message));
+            }
+        }
+        let clusters = || KeyPath::root().key("clusters");
+        if self.clusters.overlay.is_here() {
+            let message = "`clusters.overlay` must be a folder of its own, found `.`";
+            return Err((clusters().key("overlay"), message.to_owned()));
+        }
+        let (base, overlay) = (self.clusters.base.path(), self.clusters.overlay.path());
+        if base == overlay || !base.is_root() && (overlay.is_in(base) || base.is_in(overlay)) {
+            let message =
+                format!("`clusters.overlay` ({overlay}) and `clusters.base` ({base}) must lie apart");
+            return Err((clusters().key("overlay"), message));
+        }
+        for (index, cluster) in self.management_clusters.iter().enumerate() {
+            let place = |key| KeyPath::root().key("managementClusters").index(index).key(key);
+            if cluster.name.trim().is_empty() {
+                return Err((place("name"), format!("`managementClusters[{index}].name` must not be empty")));
+            }
+            for earlier in &self.management_clusters[..index] {
+                if earlier.name == cluster.name {
+                    return Err((
+                        place("name"),
+                        format!("two management clusters are named `{}`", cluster.name),
+                    ));
+                }
+                if earlier.uid == cluster.uid {
+                    let message = format!("`{}` and `{}` have the same uid", earlier.name, cluster.name);
+                    return Err((place("uid"), message));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl ClusterSettings {
+    /// Reads `<cluster>/capstan.yaml`.
+    pub fn read(file: &RepoPath, text: &str) -> Result<Self, FileError> {
+        read(file, text)
+    }
+}
+
+impl OverlaySettings {
+    /// Reads `<cluster>/overlay/capstan.yaml`.
+    pub fn read(file: &RepoPath, text: &str) -> Result<Self, FileError> {
+        let settings: Self = read(file, text)?;
+        if settings.hold.as_ref().is_some_and(|hold| hold.reason.trim().is_empty()) {
+            let place = KeyPath::root().key("hold").key("reason");
+            return Err(error_at(file, text, &place, "`hold.reason` must not be empty".to_owned()));
+        }
+        Ok(settings)
+    }
+}
+
+impl ReleaseSettings {
+    /// Reads a release's `capstan.yaml`.
+    pub fn read(file: &RepoPath, text: &str) -> Result<Self, FileError> {
+        read(file, text)
+    }
+}
+
+/// Reads a file of Capstan's own that lies outside of any repository, as strictly as settings. The error's
+/// file is empty: the caller knows it.
+pub(crate) fn read_strictly<T: DeserializeOwned>(text: &str) -> Result<T, FileError> {
+    let file = RepoPath::root();
+    read::<Present<T>>(&file, text)?
+        .0
+        .ok_or_else(|| FileError::new(rules::INVALID_SETTINGS, Place::whole(file), "the file is empty"))
+}
+
+/// A file that must say something.
+struct Present<T>(Option<T>);
+
+impl<T> Default for Present<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Present<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        T::deserialize(deserializer).map(|value| Self(Some(value)))
+    }
+}
+
+/// An error at a key of an item of a list of such a file.
+pub(crate) fn error_in_list(text: &str, list: &str, at: usize, key: &str, message: String) -> FileError {
+    let place = KeyPath::root().key(list).index(at).key(key);
+    error_at(&RepoPath::root(), text, &place, format!("`{list}[{at}].{key}`: {message}"))
+}
+
+fn error_at(file: &RepoPath, text: &str, place: &KeyPath, message: String) -> FileError {
+    let position = find(text, place).map(|found| found.key.unwrap_or(found.value));
+    FileError::new(rules::INVALID_SETTINGS, Place::maybe_at(file.clone(), position), message)
+}
+
+fn read<T: DeserializeOwned + Default>(file: &RepoPath, text: &str) -> Result<T, FileError> {
+    match read_quickly(text) {
+        Some(settings) => Ok(settings),
+        None => read_with_places(file, text),
+    }
+}
+
+/// The everyday file, which holds texts alone: a fleet has one a cluster, and the reader that can tell where
+/// what is wrong takes ten times as long. `None` where that one must look at it, errors included.
+fn read_quickly<T: DeserializeOwned>(text: &str) -> Option<T> {
+    serde_json::from_value(capstan_yaml::texts_alone(text)?).ok()
+}
+
+fn read_with_places<T: DeserializeOwned + Default>(file: &RepoPath, text: &str) -> Result<T, FileError> {
+    let mut options = serde_saphyr::Options::default();
+    options.with_snippet = false;
+    let mut place = None;
+    let read = serde_saphyr::with_deserializer_from_str_with_options(text, options, |deserializer| {
+        serde_path_to_error::deserialize::<_, Option<T>>(deserializer).map_err(|error| {
+            place = Some(error.path().clone());
+            error.into_inner()
+        })
+    });
+    read.map(Option::unwrap_or_default).map_err(|error| {
+        let place = place.as_ref().map(as_place).unwrap_or_default();
+        let location = error.location();
+        let number = |number: u64| u32::try_from(number).ok().filter(|number| *number > 0);
+        // For these the reader names the place of a key nearby.
+        let value = match error.without_snippet() {
+            YamlError::SerdeInvalidType { .. }
+            | YamlError::SerdeInvalidValue { .. }
+            | YamlError::SerdeMissingField { .. } => find(text, &place),
+            _ => None,
+        };
+        let value = value.map(|found| found.value);
+        let known = match value {
+            Some(at) => Place::at(file.clone(), at),
+            None => Place::known(
+                file.clone(),
+                location.and_then(|location| number(location.line())),
+                location.and_then(|location| number(location.column())),
+            ),
+        };
+        FileError::new(rules::INVALID_SETTINGS, known, describe(&error, &place, text))
+    })
+}
+
+fn as_place(path: &Path) -> KeyPath {
+    path.iter().fold(KeyPath::root(), |place, segment| match segment {
+        Segment::Seq { index } => place.index(*index),
+        Segment::Map { key } => place.key(key),
+        Segment::Enum { .. } | Segment::Unknown => place,
+    })
+}
+
+/// The reader's error in the words of somebody who edits the file.
+fn describe(error: &YamlError, place: &KeyPath, text: &str) -> String {
+    let must_be = |expected: &str| {
+        let found = find(text, place).map_or_else(|| "something else".to_owned(), |found| found.what);
+        format!("{} must be {expected}, found {found}", place.described())
+    };
+    match error.without_snippet() {
+        YamlError::SerdeUnknownField { field, expected, .. } => {
+            format!("unknown key `{field}`{}{}", place.parent_described(), hint(field, expected))
+        }
+        YamlError::SerdeUnknownVariant { variant, expected, .. } => {
+            format!("{}{}", must_be(&one_of(expected)), meant(variant, expected))
+        }
+        YamlError::SerdeMissingField { field, .. } => {
+            format!("{} lacks the key `{field}`", place.described())
+        }
+        YamlError::SerdeInvalidType { expected, .. } | YamlError::SerdeInvalidValue { expected, .. } => {
+            must_be(expected)
+        }
+        YamlError::ExternallyTaggedEnumExpectedScalarOrMapping { .. } => must_be("one word"),
+        YamlError::Unexpected { expected: "mapping start", .. } => must_be("a mapping"),
+        YamlError::Unexpected { expected: "sequence start", .. } => must_be("a list"),
+        YamlError::Unexpected { expected: "string scalar", .. } => must_be("text"),
+        YamlError::NullIntoString { .. } => must_be("text (`\"\"` for empty text)"),
+        YamlError::Message { msg, .. } => format!("{}: {msg}", place.described()),
+        YamlError::DuplicateMappingKey { key: Some(key), .. } => format!("the key `{key}` stands twice"),
+        YamlError::MultipleDocuments { .. } => {
+            "a second document starts here; the file must hold one only".to_owned()
+        }
+        other => {
+            let message = other.to_string();
+            message.rsplit_once(" at line ").map_or(message.as_str(), |(message, _)| message).to_owned()
+        }
+    }
+}
+
+fn one_of(words: &[&str]) -> String {
+    match words {
+        [] => "a known word".to_owned(),
+        [only] => format!("`{only}`"),
+        [first @ .., last] => format!("{} or {last}", first.join(", ")),
+    }
+}
+
+fn meant(word: &str, known: &[&str]) -> String {
+    capstan_model::spelling::nearest(word, known.iter().copied())
+        .map_or_else(String::new, |meant| format!("; did you mean `{meant}`?"))
+}
+
+/// A whole number within bounds, as YAML writes numbers: `"20"` is a string and refused.
+pub(super) fn whole_number<'de, D: Deserializer<'de>, const MIN: u32, const MAX: u32>(
+    deserializer: D,
+) -> Result<u32, D::Error> {
+    struct WholeNumber<const MIN: u32, const MAX: u32>;
+
+    impl<const MIN: u32, const MAX: u32> Visitor<'_> for WholeNumber<MIN, MAX> {
+        type Value = u32;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "a whole number from {MIN} to {MAX}")
+        }
+
+        fn visit_u64<E: de::Error>(self, number: u64) -> Result<u32, E> {
+            match u32::try_from(number) {
+                Ok(number) if (MIN..=MAX).contains(&number) => Ok(number),
+                _ => Err(E::invalid_value(de::Unexpected::Unsigned(number), &self)),
+            }
+        }
+
+        fn visit_i64<E: de::Error>(self, number: i64) -> Result<u32, E> {
+            match u64::try_from(number) {
+                Ok(number) => self.visit_u64(number),
+                Err(_) => Err(E::invalid_value(de::Unexpected::Signed(number), &self)),
+            }
+        }
+    }
+
+    deserializer.deserialize_any(WholeNumber::<MIN, MAX>)
+}
+
+/// A JSON Pointer.
+pub(super) fn field_path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<FieldPath, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    match FieldPath::parse(&text) {
+        Some(path) if !path.is_root() => Ok(path),
+        _ => Err(de::Error::custom(format!(
+            "`{text}` is not a JSON Pointer to a field, such as /spec/replicas"
+        ))),
+    }
+}
+
+/// A day of the calendar.
+pub(super) fn calendar_date<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Date>, D::Error> {
+    let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
+    let shaped = text.len() == 10;
+    match text.parse() {
+        Ok(date) if shaped => Ok(Some(date)),
+        _ => Err(de::Error::custom(format!("`{text}` is not a date such as 2026-12-01"))),
+    }
+}
+
+/// A release's id, whatever folder it lies in now.
+pub(super) fn release_id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ReleaseId>, D::Error> {
+    let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
+    let path = RepoPath::parse(&text).map_err(de::Error::custom)?;
+    let version = capstan_model::version::ReleaseVersion::parse(path.name());
+    if version.is_none() {
+        return Err(de::Error::custom(format!("`{text}` is not a release such as aws/v21.0.0")));
+    }
+    Ok(Some(ReleaseId::from_path(&text)))
+}
+
+/// What a release reads outside of its folder: a file is no list without an end.
+pub(super) fn release_reads<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<OutsidePath, BlobId>, D::Error> {
+    let reads = Option::<BTreeMap<OutsidePath, BlobId>>::deserialize(deserializer)?.unwrap_or_default();
+    if reads.len() > ContentId::MOST_READS {
+        let (has, most) = (reads.len(), ContentId::MOST_READS);
+        return Err(de::Error::custom(format!(
+            "{has} files are more than a release may read elsewhere ({most})"
+        )));
+    }
+    Ok(reads)
+}

@@ -1,0 +1,123 @@
+//! Writing a cluster's record in its `capstan.yaml`: its release and that release's content.
+
+use super::cluster::ClusterSettings;
+use capstan_model::finding::FileError;
+use capstan_model::ids::{ContentId, ReleaseId};
+use capstan_model::object::FieldPath;
+use capstan_model::tree::RepoPath;
+use capstan_yaml::{DocumentEdit, Edit, EditRefused, Node, Scalar, ScalarStyle, YamlError, YamlFile, edit};
+
+/// Why a record cannot be written. Nothing was changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RecordError {
+    /// The file is no YAML.
+    #[error("{0}")]
+    Yaml(#[from] YamlError),
+    /// The file is YAML, but not a cluster's settings.
+    #[error("{0}")]
+    Settings(#[from] FileError),
+    /// The edit would have changed more than the record.
+    #[error("{0}")]
+    Refused(#[from] EditRefused),
+}
+
+/// A release and its content, as a cluster records them.
+#[derive(Debug, Clone, Copy)]
+pub struct Record<'r> {
+    /// The release.
+    pub release: &'r ReleaseId,
+    /// Its content, where that has an id.
+    pub content: Option<&'r ContentId>,
+}
+
+impl Record<'_> {
+    /// Key and value, in their order; `None` takes the key out, so that no stale content stands beside a release.
+    fn entries(self) -> [(&'static str, Option<Node>); 3] {
+        let reads = self.content.map(|content| &content.reads).filter(|reads| !reads.is_empty());
+        let reads = reads.map(|reads| {
+            Node::mapping(reads.iter().map(|(path, blob)| (path.to_string(), Node::string(blob.as_str()))))
+        });
+        [
+            ("release", Some(Node::string(self.release.as_str()))),
+            ("releaseTree", self.content.map(|content| Node::string(content.tree.as_str()))),
+            ("releaseReads", reads),
+        ]
+    }
+
+    /// What turns the settings in a document into ones with this record.
+    pub(crate) fn edits(self, root: &Node) -> Vec<Edit> {
+        let mut edits = Vec::new();
+        let mut after = ["metadata", "kind", "apiVersion"].into_iter().find(|key| root.get(key).is_some());
+        for (key, value) in self.entries() {
+            let path = FieldPath::root().key(key);
+            match (root.get(key), value) {
+                (Some(node), Some(value)) if says_the_same(node, &value) => {}
+                (Some(_), Some(node)) => edits.push(Edit::Set { path, node }),
+                (Some(_), None) => edits.push(Edit::Remove { path }),
+                (None, Some(node)) => {
+                    let after = after.map(str::to_owned);
+                    edits.push(Edit::Insert { parent: FieldPath::root(), key: key.to_owned(), node, after });
+                }
+                (None, None) => continue,
+            }
+            after = Some(key);
+        }
+        edits
+    }
+
+    /// The settings in a file that says nothing else but `more`.
+    pub(crate) fn node(self, more: Option<(&'static str, Node)>) -> Node {
+        let written = self.entries().into_iter().filter_map(|(key, value)| Some((key, value?)));
+        Node::mapping(written.chain(more))
+    }
+}
+
+fn says_the_same(node: &Node, value: &Node) -> bool {
+    match (node.as_scalar(), value.as_scalar()) {
+        (Some(one), Some(other)) => one.text == other.text,
+        _ => node.value() == value.value(),
+    }
+}
+
+/// The lines by which kustomize and Flux pass over a `capstan.yaml`; `name` is that of the cluster's folder.
+pub(crate) fn heading(name: &str) -> Node {
+    let truth = Scalar { text: "true".to_owned(), style: ScalarStyle::DoubleQuoted };
+    let metadata = Node::mapping([
+        ("name", Node::string(name)),
+        ("annotations", Node::mapping([("config.kubernetes.io/local-config", Node::scalar(truth))])),
+    ]);
+    Node::mapping([
+        ("apiVersion", Node::string("capstan.dev/v1alpha1")),
+        ("kind", Node::string("ClusterSettings")),
+        ("metadata", metadata),
+    ])
+}
+
+/// The text of a cluster's `capstan.yaml` with that record. Comments and everything else stay; a file that is
+/// not there (or says nothing) is made, with the lines by which kustomize and Flux pass over it.
+///
+/// `file` is where it stands, for errors; `name` is the name of the cluster's folder.
+///
+/// # Errors
+/// Where the file is no cluster's settings, or cannot be edited without touching something else.
+pub fn record_release(
+    file: &RepoPath,
+    text: Option<&str>,
+    name: &str,
+    record: Record<'_>,
+) -> Result<String, RecordError> {
+    let made =
+        || format!("{}{}", capstan_yaml::write(&heading(name)), capstan_yaml::write(&record.node(None)));
+    let Some(text) = text else { return Ok(made()) };
+    ClusterSettings::read(file, text)?;
+    let yaml = YamlFile::read(text)?;
+    let Some(root) = yaml.documents().first().map(|document| &document.root).filter(|root| !root.is_null())
+    else {
+        // Comments alone: they stay on top.
+        let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+        return Ok(format!("{text}{gap}{}", made()));
+    };
+    let edits: Vec<DocumentEdit> =
+        record.edits(root).into_iter().map(|edit| DocumentEdit::Edit { document: 0, edit }).collect();
+    Ok(edit(&yaml, &edits)?.text().to_owned())
+}

@@ -1,0 +1,257 @@
+//! `.capstan.yaml` in the repository's root, owned by the platform team.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::fields::{CommandPrefix, FolderName, ManagementClusterUid, RepositoryName, Track};
+use super::glob::Glob;
+use super::read::{field_path, whole_number};
+use capstan_model::finding::{Level, Severities};
+use capstan_model::object::FieldPath;
+
+/// `.capstan.yaml`: how Capstan treats this repository. Everything is optional.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct RepositorySettings {
+    /// What the bot may do here; `propose` by default.
+    pub mode: Mode,
+    /// Where releases are.
+    pub releases: ReleasesSettings,
+    /// Where clusters are, and how they follow releases.
+    pub clusters: ClustersSettings,
+    /// Who applies what; a cluster claimed by none is applied by other tools.
+    pub management_clusters: Vec<ManagementCluster>,
+    /// How upgrades are computed and offered.
+    pub upgrade: UpgradeSettings,
+    /// Severity per rule id; `capstan rules` lists the ids. Some rules cannot be off.
+    pub policy: BTreeMap<String, Level>,
+    /// What the reconciler's dry run before a merge counts for.
+    pub preflight: PreflightSettings,
+    /// Repositories that may use these releases.
+    #[schemars(with = "Vec<String>")]
+    pub consumers: Vec<RepositoryName>,
+    /// Slash-commands.
+    pub commands: CommandSettings,
+}
+
+impl RepositorySettings {
+    /// The severities that `policy:` sets; what the catalogue refuses was refused when reading.
+    pub fn severities(&self) -> Severities {
+        let mut severities = Severities::default();
+        for (id, level) in &self.policy {
+            let _refused_when_read = severities.set(id, *level);
+        }
+        severities
+    }
+}
+
+/// What the bot may do in a repository.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Opens pull requests (default when the file exists).
+    #[default]
+    Propose,
+    /// Checks, answers and the dashboard; no branch, commit or pull request.
+    Observe,
+}
+
+/// Where releases are.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct ReleasesSettings {
+    /// Patterns over folders; by default the shape decides.
+    #[schemars(with = "Option<Vec<String>>")]
+    pub paths: Option<Vec<Glob>>,
+    /// Another repository that holds the releases; it must list this one under `consumers`.
+    #[schemars(with = "Option<String>")]
+    pub repository: Option<RepositoryName>,
+}
+
+/// Where clusters are, and how they follow releases.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct ClustersSettings {
+    /// Patterns over folders; by default the shape decides.
+    #[schemars(with = "Option<Vec<String>>")]
+    pub paths: Option<Vec<Glob>>,
+    /// The folder with Capstan's files in a cluster's folder; `.` = directly in it. `base` by default.
+    #[schemars(with = "String")]
+    pub base: FolderName,
+    /// The folder with the customer's files; `overlay` by default.
+    #[schemars(with = "String")]
+    pub overlay: FolderName,
+    /// What holds for which clusters; later rules win, a cluster's own `capstan.yaml` wins over them.
+    pub rules: Vec<ClusterRule>,
+}
+
+impl Default for ClustersSettings {
+    fn default() -> Self {
+        Self {
+            paths: None,
+            base: FolderName::named("base"),
+            overlay: FolderName::named("overlay"),
+            rules: Vec::new(),
+        }
+    }
+}
+
+/// What holds for the clusters that a pattern matches.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ClusterRule {
+    /// Pattern over cluster ids.
+    #[serde(rename = "match")]
+    #[schemars(with = "String")]
+    pub matches: Glob,
+    /// How far these clusters follow new releases.
+    #[serde(default)]
+    pub track: Option<Track>,
+    /// The provider whose releases they follow.
+    #[serde(default)]
+    pub provider: Option<String>,
+}
+
+/// A cluster on which Cluster API and the reconciler run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ManagementCluster {
+    /// Its name.
+    pub name: String,
+    /// UID of its `kube-system` namespace.
+    #[schemars(with = "String")]
+    pub uid: ManagementClusterUid,
+    /// Patterns over the ids of the clusters that it applies; claimed by two is an error.
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub clusters: Vec<Glob>,
+}
+
+/// How upgrades are computed and offered.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct UpgradeSettings {
+    /// What happens where cluster and release changed the same field; `keep` by default.
+    pub conflicts: ConflictPolicy,
+    /// What happens where nobody knows which release a cluster is at; `infer` by default.
+    pub when_release_unknown: WhenReleaseUnknown,
+    /// Who owns a field, whatever the merge says.
+    pub fields: Vec<FieldRule>,
+    /// How many pull requests, how fast, and who comes first.
+    pub proposals: ProposalLimits,
+}
+
+/// What happens where cluster and release changed the same field.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ConflictPolicy {
+    /// The cluster's value stays, and the conflict is shown (default).
+    #[default]
+    Keep,
+    /// The release's value is taken, and the conflict is shown.
+    Take,
+    /// The upgrade is held up until a person decides.
+    Block,
+}
+
+/// What happens where nobody knows which release a cluster is at.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum WhenReleaseUnknown {
+    /// The release whose fields the base still has is taken for it (default).
+    #[default]
+    Infer,
+    /// The new release's fields overwrite the cluster's; nothing is removed.
+    Overwrite,
+    /// The upgrade is held up until a person says it.
+    Block,
+}
+
+/// Who owns a field, whatever the merge says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct FieldRule {
+    /// Kind of the objects.
+    pub kind: String,
+    /// JSON Pointer to the field.
+    #[serde(deserialize_with = "field_path")]
+    #[schemars(with = "String")]
+    pub path: FieldPath,
+    /// Its owner.
+    pub owner: FieldOwner,
+}
+
+/// Whose value of a field counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum FieldOwner {
+    /// The cluster's value stays.
+    Cluster,
+    /// The release's value is taken.
+    Release,
+    /// Something in the live cluster sets it; it never stands in Git.
+    Live,
+}
+
+/// How many pull requests, how fast, and who comes first. The rest waits its turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct ProposalLimits {
+    /// Proposals open at a time; 20 by default.
+    #[serde(deserialize_with = "whole_number::<_, 0, 10_000>")]
+    #[schemars(range(min = 0, max = 10_000))]
+    pub open: u32,
+    /// Proposals opened in an hour; 20 by default.
+    #[serde(deserialize_with = "whole_number::<_, 0, 10_000>")]
+    #[schemars(range(min = 0, max = 10_000))]
+    pub per_hour: u32,
+    /// Patterns over cluster ids: clusters that match an earlier one come first.
+    #[schemars(with = "Vec<String>")]
+    pub order: Vec<Glob>,
+}
+
+impl Default for ProposalLimits {
+    fn default() -> Self {
+        Self { open: 20, per_hour: 20, order: Vec::new() }
+    }
+}
+
+/// What the reconciler's dry run before a merge counts for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PreflightSettings {
+    /// Whether an answer is waited for; `advisory` by default.
+    pub mode: PreflightMode,
+    /// How long an answer may take, in seconds; 60 by default.
+    #[serde(deserialize_with = "whole_number::<_, 1, 3_600>")]
+    #[schemars(range(min = 1, max = 3_600))]
+    pub timeout_seconds: u32,
+}
+
+impl Default for PreflightSettings {
+    fn default() -> Self {
+        Self { mode: PreflightMode::Advisory, timeout_seconds: 60 }
+    }
+}
+
+/// Whether a merge waits for the preflight.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PreflightMode {
+    /// No answer makes the check neutral (default).
+    #[default]
+    Advisory,
+    /// No answer makes the check `action_required`.
+    Required,
+}
+
+/// Slash-commands.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct CommandSettings {
+    /// What a command begins with; `/capstan` by default.
+    #[schemars(with = "String")]
+    pub prefix: CommandPrefix,
+}

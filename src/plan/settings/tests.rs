@@ -1,0 +1,406 @@
+//! What settings files may say, and what they are told when they say it wrongly.
+
+use jiff::civil::date;
+
+use super::*;
+use capstan_model::finding::Level;
+use capstan_model::ids::{ClusterId, ContentId, Provider, ReleaseId};
+use capstan_model::object::FieldPath;
+
+use capstan_model::tree::{BlobId, OutsidePath, RepoPath, TreeId};
+
+fn path(text: &str) -> RepoPath {
+    RepoPath::parse(text).unwrap()
+}
+
+fn rules() -> RuleIds {
+    RuleIds {
+        known: vec!["component-downgrade", "kubernetes-minor-skip", "removes-cluster"],
+        fixed: vec!["removes-cluster"],
+    }
+}
+
+fn repository(text: &str) -> Result<RepositorySettings, String> {
+    RepositorySettings::read(&path(REPOSITORY_FILE), text, &rules()).map_err(|error| error.to_string())
+}
+
+fn cluster(text: &str) -> Result<ClusterSettings, String> {
+    ClusterSettings::read(&path("gauss/peu01/capstan.yaml"), text).map_err(|error| error.to_string())
+}
+
+fn overlay(text: &str) -> Result<OverlaySettings, String> {
+    OverlaySettings::read(&path("gauss/peu01/overlay/capstan.yaml"), text).map_err(|error| error.to_string())
+}
+
+const EVERYTHING: &str = r#"
+mode: observe
+releases:
+  paths: ["aws/v*", "capa/archived/v*"]
+  repository: acme/releases
+clusters:
+  paths: ["*/*"]
+  base: "."
+  overlay: customer
+  rules:
+    - match: "gauss/*"
+      track: minor
+      provider: aws
+managementClusters:
+  - name: mc-eu
+    uid: 6f1c2d3e-0000-4a5b-8c9d-0123456789ab
+    clusters: ["gauss/*"]
+upgrade:
+  conflicts: take
+  whenReleaseUnknown: block
+  fields:
+    - {kind: MachineDeployment, path: /spec/replicas, owner: live}
+  proposals: {open: 3, perHour: 4, order: ["*/canary*", "*"]}
+policy: {component-downgrade: off, kubernetes-minor-skip: warning}
+preflight: {mode: required, timeout_seconds: 90}
+consumers: [acme/gitops]
+commands: {prefix: /fleet}
+"#;
+
+#[test]
+fn every_setting_is_read() {
+    let settings = repository(EVERYTHING).unwrap();
+    assert_eq!(settings.mode, Mode::Observe);
+    assert_eq!(settings.releases.paths.as_ref().unwrap()[1].as_str(), "capa/archived/v*");
+    assert_eq!(settings.releases.repository.as_ref().unwrap().as_str(), "acme/releases");
+    assert!(settings.clusters.base.is_here());
+    assert_eq!(settings.clusters.overlay.inside(&path("gauss/peu01")).as_str(), "gauss/peu01/customer");
+    assert_eq!(settings.clusters.rules[0].track, Some(Track::Minor));
+    assert_eq!(settings.management_clusters[0].name, "mc-eu");
+    assert_eq!(settings.upgrade.conflicts, ConflictPolicy::Take);
+    assert_eq!(settings.upgrade.when_release_unknown, WhenReleaseUnknown::Block);
+    assert_eq!(settings.upgrade.fields[0].path, FieldPath::parse("/spec/replicas").unwrap());
+    assert_eq!(settings.upgrade.fields[0].owner, FieldOwner::Live);
+    assert_eq!((settings.upgrade.proposals.open, settings.upgrade.proposals.per_hour), (3, 4));
+    assert_eq!(settings.policy["component-downgrade"], Level::Off);
+    assert_eq!(settings.preflight, PreflightSettings { mode: PreflightMode::Required, timeout_seconds: 90 });
+    assert_eq!(settings.consumers[0].as_str(), "acme/gitops");
+    assert_eq!(settings.commands.prefix.as_str(), "/fleet");
+}
+
+#[test]
+fn what_is_not_written_has_its_default() {
+    for text in ["", "# nothing yet\n", "---\n", "mode: propose\n"] {
+        let settings = repository(text).unwrap();
+        assert_eq!(settings, RepositorySettings::default(), "{text}");
+    }
+    let settings = RepositorySettings::default();
+    assert_eq!(settings.mode, Mode::Propose);
+    assert_eq!(settings.clusters.base.to_string(), "base");
+    assert_eq!(settings.clusters.overlay.to_string(), "overlay");
+    assert_eq!(settings.upgrade.conflicts, ConflictPolicy::Keep);
+    assert_eq!(settings.upgrade.when_release_unknown, WhenReleaseUnknown::Infer);
+    assert_eq!((settings.upgrade.proposals.open, settings.upgrade.proposals.per_hour), (20, 20));
+    assert_eq!(settings.preflight, PreflightSettings { mode: PreflightMode::Advisory, timeout_seconds: 60 });
+    assert_eq!(settings.commands.prefix.as_str(), "/capstan");
+}
+
+#[test]
+fn a_mistake_is_told_with_its_place_and_the_nearest_right_word() {
+    let cases = [
+        ("modus: propose", "1:1: unknown key `modus`; did you mean `mode`?"),
+        (
+            "mode: observ",
+            "1:7: `mode` must be propose or observe, found the string \"observ\"; did you mean `observe`?",
+        ),
+        ("mode: 3", "1:7: `mode` must be propose or observe, found the number 3"),
+        ("mode: [propose]", "1:7: `mode` must be one word, found a list"),
+        ("mode: propose\nmode: observe", "2:1: the key `mode` stands twice"),
+        (
+            "mode: propose\n---\nmode: observe\n",
+            "3:1: a second document starts here; the file must hold one only",
+        ),
+        (
+            "upgrade:\n  proposals:\n    opne: 3\n",
+            "3:5: unknown key `opne` in `upgrade.proposals`; did you mean `open`?",
+        ),
+        (
+            "upgrade:\n  limit: 3\n",
+            "2:3: unknown key `limit` in `upgrade`; known: conflicts, whenReleaseUnknown, fields, proposals",
+        ),
+        (
+            "upgrade: {proposals: {open: many}}",
+            "1:29: `upgrade.proposals.open` must be a whole number from 0 to 10000, found the string \"many\"",
+        ),
+        (
+            "upgrade: {proposals: {open: \"20\"}}",
+            "1:29: `upgrade.proposals.open` must be a whole number from 0 to 10000, found the string \"20\"",
+        ),
+        (
+            "upgrade: {proposals: {open: -2}}",
+            "1:29: `upgrade.proposals.open` must be a whole number from 0 to 10000, found the number -2",
+        ),
+        (
+            "upgrade: {proposals: {open: 1.5}}",
+            "1:29: `upgrade.proposals.open` must be a whole number from 0 to 10000, found the number 1.5",
+        ),
+        (
+            "preflight: {timeout_seconds: 0}",
+            "1:30: `preflight.timeout_seconds` must be a whole number from 1 to 3600, found the number 0",
+        ),
+        (
+            "preflight: {timeoutSeconds: 5}",
+            "1:13: unknown key `timeoutSeconds` in `preflight`; did you mean `timeout_seconds`?",
+        ),
+        ("upgrade: 5", "1:10: `upgrade` must be a mapping, found the number 5"),
+        ("upgrade:\n  fields: {kind: A}\n", "2:11: `upgrade.fields` must be a list, found a mapping"),
+        (
+            "upgrade:\n  fields:\n    - {kind: A, path: /spec}\n",
+            "3:7: `upgrade.fields[0]` lacks the key `owner`",
+        ),
+        (
+            "upgrade:\n  fields:\n    - {kind: A, path: spec.replicas, owner: live}\n",
+            "3:23: `upgrade.fields[0].path`: `spec.replicas` is not a JSON Pointer to a field, such as /spec/replicas",
+        ),
+        (
+            "clusters:\n  rules:\n    - match: gauss/*\n      trak: minor\n",
+            "4:7: unknown key `trak` in `clusters.rules[0]`; did you mean `track`?",
+        ),
+        (
+            "clusters: {paths: [\"/gauss\"]}",
+            "1:20: `clusters.paths[0]`: `/gauss` is not a pattern over paths: it must neither begin nor end with `/`; paths are relative to the repository's root",
+        ),
+        (
+            "clusters: {base: ../x}",
+            "1:18: `clusters.base`: `../x` is not a folder inside a cluster's folder (a name, or `.`)",
+        ),
+        ("clusters: {overlay: .}", "1:12: `clusters.overlay` must be a folder of its own, found `.`"),
+        (
+            "clusters: {overlay: base}",
+            "1:12: `clusters.overlay` (base) and `clusters.base` (base) must lie apart",
+        ),
+        (
+            "policy:\n  kubernetes-minor-skp: error\n",
+            "2:3: `policy`: there is no rule `kubernetes-minor-skp`; did you mean `kubernetes-minor-skip`?",
+        ),
+        (
+            "policy: {removes-cluster: off}",
+            "1:10: `policy`: the rule `removes-cluster` is always an error; leave it out",
+        ),
+        (
+            "policy: {component-downgrade: maybe}",
+            "1:31: `policy.component-downgrade` must be error, warning or off, found the string \"maybe\"",
+        ),
+        ("consumers: [acme]", "1:13: `consumers[0]`: `acme` is not a repository (owner/name)"),
+        (
+            "commands: {prefix: capstan}",
+            "1:20: `commands.prefix`: `capstan` is not a command prefix (`/` and then letters, digits, `-` or `_`)",
+        ),
+        (
+            "managementClusters:\n  - name: a\n    uid: 6f1c\n",
+            "3:10: `managementClusters[0].uid`: `6f1c` is not the UID of a namespace (`kubectl get namespace kube-system -o jsonpath={.metadata.uid}`)",
+        ),
+        ("- mode", "1:1: the file must be a mapping, found a list"),
+    ];
+    for (text, expected) in cases {
+        let told = repository(text).map(|_| "nothing".to_owned()).unwrap_or_else(|error| error);
+        assert_eq!(told, format!(".capstan.yaml:{expected}"), "{text}");
+    }
+}
+
+#[test]
+fn two_management_clusters_of_one_name_or_uid_are_refused_at_the_second() {
+    let text = "managementClusters:\n  - name: a\n    uid: 6f1c2d3e-0000-4a5b-8c9d-0123456789ab\n  - name: NAME\n    uid: UID\n";
+    let same_name = text.replace("NAME", "a").replace("UID", "7f1c2d3e-0000-4a5b-8c9d-0123456789ab");
+    assert_eq!(
+        repository(&same_name).unwrap_err(),
+        ".capstan.yaml:4:5: two management clusters are named `a`"
+    );
+    let same_uid = text.replace("NAME", "b").replace("UID", "6f1c2d3e-0000-4a5b-8c9d-0123456789ab");
+    assert_eq!(repository(&same_uid).unwrap_err(), ".capstan.yaml:5:5: `a` and `b` have the same uid");
+}
+
+#[test]
+fn a_clusters_record_is_read_with_and_without_the_lines_for_kustomize() {
+    let tree = "9d1f".repeat(10);
+    let text = format!(
+        "apiVersion: capstan.dev/v1alpha1\nkind: ClusterSettings\nmetadata: {{name: peu01, annotations: \
+         {{config.kubernetes.io/local-config: \"true\"}}}}\nrelease: aws/archived/v21.0.0\nreleaseTree: {tree}\n\
+         track: patch\nvariables: {{CLUSTER_NAME: peu01, MODE: 0644, FLAG: yes}}\n\
+         delete: [{{kind: MachineDeployment, name: peu01-md-0}}]\n"
+    );
+    let settings = cluster(&text).unwrap();
+    assert_eq!(settings.release, Some(ReleaseId::from_path("aws/v21.0.0")));
+    assert_eq!(settings.release_tree.unwrap().as_str(), tree);
+    assert_eq!(settings.track, Some(Track::Patch));
+    assert_eq!(settings.variables["MODE"], "0644", "a variable is the text that was written");
+    assert_eq!(settings.variables["FLAG"], "yes");
+    let tombstone = Tombstone {
+        group: None,
+        kind: "MachineDeployment".into(),
+        namespace: None,
+        name: "peu01-md-0".into(),
+    };
+    assert_eq!(settings.delete, Deletion::Objects(vec![tombstone]));
+    assert_eq!(cluster("delete: cluster").unwrap().delete, Deletion::Cluster);
+    assert_eq!(cluster("delete: []").unwrap(), ClusterSettings::default());
+}
+
+#[test]
+fn mistakes_in_a_clusters_files_are_told_likewise() {
+    let cases = [
+        ("relase: aws/v21.0.0", "1:1: unknown key `relase`; did you mean `release`?"),
+        ("release: aws/latest", "1:10: `release`: `aws/latest` is not a release such as aws/v21.0.0"),
+        (
+            "releaseTree: 9d1f",
+            "1:14: `releaseTree`: `9d1f` is not a Git object id (40 or 64 lowercase hex digits)",
+        ),
+        ("kind: Cluster", "1:7: `kind` must be `ClusterSettings`, found the string \"Cluster\""),
+        ("variables: {A: [1]}", "1:16: `variables.A` must be text, found a list"),
+        ("variables: {A: }", "1:14: `variables.A` must be text (`\"\"` for empty text), found nothing"),
+        (
+            "delete: all",
+            "1:9: `delete` must be a list of tombstones (`- {kind: MachineDeployment, name: peu01-md-0}`) or the word `cluster`, found the string \"all\"",
+        ),
+        ("delete:\n  - {kind: A, nam: b}\n", "2:15: unknown key `nam` in `delete[0]`; did you mean `name`?"),
+        (
+            "hold: {reason: audit}",
+            "1:1: unknown key `hold`; known: apiVersion, kind, metadata, release, releaseTree, releaseReads, track, variables, delete",
+        ),
+    ];
+    for (text, expected) in cases {
+        let told = cluster(text).map(|_| "nothing".to_owned()).unwrap_or_else(|error| error);
+        assert_eq!(told, format!("gauss/peu01/capstan.yaml:{expected}"), "{text}");
+    }
+    let cases = [
+        ("hold: {until: 2026-12-01}", "1:7: `hold` lacks the key `reason`"),
+        ("hold: {reason: \" \"}", "1:8: `hold.reason` must not be empty"),
+        (
+            "hold: {reason: a, until: 2026-13-01}",
+            "1:26: `hold.until`: `2026-13-01` is not a date such as 2026-12-01",
+        ),
+        ("release: aws/v1.0.0", "1:1: unknown key `release`; known: apiVersion, kind, metadata, hold, track"),
+    ];
+    for (text, expected) in cases {
+        let told = overlay(text).map(|_| "nothing".to_owned()).unwrap_or_else(|error| error);
+        assert_eq!(told, format!("gauss/peu01/overlay/capstan.yaml:{expected}"), "{text}");
+    }
+    let release =
+        ReleaseSettings::read(&path("aws/v21.0.0/capstan.yaml"), "variables: {K8S: v1.30.2}").unwrap();
+    assert_eq!(release.variables["K8S"], "v1.30.2");
+}
+
+#[test]
+fn later_rules_win_the_clusters_own_wins_over_them_and_an_overlay_only_narrows() {
+    let settings = repository(
+        "clusters:\n  rules:\n    - {match: '*/*', track: minor, provider: aws}\n    - {match: 'gauss/*', track: patch}\n",
+    )
+    .unwrap();
+    let cases = [
+        ("euler/peu01", "", "", Track::Minor, 0),
+        ("gauss/peu01", "", "", Track::Patch, 0),
+        ("gauss/peu01", "track: any", "", Track::Any, 0),
+        ("gauss/peu01", "track: any", "track: minor", Track::Minor, 0),
+        ("gauss/peu01", "", "track: any", Track::Patch, 1),
+        ("gauss/peu01", "", "track: none", Track::None, 0),
+        ("alone", "", "", Track::Any, 0),
+    ];
+    for (id, own, customer, track, notes) in cases {
+        let (own, customer) = (cluster(own).unwrap(), overlay(customer).unwrap());
+        let effective = settings.for_cluster(&ClusterId::new(path(id)), Some(&own), Some(&customer)).unwrap();
+        assert_eq!((effective.track, effective.notes.len()), (track, notes), "{id} {own:?} {customer:?}");
+    }
+    let peu01 = settings.for_cluster(&ClusterId::new(path("gauss/peu01")), None, None).unwrap();
+    assert_eq!(peu01.provider, Some(Provider::new("aws")), "a later rule that names no provider leaves it");
+}
+
+#[test]
+fn a_hold_lasts_until_its_day_and_no_longer() {
+    let hold = |text| overlay(text).unwrap().hold.unwrap();
+    let dated = hold("hold: {reason: audit, until: 2026-12-01}");
+    assert!(dated.is_in_force(date(2026, 11, 30)));
+    assert!(!dated.is_in_force(date(2026, 12, 1)));
+    assert!(hold("hold: {reason: audit}").is_in_force(date(2999, 1, 1)));
+}
+
+#[test]
+fn a_cluster_claimed_by_two_management_clusters_is_an_error_at_the_second_claim() {
+    let text = "managementClusters:\n  - name: a\n    uid: 6f1c2d3e-0000-4a5b-8c9d-0123456789ab\n    clusters: ['gauss/*']\n  \
+                - name: b\n    uid: 7f1c2d3e-0000-4a5b-8c9d-0123456789ab\n    clusters: ['euler/*', '*/peu01']\n";
+    let settings = repository(text).unwrap();
+    let clusters: Vec<ClusterId> = ["gauss/peu01", "gauss/peu02", "euler/peu01", "noether/peu02"]
+        .map(|id| ClusterId::new(path(id)))
+        .into();
+    let claimed =
+        |index: usize| settings.claimed_by(&clusters[index]).map(|mc| mc.map(|mc| mc.name.as_str()));
+    assert_eq!(claimed(1), Ok(Some("a")));
+    assert_eq!(claimed(2), Ok(Some("b")));
+    assert_eq!(claimed(3), Ok(None));
+    let errors = settings.check_claims(&path(REPOSITORY_FILE), text, &clusters);
+    let told: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        told,
+        [".capstan.yaml:7:27: the cluster gauss/peu01 is claimed by two management clusters, `a` and `b`: \
+          change `managementClusters` in .capstan.yaml so that one of them has it"]
+    );
+}
+
+#[test]
+fn a_record_is_written_and_everything_else_stays() {
+    let file = path("gauss/peu01/capstan.yaml");
+    let release = ReleaseId::from_path("aws/v22.0.0");
+    let content = ContentId::from(TreeId::parse(&"ab".repeat(20)).unwrap());
+    let record = Record { release: &release, content: Some(&content) };
+    let write = |text: Option<&str>| record_release(&file, text, "peu01", record);
+    let made = write(None).unwrap();
+    assert_eq!(
+        made,
+        "apiVersion: capstan.dev/v1alpha1\nkind: ClusterSettings\nmetadata:\n  name: peu01\n  annotations:\n    \
+         config.kubernetes.io/local-config: \"true\"\nrelease: aws/v22.0.0\nreleaseTree: abababababababababababababababababababab\n"
+    );
+    assert_eq!(write(Some(&made)).unwrap(), made, "written twice is written once");
+    let cases = [
+        (
+            "# ours\nrelease: aws/v21.0.0 # since May\ntrack: patch\n",
+            "# ours\nrelease: aws/v22.0.0 # since May\nreleaseTree: abababababababababababababababababababab\ntrack: patch\n",
+        ),
+        (
+            "release: 'aws/v21.0.0'\nreleaseTree: 1111111111111111111111111111111111111111\n# end",
+            "release: 'aws/v22.0.0'\nreleaseTree: abababababababababababababababababababab\n# end",
+        ),
+        (
+            "track: patch\n",
+            "track: patch\nrelease: aws/v22.0.0\nreleaseTree: abababababababababababababababababababab\n",
+        ),
+    ];
+    for (before, after) in cases {
+        assert_eq!(write(Some(before)).unwrap(), after, "{before}");
+    }
+    let commented = write(Some("# ours")).unwrap();
+    assert!(commented.starts_with("# ours\napiVersion: capstan.dev/v1alpha1\n"), "{commented}");
+    assert!(write(Some("relase: x\n")).is_err(), "a file that is wrong is not written over");
+}
+
+#[test]
+fn what_a_release_reads_elsewhere_is_recorded_beside_its_tree() {
+    let file = path("gauss/peu01/capstan.yaml");
+    let release = ReleaseId::from_path("aws/v22.0.0");
+    let tree = TreeId::parse(&"ab".repeat(20)).unwrap();
+    let parts = OutsidePath::parse("../parts/pool.yaml").unwrap();
+    let reading =
+        ContentId { tree: tree.clone(), reads: [(parts, BlobId::parse(&"cd".repeat(20)).unwrap())].into() };
+    let write = |text: &str, content: &ContentId| {
+        record_release(&file, Some(text), "peu01", Record { release: &release, content: Some(content) })
+            .unwrap()
+    };
+    let before =
+        "release: aws/v21.0.0\nreleaseTree: 1111111111111111111111111111111111111111\ntrack: patch # ours\n";
+    let recorded = "release: aws/v22.0.0\nreleaseTree: abababababababababababababababababababab\nreleaseReads:\n  \
+                    ../parts/pool.yaml: cdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd\ntrack: patch # ours\n";
+    assert_eq!(write(before, &reading), recorded);
+    assert_eq!(write(recorded, &reading), recorded);
+    assert_eq!(ClusterSettings::read(&file, recorded).unwrap().release_content(), Some(reading));
+    let plain =
+        "release: aws/v22.0.0\nreleaseTree: abababababababababababababababababababab\ntrack: patch # ours\n";
+    assert_eq!(write(recorded, &ContentId::from(tree)), plain, "nothing stale stays");
+    for wrong in [
+        "releaseReads: {pool.yaml: abababababababababababababababababababab}",
+        "releaseReads: {../p.yaml: 1}",
+    ] {
+        assert!(ClusterSettings::read(&file, wrong).is_err(), "{wrong}");
+    }
+}

@@ -1,0 +1,311 @@
+//! Values into scalars: what a release's text is in one cluster.
+//!
+//! Values go into parsed scalars, never into text, so that no value can break a document or become
+//! keys and items of one by accident. What stands without quotes is read afterwards as the tools'
+//! result would be: `${N}` may be a number, a boolean or nothing, and a value that is itself a quoted
+//! string or a collection in brackets is that.
+
+use std::collections::BTreeMap;
+
+use super::bindings::Bindings;
+use super::expression::{Operation, Token, Variable, may_hold_expressions, may_hold_tokens, tokens};
+use super::troubles::Trouble;
+use capstan_yaml::scalar::{Reading, read_plain};
+use capstan_yaml::{Entry, Node, NodeKind, Scalar, ScalarStyle, YamlFile};
+
+/// How variables are substituted in one object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Substitution {
+    /// How far.
+    pub(crate) extent: Extent,
+    /// Whether Flux has its hand in it.
+    pub(crate) flux: Flux,
+}
+
+/// How far variables are substituted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// All that are bound, else the default; `$$` becomes `$`.
+    Full,
+    /// Only the release's own: the cluster's object is still a template, and tokens are copied.
+    OwnOnly,
+}
+
+/// Whether Flux substitutes in an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flux {
+    /// It does, where it does so at all.
+    Substitutes,
+    /// The object asks it not to.
+    PassesOver,
+}
+
+impl Substitution {
+    /// Everything, Flux's values included.
+    pub(crate) const FULL: Self = Self { extent: Extent::Full, flux: Flux::Substitutes };
+}
+
+/// One source's view of the variables.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scope<'a> {
+    /// Owned by the release, with this release's values.
+    pub(crate) own: &'a BTreeMap<String, String>,
+    /// Of the cluster.
+    pub(crate) bindings: &'a Bindings,
+    /// How far.
+    pub(crate) substitution: Substitution,
+}
+
+impl Scope<'_> {
+    /// A text with its variables substituted; what has no value stays as it is written.
+    pub(crate) fn text(&self, text: &str) -> String {
+        let mut out = String::with_capacity(text.len());
+        for token in tokens(text) {
+            match (&token, self.substitution.extent) {
+                (Token::Text(text) | Token::Malformed(text), _) => out.push_str(text),
+                (Token::Escaped(dollar), Extent::Full) => out.push_str(dollar),
+                (Token::Escaped(dollar), Extent::OwnOnly) => {
+                    out.push_str(dollar);
+                    out.push_str(dollar);
+                }
+                (Token::Variable(variable), Extent::Full) => match self.variable(variable) {
+                    Ok(value) => out.push_str(&value),
+                    Err(_) => out.push_str(variable.raw),
+                },
+                (Token::Variable(variable), Extent::OwnOnly) => self.copy(variable, &mut out),
+            }
+        }
+        out
+    }
+
+    /// An expression's value.
+    pub(crate) fn variable(&self, variable: &Variable<'_>) -> Result<String, Trouble> {
+        let name = variable.name;
+        let unsupported = || Trouble::Unsupported(variable.raw.to_owned());
+        let bound = self
+            .own
+            .get(name)
+            .map(String::as_str)
+            .or_else(|| self.bindings.value(name, self.substitution.flux));
+        let is_secret = self.substitution.flux == Flux::Substitutes && self.bindings.flux().is_secret(name);
+        let missing = || {
+            if is_secret { Trouble::Secret(name.to_owned()) } else { Trouble::Unbound(name.to_owned()) }
+        };
+        match &variable.operation {
+            Operation::Value => bound.map(str::to_owned).ok_or_else(missing),
+            Operation::Default { tokens, .. } => match bound.filter(|value| !value.is_empty()) {
+                Some(value) => Ok(value.to_owned()),
+                None if bound.is_none() && is_secret => Err(missing()),
+                None => self.tokens(tokens),
+            },
+            Operation::Function(function) => {
+                bound.ok_or_else(missing).and_then(|value| function.of(value).ok_or_else(unsupported))
+            }
+            Operation::Unsupported => Err(unsupported()),
+        }
+    }
+
+    /// The value of a default, in which there are no escapes.
+    pub(super) fn tokens(&self, tokens: &[Token<'_>]) -> Result<String, Trouble> {
+        let mut out = String::new();
+        for token in tokens {
+            match token {
+                Token::Text(text) | Token::Escaped(text) => out.push_str(text),
+                Token::Malformed(raw) => return Err(Trouble::Unsupported((*raw).to_owned())),
+                Token::Variable(variable) => out.push_str(&self.variable(variable)?),
+            }
+        }
+        Ok(out)
+    }
+
+    /// Copies an expression with only the release's own variables substituted.
+    fn copy(&self, variable: &Variable<'_>, out: &mut String) {
+        if self.own.contains_key(variable.name)
+            && let Ok(value) = self.variable(variable)
+        {
+            out.push_str(&value);
+            return;
+        }
+        let Operation::Default { operator, tokens } = &variable.operation else {
+            out.push_str(variable.raw);
+            return;
+        };
+        out.push_str("${");
+        out.push_str(variable.name);
+        out.push_str(operator);
+        for token in tokens {
+            match token {
+                Token::Text(text) | Token::Escaped(text) | Token::Malformed(text) => out.push_str(text),
+                Token::Variable(variable) => self.copy(variable, out),
+            }
+        }
+        out.push('}');
+    }
+
+    /// A scalar with its variables substituted.
+    pub(crate) fn scalar(&self, scalar: &Scalar) -> NodeKind {
+        let text = self.text(&scalar.text);
+        if is_collection(scalar) {
+            // Before all its expressions have values, and where they do not fit, it stays a template.
+            return match read_as_plain(text) {
+                NodeKind::Scalar(_) => NodeKind::Scalar(scalar.clone()),
+                collection => collection,
+            };
+        }
+        match scalar.style {
+            ScalarStyle::Plain => read_as_plain(text),
+            style => NodeKind::Scalar(Scalar { text, style }),
+        }
+    }
+
+    /// A tree with its variables substituted, in keys too.
+    pub(crate) fn node(&self, node: &Node) -> Node {
+        let kind = match &node.kind {
+            NodeKind::Scalar(scalar) if may_hold_tokens(&scalar.text) => self.scalar(scalar),
+            NodeKind::Scalar(scalar) => NodeKind::Scalar(scalar.clone()),
+            NodeKind::Mapping(entries) => NodeKind::Mapping(
+                entries
+                    .iter()
+                    .map(|entry| Entry {
+                        key: if may_hold_tokens(&entry.key) {
+                            self.text(&entry.key)
+                        } else {
+                            entry.key.clone()
+                        },
+                        key_span: entry.key_span.clone(),
+                        value: self.node(&entry.value),
+                    })
+                    .collect(),
+            ),
+            NodeKind::Sequence(items) => {
+                NodeKind::Sequence(items.iter().map(|item| self.node(item)).collect())
+            }
+        };
+        Node { kind, span: node.span.clone(), shared: node.shared }
+    }
+}
+
+/// Whether a scalar is a collection of a template as it is written, of which only values tell the items:
+/// `[${KEYS}]`. See [`YamlFile::read_template`].
+pub(crate) fn is_collection(scalar: &Scalar) -> bool {
+    scalar.style == ScalarStyle::Plain
+        && scalar.text.starts_with(['[', '{'])
+        && may_hold_expressions(&scalar.text)
+}
+
+/// Text that stands without quotes, as the reader of the tools' result would take it.
+fn read_as_plain(text: String) -> NodeKind {
+    if !matches!(read_plain(&text), Reading::String(_)) {
+        return NodeKind::Scalar(Scalar::plain(text));
+    }
+    // A value may bring its own quotes or brackets. What they do not close is text.
+    if text.starts_with(['[', '{', '"', '\''])
+        && let Ok(file) = YamlFile::read(&text)
+        && let [document] = file.documents()
+        && document.root.span == (0..text.trim_end().len())
+    {
+        return without_spans(&document.root).kind;
+    }
+    NodeKind::Scalar(Scalar::string(text))
+}
+
+fn without_spans(node: &Node) -> Node {
+    Node::new(match &node.kind {
+        NodeKind::Scalar(scalar) => NodeKind::Scalar(scalar.clone()),
+        NodeKind::Sequence(items) => NodeKind::Sequence(items.iter().map(without_spans).collect()),
+        NodeKind::Mapping(entries) => NodeKind::Mapping(
+            entries
+                .iter()
+                .map(|entry| Entry {
+                    key: entry.key.clone(),
+                    key_span: 0..0,
+                    value: without_spans(&entry.value),
+                })
+                .collect(),
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flux::PostBuild;
+    use capstan_yaml::Value;
+
+    fn bindings(pairs: &[(&str, &str)]) -> Bindings {
+        let declared = pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        Bindings::new(&declared.collect(), &PostBuild::default())
+    }
+
+    fn full(text: &str, pairs: &[(&str, &str)]) -> String {
+        let (own, bindings) = (BTreeMap::new(), bindings(pairs));
+        Scope { own: &own, bindings: &bindings, substitution: Substitution::FULL }.text(text)
+    }
+
+    /// Rows of envsubst's own tests (`eval_test.go` of Flux's fork), and its errors as what stays.
+    #[test]
+    fn text_becomes_what_envsubst_makes_of_it() {
+        type Row = (&'static str, &'static [(&'static str, &'static str)], &'static str);
+        let rows: [Row; 14] = [
+            ("abcdEFGH28ij", &[], "abcdEFGH28ij"),
+            ("${var=xyz}", &[("var", "abc")], "abc"),
+            ("${var=xyz}", &[], "xyz"),
+            ("${var:=xyz}", &[("var", "")], "xyz"),
+            ("something ${var=${default_var}}", &[("default_var", "foo")], "something foo"),
+            ("foo: ${var=prefix${d}-suffix}", &[("d", "foo1")], "foo: prefixfoo1-suffix"),
+            ("${var=${var01^^}}", &[("var01", "abcd")], "ABCD"),
+            ("$${var01}", &[("var01", "x")], "${var01}"),
+            (
+                "some text ${var01}$${var$${var01}$var01${var01}",
+                &[("var01", "abc")],
+                "some text abc${var${var01}$var01abc",
+            ),
+            ("something $${var=${d}}", &[("d", "foo")], "something ${var=foo}"),
+            ("\\\\something ${var=${d}}", &[("d", "foo")], "\\\\something foo"),
+            ("${unbound}-${#a}", &[("a", "xyz")], "${unbound}-3"),
+            ("${a-b} $$", &[("a", "x")], "${a-b} $"),
+            ("${A:-${B:=${C:-deep}}}", &[], "deep"),
+        ];
+        for (text, pairs, expected) in rows {
+            assert_eq!(full(text, pairs), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_stands_without_quotes_is_read_as_the_tools_result_would_be() {
+        let value = |written: Scalar, bound: &str| {
+            let (own, bindings) = (BTreeMap::new(), bindings(&[("V", bound)]));
+            let scope = Scope { own: &own, bindings: &bindings, substitution: Substitution::FULL };
+            Node::new(scope.scalar(&written)).value()
+        };
+        let plain = |bound| value(Scalar::plain("${V}"), bound);
+        assert_eq!(plain("3"), Value::from(3));
+        assert_eq!(plain("true"), Value::from(true));
+        assert_eq!(plain(""), Value::Null);
+        assert_eq!(plain("0.5"), Value::from(0.5));
+        assert_eq!(plain("v1.30.2"), Value::from("v1.30.2"));
+        assert_eq!(plain("\"1.30\""), Value::from("1.30"));
+        assert_eq!(plain("[10.0.0.0/16, b]"), serde_json::json!(["10.0.0.0/16", "b"]));
+        assert_eq!(plain("{a: 1}"), serde_json::json!({"a": 1}));
+        // What would break a document is a string.
+        for text in ["a: b", "[open", "- x", "two\nlines\n", "x # y", "'", "*alias", "{a}}", "\"a\" b"] {
+            assert_eq!(plain(text), Value::from(text), "{text}");
+        }
+        let quoted = |bound| value(Scalar { text: "${V}".into(), style: ScalarStyle::DoubleQuoted }, bound);
+        assert_eq!(quoted("3"), Value::from("3"));
+        assert_eq!(quoted("a\"b\n"), Value::from("a\"b\n"));
+        assert_eq!(value(Scalar::plain("${V}0"), "3"), Value::from(30));
+    }
+
+    #[test]
+    fn in_a_template_only_the_releases_own_variables_are_substituted() {
+        let own = BTreeMap::from([("K".to_owned(), "v1".to_owned())]);
+        let bindings = bindings(&[("A", "a")]);
+        let scope = Scope {
+            own: &own,
+            bindings: &bindings,
+            substitution: Substitution { extent: Extent::OwnOnly, ..Substitution::FULL },
+        };
+        assert_eq!(scope.text("${K} ${A} $${B} ${C:=${K}-${A}}"), "v1 ${A} $${B} ${C:=v1-${A}}");
+    }
+}

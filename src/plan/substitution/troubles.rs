@@ -1,0 +1,236 @@
+//! What of a release's texts has no value in a cluster, and where that would stand.
+//!
+//! A token never replaces a value. What the machine itself fills in, or a shell, is none of this: see
+//! [`Reader`].
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::bindings::{Bindings, Found};
+use super::expression::{Operation, Token, Variable, may_hold_expressions, tokens};
+use super::reader::{Cursor, Reader, is_of_the_machine, patched_by, texts};
+use super::substitute::{Extent, Flux, Scope, is_collection};
+use capstan_model::object::{FieldPath, Step};
+use capstan_yaml::{Node, NodeKind};
+
+/// Why an expression has no value.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Trouble {
+    /// Nothing binds this variable.
+    Unbound(String),
+    /// Flux takes this variable from a Secret, which is never read.
+    Secret(String),
+    /// The object stays a template, and Flux, which will substitute in it, has no value for this one.
+    NotGiven(String),
+    /// Not an expression that Capstan computes, as written.
+    Unsupported(String),
+}
+
+/// An expression without a value, and the text that it would leave in the cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Missing {
+    pub(crate) trouble: Trouble,
+    /// Below the value that the release brings.
+    pub(crate) below: FieldPath,
+    /// The whole text there, with the expression in it.
+    pub(crate) text: String,
+}
+
+impl Missing {
+    /// The variable's value, if that is what makes the cluster's text of the release's: a proposal.
+    pub(crate) fn proposed(&self, cluster: &str) -> Option<String> {
+        let Trouble::Unbound(name) = &self.trouble else { return None };
+        let mut bindings = Bindings::default();
+        let found = Found { value: cluster.to_owned(), object: 0, path: FieldPath::root(), at: 0 };
+        bindings.unify(&BTreeMap::new(), &self.text, found);
+        bindings.value(name, Flux::PassesOver).map(str::to_owned)
+    }
+}
+
+impl Scope<'_> {
+    /// What below has no value, by the text that stays in its place.
+    pub(crate) fn troubles_below(&self, node: &Node, place: Cursor<'_>, out: &mut BTreeMap<String, Trouble>) {
+        texts(node, place, &mut |text, reader| self.troubles_in(text, reader, out));
+    }
+
+    fn troubles_in(&self, text: &str, reader: Reader, out: &mut BTreeMap<String, Trouble>) {
+        if !may_hold_expressions(text) {
+            return;
+        }
+        for token in tokens(text) {
+            let (raw, trouble, is_of_the_machine) = match &token {
+                Token::Text(_) | Token::Escaped(_) => continue,
+                Token::Malformed(raw) => (*raw, Trouble::Unsupported((*raw).to_owned()), false),
+                Token::Variable(variable) => match self.trouble_of(variable) {
+                    Some(trouble) => (variable.raw, trouble, is_of_the_machine(variable.name)),
+                    None => continue,
+                },
+            };
+            let stays = (reader == Reader::Machine || is_of_the_machine)
+                && matches!(trouble, Trouble::Unbound(_) | Trouble::Unsupported(_));
+            let is_said =
+                self.substitution.extent == Extent::Full || !matches!(trouble, Trouble::Unsupported(_));
+            if is_said && !stays {
+                out.insert(raw.to_owned(), trouble);
+            }
+        }
+    }
+
+    /// Where the object stays a template, Flux will have to know the variable; where nobody knows who
+    /// substitutes, nothing can be said.
+    fn trouble_of(&self, variable: &Variable<'_>) -> Option<Trouble> {
+        match self.substitution.extent {
+            Extent::Full => self.variable(variable).err(),
+            Extent::OwnOnly if self.substitution.flux == Flux::PassesOver => None,
+            Extent::OwnOnly => {
+                let flux = self.bindings.flux();
+                let is_given = self.own.contains_key(variable.name) || flux.gives(variable.name);
+                match &variable.operation {
+                    _ if is_given || !flux.is_complete() => None,
+                    Operation::Default { tokens, .. } => tokens.iter().find_map(|token| match token {
+                        Token::Variable(variable) => self.trouble_of(variable),
+                        _ => None,
+                    }),
+                    _ => Some(Trouble::NotGiven(variable.name.to_owned())),
+                }
+            }
+        }
+    }
+
+    /// The expressions in what is left of a release's value that have none; each once. `known` are those of
+    /// the release's own texts: what stands there escaped is no expression, although it reads like one
+    /// afterwards.
+    pub(crate) fn missing(
+        &self,
+        known: &BTreeMap<String, Trouble>,
+        release: &Node,
+        place: Cursor<'_>,
+    ) -> Vec<Missing> {
+        let mut found = Vec::new();
+        self.missing_below(known, release, place, &mut Vec::new(), &mut found);
+        found
+    }
+
+    fn missing_below(
+        &self,
+        known: &BTreeMap<String, Trouble>,
+        node: &Node,
+        place: Cursor<'_>,
+        trail: &mut Vec<Step>,
+        found: &mut Vec<Missing>,
+    ) {
+        let mut say_all = |troubles: Vec<Trouble>, text: &str, trail: &[Step]| {
+            for trouble in troubles {
+                if !found.iter().any(|known: &Missing| known.trouble == trouble) {
+                    let below = trail.iter().cloned().collect();
+                    found.push(Missing { trouble, below, text: text.to_owned() });
+                }
+            }
+        };
+        let mut say = |text: &str, reader: Reader, trail: &[Step]| {
+            say_all(self.missing_in(known, text, reader), text, trail);
+        };
+        match &node.kind {
+            NodeKind::Scalar(scalar) if is_collection(scalar) => {
+                // Written into a file it would be a string: it never stays.
+                let mut troubles = self.missing_in(known, &scalar.text, Reader::Controller);
+                troubles.retain(|trouble| matches!(trouble, Trouble::Unbound(_) | Trouble::NotGiven(_)));
+                if troubles.is_empty() {
+                    troubles.push(Trouble::Unsupported(scalar.text.clone()));
+                }
+                say_all(troubles, &scalar.text, trail);
+            }
+            NodeKind::Scalar(scalar) => say(&scalar.text, place.reader_of(&scalar.text), trail),
+            NodeKind::Mapping(entries) => {
+                let patched = patched_by(entries);
+                for entry in entries {
+                    let place = place.entry(&entry.key, patched);
+                    say(&entry.key, place.reader_of(&entry.key), trail);
+                }
+                for entry in entries {
+                    trail.push(Step::Key(entry.key.clone()));
+                    let place = place.entry(&entry.key, patched);
+                    self.missing_below(known, &entry.value, place, trail, found);
+                    trail.pop();
+                }
+            }
+            NodeKind::Sequence(items) => {
+                for (at, item) in items.iter().enumerate() {
+                    trail.push(Step::Index(at));
+                    self.missing_below(known, item, place.item(), trail, found);
+                    trail.pop();
+                }
+            }
+        }
+    }
+
+    fn missing_in(&self, known: &BTreeMap<String, Trouble>, text: &str, reader: Reader) -> Vec<Trouble> {
+        if !may_hold_expressions(text) {
+            return Vec::new();
+        }
+        let mut here = BTreeMap::new();
+        match self.substitution.extent {
+            Extent::Full if reader == Reader::Machine => {
+                let is_secret = |(_, trouble): &(&String, &Trouble)| matches!(trouble, Trouble::Secret(_));
+                let secrets = known.iter().filter(is_secret);
+                here.extend(secrets.map(|(raw, trouble)| (raw.clone(), trouble.clone())));
+            }
+            Extent::Full => here = known.clone(),
+            Extent::OwnOnly => {
+                self.troubles_in(text, reader, &mut here);
+                return here.into_values().collect();
+            }
+        }
+        let mut left = BTreeSet::new();
+        expressions_in(text, |_| false, &mut left);
+        left.iter().filter_map(|raw| here.get(raw)).cloned().collect()
+    }
+}
+
+/// The expressions below, as they are written, and the names of their variables; without those that the
+/// machine fills in.
+pub(crate) fn expressions(node: &Node, out: &mut BTreeSet<String>) {
+    texts(node, Cursor::of(None), &mut |text, _| expressions_in(text, is_of_the_machine, out));
+}
+
+/// [`expressions`] of what a controller or other software reads: a script's own say nothing of whether an
+/// object is a template.
+pub(crate) fn expressions_of_fields(node: &Node, out: &mut BTreeSet<String>) {
+    let kind = node.get("kind").and_then(Node::as_str);
+    texts(node, Cursor::of(kind), &mut |text, reader| {
+        if reader != Reader::Machine {
+            expressions_in(text, is_of_the_machine, out);
+        }
+    });
+}
+
+/// The expressions that escaped ones (`$${NAME}`) become once the texts are substituted.
+pub(crate) fn unescaped(node: &Node, out: &mut BTreeSet<String>) {
+    texts(node, Cursor::of(None), &mut |text, _| {
+        if text.contains("$${") {
+            // Each `$${` opens one; what stands unescaped in the same text is another matter.
+            for behind in text.split("$${").skip(1) {
+                let end = behind.find('}').map_or(behind.len(), |at| at + 1);
+                expressions_in(&format!("${{{}", &behind[..end]), is_of_the_machine, out);
+            }
+        }
+    });
+}
+
+fn expressions_in(text: &str, passes_over: fn(&str) -> bool, out: &mut BTreeSet<String>) {
+    if !may_hold_expressions(text) {
+        return;
+    }
+    for token in tokens(text) {
+        match token {
+            Token::Text(_) | Token::Escaped(_) => {}
+            Token::Malformed(raw) => {
+                out.insert(raw.to_owned());
+            }
+            Token::Variable(variable) if passes_over(variable.name) => {}
+            Token::Variable(variable) => {
+                out.insert(variable.name.to_owned());
+                out.insert(variable.raw.to_owned());
+            }
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! The names under which a claimed cluster's templates are applied (U12, first way).
+//!
+//! Git keeps logical names; what is applied has the live name where the live template still has that
+//! spec, and a name by content where not. References follow.
+
+use std::collections::BTreeMap;
+
+use super::live::TemplateNames;
+use super::naming::{SpecDigest, base_name, rotated_name};
+use super::references::references;
+use super::role::{Role, treatment_in_role};
+use capstan_kustomize::render::{Content, RenderedObject};
+use capstan_model::kinds::{Treatment, is_class, is_cluster};
+use capstan_model::object::{FieldPath, ObjectId};
+use capstan_yaml::Value;
+
+/// One template and the name that it is applied under.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedTemplate {
+    /// The object as Git names it.
+    pub logical: ObjectId,
+    /// The name that it is applied under.
+    pub name: String,
+    /// Its rendered spec, references rewritten.
+    pub spec: SpecDigest,
+    /// Where the name comes from.
+    pub naming: Naming,
+}
+
+/// Where a template's name comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Naming {
+    /// The live template has this spec and keeps its name.
+    Live,
+    /// By content: no live template is known to have this spec.
+    Content,
+}
+
+/// Names templates name templates: what is named comes before what names it.
+const ORDER: [Turn; 3] = [Turn::Data, Turn::Templates, Turn::Classes];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Turn {
+    Data,
+    Templates,
+    Classes,
+}
+
+/// Gives templates, bootstrap configs of MachinePools, and ClusterClasses with what they name, the names
+/// under which they are applied, and rewrites every reference. Classes that Clusters of other folders use
+/// (`shared_classes`), and their templates, stay as they are.
+///
+/// Of two objects that end as one (a template and what an earlier rotation in Git left of it), the first
+/// stays.
+pub fn name_templates(
+    objects: &mut Vec<RenderedObject>,
+    names: &TemplateNames,
+    shared_classes: &[String],
+) -> Vec<NamedTemplate> {
+    let own_namespace =
+        objects.iter().find(|object| is_cluster(&object.id)).and_then(|cluster| cluster.id.namespace.clone());
+    let owners = Owners::of(objects);
+    let mut named = Vec::new();
+    for turn in ORDER {
+        for at in 0..objects.len() {
+            if owners.turn(objects, at, shared_classes) != Some(turn) {
+                continue;
+            }
+            let object = &objects[at];
+            let Some(spec) = object.value.get("spec") else { continue };
+            let digest = SpecDigest::of(spec);
+            let mut logical = object.id.clone();
+            let live = names.live_name(&logical, &digest).or_else(|| {
+                // The reconciler knows the namespace that Git leaves out.
+                logical.namespace = logical.namespace.take().or_else(|| own_namespace.clone());
+                names.live_name(&logical, &digest)
+            });
+            let (name, naming) = match live {
+                Some(live) => (live.to_owned(), Naming::Live),
+                None => (rotated_name(base_name(&object.id.name, spec), spec), Naming::Content),
+            };
+            named.push(NamedTemplate {
+                logical: object.id.clone(),
+                name: name.clone(),
+                spec: digest,
+                naming,
+            });
+            for (owner, path) in &owners.of_object[at] {
+                set_text(&mut objects[*owner], path, &name);
+            }
+            set_text(&mut objects[at], &FieldPath::root().key("metadata").key("name"), &name);
+            objects[at].id.name = name;
+        }
+    }
+    let mut seen = std::collections::BTreeSet::new();
+    objects.retain(|object| seen.insert(object.id.clone()));
+    named
+}
+
+/// Who names whom, before anything is renamed.
+struct Owners {
+    /// By object: the objects that name it, and where.
+    of_object: Vec<Vec<(usize, FieldPath)>>,
+    /// By object: what it is there for.
+    roles: Vec<Vec<Role>>,
+}
+
+impl Owners {
+    fn of(objects: &[RenderedObject]) -> Self {
+        let mut by_name: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
+        for (at, object) in objects.iter().enumerate() {
+            by_name.entry((&object.id.kind, &object.id.name)).or_default().push(at);
+        }
+        let mut owners =
+            Self { of_object: vec![Vec::new(); objects.len()], roles: vec![Vec::new(); objects.len()] };
+        for (at, owner) in objects.iter().enumerate() {
+            for reference in references(&owner.id.group, &owner.id.kind, &owner.value) {
+                let alike = by_name.get(&(reference.kind, reference.name)).into_iter().flatten();
+                for named in alike {
+                    if reference.means(owner.id.namespace.as_deref(), &objects[*named].id) {
+                        owners.of_object[*named].push((at, reference.path.clone()));
+                        owners.roles[*named].push(reference.role);
+                    }
+                }
+            }
+        }
+        owners
+    }
+
+    /// When an object gets its name; `None` for one that keeps the one in Git.
+    fn turn(&self, objects: &[RenderedObject], at: usize, shared_classes: &[String]) -> Option<Turn> {
+        let id = &objects[at].id;
+        if is_class(id) {
+            let used_here = self.roles[at].contains(&Role::Class);
+            return (used_here && !shared_classes.contains(&id.name)).then_some(Turn::Classes);
+        }
+        let classes: Vec<usize> = self.of_object[at]
+            .iter()
+            .map(|(owner, _)| *owner)
+            .filter(|owner| is_class(&objects[*owner].id))
+            .collect();
+        let class_stays = |class: &usize| self.turn(objects, *class, shared_classes).is_none();
+        if classes.iter().any(class_stays) {
+            return None;
+        }
+        match treatment_in_role(id, &objects[at].value, &self.roles[at])? {
+            Treatment::Rotate if self.roles[at].contains(&Role::Data) => Some(Turn::Data),
+            Treatment::Rotate => Some(Turn::Templates),
+            Treatment::Never if !classes.is_empty() => Some(Turn::Templates),
+            Treatment::Never | Treatment::MutableAndRolls | Treatment::MutableSilent => None,
+        }
+    }
+}
+
+fn set_text(object: &mut RenderedObject, path: &FieldPath, text: &str) {
+    if let Some(value) = object.value.pointer_mut(&path.to_string()) {
+        *value = Value::from(text);
+    }
+    if let Some(placed) = object.placed.get_mut(path) {
+        placed.content = Content::Scalar(Value::from(text).into());
+    }
+}

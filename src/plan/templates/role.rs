@@ -1,0 +1,90 @@
+//! What an object is there for, told by who names it: what decides about kinds that no table lists.
+
+use capstan_model::kinds::{Treatment, is_cluster_api, is_template, treatment};
+use capstan_model::object::ObjectId;
+use capstan_yaml::Readable;
+
+/// What an object that others name is there for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    /// Machines are made from it: the infrastructure of a control plane, MachineDeployment or MachineSet.
+    Machines,
+    /// Machines are bootstrapped from it.
+    Bootstrap,
+    /// The instances of a MachinePool are bootstrapped from it.
+    PoolBootstrap,
+    /// The infrastructure of a MachinePool: edited in place.
+    Pool,
+    /// A template of a ClusterClass.
+    ClassPart,
+    /// The class of a Cluster.
+    Class,
+    /// Part of other templates.
+    Data,
+    /// Unhealthy machines are remediated from it.
+    Remediation,
+    /// An object that stands for itself, no template.
+    Standing,
+}
+
+/// What an edit of an object does, given who names it: the table's word where it lists the kind, else
+/// what its role and its shape say. `None` where neither tells, or nothing needs telling.
+///
+/// A kind that no table lists is a template if it ends in `Template` and holds `spec.template`, or if its kind
+/// and group have the shape that Cluster API's contracts give it ([`has_contract_shape`]); named as infrastructure
+/// or bootstrap config of machines it is immutable by contract, so it is rotated.
+pub fn treatment_in_role<T: Readable>(id: &ObjectId, root: &T, roles: &[Role]) -> Option<Treatment> {
+    if !is_cluster_api(&id.group) {
+        return None;
+    }
+    if let Some(listed) = treatment(Some(&id.group), &id.kind) {
+        return Some(listed);
+    }
+    let named_as = |role: Role| roles.contains(&role);
+    let is_template = is_template(id);
+    let holds_template = root.field("spec").and_then(|spec| spec.field("template")).is_some();
+    let makes_machines = [Role::Machines, Role::Bootstrap]
+        .into_iter()
+        .any(|role| is_template && named_as(role) && (holds_template || has_contract_shape(id, role)));
+    if makes_machines || !is_template && named_as(Role::PoolBootstrap) {
+        Some(Treatment::Rotate)
+    } else if named_as(Role::Pool) {
+        Some(Treatment::MutableAndRolls)
+    } else if is_template && named_as(Role::ClassPart) {
+        Some(Treatment::Never)
+    } else if is_template && named_as(Role::Remediation) {
+        Some(Treatment::MutableSilent)
+    } else {
+        None
+    }
+}
+
+/// Whether Capstan knows what an edit of an object does: its kind is listed, or it is named as what its kind and
+/// group say by Cluster API's contracts. Else a `*Template` is the finding `unknown-template`.
+pub fn is_known_in_role(id: &ObjectId, roles: &[Role]) -> bool {
+    treatment(Some(&id.group), &id.kind).is_some() || roles.iter().any(|role| has_contract_shape(id, *role))
+}
+
+/// Whether kind and group are as the contracts of providers want them of what is named in this role:
+/// `infrastructure…/*MachineTemplate`, `bootstrap…/*ConfigTemplate`, and so on
+/// (<https://cluster-api.sigs.k8s.io/developer/providers/contracts/overview>).
+fn has_contract_shape(id: &ObjectId, role: Role) -> bool {
+    let of = |group: &str, ending: &str| {
+        let own = id.group.strip_suffix("cluster.x-k8s.io").and_then(|rest| rest.strip_suffix('.'));
+        let own = own.and_then(|rest| rest.rsplit('.').next());
+        own == Some(group) && id.kind.ends_with(ending)
+    };
+    match role {
+        Role::Machines => of("infrastructure", "MachineTemplate"),
+        Role::Bootstrap => of("bootstrap", "ConfigTemplate"),
+        Role::ClassPart => {
+            of("infrastructure", "MachineTemplate")
+                || of("infrastructure", "MachinePoolTemplate")
+                || of("infrastructure", "ClusterTemplate")
+                || of("bootstrap", "ConfigTemplate")
+                || of("controlplane", "ControlPlaneTemplate")
+        }
+        Role::Remediation => of("infrastructure", "RemediationTemplate"),
+        Role::PoolBootstrap | Role::Pool | Role::Class | Role::Data | Role::Standing => false,
+    }
+}

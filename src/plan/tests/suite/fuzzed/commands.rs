@@ -1,0 +1,39 @@
+//! Slash-commands: any text is a comment.
+
+use capstan_plan::command::{Command, MAX_COMMANDS, help, parse};
+use capstan_plan::settings::CommandPrefix;
+
+/// The first byte chooses the prefix, the rest is the comment.
+pub(crate) fn check(data: &[u8]) {
+    let Some((first, comment)) = data.split_first() else { return };
+    let prefixes = ["/capstan", "/c", "/up-grade", "/A_1"];
+    let Ok(prefix) = CommandPrefix::parse(prefixes[usize::from(*first) % prefixes.len()]) else { return };
+    let comment = String::from_utf8_lossy(comment);
+    let found = parse(&prefix, &comment);
+    assert!(found.len() <= MAX_COMMANDS + 1, "{} commands", found.len());
+    for command in &found {
+        match command {
+            // Nothing is found that is not asked for; the prefix alone asks for help.
+            Ok(command) => {
+                assert!(comment.contains(prefix.as_str()), "{comment:?}");
+                assert!(*command == Command::Help || spells(&comment, command.word()), "{comment:?}");
+            }
+            Err(error) => assert!(!error.answer(&prefix).is_empty()),
+        }
+    }
+    if comment.len() < 64 {
+        assert!(help(&prefix).contains(prefix.as_str()));
+    }
+    // Quoted, it asks for nothing.
+    let quoted: String = comment.lines().map(|line| format!("> {line}\n")).collect();
+    if !comment.contains(['\r', '`', '~', '<']) {
+        assert!(parse(&prefix, &quoted).is_empty(), "{quoted:?}");
+    }
+}
+
+/// Whether a word's letters stand in a text in their order: in any case, and with HTML comments, which
+/// nobody sees, between them.
+fn spells(text: &str, word: &str) -> bool {
+    let mut letters = text.chars();
+    word.chars().all(|wanted| letters.any(|letter| letter.eq_ignore_ascii_case(&wanted)))
+}

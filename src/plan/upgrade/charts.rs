@@ -1,0 +1,175 @@
+//! The version of a cluster's own chart beside the release that its values name (U16).
+//!
+//! A release of Giant Swarm names the version of the cluster chart that it was made with, as a component
+//! (`cluster-aws`). Where the App leaves its version empty, the release decides, and the chart moves with it.
+//! Where the App or HelmRelease pins one, the release cannot: the pin is a field like any other, old and new
+//! release being their components (U5), and a chart that stays is said and is no component that moves.
+
+use std::cmp::Ordering;
+
+use super::components::ComponentChange;
+use super::{Conflict, Side};
+use crate::giant_swarm::{Holder, NamedRelease, chart_of, deploys};
+use crate::merge::Source;
+use crate::merge::cluster_objects::Base;
+use crate::settings::ConflictPolicy;
+use capstan_model::finding::{Finding, Place, rules};
+use capstan_model::object::{FieldPath, ObjectId};
+use capstan_model::version::{LooseVersion, ReleaseVersion};
+use capstan_yaml::{Node, Value};
+
+/// Where a chart's version is pinned.
+#[derive(Debug)]
+struct Pin {
+    /// The App, HelmRelease or OCIRepository.
+    object: usize,
+    path: FieldPath,
+    chart: String,
+    text: String,
+    /// A range, or nothing at all, of which Flux takes the newest that there is.
+    floats: bool,
+}
+
+/// What becomes of one chart.
+pub(super) enum ChartMove {
+    /// The pin becomes this version.
+    Set { object: usize, path: FieldPath, old: String, new: String },
+    /// It stays, and this is said.
+    Stays { chart: String, said: Box<(Finding, Option<Conflict>)> },
+    /// Flux chooses it, whatever the release says.
+    Floats { chart: String, note: String },
+}
+
+/// What becomes of the charts that deploy the cluster of these named releases.
+pub(super) fn chart_moves(
+    base: &Base,
+    holders: &[Holder<'_>],
+    named: &[(usize, NamedRelease)],
+    (old, new): (Option<&Source>, &Source),
+    policy: ConflictPolicy,
+) -> Vec<ChartMove> {
+    let pins = deploys(holders, named).into_iter().filter_map(|at| pin(base, at));
+    pins.filter_map(|pin| {
+        let after = new.component(&pin.chart)?;
+        let before = old.and_then(|old| old.component(&pin.chart));
+        decide(base, &pin, (old.is_some(), before.as_deref()), &after, new, policy)
+    })
+    .collect()
+}
+
+/// Takes the charts that do not move out of what the plan lists.
+pub(super) fn without_those_that_stay(components: &mut Vec<ComponentChange>, moves: &[ChartMove]) {
+    components.retain(|component| {
+        !moves.iter().any(|chart| match chart {
+            ChartMove::Set { .. } => false,
+            ChartMove::Stays { chart, .. } | ChartMove::Floats { chart, .. } => *chart == component.name,
+        })
+    });
+}
+
+fn decide(
+    base: &Base,
+    pin: &Pin,
+    (known, before): (bool, Option<&str>),
+    after: &str,
+    new: &Source,
+    policy: ConflictPolicy,
+) -> Option<ChartMove> {
+    let is = |version: &str| {
+        LooseVersion::new(&pin.text).compare(&LooseVersion::new(version)) == Some(Ordering::Equal)
+    };
+    if pin.floats {
+        let note = format!(
+            "{} leaves the version of chart {} to Flux ({}), so it does not follow the release, which was made with {after}.",
+            base.objects[pin.object].id,
+            pin.chart,
+            if pin.text.is_empty() { "none is named" } else { &pin.text },
+        );
+        return before
+            .is_none_or(|before| before != after)
+            .then(|| ChartMove::Floats { chart: pin.chart.clone(), note });
+    }
+    if is(after) || before == Some(after) {
+        return None;
+    }
+    let is_older = LooseVersion::new(&pin.text).compare(&LooseVersion::new(after)) == Some(Ordering::Less);
+    let untouched = before.is_some_and(is) || (!known && is_older);
+    let is_variable = pin.text.contains("${");
+    if !is_variable && (untouched || policy == ConflictPolicy::Take) {
+        let new = if pin.text.starts_with('v') && !after.starts_with('v') {
+            format!("v{after}")
+        } else {
+            after.to_owned()
+        };
+        return Some(ChartMove::Set {
+            object: pin.object,
+            path: pin.path.clone(),
+            old: pin.text.clone(),
+            new,
+        });
+    }
+    let id = &base.objects[pin.object].id;
+    let what_to_do = if is_variable {
+        "Change the variable's value where that is set"
+    } else {
+        "Set it to that version, or leave it empty where the release is to decide"
+    };
+    let message = format!(
+        "{id} pins chart {} at {}, and it stays there. Release {} was made with {after}: Kubernetes, images and apps move, the chart's templates and defaults do not, and nobody has tried them together. {what_to_do}.",
+        pin.chart, pin.text, new.id,
+    );
+    let node = base.node(pin.object);
+    let position = base.position(pin.object, node.at(&pin.path).unwrap_or(node).span.start);
+    let finding = Finding::new(rules::CHART_STAYS, message)
+        .place(Place::at(base.file_of(pin.object).path.clone(), position))
+        .object(id)
+        .path(&pin.path);
+    let conflict = Conflict {
+        object: id.clone(),
+        file: base.file_of(pin.object).path.clone(),
+        line: Some(position.line),
+        path: pin.path.clone(),
+        base: before.map(Value::from),
+        cluster: Some(Value::from(pin.text.as_str())),
+        release: Some(Value::from(after)),
+        kept: Side::Cluster,
+        blocks: policy == ConflictPolicy::Block,
+    };
+    let said = Box::new((finding, (!is_variable).then_some(conflict)));
+    Some(ChartMove::Stays { chart: pin.chart.clone(), said })
+}
+
+/// The pin of an App's or HelmRelease's chart; `None` where the release decides.
+fn pin(base: &Base, object: usize) -> Option<Pin> {
+    let node = base.node(object);
+    let chart = chart_of(node).filter(|chart| chart.starts_with("cluster-"))?.to_owned();
+    let text = |node: &Node, keys: &[&str]| -> Option<String> {
+        let found = keys.iter().try_fold(node, |node, key| node.get(key))?;
+        Some(found.as_scalar()?.text.clone())
+    };
+    let path = |keys: &[&str]| keys.iter().fold(FieldPath::root(), |path, key| path.key(key));
+    if base.objects[object].id.kind == "App" {
+        let keys = ["spec", "version"];
+        let text = text(node, &keys).filter(|text| !text.is_empty())?;
+        return Some(Pin { object, path: path(&keys), chart, text, floats: false });
+    }
+    let floats = |text: &str| ReleaseVersion::parse(text).is_none() && !text.contains("${");
+    let Some(name) = text(node, &["spec", "chartRef", "name"]) else {
+        let keys = ["spec", "chart", "spec", "version"];
+        let text = text(node, &keys).unwrap_or_default();
+        return Some(Pin { object, path: path(&keys), chart, floats: floats(&text), text });
+    };
+    let is_source = |id: &ObjectId| {
+        id.kind == "OCIRepository" && id.group == "source.toolkit.fluxcd.io" && id.name == name
+    };
+    let source = (0..base.objects.len()).find(|at| is_source(&base.objects[*at].id))?;
+    let keys = ["spec", "ref", "tag"];
+    match text(base.node(source), &keys) {
+        Some(text) => Some(Pin { object: source, path: path(&keys), chart, floats: floats(&text), text }),
+        None => {
+            let keys = ["spec", "ref", "semver"];
+            let text = text(base.node(source), &keys)?;
+            Some(Pin { object: source, path: path(&keys), chart, text, floats: true })
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Lists of the new release, laid over those that stand after the upgrade: each kind of list in its own
+//! words, since none of them keeps the release's order for its own sake.
+
+use super::fields::{Comparison, Four};
+use crate::merge::fields::same_value;
+use crate::merge::knowledge::{Field, Knowledge};
+use crate::merge::kustomization;
+use crate::merge::lists::{Keys, ListKind, kind_of};
+use capstan_yaml::{Node, Value};
+
+/// The items of one list.
+#[derive(Clone, Copy)]
+struct Items<'n> {
+    o: &'n [Node],
+    c: &'n [Node],
+    n: &'n [Node],
+    r: &'n [Node],
+}
+
+impl Comparison<'_> {
+    pub(super) fn list(&mut self, path: &Field<'_>, four: Four<'_>) {
+        let all =
+            Items { o: items_of(four.o), c: items_of(four.c), n: items_of(four.n), r: items_of(four.r) };
+        let own_rule = kustomization::rule(path).filter(|_| self.is_kustomization);
+        let rule = own_rule.unwrap_or_else(|| kind_of(&path.known, &[all.o, all.c, all.n]));
+        match rule.kind {
+            ListKind::Keyed(keys) => self.keyed(path, keys, all),
+            ListKind::Set => self.set(path, all),
+            ListKind::Arguments => self.units(path, all),
+            ListKind::Sequence if self.knows_old => self.sequence(path, four, all),
+            ListKind::Sequence | ListKind::Whole => self.one_value(path, four),
+        }
+    }
+
+    /// A list that is one value: a conflict about it is about all of it.
+    fn one_value(&mut self, path: &Field<'_>, four: Four<'_>) {
+        if self.item_conflicts(&path.path).next().is_none() {
+            self.lacks(path, four.n, four.r);
+        }
+    }
+
+    fn keyed(&mut self, path: &Field<'_>, keys: Keys<'_>, all: Items<'_>) {
+        let find = |items: &'_ [Node], item: &Node| -> Option<usize> {
+            let key = keys.of(item);
+            items.iter().position(|other| keys.of(other) == key)
+        };
+        let knows_old = self.knows_old;
+        let dropped = all.o.iter().filter(|item| knows_old && find(all.n, item).is_none());
+        for item in all.n.iter().chain(dropped) {
+            let at = |items: &'_ [Node]| find(items, item);
+            let node = |items| at(items).and_then(|at| <[Node]>::get(items, at));
+            let place = at(all.c).map_or_else(|| path.new_item(), |at| path.index(at));
+            let four = Four { o: node(all.o), c: node(all.c), n: node(all.n), r: node(all.r) };
+            // An item is one thing: what is left of one that went is what the cluster had of it.
+            if four.n.is_none() && four.r.is_some() {
+                if !self.is_told(&place.path) {
+                    self.lacks(&place, None, four.r);
+                }
+            } else {
+                self.field(&place, four);
+            }
+        }
+    }
+
+    fn set(&mut self, path: &Field<'_>, all: Items<'_>) {
+        let known = path.known.item();
+        let has = |items: &[Node], item: &Node| count(&known, items, item) > 0;
+        for item in all.n {
+            let removed_by_cluster = self.knows_old && has(all.o, item) && !has(all.c, item);
+            if !has(all.r, item) && !removed_by_cluster {
+                self.lacks(&path.new_item(), Some(item), None);
+            }
+        }
+        let knows_old = self.knows_old;
+        for item in all.o.iter().filter(|item| knows_old && !has(all.n, item)) {
+            if let Some(at) = all.c.iter().position(|own| same_value(&known, Some(own), Some(item)))
+                && has(all.r, item)
+                && !self.is_told(&path.index(at).path)
+            {
+                self.lacks(&path.index(at), None, Some(item));
+            }
+        }
+    }
+
+    /// One unit per name, which may stand several times.
+    fn units(&mut self, path: &Field<'_>, all: Items<'_>) {
+        let name = |item: &'_ Node| item.get("name").map(Node::value);
+        let known = path.known.item();
+        let disputed: Vec<Value> = self
+            .item_conflicts(&path.path)
+            .flat_map(items_in_dispute)
+            .filter_map(|item| item.get("name").cloned())
+            .collect();
+        let mut names: Vec<Value> = Vec::new();
+        for name in all.n.iter().chain(all.o.iter().filter(|_| self.knows_old)).filter_map(name) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        for wanted in names {
+            let unit = |items: &'_ [Node]| -> Vec<Node> {
+                items.iter().filter(|item| name(item).as_ref() == Some(&wanted)).cloned().collect()
+            };
+            let same = |one: &[Node], other: &[Node]| {
+                one.len() == other.len()
+                    && one.iter().zip(other).all(|(a, b)| same_value(&known, Some(a), Some(b)))
+            };
+            let [o, c, n, r] = [all.o, all.c, all.n, all.r].map(unit);
+            let stays = self.knows_old && same(&o, &n) && same(&c, &r);
+            if !(same(&n, &r) || stays || disputed.contains(&wanted)) {
+                let array = |items: Vec<Node>| (!items.is_empty()).then(|| Node::sequence(items));
+                self.lacks(path, array(n).as_ref(), array(r).as_ref());
+            }
+        }
+    }
+
+    /// Scalars in order. What only the release changed stands whole; where the cluster changed it too, each
+    /// item that the release brought is there, and each that it took out is gone.
+    fn sequence(&mut self, path: &Field<'_>, four: Four<'_>, all: Items<'_>) {
+        let known = path.known.item();
+        let of = |items: &[Node], item: &Node| count(&known, items, item);
+        let disputed: Vec<&Value> = self.item_conflicts(&path.path).flat_map(items_in_dispute).collect();
+        if disputed.is_empty() && same_value(&path.known, four.c, four.o) {
+            return self.lacks(path, four.n, four.r);
+        }
+        let is_disputed = |item: &Node| disputed.contains(&&item.value());
+        let mut lacking: Vec<(Option<&Node>, Option<&Node>)> = Vec::new();
+        for item in all.n.iter().filter(|item| !is_disputed(item)) {
+            let (o, c, n, r) = (of(all.o, item), of(all.c, item), of(all.n, item), of(all.r, item));
+            if n > o && r < n.saturating_sub(o.saturating_sub(c)) {
+                lacking.push((Some(item), None));
+            }
+        }
+        for item in all.o.iter().filter(|item| !is_disputed(item)) {
+            let (o, c, n, r) = (of(all.o, item), of(all.c, item), of(all.n, item), of(all.r, item));
+            if n < o && r > n.max(c.saturating_sub(o - n)) {
+                lacking.push((None, Some(item)));
+            }
+        }
+        for (wanted, found) in lacking {
+            self.lacks(&path.new_item(), wanted, found);
+        }
+    }
+}
+
+fn items_of(node: Option<&Node>) -> &[Node] {
+    node.and_then(Node::as_sequence).unwrap_or_default()
+}
+
+/// The items that a conflict is about, whoever has them.
+fn items_in_dispute(conflict: &crate::upgrade::Conflict) -> impl Iterator<Item = &Value> {
+    let sides = [&conflict.base, &conflict.cluster, &conflict.release];
+    sides.into_iter().flatten().filter_map(Value::as_array).flatten()
+}
+
+fn count(known: &Knowledge<'_>, items: &[Node], item: &Node) -> usize {
+    items.iter().filter(|other| same_value(known, Some(other), Some(item))).count()
+}

@@ -1,0 +1,222 @@
+//! What a plan says of objects that come to another API version (U7a): the fields that move or are spelled
+//! otherwise, and what has no place there.
+
+use super::plan::Plan;
+use super::{Change, Conflict, Reason, Side};
+use crate::merge::api_versions;
+use crate::merge::converted::{Converted, Obstacle, Why};
+use crate::merge::objects::ClusterMerge;
+use crate::templates::references;
+use capstan_kustomize::conversion::{Conversion, ConversionStep, Unconvertible};
+use capstan_model::finding::{Finding, Place, rules, sentence};
+use capstan_model::object::{FieldPath, ObjectId, Step};
+use capstan_yaml::{Edit, Node, Value};
+
+impl Plan<'_> {
+    /// The fields that a conversion touches, each once; and what blocks.
+    pub(super) fn say_conversions(&mut self, merge: &ClusterMerge, obstacles: Vec<Obstacle>) {
+        for (object, converted) in &self.base.converted {
+            if merge.removed.contains(object) {
+                continue;
+            }
+            let now = self.base.node(*object);
+            for Net { from, to } in net(&converted.conversion) {
+                let value = |node: &Node, path: &Option<FieldPath>| {
+                    path.as_ref().and_then(|path| node.at(path)).map(Node::value)
+                };
+                let (old, new) = (value(&converted.was, &from), value(now, &to));
+                let Some(path) = to.clone().or_else(|| from.clone()) else { continue };
+                if from == to && old == new || old.is_none() && new.is_none() {
+                    continue;
+                }
+                let line = from.as_ref().map(|from| self.line_before(*object, converted, from));
+                self.changes.push(Change {
+                    object: self.base.objects[*object].id.clone(),
+                    file: self.base.file_of(*object).path.clone(),
+                    line,
+                    from: from.filter(|from| to.is_some() && *from != path),
+                    path,
+                    old,
+                    new,
+                    reason: Reason::Release,
+                });
+            }
+        }
+        for obstacle in obstacles {
+            self.obstacle(obstacle);
+        }
+    }
+
+    fn line_before(&self, object: usize, converted: &Converted, path: &FieldPath) -> u32 {
+        let file = self.base.objects[object].file;
+        let offset = match (path.parent(), path.steps().last()) {
+            (Some(parent), Some(Step::Key(key))) => converted
+                .was
+                .at(&parent)
+                .and_then(|parent| parent.entry(key))
+                .map(|entry| entry.key_span.start),
+            _ => converted.was.at(path).map(|node| node.span.start),
+        };
+        self.base.text_before(file).position(offset.unwrap_or(converted.was.span.start)).line
+    }
+
+    fn obstacle(&mut self, Obstacle { object, why }: Obstacle) {
+        let id = self.base.objects[object].id.clone();
+        let file = self.base.file_of(object).path.clone();
+        match why {
+            Why::Field(why) => {
+                let line = self
+                    .base
+                    .converted
+                    .get(&object)
+                    .map(|converted| self.line_before(object, converted, &why.field));
+                let message = unconvertible(&id, &why);
+                self.blocked.push(message.clone());
+                self.conflicts.push(Conflict {
+                    object: id.clone(),
+                    file: file.clone(),
+                    line,
+                    path: why.field.clone(),
+                    base: None,
+                    cluster: why.value,
+                    release: None,
+                    kept: Side::Cluster,
+                    blocks: true,
+                });
+                let place = Place::line_of(file, line.unwrap_or(1)).at_first_column();
+                self.findings.push(
+                    Finding::new(rules::API_VERSION_LEAVES_FIELD, message)
+                        .place(place)
+                        .object(&id)
+                        .path(&why.field)
+                        .blocking(),
+                );
+            }
+            Why::Text(refused) => {
+                let start = self.base.position(object, self.base.node(object).span.start);
+                let message = format!(
+                    "{id} cannot be brought to the release's API version in this file: {}. Make the change by hand, or rewrite this place plainly.",
+                    refused.reason
+                );
+                let place = Place::at(file, start);
+                self.findings.push(
+                    Finding::new(rules::EDIT_REFUSED, message).place(place).object(&id).path(&refused.path),
+                );
+            }
+        }
+    }
+
+    /// References of the cluster's own objects, of which the release says nothing, follow the API versions
+    /// of what they name.
+    pub(super) fn follow_versions(&mut self, merge: &ClusterMerge) {
+        let versions: Vec<(usize, String, String)> = (0..self.base.kustomizations.start)
+            .filter(|object| !self.draft.removes(*object))
+            .filter_map(|object| {
+                let before = self.base.version_before(object)?;
+                let edits = self.draft.edits_of(object);
+                let after = api_versions::version_after(self.base.node(object), edits)?;
+                (before != after).then(|| (object, before.to_owned(), after.to_owned()))
+            })
+            .collect();
+        for owner in 0..self.base.kustomizations.start {
+            if versions.is_empty()
+                || self.draft.removes(owner)
+                || merge.merged.iter().any(|merged| merged.object == owner)
+            {
+                continue;
+            }
+            let (base, id) = (self.base, &self.base.objects[owner].id);
+            for reference in references(&id.group, &id.kind, base.node(owner)) {
+                let Some(field) = reference.path.parent().map(|parent| parent.key("apiVersion")) else {
+                    continue;
+                };
+                let Some(own) = base.node(owner).at(&field) else { continue };
+                let text = own.as_scalar().map(|scalar| scalar.text.as_str());
+                let named = versions.iter().find(|(object, before, _)| {
+                    text == Some(before)
+                        && reference.means(id.namespace.as_deref(), &base.objects[*object].id)
+                });
+                let Some((_, before, after)) = named else { continue };
+                self.changes.push(Change {
+                    object: id.clone(),
+                    file: base.file_of(owner).path.clone(),
+                    line: Some(base.position(owner, own.span.start).line),
+                    path: field.clone(),
+                    from: None,
+                    old: Some(Value::from(before.as_str())),
+                    new: Some(Value::from(after.as_str())),
+                    reason: Reason::Reference,
+                });
+                let edit = Edit::Set { path: field, node: Node::string(after.as_str()) };
+                self.draft.edit_object(owner, [edit]);
+            }
+        }
+    }
+}
+
+/// A field that keeps an object from its version, in a sentence, and what to do in another.
+pub(super) fn unconvertible(id: &ObjectId, why: &Unconvertible) -> String {
+    let Unconvertible { field, from, to, why, advice, .. } = why;
+    format!("{field} of {id} cannot be brought from {from} to {to}: {why}. {}.", sentence(advice))
+}
+
+/// What the steps do to one field, taken together.
+#[derive(Debug)]
+pub(super) struct Net {
+    /// Where the field stood; `None` where it comes.
+    pub(super) from: Option<FieldPath>,
+    /// Where it stands now; `None` where it went.
+    pub(super) to: Option<FieldPath>,
+}
+
+/// The steps of a conversion, one for each field however many speak of it: a duration that moves and is
+/// spelled in seconds is one change.
+pub(super) fn net(conversion: &Conversion) -> Vec<Net> {
+    let mut all: Vec<Net> = Vec::new();
+    for step in &conversion.steps {
+        match step {
+            ConversionStep::Move { from, to } => {
+                let origin = before(&all, from);
+                // What was changed inside goes along.
+                let mut is_known = false;
+                for net in &mut all {
+                    if let Some(path) = &net.to
+                        && let Some(rest) = path.steps().strip_prefix(from.steps())
+                    {
+                        is_known |= rest.is_empty();
+                        net.to = Some(to.steps().iter().chain(rest).cloned().collect());
+                    }
+                }
+                if !is_known {
+                    all.push(Net { from: origin, to: Some(to.clone()) });
+                }
+            }
+            ConversionStep::Replace { at, .. } => {
+                if !all.iter().any(|net| net.to.as_ref() == Some(at)) {
+                    all.push(Net { from: before(&all, at), to: Some(at.clone()) });
+                }
+            }
+            ConversionStep::Remove { at } => match all.iter().position(|net| net.to.as_ref() == Some(at)) {
+                Some(known) => all[known].to = None,
+                None => all.push(Net { from: before(&all, at), to: None }),
+            },
+            ConversionStep::Add { at, .. } => all.push(Net { from: None, to: Some(at.clone()) }),
+        }
+    }
+    // What was added and went again, and what only went along with what it stands in, is nothing to tell.
+    all.retain(|net| net.from.is_some() || net.to.is_some());
+    all
+}
+
+/// Where a field stood before the steps so far.
+fn before(all: &[Net], path: &FieldPath) -> Option<FieldPath> {
+    let above = all.iter().filter_map(|net| {
+        let to = net.to.as_ref()?;
+        let rest = path.steps().strip_prefix(to.steps())?;
+        Some((
+            to.steps().len(),
+            net.from.as_ref().map(|from| from.steps().iter().chain(rest).cloned().collect()),
+        ))
+    });
+    above.max_by_key(|(depth, _)| *depth).map_or_else(|| Some(path.clone()), |(_, from)| from)
+}

@@ -1,0 +1,101 @@
+//! An explanation as JSON: what `plan -o json --explain` adds to an element under `explain`.
+
+use serde_json::json;
+
+use super::Rollout;
+use super::explain::{ChangeOrigin, Decider, Explanation, HowMerged, ListMerged, ValueCompared};
+use capstan_kustomize::schema::Origin;
+use capstan_model::finding::Place;
+use capstan_yaml::Value;
+
+/// `{"changes":[…],"lists":[…],"values":[…],"rollouts":[…]}`, each ordered as in the explanation.
+pub fn explanation_to_json(explanation: &Explanation) -> Value {
+    json!({
+        "changes": explanation.changes.iter().map(change).collect::<Vec<_>>(),
+        "lists": explanation.lists.iter().map(list).collect::<Vec<_>>(),
+        "values": explanation.values.iter().map(value).collect::<Vec<_>>(),
+        "rollouts": explanation.rollouts.iter().map(rollout).collect::<Vec<_>>(),
+    })
+}
+
+fn change(change: &ChangeOrigin) -> Value {
+    let place = |place: &Option<Place>| {
+        place.as_ref().map(|place| json!({"file": place.file(), "line": place.line()}))
+    };
+    json!({
+        "object": change.object,
+        "path": change.path,
+        "because": change.because,
+        "old": place(&change.old),
+        "new": place(&change.new),
+    })
+}
+
+fn rollout(rollout: &Rollout) -> Value {
+    json!({
+        "object": rollout.object,
+        "because": rollout.because,
+        "replaced": rollout.course.replaced,
+        "created": rollout.course.created,
+        "deleted": rollout.course.deleted,
+        "order": rollout.course.order,
+        "strategy": rollout.course.strategy,
+        "parts": rollout.course.parts,
+        "notes": rollout.course.notes,
+    })
+}
+
+fn list(list: &ListMerged) -> Value {
+    let (how, key) = match &list.how {
+        HowMerged::ByKey(key) => ("key", Some(key)),
+        HowMerged::ByArgument => ("argument", None),
+        HowMerged::AsSet => ("set", None),
+        HowMerged::AsSequence => ("sequence", None),
+        HowMerged::AsOneValue => ("value", None),
+        HowMerged::WithoutKey(key) => ("value", Some(key)),
+    };
+    json!({
+        "object": list.object,
+        "file": list.file,
+        "line": list.line,
+        "path": list.path,
+        "merged": how,
+        "key": key,
+        "decidedBy": decided_by(&list.decided_by),
+        "definition": definition(&list.decided_by),
+    })
+}
+
+fn value(value: &ValueCompared) -> Value {
+    json!({
+        "object": value.object,
+        "file": value.file,
+        "line": value.line,
+        "path": value.path,
+        "kind": value.kind.as_str(),
+        "base": value.base,
+        "cluster": value.cluster,
+        "release": value.release,
+        "decidedBy": decided_by(&value.decided_by),
+        "definition": definition(&value.decided_by),
+    })
+}
+
+const fn decided_by(decider: &Decider) -> &'static str {
+    match decider {
+        Decider::OwnTable => "own-table",
+        Decider::Schema(Origin::BuiltIn) => "built-in",
+        Decider::Schema(Origin::Repository(..) | Origin::Capstan(..)) => "definition",
+        Decider::Name => "name",
+        Decider::Nobody => "nobody",
+    }
+}
+
+fn definition(decider: &Decider) -> Value {
+    match decider {
+        Decider::Schema(Origin::Repository(file, line) | Origin::Capstan(file, line)) => {
+            json!({"file": file, "line": line})
+        }
+        _ => Value::Null,
+    }
+}

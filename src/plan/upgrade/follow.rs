@@ -1,0 +1,87 @@
+//! References follow a template that got a new name (U12): those that stand in the cluster's text, and
+//! those that the release brings, which may be the same reference in the place that a new API version
+//! has for it.
+
+use super::plan::Plan;
+use super::{Change, Reason};
+use crate::merge::prepared::set_text;
+use crate::templates::references;
+use capstan_model::object::{FieldPath, ObjectId, Step};
+use capstan_yaml::{Edit, Node, Value};
+
+impl Plan<'_> {
+    /// The owner's references follow the new name.
+    pub(super) fn follow(&mut self, owner: usize, named: &ObjectId, new: &str) {
+        let id = &self.base.objects[owner].id;
+        let node = self.base.node(owner);
+        for reference in references(&id.group, &id.kind, node) {
+            let goes = |edit: &Edit| replaces(edit, &reference.path);
+            if !reference.means(id.namespace.as_deref(), named) || self.draft.edits_of(owner).iter().any(goes)
+            {
+                continue;
+            }
+            let at = node.at(&reference.path).map_or(0, |node| node.span.start);
+            let line = Some(self.base.position(owner, at).line);
+            self.changes.push(self.followed(owner, reference.path.clone(), line, named, new));
+            let edit = Edit::Set { path: reference.path, node: Node::string(new) };
+            self.draft.edit_object(owner, [edit]);
+        }
+        let mut brought = Vec::new();
+        for edit in self.draft.edits_mut(owner) {
+            let (place, value) = match edit {
+                Edit::Set { path, node } => (path.clone(), node),
+                Edit::Insert { parent, key, node, .. } => (parent.key(key), node),
+                Edit::InsertItem { list, node, .. } => (list.join(Step::New), node),
+                Edit::Remove { .. } | Edit::Within { .. } => continue,
+            };
+            let depth = place.steps().len();
+            let around = standing_at(&place, value.clone());
+            for reference in references(&id.group, &id.kind, &around) {
+                let below = reference.path.steps().get(depth..).unwrap_or_default();
+                if reference.means(id.namespace.as_deref(), named) && !below.is_empty() {
+                    set_text(value, below, new);
+                    brought.push(place.steps().iter().chain(below).cloned().collect::<FieldPath>());
+                }
+            }
+        }
+        for path in brought {
+            self.changes.push(self.followed(owner, path, None, named, new));
+        }
+    }
+
+    fn followed(
+        &self,
+        owner: usize,
+        path: FieldPath,
+        line: Option<u32>,
+        named: &ObjectId,
+        new: &str,
+    ) -> Change {
+        Change {
+            object: self.base.objects[owner].id.clone(),
+            file: self.base.file_of(owner).path.clone(),
+            line,
+            path,
+            old: Some(Value::from(named.name.as_str())),
+            new: Some(Value::from(new)),
+            from: None,
+            reason: Reason::Reference,
+        }
+    }
+}
+
+/// Whether an edit puts something else in the place of a field, or takes it away.
+fn replaces(edit: &Edit, field: &FieldPath) -> bool {
+    match edit {
+        Edit::Set { path, .. } | Edit::Remove { path } => field.starts_with(path),
+        Edit::Insert { .. } | Edit::InsertItem { .. } | Edit::Within { .. } => false,
+    }
+}
+
+/// An object that has nothing but a value at a path, items of lists counted from 0.
+fn standing_at(path: &FieldPath, value: Node) -> Node {
+    path.steps().iter().rev().fold(value, |below, step| match step {
+        Step::Key(key) => Node::mapping([(key.as_str(), below)]),
+        Step::Index(_) | Step::New => Node::sequence([below]),
+    })
+}

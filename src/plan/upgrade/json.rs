@@ -1,0 +1,100 @@
+//! An upgrade as JSON, to the letter of the contract for `plan -o json`.
+
+use serde_json::{Map, json};
+
+use super::redact::redact;
+use super::{Change, Conflict, Effect, Rollout, Upgrade};
+use capstan_model::file_change::FileChange;
+use capstan_model::finding::Finding;
+use capstan_model::object::ObjectId;
+use capstan_yaml::Value;
+
+/// One element of the array that `plan -o json` prints. Values at secret paths are redacted.
+pub fn to_json(upgrade: &Upgrade) -> Value {
+    // A rollout replaces machines, and the contract knows no more of it; what only scales, and how
+    // machines come and go, is part of the explanation.
+    let replacing = upgrade.rollouts.iter().filter(|rollout| rollout.course.effect == Effect::Replaces);
+    json!({
+        "cluster": upgrade.cluster.as_str(),
+        "from": upgrade.from.as_ref().map(|id| id.as_str()),
+        "to": upgrade.to.as_ref().map(|id| id.as_str()),
+        "basis": upgrade.basis,
+        "files": upgrade.files.iter().map(file_json).collect::<Vec<_>>(),
+        "changes": upgrade.changes.iter().map(change_json).collect::<Vec<_>>(),
+        "conflicts": upgrade.conflicts.iter().map(conflict_json).collect::<Vec<_>>(),
+        "findings": upgrade.findings.iter().map(finding_to_json).collect::<Vec<_>>(),
+        "rollouts": replacing.map(rollout_json).collect::<Vec<_>>(),
+    })
+}
+
+fn file_json(file: &FileChange) -> Value {
+    let action = match (&file.before, &file.after) {
+        (None, _) => "add",
+        (Some(_), None) => "remove",
+        (Some(_), Some(_)) => "modify",
+    };
+    json!({"path": file.path, "action": action})
+}
+
+fn change_json(change: &Change) -> Value {
+    let op = match (&change.old, &change.new) {
+        _ if change.from.is_some() => "move",
+        (None, _) => "add",
+        (Some(_), None) => "remove",
+        (Some(_), Some(_)) => "replace",
+    };
+    let mut out = json!({
+        "object": object_json(&change.object),
+        "file": change.file,
+        "line": change.line,
+        "path": change.path,
+        "op": op,
+        "old": redact(&change.object, &change.path, change.old.as_ref()),
+        "new": redact(&change.object, &change.path, change.new.as_ref()),
+        "reason": change.reason,
+    });
+    if let (Some(from), Value::Object(fields)) = (&change.from, &mut out) {
+        fields.insert("from".into(), json!(from));
+    }
+    out
+}
+
+fn conflict_json(conflict: &Conflict) -> Value {
+    let shown = |value: &Option<Value>| redact(&conflict.object, &conflict.path, value.as_ref());
+    json!({
+        "object": object_json(&conflict.object),
+        "file": conflict.file,
+        "line": conflict.line,
+        "path": conflict.path,
+        "base": shown(&conflict.base),
+        "cluster": shown(&conflict.cluster),
+        "release": shown(&conflict.release),
+        "kept": conflict.kept,
+        "blocks": conflict.blocks,
+    })
+}
+
+/// A finding as it stands in `findings`: also what `validate -o json` prints.
+pub fn finding_to_json(finding: &Finding) -> Value {
+    let mut out = Map::new();
+    out.insert("rule".into(), finding.rule.id().into());
+    out.insert("severity".into(), json!(finding.severity()));
+    out.insert("message".into(), finding.message.as_str().into());
+    out.insert("file".into(), json!(finding.file()));
+    out.insert("line".into(), json!(finding.line()));
+    out.insert("column".into(), json!(finding.column()));
+    Value::Object(out)
+}
+
+fn rollout_json(rollout: &Rollout) -> Value {
+    json!({
+        "object": object_json(&rollout.object),
+        "machines": rollout.machines,
+        "certainty": rollout.certainty,
+        "because": rollout.because,
+    })
+}
+
+fn object_json(object: &ObjectId) -> Value {
+    json!(object)
+}

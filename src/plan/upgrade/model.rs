@@ -1,0 +1,202 @@
+//! The words of an upgrade: changes, conflicts, rollouts, and the upgrade that holds them.
+
+use super::ComponentChange;
+use crate::cluster::ClusterId;
+use crate::merge::kustomization;
+use crate::release::{ContentId, ReleaseId};
+use capstan_model::file_change::FileChange;
+use capstan_model::finding::Finding;
+use capstan_model::object::{FieldPath, ObjectId};
+use capstan_model::tree::RepoPath;
+use capstan_yaml::Value;
+
+/// What would be done to one cluster.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Upgrade {
+    /// The cluster.
+    pub cluster: ClusterId,
+    /// The release it is at; `None` where that is unknown.
+    pub from: Option<ReleaseId>,
+    /// The release offered; `None` where nothing is offered.
+    pub to: Option<ReleaseId>,
+    /// Content of the release offered, as it is recorded.
+    pub to_content: Option<ContentId>,
+    /// How well the old release is known.
+    pub basis: Basis,
+    /// Whole new contents; empty for an upgrade that blocks.
+    pub files: Vec<FileChange>,
+    /// Fields and objects that change, ordered by file, line (`None` last), path.
+    pub changes: Vec<Change>,
+    /// What both sides changed, ordered likewise.
+    pub conflicts: Vec<Conflict>,
+    /// What the rules say, ordered likewise.
+    pub findings: Vec<Finding>,
+    /// Machines that will be replaced.
+    pub rollouts: Vec<Rollout>,
+    /// Components and apps that differ between the two releases, where they list any.
+    pub components: Vec<ComponentChange>,
+    /// Why nothing may be written, in words, one sentence each; empty where the upgrade may go ahead.
+    pub blocked: Vec<String>,
+    /// What a person should know besides (why nothing is offered, what follows on the path).
+    pub notes: Vec<String>,
+}
+
+/// How the old release is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Basis {
+    /// Recorded.
+    Known,
+    /// Found: all of its fields still stand in the base.
+    Inferred,
+    /// Not known: the new release's fields overwrite, nothing is removed.
+    Unknown,
+}
+
+/// One field, or one whole object, that the upgrade sets, adds or removes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Change {
+    /// The object.
+    pub object: ObjectId,
+    /// The file it stands in (after the upgrade, for a new object).
+    pub file: RepoPath,
+    /// Line before the upgrade; `None` for what is new.
+    pub line: Option<u32>,
+    /// The field; the root for a whole object.
+    pub path: FieldPath,
+    /// Where the field stood, where a new API version has it elsewhere.
+    pub from: Option<FieldPath>,
+    /// Value before; `None` = absent.
+    pub old: Option<Value>,
+    /// Value after; `None` = removed.
+    pub new: Option<Value>,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// Why something changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Reason {
+    /// The release changed this field.
+    Release,
+    /// A whole object comes or goes.
+    Object,
+    /// A template gets a new name.
+    Rotation,
+    /// A reference follows a rotated template.
+    Reference,
+}
+
+/// What both the cluster and the release changed since the old release.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Conflict {
+    /// The object.
+    pub object: ObjectId,
+    /// The file.
+    pub file: RepoPath,
+    /// Line before the upgrade.
+    pub line: Option<u32>,
+    /// The field; the root for a whole object.
+    pub path: FieldPath,
+    /// The old release's value; `None` = absent.
+    pub base: Option<Value>,
+    /// The cluster's value.
+    pub cluster: Option<Value>,
+    /// The new release's value.
+    pub release: Option<Value>,
+    /// Whose value stands after the upgrade.
+    pub kept: Side,
+    /// Whether the upgrade is held up by it.
+    pub blocks: bool,
+}
+
+/// A side of a merge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Side {
+    /// The cluster's own value.
+    Cluster,
+    /// The new release's value.
+    Release,
+}
+
+/// Machines that will be replaced.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rollout {
+    /// The control plane, MachineDeployment or MachinePool.
+    pub object: ObjectId,
+    /// How many machines are replaced, or lost where the object goes; `None` where replicas are not in Git.
+    pub machines: Option<u32>,
+    /// How sure that is.
+    pub certainty: Certainty,
+    /// The fields that cause it; the root alone where the object goes.
+    pub because: Vec<FieldPath>,
+    /// How they come and go.
+    pub course: Course,
+}
+
+/// How the machines of one owner come and go. A number that only the live cluster knows is `None`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Course {
+    /// Whether any machine is replaced or lost, or some only come or go by number.
+    pub effect: Effect,
+    /// Machines that are replaced by new ones.
+    pub replaced: Option<u32>,
+    /// Machines that come beyond those that are replaced.
+    pub created: Option<u32>,
+    /// Machines that go for good.
+    pub deleted: Option<u32>,
+    /// Its turn: what has 1 goes before what has 2.
+    pub order: Option<u32>,
+    /// `RollingUpdate`, `OnDelete`; `None` where the owner has none.
+    pub strategy: Option<String>,
+    /// The groups of a topology.
+    pub parts: Vec<RolloutPart>,
+    /// What a person should know besides, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// What a rollout does to machines.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Effect {
+    /// Machines are replaced, or lost with their owner.
+    #[default]
+    Replaces,
+    /// The number of machines changes, if anything does, and those that stay are as they were.
+    Scales,
+}
+
+/// What becomes of one group of machines of a topology.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct RolloutPart {
+    /// `controlPlane`, or the name of the worker group.
+    pub name: String,
+    /// Machines that are replaced.
+    pub replaced: Option<u32>,
+    /// Machines that come besides.
+    pub created: Option<u32>,
+    /// Machines that go for good.
+    pub deleted: Option<u32>,
+    /// Its turn.
+    pub order: u32,
+}
+
+/// How sure a rollout is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Certainty {
+    /// Judged with the live names of templates.
+    Exact,
+    /// Judged from Git alone.
+    Offline,
+    /// Cannot be judged.
+    Unknown,
+}
+
+/// What a change or conflict without a field is about: the object as a whole; of a kustomization, a file that it
+/// reads.
+pub fn whole_of(object: &ObjectId) -> &'static str {
+    let is_kustomization = object.kind == kustomization::KIND && object.group == kustomization::GROUP;
+    if is_kustomization { "file that it reads" } else { "whole object" }
+}

@@ -1,0 +1,155 @@
+//! What a plan does with namespaces that the release gives its objects anew (U2): never half of it.
+//!
+//! The objects stay where they are. Where the release means a place of its own for all of them, that is
+//! a note; where it means other objects, the upgrade blocks, and so it does where only references would
+//! follow.
+
+use super::plan::Plan;
+use crate::merge::cluster_objects::Base;
+use crate::merge::namespaces::{Meaning, NamespaceChange};
+use crate::merge::objects::ClusterMerge;
+use crate::merge::source::text;
+use capstan_model::file_change::FileChange;
+use capstan_model::finding::{Finding, rules};
+use capstan_model::kinds::names;
+use capstan_model::object::{FieldPath, ObjectId, Step};
+use capstan_yaml::manifest::identity;
+use capstan_yaml::{Node, NodeKind, YamlFile, manifest};
+
+impl Plan<'_> {
+    /// Says which namespaces the release adds or changes, and blocks where that means other objects.
+    pub(super) fn namespaces(&mut self, merge: &ClusterMerge) {
+        let (placeholders, others): (Vec<&NamespaceChange>, Vec<&NamespaceChange>) =
+            merge.namespaces.iter().partition(|change| change.meaning == Meaning::Placeholder);
+        for change in others {
+            let id = self.base.objects[change.object].id.clone();
+            let was = change.old.as_ref().map_or_else(
+                || "without a namespace before".to_owned(),
+                |old| format!("in namespace {old} before"),
+            );
+            let own = id.namespace.as_ref().map_or_else(
+                || "names no namespace in this cluster".to_owned(),
+                |own| format!("is in {own} in this cluster"),
+            );
+            let message = format!(
+                "The release puts {} {} into namespace {} ({was}); it {own}. In another namespace it is another object: the one that is there would go or stay behind unmanaged. Leave the namespace out of the release, or move the object by hand.",
+                id.kind, id.name, change.new
+            );
+            self.blocked.push(format!(
+                "The release puts {} {} into namespace {}: that is another object.",
+                id.kind, id.name, change.new
+            ));
+            let metadata = FieldPath::root().key("metadata");
+            let path = metadata.key("namespace");
+            let node = self.base.node(change.object);
+            let at = node.at(&path).or_else(|| node.at(&metadata)).unwrap_or(node).span.start;
+            self.finding_at(rules::NAMESPACE_CHANGED, message, change.object, at, &path);
+        }
+        if let Some(first) = placeholders.first() {
+            let own = self.base.objects[first.object].id.namespace.clone().unwrap_or_default();
+            let names: Vec<String> = placeholders
+                .iter()
+                .map(|change| {
+                    let id = &self.base.objects[change.object].id;
+                    format!("{} {}", id.kind, id.name)
+                })
+                .collect();
+            let was = first.old.as_deref().unwrap_or("none");
+            self.notes.push(format!(
+                "The release writes namespace {} where it wrote {was}. This cluster lives in {own}, and its objects stay there: {}.",
+                first.new,
+                names.join(", ")
+            ));
+        }
+    }
+}
+
+/// References that the upgrade would turn to another namespace than the one in which the object that they
+/// name lies.
+pub(super) fn half_moved(base: &Base, intended: &[FileChange]) -> Vec<(Finding, String)> {
+    let mut after: Vec<(ObjectId, Node)> = Vec::new();
+    for text in intended.iter().filter_map(|change| change.after.as_ref()) {
+        let Ok(file) = YamlFile::read(text.as_str()) else { continue };
+        for document in file.documents() {
+            let objects = manifest::objects(&document.root).into_iter();
+            after.extend(objects.filter_map(|(_, node)| Some((identity(node)?, node.clone()))));
+        }
+    }
+    let mut found = Vec::new();
+    for (id, node) in &after {
+        let Some(object) = base.objects.iter().position(|object| object.id == *id) else { continue };
+        let before = base.node(object);
+        let mut named = Vec::new();
+        references(node, &FieldPath::root(), &mut named);
+        for reference in named {
+            let place = reference.path.key("namespace");
+            let was = before.at(&place).and_then(Node::as_scalar).map(|scalar| scalar.text.as_str());
+            if was == Some(reference.namespace) || id.namespace.as_deref() == Some(reference.namespace) {
+                continue;
+            }
+            let fits = |other: &&ObjectId| other.name == reference.name && reference.may_be(&other.kind);
+            let known: Vec<&ObjectId> =
+                base.objects.iter().map(|object| &object.id).chain(after.iter().map(|(id, _)| id)).collect();
+            let there = |other: &ObjectId| other.namespace.as_deref() == Some(reference.namespace);
+            let meant: Vec<&ObjectId> = known.into_iter().filter(fits).collect();
+            let Some(left) = meant.first().filter(|_| !meant.iter().any(|other| there(other))) else {
+                continue;
+            };
+            let message = format!(
+                "The release turns {} of {id} to namespace {}, but {left} stays where it is: the reference would name nothing, or something else. Leave the namespace out of the release, or move the object by hand.",
+                reference.path, reference.namespace
+            );
+            let at = std::iter::successors(Some(reference.path.clone()), FieldPath::parent)
+                .find_map(|path| before.at(&path))
+                .map_or(before.span.start, |node| node.span.start);
+            let finding = Finding::new(rules::NAMESPACE_CHANGED, message)
+                .place(base.place(object, at))
+                .object(id)
+                .path(&place);
+            let reason = format!(
+                "The release turns {} of {id} to namespace {}, where {} {} is not.",
+                reference.path, reference.namespace, left.kind, left.name
+            );
+            found.push((finding, reason));
+        }
+    }
+    found
+}
+
+/// A field that names an object with its namespace.
+struct Named<'n> {
+    path: FieldPath,
+    kind: Option<&'n str>,
+    name: &'n str,
+    namespace: &'n str,
+}
+
+impl Named<'_> {
+    /// Whether an object of that kind may be meant. What says no kind names a class, or mostly a Secret.
+    fn may_be(&self, kind: &str) -> bool {
+        let is_class = || matches!(self.path.steps().last(), Some(Step::Key(key)) if key == "classRef");
+        match self.kind {
+            Some(named) => named == kind,
+            None if is_class() => kind == names::CLUSTER_CLASS,
+            None => matches!(kind, "Secret" | "ConfigMap"),
+        }
+    }
+}
+
+fn references<'n>(node: &'n Node, path: &FieldPath, found: &mut Vec<Named<'n>>) {
+    match &node.kind {
+        NodeKind::Mapping(entries) => {
+            let is_metadata = path.steps().len() == 1 && *path == FieldPath::root().key("metadata");
+            if let (Some(name), Some(namespace)) = (text(node, "name"), text(node, "namespace"))
+                && !is_metadata
+            {
+                found.push(Named { path: path.clone(), kind: text(node, "kind"), name, namespace });
+            }
+            entries.iter().for_each(|entry| references(&entry.value, &path.key(&entry.key), found));
+        }
+        NodeKind::Sequence(items) => {
+            items.iter().enumerate().for_each(|(at, item)| references(item, &path.index(at), found));
+        }
+        NodeKind::Scalar(_) => {}
+    }
+}

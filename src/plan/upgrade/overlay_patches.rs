@@ -1,0 +1,227 @@
+//! Patches of the overlay that name a field of an API version which the upgrade leaves (U7a, U11). The
+//! overlay is the customer's and is never written: each such field is named, with what it is in the newer
+//! version.
+//!
+//! Deliberately absent: patches that select by labels or annotations, which only rendering knows to hit.
+
+use super::moved_fields::{Moved, There, fate_of, moved_fields, put};
+use super::plan::Plan;
+use super::retarget::{is_object, items, matches, text};
+use crate::merge::objects::ClusterMerge;
+use capstan_kustomize::render::is_kustomization;
+use capstan_model::finding::{Finding, Place, Position, rules};
+use capstan_model::object::{FieldPath, ObjectId};
+use capstan_model::tree::RepoPath;
+use capstan_yaml::{Node, NodeKind, ScalarStyle, YamlFile};
+
+/// An object that comes to another API version.
+struct Target<'p> {
+    id: &'p ObjectId,
+    /// As it stands in the repository.
+    was: &'p Node,
+    version: &'p str,
+}
+
+/// A field that a patch names, and where a person finds it.
+struct Mention {
+    moved: Moved,
+    place: Place,
+}
+
+impl<'p> Plan<'p> {
+    /// Names what patches of the overlay say in the words of the version before.
+    pub(super) fn overlay_patches(&mut self, merge: &ClusterMerge) {
+        let base = self.base;
+        let converted = base.converted.iter().filter(|(object, _)| !merge.removed.contains(object));
+        for (object, converted) in converted {
+            let Some(version) = text(base.node(*object), "apiVersion") else { continue };
+            let target = Target { id: &base.objects[*object].id, was: &converted.was, version };
+            for Mention { moved, place } in self.mentions_of(&target) {
+                let Moved { field, there } = moved;
+                let message = format!(
+                    "This patch is for {field} of {}, which the upgrade brings to {version}. There the field {there}: after the upgrade the patch has no effect, or fails. Write it for {version} in the same change.",
+                    target.id
+                );
+                self.findings.push(
+                    Finding::new(rules::OVERLAY_LOSES_TARGET, message)
+                        .place(place)
+                        .object(target.id)
+                        .path(&field),
+                );
+            }
+        }
+    }
+
+    fn mentions_of(&self, target: &Target<'_>) -> Vec<Mention> {
+        let mut found = Vec::new();
+        for (file, source) in self.overlay.iter().zip(&self.request.cluster.overlay) {
+            for document in file.documents() {
+                if is_kustomization(&source.path) {
+                    self.of_kustomization(file, &source.path, &document.root, target, &mut found);
+                } else if is_object(&document.root, target.id) {
+                    let place = |node: &Node, moved: &Moved| place_in(file, &source.path, node, &moved.field);
+                    found.extend(self.of_fragment(&document.root, target, &place));
+                }
+            }
+        }
+        found
+    }
+
+    fn of_kustomization(
+        &self,
+        file: &YamlFile,
+        path: &RepoPath,
+        root: &Node,
+        target: &Target<'_>,
+        found: &mut Vec<Mention>,
+    ) {
+        for key in ["patches", "patchesJson6902", "patchesStrategicMerge"] {
+            for item in items(root, key) {
+                let selector = item.get("target");
+                if selector.is_some_and(|selector| !selects(selector, target.id)) {
+                    continue;
+                }
+                let inline = item.get("patch").or_else(|| (item.as_scalar().is_some()).then_some(item));
+                if let Some(named) = text(item, "path") {
+                    if selector.is_some() {
+                        found.extend(self.of_named_file(path, named, target));
+                    }
+                } else if let Some(inline) = inline {
+                    let within = Inline { file, path, node: inline };
+                    found.extend(self.of_inline(&within, selector.is_some(), target));
+                }
+            }
+        }
+    }
+
+    /// A patch in a file of its own, for what a selector names.
+    fn of_named_file(&self, kustomization: &RepoPath, named: &str, target: &Target<'_>) -> Vec<Mention> {
+        let path = kustomization.parent().unwrap_or_default().join(named).ok();
+        let of_path = |at: &usize| Some(&self.request.cluster.overlay[*at].path) == path.as_ref();
+        let Some(at) = (0..self.overlay.len()).find(of_path) else { return Vec::new() };
+        let (file, path) = (&self.overlay[at], &self.request.cluster.overlay[at].path);
+        let mut found = Vec::new();
+        for document in file.documents() {
+            let place = |node: &Node, moved: &Moved| place_in(file, path, node, &moved.field);
+            // What names the object itself is found as a patch of its own.
+            if !is_object(&document.root, target.id) {
+                found.extend(self.of_patch(&document.root, target, &place));
+            }
+        }
+        found
+    }
+
+    fn of_inline(&self, within: &Inline<'_>, is_selected: bool, target: &Target<'_>) -> Vec<Mention> {
+        let Some(scalar) = within.node.as_scalar().filter(|scalar| scalar.text.contains([':', '{'])) else {
+            return Vec::new();
+        };
+        let Ok(inner) = YamlFile::read(&scalar.text) else { return Vec::new() };
+        let mut found = Vec::new();
+        for document in inner.documents() {
+            let place = |node: &Node, moved: &Moved| within.place(&inner, node, &moved.field);
+            if is_selected || is_object(&document.root, target.id) {
+                found.extend(self.of_patch(&document.root, target, &place));
+            }
+        }
+        found
+    }
+
+    fn of_patch(
+        &self,
+        root: &Node,
+        target: &Target<'_>,
+        place: &dyn Fn(&Node, &Moved) -> Place,
+    ) -> Vec<Mention> {
+        match &root.kind {
+            NodeKind::Sequence(operations) => {
+                operations.iter().flat_map(|operation| self.of_operation(operation, target, place)).collect()
+            }
+            _ => self.of_fragment(root, target, place),
+        }
+    }
+
+    /// A strategic merge patch, whose fields are those of the object.
+    fn of_fragment(
+        &self,
+        root: &Node,
+        target: &Target<'_>,
+        place: &dyn Fn(&Node, &Moved) -> Place,
+    ) -> Vec<Mention> {
+        let mut fragment = root.clone();
+        for key in ["apiVersion", "kind"] {
+            if let (None, Some(own)) = (root.get(key), target.was.get(key)) {
+                put(&mut fragment, FieldPath::root().key(key).steps(), own.clone());
+            }
+        }
+        let moved = moved_fields(&fragment, target.version, self.request.schemas);
+        moved.into_iter().map(|moved| Mention { place: place(root, &moved), moved }).collect()
+    }
+
+    /// One operation of a JSON patch (RFC 6902).
+    fn of_operation(
+        &self,
+        operation: &Node,
+        target: &Target<'_>,
+        place: &dyn Fn(&Node, &Moved) -> Place,
+    ) -> Vec<Mention> {
+        let Some(field) = text(operation, "path").and_then(FieldPath::parse) else { return Vec::new() };
+        let mut object = target.was.clone();
+        if let Some(value) = operation.get("value") {
+            put(&mut object, field.steps(), value.clone());
+        }
+        let pointer = Moved { field: FieldPath::root().key("path"), there: There::Otherwise };
+        let place = place(operation, &pointer);
+        let moved = fate_of(&field, &object, target.version, self.request.schemas);
+        moved.into_iter().map(|moved| Mention { moved, place: place.clone() }).collect()
+    }
+}
+
+/// A patch written as text inside of a kustomization.
+struct Inline<'p> {
+    file: &'p YamlFile,
+    path: &'p RepoPath,
+    node: &'p Node,
+}
+
+impl Inline<'_> {
+    /// Where a field of the text stands in the file: the text's own line where that can be told.
+    fn place(&self, inner: &YamlFile, node: &Node, field: &FieldPath) -> Place {
+        let start = self.file.position(self.node.span.start);
+        let is_block = self
+            .node
+            .as_scalar()
+            .is_some_and(|scalar| matches!(scalar.style, ScalarStyle::Literal | ScalarStyle::Folded));
+        if !is_block {
+            return Place::at(self.path.clone(), start);
+        }
+        let line = position_in(inner, node, field).line;
+        Place::line_of(self.path.clone(), start.line.saturating_add(line)).at_first_column()
+    }
+}
+
+/// Where a field's key stands in its file, or what is nearest above it.
+fn place_in(file: &YamlFile, path: &RepoPath, root: &Node, field: &FieldPath) -> Place {
+    Place::at(path.clone(), position_in(file, root, field))
+}
+
+fn position_in(file: &YamlFile, root: &Node, field: &FieldPath) -> Position {
+    let key = |path: &FieldPath| {
+        let parent = root.at(&path.parent()?)?;
+        let capstan_model::object::Step::Key(key) = path.steps().last()? else { return None };
+        parent.entry(key).map(|entry| entry.key_span.start)
+    };
+    let at = |path: FieldPath| key(&path).or_else(|| root.at(&path).map(|node| node.span.start));
+    let found = std::iter::successors(Some(field.clone()), FieldPath::parent).find_map(at);
+    file.position(found.unwrap_or(root.span.start))
+}
+
+/// Whether a patch's `target`, whose texts are patterns, selects an object.
+fn selects(selector: &Node, id: &ObjectId) -> bool {
+    let fits = |key: &str, value: &str| text(selector, key).is_none_or(|pattern| matches(pattern, value));
+    let by_label = ["labelSelector", "annotationSelector"].iter().any(|key| selector.get(key).is_some());
+    !by_label
+        && fits("kind", &id.kind)
+        && fits("group", &id.group)
+        && fits("name", &id.name)
+        && id.namespace.as_deref().is_none_or(|namespace| fits("namespace", namespace))
+}

@@ -1,0 +1,137 @@
+//! The record in a cluster's `capstan.yaml`: the release with its content, and tombstones.
+
+use super::draft::edit_refused;
+use crate::merge::{ClusterFacts, Source};
+use crate::settings::{FOLDER_FILE, Record, Tombstone, heading};
+use capstan_model::file_change::FileChange;
+use capstan_model::finding::{FileError, Finding};
+use capstan_model::object::{FieldPath, ObjectId};
+use capstan_yaml::{DocumentEdit, Edit, Node, edit, write};
+
+/// What an upgrade buries and digs out.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Graves<'g> {
+    /// Tombstones of what goes.
+    pub(super) new: &'g [Tombstone],
+    /// What comes: its tombstone goes.
+    pub(super) brought: &'g [ObjectId],
+}
+
+/// The record as it stands after the upgrade, or why it cannot be edited.
+pub(super) fn record(
+    cluster: &ClusterFacts,
+    new: &Source,
+    graves: &Graves<'_>,
+) -> Result<Result<Option<FileChange>, Finding>, FileError> {
+    let Some(file) = &cluster.record else { return Ok(Ok(created(cluster, new, graves.new))) };
+    let yaml = file.read()?;
+    let documents = yaml.documents();
+    let Some(document) = documents.iter().position(|document| document.root.as_mapping().is_some()) else {
+        // Nothing but comments: the record follows them.
+        let mut text = file.text().to_owned();
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(&write(&record_node(new, graves.new)));
+        return Ok(Ok(Some(changed(file.path.clone(), file.text(), text))));
+    };
+    let root = &documents[document].root;
+    let mut edits = recorded(new).edits(root);
+    edits.extend(tombstone_edits(root, graves));
+    let edits: Vec<_> = edits.into_iter().map(|edit| DocumentEdit::Edit { document, edit }).collect();
+    Ok(match edit(&yaml, &edits) {
+        Ok(edited) if edited.text() == file.text() => Ok(None),
+        Ok(edited) => Ok(Some(changed(file.path.clone(), file.text(), edited.text().to_owned()))),
+        Err(refused) => Err(edit_refused(&file.path, &refused)),
+    })
+}
+
+fn changed(path: capstan_model::tree::RepoPath, before: &str, after: String) -> FileChange {
+    FileChange { path, before: Some(before.to_owned()), after: Some(after) }
+}
+
+fn created(cluster: &ClusterFacts, new: &Source, tombstones: &[Tombstone]) -> Option<FileChange> {
+    let folder = cluster.id.folder();
+    let path = folder.join(FOLDER_FILE).ok()?;
+    let text = format!("{}{}", write(&heading(folder.name())), write(&record_node(new, tombstones)));
+    Some(FileChange { path, before: None, after: Some(text) })
+}
+
+fn record_node(new: &Source, tombstones: &[Tombstone]) -> Node {
+    let buried = || ("delete", Node::sequence(tombstones.iter().map(tombstone)));
+    recorded(new).node((!tombstones.is_empty()).then(buried))
+}
+
+const fn recorded(new: &Source) -> Record<'_> {
+    Record { release: &new.id, content: new.content.as_ref() }
+}
+
+fn tombstone_edits(root: &Node, graves: &Graves<'_>) -> Vec<Edit> {
+    let list = FieldPath::root().key("delete");
+    let whole = |node: Node| match root.entry("delete") {
+        Some(_) => Edit::Set { path: list.clone(), node },
+        None => Edit::Insert { parent: FieldPath::root(), key: "delete".to_owned(), node, after: None },
+    };
+    let Some(items) = root.get("delete").filter(|node| !node.is_null()).map(Node::as_sequence) else {
+        let none = graves.new.is_empty();
+        return if none { Vec::new() } else { vec![whole(Node::sequence(graves.new.iter().map(tombstone)))] };
+    };
+    // `delete: cluster` says all there is to say.
+    let Some(items) = items else { return Vec::new() };
+    let opened: Vec<usize> =
+        (0..items.len()).filter(|at| graves.brought.iter().any(|id| buries(&items[*at], id))).collect();
+    let known = |new: &&Tombstone| items.iter().any(|item| same(item, new));
+    let new: Vec<Node> = graves.new.iter().filter(|new| !known(new)).map(tombstone).collect();
+    if opened.len() == items.len() {
+        return match (items.is_empty(), new.is_empty()) {
+            (true, true) => Vec::new(),
+            (false, true) => vec![Edit::Remove { path: list }],
+            (_, false) => vec![whole(Node::sequence(new))],
+        };
+    }
+    let removed = opened.into_iter().map(|at| Edit::Remove { path: list.index(at) });
+    let added = new.into_iter().map(|node| Edit::InsertItem { list: list.clone(), index: items.len(), node });
+    removed.chain(added).collect()
+}
+
+fn part(item: &Node, key: &str) -> Option<String> {
+    item.get(key).and_then(Node::as_scalar).map(|scalar| scalar.text.clone())
+}
+
+/// Whether a tombstone that stands there is of that object: what it leaves out fits anything.
+fn buries(item: &Node, id: &ObjectId) -> bool {
+    let fits = |key: &str, value: Option<&str>| match (part(item, key), value) {
+        (Some(one), Some(other)) => one == other,
+        _ => true,
+    };
+    part(item, "kind").as_deref() == Some(&id.kind)
+        && part(item, "name").as_deref() == Some(&id.name)
+        && fits("group", Some(&id.group))
+        && fits("namespace", id.namespace.as_deref())
+}
+
+fn same(item: &Node, stone: &Tombstone) -> bool {
+    let fits = |key: &str, value: &Option<String>| {
+        let written = part(item, key);
+        written.is_none() || value.is_none() || written == *value
+    };
+    part(item, "kind").as_deref() == Some(&stone.kind)
+        && part(item, "name").as_deref() == Some(&stone.name)
+        && fits("group", &stone.group)
+        && fits("namespace", &stone.namespace)
+}
+
+/// `{kind, name}`, with group and namespace where they are needed.
+fn tombstone(stone: &Tombstone) -> Node {
+    let part = |key: &'static str, text: &Option<String>| {
+        text.as_ref().map(|text| (key, Node::string(text.as_str())))
+    };
+    let required = |key: &'static str, text: &str| Some((key, Node::string(text)));
+    let entries = [
+        part("group", &stone.group),
+        required("kind", &stone.kind),
+        part("namespace", &stone.namespace),
+        required("name", &stone.name),
+    ];
+    Node::mapping(entries.into_iter().flatten())
+}

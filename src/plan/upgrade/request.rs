@@ -1,0 +1,53 @@
+//! The facts that an upgrade is planned from.
+
+use crate::merge::{ClusterFacts, Source};
+use crate::settings::{ConflictPolicy, FieldRule};
+use capstan_kustomize::schema::Schemas;
+
+/// What is known of the state that the cluster comes from (O).
+#[derive(Debug, Clone, Copy)]
+pub enum OldSource<'a> {
+    /// The recorded release, with its content as it was recorded.
+    Known(&'a Source),
+    /// Not recorded: the one of these all of whose fields still stand in the base, else unknown.
+    /// The releases of the provider, the offered one included.
+    Infer(&'a [&'a Source]),
+    /// Not recorded and not to be looked for: the new release's fields overwrite (U5).
+    Unknown,
+}
+
+/// What the settings say of a merge.
+#[derive(Debug, Clone, Default)]
+pub struct MergeSettings {
+    /// What conflicts come to.
+    pub conflicts: ConflictPolicy,
+    /// Field owners; the last rule that fits wins.
+    pub owners: Vec<FieldRule>,
+}
+
+/// One plan's facts. Releases are read once ([`Source::read`]) and borrowed by every plan.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// The cluster.
+    pub cluster: &'a ClusterFacts,
+    /// O: where it comes from.
+    pub old: OldSource<'a>,
+    /// N: where it goes.
+    pub new: &'a Source,
+    /// The settings.
+    pub settings: &'a MergeSettings,
+    /// What is known of objects' fields: [`Schemas::built_in`] where the repository has no definitions.
+    pub schemas: &'a Schemas,
+    /// Whether names of rotated templates may be edited in the overlay.
+    pub retarget: Retarget,
+}
+
+/// Whether an upgrade may edit the one thing that it ever edits in an overlay (U12).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Retarget {
+    /// The overlay is never written: a patch that names a rotated template blocks.
+    #[default]
+    Refused,
+    /// Somebody asked for it: the old name in such a patch becomes the new one.
+    Allowed,
+}

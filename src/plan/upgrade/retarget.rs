@@ -1,0 +1,286 @@
+//! Patches that name a rotated template (U12): in the base they follow; in the overlay, which belongs to
+//! the customer, the upgrade blocks, or edits just that name where `retarget` was asked for.
+
+use std::collections::BTreeMap;
+
+use regex::Regex;
+
+use super::draft::edit_refused;
+use super::plan::Plan;
+use super::{Change, Reason, Retarget};
+use capstan_kustomize::render::is_kustomization;
+use capstan_model::file_change::FileChange;
+use capstan_model::finding::{Finding, Place, rules};
+use capstan_model::object::{FieldPath, ObjectId, api_group};
+use capstan_yaml::{DocumentEdit, Edit, Node, NodeKind, Value, YamlFile, edit};
+
+/// Edits of the overlay: by file, then in order.
+pub(super) type OverlayEdits = BTreeMap<usize, Vec<DocumentEdit>>;
+
+/// A place that names a template as the target of a patch or replacement.
+#[derive(Debug)]
+struct Mention {
+    /// Where, in the document.
+    path: FieldPath,
+    /// The byte of the file that a person looks at.
+    at: usize,
+    how: How,
+}
+
+#[derive(Debug)]
+enum How {
+    /// The scalar is the name.
+    Name,
+    /// The scalar is YAML, and a document of it names the template.
+    Within { document: usize, path: FieldPath },
+    /// It selects the old name and not the new one, in a way that no single name replaces.
+    Pattern,
+}
+
+impl Plan<'_> {
+    /// What patches that target a rotated template come to.
+    pub(super) fn patches_follow(&mut self, id: &ObjectId, new: &str) {
+        self.base_patches_follow(id, new);
+        for file in 0..self.overlay.len() {
+            for document in 0..self.overlay[file].documents().len() {
+                let root = &self.overlay[file].documents()[document].root;
+                for mention in mentions(root, id, new) {
+                    self.overlay_mention(file, document, &mention, id, new);
+                }
+            }
+        }
+    }
+
+    fn base_patches_follow(&mut self, id: &ObjectId, new: &str) {
+        for object in self.base.kustomizations.clone() {
+            let edits =
+                mentions(self.base.node(object), id, new).into_iter().filter_map(|mention| mention.edit(new));
+            let edits: Vec<Edit> = edits.collect();
+            if !edits.is_empty() {
+                self.draft.edit_object(object, edits);
+            }
+        }
+        for (file, base) in self.base.files.iter().enumerate() {
+            if !self.base.has_kustomization() || self.base.counts(file) || is_kustomization(&base.path) {
+                continue;
+            }
+            for (document, content) in base.yaml.documents().iter().enumerate() {
+                for edit in mentions(&content.root, id, new).iter().filter_map(|mention| mention.edit(new)) {
+                    self.draft.edit_document(file, document, edit);
+                }
+            }
+        }
+    }
+
+    fn overlay_mention(&mut self, file: usize, document: usize, mention: &Mention, id: &ObjectId, new: &str) {
+        let path = self.request.cluster.overlay[file].path.clone();
+        let position = self.overlay[file].position(mention.at);
+        let known = self.overlay_edits.get(&file).is_some_and(|edits| {
+            edits.iter().any(|edit| matches!(edit, DocumentEdit::Edit { document: at, edit } if *at == document && *place_of(edit) == mention.path))
+        });
+        let within = matches!(mention.how, How::Within { .. });
+        let edit = mention.edit(new).filter(|_| !known || within);
+        match (self.request.retarget, edit) {
+            (Retarget::Allowed, Some(edit)) => {
+                if matches!(mention.how, How::Name) && mention.path == name_path() {
+                    self.changes.push(Change {
+                        object: id.clone(),
+                        file: path,
+                        line: Some(position.line),
+                        path: name_path(),
+                        old: Some(Value::from(id.name.as_str())),
+                        new: Some(Value::from(new)),
+                        from: None,
+                        reason: Reason::Reference,
+                    });
+                }
+                self.overlay_edits.entry(file).or_default().push(DocumentEdit::Edit { document, edit });
+            }
+            (_, edit) => {
+                self.blocked
+                    .push(format!("The overlay patches {} {}, which gets a new name.", id.kind, id.name));
+                let way_out = if edit.is_some() {
+                    "`/capstan retarget`, or `capstan upgrade --retarget`, edits just this name in the overlay; or let the patch select its target by kind or label"
+                } else {
+                    "This target is a pattern, or selects several objects, so that no one name can take its place: let the patch select by kind or label, or name each object"
+                };
+                let message = format!(
+                    "This patch targets {} {}, which the upgrade gives the new name {new}, so the patch would be lost. {way_out}.",
+                    id.kind, id.name
+                );
+                let place = Place::at(path, position);
+                self.findings.push(Finding::new(rules::OVERLAY_NAMES_TEMPLATE, message).place(place));
+            }
+        }
+    }
+
+    /// The overlay's files with their names edited; a file that cannot be is a finding.
+    pub(super) fn overlay_files(&self) -> (Vec<FileChange>, Vec<Finding>) {
+        let (mut files, mut findings) = (Vec::new(), Vec::new());
+        for (file, edits) in &self.overlay_edits {
+            let (yaml, path) = (&self.overlay[*file], &self.request.cluster.overlay[*file].path);
+            match edit(yaml, edits) {
+                Ok(edited) => files.push(FileChange {
+                    path: path.clone(),
+                    before: Some(yaml.text().to_owned()),
+                    after: Some(edited.text().to_owned()),
+                }),
+                Err(refused) => findings.push(edit_refused(path, &refused)),
+            }
+        }
+        (files, findings)
+    }
+}
+
+fn name_path() -> FieldPath {
+    FieldPath::root().key("metadata").key("name")
+}
+
+fn place_of(edit: &Edit) -> &FieldPath {
+    match edit {
+        Edit::Set { path, .. } | Edit::Remove { path } | Edit::Within { path, .. } => path,
+        Edit::Insert { parent, .. } => parent,
+        Edit::InsertItem { list, .. } => list,
+    }
+}
+
+impl Mention {
+    fn edit(&self, new: &str) -> Option<Edit> {
+        let set = |path: &FieldPath| Edit::Set { path: path.clone(), node: Node::string(new) };
+        match &self.how {
+            How::Name => Some(set(&self.path)),
+            How::Within { document, path } => {
+                Some(Edit::Within { path: self.path.clone(), document: *document, edits: vec![set(path)] })
+            }
+            How::Pattern => None,
+        }
+    }
+}
+
+/// Where a document names an object: as a patch of its own, or as a kustomization's patches, replacements
+/// and variables do. Fields in another case than kustomize's own are not looked into: the name stays there, and
+/// with it what blocks the upgrade.
+fn mentions(root: &Node, id: &ObjectId, new: &str) -> Vec<Mention> {
+    let mut found = Vec::new();
+    if is_object(root, id) {
+        found.extend(name_at(root, &name_path()));
+        return found;
+    }
+    for key in ["patches", "patchesJson6902", "patchesStrategicMerge"] {
+        for (at, item) in items(root, key).enumerate() {
+            let path = FieldPath::root().key(key).index(at);
+            if let Some(target) = item.get("target") {
+                found.extend(selected(target, &path.key("target"), id, new));
+                continue;
+            }
+            let (inline, path) = match item.get("patch") {
+                Some(inline) => (inline, path.key("patch")),
+                None => (item, path),
+            };
+            found.extend(within(inline, &path, id));
+        }
+    }
+    for (at, item) in items(root, "replacements").enumerate() {
+        found.extend(replacement(item, &FieldPath::root().key("replacements").index(at), id));
+    }
+    for (at, item) in items(root, "vars").enumerate() {
+        let path = FieldPath::root().key("vars").index(at).key("objref");
+        found.extend(item.get("objref").and_then(|object| exactly(object, &path, id)));
+    }
+    // A file that `replacements` names: one, or a list of them.
+    if root.get("source").is_some() && root.get("targets").is_some() {
+        found.extend(replacement(root, &FieldPath::root(), id));
+    }
+    for (at, item) in root.as_sequence().unwrap_or_default().iter().enumerate() {
+        if item.get("source").is_some() && item.get("targets").is_some() {
+            found.extend(replacement(item, &FieldPath::root().index(at), id));
+        }
+    }
+    found
+}
+
+pub(super) fn items<'n>(root: &'n Node, key: &str) -> impl Iterator<Item = &'n Node> {
+    root.get(key).and_then(Node::as_sequence).unwrap_or_default().iter()
+}
+
+pub(super) fn text<'n>(node: &'n Node, key: &str) -> Option<&'n str> {
+    node.get(key).and_then(Node::as_scalar).map(|scalar| scalar.text.as_str())
+}
+
+pub(super) fn is_object(root: &Node, id: &ObjectId) -> bool {
+    let metadata = root.get("metadata");
+    text(root, "kind") == Some(&id.kind)
+        && metadata.and_then(|metadata| text(metadata, "name")) == Some(&id.name)
+        && text(root, "apiVersion").is_none_or(|version| api_group(version) == id.group)
+        && match (metadata.and_then(|metadata| text(metadata, "namespace")), &id.namespace) {
+            (Some(one), Some(other)) => one == other,
+            _ => true,
+        }
+}
+
+fn name_at(root: &Node, path: &FieldPath) -> Option<Mention> {
+    let node = root.at(path)?;
+    Some(Mention { path: path.clone(), at: node.span.start, how: How::Name })
+}
+
+/// A patch's `target`, whose texts are patterns.
+fn selected(target: &Node, path: &FieldPath, id: &ObjectId, new: &str) -> Option<Mention> {
+    let name = target.get("name")?;
+    let pattern = name.as_scalar()?.text.as_str();
+    let fits = |key: &str, value: &str| text(target, key).is_none_or(|pattern| matches(pattern, value));
+    if !fits("kind", &id.kind) || !fits("group", &id.group) {
+        return None;
+    }
+    let how = if pattern == id.name && text(target, "kind").is_some() {
+        How::Name
+    } else if matches(pattern, &id.name) && !matches(pattern, new) {
+        How::Pattern
+    } else {
+        return None;
+    };
+    Some(Mention { path: path.key("name"), at: name.span.start, how })
+}
+
+/// As kustomize reads selectors: anchored at both ends. What is no pattern is taken literally.
+pub(super) fn matches(pattern: &str, text: &str) -> bool {
+    Regex::new(&format!("^(?:{pattern})$")).map_or(pattern == text, |regex| regex.is_match(text))
+}
+
+/// A source, target or variable, whose texts are meant literally.
+fn exactly(selector: &Node, path: &FieldPath, id: &ObjectId) -> Option<Mention> {
+    let fits = |key: &str, value: &str| text(selector, key).is_none_or(|found| found == value);
+    let name = selector.get("name")?;
+    let names = name.as_scalar()?.text == id.name && fits("group", &id.group) && fits("kind", &id.kind);
+    let how = if text(selector, "kind").is_some() { How::Name } else { How::Pattern };
+    names.then(|| Mention { path: path.key("name"), at: name.span.start, how })
+}
+
+fn replacement(item: &Node, path: &FieldPath, id: &ObjectId) -> Vec<Mention> {
+    let mut found = Vec::new();
+    found.extend(item.get("source").and_then(|source| exactly(source, &path.key("source"), id)));
+    for (at, target) in items(item, "targets").enumerate() {
+        let path = path.key("targets").index(at);
+        found.extend(target.get("select").and_then(|select| exactly(select, &path.key("select"), id)));
+        for (at, reject) in items(target, "reject").enumerate() {
+            found.extend(exactly(reject, &path.key("reject").index(at), id));
+        }
+    }
+    found
+}
+
+/// A patch written as text inside of the kustomization.
+fn within(inline: &Node, path: &FieldPath, id: &ObjectId) -> Vec<Mention> {
+    let NodeKind::Scalar(scalar) = &inline.kind else { return Vec::new() };
+    if !scalar.text.contains('\n') && !scalar.text.starts_with('{') {
+        return Vec::new();
+    }
+    let Ok(file) = YamlFile::read(&scalar.text) else { return Vec::new() };
+    let named = |(document, content): (usize, &capstan_yaml::Document)| {
+        is_object(&content.root, id).then(|| Mention {
+            path: path.clone(),
+            at: inline.span.start,
+            how: How::Within { document, path: name_path() },
+        })
+    };
+    file.documents().iter().enumerate().filter_map(named).collect()
+}

@@ -1,0 +1,208 @@
+//! The folded block of a proposal's body: what Capstan wrote, authenticated with its own key.
+//!
+//! Anyone with write access can edit a body. A block counts only if its code matches, and only for the
+//! repository and cluster it was made for; otherwise the proposal is read from its commits.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use capstan_model::digest::hex;
+use capstan_plan::proposal::{PlanDigest, SourceState};
+use capstan_plan::upgrade::Retarget;
+
+const HEAD: &str = "<details><summary>Capstan's record</summary>";
+const FENCE: &str = "```capstan-record";
+
+/// Capstan's own key for blocks. Derived from a secret that outlives the database.
+#[derive(Clone)]
+pub struct BlockKey([u8; 32]);
+
+impl std::fmt::Debug for BlockKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("BlockKey(…)")
+    }
+}
+
+impl BlockKey {
+    /// Derives the key from a secret of the App (its private key), for this purpose only.
+    pub fn derive(secret: &[u8]) -> Self {
+        Self(hmac_sha256(secret, b"capstan block v1"))
+    }
+
+    fn code(&self, payload: &[u8]) -> [u8; 32] {
+        hmac_sha256(&self.0, payload)
+    }
+}
+
+/// HMAC (RFC 2104) with SHA-256.
+fn hmac_sha256(key: &[u8], message: &[u8]) -> [u8; 32] {
+    let mut block = [0_u8; 64];
+    if key.len() > block.len() {
+        block[..32].copy_from_slice(&Sha256::digest(key));
+    } else {
+        block[..key.len()].copy_from_slice(key);
+    }
+    let inner = Sha256::new().chain_update(block.map(|b| b ^ 0x36)).chain_update(message).finalize();
+    Sha256::new().chain_update(block.map(|b| b ^ 0x5c)).chain_update(inner).finalize().into()
+}
+
+/// Who closed the proposal, where Capstan did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ClosedBy {
+    /// Capstan: nothing was left to do.
+    Capstan,
+}
+
+/// What a block says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Block {
+    /// The repository's id.
+    pub repository: u64,
+    /// The cluster's id.
+    pub cluster: String,
+    /// What is offered.
+    pub source: SourceState,
+    /// What was written.
+    pub plan: PlanDigest,
+    /// Digest of the body's visible text as Capstan wrote it, so that a person's additions stay until
+    /// there is something new to say.
+    pub text: String,
+    /// Whether somebody asked for `retarget`: it holds as long as the proposal does.
+    pub retarget: Retarget,
+    /// Set when Capstan closes the pull request.
+    pub closed_by: Option<ClosedBy>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Payload {
+    repository: u64,
+    cluster: String,
+    source: String,
+    plan: String,
+    text: String,
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    retarget: bool,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    closed_by: Option<ClosedBy>,
+}
+
+impl Block {
+    /// The block as Markdown, to stand at the end of a body.
+    pub fn render(&self, key: &BlockKey) -> String {
+        let payload = Payload {
+            repository: self.repository,
+            cluster: self.cluster.clone(),
+            source: self.source.to_string(),
+            plan: self.plan.to_string(),
+            text: self.text.clone(),
+            retarget: self.retarget == Retarget::Allowed,
+            closed_by: self.closed_by,
+        };
+        // One line of ASCII: what is not, and the backtick that could end the fence, is escaped.
+        let json = ascii(&serde_json::to_string(&payload).unwrap_or_default());
+        let code = hex(&key.code(json.as_bytes()));
+        format!(
+            "\n{HEAD}\n\nWritten and read by Capstan; an edit here is ignored.\n\n{FENCE}\n{json}\n{code}\n```\n\n</details>\n"
+        )
+    }
+
+    /// The body without the block that it has.
+    pub(super) fn strip(body: &str) -> &str {
+        body.rsplit_once(HEAD).map_or(body, |(visible, _)| visible)
+    }
+
+    /// Reads the block of a body; `None` where there is none, it was tampered with, or it was made for
+    /// another repository or cluster.
+    pub fn read(body: &str, key: &BlockKey, repository: u64, cluster: &str) -> Option<Self> {
+        let (_, after) = body.rsplit_once(FENCE)?;
+        let mut lines = after.lines().map(str::trim).filter(|line| !line.is_empty());
+        let (json, code) = (lines.next()?, lines.next()?);
+        if !equal(code.as_bytes(), hex(&key.code(json.as_bytes())).as_bytes()) {
+            return None;
+        }
+        let payload: Payload = serde_json::from_str(json).ok()?;
+        if payload.repository != repository || payload.cluster != cluster {
+            return None;
+        }
+        Some(Self {
+            repository,
+            cluster: payload.cluster,
+            source: SourceState::parse(&payload.source)?,
+            plan: PlanDigest::parse(&payload.plan)?,
+            text: payload.text,
+            retarget: if payload.retarget { Retarget::Allowed } else { Retarget::Refused },
+            closed_by: payload.closed_by,
+        })
+    }
+}
+
+/// Compares without telling by its time where the first difference is.
+fn equal(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).fold(0, |different, (x, y)| different | (x ^ y)) == 0
+}
+
+fn ascii(json: &str) -> String {
+    use std::fmt::Write as _;
+
+    let mut text = String::with_capacity(json.len());
+    for c in json.chars() {
+        if c.is_ascii() && c != '`' && c != '<' && c != '@' {
+            text.push(c);
+        } else {
+            let mut units = [0; 2];
+            for unit in c.encode_utf16(&mut units) {
+                let _ = write!(text, "\\u{unit:04x}");
+            }
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    pub(crate) fn block(cluster: &str) -> Block {
+        Block {
+            repository: 7,
+            cluster: cluster.to_owned(),
+            source: SourceState::parse("aws/v22.0.0@-").unwrap(),
+            plan: PlanDigest::parse(&"1".repeat(32)).unwrap(),
+            text: "abc".to_owned(),
+            retarget: Retarget::Refused,
+            closed_by: None,
+        }
+    }
+
+    #[test]
+    fn the_code_is_hmac_sha256_as_rfc_4231_has_it() {
+        let code = hmac_sha256(b"Jefe", b"what do ya want for nothing?");
+        assert_eq!(hex(&code), "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+        let code = hmac_sha256(&[0xaa; 131], b"Test Using Larger Than Block-Size Key - Hash Key First");
+        assert_eq!(hex(&code), "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
+    }
+
+    #[test]
+    fn a_block_reads_back_what_it_says_also_with_windows_line_ends() {
+        let key = BlockKey::derive(b"secret");
+        for cluster in ["gauss/peu01", "odd `name` @all", "größe"] {
+            let body = format!("Text.\n{}", block(cluster).render(&key));
+            assert_eq!(Block::read(&body, &key, 7, cluster), Some(block(cluster)));
+            let allowed = Block { retarget: Retarget::Allowed, ..block(cluster) };
+            assert_eq!(Block::read(&allowed.render(&key), &key, 7, cluster), Some(allowed));
+            assert_eq!(Block::read(&body.replace('\n', "\r\n"), &key, 7, cluster), Some(block(cluster)));
+        }
+    }
+
+    #[test]
+    fn a_block_that_was_edited_copied_or_made_with_another_key_does_not_count() {
+        let key = BlockKey::derive(b"secret");
+        let body = block("gauss/peu01").render(&key);
+        assert_eq!(Block::read(&body.replace("v22", "v23"), &key, 7, "gauss/peu01"), None);
+        assert_eq!(Block::read(&body, &key, 8, "gauss/peu01"), None);
+        assert_eq!(Block::read(&body, &key, 7, "gauss/peu02"), None);
+        assert_eq!(Block::read(&body, &BlockKey::derive(b"other"), 7, "gauss/peu01"), None);
+        assert_eq!(Block::read("nothing", &key, 7, "gauss/peu01"), None);
+    }
+}

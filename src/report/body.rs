@@ -1,0 +1,246 @@
+//! Title and body of a proposal's pull request.
+
+use sha2::{Digest, Sha256};
+
+use super::markdown::{MAX_BODY, Page, code, one_line, prose};
+use super::{Block, BlockKey, tables};
+use capstan_model::digest::hex;
+use capstan_model::finding::Severity;
+use capstan_model::wording::count;
+use capstan_plan::proposal::{PlanDigest, ReleasesOrigin, SourceState};
+use capstan_plan::upgrade::{Basis, Retarget, Upgrade};
+
+/// What a proposal's text is made from.
+#[derive(Debug, Clone, Copy)]
+pub struct Proposal<'a> {
+    /// The upgrade.
+    pub upgrade: &'a Upgrade,
+    /// What is offered.
+    pub source: &'a SourceState,
+    /// What was written.
+    pub plan: &'a PlanDigest,
+    /// Where the release comes from, where that is another repository.
+    pub origin: Option<&'a ReleasesOrigin>,
+    /// What slash-commands begin with: `/capstan`.
+    pub command_prefix: &'a str,
+    /// Whether it was made under `retarget`.
+    pub retarget: Retarget,
+    /// The management cluster whose reconciler reports on this cluster, by its name.
+    pub reporter: Option<&'a str>,
+}
+
+/// The title, at most 256 characters.
+pub fn proposal_title(proposal: &Proposal<'_>) -> String {
+    let to = proposal.source.release();
+    let cluster = one_line(proposal.upgrade.cluster.as_str(), 90);
+    let to_name = one_line(to.as_str(), 70);
+    match &proposal.upgrade.from {
+        // Nothing was there to be refreshed: nobody had written it down.
+        Some(_) if records_inferred(proposal.upgrade, proposal.source) => {
+            format!("Record {cluster} at {to_name}")
+        }
+        Some(from) if from == to => format!("Refresh {cluster} to {to_name} as it is now"),
+        Some(from) => format!("Upgrade {cluster} from {} to {to_name}", one_line(from.as_str(), 70)),
+        None => format!("Upgrade {cluster} to {to_name}"),
+    }
+}
+
+/// Whether the release that is offered is the one that the cluster was found to be at.
+pub(super) fn records_inferred(upgrade: &Upgrade, source: &SourceState) -> bool {
+    upgrade.basis == Basis::Inferred && upgrade.from.as_ref() == Some(source.release())
+}
+
+/// The whole body: visible text and folded block, within GitHub's limit.
+pub fn proposal_body(proposal: &Proposal<'_>, repository: u64, key: &BlockKey) -> String {
+    let visible = visible_text(proposal);
+    let block = Block {
+        repository,
+        cluster: proposal.upgrade.cluster.as_str().to_owned(),
+        source: proposal.source.clone(),
+        plan: proposal.plan.clone(),
+        text: text_digest(&visible),
+        retarget: proposal.retarget,
+        closed_by: None,
+    };
+    visible + &origin(proposal) + &block.render(key)
+}
+
+/// Where the release comes from. It is no part of the text that decides whether a body is up to date: the
+/// other repository moves without the release changing.
+fn origin(proposal: &Proposal<'_>) -> String {
+    proposal.origin.map_or_else(String::new, |origin| {
+        let commit = origin.commit.as_str();
+        format!("\n> The release comes from {} at {}.\n", code(&origin.repository, 200), code(commit, 64))
+    })
+}
+
+/// Identifies a visible text in a block.
+pub fn text_digest(visible: &str) -> String {
+    hex(&Sha256::digest(visible.as_bytes()))[..16].to_owned()
+}
+
+/// What people see. The block needs room of its own, so this is kept well below the limit.
+pub fn visible_text(proposal: &Proposal<'_>) -> String {
+    // A cluster's id may be 4,096 bytes long, and six times that once escaped in the block.
+    let mut page = Page::new(MAX_BODY - 4_096 - 6 * proposal.upgrade.cluster.as_str().len().min(4_096));
+    let next = next_steps(proposal);
+    page.push(&summary(proposal));
+    let room = page.free().saturating_sub(next.len());
+    sections(&mut page, proposal, room);
+    page.push(&next);
+    page.finish()
+}
+
+/// The same without what to do next, for an answer to a comment.
+pub(super) fn visible_plan(proposal: &Proposal<'_>, limit: usize) -> String {
+    let mut page = Page::new(limit);
+    page.push(&summary(proposal));
+    for why in &proposal.upgrade.blocked {
+        page.push(&format!("\n> **Blocked**: {}\n", prose(why, 900)));
+    }
+    let room = page.free();
+    sections(&mut page, proposal, room);
+    page.finish()
+}
+
+fn summary(proposal: &Proposal<'_>) -> String {
+    let upgrade = proposal.upgrade;
+    let to = proposal.source.release();
+    let cluster = code(upgrade.cluster.as_str(), 200);
+    let target = code(to.as_str(), 200);
+    let mut text = match &upgrade.from {
+        Some(_) if records_inferred(upgrade, proposal.source) => {
+            let does = if upgrade.changes.is_empty() {
+                "This records it and changes nothing else".to_owned()
+            } else {
+                format!("This records it and brings {cluster} up to date")
+            };
+            format!("The content of {cluster} is that of {target}, which nobody had recorded. {does}.\n\n")
+        }
+        Some(from) if from == to => {
+            format!(
+                "Release {target} has changed since {cluster} took it. This brings {cluster} up to date.\n\n"
+            )
+        }
+        Some(from) => {
+            format!("Upgrades {cluster} from {} to {target}.\n\n", code(from.as_str(), 200))
+        }
+        None => format!("Upgrades {cluster} to {target}.\n\n"),
+    };
+    match upgrade.basis {
+        Basis::Known => {}
+        Basis::Inferred => text.push_str(
+            "> The release that this cluster comes from is not recorded. It was inferred: all of that release's fields still stand in the base.\n\n",
+        ),
+        Basis::Unknown => text.push_str(
+            "> The release that this cluster comes from is **not known**: the new release's fields overwrite the cluster's, and nothing is removed. Look at each change before you take it out of draft.\n\n",
+        ),
+    }
+    let errors = upgrade.findings.iter().filter(|finding| finding.severity() == Severity::Error).count();
+    let warnings = upgrade.findings.len() - errors;
+    let kept = upgrade.conflicts.len();
+    text.push_str("| | |\n|---|---|\n");
+    text.push_str(&format!(
+        "| Changes | {} in {} |\n",
+        count(upgrade.changes.len(), "change", "changes"),
+        count(upgrade.files.len(), "file", "files")
+    ));
+    let conflicts = if kept == 0 { "none".to_owned() } else { format!("{kept}, settled as shown below") };
+    text.push_str(&format!("| Conflicts | {conflicts} |\n"));
+    let findings = if upgrade.findings.is_empty() {
+        "none".to_owned()
+    } else {
+        format!("{}, {}", count(errors, "error", "errors"), count(warnings, "warning", "warnings"))
+    };
+    text.push_str(&format!("| Findings | {findings} |\n"));
+    let replaced = if tables::replaces(&upgrade.rollouts) {
+        tables::machines(&upgrade.rollouts)
+    } else {
+        "no machine".to_owned()
+    };
+    text.push_str(&format!("| Will be replaced | {replaced} |\n"));
+    for note in upgrade.notes.iter().take(20) {
+        text.push_str(&format!("\n> {}\n", prose(note, 600)));
+    }
+    text
+}
+
+fn sections(page: &mut Page, proposal: &Proposal<'_>, room: usize) {
+    let upgrade = proposal.upgrade;
+    let all = code(
+        &format!(
+            "capstan plan {} --to {}",
+            shell_word(upgrade.cluster.as_str()),
+            shell_word(proposal.source.release().as_str())
+        ),
+        500,
+    );
+    let more = |what: &str, left: usize| {
+        format!("\n… and {left} more {what}. {all} in a checkout shows all of them.\n")
+    };
+    let end = page.free().saturating_sub(room);
+    let mut section = |head: String, rows: &[String], budget: usize, what: &str| {
+        let budget = budget.min(page.free().saturating_sub(end));
+        page.section(&head, rows, budget, |left| more(what, left));
+    };
+    section(
+        format!("\n### Machines\n\n{}", tables::ROLLOUTS_HEAD),
+        &tables::rollout_rows(&upgrade.rollouts),
+        8_000,
+        "rollouts",
+    );
+    section(
+        format!(
+            "\n### Conflicts, and how they were settled\n\nThe cluster and the release both changed these since the old release.\n\n{}",
+            tables::CONFLICTS_HEAD
+        ),
+        &tables::conflict_rows(&upgrade.conflicts),
+        12_000,
+        "conflicts",
+    );
+    section(
+        format!("\n### Components and apps\n\n{}", tables::COMPONENTS_HEAD),
+        &tables::component_rows(&upgrade.components),
+        16_000,
+        "components and apps",
+    );
+    section("\n### Findings\n\n".to_owned(), &tables::finding_rows(&upgrade.findings), 10_000, "findings");
+    section(
+        format!("\n### What changes\n\n{}", tables::CHANGES_HEAD),
+        &tables::change_rows(&upgrade.changes),
+        usize::MAX,
+        "changes",
+    );
+}
+
+fn next_steps(proposal: &Proposal<'_>) -> String {
+    let prefix = one_line(proposal.command_prefix, 40);
+    let rolling = match proposal.reporter {
+        None => "No reconciler reports on this cluster here, so machines of an earlier upgrade may still be rolling: look before you merge.".to_owned(),
+        Some(name) => format!("The reconciler on {} follows the machines after the merge: the check `capstan/rollout` here tells how they do.", code(name, 100)),
+    };
+    format!(
+        "\n### What to do next\n\n\
+         - Read the changes above and the check `capstan`, then approve and merge: machines are replaced only after the merge.\n\
+         - {rolling}\n\
+         - A commit of your own on this branch is kept: Capstan then leaves the branch alone until somebody with write permission comments {}.\n\
+         - Close it to decline this release: it is not offered again, a newer one is.\n\
+         - {} lists the commands.\n",
+        code(&format!("{prefix} replan"), 60),
+        code(&format!("{prefix} help"), 60),
+    )
+}
+
+/// A word as a shell reads it back.
+fn shell_word(word: &str) -> String {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./@+=:,".contains(&b);
+    if !word.is_empty() && word.bytes().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+#[path = "body_tests.rs"]
+mod tests;

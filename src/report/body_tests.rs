@@ -1,0 +1,193 @@
+use serde_json::json;
+
+use super::*;
+use capstan_model::file_change::FileChange;
+use capstan_model::finding::{Finding, Place, Position, rules};
+use capstan_model::object::{FieldPath, ObjectId};
+use capstan_model::tree::{RepoPath, TreeId};
+use capstan_plan::cluster::ClusterId;
+use capstan_plan::release::ReleaseId;
+use capstan_plan::upgrade::{Certainty, Change, Conflict, Course, Reason, Rollout, Side};
+
+fn object(kind: &str) -> ObjectId {
+    ObjectId {
+        group: "cluster.x-k8s.io".to_owned(),
+        kind: kind.to_owned(),
+        namespace: Some("my-org".to_owned()),
+        name: "peu01-mp-0".to_owned(),
+    }
+}
+
+fn file() -> RepoPath {
+    RepoPath::parse("gauss/peu01/base/machinepool.yaml").unwrap()
+}
+
+fn change(path: &str, old: serde_json::Value, new: serde_json::Value) -> Change {
+    Change {
+        object: object("MachinePool"),
+        file: file(),
+        line: Some(7),
+        path: FieldPath::parse(path).unwrap(),
+        old: Some(old),
+        new: Some(new),
+        from: None,
+        reason: Reason::Release,
+    }
+}
+
+fn upgrade() -> Upgrade {
+    Upgrade {
+        cluster: ClusterId::new(RepoPath::parse("gauss/peu01").unwrap()),
+        from: Some(ReleaseId::from_path("aws/v21.0.0")),
+        to: Some(ReleaseId::from_path("aws/v22.0.0")),
+        to_content: Some(TreeId::parse(&"a".repeat(40)).unwrap().into()),
+        basis: Basis::Known,
+        files: vec![FileChange { path: file(), before: Some("a".to_owned()), after: Some("b".to_owned()) }],
+        changes: vec![change("/spec/template/spec/version", json!("v1.16.8"), json!("v1.21.4"))],
+        conflicts: vec![Conflict {
+            object: object("MachinePool"),
+            file: file(),
+            line: Some(7),
+            path: FieldPath::parse("/spec/replicas").unwrap(),
+            base: Some(json!(2)),
+            cluster: Some(json!(5)),
+            release: Some(json!(3)),
+            kept: Side::Cluster,
+            blocks: false,
+        }],
+        findings: vec![
+            Finding::new(rules::KUBERNETES_MINOR_SKIP, "`v1.16.8` to `v1.21.4` skips minors")
+                .place(Place::at(file(), Position { line: 9, column: 3 })),
+        ],
+        rollouts: vec![Rollout {
+            object: object("MachinePool"),
+            machines: Some(5),
+            certainty: Certainty::Offline,
+            because: vec![FieldPath::parse("/spec/template/spec/version").unwrap()],
+            course: Course::default(),
+        }],
+        components: vec![],
+        blocked: vec![],
+        notes: vec![],
+    }
+}
+
+fn body_of(upgrade: &Upgrade) -> String {
+    with_proposal(upgrade, |proposal| proposal_body(proposal, 7, &BlockKey::derive(b"secret")))
+}
+
+fn with_proposal(upgrade: &Upgrade, write: impl FnOnce(&Proposal<'_>) -> String) -> String {
+    let source = SourceState::new(ReleaseId::from_path("aws/v22.0.0"), upgrade.to_content.as_ref());
+    let plan = PlanDigest::of(&upgrade.files);
+    let proposal = Proposal {
+        upgrade,
+        source: &source,
+        plan: &plan,
+        origin: None,
+        command_prefix: "/capstan",
+        retarget: Retarget::Refused,
+        reporter: None,
+    };
+    write(&proposal)
+}
+
+#[test]
+fn the_body_says_what_changes_why_and_what_to_do() {
+    let body = body_of(&upgrade());
+    for part in [
+        "Upgrades `gauss/peu01` from `aws/v21.0.0` to `aws/v22.0.0`.",
+        "| `MachinePool my-org/peu01-mp-0` | `/spec/template/spec/version` | `v1.16.8` | `v1.21.4` | the release changes it |",
+        "| `MachinePool my-org/peu01-mp-0` | `/spec/replicas` | `2` | `5` | `3` | the cluster's value is kept |",
+        "- **error** `kubernetes-minor-skip` (`gauss/peu01/base/machinepool.yaml:9:3`): `v1.16.8` to `v1.21.4` skips minors",
+        "| `MachinePool my-org/peu01-mp-0` | replaces 5 | `/spec/template/spec/version` | judged from Git alone |",
+        "| Will be replaced | 5 machines |",
+        "### What to do next",
+        "`/capstan replan`",
+    ] {
+        assert!(body.contains(part), "{part}\n---\n{body}");
+    }
+    let block = Block::read(&body, &BlockKey::derive(b"secret"), 7, "gauss/peu01").unwrap();
+    assert_eq!(block.source.to_string(), format!("aws/v22.0.0@{}", "a".repeat(40)));
+}
+
+#[test]
+fn a_body_keeps_githubs_limit_and_says_what_it_left_out() {
+    let mut big = upgrade();
+    let long = "x`|@<\u{1f600}".repeat(400);
+    for number in 0..20_000 {
+        big.changes.push(change(&format!("/spec/{number}{long}"), json!(long), json!(long)));
+        big.conflicts.push(big.conflicts[0].clone());
+        big.findings.push(big.findings[0].clone());
+        big.rollouts.push(big.rollouts[0].clone());
+        big.notes.push(long.clone());
+    }
+    let body = body_of(&big);
+    assert!(body.chars().count() <= 65_536, "{} characters", body.chars().count());
+    for what in ["rollouts", "conflicts", "findings", "changes"] {
+        assert!(
+            body.contains(&format!(
+                " more {what}. `capstan plan gauss/peu01 --to aws/v22.0.0` in a checkout"
+            )),
+            "{what}"
+        );
+    }
+    assert!(body.contains("### What to do next"));
+    assert!(Block::read(&body, &BlockKey::derive(b"secret"), 7, "gauss/peu01").is_some());
+}
+
+#[test]
+fn secrets_do_not_reach_the_body_and_content_forges_nothing() {
+    let mut upgrade = upgrade();
+    upgrade.changes.push(change("/spec/files/0/content", json!("hunter2"), json!("hunter3")));
+    upgrade.changes.push(change("/metadata/annotations/x", json!("a | b\n### @acme"), json!("`<img>`")));
+    let body = body_of(&upgrade);
+    assert!(!body.contains("hunter"));
+    assert!(body.contains("| `a \\| b⏎### @acme` | `` `<img>` `` |"), "{body}");
+}
+
+#[test]
+fn a_refresh_and_an_unknown_release_say_so() {
+    let mut again = upgrade();
+    again.from = again.to.clone();
+    assert!(body_of(&again).starts_with("Release `aws/v22.0.0` has changed since `gauss/peu01` took it."));
+    assert_eq!(with_proposal(&again, proposal_title), "Refresh gauss/peu01 to aws/v22.0.0 as it is now");
+    let mut inferred = again;
+    inferred.basis = Basis::Inferred;
+    assert!(body_of(&inferred).contains("which nobody had recorded"));
+    assert_eq!(with_proposal(&inferred, proposal_title), "Record gauss/peu01 at aws/v22.0.0");
+    assert!(body_of(&inferred).contains("This records it and brings `gauss/peu01` up to date."));
+    let mut unknown = upgrade();
+    unknown.from = None;
+    unknown.basis = Basis::Unknown;
+    assert!(body_of(&unknown).contains("**not known**"));
+}
+
+#[test]
+fn a_release_that_was_inferred_is_not_called_recorded() {
+    let mut inferred = upgrade();
+    inferred.basis = Basis::Inferred;
+    assert_eq!(
+        with_proposal(&inferred, proposal_title),
+        "Upgrade gauss/peu01 from aws/v21.0.0 to aws/v22.0.0"
+    );
+    let body = body_of(&inferred);
+    assert!(
+        body.starts_with(
+            "Upgrades `gauss/peu01` from `aws/v21.0.0` to `aws/v22.0.0`.\n\n\
+             > The release that this cluster comes from is not recorded. It was inferred: "
+        ),
+        "{body}"
+    );
+
+    // The cluster is at the release that is offered: there is nothing to do but to write that down.
+    let found = Upgrade { from: inferred.to.clone(), changes: vec![], ..inferred };
+    assert_eq!(with_proposal(&found, proposal_title), "Record gauss/peu01 at aws/v22.0.0");
+    let body = body_of(&found);
+    assert!(
+        body.starts_with(
+            "The content of `gauss/peu01` is that of `aws/v22.0.0`, which nobody had recorded. \
+             This records it and changes nothing else.\n\n"
+        ),
+        "{body}"
+    );
+}

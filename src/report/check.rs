@@ -1,0 +1,302 @@
+//! The check `capstan`: what a pull request does to clusters, and whether it may be merged.
+
+use std::collections::HashSet;
+
+use super::markdown::{MAX_BODY, Page, code, one_line, prose};
+use super::{preflight, tables};
+use capstan_live::agent::preflight::{Meaning, Preflight, meaning};
+use capstan_model::finding::{Finding, Severity, sentence};
+use capstan_model::tree::RepoPath;
+use capstan_model::wording::count;
+use capstan_plan::cluster::ClusterId;
+use capstan_plan::settings::PreflightMode;
+use capstan_plan::upgrade::{Change, Rollout};
+
+/// Annotations sent at most: four calls. The summary names all findings that fit, and counts the rest.
+const MAX_ANNOTATIONS: usize = 200;
+
+/// What one pull request does, judged.
+#[derive(Debug, Clone, Default)]
+pub struct Judged {
+    /// The clusters that it touches, ordered.
+    pub clusters: Vec<JudgedCluster>,
+    /// Findings that concern no single cluster (its settings cannot be read, say).
+    pub findings: Vec<Finding>,
+    /// What was judged.
+    pub basis: MergeBasis,
+    /// Why the upgrade that it carries blocks now, a sentence each.
+    pub blocked: Vec<String>,
+    /// What Capstan could not do, with an id to look it up.
+    pub failed: Option<String>,
+    /// What a person should know: that the branch was edited, that a newer release waits.
+    pub notes: Vec<String>,
+    /// What the live clusters say, where there are reconcilers.
+    pub preflights: Vec<Preflight>,
+    /// What their silence counts for.
+    pub preflight_mode: PreflightMode,
+}
+
+/// What was judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum MergeBasis {
+    /// What a merge would give.
+    #[default]
+    Merge,
+    /// The head alone, because it conflicts with its base.
+    HeadAlone,
+}
+
+/// One cluster, judged.
+#[derive(Debug, Clone)]
+pub struct JudgedCluster {
+    /// The cluster.
+    pub cluster: ClusterId,
+    /// The verdict.
+    pub judgement: Judgement,
+}
+
+/// What changes for a cluster between two trees.
+#[derive(Debug, Clone, Default)]
+pub struct Judgement {
+    /// Difference of the rendered objects.
+    pub changes: Vec<Change>,
+    /// Machines that will be replaced.
+    pub rollouts: Vec<Rollout>,
+    /// Findings on the base branch.
+    pub before: Vec<Finding>,
+    /// Findings on what a merge would give.
+    pub after: Vec<Finding>,
+}
+
+/// What is reported.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckReport {
+    /// The conclusion.
+    pub conclusion: Conclusion,
+    /// One line.
+    pub title: String,
+    /// Markdown within GitHub's limit.
+    pub summary: String,
+    /// Places in files.
+    pub annotations: Vec<Annotation>,
+}
+
+/// Conclusion of a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Conclusion {
+    /// Nothing stands against it.
+    Success,
+    /// Nothing stands against it, but a live cluster has not said so. GitHub lets it pass.
+    Neutral,
+    /// None yet: a live cluster is being asked.
+    Pending,
+    /// It brings errors.
+    Failure,
+    /// A person must do something.
+    ActionRequired,
+}
+
+/// A finding at a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Annotation {
+    /// The file.
+    pub path: RepoPath,
+    /// Its line, from 1.
+    pub line: u32,
+    /// Its column, from 1.
+    pub column: Option<u32>,
+    /// Its level.
+    pub level: AnnotationLevel,
+    /// The rule.
+    pub title: String,
+    /// What was found and what to do.
+    pub message: String,
+}
+
+/// Level of an annotation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AnnotationLevel {
+    /// A warning.
+    Warning,
+    /// An error.
+    Failure,
+}
+
+/// The report on a pull request that touches no cluster.
+pub fn untouched() -> CheckReport {
+    CheckReport {
+        conclusion: Conclusion::Success,
+        title: "No cluster is touched".to_owned(),
+        summary: "This pull request changes nothing that a cluster is made of.\n".to_owned(),
+        annotations: vec![],
+    }
+}
+
+/// The report where the base branch's settings cannot be read.
+pub fn check_without_settings(problems: &[String]) -> CheckReport {
+    let mut page = Page::new(MAX_BODY);
+    page.push("The settings on the base branch cannot be read, so nothing can be judged:\n\n");
+    let rows: Vec<String> = problems.iter().map(|problem| format!("- {}\n", prose(problem, 900))).collect();
+    page.section("", &rows, 30_000, |left| format!("- … and {left} more\n"));
+    page.push("\nCorrect them on the base branch, or with this pull request; Capstan looks again at once.\n");
+    CheckReport {
+        conclusion: Conclusion::ActionRequired,
+        title: "The settings cannot be read".to_owned(),
+        summary: page.finish(),
+        annotations: vec![],
+    }
+}
+
+/// Reports on a pull request that touches clusters.
+pub fn check(judged: &Judged) -> CheckReport {
+    let mut new = Vec::new();
+    let mut older = 0;
+    for cluster in &judged.clusters {
+        let known: HashSet<_> = cluster.judgement.before.iter().map(identity).collect();
+        for finding in &cluster.judgement.after {
+            if known.contains(&identity(finding)) {
+                older += 1;
+            } else {
+                new.push(finding.clone());
+            }
+        }
+    }
+    new.extend(judged.findings.iter().cloned());
+    new.extend(preflight::findings(&judged.preflights));
+    let errors = new.iter().filter(|finding| finding.severity() == Severity::Error).count();
+    let says = meaning(&judged.preflights, judged.preflight_mode);
+    let conclusion = if errors > 0 || says == Meaning::Rejected {
+        Conclusion::Failure
+    } else if !judged.blocked.is_empty() || judged.failed.is_some() || says == Meaning::ActionRequired {
+        Conclusion::ActionRequired
+    } else if says == Meaning::Awaited {
+        Conclusion::Pending
+    } else if says == Meaning::Neutral {
+        Conclusion::Neutral
+    } else {
+        Conclusion::Success
+    };
+    CheckReport {
+        conclusion,
+        title: title(judged, errors, new.len() - errors),
+        summary: summary(judged, &new, older),
+        annotations: annotations(&new),
+    }
+}
+
+/// A finding is the same in two trees if rule, object and path are; one without an object, if its
+/// file is.
+fn identity(finding: &Finding) -> impl Eq + std::hash::Hash {
+    let file = finding.object.is_none().then(|| finding.file().cloned());
+    (finding.rule, finding.severity(), finding.object.clone(), finding.path.clone(), file)
+}
+
+fn title(judged: &Judged, errors: usize, warnings: usize) -> String {
+    let rollouts: Vec<Rollout> =
+        judged.clusters.iter().flat_map(|cluster| cluster.judgement.rollouts.iter().cloned()).collect();
+    let mut parts = Vec::new();
+    if judged.failed.is_some() {
+        parts.push("Capstan could not judge all of it".to_owned());
+    }
+    if !judged.blocked.is_empty() {
+        parts.push("the upgrade is blocked".to_owned());
+    }
+    parts.extend(preflight::title(&judged.preflights, judged.preflight_mode).map(str::to_owned));
+    if errors > 0 {
+        parts.push(count(errors, "error", "errors"));
+    }
+    if warnings > 0 {
+        parts.push(count(warnings, "warning", "warnings"));
+    }
+    let changes: usize = judged.clusters.iter().map(|cluster| cluster.judgement.changes.len()).sum();
+    parts.push(format!(
+        "{} in {}",
+        count(changes, "change", "changes"),
+        count(judged.clusters.len(), "cluster", "clusters")
+    ));
+    if tables::replaces(&rollouts) {
+        parts.push(format!("{} {}", tables::machines(&rollouts), tables::what_becomes(&rollouts)));
+    }
+    sentence(&parts.join(", "))
+}
+
+fn summary(judged: &Judged, new: &[Finding], older: usize) -> String {
+    let mut page = Page::new(MAX_BODY);
+    if judged.basis == MergeBasis::HeadAlone {
+        page.push(
+            "> This pull request conflicts with its base branch: its head alone was judged, not what a merge would give.\n\n",
+        );
+    }
+    if let Some(failed) = &judged.failed {
+        page.push(&format!("> {}\n\n", prose(failed, 900)));
+    }
+    for note in judged.notes.iter().take(20) {
+        page.push(&format!("> {}\n\n", prose(note, 900)));
+    }
+    let rows: Vec<String> = judged.blocked.iter().map(|why| format!("- {}\n", prose(why, 900))).collect();
+    page.section("### The upgrade is blocked\n\n", &rows, 8_000, |left| format!("- … and {left} more\n"));
+    let rows = preflight::rows(&judged.preflights, judged.preflight_mode);
+    page.section("\n### Preflight\n\n", &rows, 12_000, |left| format!("- … and {left} more clusters\n"));
+    page.section("\n### Findings\n\n", &tables::finding_rows(new), 16_000, |left| {
+        format!("- … and {left} more; `capstan validate` in a checkout shows all of them.\n")
+    });
+    if older > 0 {
+        page.push(&format!(
+            "\n{} on the base branch already and {} decide.\n",
+            count(older, "finding stands", "findings stand"),
+            if older == 1 { "does not" } else { "do not" }
+        ));
+    }
+    let clusters = judged.clusters.len().max(1);
+    for (index, cluster) in judged.clusters.iter().enumerate() {
+        let share = page.free().saturating_sub(300) / (clusters - index);
+        if share < 1_000 {
+            page.push(&format!("\n… and {} more clusters.\n", clusters - index));
+            break;
+        }
+        one_cluster(&mut page, cluster, share);
+    }
+    page.finish()
+}
+
+fn one_cluster(page: &mut Page, judged: &JudgedCluster, share: usize) {
+    let start = page.free();
+    let judgement = &judged.judgement;
+    page.push(&format!("\n### {}\n\n", code(judged.cluster.as_str(), 200)));
+    if judgement.changes.is_empty() && judgement.rollouts.is_empty() {
+        page.push("What is applied stays the same.\n");
+        return;
+    }
+    let head = format!("Machines:\n\n{}", tables::ROLLOUTS_HEAD);
+    page.section(&head, &tables::rollout_rows(&judgement.rollouts), share / 3, |left| {
+        format!("\n… and {left} more rollouts.\n")
+    });
+    let used = start.saturating_sub(page.free());
+    let head = "\nWhat is applied changes:\n\n| Object | Field | Old | New |\n|---|---|---|---|\n";
+    page.section(head, &tables::difference_rows(&judgement.changes), share.saturating_sub(used), |left| {
+        format!("\n… and {left} more changes; `capstan diff` in a checkout shows all of them.\n")
+    });
+}
+
+fn annotations(findings: &[Finding]) -> Vec<Annotation> {
+    let mut errors_first: Vec<&Finding> = findings.iter().collect();
+    errors_first.sort_by_key(|finding| std::cmp::Reverse(finding.severity()));
+    let annotation = |finding: &Finding| {
+        Some(Annotation {
+            path: finding.file().cloned()?,
+            line: finding.line().unwrap_or(1),
+            column: finding.line().and(finding.column()),
+            level: match finding.severity() {
+                Severity::Error => AnnotationLevel::Failure,
+                Severity::Warning => AnnotationLevel::Warning,
+            },
+            title: finding.rule.id().to_owned(),
+            message: one_line(&finding.message, 4_000),
+        })
+    };
+    errors_first.into_iter().filter_map(annotation).take(MAX_ANNOTATIONS).collect()
+}
+
+#[cfg(test)]
+#[path = "check_tests.rs"]
+mod tests;

@@ -1,0 +1,84 @@
+//! The body of a proposal that Capstan closes.
+
+use super::markdown::{MAX_BODY_CHARACTERS, prose};
+use super::{Block, BlockKey};
+
+/// How much is told of the reason, in characters.
+const LONGEST_REASON: usize = 900;
+const CUT: &str = "\n\n… the rest does not fit here any more.\n";
+
+/// What stood there before, below the reason and above Capstan's record: at most GitHub's 65,536 characters.
+/// What does not fit of the old text goes, since people may have filled it to the limit; the reason and the
+/// record stay.
+pub fn closed_body(before: &str, why: &str, record: Option<(&Block, &BlockKey)>) -> String {
+    let reason = format!("> Closed by Capstan: {}\n\n", prose(why, LONGEST_REASON));
+    let (visible, record) = match record {
+        Some((block, key)) => (Block::strip(before), block.render(key)),
+        None => (before, String::new()),
+    };
+    let room = MAX_BODY_CHARACTERS.saturating_sub(length(&reason) + length(&record) + 1);
+    reason + &cut_to(visible, room) + "\n" + &record
+}
+
+fn cut_to(text: &str, room: usize) -> String {
+    let text = text.trim_end();
+    if length(text) <= room {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(room.saturating_sub(length(CUT))).collect();
+    kept + CUT
+}
+
+fn length(text: &str) -> usize {
+    text.chars().count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::block::tests::block;
+
+    #[test]
+    fn the_reason_stands_above_and_the_record_is_replaced() {
+        let key = BlockKey::derive(b"secret");
+        let before = format!("Text.\n{}", block("gauss/peu01").render(&key));
+        let closed = Block { closed_by: Some(super::super::ClosedBy::Capstan), ..block("gauss/peu01") };
+        let body = closed_body(&before, "Nothing is offered.", Some((&closed, &key)));
+        assert!(body.starts_with("> Closed by Capstan: Nothing is offered.\n\nText.\n\n<details>"), "{body}");
+        assert_eq!(body.matches("Capstan's record").count(), 1);
+        assert_eq!(Block::read(&body, &key, 7, "gauss/peu01"), Some(closed));
+        assert_eq!(
+            closed_body("Text.\n", "Nothing is offered.", None),
+            "> Closed by Capstan: Nothing is offered.\n\nText.\n"
+        );
+    }
+
+    #[test]
+    fn a_full_body_gives_way_to_the_reason_and_the_record() {
+        let key = BlockKey::derive(b"secret");
+        let why = "`a`: <b> & c. ".repeat(200);
+        // Each letter of the name takes six characters in the record.
+        for cluster in ["gauss/peu01".to_owned(), "ö".repeat(2_000)] {
+            let record = block(&cluster);
+            let before = "ö".repeat(65_536);
+            let body = closed_body(&before, &why, Some((&record, &key)));
+            assert_eq!(body.chars().count(), 65_536, "{cluster}");
+            assert!(body.starts_with("> Closed by Capstan: `a`: &lt;b&gt; &amp; c. "), "{cluster}");
+            assert!(body.contains("ö\n\n… the rest does not fit here any more.\n"), "{cluster}");
+            assert_eq!(Block::read(&body, &key, 7, &cluster), Some(record));
+        }
+        let without = closed_body(&"x".repeat(65_536), "Nothing is offered.", None);
+        assert_eq!(without.chars().count(), 65_536);
+    }
+
+    #[test]
+    fn a_record_at_the_end_of_a_full_body_leaves_no_half_behind() {
+        let key = BlockKey::derive(b"secret");
+        let record = block("gauss/peu01");
+        let before = "x".repeat(64_000) + &record.render(&key);
+        let body = closed_body(&before, "Nothing is offered.", Some((&record, &key)));
+        assert!(body.chars().count() <= 65_536);
+        assert_eq!(body.matches("<details>").count(), 1);
+        assert_eq!(Block::read(&body, &key, 7, "gauss/peu01"), Some(record));
+    }
+}

@@ -1,0 +1,106 @@
+//! Messages of Capstan's commits.
+
+use super::body::records_inferred;
+use super::markdown::one_line;
+use super::tables;
+use capstan_model::wording::count;
+use capstan_plan::proposal::{
+    PlanDigest, ReleasesOrigin, SourceState, TRAILER_PLAN, TRAILER_RELEASES, TRAILER_SOURCE,
+};
+use capstan_plan::upgrade::{Basis, Upgrade};
+
+/// The message: what, from where, how much, and the trailers by which the commit is found again.
+pub fn commit_message(
+    upgrade: &Upgrade,
+    source: &SourceState,
+    plan: &PlanDigest,
+    origin: Option<&ReleasesOrigin>,
+) -> String {
+    let cluster = one_line(upgrade.cluster.as_str(), 120);
+    let to = one_line(source.release().as_str(), 120);
+    let recorded = records_inferred(upgrade, source);
+    let what =
+        if recorded { format!("Record {cluster} at {to}") } else { format!("Upgrade {cluster} to {to}") };
+    let from = match &upgrade.from {
+        Some(_) if recorded => "Nobody had recorded the release; it was inferred".to_owned(),
+        Some(from) if upgrade.basis == Basis::Inferred => {
+            format!("From {}, which was inferred", one_line(from.as_str(), 120))
+        }
+        Some(from) if from == source.release() => "The release itself has changed".to_owned(),
+        Some(from) => format!("From {}", one_line(from.as_str(), 120)),
+        None => "From an unknown release".to_owned(),
+    };
+    let mut message = format!(
+        "{what}\n\n{from}: {} in {}.\n",
+        count(upgrade.changes.len(), "change", "changes"),
+        count(upgrade.files.len(), "file", "files"),
+    );
+    if !upgrade.conflicts.is_empty() {
+        message.push_str(&format!(
+            "{} settled as the pull request says.\n",
+            count(upgrade.conflicts.len(), "conflict was", "conflicts were")
+        ));
+    }
+    if tables::replaces(&upgrade.rollouts) {
+        message.push_str(&format!("It replaces {}.\n", tables::machines(&upgrade.rollouts)));
+    }
+    message.push_str(&format!("\n{TRAILER_SOURCE}: {source}\n"));
+    if let Some(origin) = origin {
+        message.push_str(&format!("{TRAILER_RELEASES}: {origin}\n"));
+    }
+    message.push_str(&format!("{TRAILER_PLAN}: {plan}\n"));
+    message
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use capstan_model::tree::RepoPath;
+    use capstan_plan::cluster::ClusterId;
+    use capstan_plan::release::ReleaseId;
+
+    fn begin_of(from: &str, basis: Basis) -> String {
+        let upgrade = Upgrade {
+            cluster: ClusterId::new(RepoPath::parse("gauss/peu01").unwrap()),
+            from: Some(ReleaseId::from_path(from)),
+            to: Some(ReleaseId::from_path("aws/v22.0.0")),
+            to_content: None,
+            basis,
+            files: vec![],
+            changes: vec![],
+            conflicts: vec![],
+            findings: vec![],
+            rollouts: vec![],
+            components: vec![],
+            blocked: vec![],
+            notes: vec![],
+        };
+        let source = SourceState::new(ReleaseId::from_path("aws/v22.0.0"), None);
+        let message = commit_message(&upgrade, &source, &PlanDigest::of(&[]), None);
+        message.split_once(": 0 changes in 0 files.\n").unwrap().0.to_owned()
+    }
+
+    #[test]
+    fn a_release_that_was_inferred_is_not_called_recorded() {
+        for (from, basis, expected) in [
+            ("aws/v21.0.0", Basis::Known, "Upgrade gauss/peu01 to aws/v22.0.0\n\nFrom aws/v21.0.0"),
+            (
+                "aws/v21.0.0",
+                Basis::Inferred,
+                "Upgrade gauss/peu01 to aws/v22.0.0\n\nFrom aws/v21.0.0, which was inferred",
+            ),
+            (
+                "aws/v22.0.0",
+                Basis::Known,
+                "Upgrade gauss/peu01 to aws/v22.0.0\n\nThe release itself has changed",
+            ),
+            (
+                "aws/v22.0.0",
+                Basis::Inferred,
+                "Record gauss/peu01 at aws/v22.0.0\n\nNobody had recorded the release; it was inferred",
+            ),
+        ] {
+            assert_eq!(begin_of(from, basis), expected);
+        }
+    }
+}

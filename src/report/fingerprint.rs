@@ -1,0 +1,322 @@
+//! Digests of named values, for whatever is stored or sent and compared later, maybe by another release.
+//!
+//! A value is told with its name, so that two values in each other's place are not the same, and a new one does
+//! not change what the others mean. What a type's `Debug` prints is no value: a compiler's or a library's new
+//! spelling of it would have every report sent again.
+
+use std::fmt::Display;
+
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use super::check::{Annotation, AnnotationLevel, CheckReport, Conclusion};
+use capstan_live::agent::preflight::{Preflight, Standing};
+use capstan_model::digest::hex;
+use capstan_model::finding::{Finding, Severity};
+
+/// A digest in the making: `Fingerprint::of("turn").field("cluster", "gauss/peu01").finish()`.
+#[derive(Debug, Clone)]
+pub struct Fingerprint(Sha256);
+
+impl Fingerprint {
+    /// Begins the digest of a thing of that kind; things of two kinds are never the same.
+    pub fn of(kind: &'static str) -> Self {
+        Self(Sha256::new()).field("kind", kind)
+    }
+
+    /// One value. Several of one name are a list, in their order.
+    #[must_use]
+    pub fn field(mut self, name: &'static str, value: impl Display) -> Self {
+        let value = value.to_string();
+        // Lengths before texts: no two different lists of values give the same bytes.
+        for text in [name, &value] {
+            self.0.update((text.len() as u64).to_be_bytes());
+            self.0.update(text.as_bytes());
+        }
+        self
+    }
+
+    /// One value that may be absent, which is another thing than empty.
+    #[must_use]
+    pub fn maybe(self, name: &'static str, value: Option<impl Display>) -> Self {
+        match value {
+            Some(value) => self.field(name, value),
+            None => self,
+        }
+    }
+
+    /// One value for each of these.
+    #[must_use]
+    pub fn each(self, name: &'static str, values: impl IntoIterator<Item: Display>) -> Self {
+        values.into_iter().fold(self, |digest, value| digest.field(name, value))
+    }
+
+    /// A value whose type says the names of its fields: one that travels, or is stored.
+    #[must_use]
+    fn json(self, name: &'static str, value: &impl Serialize) -> Self {
+        self.maybe(name, serde_json::to_string(value).ok())
+    }
+
+    /// 24 lowercase hex digits.
+    pub fn finish(self) -> String {
+        let mut text = hex(&self.0.finalize());
+        text.truncate(24);
+        text
+    }
+}
+
+/// A finding with all that is shown of it.
+pub fn finding_fingerprint(finding: &Finding) -> String {
+    let object = finding.object.as_ref();
+    Fingerprint::of("finding")
+        .field("rule", finding.rule.id())
+        .field("severity", severity(finding.severity()))
+        .field("message", &finding.message)
+        .maybe("file", finding.file())
+        .maybe("line", finding.line())
+        .maybe("column", finding.column())
+        .maybe("group", object.map(|object| &object.group))
+        .maybe("object", object)
+        .maybe("path", finding.path.as_ref())
+        .finish()
+}
+
+/// How one management cluster's answer to a head stands.
+pub fn preflight_fingerprint(preflight: &Preflight) -> String {
+    let digest = Fingerprint::of("preflight")
+        .field("management-cluster", &preflight.management_cluster)
+        .each("cluster", &preflight.clusters);
+    match &preflight.standing {
+        Standing::Asked => digest.field("standing", "asked"),
+        Standing::Unanswered => digest.field("standing", "unanswered"),
+        Standing::NotAsked(why) => digest.field("standing", "not-asked").field("why", why),
+        Standing::Answered(answer) => digest.field("standing", "answered").json("answer", answer),
+    }
+    .finish()
+}
+
+fn annotation_fingerprint(annotation: &Annotation) -> String {
+    Fingerprint::of("annotation")
+        .field("path", &annotation.path)
+        .field("line", annotation.line)
+        .maybe("column", annotation.column)
+        .field("level", level(annotation.level))
+        .field("title", &annotation.title)
+        .field("message", &annotation.message)
+        .finish()
+}
+
+/// What identifies a report on GitHub (`external_id` of its check run) and in the records.
+///
+/// GitHub adds to a run's annotations and never takes one away, and a completed run does not go back to work:
+/// in both cases another run of the same name takes its place. So the id tells the run's [`Shape`] too.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReportId {
+    says: String,
+    shape: Shape,
+}
+
+/// What kind of run carries a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    Plain,
+    Annotated,
+    Pending,
+}
+
+impl Shape {
+    /// The word behind the digest; none for a plain one.
+    const fn word(self) -> Option<&'static str> {
+        match self {
+            Self::Plain => None,
+            Self::Annotated => Some("annotated"),
+            Self::Pending => Some("pending"),
+        }
+    }
+}
+
+impl ReportId {
+    /// The id of a report as it is sent. `edition` changes with what reports say, so that a newer Capstan
+    /// reports again.
+    pub fn of(edition: &str, report: &CheckReport) -> Self {
+        let says = Fingerprint::of("report")
+            .field("edition", edition)
+            .field("conclusion", conclusion(report.conclusion))
+            .field("title", &report.title)
+            .field("summary", &report.summary)
+            .each("annotation", report.annotations.iter().map(annotation_fingerprint))
+            .finish();
+        let shape = match report.conclusion {
+            _ if !report.annotations.is_empty() => Shape::Annotated,
+            Conclusion::Pending => Shape::Pending,
+            _ => Shape::Plain,
+        };
+        Self { says, shape }
+    }
+
+    /// Reads what [`Display`] writes. Whatever else a run carries is the id of a plain one.
+    pub fn read(text: &str) -> Self {
+        let shaped = [Shape::Annotated, Shape::Pending].into_iter().find_map(|shape| {
+            let (says, word) = text.rsplit_once('-')?;
+            (shape.word() == Some(word)).then(|| Self { says: says.to_owned(), shape })
+        });
+        shaped.unwrap_or_else(|| Self { says: text.to_owned(), shape: Shape::Plain })
+    }
+
+    /// Whether the run has annotations.
+    pub fn is_annotated(&self) -> bool {
+        self.shape == Shape::Annotated
+    }
+
+    /// Whether the run has no conclusion yet.
+    pub fn is_pending(&self) -> bool {
+        self.shape == Shape::Pending
+    }
+
+    /// Whether the run that carries `earlier` may be updated to this report.
+    pub fn may_replace(&self, earlier: &Self) -> bool {
+        !earlier.is_annotated() && (!self.is_pending() || earlier.is_pending())
+    }
+}
+
+impl Display for ReportId {
+    /// `0f3a…`, `0f3a…-annotated`, `0f3a…-pending`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.says)?;
+        self.shape.word().map_or(Ok(()), |word| write!(f, "-{word}"))
+    }
+}
+
+const fn severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Warning => "warning",
+        Severity::Error => "error",
+    }
+}
+
+const fn level(level: AnnotationLevel) -> &'static str {
+    match level {
+        AnnotationLevel::Warning => "warning",
+        AnnotationLevel::Failure => "failure",
+    }
+}
+
+const fn conclusion(conclusion: Conclusion) -> &'static str {
+    match conclusion {
+        Conclusion::Success => "success",
+        Conclusion::Neutral => "neutral",
+        Conclusion::Pending => "pending",
+        Conclusion::Failure => "failure",
+        Conclusion::ActionRequired => "action_required",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use capstan_model::finding::{Place, Position, rules};
+    use capstan_model::object::ObjectId;
+    use capstan_model::tree::RepoPath;
+
+    fn report(conclusion: Conclusion, annotations: &[(&str, u32)]) -> CheckReport {
+        let annotation = |(path, line): &(&str, u32)| Annotation {
+            path: RepoPath::parse(path).unwrap(),
+            line: *line,
+            column: None,
+            level: AnnotationLevel::Failure,
+            title: "kubernetes-minor-skip".to_owned(),
+            message: "goes too far".to_owned(),
+        };
+        CheckReport {
+            conclusion,
+            title: "1 finding".to_owned(),
+            summary: "One.".to_owned(),
+            annotations: annotations.iter().map(annotation).collect(),
+        }
+    }
+
+    /// Stored and sent: a change here has every report sent again once, and belongs into the release's notes.
+    /// The digests are those of `sha256sum` over lengths, names and values.
+    #[test]
+    fn digests_are_the_same_in_every_release() {
+        assert_eq!(Fingerprint::of("turn").finish(), "61d18ba516166098878eecb2");
+        let one = Fingerprint::of("turn").field("cluster", "gauss/peu01").field("at", 7);
+        assert_eq!(one.finish(), "528803b2297b95ed69aa4cd6");
+        let id = ReportId::of("1", &report(Conclusion::Failure, &[("a/base/cp.yaml", 9)]));
+        assert_eq!(id.to_string(), "1c56df244514cae1c3e54505-annotated");
+    }
+
+    #[test]
+    fn a_value_counts_with_its_name_and_its_place() {
+        let of = |fields: &[(&'static str, &str)]| {
+            fields
+                .iter()
+                .fold(Fingerprint::of("x"), |digest, (name, value)| digest.field(name, value))
+                .finish()
+        };
+        let different = [
+            of(&[]),
+            of(&[("a", "")]),
+            of(&[("a", "1"), ("b", "2")]),
+            of(&[("a", "2"), ("b", "1")]),
+            of(&[("b", "2"), ("a", "1")]),
+            of(&[("a", "12"), ("b", "")]),
+            of(&[("a", "1"), ("a", "2")]),
+            Fingerprint::of("y").finish(),
+        ];
+        for (at, one) in different.iter().enumerate() {
+            assert!(!different[..at].contains(one), "{at}");
+        }
+        assert_eq!(Fingerprint::of("x").maybe("a", None::<&str>).finish(), different[0]);
+        assert_eq!(Fingerprint::of("x").each("a", ["1", "2"]).finish(), different[6]);
+    }
+
+    #[test]
+    fn every_field_of_a_finding_counts() {
+        let plain = Finding::new(rules::KUBERNETES_MINOR_SKIP, "goes too far");
+        let file = || RepoPath::parse("a/b.yaml").unwrap();
+        let object = |group: &str| ObjectId {
+            group: group.to_owned(),
+            kind: "Cluster".to_owned(),
+            namespace: None,
+            name: "peu01".to_owned(),
+        };
+        let others = [
+            plain.clone(),
+            Finding::new(rules::KUBERNETES_DOWNGRADE, "goes too far"),
+            plain.clone().warning(),
+            Finding::new(rules::KUBERNETES_MINOR_SKIP, "goes far"),
+            plain.clone().place(Place::whole(file())),
+            plain.clone().place(Place::line_of(file(), 1)),
+            plain.clone().place(Place::at(file(), Position { line: 1, column: 1 })),
+            plain.clone().object(&object("cluster.x-k8s.io")),
+            plain.clone().object(&object("example.com")),
+            plain.path(&capstan_model::object::FieldPath::parse("/spec").unwrap()),
+        ];
+        let prints: std::collections::BTreeSet<String> = others.iter().map(finding_fingerprint).collect();
+        assert_eq!(prints.len(), others.len());
+    }
+
+    #[test]
+    fn a_run_is_updated_unless_it_has_annotations_or_would_go_back_to_work() {
+        let plain = ReportId::of("1", &report(Conclusion::Success, &[]));
+        let pending = ReportId::of("1", &report(Conclusion::Pending, &[]));
+        let annotated = ReportId::of("1", &report(Conclusion::Failure, &[("a.yaml", 1)]));
+        for id in [&plain, &pending, &annotated] {
+            assert_eq!(ReportId::read(&id.to_string()), *id);
+        }
+        assert!(
+            plain.may_replace(&pending) && annotated.may_replace(&pending) && annotated.may_replace(&plain)
+        );
+        assert!(!pending.may_replace(&plain), "a completed run does not go back to work");
+        assert!(!plain.may_replace(&annotated), "its annotations would stay");
+        // As earlier releases wrote them, and what is no id of Capstan's.
+        assert!(ReportId::read("0123456789abcdef01234567-annotated").is_annotated());
+        assert!(ReportId::read("0123456789abcdef01234567-pending").is_pending());
+        for other in ["", "0123456789abcdef01234567", "somebody-else"] {
+            let read = ReportId::read(other);
+            assert!(!read.is_annotated() && !read.is_pending(), "{other}");
+            assert_eq!(read.to_string(), other);
+        }
+    }
+}

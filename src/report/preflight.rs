@@ -1,0 +1,236 @@
+//! What a check says of preflights.
+
+use super::markdown::{code, prose, prose_cell};
+use capstan_live::agent::preflight::{Preflight, Standing};
+use capstan_live::agent::{ClusterAnswer, PreflightVerdict};
+use capstan_model::finding::Finding;
+use capstan_model::wording::count;
+use capstan_plan::cluster::ClusterId;
+use capstan_plan::settings::PreflightMode;
+
+/// Clusters that are named one by one.
+const MAX_ROWS: usize = 200;
+
+/// What to do where the live cluster cannot say yes, and has to.
+const YES_REQUIRED: &str = "Its yes is required here (`preflight.mode`): remove the reason (what comes with the \
+                            same commit, such as a namespace or a definition, can be merged first), then re-run \
+                            this check, which asks again; what waits for machines is asked again by itself.";
+
+/// The section's rows, one for each cluster that was asked about.
+pub(super) fn rows(preflights: &[Preflight], mode: PreflightMode) -> Vec<String> {
+    preflights.iter().flat_map(|preflight| rows_of(preflight, mode)).take(MAX_ROWS).collect()
+}
+
+fn rows_of(preflight: &Preflight, mode: PreflightMode) -> Vec<String> {
+    let who = code(&preflight.management_cluster, 100);
+    let clusters = clusters(preflight);
+    let silence = match mode {
+        PreflightMode::Advisory => "",
+        PreflightMode::Required => " An answer is required here (`preflight.mode`).",
+    };
+    match &preflight.standing {
+        Standing::Asked => {
+            vec![format!("- {who} is asked what its live cluster would say to {clusters}.\n")]
+        }
+        Standing::Unanswered => {
+            vec![format!(
+                "- {who} did not answer in time for {clusters}.{silence} Whoever re-runs this check asks again.\n"
+            )]
+        }
+        Standing::NotAsked(why) => {
+            vec![format!("- {who} was not asked about {clusters}: {}{silence}\n", prose(why, 600))]
+        }
+        Standing::Answered(answer) => preflight
+            .clusters
+            .iter()
+            .map(|cluster| match answer.clusters.iter().find(|one| one.cluster == *cluster) {
+                Some(one) => row(&who, one, mode),
+                None => format!("- {who} says nothing of {}.{silence}\n", code(cluster.as_str(), 200)),
+            })
+            .collect(),
+    }
+}
+
+fn clusters(preflight: &Preflight) -> String {
+    match preflight.clusters.as_slice() {
+        [only] => code(only.as_str(), 200),
+        several => count(several.len(), "cluster", "clusters"),
+    }
+}
+
+fn row(who: &str, answer: &ClusterAnswer, mode: PreflightMode) -> String {
+    let cluster = code(answer.cluster.as_str(), 200);
+    let reasons: Vec<String> =
+        answer.reasons.iter().take(5).map(|reason| prose_cell(&reason.sentence(), 700)).collect();
+    let more = answer.reasons.len().saturating_sub(5);
+    let why = match (reasons.is_empty(), more) {
+        (true, _) => ".".to_owned(),
+        (false, 0) => format!(": {}", reasons.join("; ")),
+        (false, more) => format!(": {}; and {more} more", reasons.join("; ")),
+    };
+    match answer.verdict {
+        PreflightVerdict::Accepted => format!("- {who} would take {cluster} as it is here{why}\n"),
+        PreflightVerdict::NotVerifiable => {
+            let says = format!("- {who} cannot tell before the merge whether it would take {cluster}{why}");
+            match mode {
+                PreflightMode::Advisory => format!("{says}\n"),
+                PreflightMode::Required => format!("{}. {YES_REQUIRED}\n", says.trim_end_matches('.')),
+            }
+        }
+        PreflightVerdict::Rejected => format!("- **{who} would refuse {cluster}**{why}\n"),
+    }
+}
+
+/// What the title says of them, where that decides.
+pub(super) fn title(preflights: &[Preflight], mode: PreflightMode) -> Option<&'static str> {
+    use capstan_live::agent::preflight::{Meaning, meaning};
+    match meaning(preflights, mode) {
+        Meaning::Fine => None,
+        Meaning::Neutral if preflights.iter().any(lacks_an_answer) => Some("the preflight is unanswered"),
+        Meaning::Neutral => Some("the live cluster cannot tell before the merge"),
+        Meaning::Awaited => Some("the live cluster is being asked"),
+        Meaning::ActionRequired if preflights.iter().any(lacks_an_answer) => {
+            Some("the preflight is unanswered and required")
+        }
+        Meaning::ActionRequired => {
+            Some("the live cluster cannot tell before the merge, and its yes is required")
+        }
+        Meaning::Rejected => Some("the live cluster would refuse it"),
+    }
+}
+
+fn lacks_an_answer(preflight: &Preflight) -> bool {
+    let Standing::Answered(answer) = &preflight.standing else { return true };
+    let says = |cluster: &ClusterId| answer.clusters.iter().any(|one| one.cluster == *cluster);
+    !preflight.clusters.iter().all(says)
+}
+
+/// What they reject.
+pub(super) fn findings(preflights: &[Preflight]) -> Vec<Finding> {
+    preflights.iter().flat_map(Preflight::findings).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Conclusion, Judged, check};
+    use capstan_live::agent::{PreflightAnswer, Reason, Words};
+    use capstan_model::finding::Severity;
+    use capstan_model::tree::RepoPath;
+
+    fn cluster() -> ClusterId {
+        ClusterId::new(RepoPath::parse("gauss/peu01").unwrap())
+    }
+
+    fn judged(standing: Standing, mode: PreflightMode) -> Judged {
+        let preflight =
+            Preflight { management_cluster: "mc-eu".to_owned(), clusters: vec![cluster()], standing };
+        Judged { preflights: vec![preflight], preflight_mode: mode, ..Judged::default() }
+    }
+
+    fn answered(verdict: PreflightVerdict, message: &str) -> Standing {
+        let reason = Reason {
+            severity: Severity::Error,
+            kind: "Invalid".to_owned(),
+            message: Words::new(message),
+            object: None,
+            field: None,
+            file: RepoPath::parse("gauss/peu01/base/cp.yaml").ok(),
+            line: Some(12),
+            column: None,
+        };
+        let answer = ClusterAnswer { cluster: cluster(), verdict, reasons: vec![reason], names: vec![] };
+        Standing::Answered(PreflightAnswer { clusters: vec![answer], duration_ms: 7 })
+    }
+
+    #[test]
+    fn each_answer_concludes_and_reads_as_it_should() {
+        use PreflightMode::{Advisory, Required};
+        let cases = [
+            (
+                Standing::Asked,
+                Advisory,
+                Conclusion::Pending,
+                "The live cluster is being asked",
+                "is asked what",
+            ),
+            (
+                Standing::Unanswered,
+                Advisory,
+                Conclusion::Neutral,
+                "The preflight is unanswered",
+                "did not answer",
+            ),
+            (
+                Standing::Unanswered,
+                Required,
+                Conclusion::ActionRequired,
+                "The preflight is unanswered and required",
+                "An answer is required here",
+            ),
+            (
+                Standing::NotAsked("its head is in a fork.".to_owned()),
+                Advisory,
+                Conclusion::Neutral,
+                "The preflight is unanswered",
+                "was not asked about `gauss/peu01`: its head is in a fork.",
+            ),
+            (
+                answered(PreflightVerdict::Accepted, ""),
+                Required,
+                Conclusion::Success,
+                "0 changes",
+                "would take",
+            ),
+            (
+                answered(PreflightVerdict::NotVerifiable, "the kind is not installed"),
+                Required,
+                Conclusion::ActionRequired,
+                "The live cluster cannot tell before the merge, and its yes is required",
+                "the kind is not installed. Its yes is required here (`preflight.mode`): remove the reason",
+            ),
+            (
+                answered(PreflightVerdict::NotVerifiable, "the kind is not installed"),
+                Advisory,
+                Conclusion::Neutral,
+                "The live cluster cannot tell before the merge",
+                "whether it would take `gauss/peu01`: the kind is not installed\n",
+            ),
+            (
+                answered(PreflightVerdict::Rejected, "cannot skip a minor"),
+                Advisory,
+                Conclusion::Failure,
+                "The live cluster would refuse it, 1 error",
+                "**`mc-eu` would refuse `gauss/peu01`**: cannot skip a minor",
+            ),
+        ];
+        for (standing, mode, conclusion, title, says) in cases {
+            let report = check(&judged(standing, mode));
+            assert_eq!(report.conclusion, conclusion, "{}", report.title);
+            assert!(report.title.starts_with(title), "{}", report.title);
+            assert!(report.summary.contains(says), "{}", report.summary);
+        }
+    }
+
+    #[test]
+    fn a_rejection_is_annotated_at_file_and_line_and_decides_whatever_else_stands() {
+        let mut judged = judged(answered(PreflightVerdict::Rejected, "@x"), PreflightMode::Advisory);
+        judged.blocked = vec!["Blocked.".to_owned()];
+        let report = check(&judged);
+        assert_eq!(report.conclusion, Conclusion::Failure);
+        let places: Vec<_> = report.annotations.iter().map(|a| (a.path.as_str(), a.line)).collect();
+        assert_eq!(places, [("gauss/peu01/base/cp.yaml", 12)]);
+        assert!(!report.summary.contains("@x"), "nobody is mentioned: {}", report.summary);
+    }
+
+    #[test]
+    fn an_error_of_the_rules_decides_at_once_although_an_answer_is_awaited() {
+        let mut judged = judged(Standing::Asked, PreflightMode::Required);
+        judged.findings = answered_findings();
+        assert_eq!(check(&judged).conclusion, Conclusion::Failure);
+    }
+
+    fn answered_findings() -> Vec<Finding> {
+        findings(&judged(answered(PreflightVerdict::Rejected, "x"), PreflightMode::Advisory).preflights)
+    }
+}

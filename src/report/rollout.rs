@@ -1,0 +1,320 @@
+//! The check `capstan/rollout` and the commit status on the merge commit: how machines follow a merge.
+//!
+//! What is written depends on what was reported alone, never on the time: the same reports give the same
+//! text, so that nothing is sent again where nothing new is to be said.
+
+use jiff::Timestamp;
+
+use super::check::{Annotation, AnnotationLevel, CheckReport, Conclusion};
+use super::markdown::{MAX_BODY, Page, code, code_cell, one_line, prose_cell};
+use capstan_live::agent::{MachineAge, Progress, RolloutReport, RolloutState, TurnKind};
+use capstan_model::finding::{Severity, sentence};
+use capstan_model::tree::CommitId;
+use capstan_model::wording::count;
+use capstan_plan::cluster::ClusterId;
+
+/// Annotations of one check: one call.
+const MAX_ANNOTATIONS: usize = 50;
+/// What GitHub takes as the description of a commit status, in characters.
+const MAX_DESCRIPTION: usize = 140;
+
+/// One cluster that a merged pull request touched.
+#[derive(Debug, Clone)]
+pub struct RolloutSubject {
+    /// The cluster.
+    pub cluster: ClusterId,
+    /// The management cluster that applies it, by its name in the settings.
+    pub management_cluster: String,
+    /// How it stands.
+    pub progress: Progress,
+}
+
+/// State of a commit status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum StatusState {
+    /// Under way.
+    Pending,
+    /// Done.
+    Success,
+    /// Somebody is needed.
+    Failure,
+}
+
+impl StatusState {
+    /// GitHub's word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Success => "success",
+            Self::Failure => "failure",
+        }
+    }
+}
+
+fn conclusion(subjects: &[RolloutSubject]) -> Conclusion {
+    let any = |wanted: fn(RolloutState) -> bool| subjects.iter().any(|one| wanted(one.progress.state()));
+    if any(RolloutState::needs_a_person) {
+        Conclusion::Failure
+    } else if any(|state| matches!(state, RolloutState::Waiting | RolloutState::Rolling)) {
+        Conclusion::Pending
+    } else if any(|state| state == RolloutState::Unknown) {
+        Conclusion::Neutral
+    } else {
+        Conclusion::Success
+    }
+}
+
+/// The check on the head of a merged pull request. `html_url` is the repository's, for links.
+pub fn rollout_check(subjects: &[RolloutSubject], merge_commit: &CommitId, html_url: &str) -> CheckReport {
+    CheckReport {
+        conclusion: conclusion(subjects),
+        title: title(subjects),
+        summary: summary(subjects, merge_commit, html_url),
+        annotations: annotations(subjects),
+    }
+}
+
+/// The commit status on the merge commit, told at each turn: no numbers that change all the time.
+pub fn rollout_status(subjects: &[RolloutSubject]) -> (StatusState, String) {
+    let state = match conclusion(subjects) {
+        Conclusion::Failure | Conclusion::ActionRequired => StatusState::Failure,
+        Conclusion::Pending => StatusState::Pending,
+        Conclusion::Success | Conclusion::Neutral => StatusState::Success,
+    };
+    let named = |wanted: fn(RolloutState) -> bool| {
+        let found: Vec<&str> = subjects
+            .iter()
+            .filter(|one| wanted(one.progress.state()))
+            .map(|one| one.cluster.as_str())
+            .collect();
+        match found.as_slice() {
+            [only] => (*only).to_owned(),
+            several => count(several.len(), "cluster", "clusters"),
+        }
+    };
+    let text = match conclusion(subjects) {
+        Conclusion::Failure | Conclusion::ActionRequired => {
+            format!(
+                "{} needs somebody: see the check on the pull request",
+                named(RolloutState::needs_a_person)
+            )
+        }
+        Conclusion::Pending => format!("The machines of {} follow", named(|_| true)),
+        Conclusion::Neutral => {
+            format!(
+                "Applied; nobody can tell about the machines of {}",
+                named(|state| state == RolloutState::Unknown)
+            )
+        }
+        Conclusion::Success => format!("{} {} as Git says", named(|_| true), verb(subjects.len())),
+    };
+    (state, one_line(&text, MAX_DESCRIPTION - 1))
+}
+
+const fn verb(clusters: usize) -> &'static str {
+    if clusters == 1 { "is" } else { "are" }
+}
+
+fn title(subjects: &[RolloutSubject]) -> String {
+    if let [only] = subjects {
+        let said = headline(&only.progress);
+        return one_line(&format!("{}: {said}", only.cluster), 200);
+    }
+    let with = |state: RolloutState| subjects.iter().filter(|one| one.progress.state() == state).count();
+    let states = [
+        RolloutState::Refused,
+        RolloutState::Stuck,
+        RolloutState::Rolling,
+        RolloutState::Waiting,
+        RolloutState::Unknown,
+        RolloutState::Done,
+    ];
+    let parts: Vec<String> = states
+        .into_iter()
+        .filter(|state| with(*state) > 0)
+        .map(|state| format!("{} {}", with(state), word(state)))
+        .collect();
+    format!("{}: {}", count(subjects.len(), "cluster", "clusters"), parts.join(", "))
+}
+
+const fn word(state: RolloutState) -> &'static str {
+    match state {
+        RolloutState::Waiting => "waiting",
+        RolloutState::Rolling => "rolling",
+        RolloutState::Done => "done",
+        RolloutState::Stuck => "stuck",
+        RolloutState::Refused => "refused",
+        RolloutState::Unknown => "unknown",
+    }
+}
+
+fn headline(progress: &Progress) -> String {
+    let Some(report) = &progress.report else { return "waiting for the reconciler".to_owned() };
+    let machines = format!("{} of {} machines are as wished", report.ready, report.wanted);
+    match report.state {
+        RolloutState::Waiting if report.words.is_some() => "waiting, no machine is being replaced".to_owned(),
+        RolloutState::Waiting => "waiting, no machine is replaced yet".to_owned(),
+        RolloutState::Rolling => machines,
+        RolloutState::Done => format!("done, {}", count_machines(report.wanted)),
+        RolloutState::Stuck => format!("stuck, {machines}"),
+        RolloutState::Refused => "refused, nothing of it is applied".to_owned(),
+        RolloutState::Unknown => "applied; nobody can tell about its machines".to_owned(),
+    }
+}
+
+fn count_machines(number: u32) -> String {
+    count(usize::try_from(number).unwrap_or(usize::MAX), "machine", "machines")
+}
+
+fn summary(subjects: &[RolloutSubject], merge_commit: &CommitId, html_url: &str) -> String {
+    let mut page = Page::new(MAX_BODY);
+    let web = html_url.trim_end_matches('/');
+    let short: String = merge_commit.as_str().chars().take(12).collect();
+    page.push(&format!(
+        "What became of the merge [{short}]({web}/commit/{merge_commit}) on the live clusters, as their reconcilers report it.\n"
+    ));
+    let clusters = subjects.len().max(1);
+    // Those that need somebody come first.
+    let mut ordered: Vec<&RolloutSubject> = subjects.iter().collect();
+    ordered.sort_by_key(|one| (!one.progress.state().needs_a_person(), one.progress.done_at().is_some()));
+    for (index, subject) in ordered.into_iter().enumerate() {
+        let share = page.free().saturating_sub(300) / (clusters - index);
+        if share < 900 {
+            page.push(&format!("\n… and {} more clusters.\n", clusters - index));
+            break;
+        }
+        one_cluster(&mut page, subject, share, web, merge_commit);
+    }
+    page.finish()
+}
+
+fn one_cluster(page: &mut Page, subject: &RolloutSubject, share: usize, web: &str, merge_commit: &CommitId) {
+    let start = page.free();
+    let progress = &subject.progress;
+    let cluster = subject.cluster.as_str();
+    let link = format!("{web}/tree/{merge_commit}/{}", percent_encoded(cluster));
+    page.push(&format!("\n### [{}]({link})\n\n", code(cluster, 200)));
+    page.push(&format!(
+        "{} (applied by {}{}).\n",
+        sentence(&headline(progress)),
+        code(&subject.management_cluster, 100),
+        duration_words(progress),
+    ));
+    if let Some(report) = &progress.report {
+        let says = matches!(report.state, RolloutState::Stuck | RolloutState::Waiting);
+        if let Some(words) = report.words.as_ref().filter(|_| says) {
+            page.push(&format!("\n> {}\n", prose_cell(words.as_str(), 600)));
+        }
+        let rows: Vec<String> = report
+            .reasons
+            .iter()
+            .map(|reason| {
+                let place = reason.place().map(|place| place.without_column().to_string());
+                let place = place.map_or_else(String::new, |at| format!(" ({})", code(&at, 300)));
+                format!("- {}{place}\n", prose_cell(&reason.sentence(), 800))
+            })
+            .collect();
+        page.section("\n", &rows, share / 3, |left| format!("- … and {left} more\n"));
+    }
+    let rows: Vec<String> = progress
+        .turns
+        .iter()
+        .map(|turn| {
+            let words = turn.words.as_ref();
+            let words =
+                words.map_or_else(String::new, |words| format!(": {}", prose_cell(words.as_str(), 400)));
+            format!("- {} {}{words}\n", minute(turn.at), turn_word(turn.kind))
+        })
+        .collect();
+    page.section("\n", &rows, share / 3, |left| format!("- … and {left} more turns\n"));
+    if let Some(report) = &progress.report {
+        let left = share.saturating_sub(start.saturating_sub(page.free()));
+        machines(page, report, left);
+    }
+}
+
+fn machines(page: &mut Page, report: &RolloutReport, budget: usize) {
+    let row = |machine: &capstan_live::agent::Machine| {
+        let age = match machine.age {
+            MachineAge::New => "new",
+            MachineAge::Old => "to be replaced",
+        };
+        format!(
+            "| {} | {} | {} | {age} |\n",
+            code_cell(machine.name.as_str(), 120),
+            code_cell(machine.owner.as_str(), 120),
+            prose_cell(machine.state.as_str(), 60)
+        )
+    };
+    let rows: Vec<String> = report.machines.iter().map(row).collect();
+    let unnamed = usize::try_from(report.machines_left_out).unwrap_or(usize::MAX);
+    let head = "\n| Machine | Of | State | |\n|---|---|---|---|\n";
+    page.section(head, &rows, budget, |left| {
+        format!("\n… and {} more machines.\n", left.saturating_add(unnamed))
+    });
+}
+
+/// `, 12 min 30 s` once it is done.
+fn duration_words(progress: &Progress) -> String {
+    let Some(done) = progress.done_at() else { return String::new() };
+    let seconds = done.as_second().saturating_sub(progress.began.as_second()).max(0);
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    match (hours, minutes) {
+        (0, 0) => format!(", in {seconds} s"),
+        (0, minutes) => format!(", in {minutes} min {seconds} s"),
+        (hours, minutes) => format!(", in {hours} h {minutes} min"),
+    }
+}
+
+pub(super) const fn turn_word(kind: TurnKind) -> &'static str {
+    match kind {
+        TurnKind::Began => "the first machine is replaced",
+        TurnKind::Stuck => "**stuck**",
+        TurnKind::Refused => "**refused**",
+        TurnKind::Freed => "goes on again",
+        TurnKind::Done => "done",
+        TurnKind::Unknown => "nobody can tell about its machines",
+    }
+}
+
+fn annotations(subjects: &[RolloutSubject]) -> Vec<Annotation> {
+    let reports = subjects.iter().filter_map(|one| one.progress.report.as_ref());
+    let reasons = reports.flat_map(|report| &report.reasons);
+    reasons
+        .filter_map(|reason| {
+            Some(Annotation {
+                path: reason.file.clone()?,
+                line: reason.line.unwrap_or(1),
+                column: reason.line.and(reason.column),
+                level: match reason.severity {
+                    Severity::Error => AnnotationLevel::Failure,
+                    Severity::Warning => AnnotationLevel::Warning,
+                },
+                title: one_line(&reason.kind, 80),
+                message: one_line(&reason.sentence(), 4_000),
+            })
+        })
+        .take(MAX_ANNOTATIONS)
+        .collect()
+}
+
+/// `2026-11-21 13:05 UTC`
+pub(super) fn minute(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%d %H:%M UTC").to_string()
+}
+
+/// A path in a URL: whatever could end the link or the path is escaped.
+fn percent_encoded(path: &str) -> String {
+    path.bytes().fold(String::with_capacity(path.len()), |mut out, byte| {
+        if byte.is_ascii_alphanumeric() || b"-_.~/".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+        out
+    })
+}
+
+#[cfg(test)]
+#[path = "rollout_tests.rs"]
+mod tests;

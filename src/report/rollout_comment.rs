@@ -1,0 +1,258 @@
+//! Comments on a merged pull request: that its rollout needs somebody, and how that ended.
+//!
+//! GitHub notifies nobody of a check that turns red on a merged pull request, but everybody who took part of a
+//! comment. So a rollout that does not go on is told in one, once, and so is that it goes on again and that it
+//! is done. A rollout that goes well is never a comment, nor is a trouble that is over within
+//! a minute: an API server that restarts wakes nobody.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+
+use super::markdown::{MAX_BODY, Page, code, prose_cell};
+use super::rollout::{RolloutSubject, minute, turn_word};
+use capstan_live::agent::{Announced, Progress, Turn, TurnKind};
+use capstan_model::digest::digest;
+use capstan_model::tree::CommitId;
+
+/// How long a trouble has to last before it is worth a comment.
+const PATIENCE_SECONDS: i64 = 60;
+/// Turns of one cluster that are told in comments; of a rollout that stumbles all the time only its end is
+/// told besides.
+const MOST: usize = 12;
+/// Turns that one comment's marker names.
+const MARKED: usize = 500;
+const MARKER: &str = "<!-- capstan-rollout:";
+
+/// Tells one turn of one merge from every other.
+pub type TurnId = String;
+
+/// The turns that are to be told in a comment now, by subject and turn.
+pub fn news(subjects: &[RolloutSubject], now: Timestamp) -> Vec<(usize, usize)> {
+    let each = subjects.iter().enumerate();
+    each.flat_map(|(subject, one)| {
+        worth_telling(&one.progress, now).into_iter().map(move |turn| (subject, turn))
+    })
+    .filter(|(subject, turn)| subjects[*subject].progress.turns[*turn].announced == Announced::No)
+    .collect()
+}
+
+/// In how many seconds a trouble will have lasted long enough, if it lasts.
+pub fn next_news(subjects: &[RolloutSubject], now: Timestamp) -> Option<i64> {
+    let last = subjects.iter().filter_map(|subject| subject.progress.turns.last());
+    last.filter(|turn| is_trouble(turn.kind))
+        .map(|turn| PATIENCE_SECONDS - seconds(turn.at, now))
+        .filter(|left| *left > 0)
+        .min()
+}
+
+fn worth_telling(progress: &Progress, now: Timestamp) -> Vec<usize> {
+    let mut worth = Vec::new();
+    // Whether people were told of a trouble that is not over yet.
+    let mut told = false;
+    for (at, turn) in progress.turns.iter().enumerate() {
+        let room = worth.len() < MOST;
+        match turn.kind {
+            kind if is_trouble(kind) => {
+                let until = progress.turns.get(at + 1).map_or(now, |next| next.at);
+                let lasts = seconds(turn.at, until) >= PATIENCE_SECONDS;
+                // Whoever was told of it hears how it ends, whatever clocks say of its length.
+                if turn.announced == Announced::Yes || (lasts && room) {
+                    told = true;
+                    worth.push(at);
+                }
+            }
+            TurnKind::Freed if told && room => worth.push(at),
+            TurnKind::Done if told => {
+                told = false;
+                worth.push(at);
+            }
+            _ => {}
+        }
+    }
+    worth
+}
+
+const fn is_trouble(kind: TurnKind) -> bool {
+    matches!(kind, TurnKind::Stuck | TurnKind::Refused)
+}
+
+fn seconds(from: Timestamp, to: Timestamp) -> i64 {
+    to.as_second().saturating_sub(from.as_second())
+}
+
+/// The comment that tells these turns, and none that stands in `before`. `None` where all do.
+pub fn rollout_comment(
+    subjects: &[RolloutSubject],
+    news: &[(usize, usize)],
+    merge: &CommitId,
+    before: &BTreeSet<TurnId>,
+) -> Option<String> {
+    let mut rows = Vec::new();
+    let mut ids: Vec<TurnId> = Vec::new();
+    for (subject, turn) in news {
+        let Some(subject) = subjects.get(*subject) else { continue };
+        let Some(turn) = subject.progress.turns.get(*turn) else { continue };
+        let id = turn_id(subject, turn, merge);
+        if !before.contains(&id) {
+            ids.push(id);
+            rows.push(row(subject, turn));
+        }
+    }
+    if rows.is_empty() {
+        return None;
+    }
+    ids.truncate(MARKED);
+    let marker = format!("\n{MARKER}{} -->\n", ids.join(" "));
+    let mut page = Page::new(MAX_BODY.saturating_sub(marker.len()));
+    page.push("What this merge does to machines:\n\n");
+    page.section("", &rows, MAX_BODY / 2, |left| format!("- … and {left} more\n"));
+    page.push("\nThe check `capstan/rollout` of this pull request has the machines by name.\n");
+    Some(page.finish() + &marker)
+}
+
+fn row(subject: &RolloutSubject, turn: &Turn) -> String {
+    let words = turn.words.as_ref();
+    let words = words.map_or_else(String::new, |words| format!(": {}", prose_cell(words.as_str(), 600)));
+    format!(
+        "- {} on {}: {} since {}{words}\n",
+        code(subject.cluster.as_str(), 200),
+        code(&subject.management_cluster, 100),
+        turn_word(turn.kind),
+        minute(turn.at)
+    )
+}
+
+/// Comments hold these ids, and what was told once is not told again: they stay as they are in every release.
+fn turn_id(subject: &RolloutSubject, turn: &Turn, merge: &CommitId) -> TurnId {
+    let at = turn.at.as_millisecond().to_string();
+    digest(&[merge.as_str(), subject.cluster.as_str(), turn.kind.as_str(), &at])
+}
+
+/// The turns that a comment of Capstan's tells. Only to be asked of comments that Capstan wrote.
+pub fn announced_in(body: &str) -> Vec<TurnId> {
+    let Some((_, rest)) = body.rsplit_once(MARKER) else { return Vec::new() };
+    let ids = rest.split_once(" -->").map_or("", |(ids, _)| ids);
+    ids.split_whitespace().map(str::to_owned).collect()
+}
+
+/// Notes that a turn was told.
+pub fn mark_announced(progress: &mut Progress, turn: usize) {
+    if let Some(turn) = progress.turns.get_mut(turn) {
+        turn.announced = Announced::Yes;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use capstan_live::agent::Words;
+    use capstan_model::tree::RepoPath;
+    use capstan_plan::cluster::ClusterId;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(1_795_262_400 + second).unwrap()
+    }
+
+    fn merge() -> CommitId {
+        CommitId::parse(&"a".repeat(40)).unwrap()
+    }
+
+    fn subject(turns: &[(i64, TurnKind)]) -> RolloutSubject {
+        let mut progress = Progress::waiting(at(0));
+        for (second, kind) in turns {
+            let words = is_trouble(*kind).then(|| Words::new("no IP addresses left, says @ipam"));
+            progress.turns.push(Turn { at: at(*second), kind: *kind, words, announced: Announced::No });
+        }
+        let cluster = ClusterId::new(RepoPath::parse("gauss/peu01").unwrap());
+        RolloutSubject { cluster, management_cluster: "mc-eu".to_owned(), progress }
+    }
+
+    #[test]
+    fn trouble_that_lasts_is_told_and_how_it_ends_and_what_goes_well_is_not() {
+        use TurnKind::{Began, Done, Freed, Refused, Stuck, Unknown};
+        type Turns<'a> = &'a [(i64, TurnKind)];
+        let cases: [(Turns<'_>, i64, &[usize]); 9] = [
+            (&[(0, Began), (90, Done)], 900, &[]),
+            (&[(0, Began), (30, Stuck)], 89, &[]),
+            (&[(0, Began), (30, Stuck)], 90, &[1]),
+            (&[(30, Stuck), (89, Freed), (95, Done)], 900, &[]),
+            (&[(30, Stuck), (90, Freed), (95, Done)], 900, &[0, 1, 2]),
+            (&[(0, Refused), (100, Stuck), (200, Done)], 900, &[0, 1, 2]),
+            // What comes after the end is not part of the trouble.
+            (&[(0, Stuck), (100, Done), (200, Began), (300, Done)], 900, &[0, 1]),
+            (&[(0, Stuck), (100, Unknown), (200, Done)], 900, &[0, 2]),
+            (&[(0, Refused), (10, Freed), (20, Stuck), (100, Freed)], 900, &[2, 3]),
+        ];
+        for (turns, now, told) in cases {
+            let told: Vec<(usize, usize)> = told.iter().map(|turn| (0, *turn)).collect();
+            assert_eq!(news(&[subject(turns)], at(now)), told, "{turns:?}");
+        }
+    }
+
+    #[test]
+    fn a_trouble_that_may_last_is_looked_at_again_in_time() {
+        use TurnKind::{Freed, Stuck};
+        assert_eq!(next_news(&[subject(&[(30, Stuck)])], at(50)), Some(40));
+        assert_eq!(next_news(&[subject(&[(30, Stuck)])], at(90)), None);
+        assert_eq!(next_news(&[subject(&[(30, Stuck), (40, Freed)])], at(50)), None);
+    }
+
+    #[test]
+    fn a_rollout_that_stumbles_all_the_time_is_told_so_often_and_its_end() {
+        let mut turns = Vec::new();
+        for round in 0..20 {
+            turns.push((round * 1_000, TurnKind::Stuck));
+            turns.push((round * 1_000 + 500, TurnKind::Freed));
+        }
+        turns.push((30_000, TurnKind::Done));
+        let told: Vec<usize> =
+            news(&[subject(&turns)], at(40_000)).into_iter().map(|(_, turn)| turn).collect();
+        assert_eq!(told, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 40]);
+    }
+
+    /// Comments on GitHub hold them: another id for the same turn, and it is told again.
+    #[test]
+    fn the_ids_of_turns_are_the_same_in_every_release() {
+        let ids = [
+            (TurnKind::Began, "ebc159ba464b196960d75646"),
+            (TurnKind::Stuck, "783d1511d1cc44e1b102319a"),
+            (TurnKind::Refused, "51afd8bbb615a4615bc2ac9f"),
+            (TurnKind::Freed, "e35a052c393c088b13070fcd"),
+            (TurnKind::Done, "aa4afa7009c584f3b7cc9801"),
+            (TurnKind::Unknown, "b3235b6f3417fa216388b9fb"),
+        ];
+        for (kind, id) in ids {
+            let subject = subject(&[(0, kind)]);
+            assert_eq!(turn_id(&subject, &subject.progress.turns[0], &merge()), id, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn a_comment_says_what_and_since_when_and_is_found_again_by_its_marker() {
+        let mut subjects = [subject(&[(0, TurnKind::Stuck), (120, TurnKind::Freed)])];
+        let all = news(&subjects, at(200));
+        let text = rollout_comment(&subjects, &all, &merge(), &BTreeSet::new()).unwrap();
+        assert!(
+            text.starts_with(
+                "What this merge does to machines:\n\n\
+                 - `gauss/peu01` on `mc-eu`: **stuck** since 2026-11-21 12:00 UTC: no IP addresses left, says "
+            ),
+            "{text}"
+        );
+        assert!(text.contains("goes on again since 2026-11-21 12:02 UTC\n"), "{text}");
+        assert!(!text.contains("@ipam"), "nobody is mentioned: {text}");
+        let told: BTreeSet<TurnId> = announced_in(&text).into_iter().collect();
+        assert_eq!(told.len(), 2);
+        assert_eq!(rollout_comment(&subjects, &all, &merge(), &told), None);
+        for (subject, turn) in all {
+            mark_announced(&mut subjects[subject].progress, turn);
+        }
+        assert_eq!(news(&subjects, at(200)), []);
+        // The clock of the management cluster was slow: what was told has an end all the same.
+        subjects[0].progress.turns[1].at = at(3);
+        subjects[0].progress.turns[1].announced = Announced::No;
+        assert_eq!(news(&subjects, at(200)), [(0, 1)]);
+        assert_eq!(announced_in("hello"), Vec::<TurnId>::new());
+    }
+}

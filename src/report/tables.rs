@@ -1,0 +1,247 @@
+//! The rows that bodies and checks share: changes, conflicts, findings, rollouts.
+
+use super::excerpt::{Excerpt, excerpts};
+use super::markdown::{code, code_cell, one_line, prose_cell};
+use capstan_model::finding::{Finding, Severity};
+use capstan_model::object::{FieldPath, ObjectId};
+use capstan_plan::upgrade::{
+    Certainty, Change, ComponentChange, Conflict, Part, Reason, Rollout, Side, whole_of,
+};
+use capstan_yaml::Value;
+
+pub(super) const CHANGES_HEAD: &str = "| Object | Field | Old | New | Why |\n|---|---|---|---|---|\n";
+pub(super) const CONFLICTS_HEAD: &str =
+    "| Object | Field | Old release | Cluster | New release | Settled |\n|---|---|---|---|---|---|\n";
+pub(super) const ROLLOUTS_HEAD: &str = "| Object | Machines | Because of | Certainty |\n|---|---|---|---|\n";
+pub(super) const COMPONENTS_HEAD: &str = "| | Name | Old | New | Changelog |\n|---|---|---|---|---|\n";
+
+const VALUE: usize = 160;
+const NAME: usize = 120;
+
+pub(super) fn change_rows(changes: &[Change]) -> Vec<String> {
+    changes
+        .iter()
+        .map(|change| {
+            let [old, new] = value_cells(&change.object, &change.path, [&change.old, &change.new]);
+            format!(
+                "| {} | {} | {old} | {new} | {} |\n",
+                object_cell(&change.object),
+                moved_cell(change),
+                reason(change),
+            )
+        })
+        .collect()
+}
+
+fn reason(change: &Change) -> &'static str {
+    match change.reason {
+        Reason::Release if change.from.is_some() => "the new API version has it there",
+        Reason::Release => "the release changes it",
+        Reason::Object if change.old.is_none() => "the release adds the object",
+        Reason::Object if change.new.is_none() => "the release drops the object",
+        Reason::Object => "the release replaces the object",
+        Reason::Rotation => "templates are immutable: a new one takes its place",
+        Reason::Reference => "follows the new template",
+    }
+}
+
+/// Rows of the difference that a pull request makes, where there is no release to give as a reason.
+pub(super) fn difference_rows(changes: &[Change]) -> Vec<String> {
+    changes
+        .iter()
+        .map(|change| {
+            let [old, new] = value_cells(&change.object, &change.path, [&change.old, &change.new]);
+            format!(
+                "| {} | {} | {old} | {new} |\n",
+                object_cell(&change.object),
+                field_cell(&change.object, &change.path)
+            )
+        })
+        .collect()
+}
+
+pub(super) fn conflict_rows(conflicts: &[Conflict]) -> Vec<String> {
+    conflicts
+        .iter()
+        .map(|conflict| {
+            let sides = [&conflict.base, &conflict.cluster, &conflict.release];
+            let [base, cluster, release] = value_cells(&conflict.object, &conflict.path, sides);
+            let settled = match (conflict.blocks, conflict.kept) {
+                (true, _) => "**blocks the upgrade**",
+                (false, Side::Cluster) => "the cluster's value is kept",
+                (false, Side::Release) => "the release's value is taken",
+            };
+            format!(
+                "| {} | {} | {base} | {cluster} | {release} | {settled} |\n",
+                object_cell(&conflict.object),
+                field_cell(&conflict.object, &conflict.path),
+            )
+        })
+        .collect()
+}
+
+pub(super) fn component_rows(changes: &[ComponentChange]) -> Vec<String> {
+    changes
+        .iter()
+        .map(|change| {
+            let part = match change.part {
+                Part::Component => "component",
+                Part::App => "app",
+            };
+            let version = |version: &Option<String>| {
+                version.as_ref().map_or_else(|| "absent".to_owned(), |version| code_cell(version, VALUE))
+            };
+            // The links were looked at when they were read: nothing in them ends them early.
+            let links: Vec<String> = match change.changelogs.as_slice() {
+                [only] => vec![format!("[changelog](<{only}>)")],
+                several => several
+                    .iter()
+                    .enumerate()
+                    .map(|(at, link)| format!("[changelog {}](<{link}>)", at + 1))
+                    .collect(),
+            };
+            format!(
+                "| {part} | {} | {} | {} | {} |\n",
+                code_cell(&change.name, NAME),
+                version(&change.old),
+                version(&change.new),
+                links.join(", ")
+            )
+        })
+        .collect()
+}
+
+pub(super) fn finding_rows(findings: &[Finding]) -> Vec<String> {
+    let mut errors_first: Vec<&Finding> = findings.iter().collect();
+    errors_first.sort_by_key(|finding| std::cmp::Reverse(finding.severity()));
+    errors_first
+        .into_iter()
+        .map(|finding| {
+            let word = match finding.severity() {
+                Severity::Error => "**error**",
+                Severity::Warning => "warning",
+            };
+            let place = place(finding).map_or_else(String::new, |place| format!(" ({})", code(&place, 300)));
+            format!("- {word} `{}`{place}: {}\n", finding.rule.id(), prose_cell(&finding.message, 700))
+        })
+        .collect()
+}
+
+pub(super) fn rollout_rows(rollouts: &[Rollout]) -> Vec<String> {
+    rollouts
+        .iter()
+        .map(|rollout| {
+            let mut because: Vec<String> =
+                rollout.because.iter().take(4).map(|path| field_cell(&rollout.object, path)).collect();
+            if rollout.because.len() > 4 {
+                because.push(format!("{} more fields", rollout.because.len() - 4));
+            }
+            let certainty = match rollout.certainty {
+                Certainty::Exact => "exact",
+                Certainty::Offline => "judged from Git alone",
+                Certainty::Unknown => "cannot be judged",
+            };
+            let notes: String = rollout
+                .course
+                .notes
+                .iter()
+                .take(4)
+                .map(|note| format!(". {}", prose_cell(note.trim_end_matches('.'), 300)))
+                .collect();
+            format!(
+                "| {} | {} | {} | {certainty}{notes} |\n",
+                object_cell(&rollout.object),
+                becomes(rollout),
+                because.join(", ")
+            )
+        })
+        .collect()
+}
+
+/// `a/b.yaml:7:3`
+pub(super) fn place(finding: &Finding) -> Option<String> {
+    let file = finding.file()?;
+    Some(match (finding.line(), finding.column()) {
+        (Some(line), Some(column)) => format!("{file}:{line}:{column}"),
+        (Some(line), None) => format!("{file}:{line}"),
+        _ => file.to_string(),
+    })
+}
+
+/// What becomes of machines, in words: `replaces 3, adds 2`.
+pub fn becomes(rollout: &Rollout) -> String {
+    if rollout.because.iter().any(FieldPath::is_root) {
+        let machines = rollout.machines.map(|machines| format!("removes {machines}"));
+        return machines.unwrap_or_else(|| "removes an unknown number (replicas are not in Git)".to_owned());
+    }
+    let mut words = Vec::new();
+    match rollout.machines {
+        Some(0) => {}
+        Some(machines) => words.push(format!("replaces {machines}")),
+        None if rollout.certainty == Certainty::Unknown => words.push("perhaps replaces some".to_owned()),
+        None => words.push("replaces an unknown number (replicas are not in Git)".to_owned()),
+    }
+    let some = |number: Option<u32>| number.filter(|number| *number > 0);
+    words.extend(some(rollout.course.created).map(|created| format!("adds {created}")));
+    words.extend(some(rollout.course.deleted).map(|deleted| format!("removes {deleted}")));
+    if words.is_empty() { "replaces none".to_owned() } else { words.join(", ") }
+}
+
+/// Whether any machine is replaced or lost, as far as is known.
+pub(super) fn replaces(rollouts: &[Rollout]) -> bool {
+    rollouts.iter().any(|rollout| rollout.machines != Some(0))
+}
+
+/// `replaced`, or `deleted` where no new ones come.
+pub(super) fn what_becomes(rollouts: &[Rollout]) -> &'static str {
+    let for_good = |rollout: &Rollout| rollout.because.iter().any(FieldPath::is_root);
+    let mut some = rollouts.iter().filter(|rollout| rollout.machines != Some(0));
+    if some.all(for_good) { "deleted" } else { "replaced" }
+}
+
+/// How many machines are replaced in words: `5 machines`, `at least 5 machines`.
+pub(super) fn machines(rollouts: &[Rollout]) -> String {
+    let known: u32 = rollouts.iter().filter_map(|rollout| rollout.machines).fold(0, u32::saturating_add);
+    let number =
+        capstan_model::wording::count(usize::try_from(known).unwrap_or(usize::MAX), "machine", "machines");
+    if rollouts.iter().any(|rollout| rollout.machines.is_none()) {
+        format!("at least {number}")
+    } else {
+        number
+    }
+}
+
+fn object_cell(object: &ObjectId) -> String {
+    code_cell(&object.to_string(), NAME)
+}
+
+fn field_cell(object: &ObjectId, path: &FieldPath) -> String {
+    if path.is_root() { whole_of(object).to_owned() } else { code_cell(&path.to_string(), NAME) }
+}
+
+/// Where a field stands, and where it stood before its API version changed.
+fn moved_cell(change: &Change) -> String {
+    let from = change.from.as_ref().map(|from| format!("{} → ", field_cell(&change.object, from)));
+    format!("{}{}", from.unwrap_or_default(), field_cell(&change.object, &change.path))
+}
+
+/// The sides of one value, long ones where they differ.
+fn value_cells<const N: usize>(
+    object: &ObjectId,
+    path: &FieldPath,
+    sides: [&Option<Value>; N],
+) -> [String; N] {
+    let values = sides.map(Option::as_ref);
+    let mut shown = excerpts(object, path, &values, VALUE).into_iter();
+    values.map(|value| match (value, shown.next().flatten()) {
+        // A whole object in a cell helps nobody: the files show it.
+        (Some(_), _) if path.is_root() => "present".to_owned(),
+        (Some(_), Some(Excerpt { text, is_string: false })) if text == REDACTED => "*redacted*".to_owned(),
+        (Some(_), Some(Excerpt { text, is_string: true })) => code_cell(&text, VALUE),
+        (Some(_), Some(Excerpt { text, .. })) => code_cell(&one_line(&text, VALUE), VALUE + 1),
+        _ => "absent".to_owned(),
+    })
+}
+
+/// A secret value, as JSON.
+const REDACTED: &str = r#"{"redacted":true}"#;

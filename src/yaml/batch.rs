@@ -1,0 +1,115 @@
+//! A batch of edits of one file, sorted by document and checked for what is never edited.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::change::{Change, Refusal};
+use super::comments;
+use super::edit::DocumentEdit;
+use super::file::YamlFile;
+use super::node::Node;
+use super::source::{Source, Splice};
+use capstan_model::object::FieldPath;
+
+/// What happens to a file.
+pub(super) struct Batch<'a> {
+    pub(super) file: &'a YamlFile,
+    /// Changes inside of documents.
+    pub(super) changes: BTreeMap<usize, Change>,
+    /// Documents that go.
+    pub(super) removed: BTreeSet<usize>,
+    /// Documents that come, with their value.
+    pub(super) appended: Vec<(String, Node)>,
+}
+
+impl<'a> Batch<'a> {
+    /// Sorts the edits; refuses with the number of the document.
+    pub(super) fn new(file: &'a YamlFile, edits: &[DocumentEdit]) -> Result<Self, (usize, Refusal)> {
+        let mut batch =
+            Self { file, changes: BTreeMap::new(), removed: BTreeSet::new(), appended: Vec::new() };
+        for (index, document) in file.documents().iter().enumerate() {
+            if let Some(sops) = document.root.entry("sops") {
+                let reason = "the file was encrypted by sops, and an edit would break its seal";
+                let path = FieldPath::root().key("sops");
+                return Err((index, Refusal::new(reason, &path, sops.key_span.start)));
+            }
+        }
+        for edit in edits {
+            match edit {
+                DocumentEdit::Edit { document, edit } => {
+                    let root = batch.document(*document).map_err(|refusal| (*document, refusal))?;
+                    let change = batch.changes.entry(*document).or_default();
+                    change.add(root, edit).map_err(|refusal| (*document, refusal))?;
+                }
+                DocumentEdit::RemoveDocument { document } => {
+                    batch.document(*document).map_err(|refusal| (*document, refusal))?;
+                    batch.removed.insert(*document);
+                }
+                DocumentEdit::Append { text } => batch.append(text).map_err(|refusal| (0, refusal))?,
+            }
+        }
+        if let Some(both) = batch.removed.iter().find(|index| batch.changes.contains_key(index)) {
+            let reason = "the document is removed and edited at once";
+            return Err((*both, Refusal::new(reason, &FieldPath::root(), 0)));
+        }
+        Ok(batch)
+    }
+
+    /// The root of a document that may be edited.
+    fn document(&self, index: usize) -> Result<&'a Node, Refusal> {
+        let root = FieldPath::root();
+        let Some(document) = self.file.documents().get(index) else {
+            return Err(Refusal::new(format!("there is no document {index}"), &root, self.file.text().len()));
+        };
+        if let Some(twice) = &document.duplicate_key {
+            let reason = format!("the key `{}` stands twice in one mapping of this document", twice.key);
+            return Err(Refusal::new(reason, &root, twice.offset));
+        }
+        Ok(&document.root)
+    }
+
+    fn append(&mut self, text: &str) -> Result<(), Refusal> {
+        let refuse = |reason: String| Refusal::new(reason, &FieldPath::root(), self.file.text().len());
+        let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
+        let read =
+            YamlFile::read(&text).map_err(|error| refuse(format!("the new document is no YAML: {error}")))?;
+        let [document] = read.documents() else {
+            return Err(refuse(format!("{} documents where one is added", read.documents().len())));
+        };
+        let root = document.root.clone();
+        let marker = if document.marker.is_empty() && self.has_documents() { "---\n" } else { "" };
+        let end = if text.ends_with('\n') { "" } else { "\n" };
+        self.appended.push((format!("{marker}{text}{end}"), root));
+        Ok(())
+    }
+
+    fn has_documents(&self) -> bool {
+        !self.appended.is_empty() || self.file.documents().len() > self.removed.len()
+    }
+
+    /// The bytes of a document that goes, with the comments that are its own: those directly above it, set
+    /// off by a blank line. What stands before the first one (comments, directives, byte order mark) stays.
+    pub(super) fn span_of_removed(&self, source: &Source, index: usize) -> Option<std::ops::Range<usize>> {
+        let document = self.file.documents().get(index)?;
+        let start = if index > 0 || !document.marker.is_empty() {
+            document.marker.start
+        } else {
+            source.line_start(document.root.span.start)
+        };
+        let start = comments::above_document(source.text(), start, 0);
+        let end = match self.file.documents().get(index + 1) {
+            None => source.text().len(),
+            Some(next) if next.marker.is_empty() => document.span.end,
+            Some(next) => comments::above_document(source.text(), next.marker.start, document.marker.end),
+        };
+        Some(start..end)
+    }
+
+    /// The splices for documents that go or come.
+    pub(super) fn splice_documents(&self, source: &Source) -> Vec<Splice> {
+        let end = source.text().len();
+        let removed = self.removed.iter().filter_map(|index| self.span_of_removed(source, *index));
+        let removed = removed.map(|range| Splice { range, text: String::new() });
+        let added = self.appended.iter().map(|(text, _)| Splice { range: end..end, text: text.clone() });
+        removed.chain(added).collect()
+    }
+}

@@ -1,0 +1,52 @@
+//! Which comments belong to what goes or is copied: those that stand directly above it, without a blank
+//! line between. A file's head belongs to nobody, and what follows a value without a blank line, before
+//! the next document, belongs to that value.
+
+use super::file::YamlFile;
+
+/// Where the comment lines begin that stand directly above a line, as far in as its content; the line's own
+/// start where there are none. Nothing before `floor` counts.
+pub(super) fn above(text: &str, line: usize, column: usize, floor: usize) -> usize {
+    let mut at = line;
+    while at > floor {
+        let before = text[..at - 1].rfind('\n').map_or(0, |feed| feed + 1);
+        let content = text[before..at].trim_start_matches(' ');
+        let is_comment = content.starts_with('#') && at - before - content.len() == column;
+        if before < floor || !is_comment {
+            break;
+        }
+        at = before;
+    }
+    at
+}
+
+/// The same for the line with which a document begins. Right behind other lines the comments are theirs:
+/// the file's head, or what is said of the document before.
+pub(super) fn above_document(text: &str, line: usize, floor: usize) -> usize {
+    let at = above(text, line, 0, floor);
+    let before = text.get(floor..at).unwrap_or_default();
+    let is_set_off = before.ends_with("\n\n") || before.ends_with("\n\r\n");
+    if is_set_off && !before.trim().is_empty() { at } else { line }
+}
+
+/// The text of a document's root with its own comments above it; without those of the file and of others.
+pub fn own_text(file: &YamlFile, document: usize) -> Option<&str> {
+    let text = file.text();
+    let document = file.documents().get(document)?;
+    let span = &document.root.span;
+    let line = text[..span.start].rfind('\n').map_or(0, |feed| feed + 1);
+    let start = if document.marker.is_empty() {
+        above_document(text, line, 0)
+    } else {
+        let behind = text[document.marker.end..].find('\n').map(|feed| document.marker.end + feed + 1);
+        behind.filter(|behind| *behind <= line).map_or(line, |behind| above(text, line, 0, behind))
+    };
+    // What shares its line with the marker has no line of its own.
+    let start = if text[line..span.start].trim().is_empty() { start } else { span.start };
+    let ended = if text[..span.end].ends_with('\n') {
+        span.end
+    } else {
+        text[span.end..].find('\n').map_or(text.len(), |feed| span.end + feed + 1)
+    };
+    text.get(start..ended)
+}

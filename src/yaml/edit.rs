@@ -1,0 +1,177 @@
+//! Edits of a file behind a gate: what comes out was read again and is exactly what was intended.
+
+use super::batch::Batch;
+use super::change::Refusal;
+use super::file::YamlFile;
+use super::gate;
+use super::node::{Node, Position};
+use super::source::Source;
+use super::splicer::{Slot, Splicer};
+use capstan_model::object::FieldPath;
+
+/// One edit inside of a document. Paths and indexes are those before any edit of the batch.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Edit {
+    /// Replaces the value that stands at `path`.
+    Set {
+        /// An existing value.
+        path: FieldPath,
+        /// The new value; the old quoting stays where it can.
+        node: Node,
+    },
+    /// Adds a key to a mapping (or to what is null or absent as a value: `key:`).
+    Insert {
+        /// The mapping.
+        parent: FieldPath,
+        /// The new key.
+        key: String,
+        /// Its value.
+        node: Node,
+        /// The key after which it goes; at the end where `None` or unknown.
+        after: Option<String>,
+    },
+    /// Adds an item to a sequence.
+    InsertItem {
+        /// The sequence.
+        list: FieldPath,
+        /// Before which item, counted before any edit of the batch; the number of items appends. Several
+        /// at one index keep their order.
+        index: usize,
+        /// The item.
+        node: Node,
+    },
+    /// Removes a key or an item.
+    Remove {
+        /// What goes.
+        path: FieldPath,
+    },
+    /// Edits the YAML that a string holds.
+    Within {
+        /// The string.
+        path: FieldPath,
+        /// The document inside of the string.
+        document: usize,
+        /// What to do there; paths start in that document.
+        edits: Vec<Edit>,
+    },
+}
+
+/// An edit of a file's documents.
+#[derive(Debug, Clone, PartialEq)]
+pub enum DocumentEdit {
+    /// Edits inside of a document.
+    Edit {
+        /// Which, from 0.
+        document: usize,
+        /// What.
+        edit: Edit,
+    },
+    /// Takes a whole document out.
+    RemoveDocument {
+        /// Which, from 0.
+        document: usize,
+    },
+    /// Adds a document at the end.
+    Append {
+        /// A whole document, valid YAML without markers.
+        text: String,
+    },
+}
+
+/// Why a file was not edited. Nothing of the batch was done.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {}, column {}: {reason}", position.line, position.column)]
+pub struct EditRefused {
+    /// A sentence without a full stop.
+    pub reason: String,
+    /// The document, from 0.
+    pub document: usize,
+    /// The field.
+    pub path: FieldPath,
+    /// Where, in the file before the edit.
+    pub position: Position,
+}
+
+impl EditRefused {
+    /// Of a text of one document as a whole.
+    pub fn of_whole(reason: &str) -> Self {
+        let position = Position { line: 1, column: 1 };
+        Self { reason: reason.to_owned(), document: 0, path: FieldPath::root(), position }
+    }
+}
+
+/// How deep YAML may stand in strings of YAML.
+const WITHIN_DEPTH: usize = 4;
+
+/// Does all edits or none. Only the bytes of what the edits name change (see `splicer` for what becomes
+/// of comments); the result was read again, means in every document exactly what was intended, and has
+/// no other line changed. A set value that means what stands there already changes nothing.
+///
+/// Refused, beside what cannot be done: a file with a document that `sops` encrypted; a document with
+/// duplicate keys; an anchor, alias, merge key or explicit tag on the way to, or in, what is edited.
+pub fn edit(file: &YamlFile, edits: &[DocumentEdit]) -> Result<YamlFile, EditRefused> {
+    edit_at_depth(file, edits, 0)
+}
+
+fn edit_at_depth(file: &YamlFile, edits: &[DocumentEdit], depth: usize) -> Result<YamlFile, EditRefused> {
+    if edits.is_empty() {
+        return Ok(file.clone());
+    }
+    let refuse = |document: usize, refusal: Refusal| EditRefused {
+        reason: refusal.reason,
+        document,
+        path: refusal.path,
+        position: file.position(refusal.offset),
+    };
+    let mut batch = Batch::new(file, edits).map_err(|(document, refusal)| refuse(document, refusal))?;
+    for (document, change) in &mut batch.changes {
+        let Some(root) = file.documents().get(*document).map(|document| &document.root) else { continue };
+        change
+            .settle_within(root, &mut |path, node, text, edits| edit_within(path, node, text, edits, depth))
+            .map_err(|refusal| refuse(*document, refusal))?;
+    }
+    let source = Source::new(file.text());
+    let mut splices = batch.splice_documents(&source);
+    for (document, change) in &batch.changes {
+        let Some(root) = file.documents().get(*document).map(|document| &document.root) else { continue };
+        let mut splicer = Splicer { source: &source, root, splices: Vec::new() };
+        splicer.walk(root, change, Slot::Root).map_err(|refusal| refuse(*document, refusal))?;
+        splices.append(&mut splicer.splices);
+    }
+    let text = source.apply(&mut splices);
+    let text =
+        text.ok_or_else(|| refuse(0, Refusal::new("two edits meet in one place", &FieldPath::root(), 0)))?;
+    let checked = gate::check(&batch, &source, &text);
+    // A block scalar that comes to stand at the end may need the final newline that the file lacks.
+    let checked = match (checked, source.missing_end()) {
+        (Err(refusal), Some(end)) => {
+            gate::check(&batch, &source, &format!("{text}{end}")).map_err(|_| refusal)
+        }
+        (checked, _) => checked,
+    };
+    checked.map_err(|(document, refusal)| refuse(document, refusal))
+}
+
+/// The new text of a string that holds YAML.
+fn edit_within(
+    path: &FieldPath,
+    node: &Node,
+    text: &str,
+    edits: &[DocumentEdit],
+    depth: usize,
+) -> Result<String, Refusal> {
+    let refuse = |reason: String| Refusal::new(reason, path, node.span.start);
+    if depth == WITHIN_DEPTH {
+        return Err(refuse(format!("YAML in strings more than {WITHIN_DEPTH} levels deep")));
+    }
+    let inner = YamlFile::read(text).map_err(|error| refuse(format!("the text here is no YAML: {error}")))?;
+    let edited = edit_at_depth(&inner, edits, depth + 1).map_err(|refused| {
+        let steps = path.steps().iter().chain(refused.path.steps()).cloned();
+        Refusal::new(refused.reason.clone(), &steps.collect(), node.span.start)
+    })?;
+    Ok(edited.text().to_owned())
+}
+
+#[cfg(test)]
+#[path = "edit_tests.rs"]
+mod tests;

@@ -1,0 +1,165 @@
+//! A YAML file: its text, its documents, and positions in it.
+
+use std::sync::{Arc, OnceLock};
+
+use serde_json::Value;
+
+use super::node::{Document, Entry, Node, NodeKind, Position};
+use super::{quick, read, template};
+
+/// A file that was read strictly. Cloning is cheap; text and tree never change.
+#[derive(Debug, Clone)]
+pub struct YamlFile(Arc<Content>);
+
+#[derive(Debug)]
+struct Content {
+    text: Box<str>,
+    documents: Vec<Document>,
+    /// Byte offsets of the lines' starts; made when the first position is asked for.
+    lines: OnceLock<Vec<usize>>,
+}
+
+/// Why a text is no YAML that Capstan reads, and where.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {}, column {}: {message}", position.line, position.column)]
+pub struct YamlError {
+    /// What was found, and what to do where that is not plain.
+    pub message: String,
+    /// Where.
+    pub position: Position,
+}
+
+impl YamlFile {
+    /// Reads a stream of documents. Strict: what YAML forbids is an error, and so is what Kubernetes'
+    /// reader refuses (a key that is null or no scalar, a tag that does not fit); twice the same key is
+    /// not, see [`Document::duplicate_key`]. Bounded in size, depth, number of values (aliases expanded)
+    /// and documents: see [`limits`](super::limits).
+    pub fn read(text: &str) -> Result<Self, YamlError> {
+        if let Some(offset) = lone_carriage_return(text) {
+            return Err(YamlError {
+                message: "a line ends with a carriage return alone: save the file with LF or CRLF line ends"
+                    .to_owned(),
+                position: position_in(text, offset),
+            });
+        }
+        let documents = match quick::read(text) {
+            Some(documents) => documents,
+            None => read::read(text)?,
+        };
+        Ok(Self(Arc::new(Content { text: text.into(), documents, lines: OnceLock::new() })))
+    }
+
+    /// Reads a template: what [`read`](Self::read) reads, and what is YAML but for expressions without
+    /// quotes (`[${KEYS}]`). A collection in which one stands alone is a scalar, as it is written. Such a
+    /// file is for reading alone: an edit of it is refused.
+    pub fn read_template(text: &str) -> Result<Self, YamlError> {
+        let error = match Self::read(text) {
+            Ok(file) => return Ok(file),
+            Err(error) => error,
+        };
+        if lone_carriage_return(text).is_some() {
+            return Err(error);
+        }
+        match template::read(text) {
+            None => Err(error),
+            Some(documents) => Ok(Self(Arc::new(Content {
+                text: text.into(),
+                documents: documents?,
+                lines: OnceLock::new(),
+            }))),
+        }
+    }
+
+    /// Reads bytes, which must be UTF-8; a byte order mark is kept and means nothing.
+    pub fn read_bytes(bytes: &[u8]) -> Result<Self, YamlError> {
+        Self::of_bytes(bytes, Self::read)
+    }
+
+    /// Reads the bytes of a template: see [`read_template`](Self::read_template).
+    pub fn read_template_bytes(bytes: &[u8]) -> Result<Self, YamlError> {
+        Self::of_bytes(bytes, Self::read_template)
+    }
+
+    fn of_bytes(bytes: &[u8], read: impl FnOnce(&str) -> Result<Self, YamlError>) -> Result<Self, YamlError> {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => read(text),
+            Err(error) => {
+                let valid = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
+                Err(YamlError {
+                    message: format!("byte {} is not UTF-8: save the file as UTF-8", error.valid_up_to()),
+                    position: position_in(&valid, valid.len()),
+                })
+            }
+        }
+    }
+
+    /// The text, byte for byte as it was read.
+    pub fn text(&self) -> &str {
+        &self.0.text
+    }
+
+    /// The documents in order, empty ones included (a text of comments alone has none).
+    pub fn documents(&self) -> &[Document] {
+        &self.0.documents
+    }
+
+    /// Line and column of a byte offset; past the end it is the end.
+    pub fn position(&self, offset: usize) -> Position {
+        let text = self.text();
+        let lines = self.0.lines.get_or_init(|| {
+            std::iter::once(0)
+                .chain(text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(i, _)| i + 1))
+                .collect()
+        });
+        let offset = floor_boundary(text, offset);
+        let line = lines.partition_point(|start| *start <= offset);
+        let start = lines.get(line.saturating_sub(1)).copied().unwrap_or_default();
+        place(line, &text[start..offset])
+    }
+}
+
+/// The value of a text that is one document of everyday YAML in which every scalar is a string to whoever
+/// reads YAML, of whatever version; `None` for any other text.
+pub fn texts_alone(text: &str) -> Option<Value> {
+    match quick::read(text)?.as_slice() {
+        [document] => strings(&document.root),
+        _ => None,
+    }
+}
+
+fn strings(node: &Node) -> Option<Value> {
+    Some(match &node.kind {
+        NodeKind::Scalar(_) => Value::String(node.as_str()?.to_owned()),
+        NodeKind::Sequence(items) => Value::Array(items.iter().map(strings).collect::<Option<_>>()?),
+        NodeKind::Mapping(entries) => {
+            let field = |entry: &Entry| Some((entry.key.clone(), strings(&entry.value)?));
+            Value::Object(entries.iter().map(field).collect::<Option<_>>()?)
+        }
+    })
+}
+
+/// YAML takes a carriage return alone for the end of a line, and nobody else does: lines here are what
+/// people and Git see.
+fn lone_carriage_return(text: &str) -> Option<usize> {
+    text.match_indices('\r').map(|(at, _)| at).find(|at| text.as_bytes().get(at + 1) != Some(&b'\n'))
+}
+
+/// Line and column of a byte offset of a text that is not kept.
+pub(super) fn position_in(text: &str, offset: usize) -> Position {
+    let before = &text[..floor_boundary(text, offset)];
+    let start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    place(before.bytes().filter(|byte| *byte == b'\n').count() + 1, &before[start..])
+}
+
+fn place(line: usize, before: &str) -> Position {
+    let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+    Position { line: number(line), column: number(before.trim_start_matches('\u{feff}').chars().count() + 1) }
+}
+
+fn floor_boundary(text: &str, offset: usize) -> usize {
+    let mut offset = offset.min(text.len());
+    while !text.is_char_boundary(offset) {
+        offset -= 1;
+    }
+    offset
+}

@@ -1,0 +1,233 @@
+//! The tree of a YAML document: nodes, their spans, and how scalars were written.
+
+use std::ops::Range;
+
+use serde_json::{Map, Value};
+
+use super::scalar;
+pub use capstan_model::finding::Position;
+use capstan_model::object::{FieldPath, Step};
+
+/// Bytes of the file's text, end exclusive. A node that was made in memory has the empty span `0..0`.
+pub type Span = Range<usize>;
+
+/// One document of a stream.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Document {
+    /// The document's value; an empty document is a plain empty scalar (null).
+    pub root: Node,
+    /// The document's part of the text. The parts of all documents follow one another without a gap:
+    /// from the document's own marker (the first from the start of the text) to the next document's
+    /// marker or the end. Comments in front of a `---` belong to the document before it.
+    pub span: Span,
+    /// Its `---`; empty where it has none.
+    pub marker: Span,
+    /// The first key that stands twice in one mapping, if any: such a document is read (the last
+    /// value counts, as for Kubernetes' own readers) but never edited.
+    pub duplicate_key: Option<DuplicateKey>,
+}
+
+/// A key that stands twice in one mapping.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DuplicateKey {
+    /// The key.
+    pub key: String,
+    /// Byte offset of the second one.
+    pub offset: usize,
+}
+
+/// A value and the bytes it came from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Node {
+    /// What it is.
+    pub kind: NodeKind,
+    /// The value's own bytes: without key, comments and surrounding blank space; with quotes, and
+    /// with the header of a block scalar. A block collection reaches from its first key or dash to the
+    /// end of its last value. The value that nothing is (`key:`) is empty, right after `:` or `-`.
+    pub span: Span,
+    /// It carries an anchor or an explicit tag, or is (or stands inside) the expansion of an alias, or
+    /// comes from a merge key (`<<`): it is never edited. Keys that a merge brings in are entries like
+    /// others, `<<` itself is none.
+    pub shared: bool,
+}
+
+/// Scalar, mapping or sequence.
+#[derive(Debug, Clone, PartialEq)]
+pub enum NodeKind {
+    /// A scalar.
+    Scalar(Scalar),
+    /// A mapping in the order of the file.
+    Mapping(Vec<Entry>),
+    /// A sequence.
+    Sequence(Vec<Node>),
+}
+
+/// A key of a mapping with its value.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// The key as Kubernetes reads it: always a string.
+    pub key: String,
+    /// The key's bytes.
+    pub key_span: Span,
+    /// The value.
+    pub value: Node,
+}
+
+/// A scalar: its text after unquoting and unfolding, and how it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scalar {
+    /// Unquoted, unescaped, unfolded text.
+    pub text: String,
+    /// How it was written; decides together with the text what Kubernetes reads.
+    pub style: ScalarStyle,
+}
+
+/// How a scalar was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ScalarStyle {
+    /// Without quotes: may be null, a boolean or a number.
+    Plain,
+    /// `'…'`
+    SingleQuoted,
+    /// `"…"`
+    DoubleQuoted,
+    /// `|`
+    Literal,
+    /// `>`
+    Folded,
+}
+
+impl Scalar {
+    /// A scalar without quotes: `Scalar::plain("3")` is a number.
+    pub fn plain(text: impl Into<String>) -> Self {
+        Self { text: text.into(), style: ScalarStyle::Plain }
+    }
+
+    /// A scalar that is this string, whatever it looks like: plain where that is safe, else in
+    /// double quotes, or a literal block where it has several lines.
+    pub fn string(text: impl Into<String>) -> Self {
+        let text = text.into();
+        let style = super::write::string_style(&text);
+        Self { text, style }
+    }
+}
+
+impl Node {
+    /// A node made in memory.
+    pub const fn new(kind: NodeKind) -> Self {
+        Self { kind, span: 0..0, shared: false }
+    }
+
+    /// A mapping made in memory.
+    pub fn mapping<K: Into<String>>(entries: impl IntoIterator<Item = (K, Self)>) -> Self {
+        let entry = |(key, value): (K, Self)| Entry { key: key.into(), key_span: 0..0, value };
+        Self::new(NodeKind::Mapping(entries.into_iter().map(entry).collect()))
+    }
+
+    /// A sequence made in memory.
+    pub fn sequence(items: impl IntoIterator<Item = Self>) -> Self {
+        Self::new(NodeKind::Sequence(items.into_iter().collect()))
+    }
+
+    /// A scalar made in memory.
+    pub const fn scalar(scalar: Scalar) -> Self {
+        Self::new(NodeKind::Scalar(scalar))
+    }
+
+    /// A string made in memory, see [`Scalar::string`].
+    pub fn string(text: impl Into<String>) -> Self {
+        Self::scalar(Scalar::string(text))
+    }
+
+    /// Null made in memory.
+    pub fn null() -> Self {
+        Self::scalar(Scalar::plain("null"))
+    }
+
+    /// The node whose [`value`](Self::value) is `value`.
+    pub fn from_value(value: &Value) -> Self {
+        match value {
+            Value::Null => Self::null(),
+            Value::Bool(truth) => Self::scalar(Scalar::plain(truth.to_string())),
+            Value::Number(number) => Self::scalar(Scalar::plain(number.to_string())),
+            Value::String(text) => Self::string(text.as_str()),
+            Value::Array(items) => Self::sequence(items.iter().map(Self::from_value)),
+            Value::Object(fields) => {
+                Self::mapping(fields.iter().map(|(key, value)| (key.as_str(), Self::from_value(value))))
+            }
+        }
+    }
+
+    /// The value at a key; `None` where there is none, or this is no mapping.
+    pub fn get(&self, key: &str) -> Option<&Self> {
+        self.entry(key).map(|entry| &entry.value)
+    }
+
+    /// The entry at a key.
+    pub fn entry(&self, key: &str) -> Option<&Entry> {
+        self.as_mapping()?.iter().find(|entry| entry.key == key)
+    }
+
+    /// The value at a path; a number in the path is also found as a key of a mapping.
+    pub fn at(&self, path: &FieldPath) -> Option<&Self> {
+        path.steps().iter().try_fold(self, |node, step| node.step(step))
+    }
+
+    /// The value one step below.
+    pub fn step(&self, step: &Step) -> Option<&Self> {
+        match (&self.kind, step) {
+            (NodeKind::Mapping(_), Step::Key(key)) => self.get(key),
+            (NodeKind::Mapping(_), Step::Index(index)) => self.get(&index.to_string()),
+            (NodeKind::Sequence(items), Step::Index(index)) => items.get(*index),
+            _ => None,
+        }
+    }
+
+    /// The entries, of a mapping.
+    pub fn as_mapping(&self) -> Option<&[Entry]> {
+        if let NodeKind::Mapping(entries) = &self.kind { Some(entries) } else { None }
+    }
+
+    /// The items, of a sequence.
+    pub fn as_sequence(&self) -> Option<&[Self]> {
+        if let NodeKind::Sequence(items) = &self.kind { Some(items) } else { None }
+    }
+
+    /// The scalar, of a scalar.
+    pub const fn as_scalar(&self) -> Option<&Scalar> {
+        if let NodeKind::Scalar(scalar) = &self.kind { Some(scalar) } else { None }
+    }
+
+    /// The text of what Kubernetes reads as a string (so not of `3` or `yes`).
+    pub fn as_str(&self) -> Option<&str> {
+        match self.as_scalar()?.reading() {
+            scalar::Reading::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Whether Kubernetes reads null.
+    pub fn is_null(&self) -> bool {
+        self.as_scalar().is_some_and(|scalar| scalar.reading() == scalar::Reading::Null)
+    }
+
+    /// Whether it is a mapping or a sequence without content.
+    pub const fn is_empty_collection(&self) -> bool {
+        match &self.kind {
+            NodeKind::Scalar(_) => false,
+            NodeKind::Mapping(entries) => entries.is_empty(),
+            NodeKind::Sequence(items) => items.is_empty(),
+        }
+    }
+
+    /// The whole value as Kubernetes reads it, keys in the order of the file.
+    pub fn value(&self) -> Value {
+        match &self.kind {
+            NodeKind::Scalar(scalar) => scalar.value(),
+            NodeKind::Sequence(items) => Value::Array(items.iter().map(Self::value).collect()),
+            NodeKind::Mapping(entries) => Value::Object(
+                entries.iter().map(|entry| (entry.key.clone(), entry.value.value())).collect::<Map<_, _>>(),
+            ),
+        }
+    }
+}

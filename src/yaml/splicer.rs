@@ -1,0 +1,389 @@
+//! From changes to splices: block collections and single values.
+//!
+//! Comments stay with what they stand beside: those directly above a removed key or item go with it, and so
+//! does one behind it. What is added goes right behind the value before it, so that comments
+//! above the next key stay above that. Indentation is learnt from the neighbourhood.
+
+use super::change::{Change, Own, Refusal};
+use super::flow;
+use super::layout;
+use super::literal;
+use super::node::{Entry, Node, NodeKind, Scalar, ScalarStyle};
+use super::read::skip_blank;
+use super::scalar::Reading;
+use super::source::{Source, Splice};
+use super::touch::touch;
+use super::write::{
+    Context, Layout, Writer, holds_literal, holds_plain, pad, string_style, write_inline, write_key,
+};
+use capstan_model::object::FieldPath;
+
+/// Makes the splices of one document.
+pub(super) struct Splicer<'a> {
+    pub(super) source: &'a Source,
+    /// The document's root, to learn its layout from.
+    pub(super) root: &'a Node,
+    pub(super) splices: Vec<Splice>,
+}
+
+/// Where a value hangs.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Slot {
+    /// It is a document.
+    Root,
+    /// Behind a key's colon (`head`); the key stands at `column`.
+    Key { head: usize, column: usize },
+    /// Behind a dash (`head`), which stands at `column`.
+    Dash { head: usize, column: usize },
+    /// In a flow collection, behind `head` (a colon) if there is one.
+    Flow { head: Option<usize> },
+}
+
+/// A key with its value, or an item with its dash, of a block collection.
+struct Child<'a> {
+    start: usize,
+    end: usize,
+    value: &'a Node,
+    slot: Slot,
+}
+
+/// What was done about the first children of a block collection.
+struct Head {
+    /// From which child on the others stand on their own lines.
+    from: usize,
+    /// Up to before which child what is added was added.
+    done: Option<usize>,
+}
+
+type Done = Result<(), Refusal>;
+
+impl<'a> Splicer<'a> {
+    pub(super) fn splice(&mut self, range: std::ops::Range<usize>, text: impl Into<String>) {
+        let text = text.into();
+        if !(range.is_empty() && text.is_empty()) {
+            self.splices.push(Splice { range, text });
+        }
+    }
+
+    /// Makes the splices of a change of `node`.
+    pub(super) fn walk(&mut self, node: &'a Node, change: &Change, slot: Slot) -> Done {
+        if change.is_nothing() {
+            return Ok(());
+        }
+        if let Own::Set(new) = &change.own {
+            return self.replace(node, new, slot, &change.path);
+        }
+        let flowing = self.is_flow(node);
+        if !node.is_empty_collection() && flowing {
+            return flow::change(self, node, change);
+        }
+        match &node.kind {
+            NodeKind::Mapping(entries) if !entries.is_empty() => {
+                if matches!(slot, Slot::Flow { .. }) {
+                    return self.pair_in_flow(entries, change);
+                }
+                self.mapping(node, entries, change, slot)
+            }
+            NodeKind::Sequence(items) if !items.is_empty() => self.sequence(node, items, change, slot),
+            _ => self.replace(node, &change.intend(node), slot, &change.path),
+        }
+    }
+
+    /// `[a: 1]`: its value may change, no more.
+    fn pair_in_flow(&mut self, entries: &'a [Entry], change: &Change) -> Done {
+        let removes = change.below.values().any(|change| matches!(change.own, Own::Remove));
+        if removes || !change.keys.is_empty() {
+            let start = entries.first().map_or(0, |entry| entry.key_span.start);
+            return Err(Refusal::new("a pair without braces in a list", &change.path, start));
+        }
+        for (index, below) in &change.below {
+            if let Some(entry) = entries.get(*index) {
+                let head = self.source.after_colon(entry.key_span.end);
+                self.walk(&entry.value, below, Slot::Flow { head })?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn is_flow(&self, node: &Node) -> bool {
+        !matches!(node.kind, NodeKind::Scalar(_))
+            && self.source.text()[node.span.start..].starts_with(['{', '['])
+    }
+
+    fn mapping(&mut self, node: &'a Node, entries: &'a [Entry], change: &Change, slot: Slot) -> Done {
+        let column = self.source.column(node.span.start);
+        let mut children = Vec::with_capacity(entries.len());
+        for entry in entries {
+            let Some(head) = self.source.after_colon(entry.key_span.end) else {
+                let reason = format!("the key `{}` is written in a way that is not edited", entry.key);
+                return Err(Refusal::new(reason, &change.path, entry.key_span.start));
+            };
+            children.push(Child {
+                start: entry.key_span.start,
+                end: entry.value.span.end.max(head),
+                value: &entry.value,
+                slot: Slot::Key { head, column },
+            });
+        }
+        let mut added = Vec::new();
+        if !change.keys.is_empty() {
+            let writer = Writer { layout: layout::near(self.source, node, self.root) };
+            for new in &change.keys {
+                let mut text = write_key(&new.key, Context::Block);
+                text.push(':');
+                writer.after_key(&mut text, &new.node, column);
+                added.push((new.at, text));
+            }
+        }
+        self.children(node, &children, &added, change, column, slot)
+    }
+
+    fn sequence(&mut self, node: &'a Node, items: &'a [Node], change: &Change, slot: Slot) -> Done {
+        let column = self.source.column(node.span.start);
+        let mut children: Vec<Child<'a>> = Vec::with_capacity(items.len());
+        for item in items {
+            let from = children.last().map_or(node.span.start, |last| last.end);
+            let dash = skip_blank(self.source.text(), from);
+            if self.source.text().as_bytes().get(dash) != Some(&b'-') {
+                return Err(Refusal::new("the dash of an item was not found", &change.path, item.span.start));
+            }
+            let slot = Slot::Dash { head: dash + 1, column };
+            children.push(Child { start: dash, end: item.span.end.max(dash + 1), value: item, slot });
+        }
+        let mut added = Vec::new();
+        if !change.items.is_empty() {
+            let mut writer = Writer { layout: layout::near(self.source, node, self.root) };
+            if let Some(width) = layout::item_width(self.source, node) {
+                writer.layout.item = width;
+            }
+            for (at, item) in &change.items {
+                let mut text = String::new();
+                writer.dash(&mut text);
+                writer.after_dash(&mut text, item, column);
+                added.push((*at, text));
+            }
+        }
+        self.children(node, &children, &added, change, column, slot)
+    }
+
+    /// What happens to the keys or items of a block collection. `added` says before which child.
+    fn children(
+        &mut self,
+        node: &'a Node,
+        children: &[Child<'a>],
+        added: &[(usize, String)],
+        change: &Change,
+        column: usize,
+        slot: Slot,
+    ) -> Done {
+        let removed =
+            |index: usize| matches!(change.below.get(&index), Some(Change { own: Own::Remove, .. }));
+        if added.is_empty() && (0..children.len()).all(removed) {
+            let empty = match node.kind {
+                NodeKind::Sequence(_) => Node::sequence([]),
+                _ => Node::mapping::<String>([]),
+            };
+            return self.replace(node, &empty, slot, &change.path);
+        }
+        for (index, below) in &change.below {
+            if let (Some(child), false) = (children.get(*index), removed(*index)) {
+                self.walk(child.value, below, child.slot)?;
+            }
+        }
+        let gone = (0..children.len()).take_while(|index| removed(*index)).count();
+        let Head { from, done } = self.head_of_block(children, added, gone, column);
+        for (index, child) in children.iter().enumerate().skip(from) {
+            if removed(index) {
+                if !self.source.starts_line(child.start) {
+                    return Err(Refusal::new("it shares its line with another", &change.path, child.start));
+                }
+                let before = index.checked_sub(1).and_then(|before| children.get(before));
+                let start = match before {
+                    Some(before) => self.source.own_lines(child.start, self.source.next_line(before.end)),
+                    // The head of a document is its own.
+                    None if column == 0 => self.source.line_start(child.start),
+                    None => self.source.own_lines(child.start, 0),
+                };
+                self.splice(start..self.source.next_line(child.end), "");
+            }
+        }
+        for (at, text) in added.iter().filter(|(at, _)| done.is_none_or(|done| *at > done)) {
+            let place = match at.checked_sub(1).and_then(|before| children.get(before)) {
+                Some(before) => self.source.next_line(before.end),
+                None => children.first().map_or(0, |first| self.source.line_start(first.start)),
+            };
+            let mut line = String::with_capacity(column + text.len() + 1);
+            pad(&mut line, column);
+            line.push_str(text);
+            line.push('\n');
+            self.splice(place..place, line);
+        }
+        Ok(())
+    }
+
+    /// The first children, where the first of all shares its line with the dash around it (`- name: x`,
+    /// `- - a`): what follows must move up to that dash.
+    fn head_of_block(
+        &mut self,
+        children: &[Child<'a>],
+        added: &[(usize, String)],
+        gone: usize,
+        column: usize,
+    ) -> Head {
+        let nothing = Head { from: 0, done: None };
+        let Some(first) = children.first() else { return nothing };
+        let early: Vec<&str> =
+            added.iter().filter(|(at, _)| *at <= gone).map(|(_, text)| text.as_str()).collect();
+        if self.source.starts_line(first.start) || (gone == 0 && early.is_empty()) {
+            return nothing;
+        }
+        let mut break_line = String::from("\n");
+        pad(&mut break_line, column);
+        let mut text = early.join(&break_line);
+        let Some(last) = gone.checked_sub(1).and_then(|last| children.get(last)) else {
+            // Before the first one: it moves down.
+            text.push_str(&break_line);
+            self.splice(first.start..first.start, text);
+            return Head { from: 0, done: Some(0) };
+        };
+        let end = self.source.line_end(last.end);
+        let next = children.get(gone).map(|next| next.start);
+        let comments = next.is_some_and(|next| !self.source.text()[end..next].trim().is_empty());
+        let range = match next {
+            // The next one takes the place on the dash's line.
+            Some(next) if text.is_empty() && !comments => first.start..next,
+            // Comments in between stay on their lines, and so the dash stands alone.
+            Some(_) if text.is_empty() => {
+                let before = &self.source.text()[..first.start];
+                before.trim_end_matches(' ').len()..end
+            }
+            _ => first.start..end,
+        };
+        self.splice(range, text);
+        Head { from: gone, done: Some(gone) }
+    }
+
+    /// Puts a value in the place of another.
+    fn replace(&mut self, old: &Node, new: &Node, slot: Slot, path: &FieldPath) -> Done {
+        if let Slot::Flow { head } = slot {
+            if let (NodeKind::Scalar(scalar), NodeKind::Scalar(new)) = (&old.kind, &new.kind)
+                && let Some(splice) = touch(self.source, old, scalar, &restyle(scalar, new, Context::Flow))
+            {
+                self.splices.push(splice);
+                return Ok(());
+            }
+            let text = flow::write(self.source, new, old);
+            let text = match head {
+                None if old.span.is_empty() && !matches!(slot, Slot::Root) => format!(": {text}"),
+                Some(head) if old.span.is_empty() && head == old.span.start => format!(" {text}"),
+                _ => text,
+            };
+            self.splice(old.span.clone(), text);
+            return Ok(());
+        }
+        if let (NodeKind::Scalar(scalar), NodeKind::Scalar(new)) = (&old.kind, &new.kind) {
+            let new = restyle(scalar, new, Context::Block);
+            if let Some(splice) = touch(self.source, old, scalar, &new) {
+                self.splices.push(splice);
+                return Ok(());
+            }
+            let is_line = |style| !matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
+            if is_line(scalar.style) && is_line(new.style) {
+                self.replace_in_line(old, &new, slot);
+                return Ok(());
+            }
+            let layout = layout::near(self.source, old, self.root);
+            if let Some(splices) = literal::rewrite(self.source, old, scalar, &new, slot, layout) {
+                self.splices.extend(splices);
+                return Ok(());
+            }
+            let in_line = match new.style {
+                ScalarStyle::Literal | ScalarStyle::Folded => {
+                    let unfinished = self.source.is_unfinished(old.span.end);
+                    !holds_literal(&new.text) || matches!(slot, Slot::Root) || unfinished
+                }
+                _ => true,
+            };
+            if in_line {
+                self.replace_in_line(old, &new, slot);
+                return Ok(());
+            }
+            return self.hang(old, &Node::scalar(new), slot, layout, path);
+        }
+        let mut layout = layout::near(self.source, old, self.root);
+        if let Slot::Dash { .. } = slot {
+            layout.item = layout::own_item_width(self.source, old, slot).unwrap_or(layout.item);
+        }
+        self.hang(old, new, slot, layout, path)
+    }
+
+    fn replace_in_line(&mut self, old: &Node, new: &Scalar, slot: Slot) {
+        let lead = if old.span.is_empty() && !matches!(slot, Slot::Root) { " " } else { "" };
+        let text = format!("{lead}{}", write_inline(new, Context::Block));
+        self.splice(old.span.clone(), text);
+    }
+
+    /// Writes a value that may have several lines: the first stays on the key's line.
+    fn hang(&mut self, old: &Node, new: &Node, slot: Slot, layout: Layout, path: &FieldPath) -> Done {
+        let writer = Writer { layout };
+        let mut text = String::new();
+        let head = match slot {
+            Slot::Key { head, column } => {
+                writer.after_key(&mut text, new, column);
+                head
+            }
+            Slot::Dash { head, column } => {
+                writer.dash(&mut text);
+                writer.after_dash(&mut text, new, column);
+                text.remove(0);
+                head
+            }
+            Slot::Root => return self.replace_root(old, new, layout, path),
+            Slot::Flow { .. } => return Ok(()),
+        };
+        let (first, rest) = text.split_once('\n').unwrap_or((text.as_str(), ""));
+        let rest = if rest.is_empty() { String::new() } else { format!("{rest}\n") };
+        let block = !matches!(old.kind, NodeKind::Scalar(_)) && !self.is_flow(old);
+        let end = if block { self.source.line_end(old.span.end) } else { old.span.end };
+        if self.source.line_start(head) == self.source.line_start(old.span.start) {
+            let after = self.source.next_line(end);
+            self.splice(head..end.max(head), first);
+            self.splice(after..after, rest);
+        } else {
+            self.splice(head..head, first);
+            self.splice(self.source.next_line(head)..self.source.next_line(end), rest);
+        }
+        Ok(())
+    }
+
+    fn replace_root(&mut self, old: &Node, new: &Node, layout: Layout, path: &FieldPath) -> Done {
+        let mut text = String::new();
+        Writer { layout }.block(&mut text, new, 0);
+        if old.span.is_empty() {
+            let place = self.source.next_line(old.span.end);
+            text.push('\n');
+            self.splice(place..place, text);
+        } else if self.source.starts_line(old.span.start) {
+            let end = if self.is_flow(old) { old.span.end } else { self.source.line_end(old.span.end) };
+            self.splice(old.span.start..end, text);
+        } else {
+            return Err(Refusal::new("the value stands on the marker's line", path, old.span.start));
+        }
+        Ok(())
+    }
+}
+
+/// The new scalar in the old one's quoting, where it is a string in place of a string.
+pub(super) fn restyle(old: &Scalar, new: &Scalar, place: Context) -> Scalar {
+    if !matches!(new.reading(), Reading::String(_)) {
+        return new.clone();
+    }
+    let style = match (old.reading(), old.style) {
+        (Reading::String(_), ScalarStyle::Plain) if holds_plain(&new.text, place) => ScalarStyle::Plain,
+        (Reading::String(_), ScalarStyle::Plain) if new.style != ScalarStyle::Plain => new.style,
+        (Reading::String(_), ScalarStyle::Plain) => string_style(&new.text),
+        (Reading::String(_), style) => style,
+        _ => new.style,
+    };
+    Scalar { text: new.text.clone(), style }
+}

@@ -1,0 +1,10 @@
+//! What the tests of several packages share: snapshots made of texts, real files, and
+//! seeded random numbers.
+
+#![expect(clippy::panic, clippy::print_stdout, clippy::unwrap_used, reason = "a panic is how a test fails")]
+
+mod files;
+pub mod random;
+pub mod shared_data;
+
+pub use files::Files;
