@@ -22,9 +22,11 @@
 //! | [`upgrade`] | cluster + source + policy -> [`upgrade::Upgrade`] | `cluster`, `flux`, `giant_swarm`, `merge`, `release`, `settings`, `substitution`, `templates` |
 //! | [`policy`] | rules, one a file, and their catalogue | `cluster`, `flux`, `layout`, `merge`, `release`, `settings`, `substitution`, `templates`, `upgrade` |
 //! | [`proposal`] | what to do with one pull request, given what GitHub shows | `cluster`, `release`, `settings`, `upgrade` |
+//! | [`classes`] | ClusterClasses: who uses which, and what one is that lies elsewhere | `cluster`, `layout`, `policy`, `templates` |
 
 pub mod adopt;
 pub mod campaign;
+pub mod classes;
 pub mod cluster;
 pub mod command;
 pub mod flux;

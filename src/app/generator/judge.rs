@@ -3,6 +3,7 @@
 use capstan_kustomize::render::{self, Edited, ParsedFiles};
 use capstan_live::rollout;
 use capstan_model::finding::{Finding, Place};
+use capstan_plan::classes::Elsewhere;
 use capstan_plan::cluster::Cluster;
 use capstan_plan::merge::AppliedBy;
 use capstan_plan::policy::{self, Facts, Occasion, ReleaseStep};
@@ -77,17 +78,23 @@ impl Fleet {
         let severities = self.settings.severities();
         planned.upgrade.findings = severities.settle(std::mem::take(&mut planned.upgrade.findings));
         let findings = policy::judge(&facts, &severities);
+        // The change does nothing to what lies elsewhere.
+        let elsewhere = Elsewhere {
+            before: self.classes_elsewhere(reads, &before.objects, &cluster.id),
+            after: self.classes_elsewhere(reads, &after.objects, &cluster.id),
+        };
         let rollouts = match applied_by {
-            AppliedBy::Others => rollout::rollouts(&before.objects, &after.objects, applied_by),
+            AppliedBy::Others => rollout::rollouts(&before.objects, &after.objects, applied_by, &elsewhere),
             AppliedBy::Reconciler => {
                 let names = self.live_names(&cluster.id);
                 reads.note(Seen::Names(names.cloned()));
                 match names {
                     Some(names) => {
                         let names = names.as_ref();
-                        rollout::rollouts_live(&before.objects, &after.objects, [names, names])
+                        let names = [names, names];
+                        rollout::rollouts_live(&before.objects, &after.objects, names, &elsewhere)
                     }
-                    None => rollout::rollouts(&before.objects, &after.objects, applied_by),
+                    None => rollout::rollouts(&before.objects, &after.objects, applied_by, &elsewhere),
                 }
             }
         };

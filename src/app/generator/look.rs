@@ -62,6 +62,7 @@ struct Asked {
     folders: BTreeSet<RepoPath>,
     flux: bool,
     classes: bool,
+    elsewhere: bool,
     cluster_api: bool,
 }
 
@@ -72,6 +73,7 @@ impl Asked {
             Seen::Folder(path, _) => drop(self.folders.insert(path.clone())),
             Seen::Flux(_) => self.flux = true,
             Seen::Classes { .. } => self.classes = true,
+            Seen::Elsewhere(_) => self.elsewhere = true,
             Seen::ClusterApi(_) => self.cluster_api = true,
             // What is given from outside is compared as a whole.
             Seen::OldContent(..) | Seen::Past(..) | Seen::Retarget(_) | Seen::Names(_) => {}
@@ -88,6 +90,7 @@ impl Asked {
         !changed.iter().any(|path| self.files.contains(path) || !self.folders.is_empty() && is_inside(path))
             && kept(self.flux, before.flux.get().is_some(), now.flux.get().is_some())
             && kept(self.classes, before.class_users.get().is_some(), now.class_users.get().is_some())
+            && (!self.elsewhere || before.elsewhere.all_hold_in(&now.elsewhere))
             && kept(self.cluster_api, before.cluster_api.get().is_some(), now.cluster_api.get().is_some())
     }
 }

@@ -9,11 +9,13 @@
 //!
 //! Only what was read well is kept: a file that could not be had may be there next time.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use capstan_kustomize::render::RenderedObject;
 use capstan_model::tree::{BlobId, EntryKind, Folder, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
+use capstan_plan::classes::{ClassIndex, ClassRef, Classes, Found, named_elsewhere};
 use capstan_plan::cluster::ClusterId;
 use capstan_plan::layout::{self, Layout, ReleaseFolder};
 use capstan_plan::policy::Snapshot;
@@ -24,6 +26,7 @@ use jiff::civil::Date;
 
 use super::Shared;
 use super::bounded::Bounded;
+use super::classes::read_class_users;
 use super::look::Look;
 use super::plan::Record;
 use super::seen::{Reads, Seen};
@@ -89,7 +92,7 @@ pub(super) struct Kept {
     /// The release that the cluster records.
     pub(super) record: Record,
     /// The ClusterClasses that its Clusters use.
-    pub(super) classes_used: Vec<String>,
+    pub(super) classes_used: Vec<ClassRef>,
     pub(super) upgrade: Arc<Upgrade>,
 }
 
@@ -249,6 +252,32 @@ impl SeenAs {
         let wide = &self.look.wide;
         let (cluster_api, flux) = (wide.cluster_api(tree, layout), Some(wide.flux(tree, layout)));
         Snapshot { tree, layout, schemas, cluster_api, flux }
+    }
+}
+
+impl SeenAs {
+    /// What is known of the classes that a cluster's render names and lacks.
+    pub fn classes_elsewhere(&self, rendered: &[RenderedObject], cluster: &ClusterId) -> Classes {
+        let (tree, layout, wide) = (self.tree.as_ref(), self.layout(), &self.look.wide);
+        let named = named_elsewhere(rendered).into_iter();
+        Classes(named.map(|class| wide.elsewhere.find(tree, layout, class, cluster).found).collect())
+    }
+
+    /// Where its ClusterClasses stand.
+    pub fn class_index(&self) -> &ClassIndex {
+        self.look.wide.elsewhere.index(self.tree.as_ref(), self.layout())
+    }
+
+    /// What a class is for a cluster.
+    pub fn class_for(&self, class: &ClassRef, cluster: &ClusterId) -> Arc<Found> {
+        let (tree, layout) = (self.tree.as_ref(), self.layout());
+        self.look.wide.elsewhere.find(tree, layout, class.clone(), cluster).found.1
+    }
+
+    /// Which clusters use which class.
+    pub fn class_users(&self) -> &BTreeMap<ClassRef, Vec<ClusterId>> {
+        let (tree, layout) = (self.tree.as_ref(), self.layout());
+        self.look.wide.class_users(|| read_class_users(tree, layout, |_| None))
     }
 }
 

@@ -260,6 +260,68 @@ fn what_a_command_allows_makes_the_plan_anew() {
     assert_eq!(memory.counts().planned, 4);
 }
 
+/// A Cluster whose class lies elsewhere, in the base of a cluster.
+fn write_topology(repository: &mut Repository, number: usize) {
+    let name = format!("c{number:03}");
+    let cluster = format!(
+        "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {{name: {name}, namespace: fleet}}\nspec:\n  \
+         topology:\n    classRef: {{name: quick}}\n    version: v1.30.0\n    variables: [{{name: image, value: a0}}]\n    \
+         workers: {{machineDeployments: [{{class: default, name: md, replicas: 4}}]}}\n"
+    );
+    repository.write(format!("gauss/{name}/base/topology.yaml"), cluster);
+}
+
+/// The releases change the variable.
+fn write_variable(repository: &mut Repository, minor: usize) {
+    let text =
+        format!("kind: Cluster\nspec: {{topology: {{variables: [{{name: image, value: a{minor}}}]}}}}\n");
+    repository.write(format!("aws/v1.{minor}.0/base/topology.yaml"), text);
+}
+
+/// A class whose patch brings the variable to workers of that class.
+fn write_shared_class(repository: &mut Repository, workers: &str) {
+    let infrastructure = "infrastructure.cluster.x-k8s.io/v1beta2";
+    let class = format!(
+        "apiVersion: cluster.x-k8s.io/v1beta2\nkind: ClusterClass\nmetadata: {{name: quick, namespace: fleet}}\nspec:\n  \
+         workers:\n    machineDeployments:\n    - class: default\n      \
+         infrastructure: {{templateRef: {{apiVersion: {infrastructure}, kind: DevMachineTemplate, name: md}}}}\n  \
+         variables: [{{name: image, schema: {{openAPIV3Schema: {{type: string}}}}}}]\n  patches:\n  - name: p\n    definitions:\n    \
+         - selector: {{apiVersion: {infrastructure}, kind: DevMachineTemplate, matchResources: {{machineDeploymentClass: {{names: [{workers}]}}}}}}\n      \
+         jsonPatches: [{{op: add, path: /spec/template/spec/customImage, valueFrom: {{variable: image}}}}]\n\
+         ---\napiVersion: {infrastructure}\nkind: DevMachineTemplate\nmetadata: {{name: md, namespace: fleet}}\nspec: {{template: {{spec: {{}}}}}}\n"
+    );
+    repository.write("clusterclasses/quick.yaml", class);
+}
+
+#[test]
+fn a_class_far_away_concerns_those_who_use_it_and_no_others() {
+    for made in [Made::OfFolders, Made::OfFiles] {
+        let memory = Memory::default();
+        let mut repository = fleet_of(10);
+        [0, 1].into_iter().for_each(|minor| write_variable(&mut repository, minor));
+        [2, 5].into_iter().for_each(|number| write_topology(&mut repository, number));
+        write_shared_class(&mut repository, "default");
+        let look = |repository: &Repository, why: &str| look_at(&memory, repository, made, why);
+        look(&repository, "at first");
+        assert_eq!(memory.counts().planned, 10);
+        write_shared_class(&mut repository, "other");
+        look(&repository, "the class changed");
+        assert_eq!(memory.counts().planned, 12, "its two users");
+        repository.write("docs/classes.md", "quick\n");
+        repository.write("shared/kustomization.yaml", "resources: [map.yaml]\n");
+        repository.write("shared/map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\n");
+        look(&repository, "something that concerns nobody changed");
+        assert_eq!(memory.counts().planned, 12);
+        write_cluster(&mut repository, 7, 4);
+        look(&repository, "another cluster changed");
+        assert_eq!(memory.counts().planned, 13);
+        let overlay = "resources: [quick.yaml]\npatches:\n- target: {kind: DevMachineTemplate}\n  patch: '[{\"op\": \"add\", \"path\": \"/spec/template/spec/a\", \"value\": 1}]'\n";
+        repository.write("clusterclasses/kustomization.yaml", overlay);
+        look(&repository, "a kustomization patches the class's template");
+        assert_eq!(memory.counts().planned, 15);
+    }
+}
+
 /// Random pushes of all sorts, with much and with little memory.
 #[test]
 fn plans_with_and_without_memory_are_equal() {
@@ -279,10 +341,13 @@ fn plans_with_and_without_memory_are_equal() {
     for ((limits, made), home) in runs {
         let memory = Memory::new(limits);
         let mut repository = fleet_with(home, 8);
+        if home == Releases::Here {
+            [0, 1].into_iter().for_each(|minor| write_variable(&mut repository, minor));
+        }
         for push in 0..60 {
             let number = below(10);
             let cluster = format!("gauss/c{number:03}");
-            let why = match below(18) {
+            let why = match below(21) {
                 0..=3 => {
                     write_cluster(&mut repository, number, below(5));
                     "a cluster came or changed"
@@ -370,6 +435,23 @@ fn plans_with_and_without_memory_are_equal() {
                     let old = repository.files.keys().find(|path| path.starts_with("flux/")).cloned();
                     old.map(|path| repository.files.remove(&path));
                     "Flux substitutes no more"
+                }
+                17 => {
+                    write_topology(&mut repository, number);
+                    "a class from elsewhere is used"
+                }
+                18 => {
+                    write_shared_class(&mut repository, ["default", "other"][below(2)]);
+                    "a class elsewhere came or changed"
+                }
+                19 => {
+                    let text = [
+                        "resources: [quick.yaml]\n",
+                        "resources: [gone.yaml, quick.yaml]\n",
+                        "resources: []\n",
+                    ][below(3)];
+                    repository.write("clusterclasses/kustomization.yaml", text);
+                    "what is applied of classes changed"
                 }
                 _ => {
                     repository.write(format!("{cluster}/base/broken.yaml"), ["a: [\n", "a: 1\n"][below(2)]);

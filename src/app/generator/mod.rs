@@ -12,6 +12,7 @@
 mod adopt;
 mod bounded;
 mod classes;
+mod elsewhere;
 mod judge;
 mod look;
 mod memory;

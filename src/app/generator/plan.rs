@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use capstan_model::finding::Finding;
 use capstan_model::tree::{Tree, TreeId};
+use capstan_plan::classes::{ClassRef, classes_used};
 use capstan_plan::cluster::{Cluster, ClusterId, ReleaseName};
 use capstan_plan::flux::{FluxIndex, PostBuild};
 use capstan_plan::layout::ClusterFolder;
@@ -14,7 +15,6 @@ use capstan_plan::release::{ContentId, Release, ReleaseId};
 use capstan_plan::settings::{ClusterSettings, EffectiveSettings, WhenReleaseUnknown};
 use capstan_plan::upgrade::{self, Basis, Explanation, OldSource, Request, Upgrade};
 
-use super::classes::classes_used;
 use super::seen::{Presence, Reads, Seen};
 use super::{Fleet, Refused, sources};
 
@@ -36,7 +36,7 @@ pub struct Summary {
 pub(super) struct Made {
     pub(super) upgrade: Upgrade,
     pub(super) record: Record,
-    pub(super) classes_used: Vec<String>,
+    pub(super) classes_used: Vec<ClassRef>,
 }
 
 /// A cluster and what it is offered.

@@ -120,6 +120,10 @@ impl Fleet {
             Seen::Classes { own, elsewhere } => {
                 self.used_elsewhere(id, own.iter().map(String::as_str)) == *elsewhere
             }
+            Seen::Elsewhere(classes) => classes.0.iter().all(|(class, found)| {
+                let now = self.class_elsewhere(class.clone(), id);
+                !now.failed && now.found.1 == *found
+            }),
             Seen::OldContent(content, presence) => self.find_content(content) == *presence,
             Seen::ClusterApi(version) => self.cluster_api() == version.as_ref(),
             Seen::Retarget(allowed) => self.retarget(id) == *allowed,

@@ -4,6 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use capstan_model::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
+use capstan_plan::classes::Classes;
 use capstan_plan::flux::PostBuild;
 use capstan_plan::policy::CoreVersion;
 use capstan_plan::release::{ContentId, ReleaseId};
@@ -21,6 +22,8 @@ pub(super) enum Seen {
     Flux(PostBuild),
     /// Which of the cluster's classes are used elsewhere.
     Classes { own: Vec<String>, elsewhere: Vec<String> },
+    /// What classes are that the cluster's Clusters name and its folder lacks.
+    Elsewhere(Classes),
     /// An old release's content, and whether it was found.
     OldContent(ContentId, Presence),
     /// The version of Cluster API that the repository installs.
@@ -49,6 +52,7 @@ impl Seen {
             Self::Folder(path, found) => tree.folder_id(path) == *found,
             Self::Flux(_)
             | Self::Classes { .. }
+            | Self::Elsewhere(_)
             | Self::OldContent(..)
             | Self::Past(..)
             | Self::ClusterApi(_)
@@ -96,6 +100,11 @@ impl<'a> Reads<'a> {
         }
     }
 
+    /// Notes that something could not be had.
+    pub(super) fn note_failure(&self) {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner).failed = true;
+    }
+
     /// What was seen; `None` where a file could not be had.
     pub(super) fn into_seen(self) -> Option<Vec<Seen>> {
         let notes = self.notes.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -125,7 +134,7 @@ impl Tree for Reads<'_> {
         }
         let content = self.tree.read(entry);
         if content.is_err() {
-            self.notes.lock().unwrap_or_else(PoisonError::into_inner).failed = true;
+            self.note_failure();
         }
         content
     }

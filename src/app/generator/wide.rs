@@ -6,15 +6,16 @@ use std::sync::{Arc, OnceLock};
 
 use capstan_kustomize::schema::{SchemaFile, Schemas};
 use capstan_model::tree::{Folder, RepoPath, Tree};
+use capstan_plan::classes::{ClassRef, classes_used};
 use capstan_plan::cluster::{Cluster, ClusterId};
 use capstan_plan::flux::FluxIndex;
 use capstan_plan::layout::{self, Layout};
 use capstan_plan::policy::{self, CoreVersion};
 
-use super::classes::classes_used;
+use super::elsewhere::Lookups;
 
 /// Which clusters use which ClusterClass.
-pub(super) type ClassUsers = BTreeMap<String, Vec<ClusterId>>;
+pub(super) type ClassUsers = BTreeMap<ClassRef, Vec<ClusterId>>;
 
 /// The files that define kinds, and what they say.
 #[derive(Debug)]
@@ -52,6 +53,8 @@ pub(super) struct Wide {
     /// The version of Cluster API that the repository installs.
     pub(super) cluster_api: OnceLock<Option<CoreVersion>>,
     pub(super) class_users: OnceLock<Arc<ClassUsers>>,
+    /// What classes are that Clusters name and their folders lack.
+    pub(super) elsewhere: Lookups,
 }
 
 /// A snapshot that follows another one.
@@ -79,9 +82,13 @@ impl Wide {
         self.cluster_api.get_or_init(|| policy::core_version(tree, layout)).as_ref()
     }
 
+    pub(super) fn class_users(&self, read: impl FnOnce() -> ClassUsers) -> &ClassUsers {
+        self.class_users.get_or_init(|| Arc::new(read()))
+    }
+
     /// What of this holds for the next snapshot too.
     pub(super) fn follow(&self, next: &Next<'_>) -> Self {
-        let wide = Self::default();
+        let wide = Self { elsewhere: self.elsewhere.follow(next), ..Self::default() };
         let may_define =
             |known: &Defined, path: &RepoPath| layout::may_define(next.tree, next.layout, &known.files, path);
         if let Some(defined) = self.defined.get()

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use capstan_kustomize::render::{self, FieldDifference, Rendered};
 use capstan_live::rollout;
 use capstan_model::finding::FileError;
-use capstan_model::tree::Tree;
+use capstan_model::tree::{RepoPath, Tree, differences};
+use capstan_plan::classes::{ClassRef, Elsewhere, has_class};
 use capstan_plan::cluster::{Cluster, ClusterId};
 use capstan_plan::layout::{self, Layout};
 use capstan_plan::merge::AppliedBy;
@@ -50,10 +51,10 @@ impl Planner for Generator {
         today: Date,
     ) -> Vec<JudgedCluster> {
         // The second look follows what the first has found: definitions are looked for once.
-        let old = self.memory.seen_as(before, settings);
-        let old = old.snapshot();
-        let new = self.memory.seen_as(after, settings);
-        let new = new.snapshot();
+        let old_look = self.memory.seen_as(before, settings);
+        let old = old_look.snapshot();
+        let new_look = self.memory.seen_as(after, settings);
+        let new = new_look.snapshot();
         clusters
             .iter()
             .map(|cluster| {
@@ -63,6 +64,10 @@ impl Planner for Generator {
                 let kept: &[_] = if asks_to_go(new, cluster) { &[] } else { &is.objects };
                 let claimed = settings.claimed_by(cluster).is_ok_and(|claimed| claimed.is_some());
                 let applied = if claimed { AppliedBy::Reconciler } else { AppliedBy::Others };
+                let elsewhere = Elsewhere {
+                    before: old_look.classes_elsewhere(&was.objects, cluster),
+                    after: new_look.classes_elsewhere(&is.objects, cluster),
+                };
                 let judgement = Judgement {
                     changes: render::diff(&was.objects, &is.objects)
                         .into_iter()
@@ -70,9 +75,10 @@ impl Planner for Generator {
                         .collect(),
                     rollouts: match live.get(cluster).filter(|_| applied == AppliedBy::Reconciler) {
                         Some(names) => {
-                            rollout::rollouts_live(&was.objects, kept, [&names.before, &names.after])
+                            let names = [&names.before, &names.after];
+                            rollout::rollouts_live(&was.objects, kept, names, &elsewhere)
                         }
-                        None => rollout::rollouts(&was.objects, kept, applied),
+                        None => rollout::rollouts(&was.objects, kept, applied, &elsewhere),
                     },
                     before: validate(old, None, settings, scope, today),
                     after: validate(new, Some(old), settings, scope, today),
@@ -80,6 +86,40 @@ impl Planner for Generator {
                 JudgedCluster { cluster: cluster.clone(), judgement }
             })
             .collect()
+    }
+
+    fn touched_through_classes(
+        &self,
+        before: Arc<dyn Tree>,
+        after: Arc<dyn Tree>,
+        settings: &RepositorySettings,
+    ) -> Vec<ClusterId> {
+        let changed = differences(before.as_ref(), after.as_ref());
+        let old = self.memory.seen_as(Arc::clone(&before), settings);
+        let paths = || changed.iter().map(|difference| &difference.path);
+        let (layout, tree) = (old.layout(), before.as_ref());
+        let is_beside =
+            |path: &RepoPath| layout.cluster_around(path).is_none() && layout.release_around(path).is_none();
+        // Most pull requests change one cluster, which no other has its class from.
+        let clusters: BTreeSet<&ClusterId> =
+            paths().filter_map(|path| Some(&layout.cluster_around(path)?.id)).collect();
+        let mut clusters = clusters.into_iter().filter_map(|id| layout.cluster(id.as_str()));
+        if !paths().any(|path| is_beside(path)) && !clusters.any(|folder| has_class(tree, folder)) {
+            return Vec::new();
+        }
+        let has_classes = !old.class_index().is_empty();
+        let new = self.memory.seen_as(Arc::clone(&after), settings);
+        if !has_classes && new.class_index().is_empty() {
+            return Vec::new();
+        }
+        let uses_another = |class: &ClassRef, user: &ClusterId| {
+            !new.class_index().is_own(class, user) && old.class_for(class, user) != new.class_for(class, user)
+        };
+        let users = new.class_users().iter();
+        let users =
+            users.flat_map(|(class, users)| users.iter().filter(move |user| uses_another(class, user)));
+        let users: BTreeSet<ClusterId> = users.cloned().collect();
+        users.into_iter().collect()
     }
 
     fn scopes(&self, tree: Arc<dyn Tree>, settings: &RepositorySettings) -> Vec<Scope> {

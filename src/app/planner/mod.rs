@@ -51,6 +51,18 @@ pub trait Planner: Send + Sync {
         today: Date,
     ) -> Vec<JudgedCluster>;
 
+    /// The clusters whose Clusters use a ClusterClass that lies elsewhere and is another one in the second snapshot,
+    /// itself or a template that it names; ordered by cluster.
+    fn touched_through_classes(
+        &self,
+        before: Arc<dyn Tree>,
+        after: Arc<dyn Tree>,
+        settings: &RepositorySettings,
+    ) -> Vec<ClusterId> {
+        let _no_class_is_known = (before, after, settings);
+        Vec::new()
+    }
+
     /// The clusters of a snapshot under the given settings.
     fn scopes(&self, tree: Arc<dyn Tree>, settings: &RepositorySettings) -> Vec<Scope>;
 }

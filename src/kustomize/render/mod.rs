@@ -51,6 +51,7 @@ pub use error::{RenderError, Trouble};
 pub use keys::{KUSTOMIZATION_NAMES, is_kustomization, kustomization_field};
 pub use load::ParsedFiles;
 pub use placed::{Content, Placed, Scalar, Source, SourceOffset};
+pub use selector::meets_selector;
 pub use versions::{in_one_version, in_versions_of};
 
 use capstan_model::finding::Place;

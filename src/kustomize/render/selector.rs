@@ -198,7 +198,8 @@ impl Selector {
     pub(super) fn fits_marks(&self, resource: &Resource) -> bool {
         let meets = |field: &str, requirements: &[Requirement]| {
             let values = resource.value.at(&["metadata", field]);
-            requirements.iter().all(|requirement| requirement.is_met(values))
+            let value = |key: &str| values?.field(key).map(Placed::written).map(Into::into);
+            requirements.iter().all(|requirement| requirement.is_met(&value))
         };
         meets("labels", &self.labels) && meets("annotations", &self.annotations)
     }
@@ -246,18 +247,22 @@ impl fmt::Display for Selector {
 }
 
 impl Requirement {
-    fn is_met(&self, values: Option<&Placed>) -> bool {
-        let value = |key: &str| values?.field(key).map(Placed::written);
+    fn is_met(&self, value: &dyn Fn(&str) -> Option<String>) -> bool {
         match self {
             Self::Exists(key) => value(key).is_some(),
             Self::Absent(key) => value(key).is_none(),
-            Self::In(key, wanted) => value(key).is_some_and(|value| wanted.iter().any(|want| *want == value)),
+            Self::In(key, wanted) => value(key).is_some_and(|value| wanted.contains(&value)),
             // Kubernetes: what lacks the label meets `!=` and `notin`.
-            Self::NotIn(key, unwanted) => {
-                value(key).is_none_or(|value| unwanted.iter().all(|other| *other != value))
-            }
+            Self::NotIn(key, unwanted) => value(key).is_none_or(|value| !unwanted.contains(&value)),
         }
     }
+}
+
+/// Whether labels or annotations meet a selector that is written in Kubernetes' way; `None` where it is none.
+pub fn meets_selector(selector: &str, value: &dyn Fn(&str) -> Option<String>) -> Option<bool> {
+    let parts = split_outside_brackets(selector).into_iter().map(str::trim).filter(|part| !part.is_empty());
+    let requirements: Vec<Requirement> = parts.map(parse_requirement).collect::<Option<_>>()?;
+    Some(requirements.iter().all(|requirement| requirement.is_met(value)))
 }
 
 fn requirements(target: &Placed, field: &str) -> Result<Vec<Requirement>, RenderError> {

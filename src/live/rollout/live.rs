@@ -10,6 +10,7 @@ use super::{LiveNames, facts, predict, rollouts};
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::kinds::is_cluster;
 use capstan_model::object::FieldPath;
+use capstan_plan::classes::Elsewhere;
 use capstan_plan::merge::AppliedBy;
 use capstan_plan::templates::{Naming, TemplateNames, name_templates};
 use capstan_plan::upgrade::{Certainty, Rollout};
@@ -19,11 +20,12 @@ use capstan_plan::upgrade::{Certainty, Rollout};
 /// whose spec it was never asked about has no live name yet; then Git alone is judged by, as [`rollouts`] does.
 ///
 /// A Cluster that changes its class stays `offline`, and so does what its variables bring: what the templates of a
-/// class come to is the topology controller's doing. So does whatever `rollout.after` replaces: it depends on when machines were made.
+/// class come to is the topology controller's doing. Classes found elsewhere keep their names in Git. So does whatever `rollout.after` replaces: it depends on when machines were made.
 pub fn rollouts_live(
     before: &[RenderedObject],
     after: &[RenderedObject],
     names: [&TemplateNames; 2],
+    elsewhere: &Elsewhere,
 ) -> Vec<Rollout> {
     let [names_before, names_after] = names;
     let (mut old, mut new) = (before.to_vec(), after.to_vec());
@@ -31,14 +33,14 @@ pub fn rollouts_live(
     let mut named = name_templates(&mut old, names_before, &[]);
     named.extend(name_templates(&mut new, names_after, &[]));
     if named.iter().any(|template| template.naming == Naming::Content) {
-        return rollouts(before, after, AppliedBy::Reconciler);
+        return rollouts(before, after, AppliedBy::Reconciler, elsewhere);
     }
     let live: LiveNames = named.into_iter().map(|template| (template.logical.kind, template.name)).collect();
     let class = |objects: &[RenderedObject], rollout: &Rollout| {
         let cluster = objects.iter().find(|object| object.id == rollout.object);
         cluster.and_then(|cluster| class_name(&cluster.value).map(str::to_owned))
     };
-    let mut found = predict(&old, &new, AppliedBy::Reconciler, &live);
+    let mut found = predict(&old, &new, AppliedBy::Reconciler, &live, elsewhere);
     for rollout in &mut found {
         let by_time = rollout.because.iter().any(|path| facts::is_rollout_after(&path.to_string()));
         let same_class = class(&old, rollout) == class(&new, rollout);
@@ -62,6 +64,10 @@ mod tests {
     use super::super::tests::{DEPLOYMENT, rendered, told};
     use super::*;
     use capstan_plan::templates::{LiveTemplate, SpecDigest};
+
+    fn live(before: &[RenderedObject], after: &[RenderedObject], names: [&TemplateNames; 2]) -> Vec<Rollout> {
+        rollouts_live(before, after, names, &Elsewhere::default())
+    }
 
     fn tree(replicas: u32, version: &str, spec: &str) -> Vec<RenderedObject> {
         let deployment = DEPLOYMENT
@@ -99,10 +105,10 @@ mod tests {
         let is = |spec: &str| tree(5, "v1.30.2", spec);
         let rolls = "[/spec/template/spec/infrastructureRef/name] 5/0/0";
         let with = |is: &[RenderedObject], after: &[(&str, &str)]| {
-            told(&rollouts_live(&was, is, [&names(&[(A, "md-x")]), &names(after)]))
+            told(&live(&was, is, [&names(&[(A, "md-x")]), &names(after)]))
         };
         // What is written out and means the same stays the live object that it is: in Git alone it rolls.
-        let from_git = rollouts(&was, &is(A_WITH_DEFAULT), AppliedBy::Reconciler);
+        let from_git = rollouts(&was, &is(A_WITH_DEFAULT), AppliedBy::Reconciler, &Elsewhere::default());
         assert_eq!(told(&from_git), format!("5 offline {rolls}"));
         assert_eq!(with(&is(A_WITH_DEFAULT), &[(A_WITH_DEFAULT, "md-x")]), "nothing");
         assert_eq!(with(&is(B), &[(A, "md-x"), (B, "md-y")]), format!("5 exact {rolls}"));
@@ -116,10 +122,10 @@ mod tests {
     fn what_no_template_decides_is_exact_too() {
         let known = names(&[(A, "md")]);
         let (was, is) = (tree(5, "v1.30.2", A), tree(5, "v1.31.0", A));
-        let rolls = told(&rollouts_live(&was, &is, [&known, &known]));
+        let rolls = told(&live(&was, &is, [&known, &known]));
         assert_eq!(rolls, "5 exact [/spec/template/spec/version] 5/0/0");
         let more = tree(7, "v1.30.2", A);
-        assert_eq!(told(&rollouts_live(&was, &more, [&known, &known])), "0 exact [/spec/replicas] 0/2/0");
+        assert_eq!(told(&live(&was, &more, [&known, &known])), "0 exact [/spec/replicas] 0/2/0");
     }
 
     /// Which machines are older than a time no name tells.
@@ -130,7 +136,7 @@ mod tests {
         let mut is = was.clone();
         let deployment = is.iter_mut().find(|object| object.id.kind == "MachineDeployment").unwrap();
         deployment.value["spec"]["rolloutAfter"] = "2026-12-01T00:00:00Z".into();
-        let rolls = told(&rollouts_live(&was, &is, [&known, &known]));
+        let rolls = told(&live(&was, &is, [&known, &known]));
         assert_eq!(rolls, "5 offline [/spec/rolloutAfter] 5/0/0");
     }
 }

@@ -16,6 +16,7 @@
 //! | `numbers` | how many machines are replaced, come and go |
 //! | `kubeadm` | whether two `kubeadmConfigSpec` mean the same machine |
 //! | `own_fields` | what a control plane's controller makes of its own fields |
+//! | `elsewhere` | classes that lie elsewhere than the Clusters that name them |
 //! | `topology`, `class` | Clusters with a managed topology, and what their classes and variables make |
 //! | `course` | a verdict in the making |
 //! | `live` | the same with the live names of templates |
@@ -25,6 +26,7 @@
 mod class;
 mod control_plane;
 mod course;
+mod elsewhere;
 pub(crate) mod facts;
 mod kubeadm;
 mod live;
@@ -41,20 +43,28 @@ mod tests;
 mod topology;
 mod workers;
 
+use self::elsewhere::InOneVersion;
 pub use self::live::rollouts_live;
 use self::reading::{LiveNames, Reading, by_id};
 use capstan_kustomize::render::{RenderedObject, in_versions_of};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::kinds::is_cluster;
+use capstan_plan::classes::Elsewhere;
 use capstan_plan::merge::AppliedBy;
 use capstan_plan::upgrade::Rollout;
 
 /// What becomes of machines when `after` is applied over `before`, ordered by object.
 ///
 /// Who applies decides what an edited template means: the reconciler gives it a new name, so machines
-/// roll; under its old name, applied by others, it is refused or rolls nothing.
-pub fn rollouts(before: &[RenderedObject], after: &[RenderedObject], applied: AppliedBy) -> Vec<Rollout> {
-    predict(before, after, applied, &LiveNames::default())
+/// roll; under its old name, applied by others, it is refused or rolls nothing. `elsewhere` is what is known of
+/// classes that the Clusters name and these objects lack: they are looked up, and nothing becomes of them here.
+pub fn rollouts(
+    before: &[RenderedObject],
+    after: &[RenderedObject],
+    applied: AppliedBy,
+    elsewhere: &Elsewhere,
+) -> Vec<Rollout> {
+    predict(before, after, applied, &LiveNames::default(), elsewhere)
 }
 
 /// The same, where objects of these kinds and names are one live object each: the same name, the same spec.
@@ -63,12 +73,15 @@ fn predict(
     after: &[RenderedObject],
     applied: AppliedBy,
     live: &LiveNames,
+    elsewhere: &Elsewhere,
 ) -> Vec<Rollout> {
     // What one API version only spells otherwise than another replaces nothing. A change may go back to an older
     // one, to which no steps are known: then both are compared in the newer.
     let before: &[RenderedObject] = &in_versions_of(before, after, Schemas::built_in());
     let after: &[RenderedObject] = &in_versions_of(after, before, Schemas::built_in());
-    let reading = Reading { before: by_id(before), after: by_id(after), applied, live };
+    let elsewhere = InOneVersion::of(elsewhere);
+    let reading =
+        Reading { before: by_id(before), after: by_id(after), applied, live, elsewhere: elsewhere.sides() };
     let mut found: Vec<Rollout> = before.iter().filter_map(|object| reading.of(object)).collect();
     found.extend(after.iter().filter_map(|object| reading.of_new(object)));
     found.sort_by(|a, b| a.object.cmp(&b.object));

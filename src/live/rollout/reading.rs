@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::class::{Blueprint, Find, Seen};
 use super::control_plane::managed_control_plane;
 use super::course::Verdict;
+use super::elsewhere::Lookup;
 use super::facts;
 use super::owner::{Owner, annotation, owner, replicas};
 use super::pointer::At;
@@ -36,6 +37,8 @@ pub(super) struct Reading<'a> {
     pub(super) after: ById<'a>,
     pub(super) applied: AppliedBy,
     pub(super) live: &'a LiveNames,
+    /// Classes that Clusters name and `before` and `after` lack.
+    pub(super) elsewhere: [Lookup<'a>; 2],
 }
 
 /// A field of an object, before and after.
@@ -121,40 +124,54 @@ impl<'a> Reading<'a> {
         verdict.into_rollout(&new.id)
     }
 
-    /// The classes that a Cluster names, before and after, with their templates, as far as they are rendered here.
+    /// The classes that a Cluster names, before and after, with their templates, as far as they are known.
     fn classes<'s>(&'s self, pair: Pair<'s>) -> Seen<'s> {
         let names = [class_name(pair.before), class_name(pair.after)];
         let [Some(old), Some(new)] = names else { return Seen::default() };
-        let class = |objects: &ById<'a>, name: &str| find_value_in(objects, names::CLUSTER_CLASS, name);
-        let after = class(&self.after, new);
+        let homes = [self.home(0, pair.before, old), self.home(1, pair.after, new)];
+        let class =
+            |home: Option<Home<'s, 'a>>, name: &str| find_value_in(home?.objects, names::CLUSTER_CLASS, name);
+        let after = class(homes[1], new);
         // A class that keeps its live name is the same live object, with the same templates.
         let is_live = old == new && self.live.contains(&(names::CLUSTER_CLASS.to_owned(), new.to_owned()));
-        let before = if is_live { after } else { class(&self.before, old) };
+        let before = if is_live { after } else { class(homes[0], old) };
         let find_before: Find<'s> = match is_live {
-            true => Box::new(|reference| self.template_after(reference)),
-            false => Box::new(|reference| self.template_in(&self.before, reference)),
+            true => Box::new(move |reference| self.template_after(homes, reference)),
+            false => Box::new(move |reference| template_in(homes[0], reference)),
         };
-        let find_after: Find<'s> = Box::new(|reference| self.template_after(reference));
+        let find_after: Find<'s> = Box::new(move |reference| self.template_after(homes, reference));
         let sides = [
             before.map(|class| Blueprint { cluster: pair.before, class, find: find_before }),
             after.map(|class| Blueprint { cluster: pair.after, class, find: find_after }),
         ];
-        Seen { sides, renamed: old != new }
+        let [one, other] = &self.elsewhere;
+        let unknown = [(one, pair.before, before), (other, pair.after, after)];
+        let unknown = unknown.into_iter().filter(|(.., class)| class.is_none());
+        let unknown = unknown.filter_map(|(side, cluster, _)| side.why_unknown(cluster));
+        let unknown: Vec<&str> = unknown.collect();
+        let differs = !unknown.is_empty() && old == new && !one.is_as_in(other, pair.after);
+        Seen { sides, renamed: old != new, unknown, differs }
     }
 
-    fn template_in(&self, objects: &ById<'a>, reference: &Value) -> Option<&'a Value> {
-        let (_, kind, name) = target(Some(reference))?;
-        find_value_in(objects, kind, name)
+    /// Where the class of a Cluster stands with its templates: its own render wins.
+    fn home<'s>(&'s self, side: usize, cluster: &Value, class: &str) -> Option<Home<'s, 'a>> {
+        let own = if side == 0 { &self.before } else { &self.after };
+        if find_value_in(own, names::CLUSTER_CLASS, class).is_some() {
+            return Some(Home { objects: own, applied: self.applied });
+        }
+        let objects = self.elsewhere.get(side)?.of(cluster)?;
+        Some(Home { objects, applied: AppliedBy::Others })
     }
 
     /// What a template is afterwards under its name. A live name keeps its spec; and where others apply, the API
     /// refuses an edit under the old name, but of the kinds that may be edited.
-    fn template_after(&self, reference: &Value) -> Option<&'a Value> {
-        let after = self.template_in(&self.after, reference)?;
+    fn template_after<'s>(&self, homes: [Option<Home<'s, 'a>>; 2], reference: &Value) -> Option<&'s Value> {
+        let after = template_in(homes[1], reference)?;
         let kind = reference.get("kind").and_then(Value::as_str).unwrap_or_default();
-        let refused = self.applied == AppliedBy::Others && !facts::TAKEN_UP_IN_PLACE.contains(&kind);
+        let by_others = homes[1].is_some_and(|home| home.applied == AppliedBy::Others);
+        let refused = by_others && !facts::TAKEN_UP_IN_PLACE.contains(&kind);
         let stays = refused || self.is_live(Some(reference));
-        Some(self.template_in(&self.before, reference).filter(|_| stays).unwrap_or(after))
+        Some(template_in(homes[0], reference).filter(|_| stays).unwrap_or(after))
     }
 
     fn is_paused(&self, object: &RenderedObject) -> bool {
@@ -169,6 +186,18 @@ impl<'a> Reading<'a> {
         annotation(&object.value, facts::PAUSED).is_some()
             || cluster.is_some_and(|cluster| paused(&cluster.value))
     }
+}
+
+/// Where a class stands with its templates, and who applies it.
+#[derive(Clone, Copy)]
+struct Home<'s, 'a> {
+    objects: &'s ById<'a>,
+    applied: AppliedBy,
+}
+
+fn template_in<'s>(home: Option<Home<'s, '_>>, reference: &Value) -> Option<&'s Value> {
+    let (_, kind, name) = target(Some(reference))?;
+    find_value_in(home?.objects, kind, name)
 }
 
 /// An owner that goes takes its machines along.

@@ -59,6 +59,11 @@ pub(super) fn topology(before: &Value, after: &Value, seen: &Seen<'_>, applied: 
     if change.comparison.as_ref().is_some_and(Comparison::is_complete) {
         change.say_what_reaches_nothing(&mut verdict, &story, [&old, &new]);
     }
+    if verdict.is_unknown() && change.comparison.is_none() {
+        let mut unknown = seen.unknown.clone();
+        unknown.dedup();
+        unknown.into_iter().for_each(|why| verdict.note(why));
+    }
     verdict.totals(&parts);
     parts.retain(|part| part.replaced != Some(0) || part.created != Some(0) || part.deleted != Some(0));
     verdict.course.parts = parts;
@@ -119,7 +124,8 @@ impl<'c, 'v> Change<'c, 'v> {
         if self.comparison.is_some() {
             return Vec::new();
         }
-        let renamed = self.seen.renamed.then_some(self.class);
+        let other_class = self.seen.renamed || self.seen.differs;
+        let renamed = other_class.then_some(self.class);
         let variables = (self.before.at(VARIABLES) != self.after.at(VARIABLES)).then_some(VARIABLES);
         renamed.into_iter().chain(variables).map(|path| Cause { path: path.to_owned(), note: None }).collect()
     }

@@ -30,6 +30,7 @@ pub use definitions::{definitions, may_define, schemas_of};
 pub use discover::discover;
 pub use follow::{Followed, follow};
 pub use outside::outside;
+pub(crate) use sniff::may_hold;
 
 /// Where everything is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

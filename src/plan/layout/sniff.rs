@@ -59,8 +59,8 @@ pub(super) fn is_broken(bytes: &[u8]) -> bool {
     YamlFile::read_bytes(bytes).is_err()
 }
 
-/// Whether a file seems to hold an object of such a group and kind: a hint for a warning, no more.
-pub(super) fn may_hold(bytes: &[u8], is: impl Fn(&str, &str) -> bool) -> bool {
+/// Whether a file seems to hold an object of such a group and kind: a hint before it is read, no more.
+pub(crate) fn may_hold(bytes: &[u8], is: impl Fn(&str, &str) -> bool) -> bool {
     let groups: BTreeSet<&str> = top_level(b"apiVersion:", bytes).map(api_group).collect();
     let kinds: BTreeSet<&str> = top_level(b"kind:", bytes).collect();
     groups.iter().any(|group| kinds.iter().any(|kind| is(group, kind)))

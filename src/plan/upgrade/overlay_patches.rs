@@ -2,13 +2,14 @@
 //! overlay is the customer's and is never written: each such field is named, with what it is in the newer
 //! version.
 //!
-//! Deliberately absent: patches that select by labels or annotations, which only rendering knows to hit.
+//! Of labels and annotations by which a patch selects, those count that the object has in the repository: what a
+//! kustomization or a patch before gives it is not looked at.
 
 use super::moved_fields::{Moved, There, fate_of, moved_fields, put};
 use super::plan::Plan;
 use super::retarget::{is_object, items, matches, text};
 use crate::merge::objects::ClusterMerge;
-use capstan_kustomize::render::is_kustomization;
+use capstan_kustomize::render::{is_kustomization, meets_selector};
 use capstan_model::finding::{Finding, Place, Position, rules};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::tree::RepoPath;
@@ -78,7 +79,7 @@ impl<'p> Plan<'p> {
         for key in ["patches", "patchesJson6902", "patchesStrategicMerge"] {
             for item in items(root, key) {
                 let selector = item.get("target");
-                if selector.is_some_and(|selector| !selects(selector, target.id)) {
+                if selector.is_some_and(|selector| !selects(selector, target)) {
                     continue;
                 }
                 let inline = item.get("patch").or_else(|| (item.as_scalar().is_some()).then_some(item));
@@ -216,10 +217,16 @@ fn position_in(file: &YamlFile, root: &Node, field: &FieldPath) -> Position {
 }
 
 /// Whether a patch's `target`, whose texts are patterns, selects an object.
-fn selects(selector: &Node, id: &ObjectId) -> bool {
+fn selects(selector: &Node, target: &Target<'_>) -> bool {
+    let id = target.id;
     let fits = |key: &str, value: &str| text(selector, key).is_none_or(|pattern| matches(pattern, value));
-    let by_label = ["labelSelector", "annotationSelector"].iter().any(|key| selector.get(key).is_some());
-    !by_label
+    let meets = |key: &str, field: &str| {
+        let marks = target.was.get("metadata").and_then(|metadata| metadata.get(field));
+        let value = |key: &str| Some(marks?.get(key)?.as_scalar()?.text.clone());
+        text(selector, key).is_none_or(|selector| meets_selector(selector, &value) == Some(true))
+    };
+    meets("labelSelector", "labels")
+        && meets("annotationSelector", "annotations")
         && fits("kind", &id.kind)
         && fits("group", &id.group)
         && fits("name", &id.name)

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a panic is how tests fail")]
 
+mod classes;
 mod conversations;
 mod deaths;
 mod elsewhere;

@@ -4,6 +4,7 @@
 
 mod adopting;
 mod catalogue;
+pub(crate) mod classes;
 mod explaining;
 mod hostile;
 mod naming;

@@ -20,6 +20,8 @@ use crate::app::ports::{MirrorError, Snapshot};
 
 /// How often GitHub is asked for a test merge before the job is put off.
 const POLLS: u32 = 4;
+/// So many clusters are judged because they use a class that is changed elsewhere.
+const MOST_USERS: usize = 50;
 const POLL_EVERY: Duration = Duration::from_millis(300);
 
 /// What a pull request is judged by.
@@ -61,6 +63,7 @@ impl Run<'_> {
             && remarks.notes.is_empty()
             && remarks.blocked.is_empty()
             && touched(&*base.tree, &*head.tree, there.keys()).is_empty()
+            && self.touched_through_classes(&base.tree, &head.tree, settings).await?.is_empty()
         {
             return Ok(Some(untouched()));
         }
@@ -100,7 +103,12 @@ impl Run<'_> {
         remarks: &Remarks,
         preflights: &[Preflight],
     ) -> Result<CheckReport, SyncError> {
-        let clusters = touched(&*comparison.before, &*comparison.after, scopes.keys());
+        let mut clusters = touched(&*comparison.before, &*comparison.after, scopes.keys());
+        let mut users = self.touched_through_classes(&comparison.before, &comparison.after, settings).await?;
+        users.retain(|user| scopes.contains_key(user) && !clusters.contains(user));
+        let left_out = users.split_off(users.len().min(MOST_USERS));
+        clusters.append(&mut users);
+        clusters.sort();
         let mut judged = Judged {
             basis: comparison.basis,
             notes: remarks.notes.clone(),
@@ -109,6 +117,7 @@ impl Run<'_> {
             preflight_mode: settings.preflight.mode,
             ..Judged::default()
         };
+        judged.notes.extend(note_of_users(&left_out));
         let changes_settings = differences(&*comparison.before, &*comparison.after)
             .iter()
             .any(|difference| difference.path.as_str() == REPOSITORY_FILE);
@@ -150,6 +159,19 @@ impl Run<'_> {
             }
         }
         Ok(check(&judged))
+    }
+
+    /// The clusters that use a ClusterClass from elsewhere which the second snapshot changes.
+    async fn touched_through_classes(
+        &self,
+        before: &Arc<dyn Tree>,
+        after: &Arc<dyn Tree>,
+        settings: &RepositorySettings,
+    ) -> Result<Vec<ClusterId>, SyncError> {
+        let (planner, settings) = (self.ports.planner.clone(), settings.clone());
+        let (before, after) = (before.clone(), after.clone());
+        let touched = move || planner.touched_through_classes(before, after, &settings);
+        Ok(tokio::task::spawn_blocking(touched).await?)
     }
 
     /// What a merge would change: the head itself where it stands on the tip of its base, else GitHub's
@@ -252,6 +274,15 @@ impl Run<'_> {
         all.extend(scopes.iter().map(|(cluster, scope)| (cluster.clone(), scope.clone())));
         all
     }
+}
+
+/// What is said of clusters that use a changed class and are not judged.
+fn note_of_users(left_out: &[ClusterId]) -> Option<String> {
+    let first = left_out.first()?;
+    Some(format!(
+        "The ClusterClasses that this pull request changes are used by more clusters than the {MOST_USERS} that are judged here: {} more, {first} the first of them.",
+        left_out.len()
+    ))
 }
 
 pub(super) fn by_cluster(scopes: Vec<Scope>) -> BTreeMap<ClusterId, Scope> {

@@ -53,10 +53,14 @@ pub(in crate::rollout) struct Blueprint<'v> {
 /// What is seen of the class of a Cluster, before and after.
 #[derive(Default)]
 pub(in crate::rollout) struct Seen<'v> {
-    /// `None` where the class is not rendered with the Cluster.
+    /// `None` where the class is not known.
     pub(in crate::rollout) sides: [Option<Blueprint<'v>>; 2],
     /// Whether the Cluster names another one.
     pub(in crate::rollout) renamed: bool,
+    /// Why it is not known though it exists elsewhere.
+    pub(in crate::rollout) unknown: Vec<&'v str>,
+    /// Whether something of it changes for all that.
+    pub(in crate::rollout) differs: bool,
 }
 
 impl<'v> Seen<'v> {

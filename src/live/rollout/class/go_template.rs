@@ -2,7 +2,7 @@
 //! functions. Everything else, and whatever Go would refuse, is not computed.
 
 use super::semver_compare::semver_compare;
-use super::value::holds_uncomputed;
+use super::value::{holds_uncomputed, holds_variable};
 use capstan_yaml::{Value, YamlFile};
 
 /// Longer templates are not computed.
@@ -280,7 +280,7 @@ impl<'t> Run<'_, 't> {
         loop {
             let holds = !done
                 && match condition {
-                    Some(condition) => is_true(&expression(condition, self.data)?),
+                    Some(condition) => is_true(&known(expression(condition, self.data)?)?),
                     None => true,
                 };
             let mut nowhere = None;
@@ -384,8 +384,16 @@ fn field(data: &Value, path: &[String]) -> Computed<Value> {
     if holds_uncomputed(value) { Err(Uncomputed) } else { Ok(value.clone()) }
 }
 
+/// A value that decides something: what is substituted later may come to anything.
+fn known(value: Value) -> Computed<Value> {
+    if holds_variable(&value) { Err(Uncomputed) } else { Ok(value) }
+}
+
 /// Functions of Go and of sprig, where they are sure of their arguments.
 fn call(function: &str, arguments: &[Value]) -> Computed<Value> {
+    if arguments.iter().any(holds_variable) {
+        return Err(Uncomputed);
+    }
     Ok(match (function, arguments) {
         ("eq", [one, others @ ..]) if !others.is_empty() => {
             let equal = others.iter().map(|other| equals(one, other));

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::blueprint::{Blueprint, Group, Part, Template};
 use super::go_template::{self, Mentions, mentions};
 use super::json_patch::{Operation, apply};
-use super::value::{Work, is_uncomputed, uncomputed};
+use super::value::{Work, holds_variable, is_uncomputed, uncomputed};
 use super::variables::Variables;
 use crate::rollout::pointer::At;
 use capstan_model::kinds::made_from;
@@ -165,7 +165,7 @@ impl Run<'_> {
         let value = self.template(template, reads)?;
         Some(match value {
             Value::Bool(true) => Enabled::Yes,
-            value if is_uncomputed(&value) => Enabled::Uncomputed(value),
+            value if is_uncomputed(&value) || holds_variable(&value) => Enabled::Uncomputed(value),
             _ => Enabled::No,
         })
     }

@@ -25,6 +25,21 @@ pub(super) fn is_uncomputed(value: &Value) -> bool {
     value.as_str().is_some_and(|text| text.starts_with(MARK))
 }
 
+/// Whether a text is one variable and no more, which Flux substitutes later: it may come to anything.
+fn is_variable(value: &Value) -> bool {
+    let name = value.as_str().and_then(|text| text.strip_prefix("${")?.strip_suffix('}'));
+    name.is_some_and(|name| !name.contains(['{', '}']))
+}
+
+/// Whether anything in a value holds a variable that Flux substitutes later, so that no condition can be told of it.
+pub(super) fn holds_variable(value: &Value) -> bool {
+    match value {
+        Value::Object(map) => map.values().any(holds_variable),
+        Value::Array(items) => items.iter().any(holds_variable),
+        scalar => scalar.as_str().is_some_and(|text| text.contains("${")),
+    }
+}
+
 /// Whether anything in a value is not computed.
 pub(super) fn holds_uncomputed(value: &Value) -> bool {
     match value {
@@ -36,10 +51,11 @@ pub(super) fn holds_uncomputed(value: &Value) -> bool {
 
 /// Whether two values differ whatever those of their parts are that are not computed. Null is absent.
 pub(super) fn surely_differ(one: Option<&Value>, other: Option<&Value>) -> bool {
+    let is_unknown = |value: &Value| is_uncomputed(value) || is_variable(value);
     match (some(one), some(other)) {
         (None, None) => false,
         (Some(one), None) | (None, Some(one)) => holds_something(one),
-        (Some(one), Some(other)) if is_uncomputed(one) || is_uncomputed(other) => false,
+        (Some(one), Some(other)) if is_unknown(one) || is_unknown(other) => false,
         (Some(Value::Object(one)), Some(Value::Object(other))) => {
             let keys = one.keys().chain(other.keys().filter(|key| !one.contains_key(*key)));
             keys.into_iter().any(|key| surely_differ(one.get(key), other.get(key)))

@@ -248,6 +248,25 @@ fn fields_and_items_of_variables_and_their_defaults() {
     }
 }
 
+/// Nobody here knows what Flux will write there.
+#[test]
+fn what_is_substituted_later_decides_nothing() {
+    let from_image = of_workers(&write(IMAGE, &variable("image")));
+    // It may be what it was.
+    let (told, notes) = row(std::slice::from_ref(&from_image), &[("value: base-1", "value: \"${IMAGE}\"")]);
+    assert_eq!(told, "? unknown [/spec/topology/variables/0/value] ?/0/0", "{notes:?}");
+    // A text around it tells.
+    let (told, _) = row(std::slice::from_ref(&from_image), &[("value: base-1", "value: \"new-${IMAGE}\"")]);
+    assert_eq!(told, "4 offline [/spec/topology/variables/0/value] 4/0/0");
+    // A patch may be in force, and what it would write is new.
+    let perhaps = from_image.replacen("{name: p,", "{name: p, enabledIf: '{{ eq .region \"north\" }}',", 1);
+    let substituted = ("value: north", "value: \"${REGION}\"");
+    let before = edited(&TREE.replace("PATCHES", &format!("[{perhaps}]")), &[substituted]);
+    let (told, _) = becomes(&before, &edited(&before, &[NEW_IMAGE]), AppliedBy::Reconciler);
+    assert_eq!(told, "? unknown [/spec/topology/variables/0/value] ?/0/0");
+    assert_eq!(becomes(&before, &before, AppliedBy::Reconciler).0, "nothing");
+}
+
 /// The API server has written the old default into the live Cluster, and a server-side apply leaves it there.
 #[test]
 fn another_default_of_the_class_changes_no_cluster_that_has_the_old_one() {

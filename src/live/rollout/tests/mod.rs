@@ -5,6 +5,7 @@
 
 mod classes;
 mod control_planes;
+mod elsewhere;
 mod pools;
 mod together;
 mod topologies;
@@ -12,9 +13,9 @@ mod workers;
 
 use serde_json::json;
 
-use super::rollouts;
 use capstan_kustomize::render::{Folders, RenderedObject, render};
 use capstan_model::tree::RepoPath;
+use capstan_plan::classes::Elsewhere;
 use capstan_plan::merge::AppliedBy;
 use capstan_plan::upgrade::{Certainty, Rollout};
 use capstan_test_support::Files;
@@ -230,6 +231,11 @@ pub(super) fn told(rollouts: &[Rollout]) -> String {
     };
     let all: Vec<String> = rollouts.iter().map(one).collect();
     if all.is_empty() { "nothing".to_owned() } else { all.join(", ") }
+}
+
+/// Where nothing lies elsewhere.
+fn rollouts(before: &[RenderedObject], after: &[RenderedObject], applied: AppliedBy) -> Vec<Rollout> {
+    super::rollouts(before, after, applied, &Elsewhere::default())
 }
 
 fn check(fixture: &str, rows: &[(&[(&str, Value)], &str)]) {

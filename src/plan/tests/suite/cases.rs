@@ -13,6 +13,7 @@ use capstan_live::rollout::rollouts;
 use capstan_model::file_change::FileChange;
 use capstan_model::object::FieldPath;
 use capstan_model::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable, is_manifest};
+use capstan_plan::classes::Elsewhere;
 use capstan_plan::cluster::ClusterId;
 use capstan_plan::flux::{FluxIndex, PostBuild};
 use capstan_plan::layout::Layout;
@@ -346,7 +347,8 @@ fn run(folder: &Path) -> Vec<String> {
         rendered_after = rendered(&planned.intended).unwrap();
     }
     let intended = planned.intended.clone();
-    let rolled = rollouts(&rendered_before.objects, &rendered_after.objects, cluster.applied);
+    let rolled =
+        rollouts(&rendered_before.objects, &rendered_after.objects, cluster.applied, &Elsewhere::default());
     let upgrade = planned.finish(Vec::new(), rolled);
     let mut troubles = compare_files(&case, &root, &upgrade);
     let explanation = explain(&request, &upgrade).unwrap();

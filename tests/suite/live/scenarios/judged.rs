@@ -8,6 +8,7 @@ use capstan::git::Checkout;
 use capstan_kustomize::render::{Folders, Rendered, render};
 use capstan_live::rollout::rollouts;
 use capstan_model::tree::RepoPath;
+use capstan_plan::classes::Elsewhere;
 use capstan_plan::merge::AppliedBy;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -141,7 +142,7 @@ fn play(ground: &Ground, cluster: &Sample, rows: &[Row]) {
         }
         folder.write(&path, &edited);
         let after = read(&folder, &cluster);
-        let found = rollouts(&rendered.objects, &after.objects, AppliedBy::Others);
+        let found = rollouts(&rendered.objects, &after.objects, AppliedBy::Others, &Elsewhere::default());
         let prediction =
             Prediction::of(found.iter().map(|rollout| (rollout.object.to_string(), rollout.course.replaced)));
         if *what == "a worker more" {

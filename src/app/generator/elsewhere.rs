@@ -1,0 +1,121 @@
+//! ClusterClasses that lie elsewhere than the Clusters that name them: looked up once for all clusters of a
+//! snapshot, and carried over to the next one where nothing that they were told from has changed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use capstan_kustomize::render::RenderedObject;
+use capstan_model::ids::ClusterId;
+use capstan_model::tree::Tree;
+use capstan_plan::classes::{ClassIndex, ClassRef, Classes, Found, Root, look_up, named_elsewhere};
+use capstan_plan::layout::Layout;
+
+use super::Fleet;
+use super::seen::{Reads, Seen};
+use super::wide::Next;
+
+/// A class, and what is applied with it.
+type Asked = (ClassRef, BTreeSet<Root>);
+
+/// The classes that somebody asked for.
+#[derive(Debug, Default)]
+pub(super) struct Lookups {
+    index: OnceLock<Arc<ClassIndex>>,
+    known: Mutex<BTreeMap<Asked, Known>>,
+}
+
+/// What was found, and the files and folders that were looked at for it.
+#[derive(Debug, Clone)]
+struct Known {
+    found: Arc<Found>,
+    seen: Arc<Vec<Seen>>,
+}
+
+/// An answer.
+pub(super) struct Answer {
+    pub(super) found: (ClassRef, Arc<Found>),
+    /// Whether it may be another one next time, because a file could not be had.
+    pub(super) failed: bool,
+}
+
+impl Lookups {
+    pub(super) fn index(&self, tree: &dyn Tree, layout: &Layout) -> &ClassIndex {
+        self.index.get_or_init(|| Arc::new(ClassIndex::read(tree, layout)))
+    }
+
+    /// What a class is for a cluster that names it and lacks it.
+    pub(super) fn find(
+        &self,
+        tree: &dyn Tree,
+        layout: &Layout,
+        class: ClassRef,
+        cluster: &ClusterId,
+    ) -> Answer {
+        let roots = self.index(tree, layout).roots(&class, Some(cluster));
+        let asked = (class, roots);
+        let known = lock(&self.known).get(&asked).cloned();
+        if let Some(Known { found, .. }) = known {
+            return Answer { found: (asked.0, found), failed: false };
+        }
+        let reads = Reads::outside(tree);
+        let found = Arc::new(look_up(&reads, layout, &asked.0, &asked.1));
+        let seen = reads.into_seen();
+        let failed = seen.is_none();
+        if let Some(seen) = seen {
+            let known = Known { found: Arc::clone(&found), seen: Arc::new(seen) };
+            lock(&self.known).insert(asked.clone(), known);
+        }
+        Answer { found: (asked.0, found), failed }
+    }
+
+    /// What of this holds for the next snapshot too.
+    pub(super) fn follow(&self, next: &Next<'_>) -> Self {
+        let holds = |known: &Known| known.seen.iter().all(|seen| seen.holds_in(next.tree));
+        let mut known = lock(&self.known).clone();
+        known.retain(|_, known| holds(known));
+        let followed = Self { index: OnceLock::new(), known: Mutex::new(known) };
+        if let Some(index) = self.index.get()
+            && !next.changed.iter().any(|path| index.may_change(next.tree, next.layout, path))
+        {
+            let _ = followed.index.set(Arc::clone(index));
+        }
+        followed
+    }
+
+    /// Whether all that was found here holds in what [followed](Self::follow).
+    pub(super) fn all_hold_in(&self, followed: &Self) -> bool {
+        let all = lock(&self.known).len();
+        self.index.get().is_some() && followed.index.get().is_some() && lock(&followed.known).len() >= all
+    }
+}
+
+impl Fleet {
+    /// What is known of the classes that a cluster's render names and lacks.
+    pub(super) fn classes_elsewhere(
+        &self,
+        reads: &Reads<'_>,
+        rendered: &[RenderedObject],
+        cluster: &ClusterId,
+    ) -> Classes {
+        let named = named_elsewhere(rendered);
+        if named.is_empty() {
+            return Classes::default();
+        }
+        let answers: Vec<Answer> =
+            named.into_iter().map(|class| self.class_elsewhere(class, cluster)).collect();
+        if answers.iter().any(|answer| answer.failed) {
+            reads.note_failure();
+        }
+        let classes = Classes(answers.into_iter().map(|answer| answer.found).collect());
+        reads.note(Seen::Elsewhere(classes.clone()));
+        classes
+    }
+
+    pub(super) fn class_elsewhere(&self, class: ClassRef, cluster: &ClusterId) -> Answer {
+        self.wide.elsewhere.find(self.tree.as_ref(), &self.layout, class, cluster)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

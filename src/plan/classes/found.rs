@@ -1,0 +1,222 @@
+//! What a class is that lies elsewhere.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::root::Root;
+use super::users::ClassRef;
+use crate::layout::Layout;
+use crate::templates::{SpecDigest, references};
+use capstan_kustomize::render::RenderedObject;
+use capstan_model::kinds::is_class;
+use capstan_model::tree::Tree;
+use capstan_yaml::Value;
+
+/// So many roots are rendered for one class at most.
+const MOST_ROOTS: usize = 16;
+/// So many of them are named.
+const NAMED: usize = 3;
+/// Where a class names templates, in `v1beta1` and `v1beta2`.
+const REFERENCES: [&str; 2] = ["ref", "templateRef"];
+
+/// What is applied elsewhere before and after a change.
+#[derive(Debug, Clone, Default)]
+pub struct Elsewhere {
+    /// Before it.
+    pub before: Classes,
+    /// After it.
+    pub after: Classes,
+}
+
+/// What became of the classes that somebody looked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Classes(pub BTreeMap<ClassRef, Arc<Found>>);
+
+/// One class, with the templates that it names.
+#[derive(Debug, Clone)]
+pub struct Found {
+    /// What it is.
+    outcome: Outcome,
+    /// Of everything that it was told from.
+    content: SpecDigest,
+}
+
+#[derive(Debug, Clone)]
+enum Outcome {
+    /// No file holds it, and no render.
+    Nowhere,
+    /// The class, and then its templates.
+    Known(Vec<RenderedObject>),
+    /// Why it is not known, as a sentence.
+    Unknown(String),
+}
+
+/// Two are equal where all that they were told from is.
+impl PartialEq for Found {
+    fn eq(&self, other: &Self) -> bool {
+        self.content == other.content
+    }
+}
+
+impl Eq for Found {}
+
+impl Found {
+    fn new(outcome: Outcome, content: &Value) -> Self {
+        Self { outcome, content: SpecDigest::of(content) }
+    }
+
+    fn unknown(why: String) -> Self {
+        let content = json!(why);
+        Self::new(Outcome::Unknown(why), &content)
+    }
+
+    /// The class and its templates, where they are known.
+    pub fn objects(&self) -> &[RenderedObject] {
+        match &self.outcome {
+            Outcome::Known(objects) => objects,
+            Outcome::Nowhere | Outcome::Unknown(_) => &[],
+        }
+    }
+
+    /// Why it is not known though it exists, as a sentence.
+    pub fn why_unknown(&self) -> Option<&str> {
+        match &self.outcome {
+            Outcome::Unknown(why) => Some(why),
+            Outcome::Nowhere | Outcome::Known(_) => None,
+        }
+    }
+}
+
+impl Classes {
+    /// What became of a class.
+    pub fn find(&self, class: &ClassRef) -> Option<&Found> {
+        self.0.get(class).map(AsRef::as_ref)
+    }
+}
+
+/// What the class is of these [roots](super::ClassIndex::roots).
+///
+/// It is known where every root that holds it holds the same, templates included and namespaces aside.
+pub fn look_up(tree: &dyn Tree, layout: &Layout, class: &ClassRef, roots: &BTreeSet<Root>) -> Found {
+    let name = &class.name;
+    if roots.len() > MOST_ROOTS {
+        return Found::unknown(format!(
+            "ClusterClass `{name}` is applied with {}: more than the {MOST_ROOTS} places that are looked at.",
+            list(&roots.iter().map(ToString::to_string).collect::<Vec<_>>())
+        ));
+    }
+    let mut held: Vec<Held> = Vec::new();
+    for root in roots {
+        match root.render(tree, layout) {
+            Ok(objects) => held.extend(held_in(objects, class, root)),
+            Err(why) => {
+                return Found::unknown(format!(
+                    "ClusterClass `{name}` is applied with {root}, which cannot be rendered: {why}."
+                ));
+            }
+        }
+    }
+    let mut different: Vec<&Held> = Vec::new();
+    for one in &held {
+        if !different.iter().any(|other| other.content == one.content) {
+            different.push(one);
+        }
+    }
+    match different.as_slice() {
+        [] => Found::new(Outcome::Nowhere, &Value::Null),
+        [one] => Found::new(Outcome::Known(one.objects.clone()), &one.content),
+        several => {
+            let files: BTreeSet<&String> = several.iter().map(|one| &one.file).collect();
+            let stands = if files.len() == several.len() {
+                format!("stands in {}", list(&several.iter().map(|one| one.file.clone()).collect::<Vec<_>>()))
+            } else {
+                format!(
+                    "is applied with {}",
+                    list(&several.iter().map(|one| one.root.clone()).collect::<Vec<_>>())
+                )
+            };
+            let why = format!("ClusterClass `{name}` {stands}, and they differ.");
+            let contents: Vec<&Value> = several.iter().map(|one| &one.content).collect();
+            let content = json!([why, contents]);
+            Found::new(Outcome::Unknown(why), &content)
+        }
+    }
+}
+
+/// A class in one root.
+struct Held {
+    /// The class, and then its templates.
+    objects: Vec<RenderedObject>,
+    /// What of it counts.
+    content: Value,
+    /// Where the class is written.
+    file: String,
+    root: String,
+}
+
+fn held_in(objects: Vec<RenderedObject>, class: &ClassRef, root: &Root) -> Vec<Held> {
+    let is_meant = |object: &&RenderedObject| {
+        let id = &object.id;
+        is_class(id) && id.name == class.name && class.may_be_in(id.namespace.as_deref())
+    };
+    let held = |found: &RenderedObject| {
+        let of_class = with_templates(found, &objects);
+        let content = Value::Array(of_class.iter().map(without_namespaces).collect());
+        let file = found.origin().file().to_string();
+        Held { objects: of_class, content, file, root: root.to_string() }
+    };
+    objects.iter().filter(is_meant).map(held).collect()
+}
+
+/// A class, and the templates of the same render that it names.
+fn with_templates(class: &RenderedObject, objects: &[RenderedObject]) -> Vec<RenderedObject> {
+    let id = &class.id;
+    let named = references(&id.group, &id.kind, &class.value);
+    let is_named = |object: &&RenderedObject| {
+        named.iter().any(|reference| reference.means(id.namespace.as_deref(), &object.id))
+    };
+    let mut templates: Vec<&RenderedObject> = objects.iter().filter(is_named).collect();
+    templates.sort_by(|one, other| one.id.cmp(&other.id));
+    std::iter::once(class).chain(templates).cloned().collect()
+}
+
+/// An object as it is compared: which namespace it is in, and where it says that its templates are, does not count.
+fn without_namespaces(object: &RenderedObject) -> Value {
+    fn strip(value: &mut Value) {
+        match value {
+            Value::Object(map) => {
+                for (key, below) in map.iter_mut() {
+                    match below.as_object_mut().filter(|_| REFERENCES.contains(&key.as_str())) {
+                        Some(reference) => drop(reference.remove("namespace")),
+                        None => strip(below),
+                    }
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(strip),
+            _ => {}
+        }
+    }
+    let mut value = object.value.clone();
+    if is_class(&object.id) {
+        strip(&mut value);
+    }
+    if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("namespace");
+    }
+    value
+}
+
+/// `a`, `a and b`, `a, b, c and 4 more`.
+fn list(names: &[String]) -> String {
+    let mut words: Vec<String> = names.iter().take(NAMED).cloned().collect();
+    if names.len() > NAMED {
+        words.push(format!("{} more", names.len() - NAMED));
+    }
+    match words.as_slice() {
+        [] => String::new(),
+        [only] => only.clone(),
+        [all @ .., last] => format!("{} and {last}", all.join(", ")),
+    }
+}
