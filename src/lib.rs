@@ -37,6 +37,7 @@
 //! | to change | go to |
 //! |---|---|
 //! | what an upgrade does to a field, a list, a template | `plan/merge`, `plan/upgrade`; a case is a folder in `tests/cases` |
+//! | a new source of change | `plan/upgrade/change_source.rs`, read in `app/generator/sources.rs`, planned by `app/planner` |
 //! | a rule and its reason | `plan/policy`, one file a rule |
 //! | what a pull request or a check says | `report` |
 //! | when a proposal is opened, refreshed, left alone | `plan/proposal`, `plan/campaign` (decide), `app/sync` (act) |

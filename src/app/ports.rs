@@ -26,7 +26,7 @@ pub use code_host::{
     NewPullRequest, NewTreeEntry, Permission, PlacedComment, PullRequest, PullRequestEdit, PullRequestState,
     Push, Reaction, Repository, ReviewDecision,
 };
-pub use fleet::{Fleet, FleetCluster, FleetJob, FleetRepository, FleetView, JobCounts, JobState};
+pub use fleet::{Fleet, FleetJob, FleetRepository, FleetTarget, FleetView, JobCounts, JobState};
 pub use leadership::{Leadership, Term};
 pub use management_cluster::{
     ApiKind, ApiObject, As, Change, Contested, Deleted, LiveChange, LiveChanges, LiveError,
@@ -34,7 +34,9 @@ pub use management_cluster::{
 };
 pub use mirror::{CommitTrailers, Mirror, MirrorError, Snapshot};
 pub use queue::{Cause, ClaimedJob, CommentHint, DeadJob, Fate, Hints, JobRequest, Jobs, Lease};
-pub use records::{AuditEntry, CheckRecord, ProposalRecord, Records, RecordsError};
+pub use records::{
+    AuditEntry, CampaignRecord, CampaignTarget, CheckRecord, ProposalRecord, Records, RecordsError,
+};
 pub use repository_name::RepositoryName;
 pub use workspace::{PastFolder, Workspace, WorkspaceError};
 

@@ -65,7 +65,7 @@ pub(super) fn upgrade(upgrade: &Upgrade) -> String {
 }
 
 fn heading(text: &mut String, upgrade: &Upgrade) {
-    let name = &upgrade.cluster;
+    let name = &upgrade.target;
     let from = upgrade.from.as_ref().map_or_else(|| "(unknown release)".to_owned(), ToString::to_string);
     let _ = match &upgrade.to {
         Some(to) => writeln!(text, "{BOLD}{name}{BOLD:#}  {from} -> {to}{}", basis(upgrade.basis)),
@@ -218,9 +218,9 @@ pub(super) fn markdown(upgrade: &Upgrade) -> String {
     let Some(to) = &upgrade.to else {
         let notes: Vec<String> =
             upgrade.notes.iter().map(|note| capstan_report::markdown::prose(note, 1_000)).collect();
-        return format!("## {}\n\nNothing is offered. {}\n\n", upgrade.cluster, notes.join(" "));
+        return format!("## {}\n\nNothing is offered. {}\n\n", upgrade.target, notes.join(" "));
     };
-    let source = SourceState::new(to.clone(), upgrade.to_content.as_ref());
+    let source = SourceState::new(to.clone(), upgrade.to_content.clone());
     let proposal = capstan_report::Proposal {
         upgrade,
         source: &source,
@@ -251,7 +251,7 @@ pub(super) fn complain(cluster: &ClusterId, refused: &Refused) {
 
 /// What stands besides the diff of an upgrade, on standard error.
 pub(super) fn remark(upgrade: &Upgrade, written: bool) {
-    let name = &upgrade.cluster;
+    let name = &upgrade.target;
     for reason in &upgrade.blocked {
         let red = AnsiColor::Red.on_default().bold();
         anstream::eprintln!("{red}blocked{red:#}: {name}: {reason}");

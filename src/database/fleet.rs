@@ -6,11 +6,12 @@ use async_trait::async_trait;
 
 use super::{Database, corrupt, failed, read, timestamp, write};
 use crate::app::ports::{
-    Fleet, FleetCluster, FleetJob, FleetRepository, FleetView, JobCounts, JobState, RecordsError,
+    Fleet, FleetJob, FleetRepository, FleetTarget, FleetView, JobCounts, JobState, RecordsError,
 };
 
-type RepositoryRow = (i64, String, String, i64, Option<String>, i64, Option<i64>, Option<String>);
-type ClusterRow = (i64, String, String, String, Option<i64>, Option<String>);
+type RepositoryRow = (i64, String, String, i64, Option<String>, i64, Option<i64>);
+type CampaignRow = (i64, String);
+type TargetRow = (i64, String, String, String, String, Option<i64>, Option<String>);
 
 #[async_trait]
 impl FleetView for Database {
@@ -18,39 +19,48 @@ impl FleetView for Database {
         const DOING: &str = "reading the fleet";
         let repositories = "
             SELECT jobs.repository, jobs.name, jobs.state, jobs.attempts, jobs.reason, jobs.not_before_ms,
-                   jobs.finished_at_ms, campaigns.source
-            FROM jobs LEFT JOIN campaigns ON campaigns.repository = jobs.repository
+                   jobs.finished_at_ms
+            FROM jobs
             ORDER BY jobs.name";
-        // Both halves: a cluster can stand in a campaign without a proposal, and the other way round.
-        let clusters = "
-            SELECT c.repository, c.cluster, c.state, c.reason, p.pull_request, p.source
-            FROM campaign_clusters c
-            LEFT JOIN proposals p ON p.repository = c.repository AND p.cluster = c.cluster
+        let campaigns = "SELECT repository, source FROM campaigns ORDER BY repository, source_kind";
+        // Both halves: a target can stand in a campaign without a proposal, and the other way round.
+        let targets = "
+            SELECT c.repository, c.target, c.source_kind, c.state, c.reason, p.pull_request, p.source
+            FROM campaign_targets c
+            LEFT JOIN proposals p
+                ON p.repository = c.repository AND p.target = c.target AND p.source_kind = c.source_kind
             UNION ALL
-            SELECT p.repository, p.cluster, 'proposed', '', p.pull_request, p.source
+            SELECT p.repository, p.target, p.source_kind, 'proposed', '', p.pull_request, p.source
             FROM proposals p
-            WHERE NOT EXISTS (SELECT 1 FROM campaign_clusters c
-                              WHERE c.repository = p.repository AND c.cluster = p.cluster)
-            ORDER BY 1, 2";
-        let (repositories, clusters): (Vec<RepositoryRow>, Vec<ClusterRow>) = read!(self, pool => {
+            WHERE NOT EXISTS (
+                SELECT 1 FROM campaign_targets c
+                WHERE c.repository = p.repository AND c.target = p.target AND c.source_kind = p.source_kind)
+            ORDER BY 1, 2, 3";
+        let (repositories, campaigns, targets): (Vec<RepositoryRow>, Vec<CampaignRow>, Vec<TargetRow>) = read!(self, pool => {
             let repositories = sqlx::query_as(repositories).fetch_all(pool).await.map_err(failed(DOING))?;
-            let clusters = sqlx::query_as(clusters).fetch_all(pool).await.map_err(failed(DOING))?;
-            (repositories, clusters)
+            let campaigns = sqlx::query_as(campaigns).fetch_all(pool).await.map_err(failed(DOING))?;
+            let targets = sqlx::query_as(targets).fetch_all(pool).await.map_err(failed(DOING))?;
+            (repositories, campaigns, targets)
         });
 
-        let mut of_repository: BTreeMap<i64, Vec<FleetCluster>> = BTreeMap::new();
-        for (repository, cluster, state, reason, pull_request, source) in clusters {
-            of_repository.entry(repository).or_default().push(FleetCluster {
-                cluster,
+        let mut offered: BTreeMap<i64, Vec<String>> = BTreeMap::new();
+        for (repository, source) in campaigns {
+            offered.entry(repository).or_default().push(source_of(source));
+        }
+        let mut of_repository: BTreeMap<i64, Vec<FleetTarget>> = BTreeMap::new();
+        for (repository, target, kind, state, reason, pull_request, source) in targets {
+            of_repository.entry(repository).or_default().push(FleetTarget {
+                target,
+                kind,
                 state,
                 reason,
                 pull_request: pull_request.map(i64::cast_unsigned),
-                offered: source.map(release_of),
+                offered: source.map(source_of),
             });
         }
         let repositories = repositories
             .into_iter()
-            .map(|(id, name, state, attempts, reason, not_before_ms, finished_at_ms, source)| {
+            .map(|(id, name, state, attempts, reason, not_before_ms, finished_at_ms)| {
                 let state = JobState::parse(&state)
                     .ok_or_else(|| corrupt(DOING, format!("`{state}` is no state of a job")))?;
                 Ok(FleetRepository {
@@ -63,8 +73,8 @@ impl FleetView for Database {
                         not_before: timestamp(not_before_ms),
                         finished_at: finished_at_ms.map(timestamp),
                     },
-                    source: source.map(release_of),
-                    clusters: of_repository.remove(&id).unwrap_or_default(),
+                    source: offered.remove(&id).map(in_a_line),
+                    targets: of_repository.remove(&id).unwrap_or_default(),
                 })
             })
             .collect::<Result<_, RecordsError>>()?;
@@ -104,9 +114,14 @@ impl FleetView for Database {
 }
 
 /// `aws/v22.0.0` of `aws/v22.0.0@9d1f…`: people do not read tree ids.
-fn release_of(source: String) -> String {
-    match source.split_once('@') {
-        Some((release, _)) => release.to_owned(),
-        None => source,
+fn source_of(state: String) -> String {
+    match state.split_once('@') {
+        Some((source, _)) => source.to_owned(),
+        None => state,
     }
+}
+
+/// What the campaigns of one repository offer; a kind of source that offers nothing is passed over.
+fn in_a_line(sources: Vec<String>) -> String {
+    sources.into_iter().filter(|source| !source.is_empty()).collect::<Vec<_>>().join(", ")
 }

@@ -41,6 +41,12 @@ const MIGRATIONS: &[(i64, &str, &str, &str)] = &[
         include_str!("../../migrations/sqlite/0004_preflight_content.sql"),
         include_str!("../../migrations/postgres/0004_preflight_content.sql"),
     ),
+    (
+        5,
+        "sources and targets",
+        include_str!("../../migrations/sqlite/0005_sources_and_targets.sql"),
+        include_str!("../../migrations/postgres/0005_sources_and_targets.sql"),
+    ),
 ];
 
 /// Why the database cannot be opened.

@@ -1,31 +1,33 @@
 //! Proposals, checks, campaigns, answered comments and the audit trail.
 
 use async_trait::async_trait;
-use capstan_model::tree::{CommitId, RepoPath};
-use capstan_plan::cluster::ClusterId;
+use capstan_model::source::SourceKind;
+use capstan_model::target::Target;
+use capstan_model::tree::CommitId;
+use capstan_plan::proposal::ProposalId;
 use ulid::Ulid;
 
 use super::{Database, corrupt, failed, read, timestamp, transaction, write};
-use crate::app::ports::{AuditEntry, CheckRecord, ProposalRecord, Records, RecordsError};
+use crate::app::ports::{
+    AuditEntry, CampaignRecord, CampaignTarget, CheckRecord, ProposalRecord, Records, RecordsError,
+};
 
-type ProposalRow = (String, Option<i64>, String, String, String, i64);
+type ProposalRow = (String, String, Option<i64>, String, String, String, i64);
 
 #[async_trait]
 impl Records for Database {
     async fn proposals(&self, repository: u64) -> Result<Vec<ProposalRecord>, RecordsError> {
         const DOING: &str = "reading proposals";
-        let sql = "SELECT cluster, pull_request, source, plan, head, opened_at_ms
-                   FROM proposals WHERE repository = $1 ORDER BY cluster";
+        let sql = "SELECT target, source_kind, pull_request, source, plan, head, opened_at_ms
+                   FROM proposals WHERE repository = $1 ORDER BY target, source_kind";
         let rows: Vec<ProposalRow> =
             read!(self, pool => sqlx::query_as(sql).bind(repository.cast_signed()).fetch_all(pool).await)
                 .map_err(failed(DOING))?;
         rows.into_iter()
-            .map(|(cluster, pull_request, source, plan, head, opened_at_ms)| {
+            .map(|(target, kind, pull_request, source, plan, head, opened_at_ms)| {
                 Ok(ProposalRecord {
                     repository,
-                    cluster: ClusterId::new(
-                        RepoPath::parse(&cluster).map_err(|error| corrupt(DOING, error))?,
-                    ),
+                    proposal: proposal_of(&target, &kind).map_err(|why| corrupt(DOING, why))?,
                     pull_request: pull_request.map(i64::cast_unsigned),
                     source,
                     plan,
@@ -37,15 +39,16 @@ impl Records for Database {
     }
 
     async fn save_proposal(&self, record: &ProposalRecord) -> Result<(), RecordsError> {
-        let sql =
-            "INSERT INTO proposals (repository, cluster, pull_request, source, plan, head, opened_at_ms)
-                   VALUES ($1, $2, $3, $4, $5, $6, $7)
-                   ON CONFLICT (repository, cluster) DO UPDATE SET
+        let sql = "INSERT INTO proposals
+                       (repository, target, source_kind, pull_request, source, plan, head, opened_at_ms)
+                   VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+                   ON CONFLICT (repository, target, source_kind) DO UPDATE SET
                        pull_request = excluded.pull_request, source = excluded.source,
                        plan = excluded.plan, head = excluded.head, opened_at_ms = excluded.opened_at_ms";
         write!(self, pool => sqlx::query(sql)
             .bind(record.repository.cast_signed())
-            .bind(record.cluster.as_str())
+            .bind(record.proposal.target.as_str())
+            .bind(record.proposal.kind.as_str())
             .bind(record.pull_request.map(u64::cast_signed))
             .bind(&record.source)
             .bind(&record.plan)
@@ -57,10 +60,12 @@ impl Records for Database {
         .map_err(failed("saving a proposal"))
     }
 
-    async fn forget_proposal(&self, repository: u64, cluster: &ClusterId) -> Result<(), RecordsError> {
-        write!(self, pool => sqlx::query("DELETE FROM proposals WHERE repository = $1 AND cluster = $2")
+    async fn forget_proposal(&self, repository: u64, proposal: &ProposalId) -> Result<(), RecordsError> {
+        let sql = "DELETE FROM proposals WHERE repository = $1 AND target = $2 AND source_kind = $3";
+        write!(self, pool => sqlx::query(sql)
             .bind(repository.cast_signed())
-            .bind(cluster.as_str())
+            .bind(proposal.target.as_str())
+            .bind(proposal.kind.as_str())
             .execute(pool)
             .await
             .map(drop))
@@ -133,23 +138,23 @@ impl Records for Database {
         .map_err(failed("saving an answered comment"))
     }
 
-    async fn save_campaign(
+    async fn save_campaigns(
         &self,
         repository: u64,
-        source: &str,
-        clusters: &[(ClusterId, String, String)],
+        campaigns: &[CampaignRecord],
     ) -> Result<(), RecordsError> {
-        self.replace_campaign(repository, source, clusters).await.map_err(failed("saving a campaign"))
+        self.replace_campaigns(repository, campaigns).await.map_err(failed("saving campaigns"))
     }
 
     async fn audit(&self, entry: &AuditEntry) -> Result<(), RecordsError> {
-        let sql = "INSERT INTO audit (id, at_ms, repository, cluster, actor, action, detail)
-                   VALUES ($1, $2, $3, $4, $5, $6, $7)";
+        let sql = "INSERT INTO audit (id, at_ms, repository, target, source_kind, actor, action, detail)
+                   VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
         write!(self, pool => sqlx::query(sql)
             .bind(Ulid::generate().to_string())
             .bind(self.now_ms())
             .bind(entry.repository.cast_signed())
-            .bind(entry.cluster.as_ref().map(ClusterId::as_str))
+            .bind(entry.proposal.as_ref().map(|proposal| proposal.target.as_str()))
+            .bind(entry.proposal.as_ref().map(|proposal| proposal.kind.as_str()))
             .bind(&entry.actor)
             .bind(entry.action)
             .bind(&entry.detail)
@@ -160,35 +165,50 @@ impl Records for Database {
     }
 }
 
+/// The proposal that a row is of; else why it is none.
+fn proposal_of(target: &str, kind: &str) -> Result<ProposalId, String> {
+    let target = Target::parse(target).ok_or_else(|| format!("`{target}` is no target"))?;
+    let kind = SourceKind::parse(kind).ok_or_else(|| format!("`{kind}` is no kind of source"))?;
+    Ok(ProposalId { target, kind })
+}
+
 impl Database {
-    async fn replace_campaign(
+    async fn replace_campaigns(
         &self,
         repository: u64,
-        source: &str,
-        clusters: &[(ClusterId, String, String)],
+        campaigns: &[CampaignRecord],
     ) -> Result<(), sqlx::Error> {
         let repository = repository.cast_signed();
         let now_ms = self.now_ms();
+        let targets: Vec<(&SourceKind, &CampaignTarget)> = campaigns
+            .iter()
+            .flat_map(|campaign| campaign.targets.iter().map(|target| (&campaign.kind, target)))
+            .collect();
         transaction!(self, tx => {
-            sqlx::query(
-                "INSERT INTO campaigns (repository, source, changed_at_ms) VALUES ($1, $2, $3)
-                 ON CONFLICT (repository) DO UPDATE SET
-                     source = excluded.source, changed_at_ms = excluded.changed_at_ms",
-            )
-            .bind(repository)
-            .bind(source)
-            .bind(now_ms)
-            .execute(&mut *tx)
-            .await?;
-            sqlx::query("DELETE FROM campaign_clusters WHERE repository = $1")
+            // Their targets go with them.
+            sqlx::query("DELETE FROM campaigns WHERE repository = $1").bind(repository).execute(&mut *tx).await?;
+            for campaign in campaigns {
+                sqlx::query(
+                    "INSERT INTO campaigns (repository, source_kind, source, changed_at_ms)
+                     VALUES ($1, $2, $3, $4)",
+                )
                 .bind(repository)
+                .bind(campaign.kind.as_str())
+                .bind(&campaign.source)
+                .bind(now_ms)
                 .execute(&mut *tx)
                 .await?;
-            for rows in clusters.chunks(256) {
-                let mut insert =
-                    sqlx::QueryBuilder::new("INSERT INTO campaign_clusters (repository, cluster, state, reason) ");
-                insert.push_values(rows, |mut row, (cluster, state, reason)| {
-                    row.push_bind(repository).push_bind(cluster.as_str()).push_bind(state).push_bind(reason);
+            }
+            for rows in targets.chunks(256) {
+                let mut insert = sqlx::QueryBuilder::new(
+                    "INSERT INTO campaign_targets (repository, target, source_kind, state, reason) ",
+                );
+                insert.push_values(rows, |mut row, (kind, target)| {
+                    row.push_bind(repository)
+                        .push_bind(target.target.as_str())
+                        .push_bind(kind.as_str())
+                        .push_bind(&target.state)
+                        .push_bind(&target.reason);
                 });
                 insert.build().execute(&mut *tx).await?;
             }

@@ -18,8 +18,10 @@
 //! | [`wording`] | small pieces of sentences | nothing |
 //! | [`file_change`] | what becomes of a file | `tree` |
 //! | [`finding`] | places, findings, errors that stop a file, and the rules' entries with their severities | `object`, `tree` |
-//! | [`ids`] | names of clusters, releases, providers and a release's content | `tree`, `version` |
 //! | [`kinds`] | the table of kinds: what they are for, where their version stands, how they are edited, applied and lost | `object` |
+//! | [`source`] | what brings change: a kind and a path | `tree` |
+//! | [`ids`] | names of clusters, releases, providers and a release's content | `source`, `tree`, `version` |
+//! | [`target`] | what receives it: a cluster today | `ids`, `source`, `tree` |
 
 pub mod digest;
 pub mod file_change;
@@ -27,7 +29,9 @@ pub mod finding;
 pub mod ids;
 pub mod kinds;
 pub mod object;
+pub mod source;
 pub mod spelling;
+pub mod target;
 pub mod tree;
 pub mod version;
 pub mod wording;

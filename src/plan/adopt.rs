@@ -67,10 +67,8 @@ pub fn adopt(
         Some(_) if equals > 1 => Verdict::Equals(equals),
         Some(_) => Verdict::Fits,
     };
-    let candidate = |(fit, source): (Fit, &Source)| Candidate {
-        release: source.id.clone(),
-        content: source.content.clone(),
-        fit,
+    let candidate = |(fit, source): (Fit, &Source)| {
+        Some(Candidate { release: source.id.release()?, content: source.content.clone(), fit })
     };
-    Ok(Adoption { candidates: ranked.into_iter().map(candidate).collect(), verdict })
+    Ok(Adoption { candidates: ranked.into_iter().filter_map(candidate).collect(), verdict })
 }

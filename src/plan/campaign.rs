@@ -1,9 +1,9 @@
-//! Which clusters get a pull request now, and which wait for what.
+//! Which targets get a pull request now, and which wait for what.
 //!
 //! The limits count what GitHub shows: open proposals, and those opened within the last hour. Only new
 //! pull requests wait; those that are open are kept current whatever the limits say.
 
-use crate::cluster::ClusterId;
+use crate::proposal::ProposalId;
 use crate::settings::ProposalLimits;
 
 /// What counts against the limits.
@@ -15,30 +15,30 @@ pub struct Load {
     pub opened_last_hour: u32,
 }
 
-/// Which of the clusters that want a new pull request get one.
+/// Which of the proposals that want a new pull request get one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Selection {
     /// These, in this order.
-    pub now: Vec<ClusterId>,
+    pub now: Vec<ProposalId>,
     /// These wait, in this order.
     pub waiting: Vec<Waiting>,
 }
 
-/// A cluster that waits, and why.
+/// A proposal that waits, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {
-    /// The cluster.
-    pub cluster: ClusterId,
+    /// The proposal.
+    pub proposal: ProposalId,
     /// Why, as a sentence.
     pub why: String,
 }
 
 /// Chooses.
-pub fn select(candidates: Vec<ClusterId>, limits: &ProposalLimits, load: Load) -> Selection {
+pub fn select(candidates: Vec<ProposalId>, limits: &ProposalLimits, load: Load) -> Selection {
     let mut queue = candidates;
-    queue.sort_by_cached_key(|cluster| {
-        let first = limits.order.iter().position(|glob| glob.matches(cluster.as_str()));
-        (first.unwrap_or(limits.order.len()), cluster.clone())
+    queue.sort_by_cached_key(|proposal| {
+        let first = limits.order.iter().position(|glob| glob.matches(proposal.target.as_str()));
+        (first.unwrap_or(limits.order.len()), proposal.clone())
     });
     let by_open = limits.open.saturating_sub(load.open);
     let by_hour = limits.per_hour.saturating_sub(load.opened_last_hour);
@@ -57,7 +57,7 @@ pub fn select(candidates: Vec<ClusterId>, limits: &ProposalLimits, load: Load) -
             limits.per_hour
         )
     };
-    let waiting = later.into_iter().map(|cluster| Waiting { cluster, why: why.clone() }).collect();
+    let waiting = later.into_iter().map(|proposal| Waiting { proposal, why: why.clone() }).collect();
     Selection { now: queue, waiting }
 }
 
@@ -69,10 +69,10 @@ fn to_u32(count: usize) -> u32 {
 mod tests {
     use super::*;
     use crate::settings::Glob;
-    use capstan_model::tree::RepoPath;
+    use capstan_model::target::Target;
 
-    fn clusters(ids: &[&str]) -> Vec<ClusterId> {
-        ids.iter().map(|id| ClusterId::new(RepoPath::parse(id).unwrap())).collect()
+    fn clusters(ids: &[&str]) -> Vec<ProposalId> {
+        ids.iter().map(|id| ProposalId::of_release(Target::parse(id).unwrap())).collect()
     }
 
     fn limits(open: u32, per_hour: u32) -> ProposalLimits {

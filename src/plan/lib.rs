@@ -17,11 +17,11 @@
 //! | [`cluster`] | what one cluster folder holds | `giant_swarm`, `layout`, `release`, `settings` |
 //! | [`merge`] | three-way merge of objects, fields, lists and templated scalars | `flux`, `giant_swarm`, `release`, `settings`, `substitution`, `templates` |
 //! | [`adopt`] | which release a base comes from that records none | `merge`, `release` |
-//! | [`campaign`] | which clusters get a proposal now, and which wait for what | `cluster`, `settings` |
 //! | [`path`] | the way from release to release, one Kubernetes minor at a time | `cluster`, `release`, `settings` |
-//! | [`upgrade`] | cluster + source + policy -> [`upgrade::Upgrade`] | `cluster`, `flux`, `giant_swarm`, `merge`, `release`, `settings`, `substitution`, `templates` |
+//! | [`upgrade`] | cluster + source + policy -> [`upgrade::Upgrade`] | `flux`, `giant_swarm`, `merge`, `release`, `settings`, `substitution`, `templates` |
 //! | [`policy`] | rules, one a file, and their catalogue | `cluster`, `flux`, `layout`, `merge`, `release`, `settings`, `substitution`, `templates`, `upgrade` |
-//! | [`proposal`] | what to do with one pull request, given what GitHub shows | `cluster`, `release`, `settings`, `upgrade` |
+//! | [`proposal`] | what to do with one pull request, given what GitHub shows | `settings`, `upgrade` |
+//! | [`campaign`] | which clusters get a proposal now, and which wait for what | `proposal`, `settings` |
 //! | [`classes`] | ClusterClasses: who uses which, and what one is that lies elsewhere | `cluster`, `layout`, `policy`, `templates` |
 
 pub mod adopt;

@@ -1,13 +1,14 @@
 //! The folded block of a proposal's body: what Capstan wrote, authenticated with its own key.
 //!
 //! Anyone with write access can edit a body. A block counts only if its code matches, and only for the
-//! repository and cluster it was made for; otherwise the proposal is read from its commits.
+//! repository and proposal it was made for; otherwise the proposal is read from its commits.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use capstan_model::digest::hex;
-use capstan_plan::proposal::{PlanDigest, SourceState};
+use capstan_model::target::Target;
+use capstan_plan::proposal::{PlanDigest, ProposalId, SourceState};
 use capstan_plan::upgrade::Retarget;
 
 const HEAD: &str = "<details><summary>Capstan's record</summary>";
@@ -59,8 +60,8 @@ pub enum ClosedBy {
 pub struct Block {
     /// The repository's id.
     pub repository: u64,
-    /// The cluster's id.
-    pub cluster: String,
+    /// What is changed.
+    pub target: Target,
     /// What is offered.
     pub source: SourceState,
     /// What was written.
@@ -92,7 +93,7 @@ impl Block {
     pub fn render(&self, key: &BlockKey) -> String {
         let payload = Payload {
             repository: self.repository,
-            cluster: self.cluster.clone(),
+            cluster: self.target.to_string(),
             source: self.source.to_string(),
             plan: self.plan.to_string(),
             text: self.text.clone(),
@@ -113,8 +114,8 @@ impl Block {
     }
 
     /// Reads the block of a body; `None` where there is none, it was tampered with, or it was made for
-    /// another repository or cluster.
-    pub fn read(body: &str, key: &BlockKey, repository: u64, cluster: &str) -> Option<Self> {
+    /// another repository, target or kind of source.
+    pub fn read(body: &str, key: &BlockKey, repository: u64, proposal: &ProposalId) -> Option<Self> {
         let (_, after) = body.rsplit_once(FENCE)?;
         let mut lines = after.lines().map(str::trim).filter(|line| !line.is_empty());
         let (json, code) = (lines.next()?, lines.next()?);
@@ -122,13 +123,17 @@ impl Block {
             return None;
         }
         let payload: Payload = serde_json::from_str(json).ok()?;
-        if payload.repository != repository || payload.cluster != cluster {
+        let source = SourceState::parse(&payload.source)?;
+        let is_own = payload.repository == repository
+            && payload.cluster == proposal.target.as_str()
+            && *source.source().kind() == proposal.kind;
+        if !is_own {
             return None;
         }
         Some(Self {
             repository,
-            cluster: payload.cluster,
-            source: SourceState::parse(&payload.source)?,
+            target: proposal.target.clone(),
+            source,
             plan: PlanDigest::parse(&payload.plan)?,
             text: payload.text,
             retarget: if payload.retarget { Retarget::Allowed } else { Retarget::Refused },
@@ -162,17 +167,22 @@ fn ascii(json: &str) -> String {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use capstan_model::source::SourceKind;
 
-    pub(crate) fn block(cluster: &str) -> Block {
+    pub(crate) fn block(target: &str) -> Block {
         Block {
             repository: 7,
-            cluster: cluster.to_owned(),
+            target: Target::parse(target).unwrap(),
             source: SourceState::parse("aws/v22.0.0@-").unwrap(),
             plan: PlanDigest::parse(&"1".repeat(32)).unwrap(),
             text: "abc".to_owned(),
             retarget: Retarget::Refused,
             closed_by: None,
         }
+    }
+
+    pub(crate) fn id(target: &str) -> ProposalId {
+        ProposalId::of_release(Target::parse(target).unwrap())
     }
 
     #[test]
@@ -188,10 +198,10 @@ pub(super) mod tests {
         let key = BlockKey::derive(b"secret");
         for cluster in ["gauss/peu01", "odd `name` @all", "größe"] {
             let body = format!("Text.\n{}", block(cluster).render(&key));
-            assert_eq!(Block::read(&body, &key, 7, cluster), Some(block(cluster)));
+            assert_eq!(Block::read(&body, &key, 7, &id(cluster)), Some(block(cluster)));
             let allowed = Block { retarget: Retarget::Allowed, ..block(cluster) };
-            assert_eq!(Block::read(&allowed.render(&key), &key, 7, cluster), Some(allowed));
-            assert_eq!(Block::read(&body.replace('\n', "\r\n"), &key, 7, cluster), Some(block(cluster)));
+            assert_eq!(Block::read(&allowed.render(&key), &key, 7, &id(cluster)), Some(allowed));
+            assert_eq!(Block::read(&body.replace('\n', "\r\n"), &key, 7, &id(cluster)), Some(block(cluster)));
         }
     }
 
@@ -199,10 +209,12 @@ pub(super) mod tests {
     fn a_block_that_was_edited_copied_or_made_with_another_key_does_not_count() {
         let key = BlockKey::derive(b"secret");
         let body = block("gauss/peu01").render(&key);
-        assert_eq!(Block::read(&body.replace("v22", "v23"), &key, 7, "gauss/peu01"), None);
-        assert_eq!(Block::read(&body, &key, 8, "gauss/peu01"), None);
-        assert_eq!(Block::read(&body, &key, 7, "gauss/peu02"), None);
-        assert_eq!(Block::read(&body, &BlockKey::derive(b"other"), 7, "gauss/peu01"), None);
-        assert_eq!(Block::read("nothing", &key, 7, "gauss/peu01"), None);
+        assert_eq!(Block::read(&body.replace("v22", "v23"), &key, 7, &id("gauss/peu01")), None);
+        assert_eq!(Block::read(&body, &key, 8, &id("gauss/peu01")), None);
+        assert_eq!(Block::read(&body, &key, 7, &id("gauss/peu02")), None);
+        assert_eq!(Block::read(&body, &BlockKey::derive(b"other"), 7, &id("gauss/peu01")), None);
+        let of_values = ProposalId { kind: SourceKind::parse("values").unwrap(), ..id("gauss/peu01") };
+        assert_eq!(Block::read(&body, &key, 7, &of_values), None);
+        assert_eq!(Block::read("nothing", &key, 7, &id("gauss/peu01")), None);
     }
 }

@@ -19,7 +19,7 @@ pub struct Proposal<'a> {
     pub source: &'a SourceState,
     /// What was written.
     pub plan: &'a PlanDigest,
-    /// Where the release comes from, where that is another repository.
+    /// Where a release comes from, where that is another repository.
     pub origin: Option<&'a ReleasesOrigin>,
     /// What slash-commands begin with: `/capstan`.
     pub command_prefix: &'a str,
@@ -31,23 +31,23 @@ pub struct Proposal<'a> {
 
 /// The title, at most 256 characters.
 pub fn proposal_title(proposal: &Proposal<'_>) -> String {
-    let to = proposal.source.release();
-    let cluster = one_line(proposal.upgrade.cluster.as_str(), 90);
-    let to_name = one_line(to.as_str(), 70);
+    let to = proposal.source.source();
+    let target = one_line(proposal.upgrade.target.as_str(), 90);
+    let to_name = one_line(&to.to_string(), 70);
     match &proposal.upgrade.from {
         // Nothing was there to be refreshed: nobody had written it down.
         Some(_) if records_inferred(proposal.upgrade, proposal.source) => {
-            format!("Record {cluster} at {to_name}")
+            format!("Record {target} at {to_name}")
         }
-        Some(from) if from == to => format!("Refresh {cluster} to {to_name} as it is now"),
-        Some(from) => format!("Upgrade {cluster} from {} to {to_name}", one_line(from.as_str(), 70)),
-        None => format!("Upgrade {cluster} to {to_name}"),
+        Some(from) if from == to => format!("Refresh {target} to {to_name} as it is now"),
+        Some(from) => format!("Upgrade {target} from {} to {to_name}", one_line(&from.to_string(), 70)),
+        None => format!("Upgrade {target} to {to_name}"),
     }
 }
 
-/// Whether the release that is offered is the one that the cluster was found to be at.
+/// Whether the source that is offered is the one that the target was found to be at.
 pub(super) fn records_inferred(upgrade: &Upgrade, source: &SourceState) -> bool {
-    upgrade.basis == Basis::Inferred && upgrade.from.as_ref() == Some(source.release())
+    upgrade.basis == Basis::Inferred && upgrade.from.as_ref() == Some(source.source())
 }
 
 /// The whole body: visible text and folded block, within GitHub's limit.
@@ -55,7 +55,7 @@ pub fn proposal_body(proposal: &Proposal<'_>, repository: u64, key: &BlockKey) -
     let visible = visible_text(proposal);
     let block = Block {
         repository,
-        cluster: proposal.upgrade.cluster.as_str().to_owned(),
+        target: proposal.upgrade.target.clone(),
         source: proposal.source.clone(),
         plan: proposal.plan.clone(),
         text: text_digest(&visible),
@@ -81,8 +81,8 @@ pub fn text_digest(visible: &str) -> String {
 
 /// What people see. The block needs room of its own, so this is kept well below the limit.
 pub fn visible_text(proposal: &Proposal<'_>) -> String {
-    // A cluster's id may be 4,096 bytes long, and six times that once escaped in the block.
-    let mut page = Page::new(MAX_BODY - 4_096 - 6 * proposal.upgrade.cluster.as_str().len().min(4_096));
+    // A target's id may be 4,096 bytes long, and six times that once escaped in the block.
+    let mut page = Page::new(MAX_BODY - 4_096 - 6 * proposal.upgrade.target.as_str().len().min(4_096));
     let next = next_steps(proposal);
     page.push(&summary(proposal));
     let room = page.free().saturating_sub(next.len());
@@ -105,36 +105,38 @@ pub(super) fn visible_plan(proposal: &Proposal<'_>, limit: usize) -> String {
 
 fn summary(proposal: &Proposal<'_>) -> String {
     let upgrade = proposal.upgrade;
-    let to = proposal.source.release();
-    let cluster = code(upgrade.cluster.as_str(), 200);
-    let target = code(to.as_str(), 200);
+    let to = proposal.source.source();
+    let kind = to.kind();
+    let target = code(upgrade.target.as_str(), 200);
+    let offered = code(&to.to_string(), 200);
     let mut text = match &upgrade.from {
         Some(_) if records_inferred(upgrade, proposal.source) => {
             let does = if upgrade.changes.is_empty() {
                 "This records it and changes nothing else".to_owned()
             } else {
-                format!("This records it and brings {cluster} up to date")
+                format!("This records it and brings {target} up to date")
             };
-            format!("The content of {cluster} is that of {target}, which nobody had recorded. {does}.\n\n")
+            format!("The content of {target} is that of {offered}, which nobody had recorded. {does}.\n\n")
         }
         Some(from) if from == to => {
             format!(
-                "Release {target} has changed since {cluster} took it. This brings {cluster} up to date.\n\n"
+                "{} {offered} has changed since {target} took it. This brings {target} up to date.\n\n",
+                capitalized(kind.as_str())
             )
         }
         Some(from) => {
-            format!("Upgrades {cluster} from {} to {target}.\n\n", code(from.as_str(), 200))
+            format!("Upgrades {target} from {} to {offered}.\n\n", code(&from.to_string(), 200))
         }
-        None => format!("Upgrades {cluster} to {target}.\n\n"),
+        None => format!("Upgrades {target} to {offered}.\n\n"),
     };
     match upgrade.basis {
         Basis::Known => {}
-        Basis::Inferred => text.push_str(
-            "> The release that this cluster comes from is not recorded. It was inferred: all of that release's fields still stand in the base.\n\n",
-        ),
-        Basis::Unknown => text.push_str(
-            "> The release that this cluster comes from is **not known**: the new release's fields overwrite the cluster's, and nothing is removed. Look at each change before you take it out of draft.\n\n",
-        ),
+        Basis::Inferred => text.push_str(&format!(
+            "> The {kind} that this cluster comes from is not recorded. It was inferred: all of that {kind}'s fields still stand in the base.\n\n",
+        )),
+        Basis::Unknown => text.push_str(&format!(
+            "> The {kind} that this cluster comes from is **not known**: the new {kind}'s fields overwrite the cluster's, and nothing is removed. Look at each change before you take it out of draft.\n\n",
+        )),
     }
     let errors = upgrade.findings.iter().filter(|finding| finding.severity() == Severity::Error).count();
     let warnings = upgrade.findings.len() - errors;
@@ -167,14 +169,14 @@ fn summary(proposal: &Proposal<'_>) -> String {
 
 fn sections(page: &mut Page, proposal: &Proposal<'_>, room: usize) {
     let upgrade = proposal.upgrade;
-    let all = code(
-        &format!(
-            "capstan plan {} --to {}",
-            shell_word(upgrade.cluster.as_str()),
-            shell_word(proposal.source.release().as_str())
-        ),
-        500,
-    );
+    let source = proposal.source.source();
+    let kind = source.kind();
+    // Only releases can be asked for by name.
+    let asked = match source.release() {
+        Some(release) => format!(" --to {}", shell_word(release.as_str())),
+        None => String::new(),
+    };
+    let all = code(&format!("capstan plan {}{asked}", shell_word(upgrade.target.as_str())), 500);
     let more = |what: &str, left: usize| {
         format!("\n… and {left} more {what}. {all} in a checkout shows all of them.\n")
     };
@@ -191,10 +193,10 @@ fn sections(page: &mut Page, proposal: &Proposal<'_>, room: usize) {
     );
     section(
         format!(
-            "\n### Conflicts, and how they were settled\n\nThe cluster and the release both changed these since the old release.\n\n{}",
-            tables::CONFLICTS_HEAD
+            "\n### Conflicts, and how they were settled\n\nThe cluster and the {kind} both changed these since the old {kind}.\n\n{}",
+            tables::conflicts_head(kind)
         ),
-        &tables::conflict_rows(&upgrade.conflicts),
+        &tables::conflict_rows(&upgrade.conflicts, kind),
         12_000,
         "conflicts",
     );
@@ -207,7 +209,7 @@ fn sections(page: &mut Page, proposal: &Proposal<'_>, room: usize) {
     section("\n### Findings\n\n".to_owned(), &tables::finding_rows(&upgrade.findings), 10_000, "findings");
     section(
         format!("\n### What changes\n\n{}", tables::CHANGES_HEAD),
-        &tables::change_rows(&upgrade.changes),
+        &tables::change_rows(&upgrade.changes, kind),
         usize::MAX,
         "changes",
     );
@@ -215,6 +217,7 @@ fn sections(page: &mut Page, proposal: &Proposal<'_>, room: usize) {
 
 fn next_steps(proposal: &Proposal<'_>) -> String {
     let prefix = one_line(proposal.command_prefix, 40);
+    let kind = proposal.source.source().kind();
     let rolling = match proposal.reporter {
         None => "No reconciler reports on this cluster here, so machines of an earlier upgrade may still be rolling: look before you merge.".to_owned(),
         Some(name) => format!("The reconciler on {} follows the machines after the merge: the check `capstan/rollout` here tells how they do.", code(name, 100)),
@@ -224,11 +227,17 @@ fn next_steps(proposal: &Proposal<'_>) -> String {
          - Read the changes above and the check `capstan`, then approve and merge: machines are replaced only after the merge.\n\
          - {rolling}\n\
          - A commit of your own on this branch is kept: Capstan then leaves the branch alone until somebody with write permission comments {}.\n\
-         - Close it to decline this release: it is not offered again, a newer one is.\n\
+         - Close it to decline this {kind}: it is not offered again, a newer one is.\n\
          - {} lists the commands.\n",
         code(&format!("{prefix} replan"), 60),
         code(&format!("{prefix} help"), 60),
     )
+}
+
+/// `Release`
+fn capitalized(word: &str) -> String {
+    let mut letters = word.chars();
+    letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
 }
 
 /// A word as a shell reads it back.

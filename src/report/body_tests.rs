@@ -1,12 +1,13 @@
 use serde_json::json;
 
 use super::*;
+use crate::block::tests::id;
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::{Finding, Place, Position, rules};
 use capstan_model::object::{FieldPath, ObjectId};
-use capstan_model::tree::{RepoPath, TreeId};
-use capstan_plan::cluster::ClusterId;
-use capstan_plan::release::ReleaseId;
+use capstan_model::source::{SourceContent, SourceId};
+use capstan_model::target::Target;
+use capstan_model::tree::RepoPath;
 use capstan_plan::upgrade::{Certainty, Change, Conflict, Course, Reason, Rollout, Side};
 
 fn object(kind: &str) -> ObjectId {
@@ -37,10 +38,10 @@ fn change(path: &str, old: serde_json::Value, new: serde_json::Value) -> Change 
 
 fn upgrade() -> Upgrade {
     Upgrade {
-        cluster: ClusterId::new(RepoPath::parse("gauss/peu01").unwrap()),
-        from: Some(ReleaseId::from_path("aws/v21.0.0")),
-        to: Some(ReleaseId::from_path("aws/v22.0.0")),
-        to_content: Some(TreeId::parse(&"a".repeat(40)).unwrap().into()),
+        target: Target::parse("gauss/peu01").unwrap(),
+        from: SourceId::parse("aws/v21.0.0"),
+        to: SourceId::parse("aws/v22.0.0"),
+        to_content: SourceContent::parse(&"a".repeat(40)),
         basis: Basis::Known,
         files: vec![FileChange { path: file(), before: Some("a".to_owned()), after: Some("b".to_owned()) }],
         changes: vec![change("/spec/template/spec/version", json!("v1.16.8"), json!("v1.21.4"))],
@@ -77,7 +78,7 @@ fn body_of(upgrade: &Upgrade) -> String {
 }
 
 fn with_proposal(upgrade: &Upgrade, write: impl FnOnce(&Proposal<'_>) -> String) -> String {
-    let source = SourceState::new(ReleaseId::from_path("aws/v22.0.0"), upgrade.to_content.as_ref());
+    let source = SourceState::new(upgrade.to.clone().unwrap(), upgrade.to_content.clone());
     let plan = PlanDigest::of(&upgrade.files);
     let proposal = Proposal {
         upgrade,
@@ -106,7 +107,7 @@ fn the_body_says_what_changes_why_and_what_to_do() {
     ] {
         assert!(body.contains(part), "{part}\n---\n{body}");
     }
-    let block = Block::read(&body, &BlockKey::derive(b"secret"), 7, "gauss/peu01").unwrap();
+    let block = Block::read(&body, &BlockKey::derive(b"secret"), 7, &id("gauss/peu01")).unwrap();
     assert_eq!(block.source.to_string(), format!("aws/v22.0.0@{}", "a".repeat(40)));
 }
 
@@ -132,7 +133,7 @@ fn a_body_keeps_githubs_limit_and_says_what_it_left_out() {
         );
     }
     assert!(body.contains("### What to do next"));
-    assert!(Block::read(&body, &BlockKey::derive(b"secret"), 7, "gauss/peu01").is_some());
+    assert!(Block::read(&body, &BlockKey::derive(b"secret"), 7, &id("gauss/peu01")).is_some());
 }
 
 #[test]

@@ -16,19 +16,20 @@ pub fn commit_message(
     plan: &PlanDigest,
     origin: Option<&ReleasesOrigin>,
 ) -> String {
-    let cluster = one_line(upgrade.cluster.as_str(), 120);
-    let to = one_line(source.release().as_str(), 120);
+    let target = one_line(upgrade.target.as_str(), 120);
+    let to = one_line(&source.source().to_string(), 120);
+    let kind = source.source().kind();
     let recorded = records_inferred(upgrade, source);
     let what =
-        if recorded { format!("Record {cluster} at {to}") } else { format!("Upgrade {cluster} to {to}") };
+        if recorded { format!("Record {target} at {to}") } else { format!("Upgrade {target} to {to}") };
     let from = match &upgrade.from {
-        Some(_) if recorded => "Nobody had recorded the release; it was inferred".to_owned(),
+        Some(_) if recorded => format!("Nobody had recorded the {kind}; it was inferred"),
         Some(from) if upgrade.basis == Basis::Inferred => {
-            format!("From {}, which was inferred", one_line(from.as_str(), 120))
+            format!("From {}, which was inferred", one_line(&from.to_string(), 120))
         }
-        Some(from) if from == source.release() => "The release itself has changed".to_owned(),
-        Some(from) => format!("From {}", one_line(from.as_str(), 120)),
-        None => "From an unknown release".to_owned(),
+        Some(from) if from == source.source() => format!("The {kind} itself has changed"),
+        Some(from) => format!("From {}", one_line(&from.to_string(), 120)),
+        None => format!("From an unknown {kind}"),
     };
     let mut message = format!(
         "{what}\n\n{from}: {} in {}.\n",
@@ -55,15 +56,14 @@ pub fn commit_message(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use capstan_model::tree::RepoPath;
-    use capstan_plan::cluster::ClusterId;
-    use capstan_plan::release::ReleaseId;
+    use capstan_model::source::SourceId;
+    use capstan_model::target::Target;
 
     fn begin_of(from: &str, basis: Basis) -> String {
         let upgrade = Upgrade {
-            cluster: ClusterId::new(RepoPath::parse("gauss/peu01").unwrap()),
-            from: Some(ReleaseId::from_path(from)),
-            to: Some(ReleaseId::from_path("aws/v22.0.0")),
+            target: Target::parse("gauss/peu01").unwrap(),
+            from: SourceId::parse(from),
+            to: SourceId::parse("aws/v22.0.0"),
             to_content: None,
             basis,
             files: vec![],
@@ -75,7 +75,7 @@ mod tests {
             blocked: vec![],
             notes: vec![],
         };
-        let source = SourceState::new(ReleaseId::from_path("aws/v22.0.0"), None);
+        let source = SourceState::new(SourceId::parse("aws/v22.0.0").unwrap(), None);
         let message = commit_message(&upgrade, &source, &PlanDigest::of(&[]), None);
         message.split_once(": 0 changes in 0 files.\n").unwrap().0.to_owned()
     }

@@ -1,24 +1,30 @@
 //! The rows that bodies and checks share: changes, conflicts, findings, rollouts.
 
+use std::borrow::Cow;
+
 use super::excerpt::{Excerpt, excerpts};
 use super::markdown::{code, code_cell, one_line, prose_cell};
 use capstan_model::finding::{Finding, Severity};
 use capstan_model::object::{FieldPath, ObjectId};
+use capstan_model::source::SourceKind;
 use capstan_plan::upgrade::{
     Certainty, Change, ComponentChange, Conflict, Part, Reason, Rollout, Side, whole_of,
 };
 use capstan_yaml::Value;
 
 pub(super) const CHANGES_HEAD: &str = "| Object | Field | Old | New | Why |\n|---|---|---|---|---|\n";
-pub(super) const CONFLICTS_HEAD: &str =
-    "| Object | Field | Old release | Cluster | New release | Settled |\n|---|---|---|---|---|---|\n";
 pub(super) const ROLLOUTS_HEAD: &str = "| Object | Machines | Because of | Certainty |\n|---|---|---|---|\n";
 pub(super) const COMPONENTS_HEAD: &str = "| | Name | Old | New | Changelog |\n|---|---|---|---|---|\n";
 
 const VALUE: usize = 160;
 const NAME: usize = 120;
 
-pub(super) fn change_rows(changes: &[Change]) -> Vec<String> {
+/// The heading over [`conflict_rows`].
+pub(super) fn conflicts_head(kind: &SourceKind) -> String {
+    format!("| Object | Field | Old {kind} | Cluster | New {kind} | Settled |\n|---|---|---|---|---|---|\n")
+}
+
+pub(super) fn change_rows(changes: &[Change], kind: &SourceKind) -> Vec<String> {
     changes
         .iter()
         .map(|change| {
@@ -27,22 +33,22 @@ pub(super) fn change_rows(changes: &[Change]) -> Vec<String> {
                 "| {} | {} | {old} | {new} | {} |\n",
                 object_cell(&change.object),
                 moved_cell(change),
-                reason(change),
+                reason(change, kind),
             )
         })
         .collect()
 }
 
-fn reason(change: &Change) -> &'static str {
-    match change.reason {
+fn reason(change: &Change, kind: &SourceKind) -> Cow<'static, str> {
+    Cow::Borrowed(match change.reason {
         Reason::Release if change.from.is_some() => "the new API version has it there",
-        Reason::Release => "the release changes it",
-        Reason::Object if change.old.is_none() => "the release adds the object",
-        Reason::Object if change.new.is_none() => "the release drops the object",
-        Reason::Object => "the release replaces the object",
+        Reason::Release => return Cow::Owned(format!("the {kind} changes it")),
+        Reason::Object if change.old.is_none() => return Cow::Owned(format!("the {kind} adds the object")),
+        Reason::Object if change.new.is_none() => return Cow::Owned(format!("the {kind} drops the object")),
+        Reason::Object => return Cow::Owned(format!("the {kind} replaces the object")),
         Reason::Rotation => "templates are immutable: a new one takes its place",
         Reason::Reference => "follows the new template",
-    }
+    })
 }
 
 /// Rows of the difference that a pull request makes, where there is no release to give as a reason.
@@ -60,16 +66,16 @@ pub(super) fn difference_rows(changes: &[Change]) -> Vec<String> {
         .collect()
 }
 
-pub(super) fn conflict_rows(conflicts: &[Conflict]) -> Vec<String> {
+pub(super) fn conflict_rows(conflicts: &[Conflict], kind: &SourceKind) -> Vec<String> {
     conflicts
         .iter()
         .map(|conflict| {
             let sides = [&conflict.base, &conflict.cluster, &conflict.release];
             let [base, cluster, release] = value_cells(&conflict.object, &conflict.path, sides);
             let settled = match (conflict.blocks, conflict.kept) {
-                (true, _) => "**blocks the upgrade**",
-                (false, Side::Cluster) => "the cluster's value is kept",
-                (false, Side::Release) => "the release's value is taken",
+                (true, _) => "**blocks the upgrade**".to_owned(),
+                (false, Side::Cluster) => "the cluster's value is kept".to_owned(),
+                (false, Side::Release) => format!("the {kind}'s value is taken"),
             };
             format!(
                 "| {} | {} | {base} | {cluster} | {release} | {settled} |\n",

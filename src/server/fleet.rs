@@ -1,5 +1,7 @@
 //! `GET /`: the fleet at a glance. Works without JavaScript, and shows nothing that is secret.
 
+use std::borrow::Cow;
+
 use askama::Template;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -7,12 +9,13 @@ use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use axum::response::{Html, IntoResponse, Response};
+use capstan_model::source::SourceKind;
 use jiff::Timestamp;
 use url::Url;
 
 use super::Shared;
 use super::answer::Refusal;
-use crate::app::ports::{Fleet, FleetCluster, FleetJob, FleetRepository, JobState};
+use crate::app::ports::{Fleet, FleetJob, FleetRepository, FleetTarget, JobState};
 
 /// Styles stand in the page itself and are allowed by their hash; everything else is forbidden.
 const STYLE: &str = include_str!("fleet.css");
@@ -57,19 +60,19 @@ const STYLE: &str = include_str!("fleet.css");
 <section>
   <h2><a href="{{ repository.url }}">{{ repository.name }}</a> <span class="badge state-{{ repository.state }}">{{ repository.state }}</span></h2>
   <p class="quiet">{{ repository.job }}.{% if let Some(source) = repository.source %} Offering <b>{{ source }}</b>.{% endif %}</p>
-  {% if repository.clusters.is_empty() %}
+  {% if repository.targets.is_empty() %}
   <p>No cluster is being offered anything.</p>
   {% else %}
   <div class="scroll">
   <table>
     <thead><tr><th scope="col">Cluster</th><th scope="col">State</th><th scope="col">Proposal</th><th scope="col">Why</th></tr></thead>
     <tbody>
-      {% for cluster in repository.clusters %}
+      {% for target in repository.targets %}
       <tr>
-        <th scope="row"><a href="{{ cluster.url }}">{{ cluster.id }}</a></th>
-        <td><span class="badge state-{{ cluster.state }}">{{ cluster.state }}</span></td>
-        <td>{% if let Some((number, url)) = cluster.proposal %}<a href="{{ url }}">#{{ number }}</a> {{ cluster.offered }}{% endif %}</td>
-        <td>{{ cluster.reason }}</td>
+        <th scope="row"><a href="{{ target.url }}">{{ target.id }}</a></th>
+        <td><span class="badge state-{{ target.state }}">{{ target.state }}</span></td>
+        <td>{% if let Some((number, url)) = target.proposal %}<a href="{{ url }}">#{{ number }}</a> {{ target.offered }}{% endif %}</td>
+        <td>{{ target.reason }}</td>
       </tr>
       {% endfor %}
     </tbody>
@@ -98,11 +101,11 @@ struct Repository<'a> {
     job: String,
     trouble: Option<&'a str>,
     source: Option<&'a str>,
-    clusters: Vec<Cluster<'a>>,
+    targets: Vec<Target<'a>>,
 }
 
-struct Cluster<'a> {
-    id: &'a str,
+struct Target<'a> {
+    id: Cow<'a, str>,
     url: String,
     state: &'a str,
     reason: &'a str,
@@ -162,13 +165,17 @@ fn render(fleet: &Fleet, web_url: &Url, now: Timestamp) -> Result<String, askama
 
 fn describe<'a>(repository: &'a FleetRepository, web_url: &Url) -> Repository<'a> {
     let url = format!("{}/{}", web_url.as_str().trim_end_matches('/'), repository.name);
-    let cluster = |cluster: &'a FleetCluster| Cluster {
-        id: &cluster.cluster,
-        url: format!("{url}/tree/HEAD/{}", cluster.cluster),
-        state: &cluster.state,
-        reason: &cluster.reason,
-        offered: cluster.offered.as_deref().unwrap_or_default(),
-        proposal: cluster.pull_request.map(|number| (number, format!("{url}/pull/{number}"))),
+    let target = |target: &'a FleetTarget| Target {
+        id: if target.kind == SourceKind::RELEASE.as_str() {
+            Cow::Borrowed(target.target.as_str())
+        } else {
+            Cow::Owned(format!("{} ({})", target.target, target.kind))
+        },
+        url: format!("{url}/tree/HEAD/{}", target.target),
+        state: &target.state,
+        reason: &target.reason,
+        offered: target.offered.as_deref().unwrap_or_default(),
+        proposal: target.pull_request.map(|number| (number, format!("{url}/pull/{number}"))),
     };
     Repository {
         name: &repository.name,
@@ -181,7 +188,7 @@ fn describe<'a>(repository: &'a FleetRepository, web_url: &Url) -> Repository<'a
             .as_deref()
             .filter(|_| repository.job.attempts > 0 || repository.job.state == JobState::Dead),
         source: repository.source.as_deref(),
-        clusters: repository.clusters.iter().map(cluster).collect(),
+        targets: repository.targets.iter().map(target).collect(),
         url,
     }
 }
@@ -206,13 +213,13 @@ fn describe_job(job: &FleetJob) -> String {
     }
 }
 
-/// How many clusters are in which state, most first.
+/// How many targets are in which state, most first.
 fn tally(fleet: &Fleet) -> Vec<(&str, usize)> {
     let mut tally: Vec<(&str, usize)> = Vec::new();
-    for cluster in fleet.repositories.iter().flat_map(|repository| &repository.clusters) {
-        match tally.iter_mut().find(|(state, _)| *state == cluster.state) {
+    for target in fleet.repositories.iter().flat_map(|repository| &repository.targets) {
+        match tally.iter_mut().find(|(state, _)| *state == target.state) {
             Some((_, count)) => *count += 1,
-            None => tally.push((&cluster.state, 1)),
+            None => tally.push((&target.state, 1)),
         }
     }
     tally.sort_by_key(|&(state, count)| (std::cmp::Reverse(count), state));

@@ -12,6 +12,7 @@ use capstan_plan::release::Provider;
 use capstan_plan::settings::{Record, record_release};
 
 use super::seen::Reads;
+use super::sources::ReadSource;
 use super::{Fleet, Refused, sources};
 
 /// What came of one cluster.
@@ -63,7 +64,7 @@ impl Fleet {
         };
         let candidates = self.sources_of(&providers);
         let candidates: Vec<&Source> =
-            candidates.iter().filter_map(|source| source.as_ref().as_ref().ok()).collect();
+            candidates.iter().filter_map(|source| Some(source.as_ref().as_ref().ok()?.documents())).collect();
         let reads = Reads::beside(self.tree.as_ref(), id.folder());
         let flux = self.post_build(&reads, &cluster, candidates.iter().copied());
         let facts = self.cluster_facts(&reads, &cluster, &effective, None, flux)?;
@@ -77,7 +78,7 @@ impl Fleet {
         })
     }
 
-    fn sources_of(&self, providers: &[Provider]) -> Vec<Arc<Result<Source, Refused>>> {
+    fn sources_of(&self, providers: &[Provider]) -> Vec<Arc<ReadSource>> {
         let releases = providers.iter().flat_map(|provider| self.catalogue().of_provider(provider));
         releases.map(|release| self.source_of(release)).collect()
     }

@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use capstan_kustomize::render::RenderedObject;
+use capstan_model::target::Target;
 use capstan_model::tree::{BlobId, EntryKind, Folder, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use capstan_plan::classes::{ClassIndex, ClassRef, Classes, Found, named_elsewhere};
 use capstan_plan::cluster::ClusterId;
@@ -77,7 +78,7 @@ struct Kinds {
 
 /// The plans of all fleets, by the fleet's number and the cluster.
 pub(super) struct Plans {
-    kept: Mutex<Bounded<(usize, ClusterId), Arc<Kept>>>,
+    kept: Mutex<Bounded<(usize, Target), Arc<Kept>>>,
     planned: AtomicUsize,
     recalled: AtomicUsize,
 }
@@ -285,7 +286,7 @@ impl KnownFleet {
     /// The plan that is kept of a cluster whose folder is this tree; the caller looks whether the rest
     /// of what it was made from holds.
     pub(super) fn kept(&self, cluster: &ClusterId, folder: &TreeId) -> Option<Arc<Kept>> {
-        let kept = lock(&self.plans.kept).recall(&(self.number, cluster.clone()))?;
+        let kept = lock(&self.plans.kept).recall(&(self.number, cluster.clone().into()))?;
         (kept.folder == *folder).then_some(kept)
     }
 
@@ -312,7 +313,7 @@ impl KnownFleet {
     /// Keeps a plan, where there is room.
     pub(super) fn keep(&self, kept: Kept) -> Arc<Kept> {
         let bytes = bytes_of(&kept.upgrade);
-        let key = (self.number, kept.upgrade.cluster.clone());
+        let key = (self.number, kept.upgrade.target.clone());
         let kept = Arc::new(kept);
         lock(&self.plans.kept).keep(key, Arc::clone(&kept), bytes, self.number);
         kept

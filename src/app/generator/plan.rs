@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use capstan_model::finding::Finding;
+use capstan_model::source::{SourceContent, SourceId};
 use capstan_model::tree::{Tree, TreeId};
 use capstan_plan::classes::{ClassRef, classes_used};
 use capstan_plan::cluster::{Cluster, ClusterId, ReleaseName};
@@ -13,9 +14,10 @@ use capstan_plan::path::{self, NoSuchRelease, Offer, Outcome, OwnContent, Standi
 use capstan_plan::policy;
 use capstan_plan::release::{ContentId, Release, ReleaseId};
 use capstan_plan::settings::{ClusterSettings, EffectiveSettings, WhenReleaseUnknown};
-use capstan_plan::upgrade::{self, Basis, Explanation, OldSource, Request, Upgrade};
+use capstan_plan::upgrade::{self, Basis, ChangeSource, Explanation, OldSource, Request, Upgrade};
 
 use super::seen::{Presence, Reads, Seen};
+use super::sources::ReadSource;
 use super::{Fleet, Refused, sources};
 
 /// A plan, or why there is none.
@@ -143,7 +145,8 @@ impl Fleet {
     /// # Errors
     /// As [`Self::plan`].
     pub fn explain(&self, upgrade: &Upgrade, asked: Option<&ReleaseName>) -> Result<Explanation, Refused> {
-        let cluster = self.read_cluster(&upgrade.cluster)?;
+        let Some(cluster) = upgrade.target.cluster() else { return Ok(Explanation::default()) };
+        let cluster = self.read_cluster(cluster)?;
         let effective = self.effective(&cluster)?;
         let (standing, offer) = self.offer(&cluster, &effective, asked)?;
         let Some(step) = offer.step() else { return Ok(Explanation::default()) };
@@ -211,8 +214,8 @@ impl Fleet {
         let unknown = self.settings.upgrade.when_release_unknown;
         if unknown == WhenReleaseUnknown::Block && self.old_content(reads, standing).is_none() {
             return Ok(Upgrade {
-                to: Some(step.to.clone()),
-                to_content: step.content.clone(),
+                to: Some((&step.to).into()),
+                to_content: step.content.as_ref().map(SourceContent::from),
                 blocked: vec![
                     "The cluster's release is unknown and `upgrade.whenReleaseUnknown` is `block`: record \
                      `release` in its capstan.yaml."
@@ -227,7 +230,8 @@ impl Fleet {
         planned.upgrade.notes.extend(self.note_of_past(standing));
         planned.upgrade.findings.extend(cluster.findings.iter().cloned());
         planned.upgrade.findings.extend(self.unknown_release(reads, cluster, standing));
-        let from = planned.upgrade.from.as_ref().and_then(|id| self.catalogue().find(id));
+        let from = planned.upgrade.from.as_ref().and_then(SourceId::release);
+        let from = from.and_then(|id| self.catalogue().find(&id));
         self.link_changelogs(&mut planned.upgrade, from, release);
         self.judge(reads, cluster, effective, planned, from, release)
     }
@@ -257,12 +261,12 @@ impl Fleet {
         };
         let old = old.as_deref().map(unwrap).transpose()?;
         let candidates: Vec<&Source> =
-            candidates.iter().filter_map(|source| source.as_ref().as_ref().ok()).collect();
+            candidates.iter().filter_map(|source| Some(source.as_ref().as_ref().ok()?.documents())).collect();
         let new = self.source_of(release);
         let new = unwrap(&new)?;
-        let sources = old.iter().chain(&candidates).copied().chain([new]);
-        let flux = self.post_build(reads, cluster, sources);
-        let contents = sources::contents(reads, &cluster.folder, old.iter().copied().chain([new]))?;
+        let documents = || old.iter().map(|old| old.documents()).chain([new.documents()]);
+        let flux = self.post_build(reads, cluster, documents().chain(candidates.iter().copied()));
+        let contents = sources::contents(reads, &cluster.folder, documents())?;
         let facts = self.cluster_facts(reads, cluster, effective, offer.from.clone(), flux)?;
         let facts = merge::ClusterFacts { contents, ..facts };
         let retarget = self.retarget(&cluster.id);
@@ -297,7 +301,7 @@ impl Fleet {
 
     /// Content of the recorded release: as it was taken wherever that is found, else its folder
     /// as it is now, else as history last had it.
-    fn old_content(&self, reads: &Reads<'_>, standing: &Standing) -> Option<Arc<Result<Source, Refused>>> {
+    fn old_content(&self, reads: &Reads<'_>, standing: &Standing) -> Option<Arc<ReadSource>> {
         let id = standing.release.as_ref()?;
         if let Some(taken) = &standing.content {
             reads.note(Seen::OldContent(taken.clone(), self.find_content(taken)));
@@ -351,7 +355,7 @@ impl Fleet {
     }
 
     /// Releases that a cluster of unknown release may have come from.
-    fn candidates(&self, provider: &capstan_plan::release::Provider) -> Vec<Arc<Result<Source, Refused>>> {
+    fn candidates(&self, provider: &capstan_plan::release::Provider) -> Vec<Arc<ReadSource>> {
         let releases = self.catalogue().of_provider(provider);
         releases.map(|release: &Release| self.source_of(release)).collect()
     }
@@ -406,16 +410,16 @@ impl Fleet {
     }
 }
 
-fn unwrap(source: &Result<Source, Refused>) -> Result<&Source, Refused> {
-    source.as_ref().map_err(Clone::clone)
+fn unwrap(source: &ReadSource) -> Result<&dyn ChangeSource, Refused> {
+    source.as_deref().map_err(Clone::clone)
 }
 
 fn nothing(cluster: &Cluster, offer: &Offer) -> Upgrade {
     let mut notes: Vec<String> = reason(offer).into_iter().collect();
     notes.extend(offer.notes.iter().cloned());
     Upgrade {
-        cluster: cluster.id.clone(),
-        from: offer.from.clone(),
+        target: cluster.id.clone().into(),
+        from: offer.from.as_ref().map(SourceId::from),
         to: None,
         to_content: None,
         basis: if offer.from.is_some() { Basis::Known } else { Basis::Unknown },

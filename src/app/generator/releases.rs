@@ -13,6 +13,7 @@ use capstan_plan::release::{Catalogue, Release, ReleaseId};
 use capstan_plan::settings::{REPOSITORY_FILE, RepositorySettings};
 
 use super::memory::ReleasesIn;
+use super::sources::ReadSource;
 use super::{Fleet, Refused, Shared, read_settings};
 
 /// Where the releases are.
@@ -106,7 +107,7 @@ impl Fleet {
     }
 
     /// A release of the catalogue as a source.
-    pub(super) fn source_of(&self, release: &Release) -> Arc<Result<capstan_plan::merge::Source, Refused>> {
+    pub(super) fn source_of(&self, release: &Release) -> Arc<ReadSource> {
         self.shared.sources.of_release(self.releases_tree(), release, self.schemas())
     }
 

@@ -10,12 +10,16 @@ use capstan_plan::layout::{ClusterFolder, ReleaseFolder, Shelf};
 use capstan_plan::merge::{OtherFile, Source, SourceFacts, SourceFile};
 use capstan_plan::release::{ContentId, Release, ReleaseContent, ReleaseError, ReleaseId, Standalone};
 use capstan_plan::settings::FOLDER_FILE;
+use capstan_plan::upgrade::{ChangeSource, GiantSwarmRelease};
 
 use super::Refused;
 
+/// A source that was read, or why it cannot be.
+pub(super) type ReadSource = Result<Box<dyn ChangeSource>, Refused>;
+
 /// Sources by what identifies their content.
 #[derive(Default)]
-pub(super) struct Sources(Mutex<BTreeMap<Key, Arc<Result<Source, Refused>>>>);
+pub(super) struct Sources(Mutex<BTreeMap<Key, Arc<ReadSource>>>);
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
@@ -32,7 +36,7 @@ impl Sources {
         tree: &dyn Tree,
         release: &Release,
         schemas: &Schemas,
-    ) -> Arc<Result<Source, Refused>> {
+    ) -> Arc<ReadSource> {
         self.cached(Key::Folder(release.folder.clone()), || read(tree, release, schemas))
     }
 
@@ -43,7 +47,7 @@ impl Sources {
         release: &ReleaseId,
         id: &ContentId,
         schemas: &Schemas,
-    ) -> Arc<Result<Source, Refused>> {
+    ) -> Arc<ReadSource> {
         self.cached(Key::Content(id.clone()), || {
             let tree = Standalone::new(release, content.clone(), &id.reads);
             let found = Release::read(&tree, &standing_alone(&tree, release)?);
@@ -53,11 +57,7 @@ impl Sources {
         })
     }
 
-    fn cached(
-        &self,
-        key: Key,
-        read: impl FnOnce() -> Result<Source, Refused>,
-    ) -> Arc<Result<Source, Refused>> {
+    fn cached(&self, key: Key, read: impl FnOnce() -> ReadSource) -> Arc<ReadSource> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(source) = known.get(&key) {
             return Arc::clone(source);
@@ -71,16 +71,20 @@ impl Sources {
     }
 }
 
-fn read(tree: &dyn Tree, release: &Release, schemas: &Schemas) -> Result<Source, Refused> {
+/// The one place that knows which kinds of releases there are.
+fn read(tree: &dyn Tree, release: &Release, schemas: &Schemas) -> ReadSource {
     let facts = SourceFacts {
         base_folder: release.folder.join("base").unwrap_or_default(),
         base: files(tree, &release.base_files)?,
         overlay: files(tree, &release.overlay_files)?,
         variables: release.variables.clone(),
-        release_yaml: release.manifest.as_ref().map(|entry| file(tree, entry)).transpose()?,
         rendering: Arc::clone(&release.rendering),
     };
-    Ok(Source::read_with(release.id.clone(), release.content.clone(), &facts, schemas)?)
+    let documents = Source::read_with(release.id.clone(), release.content.clone(), &facts, schemas)?;
+    Ok(match &release.manifest {
+        Some(entry) => Box::new(GiantSwarmRelease::read(documents, &file(tree, entry)?)?),
+        None => Box::new(documents),
+    })
 }
 
 /// The manifests among these entries, with their texts.

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use capstan_kustomize::render::{self, FieldDifference, Rendered};
 use capstan_live::rollout;
 use capstan_model::finding::FileError;
+use capstan_model::source::SourceKind;
 use capstan_model::tree::{RepoPath, Tree, differences};
 use capstan_plan::classes::{ClassRef, Elsewhere, has_class};
 use capstan_plan::cluster::{Cluster, ClusterId};
 use capstan_plan::layout::{self, Layout};
 use capstan_plan::merge::AppliedBy;
 use capstan_plan::policy::{self, Snapshot, folders_of, validate};
-use capstan_plan::proposal::Scope;
+use capstan_plan::proposal::{ProposalId, Scope};
 use capstan_plan::release::{ContentId, ReleaseContent};
 use capstan_plan::settings::{Deletion, RepositorySettings};
 use capstan_plan::templates::TemplateNames;
@@ -157,7 +158,7 @@ fn change(difference: FieldDifference, cluster: &ClusterId) -> Change {
 
 fn scopes_of(layout: &Layout, retarget: impl Fn(&ClusterId) -> Retarget) -> Vec<Scope> {
     let scope = |folder: &layout::ClusterFolder| Scope {
-        cluster: folder.id.clone(),
+        target: folder.id.clone().into(),
         base: folder.base.clone(),
         overlay: folder.overlay.clone(),
         retarget: retarget(&folder.id),
@@ -197,17 +198,19 @@ impl OpenFleet for Fleet {
         Self::provide_content(self, id, content);
     }
 
-    fn allow_retarget(&mut self, cluster: ClusterId) {
-        Self::allow_retarget(self, cluster);
+    fn allow_retarget(&mut self, proposal: &ProposalId) {
+        if let Some(cluster) = proposal.target.cluster().filter(|_| proposal.kind == SourceKind::RELEASE) {
+            Self::allow_retarget(self, cluster.clone());
+        }
     }
 
     fn know_names(&mut self, names: BTreeMap<ClusterId, Arc<TemplateNames>>) {
         Self::know_names(self, names);
     }
 
-    fn plan_all(&self) -> Vec<(ClusterId, Result<Arc<Upgrade>, String>)> {
+    fn plan_all(&self) -> Vec<(ProposalId, Result<Arc<Upgrade>, String>)> {
         let plans = self.plan_or_recall_all().into_iter();
         let plans = plans.map(|plan| plan.map_err(|refused| refused.to_string()));
-        self.clusters().cloned().zip(plans).collect()
+        self.clusters().cloned().map(ProposalId::of_release).zip(plans).collect()
     }
 }

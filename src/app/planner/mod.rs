@@ -9,9 +9,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use capstan_model::finding::FileError;
+use capstan_model::source::SourceKind;
 use capstan_model::tree::Tree;
 use capstan_plan::cluster::ClusterId;
-use capstan_plan::proposal::Scope;
+use capstan_plan::proposal::{ProposalId, Scope};
 use capstan_plan::release::{ContentId, ReleaseContent};
 use capstan_plan::settings::RepositorySettings;
 use capstan_plan::templates::TemplateNames;
@@ -32,6 +33,11 @@ pub struct LiveNames {
 
 /// Opens snapshots.
 pub trait Planner: Send + Sync {
+    /// The kinds of sources that are planned: branches of other kinds are not Capstan's.
+    fn kinds(&self) -> Vec<SourceKind> {
+        vec![SourceKind::RELEASE]
+    }
+
     /// Reads settings, releases and clusters of a snapshot. `today` (UTC) is what holds are judged by.
     ///
     /// # Errors
@@ -63,7 +69,7 @@ pub trait Planner: Send + Sync {
         Vec::new()
     }
 
-    /// The clusters of a snapshot under the given settings.
+    /// The targets of a snapshot under the given settings.
     fn scopes(&self, tree: Arc<dyn Tree>, settings: &RepositorySettings) -> Vec<Scope>;
 }
 
@@ -71,7 +77,7 @@ pub trait Planner: Send + Sync {
 pub trait OpenFleet: Send + Sync {
     /// The settings in force.
     fn settings(&self) -> &RepositorySettings;
-    /// Its clusters and where each may be written, ordered by cluster.
+    /// Its targets and where each may be written, ordered.
     fn scopes(&self) -> Vec<Scope>;
     /// The repository that holds the releases, where the settings name another one.
     fn releases_repository(&self) -> Option<String> {
@@ -93,13 +99,13 @@ pub trait OpenFleet: Send + Sync {
     fn missing_contents(&self) -> Vec<ContentId>;
     /// Gives one of them; its paths start at the release's folder.
     fn provide_content(&mut self, id: ContentId, content: ReleaseContent);
-    /// Lets a cluster's upgrade edit, in its overlay, the names of templates that it rotates.
-    fn allow_retarget(&mut self, cluster: ClusterId);
+    /// Lets an upgrade edit, in its cluster's overlay, the names of templates that it rotates.
+    fn allow_retarget(&mut self, proposal: &ProposalId);
     /// The live names of the clusters' templates, as reconcilers reported them. A planner that plans by contents
     /// alone, as those of tests, has no use for them.
     fn know_names(&mut self, names: BTreeMap<ClusterId, Arc<TemplateNames>>) {
         drop(names);
     }
-    /// The upgrade of every cluster, or why and where it cannot be planned.
-    fn plan_all(&self) -> Vec<(ClusterId, Result<Arc<Upgrade>, String>)>;
+    /// The upgrade of every target from every kind of source, or why and where it cannot be planned.
+    fn plan_all(&self) -> Vec<(ProposalId, Result<Arc<Upgrade>, String>)>;
 }

@@ -20,10 +20,10 @@ pub struct FleetRepository {
     pub name: String,
     /// Its job.
     pub job: FleetJob,
-    /// The source offered by its campaign; `None` before the first one.
+    /// The sources offered by its campaigns, in a line; `None` before the first one.
     pub source: Option<String>,
-    /// Its clusters, ordered by id.
-    pub clusters: Vec<FleetCluster>,
+    /// Its targets, ordered; one stands there for each kind of source that brings it change.
+    pub targets: Vec<FleetTarget>,
 }
 
 /// The state of a repository's job.
@@ -71,11 +71,13 @@ impl JobState {
     }
 }
 
-/// One cluster within its repository's campaign.
+/// One target within a campaign of its repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FleetCluster {
+pub struct FleetTarget {
     /// `gauss/peu01`
-    pub cluster: String,
+    pub target: String,
+    /// The kind of source: `release`.
+    pub kind: String,
     /// Its state in a word, as the campaign says.
     pub state: String,
     /// Why.

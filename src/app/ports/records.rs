@@ -2,16 +2,18 @@
 //! costs work, never correctness.
 
 use async_trait::async_trait;
+use capstan_model::source::SourceKind;
+use capstan_model::target::Target;
 use capstan_model::tree::CommitId;
-use capstan_plan::cluster::ClusterId;
+use capstan_plan::proposal::ProposalId;
 
-/// What was last written for one cluster's proposal.
+/// What was last written for one proposal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProposalRecord {
     /// The repository's id.
     pub repository: u64,
-    /// The cluster.
-    pub cluster: ClusterId,
+    /// Which proposal.
+    pub proposal: ProposalId,
     /// The pull request, once there is one.
     pub pull_request: Option<u64>,
     /// The source state offered: `aws/v22.0.0@<tree>`.
@@ -39,13 +41,35 @@ pub struct CheckRecord {
     pub content: String,
 }
 
+/// What sources of one kind offer to the targets of a repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CampaignRecord {
+    /// The kind.
+    pub kind: SourceKind,
+    /// What is offered, in a line; empty where nothing is.
+    pub source: String,
+    /// How it stands with each target, ordered.
+    pub targets: Vec<CampaignTarget>,
+}
+
+/// One target within a campaign.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CampaignTarget {
+    /// The target.
+    pub target: Target,
+    /// Its state in a word of a closed set.
+    pub state: String,
+    /// Why, as a sentence.
+    pub reason: String,
+}
+
 /// Something that Capstan did or refused to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditEntry {
     /// The repository's id.
     pub repository: u64,
-    /// The cluster, where one is concerned.
-    pub cluster: Option<ClusterId>,
+    /// The proposal, where one is concerned.
+    pub proposal: Option<ProposalId>,
     /// Who asked: a login, or `capstan`.
     pub actor: String,
     /// A word of a closed set: `proposal-opened`, `command-refused`, …
@@ -69,10 +93,10 @@ pub struct RecordsError {
 pub trait Records: Send + Sync {
     /// All proposals of a repository.
     async fn proposals(&self, repository: u64) -> Result<Vec<ProposalRecord>, RecordsError>;
-    /// Inserts or replaces the record of a cluster's proposal.
+    /// Inserts or replaces the record of a proposal.
     async fn save_proposal(&self, record: &ProposalRecord) -> Result<(), RecordsError>;
-    /// Forgets a cluster's proposal.
-    async fn forget_proposal(&self, repository: u64, cluster: &ClusterId) -> Result<(), RecordsError>;
+    /// Forgets a proposal.
+    async fn forget_proposal(&self, repository: u64, proposal: &ProposalId) -> Result<(), RecordsError>;
     /// The record of a check on a commit.
     async fn check(
         &self,
@@ -86,13 +110,9 @@ pub trait Records: Send + Sync {
     async fn is_comment_answered(&self, repository: u64, comment: u64) -> Result<bool, RecordsError>;
     /// Remembers that a comment was answered.
     async fn save_comment_answered(&self, repository: u64, comment: u64) -> Result<(), RecordsError>;
-    /// Replaces the campaign of a repository: for each cluster its state in a word and why.
-    async fn save_campaign(
-        &self,
-        repository: u64,
-        source: &str,
-        clusters: &[(ClusterId, String, String)],
-    ) -> Result<(), RecordsError>;
+    /// Replaces the campaigns of a repository.
+    async fn save_campaigns(&self, repository: u64, campaigns: &[CampaignRecord])
+    -> Result<(), RecordsError>;
     /// Appends to the audit trail.
     async fn audit(&self, entry: &AuditEntry) -> Result<(), RecordsError>;
 }

@@ -4,17 +4,17 @@
 //! does, by a hidden marker. The answer is written last, so that a death before it repeats the command,
 //! which does nothing where it was done already.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use capstan_model::tree::{Tree, differences};
 use capstan_plan::cluster::ClusterId;
 use capstan_plan::command::{self, CommandError};
-use capstan_plan::proposal::{Scope, Wanted, cluster_of, wanted};
+use capstan_plan::proposal::{ProposalId, Wanted, wanted};
 use capstan_plan::settings::{CommandPrefix, RepositorySettings};
 use capstan_report::{Proposal, about, answer, answered_comment, plan_answer, refusal};
 
 use super::proposals::Outcome;
-use super::{Plans, Run, SyncError};
+use super::{Plans, Run, Scopes, SyncError, clusters_of};
 use crate::app::ports::{AuditEntry, CodeHostError, Comment, Permission, PullRequest, Reaction};
 
 /// How far back comments are read: longer than the bot is ever down, short enough for a page or two.
@@ -37,19 +37,15 @@ enum Allowed {
 }
 
 impl Request {
-    /// The cluster whose proposal is to be written anew.
-    pub(super) fn replans(&self) -> Option<ClusterId> {
+    /// The pull request of the proposal that is to be written anew.
+    pub(super) fn replans(&self) -> Option<&PullRequest> {
         let asked = self.commands.contains(&Ok(command::Command::Replan));
-        (asked && self.allowed == Allowed::Yes).then(|| own_cluster(&self.pull)).flatten()
+        (asked && self.allowed == Allowed::Yes).then_some(&self.pull)
     }
 
     fn retargets(&self) -> bool {
         self.commands.contains(&Ok(command::Command::Retarget)) && self.allowed == Allowed::Yes
     }
-}
-
-fn own_cluster(pull: &PullRequest) -> Option<ClusterId> {
-    cluster_of(&pull.head_branch).filter(|_| pull.head_in_repository)
 }
 
 impl Run<'_> {
@@ -96,53 +92,51 @@ impl Run<'_> {
         Ok(requests)
     }
 
-    /// The clusters for which somebody asks for `retarget`: the proposal's, or those that a person's pull
-    /// request touches.
+    /// The proposals for which somebody asks for `retarget`.
     pub(super) async fn retargeted(
         &self,
         requests: &[Request],
-        scopes: &BTreeMap<ClusterId, Scope>,
-    ) -> Result<BTreeSet<ClusterId>, SyncError> {
-        let mut clusters = BTreeSet::new();
+        scopes: &Scopes,
+    ) -> Result<BTreeSet<ProposalId>, SyncError> {
+        let mut proposals = BTreeSet::new();
         for request in requests.iter().filter(|request| request.retargets()) {
-            clusters.extend(self.concerned(&request.pull, scopes).await?);
+            proposals.extend(self.concerned(&request.pull, scopes).await?);
         }
-        Ok(clusters)
+        Ok(proposals)
     }
 
-    async fn concerned(
-        &self,
-        pull: &PullRequest,
-        scopes: &BTreeMap<ClusterId, Scope>,
-    ) -> Result<Vec<ClusterId>, SyncError> {
-        match own_cluster(pull) {
-            Some(cluster) => Ok(vec![cluster]),
-            None => self.touched_by_head(pull, scopes).await,
+    /// The proposal that a pull request carries; of a person's, those that bring the clusters that it touches to
+    /// a newer release.
+    async fn concerned(&self, pull: &PullRequest, scopes: &Scopes) -> Result<Vec<ProposalId>, SyncError> {
+        if let Some(proposal) = self.facts.proposal_of(pull) {
+            return Ok(vec![proposal]);
         }
+        let clusters = self.touched_by_head(pull, scopes).await?;
+        Ok(clusters.into_iter().map(ProposalId::of_release).collect())
     }
 
     async fn retarget_text(
         &self,
         request: &Request,
-        scopes: &BTreeMap<ClusterId, Scope>,
+        scopes: &Scopes,
         plans: &Plans,
         outcome: &Outcome,
     ) -> Result<String, SyncError> {
-        let clusters = self.concerned(&request.pull, scopes).await?;
-        if clusters.is_empty() {
+        let proposals = self.concerned(&request.pull, scopes).await?;
+        if proposals.is_empty() {
             return Ok("This pull request touches no cluster, so there is no overlay to edit.\n".to_owned());
         }
-        Ok(clusters
+        Ok(proposals
             .iter()
             .take(MAX_PLANS)
-            .map(|cluster| one_retarget(cluster, scopes, plans, outcome))
+            .map(|proposal| one_retarget(proposal, scopes, plans, outcome))
             .collect())
     }
 
     pub(super) async fn answer_commands(
         &self,
         settings: &RepositorySettings,
-        scopes: &BTreeMap<ClusterId, Scope>,
+        scopes: &Scopes,
         plans: &Plans,
         requests: &[Request],
         outcome: &Outcome,
@@ -157,7 +151,7 @@ impl Run<'_> {
                     (Ok(command::Command::Plan), Allowed::Yes) => {
                         self.plan_text(request, scopes, plans, prefix).await?
                     }
-                    (Ok(command::Command::Replan), Allowed::Yes) => replan_text(request, outcome),
+                    (Ok(command::Command::Replan), Allowed::Yes) => self.replan_text(request, outcome),
                     (Ok(command::Command::Retarget), Allowed::Yes) => {
                         self.retarget_text(request, scopes, plans, outcome).await?
                     }
@@ -190,7 +184,7 @@ impl Run<'_> {
         host.react(self.repository, comment.id, reaction).await?;
         let entry = AuditEntry {
             repository: self.repository.id,
-            cluster: own_cluster(&request.pull),
+            proposal: self.facts.proposal_of(&request.pull),
             actor: comment.author.clone(),
             action,
             detail: format!("comment {} on #{}", comment.id, request.pull.number),
@@ -201,21 +195,21 @@ impl Run<'_> {
     async fn plan_text(
         &self,
         request: &Request,
-        scopes: &BTreeMap<ClusterId, Scope>,
+        scopes: &Scopes,
         plans: &Plans,
         prefix: &CommandPrefix,
     ) -> Result<String, SyncError> {
-        let clusters = self.concerned(&request.pull, scopes).await?;
-        if clusters.is_empty() {
+        let proposals = self.concerned(&request.pull, scopes).await?;
+        if proposals.is_empty() {
             return Ok("This pull request touches no cluster, so there is nothing to plan.\n".to_owned());
         }
         let mut text = String::new();
-        for cluster in clusters.iter().take(MAX_PLANS) {
-            text.push_str(&one_plan(cluster, plans, prefix, scopes));
+        for proposal in proposals.iter().take(MAX_PLANS) {
+            text.push_str(&self.one_plan(proposal, plans, prefix));
             text.push('\n');
         }
-        if clusters.len() > MAX_PLANS {
-            let left = clusters.len() - MAX_PLANS;
+        if proposals.len() > MAX_PLANS {
+            let left = proposals.len() - MAX_PLANS;
             text.push_str(&format!("… and {left} more clusters: `capstan plan` in a checkout shows them.\n"));
         }
         Ok(text)
@@ -224,65 +218,69 @@ impl Run<'_> {
     async fn touched_by_head(
         &self,
         pull: &PullRequest,
-        scopes: &BTreeMap<ClusterId, Scope>,
+        scopes: &Scopes,
     ) -> Result<Vec<ClusterId>, SyncError> {
         let before = self.snapshot(&pull.base).await?;
         let after = self.snapshot(&pull.head).await?;
         let (Some(before), Some(after)) = (before, after) else { return Ok(Vec::new()) };
-        Ok(touched(&*before.tree, &*after.tree, scopes.keys()))
+        Ok(touched(&*before.tree, &*after.tree, scopes))
+    }
+
+    fn one_plan(&self, proposal: &ProposalId, plans: &Plans, prefix: &CommandPrefix) -> String {
+        let target = proposal.target.as_str();
+        let Some(plan) = plans.get(proposal) else {
+            return about(target, "the base branch has no such cluster.");
+        };
+        match (wanted(&proposal.kind, plan), plan) {
+            (Wanted::Offer(offer), Ok(upgrade)) => plan_answer(&Proposal {
+                upgrade,
+                source: &offer.source,
+                plan: &offer.plan,
+                origin: None,
+                command_prefix: prefix.as_str(),
+                retarget: self.retarget_of(proposal),
+                reporter: None,
+            }),
+            (Wanted::Blocked { why }, _) => {
+                about(target, &format!("the upgrade is blocked. {}", why.join(" ")))
+            }
+            (Wanted::Nothing { why } | Wanted::Unplannable { why }, _) => about(target, &why),
+            (Wanted::Offer(_), Err(why)) => about(target, why),
+        }
+    }
+
+    fn replan_text(&self, request: &Request, outcome: &Outcome) -> String {
+        let Some(proposal) = self.facts.proposal_of(&request.pull) else {
+            return "This pull request is not one of Capstan's proposals, so there is nothing to write anew. \
+                    Its check `capstan` shows what it does to clusters.\n"
+                .to_owned();
+        };
+        let target = proposal.target.as_str();
+        match outcome.proposals.get(&proposal) {
+            Some(state) => {
+                let link = state.pull.map_or_else(String::new, |number| format!("\nSee #{number}.\n"));
+                about(target, &state.why) + &link
+            }
+            None => about(target, "the base branch has no such cluster any more."),
+        }
     }
 }
 
 /// The clusters in whose folders something differs.
-pub(super) fn touched<'a>(
-    before: &dyn Tree,
-    after: &dyn Tree,
-    clusters: impl Iterator<Item = &'a ClusterId>,
-) -> Vec<ClusterId> {
+pub(super) fn touched(before: &dyn Tree, after: &dyn Tree, scopes: &Scopes) -> Vec<ClusterId> {
     let differences = differences(before, after);
-    clusters
+    clusters_of(scopes)
         .filter(|cluster| differences.iter().any(|difference| difference.path.is_in(cluster.folder())))
         .cloned()
         .collect()
 }
 
-fn one_plan(
-    cluster: &ClusterId,
-    plans: &Plans,
-    prefix: &CommandPrefix,
-    scopes: &BTreeMap<ClusterId, Scope>,
-) -> String {
-    let Some(plan) = plans.get(cluster) else {
-        return about(cluster.as_str(), "the base branch has no such cluster.");
+fn one_retarget(proposal: &ProposalId, scopes: &Scopes, plans: &Plans, outcome: &Outcome) -> String {
+    let target = proposal.target.as_str();
+    let Some(state) = outcome.proposals.get(proposal) else {
+        return about(target, "the base branch has no such cluster any more.");
     };
-    match (wanted(plan), plan) {
-        (Wanted::Offer(offer), Ok(upgrade)) => plan_answer(&Proposal {
-            upgrade,
-            source: &offer.source,
-            plan: &offer.plan,
-            origin: None,
-            command_prefix: prefix.as_str(),
-            retarget: scopes.get(cluster).map(|scope| scope.retarget).unwrap_or_default(),
-            reporter: None,
-        }),
-        (Wanted::Blocked { why }, _) => {
-            about(cluster.as_str(), &format!("the upgrade is blocked. {}", why.join(" ")))
-        }
-        (Wanted::Nothing { why } | Wanted::Unplannable { why }, _) => about(cluster.as_str(), &why),
-        (Wanted::Offer(_), Err(why)) => about(cluster.as_str(), why),
-    }
-}
-
-fn one_retarget(
-    cluster: &ClusterId,
-    scopes: &BTreeMap<ClusterId, Scope>,
-    plans: &Plans,
-    outcome: &Outcome,
-) -> String {
-    let Some(state) = outcome.clusters.get(cluster) else {
-        return about(cluster.as_str(), "the base branch has no such cluster any more.");
-    };
-    let edited = scopes.get(cluster).zip(plans.get(cluster)).and_then(|(scope, plan)| {
+    let edited = scopes.get(&proposal.target).zip(plans.get(proposal)).and_then(|(scope, plan)| {
         let files = &plan.as_ref().ok()?.files;
         files.iter().find(|file| file.path.is_in(&scope.overlay))
     });
@@ -294,20 +292,5 @@ fn one_retarget(
         (Some(_), None) => "",
     };
     let link = state.pull.map_or_else(String::new, |number| format!("\nSee #{number}.\n"));
-    about(cluster.as_str(), &format!("{}{overlay}", state.why)) + &link
-}
-
-fn replan_text(request: &Request, outcome: &Outcome) -> String {
-    let Some(cluster) = own_cluster(&request.pull) else {
-        return "This pull request is not one of Capstan's proposals, so there is nothing to write anew. \
-                Its check `capstan` shows what it does to clusters.\n"
-            .to_owned();
-    };
-    match outcome.clusters.get(&cluster) {
-        Some(state) => {
-            let link = state.pull.map_or_else(String::new, |number| format!("\nSee #{number}.\n"));
-            about(cluster.as_str(), &state.why) + &link
-        }
-        None => about(cluster.as_str(), "the base branch has no such cluster any more."),
-    }
+    about(target, &format!("{}{overlay}", state.why)) + &link
 }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use capstan_model::source::SourceKind;
 use capstan_model::tree::CommitId;
-use capstan_plan::cluster::ClusterId;
-use capstan_plan::proposal::BRANCH_PREFIX;
+use capstan_plan::proposal::{BRANCH_PREFIX, ProposalId};
 use secrecy::SecretString;
 
 use super::{Ports, SyncError};
@@ -15,14 +15,16 @@ pub(super) struct GitHubFacts {
     pub(super) token: SecretString,
     /// Tip of the default branch.
     pub(super) base: Snapshot,
+    /// The kinds of sources that are planned.
+    pub(super) kinds: Vec<SourceKind>,
     /// Heads of the branches of proposals.
-    pub(super) branches: BTreeMap<String, CommitId>,
+    pub(super) branches: BTreeMap<ProposalId, CommitId>,
     /// Pull requests from those branches to the default branch, newest first.
-    pub(super) proposals: BTreeMap<String, Vec<PullRequest>>,
+    pub(super) proposals: BTreeMap<ProposalId, Vec<PullRequest>>,
     /// All open pull requests.
     pub(super) open: Vec<PullRequest>,
     /// What the database remembers, if anything.
-    pub(super) records: BTreeMap<ClusterId, ProposalRecord>,
+    pub(super) records: BTreeMap<ProposalId, ProposalRecord>,
 }
 
 /// Loads them; `None` for a repository without a commit.
@@ -37,10 +39,14 @@ pub(super) async fn load(ports: &Ports, repository: &Repository) -> Result<Optio
     let token = host.git_token(repository).await?;
     let base = ports.mirror.snapshot(repository, &token, &tip).await?;
 
-    let mut proposals: BTreeMap<String, Vec<PullRequest>> = BTreeMap::new();
+    let kinds = ports.planner.kinds();
+    let mut proposals: BTreeMap<ProposalId, Vec<PullRequest>> = BTreeMap::new();
     for pull in all {
-        if pull.head_in_repository && pull.base_branch == repository.default_branch {
-            proposals.entry(pull.head_branch.clone()).or_default().push(pull);
+        if let Some(proposal) = proposal_on(&kinds, &pull.head_branch)
+            && pull.head_in_repository
+            && pull.base_branch == repository.default_branch
+        {
+            proposals.entry(proposal).or_default().push(pull);
         }
     }
     for pulls in proposals.values_mut() {
@@ -50,14 +56,29 @@ pub(super) async fn load(ports: &Ports, repository: &Repository) -> Result<Optio
     Ok(Some(GitHubFacts {
         token,
         base,
-        branches: branches.into_iter().map(|head| (head.branch, head.commit)).collect(),
+        branches: branches
+            .into_iter()
+            .filter_map(|head| Some((proposal_on(&kinds, &head.branch)?, head.commit)))
+            .collect(),
+        kinds,
         proposals,
         open,
-        records: records.into_iter().map(|record| (record.cluster.clone(), record)).collect(),
+        records: records.into_iter().map(|record| (record.proposal.clone(), record)).collect(),
     }))
 }
 
+/// The proposal that stands on a branch, where it is of a kind that is planned: another one is a person's, however
+/// it is called.
+fn proposal_on(kinds: &[SourceKind], branch: &str) -> Option<ProposalId> {
+    ProposalId::of_branch(branch).filter(|proposal| kinds.contains(&proposal.kind))
+}
+
 impl GitHubFacts {
+    /// The proposal that a pull request carries; `None` for a person's.
+    pub(super) fn proposal_of(&self, pull: &PullRequest) -> Option<ProposalId> {
+        proposal_on(&self.kinds, &pull.head_branch).filter(|_| pull.head_in_repository)
+    }
+
     /// Proposals that are open now.
     pub(super) fn open_proposals(&self) -> usize {
         let open = |pull: &&PullRequest| pull.state == PullRequestState::Open;

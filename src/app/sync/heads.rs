@@ -1,23 +1,23 @@
 //! Whose work the head of a proposal's branch is, read from Git.
 
 use capstan_model::tree::CommitId;
-use capstan_plan::cluster::ClusterId;
-use capstan_plan::proposal::{Authorship, Branch, Head, OfBase, Parent, PlanDigest, SourceState, judge_head};
+use capstan_plan::proposal::{
+    Authorship, Branch, Head, OfBase, Parent, PlanDigest, ProposalId, SourceState, judge_head,
+};
 
 use super::trees::digest_of_changes;
 use super::{Run, SyncError};
 use crate::app::ports::{MirrorError, PullRequest, Snapshot};
 
 impl Run<'_> {
-    /// The branch of a cluster's proposal, with its author.
+    /// The branch of a proposal, with its author.
     pub(super) async fn branch_facts(
         &self,
-        cluster: &ClusterId,
-        branch: &str,
+        proposal: &ProposalId,
         pulls: &[PullRequest],
     ) -> Result<Option<Branch>, SyncError> {
-        let Some(commit) = self.facts.branches.get(branch) else { return Ok(None) };
-        let record = self.facts.records.get(cluster);
+        let Some(commit) = self.facts.branches.get(proposal) else { return Ok(None) };
+        let record = self.facts.records.get(proposal);
         if let Some(record) = record.filter(|record| record.head == *commit)
             && let (Some(source), Some(plan)) =
                 (SourceState::parse(&record.source), PlanDigest::parse(&record.plan))

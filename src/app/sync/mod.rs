@@ -21,14 +21,16 @@ mod publish;
 mod reconcilers;
 mod trees;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use capstan_model::finding::FileError;
+use capstan_model::source::SourceKind;
+use capstan_model::target::Target;
 use capstan_model::tree::{RepoPath, Tree, TreeEntry};
 use capstan_plan::cluster::ClusterId;
-use capstan_plan::proposal::{OutsideCluster, ReleasesOrigin, Scope};
+use capstan_plan::proposal::{OutsideTarget, ProposalId, ReleasesOrigin, Scope};
 use capstan_plan::settings::REPOSITORY_FILE;
 use capstan_plan::upgrade::Upgrade;
 use capstan_report::BlockKey;
@@ -43,7 +45,8 @@ use self::reconcilers::Met;
 use super::agents::Reconcilers;
 use super::planner::{OpenFleet, Planner};
 use super::ports::{
-    Clock, CodeHost, CodeHostError, Hints, Mirror, MirrorError, Records, RecordsError, Repository,
+    CampaignRecord, CampaignTarget, Clock, CodeHost, CodeHostError, Hints, Mirror, MirrorError, Records,
+    RecordsError, Repository,
 };
 
 /// Everything a run needs from outside.
@@ -86,9 +89,9 @@ pub enum SyncError {
     /// The database.
     #[error(transparent)]
     Records(#[from] RecordsError),
-    /// A plan that wants to write outside its cluster.
+    /// A plan that wants to write outside its target.
     #[error(transparent)]
-    Outside(#[from] OutsideCluster),
+    Outside(#[from] OutsideTarget),
     /// The planner stopped in the middle: a fault of Capstan's.
     #[error("planning stopped in the middle: {0}")]
     Planning(#[from] tokio::task::JoinError),
@@ -135,6 +138,8 @@ struct Run<'a> {
     origin: Option<ReleasesOrigin>,
     /// Who has to be told of the new releases here.
     consumers: Option<Consumers>,
+    /// Proposals that may edit names of templates in their cluster's overlay.
+    retargeted: BTreeSet<ProposalId>,
     /// The reconcilers of this repository.
     met: Met,
     /// What a merge of the head that was looked at last would give: it is asked for once, not by each who
@@ -146,11 +151,18 @@ struct Run<'a> {
     failure: Option<SyncError>,
 }
 
-/// The upgrades of all clusters at the tip of the base branch.
-type Plans = BTreeMap<ClusterId, Result<Arc<Upgrade>, String>>;
+/// The upgrades of all targets at the tip of the base branch, from each kind of source.
+type Plans = BTreeMap<ProposalId, Result<Arc<Upgrade>, String>>;
 
-fn scopes(fleet: &dyn OpenFleet) -> BTreeMap<ClusterId, Scope> {
-    fleet.scopes().into_iter().map(|scope| (scope.cluster.clone(), scope)).collect()
+/// Where each target of a snapshot may be written.
+type Scopes = BTreeMap<Target, Scope>;
+
+fn by_target(scopes: Vec<Scope>) -> Scopes {
+    scopes.into_iter().map(|scope| (scope.target.clone(), scope)).collect()
+}
+
+fn clusters_of(scopes: &Scopes) -> impl Iterator<Item = &ClusterId> {
+    scopes.keys().filter_map(Target::cluster)
 }
 
 /// Brings a repository to the state it should have.
@@ -193,6 +205,7 @@ pub async fn sync_and_hear(
         elsewhere: None,
         origin: None,
         consumers: None,
+        retargeted: BTreeSet::new(),
         met: Met::default(),
         compared: Mutex::default(),
         end: Synced::Done,
@@ -219,12 +232,12 @@ impl Run<'_> {
                 fleet.provide_content(id, content);
             }
         }
-        let scopes = scopes(&*fleet);
+        let scopes = by_target(fleet.scopes());
         let asked = self.retargeted(&commands, &scopes).await?;
-        for cluster in self.retargeted_before().into_iter().chain(asked.iter().cloned()) {
-            fleet.allow_retarget(cluster);
+        self.retargeted = self.retargeted_before().into_iter().chain(asked.iter().cloned()).collect();
+        for proposal in &self.retargeted {
+            fleet.allow_retarget(proposal);
         }
-        let scopes = self::scopes(&*fleet);
         self.meet_reconcilers(&settings, &scopes).await?;
         fleet.know_names(self.reported_names());
         let plans: Plans =
@@ -247,13 +260,17 @@ impl Run<'_> {
     }
 
     async fn remember(&self, outcome: &Outcome) -> Result<(), SyncError> {
-        let rows: Vec<_> = outcome
-            .clusters
-            .iter()
-            .map(|(cluster, state)| (cluster.clone(), state.word.to_owned(), state.why.clone()))
-            .collect();
-        self.ports.records.save_campaign(self.repository.id, &outcome.source, &rows).await?;
-        Ok(())
+        let campaign = |(kind, source): (&SourceKind, &String)| {
+            let own = outcome.proposals.iter().filter(|(proposal, _)| proposal.kind == *kind);
+            let targets = own.map(|(proposal, state)| CampaignTarget {
+                target: proposal.target.clone(),
+                state: state.word.to_owned(),
+                reason: state.why.clone(),
+            });
+            CampaignRecord { kind: kind.clone(), source: source.clone(), targets: targets.collect() }
+        };
+        let campaigns: Vec<CampaignRecord> = outcome.sources.iter().map(campaign).collect();
+        Ok(self.ports.records.save_campaigns(self.repository.id, &campaigns).await?)
     }
 
     fn look_again(&mut self) {

@@ -1,30 +1,30 @@
-//! From plans to proposals: facts of each cluster, the decision, and its effects within the limits.
+//! From plans to proposals: facts of each, the decision, and its effects within the limits.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_model::finding::Finding;
+use capstan_model::source::SourceKind;
 use capstan_model::tree::CommitId;
 use capstan_plan::campaign::{Load, select};
-use capstan_plan::cluster::ClusterId;
 use capstan_plan::proposal::{
-    Action, BranchStep, Closer, Command, Facts, Mergeable, Offer, Pull, PullState, Reviewed, Scope, Standing,
-    Wanted, branch_of, cluster_of, decide, wanted,
+    Action, BranchStep, Closer, Command, Facts, Mergeable, Offer, ProposalId, Pull, PullState, Reviewed,
+    Scope, Standing, Wanted, decide, wanted,
 };
 use capstan_plan::settings::{Mode, RepositorySettings};
 use capstan_plan::upgrade::Retarget;
 use capstan_report::{Block, ClosedBy};
 
 use super::publish::{Intent, Published};
-use super::{Plans, Run, SyncError, answers::Request};
+use super::{Plans, Run, Scopes, SyncError, answers::Request};
 use crate::app::ports::{CodeHostError, PullRequest, PullRequestState, ReviewDecision};
 
 /// What became of a repository's proposals.
 #[derive(Default)]
 pub(super) struct Outcome {
-    /// Each cluster's state.
-    pub(super) clusters: BTreeMap<ClusterId, ClusterState>,
-    /// What is offered, for the campaign.
-    pub(super) source: String,
+    /// Each proposal's state.
+    pub(super) proposals: BTreeMap<ProposalId, ProposalState>,
+    /// What is offered by each kind of source, for the campaigns.
+    pub(super) sources: BTreeMap<SourceKind, String>,
     /// Whether a pull request's head or text was written: what was listed before is old.
     pub(super) wrote: Wrote,
     /// What the check of a proposal says besides.
@@ -41,16 +41,16 @@ pub(super) enum Wrote {
     PullRequests,
 }
 
-/// A cluster's state in a word of a closed set, and why.
+/// A proposal's state in a word of a closed set, and why.
 #[derive(Debug, Clone)]
-pub(super) struct ClusterState {
+pub(super) struct ProposalState {
     pub(super) word: &'static str,
     pub(super) why: String,
     /// The pull request, where one carries the upgrade.
     pub(super) pull: Option<u64>,
 }
 
-impl ClusterState {
+impl ProposalState {
     fn new(word: &'static str, why: impl Into<String>) -> Self {
         Self { word, why: why.into(), pull: None }
     }
@@ -64,7 +64,7 @@ pub(super) struct Remarks {
     pub(super) findings: Vec<Finding>,
 }
 
-/// A cluster with what was decided about it.
+/// What was decided about a proposal.
 struct Decided {
     wanted: Wanted,
     action: Action,
@@ -75,121 +75,129 @@ impl Run<'_> {
     pub(super) async fn bring_proposals_up(
         &mut self,
         settings: &RepositorySettings,
-        scopes: &BTreeMap<ClusterId, Scope>,
+        scopes: &Scopes,
         plans: &Plans,
         requests: &[Request],
-        retarget: &BTreeSet<ClusterId>,
+        retarget: &BTreeSet<ProposalId>,
     ) -> Result<Outcome, SyncError> {
-        let mut replan: BTreeSet<ClusterId> = requests.iter().filter_map(Request::replans).collect();
+        let asked = requests.iter().filter_map(Request::replans);
+        let mut replan: BTreeSet<ProposalId> =
+            asked.filter_map(|pull| self.facts.proposal_of(pull)).collect();
         // Whoever asks for names to follow wants the upgrade now, whether or not it was offered before; an
         // open proposal keeps what people wrote on it.
-        replan.extend(retarget.iter().filter(|cluster| !self.is_open(cluster)).cloned());
-        let mut outcome = Outcome { source: offered(plans), ..Outcome::default() };
+        replan.extend(retarget.iter().filter(|proposal| !self.is_open(proposal)).cloned());
+        let mut outcome = Outcome { sources: offered(&self.facts.kinds, plans), ..Outcome::default() };
         let mut decided = BTreeMap::new();
-        for (cluster, wanted) in self.wanted(plans) {
-            let command = if replan.contains(&cluster) { Command::Replan } else { Command::None };
-            match self.decide_one(&cluster, &wanted, command).await {
+        for (proposal, wanted) in self.wanted(plans) {
+            let command = if replan.contains(&proposal) { Command::Replan } else { Command::None };
+            match self.decide_one(&proposal, &wanted, command).await {
                 Ok(action) => {
-                    decided.insert(cluster, Decided { wanted, action, command });
+                    decided.insert(proposal, Decided { wanted, action, command });
                 }
                 Err(error) => {
-                    let state = self.unless_gone(&cluster, error).await?;
-                    outcome.clusters.insert(cluster, state);
+                    let state = self.unless_gone(&proposal, error).await?;
+                    outcome.proposals.insert(proposal, state);
                 }
             }
         }
         let held = self.held_by_rollouts(&decided).await?;
-        for (cluster, why) in &held {
-            outcome.clusters.insert(cluster.clone(), ClusterState::new("waiting", why.clone()));
+        for (proposal, why) in &held {
+            outcome.proposals.insert(proposal.clone(), ProposalState::new("waiting", why.clone()));
         }
         let turn = self.choose(settings, &decided, &held, &mut outcome);
-        for cluster in turn {
-            let Some(decided) = decided.get(&cluster) else { continue };
+        for proposal in turn {
+            let Some(decided) = decided.get(&proposal) else { continue };
             let state = if settings.mode == Mode::Observe && !matches!(decided.action, Action::Leave(_)) {
                 let why =
                     "The settings say `mode: observe`: no branch or pull request is written.".to_owned();
-                ClusterState::new("observed", why)
+                ProposalState::new("observed", why)
             } else {
-                match self.carry_out(settings, scopes, plans, &cluster, decided, &mut outcome).await {
+                match self.carry_out(settings, scopes, plans, &proposal, decided, &mut outcome).await {
                     Ok(state) => state,
-                    Err(error) => self.unless_gone(&cluster, error).await?,
+                    Err(error) => self.unless_gone(&proposal, error).await?,
                 }
             };
-            outcome.clusters.insert(cluster, state);
+            outcome.proposals.insert(proposal, state);
         }
         Ok(outcome)
     }
 
-    /// What is said of a cluster whose open proposal has gone meanwhile: nothing failed then. Any other error
+    /// What is said of a proposal whose open pull request has gone meanwhile: nothing failed then. Any other error
     /// stays one.
     async fn unless_gone(
         &mut self,
-        cluster: &ClusterId,
+        proposal: &ProposalId,
         error: SyncError,
-    ) -> Result<ClusterState, SyncError> {
-        let open = self.open_proposal(cluster).map(|pull| pull.number);
+    ) -> Result<ProposalState, SyncError> {
+        let open = self.open_proposal(proposal).map(|pull| pull.number);
         match (&error, open) {
             (SyncError::Host(CodeHostError::NotFound { .. }), Some(number))
                 if self.is_gone(number).await? =>
             {
-                tracing::info!(repository = %self.repository.name, %cluster, pull_request = number, "the pull request is gone");
+                tracing::info!(repository = %self.repository.name, cluster = %proposal, pull_request = number, "the pull request is gone");
                 self.look_again();
                 let why = format!("#{number} is gone: the cluster is looked at again.");
-                Ok(ClusterState::new("waiting", why))
+                Ok(ProposalState::new("waiting", why))
             }
             _ => Err(error),
         }
     }
 
-    /// Clusters whose next step waits for their machines. Whoever asks by command need not wait.
+    /// Proposals whose cluster's next step waits for its machines. Whoever asks by command need not wait.
     async fn held_by_rollouts(
         &self,
-        decided: &BTreeMap<ClusterId, Decided>,
-    ) -> Result<BTreeMap<ClusterId, String>, SyncError> {
+        decided: &BTreeMap<ProposalId, Decided>,
+    ) -> Result<BTreeMap<ProposalId, String>, SyncError> {
         let mut held = BTreeMap::new();
-        for (cluster, one) in decided {
+        for (proposal, one) in decided {
             let opens = matches!(one.action, Action::Open { .. }) && one.command == Command::None;
-            if opens && let Some(why) = self.awaits_rollout(cluster).await? {
-                held.insert(cluster.clone(), why);
+            if opens
+                && let Some(cluster) = proposal.target.cluster()
+                && let Some(why) = self.awaits_rollout(cluster).await?
+            {
+                held.insert(proposal.clone(), why);
             }
         }
         Ok(held)
     }
 
-    fn is_open(&self, cluster: &ClusterId) -> bool {
-        self.open_proposal(cluster).is_some()
+    fn is_open(&self, proposal: &ProposalId) -> bool {
+        self.open_proposal(proposal).is_some()
     }
 
-    /// The proposal of a cluster that was open when the run began.
-    fn open_proposal(&self, cluster: &ClusterId) -> Option<&PullRequest> {
-        let mut pulls = self.facts.proposals.get(&branch_of(cluster))?.iter();
+    /// The pull request of a proposal that was open when the run began.
+    fn open_proposal(&self, proposal: &ProposalId) -> Option<&PullRequest> {
+        let mut pulls = self.facts.proposals.get(proposal)?.iter();
         pulls.find(|pull| pull.state == PullRequestState::Open)
     }
 
-    /// The clusters whose open proposal was made under `retarget`.
-    pub(super) fn retargeted_before(&self) -> Vec<ClusterId> {
-        let mut clusters = Vec::new();
-        for (branch, pulls) in &self.facts.proposals {
-            let Some(cluster) = cluster_of(branch) else { continue };
+    /// Whether a proposal may edit names of templates in its cluster's overlay.
+    pub(super) fn retarget_of(&self, proposal: &ProposalId) -> Retarget {
+        if self.retargeted.contains(proposal) { Retarget::Allowed } else { Retarget::Refused }
+    }
+
+    /// The open proposals that were made under `retarget`.
+    pub(super) fn retargeted_before(&self) -> Vec<ProposalId> {
+        let mut proposals = Vec::new();
+        for (proposal, pulls) in &self.facts.proposals {
             let allowed = pulls.iter().filter(|pull| pull.state == PullRequestState::Open).any(|pull| {
-                let block = Block::read(&pull.body, &self.ports.key, self.repository.id, cluster.as_str());
+                let block = Block::read(&pull.body, &self.ports.key, self.repository.id, proposal);
                 block.is_some_and(|block| block.retarget == Retarget::Allowed)
             });
             if allowed {
-                clusters.push(cluster);
+                proposals.push(proposal.clone());
             }
         }
-        clusters
+        proposals
     }
 
-    /// What is wanted for every cluster, and for every open proposal whose cluster is gone.
-    fn wanted(&self, plans: &Plans) -> BTreeMap<ClusterId, Wanted> {
-        let mut all: BTreeMap<ClusterId, Wanted> =
-            plans.iter().map(|(cluster, plan)| (cluster.clone(), wanted(plan))).collect();
-        for (branch, pulls) in &self.facts.proposals {
-            let open = pulls.iter().any(|pull| pull.state == PullRequestState::Open);
-            if let Some(cluster) = cluster_of(branch).filter(|_| open) {
-                all.entry(cluster).or_insert_with(|| Wanted::Nothing {
+    /// What is wanted of every proposal, and of every open one whose target is gone.
+    fn wanted(&self, plans: &Plans) -> BTreeMap<ProposalId, Wanted> {
+        let mut all: BTreeMap<ProposalId, Wanted> =
+            plans.iter().map(|(id, plan)| (id.clone(), wanted(&id.kind, plan))).collect();
+        for (proposal, pulls) in &self.facts.proposals {
+            if pulls.iter().any(|pull| pull.state == PullRequestState::Open) {
+                all.entry(proposal.clone()).or_insert_with(|| Wanted::Nothing {
                     why: "The base branch has no such cluster any more.".to_owned(),
                 });
             }
@@ -197,25 +205,24 @@ impl Run<'_> {
         all
     }
 
-    /// Decides one cluster; what costs a call is asked only where it can change the decision.
+    /// Decides one proposal; what costs a call is asked only where it can change the decision.
     async fn decide_one(
         &self,
-        cluster: &ClusterId,
+        proposal: &ProposalId,
         wanted: &Wanted,
         command: Command,
     ) -> Result<Action, SyncError> {
-        let branch = branch_of(cluster);
         let none = Vec::new();
-        let pulls = self.facts.proposals.get(&branch).unwrap_or(&none);
+        let pulls = self.facts.proposals.get(proposal).unwrap_or(&none);
         let mut facts = Facts {
             wanted: wanted.clone(),
             branch: None,
-            pulls: self.pull_facts(cluster, pulls).await?,
+            pulls: self.pull_facts(proposal, pulls).await?,
             command,
         };
         let open = pulls.iter().any(|pull| pull.state == PullRequestState::Open);
         if open || matches!(wanted, Wanted::Offer(_)) {
-            facts.branch = self.branch_facts(cluster, &branch, pulls).await?;
+            facts.branch = self.branch_facts(proposal, pulls).await?;
         }
         let mut action = decide(&facts);
         let Some(open) = pulls.iter().find(|pull| pull.state == PullRequestState::Open) else {
@@ -262,10 +269,10 @@ impl Run<'_> {
         Ok(head.is_some_and(|head| head.parents.contains(&self.facts.base.commit)))
     }
 
-    async fn pull_facts(&self, cluster: &ClusterId, pulls: &[PullRequest]) -> Result<Vec<Pull>, SyncError> {
+    async fn pull_facts(&self, proposal: &ProposalId, pulls: &[PullRequest]) -> Result<Vec<Pull>, SyncError> {
         let mut facts = Vec::new();
         for (index, pull) in pulls.iter().enumerate() {
-            let block = Block::read(&pull.body, &self.ports.key, self.repository.id, cluster.as_str());
+            let block = Block::read(&pull.body, &self.ports.key, self.repository.id, proposal);
             let state = match pull.state {
                 PullRequestState::Open => {
                     PullState::Open { reviewed: Reviewed::Not, mergeable: Mergeable::PerhapsYes }
@@ -291,22 +298,22 @@ impl Run<'_> {
     fn choose(
         &self,
         settings: &RepositorySettings,
-        decided: &BTreeMap<ClusterId, Decided>,
-        held: &BTreeMap<ClusterId, String>,
+        decided: &BTreeMap<ProposalId, Decided>,
+        held: &BTreeMap<ProposalId, String>,
         outcome: &mut Outcome,
-    ) -> Vec<ClusterId> {
+    ) -> Vec<ProposalId> {
         let opens = |decided: &Decided| matches!(decided.action, Action::Open { .. });
-        let mut turn: Vec<ClusterId> = decided
+        let mut turn: Vec<ProposalId> = decided
             .iter()
             .filter(|(_, one)| !opens(one) || one.command == Command::Replan)
-            .map(|(cluster, _)| cluster.clone())
+            .map(|(proposal, _)| proposal.clone())
             .collect();
-        let candidates: Vec<ClusterId> = decided
+        let candidates: Vec<ProposalId> = decided
             .iter()
-            .filter(|(cluster, one)| {
-                opens(one) && one.command == Command::None && !held.contains_key(*cluster)
+            .filter(|(proposal, one)| {
+                opens(one) && one.command == Command::None && !held.contains_key(*proposal)
             })
-            .map(|(cluster, _)| cluster.clone())
+            .map(|(proposal, _)| proposal.clone())
             .collect();
         if settings.mode == Mode::Observe {
             turn.extend(candidates);
@@ -322,7 +329,7 @@ impl Run<'_> {
         };
         let selection = select(candidates, &settings.upgrade.proposals, load);
         for waiting in selection.waiting {
-            outcome.clusters.insert(waiting.cluster, ClusterState::new("waiting", waiting.why));
+            outcome.proposals.insert(waiting.proposal, ProposalState::new("waiting", waiting.why));
         }
         turn.extend(selection.now);
         turn
@@ -331,47 +338,49 @@ impl Run<'_> {
     async fn carry_out(
         &mut self,
         settings: &RepositorySettings,
-        scopes: &BTreeMap<ClusterId, Scope>,
+        scopes: &Scopes,
         plans: &Plans,
-        cluster: &ClusterId,
+        proposal: &ProposalId,
         decided: &Decided,
         outcome: &mut Outcome,
-    ) -> Result<ClusterState, SyncError> {
+    ) -> Result<ProposalState, SyncError> {
         let (number, branch) = match &decided.action {
-            Action::Leave(standing) => return Ok(leave(standing, settings, outcome)),
+            Action::Leave(standing) => return Ok(leave(&proposal.kind, standing, settings, outcome)),
             Action::Close { pull, why } => {
-                if let Some(pull) = self.pull(cluster, *pull) {
-                    self.close(cluster, pull, why).await?;
+                if let Some(pull) = self.pull(proposal, *pull) {
+                    self.close(proposal, pull, why).await?;
                     outcome.wrote = Wrote::PullRequests;
                 }
-                return Ok(ClusterState::new("closed", why.clone()));
+                return Ok(ProposalState::new("closed", why.clone()));
             }
             Action::Open { branch } => (None, branch.clone()),
             Action::Update { pull, branch } => (Some(*pull), branch.clone()),
         };
         let (Wanted::Offer(offer), Some(Ok(upgrade)), Some(scope)) =
-            (&decided.wanted, plans.get(cluster), scopes.get(cluster))
+            (&decided.wanted, plans.get(proposal), scopes.get(&proposal.target))
         else {
-            return Ok(ClusterState::new("failed", "There is no plan to publish."));
+            return Ok(ProposalState::new("failed", "There is no plan to publish."));
         };
+        let scope = Scope { retarget: self.retarget_of(proposal), ..scope.clone() };
         let intent = Intent {
-            scope,
+            proposal,
+            scope: &scope,
             upgrade,
             offer,
             branch,
-            pull: number.and_then(|number| self.pull(cluster, number)),
+            pull: number.and_then(|number| self.pull(proposal, number)),
             command_prefix: settings.commands.prefix.as_str(),
         };
         match self.publish(&intent).await {
             Ok(published) => {
-                self.published(cluster, offer, upgrade.findings.clone(), published, outcome).await
+                self.published(proposal, offer, upgrade.findings.clone(), published, outcome).await
             }
-            // One cluster's trouble is not its neighbours': the run goes on, and fails at its end.
+            // One proposal's trouble is not its neighbours': the run goes on, and fails at its end.
             Err(error @ (SyncError::Outside(_) | SyncError::Host(CodeHostError::Unexpected { .. }))) => {
-                tracing::error!(repository = %self.repository.name, %cluster, error = %error, "the proposal could not be published");
+                tracing::error!(repository = %self.repository.name, cluster = %proposal, error = %error, "the proposal could not be published");
                 let why = error.to_string();
                 self.failure.get_or_insert(error);
-                Ok(ClusterState::new("failed", why))
+                Ok(ProposalState::new("failed", why))
             }
             Err(error) => Err(error),
         }
@@ -379,38 +388,38 @@ impl Run<'_> {
 
     async fn published(
         &mut self,
-        cluster: &ClusterId,
+        proposal: &ProposalId,
         offer: &Offer,
         findings: Vec<Finding>,
         published: Published,
         outcome: &mut Outcome,
-    ) -> Result<ClusterState, SyncError> {
+    ) -> Result<ProposalState, SyncError> {
         let (number, verb) = match published {
             Published::Opened(number) => (number, "opened"),
             Published::Updated(number) => (number, "brought up to date"),
             Published::Unchanged(number) => (number, "as it should be"),
             Published::Refused(why) => {
-                tracing::warn!(repository = %self.repository.name, %cluster, reason = why, "GitHub refuses the proposal");
-                self.audit(cluster, "proposal-refused", why.clone()).await?;
-                return Ok(ClusterState::new("refused", why));
+                tracing::warn!(repository = %self.repository.name, cluster = %proposal, reason = why, "GitHub refuses the proposal");
+                self.audit(proposal, "proposal-refused", why.clone()).await?;
+                return Ok(ProposalState::new("refused", why));
             }
             Published::Overtaken => {
                 self.look_again();
                 let why = "Somebody wrote the branch meanwhile: it is looked at again.".to_owned();
-                return Ok(ClusterState::new("waiting", why));
+                return Ok(ProposalState::new("waiting", why));
             }
         };
         if verb != "as it should be" {
             outcome.wrote = Wrote::PullRequests;
-            tracing::info!(repository = %self.repository.name, %cluster, pull_request = number, source = %offer.source, "pull request {verb}");
+            tracing::info!(repository = %self.repository.name, cluster = %proposal, pull_request = number, source = %offer.source, "pull request {verb}");
         }
         outcome.remarks.entry(number).or_default().findings = findings;
-        let why = format!("#{number} offers `{}`.", offer.source.release());
-        Ok(ClusterState { word: "proposed", why, pull: Some(number) })
+        let why = format!("#{number} offers `{}`.", offer.source.source());
+        Ok(ProposalState { word: "proposed", why, pull: Some(number) })
     }
 
-    fn pull(&self, cluster: &ClusterId, number: u64) -> Option<&PullRequest> {
-        self.facts.proposals.get(&branch_of(cluster))?.iter().find(|pull| pull.number == number)
+    fn pull(&self, proposal: &ProposalId, number: u64) -> Option<&PullRequest> {
+        self.facts.proposals.get(proposal)?.iter().find(|pull| pull.number == number)
     }
 }
 
@@ -420,14 +429,24 @@ fn set_state(facts: &mut Facts, number: u64, reviewed: Reviewed, mergeable: Merg
     }
 }
 
-/// The sources that the plans offer, in a line.
-fn offered(plans: &Plans) -> String {
-    let sources: BTreeSet<String> =
-        plans.values().flatten().filter_map(|upgrade| Some(upgrade.to.as_ref()?.to_string())).collect();
-    sources.into_iter().collect::<Vec<_>>().join(", ")
+/// The sources that the plans offer, in a line for each kind.
+fn offered(kinds: &[SourceKind], plans: &Plans) -> BTreeMap<SourceKind, String> {
+    let mut sources: BTreeMap<SourceKind, BTreeSet<String>> =
+        kinds.iter().map(|kind| (kind.clone(), BTreeSet::new())).collect();
+    for (proposal, plan) in plans {
+        let to = plan.iter().filter_map(|upgrade| upgrade.to.as_ref());
+        sources.entry(proposal.kind.clone()).or_default().extend(to.map(ToString::to_string));
+    }
+    let in_a_line = |sources: BTreeSet<String>| sources.into_iter().collect::<Vec<_>>().join(", ");
+    sources.into_iter().map(|(kind, sources)| (kind, in_a_line(sources))).collect()
 }
 
-fn leave(standing: &Standing, settings: &RepositorySettings, outcome: &mut Outcome) -> ClusterState {
+fn leave(
+    kind: &SourceKind,
+    standing: &Standing,
+    settings: &RepositorySettings,
+    outcome: &mut Outcome,
+) -> ProposalState {
     let prefix = settings.commands.prefix.as_str();
     let (word, why, pull) = match standing {
         Standing::NothingOffered { why } => ("current", why.clone(), None),
@@ -453,7 +472,7 @@ fn leave(standing: &Standing, settings: &RepositorySettings, outcome: &mut Outco
         Standing::Declined { pull } => (
             "declined",
             format!(
-                "#{pull} was closed by a person: this release is not offered again. `{prefix} replan` there offers it, and so does a newer release."
+                "#{pull} was closed by a person: this {kind} is not offered again. `{prefix} replan` there offers it, and so does a newer {kind}."
             ),
             None,
         ),
@@ -468,7 +487,7 @@ fn leave(standing: &Standing, settings: &RepositorySettings, outcome: &mut Outco
     if let Some(number) = pull {
         outcome.remarks.entry(number).or_default().notes.push(why.clone());
     }
-    ClusterState::new(word, why)
+    ProposalState::new(word, why)
 }
 
 fn waits(reviewed: Reviewed, newer: Option<&capstan_plan::proposal::SourceState>) -> String {
@@ -480,7 +499,7 @@ fn waits(reviewed: Reviewed, newer: Option<&capstan_plan::proposal::SourceState>
     match newer {
         Some(newer) => format!(
             "The pull request is {how}, so its target stays: `{}` is offered once it is merged or closed.",
-            newer.release()
+            newer.source()
         ),
         None => format!("The pull request is {how}, so it stays as it is."),
     }

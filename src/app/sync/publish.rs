@@ -5,9 +5,9 @@
 //! request is found by its name and trailers. A branch that was moved under a pull request whose text
 //! is old is found by the folded block in that text.
 
+use capstan_model::source::SourceKind;
 use capstan_model::tree::{CommitId, EntryKind};
-use capstan_plan::cluster::ClusterId;
-use capstan_plan::proposal::{BranchStep, Draft, Offer, Scope, branch_of, guard};
+use capstan_plan::proposal::{BranchStep, Draft, Offer, ProposalId, ReleasesOrigin, Scope, guard};
 use capstan_plan::upgrade::Upgrade;
 use capstan_report::{
     Block, ClosedBy, Proposal, closed_body, commit_message, proposal_body, proposal_title, text_digest,
@@ -22,6 +22,7 @@ use crate::app::ports::{
 
 /// What is published.
 pub(super) struct Intent<'a> {
+    pub(super) proposal: &'a ProposalId,
     pub(super) scope: &'a Scope,
     pub(super) upgrade: &'a Upgrade,
     pub(super) offer: &'a Offer,
@@ -48,8 +49,7 @@ pub(super) enum Published {
 impl Run<'_> {
     /// Performs the intention; looks at what exists before each write.
     pub(super) async fn publish(&self, intent: &Intent<'_>) -> Result<Published, SyncError> {
-        let cluster = &intent.scope.cluster;
-        let branch = branch_of(cluster);
+        let branch = intent.proposal.branch();
         let (host, repository) = (&self.ports.host, self.repository);
         if intent.branch != BranchStep::Keep {
             if let Some(pull) = intent.pull
@@ -83,7 +83,7 @@ impl Run<'_> {
         }
     }
 
-    /// The one place that builds trees: nothing outside the cluster's scope gets past it.
+    /// The one place that builds trees: nothing outside the target's scope gets past it.
     async fn write_commit(&self, intent: &Intent<'_>) -> Result<CommitId, SyncError> {
         guard(intent.scope, &intent.upgrade.files)?;
         let base = &self.facts.base;
@@ -99,8 +99,8 @@ impl Run<'_> {
             })
             .collect();
         let tree = self.ports.host.create_tree(self.repository, &base.root, &entries).await?;
-        let message =
-            commit_message(intent.upgrade, &intent.offer.source, &intent.offer.plan, self.origin.as_ref());
+        let offer = intent.offer;
+        let message = commit_message(intent.upgrade, &offer.source, &offer.plan, self.origin_of(offer));
         let commit = CommitMetadata { message, tree, parents: vec![base.commit.clone()] };
         Ok(self.ports.host.create_commit(self.repository, &commit).await?)
     }
@@ -117,8 +117,8 @@ impl Run<'_> {
         match self.ports.host.create_pull_request(self.repository, &new).await? {
             CreatedPullRequest::Created(pull) => {
                 self.record(intent, Some(pull.number), pull.head.clone()).await?;
-                let detail = format!("offers {} in #{}", intent.offer.source.release(), pull.number);
-                self.audit(&intent.scope.cluster, "proposal-opened", detail).await?;
+                let detail = format!("offers {} in #{}", intent.offer.source.source(), pull.number);
+                self.audit(intent.proposal, "proposal-opened", detail).await?;
                 Ok(Published::Opened(pull.number))
             }
             CreatedPullRequest::Exists | CreatedPullRequest::NothingBetween => Ok(Published::Overtaken),
@@ -128,8 +128,7 @@ impl Run<'_> {
     /// Rewrites the text only where Capstan has something new to say: what people added stays till then.
     async fn update_text(&self, intent: &Intent<'_>, pull: &PullRequest) -> Result<Published, SyncError> {
         let text = self.proposal(intent);
-        let cluster = intent.scope.cluster.as_str();
-        let block = Block::read(&pull.body, &self.ports.key, self.repository.id, cluster);
+        let block = Block::read(&pull.body, &self.ports.key, self.repository.id, intent.proposal);
         let written = text_digest(&visible_text(&text));
         let current = block.as_ref().is_some_and(|block| {
             block.source == intent.offer.source
@@ -149,8 +148,8 @@ impl Run<'_> {
             self.ports.host.edit_pull_request(self.repository, pull.number, &edit).await?;
         }
         if moved || !current {
-            let detail = format!("offers {} in #{}", intent.offer.source.release(), pull.number);
-            self.audit(&intent.scope.cluster, "proposal-updated", detail).await?;
+            let detail = format!("offers {} in #{}", intent.offer.source.source(), pull.number);
+            self.audit(intent.proposal, "proposal-updated", detail).await?;
             return Ok(Published::Updated(pull.number));
         }
         Ok(Published::Unchanged(pull.number))
@@ -159,7 +158,7 @@ impl Run<'_> {
     /// Closes a proposal in one call that also says who did and why: a person's close looks different.
     pub(super) async fn close(
         &self,
-        cluster: &ClusterId,
+        proposal: &ProposalId,
         pull: &PullRequest,
         why: &str,
     ) -> Result<(), SyncError> {
@@ -167,11 +166,10 @@ impl Run<'_> {
         if now.state != PullRequestState::Open {
             return Ok(());
         }
-        let record = self.facts.records.get(cluster);
-        let read = Block::read(&now.body, &self.ports.key, self.repository.id, cluster.as_str());
-        let source = match (&read, record) {
-            (Some(block), _) => Some(block.source.clone()),
-            (None, _) => self.source_of_commit(&now.head).await?,
+        let read = Block::read(&now.body, &self.ports.key, self.repository.id, proposal);
+        let source = match &read {
+            Some(block) => Some(block.source.clone()),
+            None => self.source_of_commit(&now.head).await?,
         };
         let body = match (source, read) {
             (Some(source), read) => {
@@ -180,7 +178,7 @@ impl Run<'_> {
                     .map_or_else(|| capstan_plan::proposal::PlanDigest::of(&[]), |block| block.plan.clone());
                 let block = Block {
                     repository: self.repository.id,
-                    cluster: cluster.as_str().to_owned(),
+                    target: proposal.target.clone(),
                     source,
                     plan,
                     retarget: read.as_ref().map(|block| block.retarget).unwrap_or_default(),
@@ -193,8 +191,8 @@ impl Run<'_> {
         };
         let edit = PullRequestEdit { title: None, body: Some(body), close: true };
         self.ports.host.edit_pull_request(self.repository, pull.number, &edit).await?;
-        self.ports.records.forget_proposal(self.repository.id, cluster).await?;
-        self.audit(cluster, "proposal-closed", format!("#{}: {why}", pull.number)).await
+        self.ports.records.forget_proposal(self.repository.id, proposal).await?;
+        self.audit(proposal, "proposal-closed", format!("#{}: {why}", pull.number)).await
     }
 
     async fn record(
@@ -206,7 +204,7 @@ impl Run<'_> {
         let opened_at = intent.pull.map_or_else(|| self.ports.clock.now(), |pull| pull.created_at);
         let record = ProposalRecord {
             repository: self.repository.id,
-            cluster: intent.scope.cluster.clone(),
+            proposal: intent.proposal.clone(),
             pull_request,
             source: intent.offer.source.to_string(),
             plan: intent.offer.plan.to_string(),
@@ -218,13 +216,13 @@ impl Run<'_> {
 
     pub(super) async fn audit(
         &self,
-        cluster: &ClusterId,
+        proposal: &ProposalId,
         action: &'static str,
         detail: String,
     ) -> Result<(), SyncError> {
         let entry = AuditEntry {
             repository: self.repository.id,
-            cluster: Some(cluster.clone()),
+            proposal: Some(proposal.clone()),
             actor: "capstan".to_owned(),
             action,
             detail,
@@ -234,15 +232,20 @@ impl Run<'_> {
 }
 
 impl Run<'_> {
+    /// Where what is offered comes from, where that is another repository: releases alone do.
+    fn origin_of(&self, offer: &Offer) -> Option<&ReleasesOrigin> {
+        self.origin.as_ref().filter(|_| *offer.source.source().kind() == SourceKind::RELEASE)
+    }
+
     fn proposal<'a>(&'a self, intent: &'a Intent<'_>) -> Proposal<'a> {
         Proposal {
             upgrade: intent.upgrade,
             source: &intent.offer.source,
             plan: &intent.offer.plan,
-            origin: self.origin.as_ref(),
+            origin: self.origin_of(intent.offer),
             command_prefix: intent.command_prefix,
             retarget: intent.scope.retarget,
-            reporter: self.reporter(&intent.scope.cluster),
+            reporter: intent.proposal.target.cluster().and_then(|cluster| self.reporter(cluster)),
         }
     }
 }

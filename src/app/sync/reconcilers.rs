@@ -11,7 +11,6 @@ use capstan_live::agent::preflight::{Preflight, Standing};
 use capstan_live::agent::{PreflightId, Progress, RolloutState};
 use capstan_model::tree::{CommitId, Tree};
 use capstan_plan::cluster::ClusterId;
-use capstan_plan::proposal::Scope;
 use capstan_plan::settings::{ManagementClusterUid, PreflightMode, RepositorySettings};
 use capstan_plan::templates::TemplateNames;
 use capstan_report::{Fingerprint, MergeBasis};
@@ -20,7 +19,7 @@ use ulid::Ulid;
 
 use super::answers::touched;
 use super::checks::{Comparison, Subject};
-use super::{Run, SyncError};
+use super::{Run, Scopes, SyncError};
 use crate::app::agents::{Reconcilers, content};
 use crate::app::planner::LiveNames;
 use crate::app::ports::{
@@ -108,7 +107,7 @@ impl Run<'_> {
     pub(super) async fn meet_reconcilers(
         &mut self,
         settings: &RepositorySettings,
-        scopes: &BTreeMap<ClusterId, Scope>,
+        scopes: &Scopes,
     ) -> Result<(), SyncError> {
         let Some(Reconcilers { records, bell }) = self.ports.reconcilers.clone() else { return Ok(()) };
         let managed_by = ManagedBy::of(settings);
@@ -174,7 +173,7 @@ impl Run<'_> {
         self.reported_names().into_iter().map(both).collect()
     }
 
-    async fn follow_merges(&self, scopes: &BTreeMap<ClusterId, Scope>) -> Result<(), SyncError> {
+    async fn follow_merges(&self, scopes: &Scopes) -> Result<(), SyncError> {
         let Some(Reconcilers { records, bell }) = &self.ports.reconcilers else { return Ok(()) };
         let Some(first) = self.met.enrolled.iter().map(|agent| agent.enrolled_at).min() else {
             return Ok(());
@@ -228,21 +227,21 @@ impl Run<'_> {
         &self,
         pull: &PullRequest,
         merge: &CommitId,
-        scopes: &BTreeMap<ClusterId, Scope>,
+        scopes: &Scopes,
     ) -> Result<BTreeSet<ClusterId>, SyncError> {
         let Some(merged) = self.snapshot(merge).await? else { return Ok(BTreeSet::new()) };
         let mut clusters = BTreeSet::new();
         if let Some(parent) = merged.parents.first()
             && let Some(before) = self.snapshot(parent).await?
         {
-            clusters.extend(touched(&*before.tree, &*merged.tree, scopes.keys()));
+            clusters.extend(touched(&*before.tree, &*merged.tree, scopes));
         }
         let ends = (self.snapshot(&pull.base).await?, self.snapshot(&pull.head).await?);
         if let (Some(base), Some(head)) = ends {
             let folder = |tree: &dyn Tree, cluster: &ClusterId| tree.folder_id(cluster.folder());
             let arrived =
                 |cluster: &ClusterId| folder(&*head.tree, cluster) == folder(&*merged.tree, cluster);
-            clusters.extend(touched(&*base.tree, &*head.tree, scopes.keys()).into_iter().filter(arrived));
+            clusters.extend(touched(&*base.tree, &*head.tree, scopes).into_iter().filter(arrived));
         }
         Ok(clusters)
     }
@@ -293,7 +292,7 @@ impl Run<'_> {
         &mut self,
         subjects: &[Subject],
         settings: &RepositorySettings,
-        scopes: &BTreeMap<ClusterId, Scope>,
+        scopes: &Scopes,
     ) -> Result<Option<Vec<Preflight>>, SyncError> {
         const NONE: Option<Vec<Preflight>> = Some(Vec::new());
         let Some(Reconcilers { records, .. }) = self.ports.reconcilers.clone() else { return Ok(NONE) };
@@ -375,15 +374,15 @@ impl Run<'_> {
             return concerned;
         }
         for scope in self.ports.planner.scopes(Arc::clone(&merge.after), settings) {
-            let Some(owner) = self.met.managed_by.owner(&scope.cluster) else { continue };
-            if !touched.contains(&scope.cluster) {
+            let Some(cluster) = scope.target.cluster().filter(|cluster| touched.contains(cluster)) else {
                 continue;
-            }
+            };
+            let Some(owner) = self.met.managed_by.owner(cluster) else { continue };
             let folders =
-                Folders { cluster: scope.cluster.folder().clone(), base: scope.base, overlay: scope.overlay };
+                Folders { cluster: cluster.folder().clone(), base: scope.base, overlay: scope.overlay };
             let of_owner = concerned.entry(owner.uid.clone());
             let (_, clusters) = of_owner.or_insert_with(|| (owner.name.clone(), BTreeMap::new()));
-            clusters.insert(scope.cluster, folders);
+            clusters.insert(cluster.clone(), folders);
         }
         concerned
     }

@@ -1,6 +1,7 @@
 //! Names of what a repository holds: clusters, releases and their providers.
 
 mod content;
+mod source_id;
 
 use std::fmt;
 use std::sync::Arc;

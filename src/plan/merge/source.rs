@@ -1,4 +1,4 @@
-//! A source of change, read once: the pieces of a release and what each wraps (U1).
+//! The documents of a source of change, read once: the pieces of a release and what each wraps (U1).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -8,12 +8,13 @@ use super::inputs::Input;
 use super::kustomization;
 use super::overlay::overlay_piece;
 use crate::merge::SourceFile;
-use crate::release::{ContentId, ReleaseId, Rendering};
+use crate::release::{ContentId, Rendering};
 use crate::substitution::is_templated;
 use capstan_kustomize::render::{RenderedObject, is_kustomization};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::{FileError, Place};
 use capstan_model::object::api_group;
+use capstan_model::source::SourceId;
 use capstan_model::tree::RepoPath;
 use capstan_yaml::manifest;
 
@@ -30,17 +31,16 @@ pub struct SourceFacts {
     pub overlay: Vec<SourceFile>,
     /// Variables that the release declares as its own, with its values.
     pub variables: BTreeMap<String, String>,
-    /// Its `release.yaml` (Giant Swarm), where it has one.
-    pub release_yaml: Option<SourceFile>,
     /// What its kustomizations render.
     pub rendering: Arc<Rendering>,
 }
 
-/// A release's content, parsed. Read once and borrowed by every plan.
+/// The documents of a release, or of another source that is made of such files, parsed. Read once and borrowed by
+/// every plan.
 #[derive(Debug)]
 pub struct Source {
     /// Its id.
-    pub id: ReleaseId,
+    pub id: SourceId,
     /// Its content's id, as clusters record it.
     pub content: Option<ContentId>,
     pub(crate) variables: BTreeMap<String, String>,
@@ -50,9 +50,6 @@ pub struct Source {
     rendered: Option<Vec<Piece>>,
     /// Whether they read files outside of the release's folder.
     pub(crate) reads_outside: bool,
-    pub(crate) release_yaml: Option<YamlFile>,
-    /// Where that stands.
-    pub(crate) release_file: Option<RepoPath>,
     /// The kustomizations of its base, as pieces of their own.
     pub(crate) kustomizations: Vec<Piece>,
     /// Files that those read besides resources, by their path below the base.
@@ -101,7 +98,11 @@ impl Source {
     ///
     /// # Errors
     /// A file that is no YAML, with its place.
-    pub fn read(id: ReleaseId, content: Option<ContentId>, facts: &SourceFacts) -> Result<Self, FileError> {
+    pub fn read(
+        id: impl Into<SourceId>,
+        content: Option<ContentId>,
+        facts: &SourceFacts,
+    ) -> Result<Self, FileError> {
         Self::read_with(id, content, facts, Schemas::built_in())
     }
 
@@ -110,7 +111,7 @@ impl Source {
     /// # Errors
     /// A file that is no YAML, with its place.
     pub fn read_with(
-        id: ReleaseId,
+        id: impl Into<SourceId>,
         content: Option<ContentId>,
         facts: &SourceFacts,
         schemas: &Schemas,
@@ -141,18 +142,14 @@ impl Source {
             let (path, blob) = (entry.path.clone(), Some(entry.blob.clone()));
             (below(&path, folder), Input { path, text: text.clone(), blob })
         }));
-        let release_yaml = facts.release_yaml.as_ref().map(SourceFile::read).transpose()?;
-        let release_file = facts.release_yaml.as_ref().map(|file| file.path.clone());
         let variables = facts.variables.clone();
         Ok(Self {
-            id,
+            id: id.into(),
             content,
             variables,
             pieces,
             rendered,
             reads_outside: !rendering.outside.is_empty(),
-            release_yaml,
-            release_file,
             kustomizations,
             inputs,
             files,

@@ -1,4 +1,4 @@
-//! What to do with one cluster's proposal, given what the planner wants and what GitHub and Git show.
+//! What to do with one target's proposal, given what the planner wants and what GitHub and Git show.
 //!
 //! The decision looks at the present state alone. Made twice it says the same; made after a crash
 //! between any two writes it says what is still missing.
@@ -6,7 +6,7 @@
 use super::{Authorship, OfBase, PlanDigest, SourceState};
 use capstan_model::tree::CommitId;
 
-/// Everything that decides one cluster's proposal.
+/// Everything that decides one proposal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Facts {
     /// What the planner wants at the tip of the base branch.
@@ -19,10 +19,10 @@ pub struct Facts {
     pub command: Command,
 }
 
-/// What the planner wants for a cluster.
+/// What the planner wants of a proposal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wanted {
-    /// Nothing is offered: it is where it should be, held back, or no cluster any more.
+    /// Nothing is offered: the target is where it should be, held back, or there no more.
     Nothing {
         /// Why, as a sentence.
         why: String,
@@ -34,7 +34,7 @@ pub enum Wanted {
         /// Why, a sentence each.
         why: Vec<String>,
     },
-    /// The cluster cannot be planned (an unreadable file): nothing is known, so nothing is touched.
+    /// The target cannot be planned (an unreadable file): nothing is known, so nothing is touched.
     Unplannable {
         /// Why, with the place.
         why: String,
@@ -44,7 +44,7 @@ pub enum Wanted {
 /// An upgrade that can be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offer {
-    /// The release offered, and its content.
+    /// The source offered, and its content.
     pub source: SourceState,
     /// Digest of what would be written on the tip of the base branch.
     pub plan: PlanDigest,
@@ -127,9 +127,9 @@ pub enum Reviewed {
 /// Who closed a pull request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Closer {
-    /// Capstan, because nothing was left to do: says nothing about the release.
+    /// Capstan, because nothing was left to do: says nothing about the source.
     Capstan,
-    /// A person, who thereby declined the release.
+    /// A person, who thereby declined the source.
     Person,
 }
 
@@ -197,7 +197,7 @@ pub enum Standing {
         /// Why, a sentence each.
         why: Vec<String>,
     },
-    /// The cluster cannot be planned.
+    /// The target cannot be planned.
     Unplannable {
         /// The open pull request it concerns, if any.
         pull: Option<u64>,
@@ -218,7 +218,7 @@ pub enum Standing {
         /// The open pull request, if any.
         pull: Option<u64>,
     },
-    /// A person closed this release's pull request.
+    /// A person closed this source's pull request.
     Declined {
         /// Its number.
         pull: u64,
@@ -301,14 +301,14 @@ fn update(facts: &Facts, offer: &Offer, pull: &Pull, reviewed: Reviewed, mergeab
 fn open_anew(facts: &Facts, offer: &Offer) -> Action {
     let newest = facts.pulls.first();
     if let (Some(pull), Command::None) = (newest, facts.command) {
-        let same_release = pull.source.as_ref().map(SourceState::release) == Some(offer.source.release());
+        let same_source = pull.source.as_ref().map(SourceState::source) == Some(offer.source.source());
         match pull.state {
-            // By release, not by content: who declined it need not decline each correction of it.
-            PullState::Closed(Closer::Person) if same_release || pull.source.is_none() => {
+            // By source, not by content: who declined it need not decline each correction of it.
+            PullState::Closed(Closer::Person) if same_source || pull.source.is_none() => {
                 return Action::Leave(Standing::Declined { pull: pull.number });
             }
             // Where it is offered all the same, somebody took the merge back: it comes again with another content, a
-            // newer release, or when somebody asks (`replan`), and not against the will of who reverted it.
+            // newer source, or when somebody asks (`replan`), and not against the will of who reverted it.
             PullState::Merged if pull.source.as_ref() == Some(&offer.source) => {
                 return Action::Leave(Standing::Merged { pull: pull.number });
             }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use crate::release::{ContentId, ReleaseId};
 use capstan_model::file_change::FileChange;
-use capstan_model::tree::{CommitId, TreeId};
+use capstan_model::source::{SourceContent, SourceId};
+use capstan_model::tree::CommitId;
 
-/// Trailer of Capstan's commits: the release offered and its tree.
+/// Trailer of Capstan's commits: the source offered and its content, as [`SourceState`] is written.
 pub const TRAILER_SOURCE: &str = "Capstan-Source";
 /// Trailer of Capstan's commits: the repository and commit that the release comes from, where that is
 /// another repository.
@@ -25,40 +25,40 @@ pub fn trailer_value<'a>(message: &'a str, key: &str) -> Option<&'a str> {
     paragraph.lines().rev().find_map(value).map(|(_, value)| value.trim())
 }
 
-/// A release and its content: `aws/v22.0.0@9d1f…`, and `aws/v22.0.0@9d1f…+0a1b…` of a release that reads files
-/// outside of its folder.
+/// A source of change and its content: `aws/v22.0.0@9d1f…`, `aws/v22.0.0@9d1f…+0a1b…` of a release that reads files
+/// outside of its folder, `values://gauss/peu01.yaml@9d1f…` of a source of another kind.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SourceState {
-    release: ReleaseId,
-    /// As [`ContentId`] is written.
-    content: Option<String>,
+    source: SourceId,
+    content: Option<SourceContent>,
 }
 
 impl SourceState {
-    /// The state of `release` with that content.
-    pub fn new(release: ReleaseId, content: Option<&ContentId>) -> Self {
-        Self { release, content: content.map(ToString::to_string) }
+    /// The state of a source with that content; `None` where nobody knows it.
+    pub const fn new(source: SourceId, content: Option<SourceContent>) -> Self {
+        Self { source, content }
     }
 
     /// Reads what [`fmt::Display`] writes; `None` for anything else.
     pub fn parse(text: &str) -> Option<Self> {
-        let (release, content) = text.rsplit_once('@')?;
-        let content = (content != "-").then(|| content.to_owned());
-        let release = decode(release)?;
-        let is_one = !release.is_empty() && content.as_deref().is_none_or(is_content);
-        is_one.then(|| Self { release: ReleaseId::from_path(&release), content })
+        let (source, content) = text.rsplit_once('@')?;
+        let content = match content {
+            "-" => None,
+            content => Some(SourceContent::parse(content)?),
+        };
+        Some(Self { source: SourceId::parse(&decode(source)?)?, content })
     }
 
-    /// The release.
-    pub const fn release(&self) -> &ReleaseId {
-        &self.release
+    /// The source.
+    pub const fn source(&self) -> &SourceId {
+        &self.source
     }
 }
 
 impl fmt::Display for SourceState {
     /// Control characters, blanks and `%` are written as `%XX`: a trailer is one line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for c in self.release.as_str().chars() {
+        for c in self.source.to_string().chars() {
             if c.is_control() || c.is_whitespace() || c == '%' {
                 let mut bytes = [0; 4];
                 for byte in c.encode_utf8(&mut bytes).bytes() {
@@ -73,13 +73,6 @@ impl fmt::Display for SourceState {
             None => f.write_str("@-"),
         }
     }
-}
-
-/// Whether a text is a content's id: a tree id, and 16 hex digits behind a `+` where there is one.
-fn is_content(text: &str) -> bool {
-    let (tree, reads) = text.split_once('+').map_or((text, None), |(tree, reads)| (tree, Some(reads)));
-    let is_digest = |reads: &str| reads.len() == 16 && reads.bytes().all(|byte| byte.is_ascii_hexdigit());
-    TreeId::parse(tree).is_ok() && reads.is_none_or(is_digest)
 }
 
 pub(super) fn decode(text: &str) -> Option<String> {
@@ -166,7 +159,8 @@ impl fmt::Display for PlanDigest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use capstan_model::tree::RepoPath;
+    use crate::release::{ContentId, ReleaseId};
+    use capstan_model::tree::{RepoPath, TreeId};
 
     #[test]
     fn a_source_reads_back_what_it_writes() {
@@ -174,18 +168,22 @@ mod tests {
         let path = capstan_model::tree::OutsidePath::parse("../parts/pool.yaml").unwrap();
         let blob = capstan_model::tree::BlobId::parse(&"0".repeat(40)).unwrap();
         let reading = ContentId { reads: [(path, blob)].into(), ..plain.clone() };
-        for release in ["aws/v22.0.0", "a@b/v1.0.0", "odd\nname/v1.0.0", "50%/v1.0.0"] {
+        let written = ["aws/v22.0.0", "a@b/v1.0.0", "odd\nname/v1.0.0", "50%/v1.0.0", "values://a@b c.yaml"];
+        for name in written {
             for content in [None, Some(&plain), Some(&reading)] {
-                let source = SourceState::new(ReleaseId::from_path(release), content);
+                let id = SourceId::parse(name).unwrap();
+                let source = SourceState::new(id, content.map(SourceContent::from));
                 let text = source.to_string();
                 assert!(!text.contains('\n'));
                 assert_eq!(SourceState::parse(&text).unwrap(), source);
             }
         }
-        let of = |content| SourceState::new(ReleaseId::from_path("aws/v22.0.0"), Some(content));
+        let release = ReleaseId::from_path("aws/v22.0.0");
+        let of = |content| SourceState::new(SourceId::from(&release), Some(SourceContent::from(content)));
         assert_ne!(of(&plain), of(&reading));
         assert_eq!(SourceState::parse("aws/v22.0.0"), None);
         assert_eq!(SourceState::parse("aws/v22.0.0@nonsense"), None);
+        assert_eq!(SourceState::parse("@-"), None);
     }
 
     #[test]

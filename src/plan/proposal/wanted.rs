@@ -5,16 +5,17 @@ use std::borrow::Borrow;
 use super::{Draft, Offer, PlanDigest, SourceState, Wanted};
 use crate::upgrade::{Basis, Upgrade};
 use capstan_model::finding::rules;
+use capstan_model::source::SourceKind;
 
-/// What a cluster's plan asks for; `Err` is why it cannot be planned.
-pub fn wanted(plan: &Result<impl Borrow<Upgrade>, String>) -> Wanted {
+/// What a target's plan from that kind of source asks for; `Err` is why it cannot be planned.
+pub fn wanted(kind: &SourceKind, plan: &Result<impl Borrow<Upgrade>, String>) -> Wanted {
     let upgrade: &Upgrade = match plan {
         Ok(upgrade) => upgrade.borrow(),
         Err(why) => return Wanted::Unplannable { why: why.clone() },
     };
-    let Some(release) = &upgrade.to else {
+    let Some(source) = &upgrade.to else {
         let why = if upgrade.notes.is_empty() {
-            "No newer release is offered to it.".to_owned()
+            format!("No newer {kind} is offered to it.")
         } else {
             upgrade.notes.join(" ")
         };
@@ -24,12 +25,12 @@ pub fn wanted(plan: &Result<impl Borrow<Upgrade>, String>) -> Wanted {
         return Wanted::Blocked { why: upgrade.blocked.clone() };
     }
     if upgrade.files.iter().all(|file| file.before == file.after) {
-        return Wanted::Nothing { why: format!("It has all of `{release}` already.") };
+        return Wanted::Nothing { why: format!("It has all of `{source}` already.") };
     }
     let skips = upgrade.findings.iter().any(|finding| finding.rule == rules::KUBERNETES_MINOR_SKIP);
     let draft = if upgrade.basis == Basis::Unknown || skips { Draft::Draft } else { Draft::Ready };
     Wanted::Offer(Offer {
-        source: SourceState::new(release.clone(), upgrade.to_content.as_ref()),
+        source: SourceState::new(source.clone(), upgrade.to_content.clone()),
         plan: PlanDigest::of(&upgrade.files),
         draft,
     })

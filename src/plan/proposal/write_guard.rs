@@ -1,16 +1,16 @@
 //! The one gate before a tree is written: only a cluster's own base and its `capstan.yaml`; under
 //! `retarget` also files that its overlay has already.
 
-use crate::cluster::ClusterId;
 use crate::upgrade::Retarget;
 use capstan_model::file_change::FileChange;
+use capstan_model::target::Target;
 use capstan_model::tree::RepoPath;
 
 /// Where a proposal may write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scope {
-    /// The cluster.
-    pub cluster: ClusterId,
+    /// The target.
+    pub target: Target,
     /// Its base folder; the cluster's own folder where the settings say `base: "."`.
     pub base: RepoPath,
     /// Its overlay folder, which is never written, also where it lies inside the base.
@@ -22,18 +22,18 @@ pub struct Scope {
 /// A path that a proposal must not touch: a fault of Capstan's, caught before anything is written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the plan of {cluster} wants to write {path}, which is neither in its base nor its capstan.yaml: nothing was written"
+    "the plan of {target} wants to write {path}, which is neither in its base nor its capstan.yaml: nothing was written"
 )]
-pub struct OutsideCluster {
-    /// The cluster.
-    pub cluster: ClusterId,
+pub struct OutsideTarget {
+    /// The target.
+    pub target: Target,
     /// The path.
     pub path: RepoPath,
 }
 
 /// Refuses any path outside the scope.
-pub fn guard(scope: &Scope, files: &[FileChange]) -> Result<(), OutsideCluster> {
-    let folder = scope.cluster.folder();
+pub fn guard(scope: &Scope, files: &[FileChange]) -> Result<(), OutsideTarget> {
+    let folder = scope.target.folder();
     let record = |path: &RepoPath| path.below(folder) == Some(crate::settings::FOLDER_FILE);
     let inside = |path: &RepoPath| {
         path.is_in(folder) && (record(path) || (path.is_in(&scope.base) && !path.is_in(&scope.overlay)))
@@ -48,7 +48,7 @@ pub fn guard(scope: &Scope, files: &[FileChange]) -> Result<(), OutsideCluster> 
     };
     match files.iter().find(|file| !inside(&file.path) && !retargeted(file)) {
         None => Ok(()),
-        Some(file) => Err(OutsideCluster { cluster: scope.cluster.clone(), path: file.path.clone() }),
+        Some(file) => Err(OutsideTarget { target: scope.target.clone(), path: file.path.clone() }),
     }
 }
 
@@ -62,7 +62,7 @@ mod tests {
 
     fn scope(base: &str, retarget: Retarget) -> Scope {
         Scope {
-            cluster: ClusterId::new(path("gauss/peu01")),
+            target: Target::parse("gauss/peu01").unwrap(),
             base: path(base),
             overlay: path("gauss/peu01/overlay"),
             retarget,

@@ -110,7 +110,7 @@ impl Plan<'_> {
             let verb = if strangers.len() == 1 { "is" } else { "are" };
             self.notes.push(format!(
                 "This folder's record will name {} for the clusters that the release knows. {} {verb} none of them: what the record says is not true of {}.",
-                self.request.new.id,
+                self.request.new.id(),
                 names.join(" and "),
                 if strangers.len() == 1 { "it" } else { "them" },
             ));

@@ -7,10 +7,9 @@
 
 use std::cmp::Ordering;
 
-use super::components::ComponentChange;
-use super::{Conflict, Side};
+use super::components::{ComponentChange, component};
+use super::{ChangeSource, Conflict, Side};
 use crate::giant_swarm::{Holder, NamedRelease, chart_of, deploys};
-use crate::merge::Source;
 use crate::merge::cluster_objects::Base;
 use crate::settings::ConflictPolicy;
 use capstan_model::finding::{Finding, Place, rules};
@@ -45,13 +44,13 @@ pub(super) fn chart_moves(
     base: &Base,
     holders: &[Holder<'_>],
     named: &[(usize, NamedRelease)],
-    (old, new): (Option<&Source>, &Source),
+    (old, new): (Option<&dyn ChangeSource>, &dyn ChangeSource),
     policy: ConflictPolicy,
 ) -> Vec<ChartMove> {
     let pins = deploys(holders, named).into_iter().filter_map(|at| pin(base, at));
     pins.filter_map(|pin| {
-        let after = new.component(&pin.chart)?;
-        let before = old.and_then(|old| old.component(&pin.chart));
+        let after = component(new, &pin.chart)?;
+        let before = old.and_then(|old| component(old, &pin.chart));
         decide(base, &pin, (old.is_some(), before.as_deref()), &after, new, policy)
     })
     .collect()
@@ -72,7 +71,7 @@ fn decide(
     pin: &Pin,
     (known, before): (bool, Option<&str>),
     after: &str,
-    new: &Source,
+    new: &dyn ChangeSource,
     policy: ConflictPolicy,
 ) -> Option<ChartMove> {
     let is = |version: &str| {
@@ -116,7 +115,9 @@ fn decide(
     };
     let message = format!(
         "{id} pins chart {} at {}, and it stays there. Release {} was made with {after}: Kubernetes, images and apps move, the chart's templates and defaults do not, and nobody has tried them together. {what_to_do}.",
-        pin.chart, pin.text, new.id,
+        pin.chart,
+        pin.text,
+        new.id(),
     );
     let node = base.node(pin.object);
     let position = base.position(pin.object, node.at(&pin.path).unwrap_or(node).span.start);

@@ -1,10 +1,9 @@
 //! Components and apps that an upgrade brings, moves or takes away.
 
-use crate::merge::Source;
+use super::change_source::{ChangeSource, ComponentVersion};
 use crate::release::changelogs;
-use capstan_yaml::Node;
 
-/// A component or app of a Giant Swarm release that differs between the old release and the new one.
+/// A component or app of a source that differs between the old state and the new one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ComponentChange {
     /// Which list it stands in.
@@ -29,7 +28,7 @@ pub enum Part {
 }
 
 impl Part {
-    const ALL: [(Self, &'static str); 2] = [(Self::Component, "components"), (Self::App, "apps")];
+    pub(super) const ALL: [(Self, &'static str); 2] = [(Self::Component, "components"), (Self::App, "apps")];
 }
 
 impl std::fmt::Display for Part {
@@ -56,10 +55,15 @@ impl std::fmt::Display for ComponentChange {
 
 /// What differs, components first, in the order of the new release; what goes comes last of its list.
 /// Nothing where the old release is unknown: then nobody can tell.
-pub(super) fn differences(old: &Source, new: &Source) -> Vec<ComponentChange> {
+pub(super) fn differences(old: &dyn ChangeSource, new: &dyn ChangeSource) -> Vec<ComponentChange> {
+    let (all_before, all_after) = (old.components(), new.components());
+    let of_part = |all: &[ComponentVersion], part: Part| -> Vec<(String, String)> {
+        let own = all.iter().filter(|component| component.part == part);
+        own.map(|component| (component.name.clone(), component.version.clone())).collect()
+    };
     let mut changes = Vec::new();
-    for (part, list) in Part::ALL {
-        let (before, after) = (versions(old, list), versions(new, list));
+    for (part, _) in Part::ALL {
+        let (before, after) = (of_part(&all_before, part), of_part(&all_after, part));
         let of = |name: &str, old: Option<&String>, new: Option<&String>| ComponentChange {
             part,
             name: name.to_owned(),
@@ -94,18 +98,8 @@ pub fn link_changelogs(changes: &mut [ComponentChange], notes: &str) {
     }
 }
 
-impl Source {
-    /// The version of a component of a Giant Swarm release.
-    pub(super) fn component(&self, name: &str) -> Option<String> {
-        versions(self, "components").into_iter().find(|(other, _)| other == name).map(|(_, version)| version)
-    }
-}
-
-fn versions(source: &Source, list: &str) -> Vec<(String, String)> {
-    let Some(file) = &source.release_yaml else { return Vec::new() };
-    let roots = file.documents().iter().map(|document| &document.root);
-    let items = roots.filter_map(|root| root.get("spec")?.get(list)?.as_sequence()).flatten();
-    let text =
-        |item: &Node, key: &str| item.get(key).and_then(Node::as_scalar).map(|scalar| scalar.text.clone());
-    items.filter_map(|item| Some((text(item, "name")?, text(item, "version")?))).collect()
+/// The version of a component that a source brings.
+pub(super) fn component(source: &dyn ChangeSource, name: &str) -> Option<String> {
+    let is_it = |component: &ComponentVersion| component.part == Part::Component && component.name == name;
+    source.components().into_iter().find(is_it).map(|component| component.version)
 }

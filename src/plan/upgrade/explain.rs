@@ -3,6 +3,8 @@
 //!
 //! Computed beside the plan, only where somebody asks (`--explain`).
 
+use super::change_source::OwnFields;
+use super::fields::FieldSource;
 use super::plan::{Facts, facts, merge_input};
 use super::{Change, Reason, Request, Rollout, Upgrade};
 use crate::merge::cluster_objects::Base;
@@ -91,8 +93,8 @@ pub struct ValueCompared {
 /// As [`plan`](super::plan()).
 pub fn explain(request: &Request<'_>, upgrade: &Upgrade) -> Result<Explanation, FileError> {
     let base = Base::read(request.cluster)?;
-    if let Some(manifest) = &request.new.release_yaml {
-        return Ok(of_giant_swarm(request, manifest, upgrade));
+    if let Some(OwnFields(source)) = request.new.fields() {
+        return Ok(of_fields(source, upgrade));
     }
     let Facts { base, old, .. } = facts(request, base);
     let told = explain_cluster(&merge_input(request, &base, old));
@@ -201,22 +203,15 @@ fn document(documents: &[Document], id: &ObjectId) -> Option<Place> {
     Some(found.place.clone())
 }
 
-/// The one scalar that names the release.
-fn of_giant_swarm(
-    request: &Request<'_>,
-    manifest: &capstan_yaml::YamlFile,
-    upgrade: &Upgrade,
-) -> Explanation {
-    let root = manifest.documents().first().map(|document| &document.root);
-    let name = root.and_then(|root| root.get("metadata")?.get("name"));
-    let line = name.map_or(1, |name| manifest.position(name.span.start).line);
-    let file = request.new.release_file.clone();
+/// Fields that the source sets by itself.
+fn of_fields(source: &dyn FieldSource, upgrade: &Upgrade) -> Explanation {
+    let (because, place) = source.origin();
     let changes = upgrade.changes.iter().map(|change| ChangeOrigin {
         object: change.object.clone(),
         path: change.path.clone(),
-        because: "the release to go to has this name",
+        because,
         old: None,
-        new: file.clone().map(|file| Place::line_of(file, line)),
+        new: Some(place.clone()),
     });
     Explanation { changes: changes.collect(), rollouts: upgrade.rollouts.clone(), ..Explanation::default() }
 }

@@ -6,147 +6,147 @@
 //! ([`named_releases`]), all of them change; where they disagree the upgrade blocks. A version that pins the
 //! cluster's chart beside it is [`super::charts`]'s.
 
+use super::change_source::{ChangeSource, ComponentVersion, OwnFields, ReleaseRecord};
 use super::charts::{self, ChartMove, chart_moves};
 use super::components::{self, ComponentChange, Part};
-use super::draft::Draft;
-use super::record::{Graves, record};
-use super::{Basis, Certainty, Change, Course, OldSource, Planned, Reason, Request, Rollout, Upgrade};
+use super::fields::{FieldChanges, FieldSet, FieldSource, Obstacle};
+use super::{Certainty, Course, Rollout};
 use crate::giant_swarm::{Holder, NamedRelease, named_releases};
-use crate::merge::Source;
 use crate::merge::cluster_objects::Base;
+use crate::merge::{Source, SourceFile};
+use crate::settings::ConflictPolicy;
 use capstan_model::finding::{FileError, Finding, Place, rules};
-use capstan_model::object::FieldPath;
+use capstan_model::source::{SourceContent, SourceId};
+use capstan_model::tree::RepoPath;
 use capstan_model::version::ReleaseVersion;
-use capstan_yaml::{Edit, Node, Position, Value};
+use capstan_yaml::{Edit, Node, Position, YamlFile};
 
 /// Components whose change replaces machines: they are the machines' image.
 const IMAGE: [&str; 3] = ["flatcar", "kubernetes", "os-tooling"];
 
-pub(super) fn plan(request: &Request<'_>, base: &Base) -> Result<Planned, FileError> {
-    let cluster = request.cluster;
-    let new = request.new;
-    let old = match request.old {
-        OldSource::Known(source) => Some(source),
-        OldSource::Infer(_) | OldSource::Unknown => None,
-    };
-    let mut upgrade = Upgrade {
-        cluster: cluster.id.clone(),
-        from: old.map(|source| source.id.clone()).or_else(|| cluster.release.clone()),
-        to: Some(new.id.clone()),
-        to_content: new.content.clone(),
-        basis: if old.is_some() { Basis::Known } else { Basis::Unknown },
-        files: Vec::new(),
-        changes: Vec::new(),
-        conflicts: Vec::new(),
-        findings: Vec::new(),
-        rollouts: Vec::new(),
-        components: Vec::new(),
-        blocked: Vec::new(),
-        notes: Vec::new(),
-    };
-    let holder = |at: usize| Holder {
-        id: &base.objects[at].id,
-        root: base.node(at),
-        key: base.keys.get(&at).map(String::as_str),
-    };
-    let holders: Vec<Holder<'_>> = (0..base.objects.len()).map(holder).collect();
-    let named = match decide(base, &holders) {
-        Ok(named) => named,
-        Err(obstacle) => {
-            upgrade.blocked.push(obstacle.sentence);
-            upgrade.findings.extend(obstacle.finding.map(|finding| *finding));
-            return Ok(Planned { upgrade, intended: Vec::new(), rotated: Vec::new() });
-        }
-    };
-    let mut draft = Draft::default();
-    for (object, named) in &named {
-        let version = version_text(new, &named.text);
-        if version == named.text {
-            continue;
-        }
-        upgrade.changes.push(Change {
-            object: base.objects[*object].id.clone(),
-            file: base.file_of(*object).path.clone(),
-            line: Some(position(base, *object, named).line),
-            path: named.path(),
-            old: Some(Value::from(named.text.as_str())),
-            new: Some(Value::from(version.as_str())),
-            from: None,
-            reason: Reason::Release,
-        });
-        draft.edit_object(*object, [set(named, version)]);
+/// A Giant Swarm release, read: the second source of change.
+#[derive(Debug)]
+pub struct GiantSwarmRelease {
+    /// What else stands in its folder; nothing of it is merged.
+    documents: Source,
+    manifest: YamlFile,
+    file: RepoPath,
+}
+
+impl GiantSwarmRelease {
+    /// Reads the `release.yaml` of a release whose other files are read already.
+    ///
+    /// # Errors
+    /// A file that is no YAML, with its place.
+    pub fn read(documents: Source, release_yaml: &SourceFile) -> Result<Self, FileError> {
+        Ok(Self { documents, manifest: release_yaml.read()?, file: release_yaml.path.clone() })
     }
-    if let Some(first) = upgrade.changes.first() {
-        upgrade.components = old.map(|old| components::differences(old, new)).unwrap_or_default();
+}
+
+impl ChangeSource for GiantSwarmRelease {
+    fn id(&self) -> &SourceId {
+        self.documents.id()
+    }
+
+    fn content(&self) -> Option<SourceContent> {
+        ChangeSource::content(&self.documents)
+    }
+
+    fn documents(&self) -> &Source {
+        &self.documents
+    }
+
+    fn fields(&self) -> Option<OwnFields<'_>> {
+        Some(OwnFields(self))
+    }
+
+    fn record(&self) -> Option<ReleaseRecord<'_>> {
+        self.documents.record()
+    }
+
+    fn components(&self) -> Vec<ComponentVersion> {
+        Part::ALL.into_iter().flat_map(|(part, list)| self.versions(part, list)).collect()
+    }
+}
+
+impl GiantSwarmRelease {
+    fn versions(&self, part: Part, list: &str) -> Vec<ComponentVersion> {
+        let roots = self.manifest.documents().iter().map(|document| &document.root);
+        let items = roots.filter_map(|root| root.get("spec")?.get(list)?.as_sequence()).flatten();
+        let text = |item: &Node, key: &str| {
+            item.get(key).and_then(Node::as_scalar).map(|scalar| scalar.text.clone())
+        };
+        let of = |item| {
+            Some(ComponentVersion { part, name: text(item, "name")?, version: text(item, "version")? })
+        };
+        items.filter_map(of).collect()
+    }
+}
+
+impl FieldSource for GiantSwarmRelease {
+    fn changes(
+        &self,
+        base: &Base,
+        old: Option<&dyn ChangeSource>,
+        policy: ConflictPolicy,
+    ) -> Result<FieldChanges, Obstacle> {
+        let holder = |at: usize| Holder {
+            id: &base.objects[at].id,
+            root: base.node(at),
+            key: base.keys.get(&at).map(String::as_str),
+        };
+        let holders: Vec<Holder<'_>> = (0..base.objects.len()).map(holder).collect();
+        let named = decide(base, &holders)?;
+        let set = |(object, named): &(usize, NamedRelease)| {
+            let version = self.version_text(&named.text);
+            (version != named.text).then(|| FieldSet {
+                object: *object,
+                path: named.path(),
+                line: position(base, *object, named).line,
+                old: named.text.clone(),
+                new: version.clone(),
+                edit: set(named, version),
+            })
+        };
+        let sets: Vec<FieldSet> = named.iter().filter_map(set).collect();
+        let Some(first) = sets.first() else { return Ok(FieldChanges::default()) };
+        let mut components = old.map(|old| components::differences(old, self)).unwrap_or_default();
         // What is unknown may replace machines.
-        if old.is_none() || upgrade.components.iter().any(replaces_machines) {
-            upgrade.rollouts.push(Rollout {
-                object: first.object.clone(),
-                machines: None,
-                certainty: Certainty::Unknown,
-                because: vec![first.path.clone()],
-                course: Course::default(),
-            });
-        }
-    }
-    let moves = if upgrade.changes.is_empty() {
-        Vec::new()
-    } else {
-        chart_moves(base, &holders, &named, (old, new), request.settings.conflicts)
-    };
-    charts::without_those_that_stay(&mut upgrade.components, &moves);
-    let mut stay = Vec::new();
-    for chart in moves {
-        match chart {
-            ChartMove::Set { object, path, old, new } => {
-                upgrade.changes.push(chart_change(base, object, &path, &old, &new));
-                draft.edit_object(object, [Edit::Set { path, node: Node::string(new) }]);
-            }
-            ChartMove::Stays { said, .. } => {
-                let (finding, conflict) = *said;
-                if conflict.as_ref().is_some_and(|conflict| conflict.blocks) {
-                    upgrade.blocked.push(finding.message.clone());
+        let replaces = old.is_none() || components.iter().any(replaces_machines);
+        let rollout = || Rollout {
+            object: base.objects[first.object].id.clone(),
+            machines: None,
+            certainty: Certainty::Unknown,
+            because: vec![first.path.clone()],
+            course: Course::default(),
+        };
+        let rollouts = replaces.then(rollout).into_iter().collect();
+        let moves = chart_moves(base, &holders, &named, (old, self), policy);
+        charts::without_those_that_stay(&mut components, &moves);
+        let mut changes = FieldChanges { sets, components, rollouts, ..FieldChanges::default() };
+        for chart in moves {
+            match chart {
+                ChartMove::Set { object, path, old, new } => {
+                    let node = base.node(object);
+                    let at = node.at(&path).unwrap_or(node).span.start;
+                    let edit = Edit::Set { path: path.clone(), node: Node::string(new.as_str()) };
+                    let line = base.position(object, at).line;
+                    changes.sets.push(FieldSet { object, path, line, old, new, edit });
                 }
-                upgrade.conflicts.extend(conflict);
-                stay.push(finding);
+                ChartMove::Stays { said, .. } => changes.stays.push(*said),
+                ChartMove::Floats { note, .. } => changes.notes.push(note),
             }
-            ChartMove::Floats { note, .. } => upgrade.notes.push(note),
         }
+        Ok(changes)
     }
-    let (mut intended, refused) = draft.into_files(base, &cluster.base_folder);
-    upgrade.findings.extend(refused);
-    match record(cluster, new, &Graves::default())? {
-        Ok(change) => intended.extend(change),
-        Err(finding) => upgrade.findings.push(finding),
-    }
-    if let Some(finding) = upgrade.findings.first() {
-        let file = finding.file().map(ToString::to_string).unwrap_or_default();
-        upgrade.blocked.push(format!("{file} cannot be edited as intended."));
-    }
-    upgrade.findings.extend(stay);
-    Ok(Planned { upgrade, intended, rotated: Vec::new() })
-}
 
-/// The pin of the cluster's chart becomes what the release was made with.
-fn chart_change(base: &Base, object: usize, path: &FieldPath, old: &str, new: &str) -> Change {
-    let node = base.node(object);
-    let at = node.at(path).unwrap_or(node).span.start;
-    Change {
-        object: base.objects[object].id.clone(),
-        file: base.file_of(object).path.clone(),
-        line: Some(base.position(object, at).line),
-        path: path.clone(),
-        from: None,
-        old: Some(Value::from(old)),
-        new: Some(Value::from(new)),
-        reason: Reason::Release,
+    /// The one scalar that names the release.
+    fn origin(&self) -> (&'static str, Place) {
+        let root = self.manifest.documents().first().map(|document| &document.root);
+        let name = root.and_then(|root| root.get("metadata")?.get("name"));
+        let line = name.map_or(1, |name| self.manifest.position(name.span.start).line);
+        ("the release to go to has this name", Place::line_of(self.file.clone(), line))
     }
-}
-
-/// Why the release's name cannot be set.
-struct Obstacle {
-    sentence: String,
-    finding: Option<Box<Finding>>,
 }
 
 /// The scalars to set, with their objects.
@@ -208,11 +208,13 @@ fn position(base: &Base, object: usize, named: &NamedRelease) -> Position {
     file.position(named.offset(file, base.node(object)))
 }
 
-/// The release's version as the cluster writes versions: with or without `v`.
-fn version_text(new: &Source, written: &str) -> String {
-    let name = new.id.as_str().rsplit('/').next().unwrap_or_default();
-    let bare = name.strip_prefix('v').unwrap_or(name);
-    if written.starts_with('v') { format!("v{bare}") } else { bare.to_owned() }
+impl GiantSwarmRelease {
+    /// The release's version as the cluster writes versions: with or without `v`.
+    fn version_text(&self, written: &str) -> String {
+        let name = self.documents.id.path().rsplit('/').next().unwrap_or_default();
+        let bare = name.strip_prefix('v').unwrap_or(name);
+        if written.starts_with('v') { format!("v{bare}") } else { bare.to_owned() }
+    }
 }
 
 fn replaces_machines(change: &ComponentChange) -> bool {

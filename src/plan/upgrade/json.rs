@@ -15,9 +15,9 @@ pub fn to_json(upgrade: &Upgrade) -> Value {
     // machines come and go, is part of the explanation.
     let replacing = upgrade.rollouts.iter().filter(|rollout| rollout.course.effect == Effect::Replaces);
     json!({
-        "cluster": upgrade.cluster.as_str(),
-        "from": upgrade.from.as_ref().map(|id| id.as_str()),
-        "to": upgrade.to.as_ref().map(|id| id.as_str()),
+        "cluster": upgrade.target.as_str(),
+        "from": upgrade.from.as_ref().map(ToString::to_string),
+        "to": upgrade.to.as_ref().map(ToString::to_string),
         "basis": upgrade.basis,
         "files": upgrade.files.iter().map(file_json).collect::<Vec<_>>(),
         "changes": upgrade.changes.iter().map(change_json).collect::<Vec<_>>(),

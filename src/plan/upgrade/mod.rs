@@ -1,8 +1,8 @@
 //! One cluster, from one source state to another: cluster + source + settings -> [`Upgrade`].
 //!
 //! ```text
-//! Source::read (once per release)  ─┐
-//! ClusterFacts (facts)            ─┴─> plan ─> Planned ─> render before and after, rules ─> finish ─> Upgrade
+//! ChangeSource (read once)  ─┐
+//! ClusterFacts (facts)      ─┴─> plan ─> Planned ─> render before and after, rules ─> finish ─> Upgrade
 //! ```
 //!
 //! [`plan`] is pure and needs no rendering. What only the rendered objects can tell (rollouts, U15;
@@ -10,6 +10,7 @@
 //! tree before and the tree with [`Planned::intended`] on it, and joins in [`Planned::finish`].
 
 mod bystanders;
+mod change_source;
 mod charts;
 mod class_patches;
 mod complete;
@@ -18,6 +19,7 @@ mod conversions;
 mod draft;
 mod explain;
 mod explain_json;
+mod fields;
 mod findings;
 mod follow;
 mod foundation;
@@ -40,9 +42,11 @@ mod rotation;
 mod variables;
 mod whole;
 
+pub use change_source::{ChangeSource, ComponentVersion, OwnFields, ReleaseRecord};
 pub use components::{ComponentChange, Part, link_changelogs};
 pub use explain::{ChangeOrigin, Decider, Explanation, HowMerged, ListMerged, ValueCompared, explain};
 pub use explain_json::explanation_to_json;
+pub use giantswarm::GiantSwarmRelease;
 pub use json::{finding_to_json, to_json};
 pub use leftover::Settled;
 pub use model::{

@@ -1,27 +1,27 @@
 //! The words of an upgrade: changes, conflicts, rollouts, and the upgrade that holds them.
 
 use super::ComponentChange;
-use crate::cluster::ClusterId;
 use crate::merge::kustomization;
-use crate::release::{ContentId, ReleaseId};
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::Finding;
 use capstan_model::object::{FieldPath, ObjectId};
+use capstan_model::source::{SourceContent, SourceId};
+use capstan_model::target::Target;
 use capstan_model::tree::RepoPath;
 use capstan_yaml::Value;
 
-/// What would be done to one cluster.
+/// What would be done to one target.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Upgrade {
-    /// The cluster.
-    pub cluster: ClusterId,
-    /// The release it is at; `None` where that is unknown.
-    pub from: Option<ReleaseId>,
-    /// The release offered; `None` where nothing is offered.
-    pub to: Option<ReleaseId>,
-    /// Content of the release offered, as it is recorded.
-    pub to_content: Option<ContentId>,
-    /// How well the old release is known.
+    /// The target.
+    pub target: Target,
+    /// The source it is at; `None` where that is unknown.
+    pub from: Option<SourceId>,
+    /// The source offered; `None` where nothing is offered.
+    pub to: Option<SourceId>,
+    /// Content of the source offered.
+    pub to_content: Option<SourceContent>,
+    /// How well the old source is known.
     pub basis: Basis,
     /// Whole new contents; empty for an upgrade that blocks.
     pub files: Vec<FileChange>,

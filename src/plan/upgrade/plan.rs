@@ -1,5 +1,6 @@
 //! The plan of one cluster: the merge's decisions, settled and turned into changes and edits.
 
+use super::change_source::OwnFields;
 use super::class_patches::stale_class_patches;
 use super::complete::{Completed, incomplete};
 use super::draft::Draft;
@@ -8,7 +9,7 @@ use super::namespaces::half_moved;
 use super::record::{Graves, record};
 use super::retarget::OverlayEdits;
 use super::rotation::Rotated;
-use super::{Basis, Change, Conflict, OldSource, Planned, Reason, Request, Side, Upgrade, giantswarm};
+use super::{Basis, Change, Conflict, OldSource, Planned, Reason, Request, Side, Upgrade, fields};
 use crate::merge::SourceFile;
 use capstan_model::file_change::FileChange;
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,8 +38,8 @@ pub fn plan(request: &Request<'_>) -> Result<Planned, FileError> {
     let cluster = request.cluster;
     let base = Base::read(cluster)?;
     let overlay = cluster.overlay.iter().map(SourceFile::read).collect::<Result<Vec<_>, _>>()?;
-    if request.new.release_yaml.is_some() {
-        return giantswarm::plan(request, &base.with_generated());
+    if let Some(OwnFields(source)) = request.new.fields() {
+        return fields::plan(request, &base.with_generated(), source);
     }
     let Facts { base, old, basis, obstacles } = facts(request, base);
     let input = merge_input(request, &base, old);
@@ -139,7 +140,7 @@ pub(in crate::upgrade) fn merge_input<'a>(
     MergeInput {
         base,
         old,
-        new: request.new,
+        new: request.new.documents(),
         contents: &cluster.contents,
         variables: &cluster.variables,
         flux: &cluster.flux,
@@ -177,7 +178,7 @@ pub(super) struct Plan<'p> {
 /// O and how it is known.
 pub(super) fn old_source<'a>(request: &Request<'a>, base: &Base) -> (Option<&'a Source>, Basis) {
     match request.old {
-        OldSource::Known(source) => (Some(source), Basis::Known),
+        OldSource::Known(source) => (Some(source.documents()), Basis::Known),
         OldSource::Unknown => (None, Basis::Unknown),
         OldSource::Infer(candidates) => {
             let (variables, flux) = (&request.cluster.variables, &request.cluster.flux);
@@ -361,10 +362,10 @@ impl Plan<'_> {
         }
         blocked.dedup();
         let upgrade = Upgrade {
-            cluster: cluster.id.clone(),
+            target: cluster.id.clone().into(),
             from: work.input.old.map(|source| source.id.clone()),
-            to: Some(request.new.id.clone()),
-            to_content: request.new.content.clone(),
+            to: Some(request.new.id().clone()),
+            to_content: request.new.content(),
             basis,
             files: Vec::new(),
             changes,

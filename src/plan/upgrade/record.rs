@@ -1,7 +1,8 @@
 //! The record in a cluster's `capstan.yaml`: the release with its content, and tombstones.
 
+use super::change_source::{ChangeSource, ReleaseRecord};
 use super::draft::edit_refused;
-use crate::merge::{ClusterFacts, Source};
+use crate::merge::ClusterFacts;
 use crate::settings::{FOLDER_FILE, Record, Tombstone, heading};
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::{FileError, Finding};
@@ -20,7 +21,7 @@ pub(super) struct Graves<'g> {
 /// The record as it stands after the upgrade, or why it cannot be edited.
 pub(super) fn record(
     cluster: &ClusterFacts,
-    new: &Source,
+    new: &dyn ChangeSource,
     graves: &Graves<'_>,
 ) -> Result<Result<Option<FileChange>, Finding>, FileError> {
     let Some(file) = &cluster.record else { return Ok(Ok(created(cluster, new, graves.new))) };
@@ -28,15 +29,17 @@ pub(super) fn record(
     let documents = yaml.documents();
     let Some(document) = documents.iter().position(|document| document.root.as_mapping().is_some()) else {
         // Nothing but comments: the record follows them.
+        let Some(record) = record_node(new, graves.new) else { return Ok(Ok(None)) };
         let mut text = file.text().to_owned();
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
         }
-        text.push_str(&write(&record_node(new, graves.new)));
+        text.push_str(&write(&record));
         return Ok(Ok(Some(changed(file.path.clone(), file.text(), text))));
     };
     let root = &documents[document].root;
-    let mut edits = recorded(new).edits(root);
+    let release = new.record();
+    let mut edits = release.as_ref().map(|release| recorded(release).edits(root)).unwrap_or_default();
     edits.extend(tombstone_edits(root, graves));
     let edits: Vec<_> = edits.into_iter().map(|edit| DocumentEdit::Edit { document, edit }).collect();
     Ok(match edit(&yaml, &edits) {
@@ -50,20 +53,26 @@ fn changed(path: capstan_model::tree::RepoPath, before: &str, after: String) -> 
     FileChange { path, before: Some(before.to_owned()), after: Some(after) }
 }
 
-fn created(cluster: &ClusterFacts, new: &Source, tombstones: &[Tombstone]) -> Option<FileChange> {
+fn created(cluster: &ClusterFacts, new: &dyn ChangeSource, tombstones: &[Tombstone]) -> Option<FileChange> {
+    let record = record_node(new, tombstones)?;
     let folder = cluster.id.folder();
     let path = folder.join(FOLDER_FILE).ok()?;
-    let text = format!("{}{}", write(&heading(folder.name())), write(&record_node(new, tombstones)));
+    let text = format!("{}{}", write(&heading(folder.name())), write(&record));
     Some(FileChange { path, before: None, after: Some(text) })
 }
 
-fn record_node(new: &Source, tombstones: &[Tombstone]) -> Node {
+/// The settings in a file that says nothing else; `None` where there is nothing to say.
+fn record_node(new: &dyn ChangeSource, tombstones: &[Tombstone]) -> Option<Node> {
     let buried = || ("delete", Node::sequence(tombstones.iter().map(tombstone)));
-    recorded(new).node((!tombstones.is_empty()).then(buried))
+    let buried = (!tombstones.is_empty()).then(buried);
+    match new.record() {
+        Some(release) => Some(recorded(&release).node(buried)),
+        None => buried.map(|buried| Node::mapping([buried])),
+    }
 }
 
-const fn recorded(new: &Source) -> Record<'_> {
-    Record { release: &new.id, content: new.content.as_ref() }
+const fn recorded<'r>(release: &'r ReleaseRecord<'_>) -> Record<'r> {
+    Record { release: &release.release, content: release.content }
 }
 
 fn tombstone_edits(root: &Node, graves: &Graves<'_>) -> Vec<Edit> {

@@ -1,5 +1,6 @@
 //! The facts that an upgrade is planned from.
 
+use super::ChangeSource;
 use crate::merge::{ClusterFacts, Source};
 use crate::settings::{ConflictPolicy, FieldRule};
 use capstan_kustomize::schema::Schemas;
@@ -7,8 +8,8 @@ use capstan_kustomize::schema::Schemas;
 /// What is known of the state that the cluster comes from (O).
 #[derive(Debug, Clone, Copy)]
 pub enum OldSource<'a> {
-    /// The recorded release, with its content as it was recorded.
-    Known(&'a Source),
+    /// The recorded source, with its content as it was recorded.
+    Known(&'a dyn ChangeSource),
     /// Not recorded: the one of these all of whose fields still stand in the base, else unknown.
     /// The releases of the provider, the offered one included.
     Infer(&'a [&'a Source]),
@@ -25,7 +26,7 @@ pub struct MergeSettings {
     pub owners: Vec<FieldRule>,
 }
 
-/// One plan's facts. Releases are read once ([`Source::read`]) and borrowed by every plan.
+/// One plan's facts. Sources are read once and borrowed by every plan.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
     /// The cluster.
@@ -33,7 +34,7 @@ pub struct Request<'a> {
     /// O: where it comes from.
     pub old: OldSource<'a>,
     /// N: where it goes.
-    pub new: &'a Source,
+    pub new: &'a dyn ChangeSource,
     /// The settings.
     pub settings: &'a MergeSettings,
     /// What is known of objects' fields: [`Schemas::built_in`] where the repository has no definitions.

@@ -68,10 +68,10 @@ impl Plan<'_> {
         }
         for (name, value) in declared {
             let place = self.declaration(name);
-            if self.request.new.variables.get(name).is_some_and(|own| own != value) {
+            if self.request.new.documents().variables.get(name).is_some_and(|own| own != value) {
                 let message = format!(
                     "`variables:` gives ${{{name}}} a value, but the release {} declares it as its own, and its value counts. Take it out here.",
-                    self.request.new.id,
+                    self.request.new.id(),
                 );
                 say(place, message);
             } else if let Some(given) = cluster.flux.given(name)
@@ -91,14 +91,14 @@ impl Plan<'_> {
     fn used(&self) -> BTreeSet<String> {
         let mut used = BTreeSet::new();
         let old = match self.request.old {
-            OldSource::Known(source) => Some(source),
+            OldSource::Known(source) => Some(source.documents()),
             _ => None,
         };
         let mut add = |source: &Source| {
             let templated = source.all_pieces().filter(|piece| piece.templated);
             templated.for_each(|piece| expressions(&piece.root, &mut used));
         };
-        old.into_iter().chain([self.request.new]).for_each(&mut add);
+        old.into_iter().chain([self.request.new.documents()]).for_each(&mut add);
         used
     }
 

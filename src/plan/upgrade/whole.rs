@@ -40,7 +40,7 @@ impl Plan<'_> {
             reason: Reason::Object,
         });
         self.brought.push(new.id.clone());
-        let text = instance(self.request.new, piece, &node);
+        let text = instance(self.request.new.documents(), piece, &node);
         self.draft.add_document(self.base, &piece.file, text);
     }
 

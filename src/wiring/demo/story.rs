@@ -126,7 +126,7 @@ impl Story<'_> {
         heading("5", "The other clusters got no pull request; Capstan's words why")?;
         let clusters = self.watch.clusters().await?;
         let reason = |id: &str| {
-            let found = clusters.iter().find(|cluster| cluster.cluster == id);
+            let found = clusters.iter().find(|cluster| cluster.target == id);
             found.ok_or_else(|| missing(&format!("Capstan says nothing of {id}")))
         };
         for (id, word) in

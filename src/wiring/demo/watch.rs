@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use capstan::app::ports::{FleetCluster, FleetView, JobState};
+use capstan::app::ports::{FleetTarget, FleetView, JobState};
 use capstan::cli::Failure;
 use capstan::forge::Forge;
 
@@ -56,9 +56,9 @@ impl Watch<'_> {
     }
 
     /// What the bot says of each cluster.
-    pub(super) async fn clusters(&self) -> Result<Vec<FleetCluster>, Failure> {
+    pub(super) async fn clusters(&self) -> Result<Vec<FleetTarget>, Failure> {
         let fleet = self.fleet.fleet().await.map_err(failed)?;
         let here = fleet.repositories.into_iter().find(|repository| repository.name == REPOSITORY);
-        Ok(here.map(|here| here.clusters).unwrap_or_default())
+        Ok(here.map(|here| here.targets).unwrap_or_default())
     }
 }

@@ -11,6 +11,7 @@ mod memory;
 mod proposals;
 mod retarget;
 pub(crate) mod sample;
+mod several_sources;
 mod strangers;
 pub(crate) mod town;
 mod trouble;

@@ -229,8 +229,8 @@ impl Town {
     /// What the fleet page says of a cluster: its state, and why.
     pub(crate) async fn standing(&self, cluster: &str) -> (String, String) {
         let fleet = self.bot.database.fleet().await.unwrap();
-        let mut clusters = fleet.repositories.into_iter().flat_map(|repository| repository.clusters);
-        let found = clusters.rfind(|row| row.cluster == cluster).unwrap();
+        let mut targets = fleet.repositories.into_iter().flat_map(|repository| repository.targets);
+        let found = targets.rfind(|row| row.target == cluster).unwrap();
         (found.state, found.reason)
     }
 

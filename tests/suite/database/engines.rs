@@ -53,6 +53,16 @@ pub(crate) async fn sqlite() -> Bench {
     open(url, Some(folder)).await
 }
 
+/// The URL of an empty database on SQLite and, where PostgreSQL is installed, of one there.
+pub(crate) async fn each_empty_database(test: impl AsyncFn(&str)) {
+    let folder = tempfile::tempdir().unwrap();
+    test(&format!("sqlite://{}?mode=rwc", folder.path().join("capstan.sqlite").display())).await;
+    match postgres() {
+        Some(server) => test(&server.fresh_database().await).await,
+        None => println!("SKIPPED: PostgreSQL is not installed"),
+    }
+}
+
 async fn open(url: String, folder: Option<tempfile::TempDir>) -> Bench {
     let clock = ManualClock::at_noon();
     let database = Database::open(&url, clock.clone()).await.unwrap();

@@ -11,6 +11,7 @@
 mod agents;
 mod deliveries;
 mod engines;
+mod migrations;
 mod open;
 mod queue;
 mod records;

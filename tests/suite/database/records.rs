@@ -3,19 +3,25 @@
 use std::time::Duration;
 
 use capstan::app::ports::{
-    AuditEntry, Cause, CheckRecord, Clock, FleetCluster, FleetView, JobRequest, JobState, Jobs,
-    ProposalRecord, Records, RepositoryName,
+    AuditEntry, CampaignRecord, CampaignTarget, Cause, CheckRecord, Clock, FleetTarget, FleetView,
+    JobRequest, JobState, Jobs, ProposalRecord, Records, RepositoryName,
 };
-use capstan_model::tree::{CommitId, RepoPath};
-use capstan_plan::cluster::ClusterId;
+use capstan_model::source::SourceKind;
+use capstan_model::target::Target;
+use capstan_model::tree::CommitId;
+use capstan_plan::proposal::ProposalId;
 
 use super::each_engine;
 
 /// Larger than any 32-bit number: GitHub's ids are past that.
 const REPOSITORY: u64 = 1 << 40;
 
-fn cluster(path: &str) -> ClusterId {
-    ClusterId::new(RepoPath::parse(path).unwrap())
+fn target(path: &str) -> Target {
+    Target::parse(path).unwrap()
+}
+
+fn id(path: &str, kind: &str) -> ProposalId {
+    ProposalId { target: target(path), kind: SourceKind::parse(kind).unwrap() }
 }
 
 fn commit(digit: &str) -> CommitId {
@@ -25,7 +31,7 @@ fn commit(digit: &str) -> CommitId {
 fn proposal(path: &str, opened_at: jiff::Timestamp) -> ProposalRecord {
     ProposalRecord {
         repository: REPOSITORY,
-        cluster: cluster(path),
+        proposal: id(path, "release"),
         pull_request: Some(12),
         source: "aws/v22.0.0@9d1f".to_owned(),
         plan: "plan".to_owned(),
@@ -50,8 +56,14 @@ async fn a_proposal_is_read_back_as_saved_and_replaced_and_forgotten() {
         second.head = commit("b");
         records.save_proposal(&second).await.unwrap();
         assert_eq!(records.proposals(REPOSITORY).await.unwrap(), [second, first.clone()]);
-        records.forget_proposal(REPOSITORY, &cluster("euler/ü 2")).await.unwrap();
-        assert_eq!(records.proposals(REPOSITORY).await.unwrap(), [first]);
+        records.forget_proposal(REPOSITORY, &id("euler/ü 2", "release")).await.unwrap();
+        assert_eq!(records.proposals(REPOSITORY).await.unwrap(), [first.clone()]);
+
+        let beside = ProposalRecord { proposal: id("gauss/peu01", "values"), ..first.clone() };
+        records.save_proposal(&beside).await.unwrap();
+        assert_eq!(records.proposals(REPOSITORY).await.unwrap(), [first.clone(), beside.clone()]);
+        records.forget_proposal(REPOSITORY, &first.proposal).await.unwrap();
+        assert_eq!(records.proposals(REPOSITORY).await.unwrap(), [beside]);
     })
     .await;
 }
@@ -97,20 +109,30 @@ async fn the_fleet_shows_campaign_and_proposals_of_a_repository() {
         let name = RepositoryName::parse("acme/gitops").unwrap();
         let request = JobRequest { repository: REPOSITORY, installation: 7, name, cause: Cause::Start };
         records.enqueue(&request).await.unwrap();
-        let state =
-            |path: &str, state: &str, reason: &str| (cluster(path), state.to_owned(), reason.to_owned());
-        let old = [state("gauss/gone", "waiting", "")];
-        records.save_campaign(REPOSITORY, "aws/v21.0.0@1", &old).await.unwrap();
-        let clusters = [
-            state("gauss/peu01", "proposed", "open"),
-            state("gauss/peu02", "waiting", "20 proposals are open"),
-        ];
-        records.save_campaign(REPOSITORY, "aws/v22.0.0@9d1f", &clusters).await.unwrap();
+        let campaign = |kind: &str, source: &str, rows: &[[&str; 3]]| CampaignRecord {
+            kind: SourceKind::parse(kind).unwrap(),
+            source: source.to_owned(),
+            targets: rows
+                .iter()
+                .map(|[path, state, reason]| CampaignTarget {
+                    target: target(path),
+                    state: (*state).to_owned(),
+                    reason: (*reason).to_owned(),
+                })
+                .collect(),
+        };
+        let old = campaign("release", "aws/v21.0.0@1", &[["gauss/gone", "waiting", ""]]);
+        records.save_campaigns(REPOSITORY, &[old]).await.unwrap();
+        let releases =
+            [["gauss/peu01", "proposed", "open"], ["gauss/peu02", "waiting", "20 proposals are open"]];
+        let releases = campaign("release", "aws/v22.0.0@9d1f", &releases);
+        let values = campaign("values", "values://peu01.yaml", &[["gauss/peu01", "blocked", "It blocks."]]);
+        records.save_campaigns(REPOSITORY, &[releases, values]).await.unwrap();
         records.save_proposal(&proposal("gauss/peu01", bench.clock.now())).await.unwrap();
         records
             .audit(&AuditEntry {
                 repository: REPOSITORY,
-                cluster: Some(cluster("gauss/peu01")),
+                proposal: Some(id("gauss/peu01", "release")),
                 actor: "capstan".to_owned(),
                 action: "proposal-opened",
                 detail: "It's \"there\".".to_owned(),
@@ -124,19 +146,29 @@ async fn the_fleet_shows_campaign_and_proposals_of_a_repository() {
         assert_eq!((repository.id, repository.name.as_str()), (REPOSITORY, "acme/gitops"));
         assert_eq!(repository.job.state, JobState::Queued);
         assert_eq!(repository.job.finished_at, None);
-        assert_eq!(repository.source.as_deref(), Some("aws/v22.0.0"));
+        assert_eq!(repository.source.as_deref(), Some("aws/v22.0.0, values://peu01.yaml"));
         assert_eq!(
-            repository.clusters,
+            repository.targets,
             [
-                FleetCluster {
-                    cluster: "gauss/peu01".to_owned(),
+                FleetTarget {
+                    target: "gauss/peu01".to_owned(),
+                    kind: "release".to_owned(),
                     state: "proposed".to_owned(),
                     reason: "open".to_owned(),
                     pull_request: Some(12),
                     offered: Some("aws/v22.0.0".to_owned()),
                 },
-                FleetCluster {
-                    cluster: "gauss/peu02".to_owned(),
+                FleetTarget {
+                    target: "gauss/peu01".to_owned(),
+                    kind: "values".to_owned(),
+                    state: "blocked".to_owned(),
+                    reason: "It blocks.".to_owned(),
+                    pull_request: None,
+                    offered: None,
+                },
+                FleetTarget {
+                    target: "gauss/peu02".to_owned(),
+                    kind: "release".to_owned(),
                     state: "waiting".to_owned(),
                     reason: "20 proposals are open".to_owned(),
                     pull_request: None,

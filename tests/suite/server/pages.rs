@@ -4,16 +4,30 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use capstan::app::ports::{Cause, FleetView as _, JobRequest, Jobs, ProposalRecord, Records, RepositoryName};
+use capstan::app::ports::{
+    CampaignRecord, CampaignTarget, Cause, FleetView as _, JobRequest, Jobs, ProposalRecord, Records,
+    RepositoryName,
+};
 use capstan::server;
-use capstan_model::tree::{CommitId, RepoPath};
-use capstan_plan::cluster::ClusterId;
+use capstan_model::source::SourceKind;
+use capstan_model::target::Target;
+use capstan_model::tree::CommitId;
+use capstan_plan::proposal::ProposalId;
 
 use super::client::Running;
 
 fn request() -> JobRequest {
     let name = RepositoryName::parse("acme/gitops").unwrap();
     JobRequest { repository: 1, installation: 7, name, cause: Cause::Start }
+}
+
+fn target(path: &str, state: &str, reason: &str) -> CampaignTarget {
+    let target = Target::parse(path).unwrap();
+    CampaignTarget { target, state: state.to_owned(), reason: reason.to_owned() }
+}
+
+fn campaign(kind: SourceKind, targets: Vec<CampaignTarget>) -> CampaignRecord {
+    CampaignRecord { kind, source: "aws/v22.0.0@9d1f".to_owned(), targets }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -27,12 +41,11 @@ async fn an_empty_fleet_says_what_to_do() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_fleet_page_links_proposals_and_escapes_what_others_wrote() {
     let server = Running::start().await;
-    let cluster = |path| ClusterId::new(RepoPath::parse(path).unwrap());
     let database = &server.database;
     database.enqueue(&request()).await.unwrap();
     let proposal = ProposalRecord {
         repository: 1,
-        cluster: cluster("gauss/peu01"),
+        proposal: ProposalId::of_release(Target::parse("gauss/peu01").unwrap()),
         pull_request: Some(12),
         source: "aws/v22.0.0@9d1f".to_owned(),
         plan: "plan".to_owned(),
@@ -40,12 +53,16 @@ async fn the_fleet_page_links_proposals_and_escapes_what_others_wrote() {
         opened_at: "2026-11-21T12:00:00Z".parse().unwrap(),
     };
     database.save_proposal(&proposal).await.unwrap();
-    let state = |path, state: &str, reason: &str| (cluster(path), state.to_owned(), reason.to_owned());
-    let clusters = [
-        state("gauss/peu01", "proposed", "open"),
-        state("gauss/<b>peu02", "waiting", "<script>alert(1)</script>"),
+    let releases = [
+        target("gauss/peu01", "proposed", "open"),
+        target("gauss/<b>peu02", "waiting", "<script>alert(1)</script>"),
     ];
-    database.save_campaign(1, "aws/v22.0.0@9d1f", &clusters).await.unwrap();
+    let values = SourceKind::parse("values").unwrap();
+    let campaigns = [
+        campaign(SourceKind::RELEASE, releases.into()),
+        campaign(values, vec![target("gauss/peu01", "waiting", "")]),
+    ];
+    database.save_campaigns(1, &campaigns).await.unwrap();
     let job = database.claim("worker", Duration::from_secs(30)).await.unwrap().unwrap();
     database.fail(&job, "the mirror <is> broken", None).await.unwrap();
 
@@ -55,6 +72,7 @@ async fn the_fleet_page_links_proposals_and_escapes_what_others_wrote() {
         r#"<a href="https://github.com/acme/gitops">acme/gitops</a>"#,
         r#"<a href="https://github.com/acme/gitops/pull/12">#12</a> aws/v22.0.0"#,
         r#"<a href="https://github.com/acme/gitops/tree/HEAD/gauss/peu01">gauss/peu01</a>"#,
+        r#"<a href="https://github.com/acme/gitops/tree/HEAD/gauss/peu01">gauss/peu01 (values)</a>"#,
         "&#60;script&#62;alert(1)&#60;/script&#62;",
         "the mirror &#60;is&#62; broken",
         "failed 1 times, tried again at ",
@@ -128,12 +146,11 @@ async fn a_page_of_ten_thousand_clusters_shows_each() {
     server.database.enqueue(&request()).await.unwrap();
     let clusters: Vec<_> = (0..10_000)
         .map(|number| {
-            let id = ClusterId::new(RepoPath::parse(&format!("gauss/peu{number:05}")).unwrap());
             let why = format!("#{number} offers `aws/v22.0.0`.");
-            (id, "proposed".to_owned(), why)
+            target(&format!("gauss/peu{number:05}"), "proposed", &why)
         })
         .collect();
-    server.database.save_campaign(1, "aws/v22.0.0@9d1f", &clusters).await.unwrap();
+    server.database.save_campaigns(1, &[campaign(SourceKind::RELEASE, clusters)]).await.unwrap();
     for round in 1..=3 {
         let begun = std::time::Instant::now();
         server.database.fleet().await.unwrap();

@@ -1,20 +1,19 @@
 //! What one head changes, and what is to be said of it.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use capstan_live::agent::preflight::Preflight;
 use capstan_model::finding::Finding;
+use capstan_model::target::Target;
 use capstan_model::tree::{CommitId, Tree, differences};
 use capstan_plan::cluster::ClusterId;
-use capstan_plan::proposal::Scope;
 use capstan_plan::settings::{REPOSITORY_FILE, RepositorySettings};
 use capstan_report::{CheckReport, Judged, JudgedCluster, MergeBasis, check, untouched};
 
 use super::super::answers::touched;
 use super::super::proposals::Remarks;
-use super::super::{Run, SyncError, settings_file};
+use super::super::{Run, Scopes, SyncError, by_target, settings_file};
 use super::subjects::Subject;
 use crate::app::ports::{MirrorError, Snapshot};
 
@@ -49,7 +48,7 @@ impl Run<'_> {
         &self,
         pull: &Subject,
         settings: &RepositorySettings,
-        scopes: &BTreeMap<ClusterId, Scope>,
+        scopes: &Scopes,
         remarks: &Remarks,
         preflights: &[Preflight],
     ) -> Result<Option<CheckReport>, SyncError> {
@@ -62,7 +61,7 @@ impl Run<'_> {
         if same_settings
             && remarks.notes.is_empty()
             && remarks.blocked.is_empty()
-            && touched(&*base.tree, &*head.tree, there.keys()).is_empty()
+            && touched(&*base.tree, &*head.tree, &there).is_empty()
             && self.touched_through_classes(&base.tree, &head.tree, settings).await?.is_empty()
         {
             return Ok(Some(untouched()));
@@ -78,12 +77,12 @@ impl Run<'_> {
         &self,
         pull: &Subject,
         settings: &RepositorySettings,
-        scopes: &BTreeMap<ClusterId, Scope>,
+        scopes: &Scopes,
     ) -> Result<Option<(Vec<ClusterId>, Comparison)>, SyncError> {
         let base = self.base_of(pull).await?;
         let head = self.required_snapshot(&pull.head).await?;
         let there = self.scopes_with(scopes, &head, settings);
-        if touched(&*base.tree, &*head.tree, there.keys()).is_empty() {
+        if touched(&*base.tree, &*head.tree, &there).is_empty() {
             let basis = MergeBasis::Merge;
             let commit = pull.head.clone();
             let (before, after) = (base.tree, head.tree);
@@ -91,7 +90,7 @@ impl Run<'_> {
             return Ok(Some((Vec::new(), nothing)));
         }
         let Some(comparison) = self.comparison(pull).await? else { return Ok(None) };
-        let clusters = touched(&*comparison.before, &*comparison.after, there.keys());
+        let clusters = touched(&*comparison.before, &*comparison.after, &there);
         Ok(Some((clusters, comparison)))
     }
 
@@ -99,13 +98,13 @@ impl Run<'_> {
         &self,
         comparison: Comparison,
         settings: &RepositorySettings,
-        scopes: &BTreeMap<ClusterId, Scope>,
+        scopes: &Scopes,
         remarks: &Remarks,
         preflights: &[Preflight],
     ) -> Result<CheckReport, SyncError> {
-        let mut clusters = touched(&*comparison.before, &*comparison.after, scopes.keys());
+        let mut clusters = touched(&*comparison.before, &*comparison.after, scopes);
         let mut users = self.touched_through_classes(&comparison.before, &comparison.after, settings).await?;
-        users.retain(|user| scopes.contains_key(user) && !clusters.contains(user));
+        users.retain(|user| scopes.contains_key(&Target::from(user.clone())) && !clusters.contains(user));
         let left_out = users.split_off(users.len().min(MOST_USERS));
         clusters.append(&mut users);
         clusters.sort();
@@ -263,15 +262,10 @@ impl Run<'_> {
         })
     }
 
-    /// The clusters of the base branch, and those that a head adds.
-    fn scopes_with(
-        &self,
-        scopes: &BTreeMap<ClusterId, Scope>,
-        head: &Snapshot,
-        settings: &RepositorySettings,
-    ) -> BTreeMap<ClusterId, Scope> {
-        let mut all = by_cluster(self.ports.planner.scopes(head.tree.clone(), settings));
-        all.extend(scopes.iter().map(|(cluster, scope)| (cluster.clone(), scope.clone())));
+    /// The targets of the base branch, and those that a head adds.
+    fn scopes_with(&self, scopes: &Scopes, head: &Snapshot, settings: &RepositorySettings) -> Scopes {
+        let mut all = by_target(self.ports.planner.scopes(head.tree.clone(), settings));
+        all.extend(scopes.iter().map(|(target, scope)| (target.clone(), scope.clone())));
         all
     }
 }
@@ -283,10 +277,6 @@ fn note_of_users(left_out: &[ClusterId]) -> Option<String> {
         "The ClusterClasses that this pull request changes are used by more clusters than the {MOST_USERS} that are judged here: {} more, {first} the first of them.",
         left_out.len()
     ))
-}
-
-pub(super) fn by_cluster(scopes: Vec<Scope>) -> BTreeMap<ClusterId, Scope> {
-    scopes.into_iter().map(|scope| (scope.cluster.clone(), scope)).collect()
 }
 
 fn add_findings(clusters: &mut [JudgedCluster], more: Vec<JudgedCluster>) {

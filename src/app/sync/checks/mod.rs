@@ -7,23 +7,18 @@
 mod judging;
 mod subjects;
 
-use std::collections::BTreeMap;
-
 use capstan_model::finding::FileError;
 use capstan_model::tree::CommitId;
-use capstan_plan::cluster::ClusterId;
-use capstan_plan::proposal::Scope;
 use capstan_plan::settings::RepositorySettings;
 use capstan_report::{
     CheckReport, Conclusion, Fingerprint, Judged, ReportId, check, check_without_settings,
     finding_fingerprint, preflight_fingerprint,
 };
 
-use self::judging::by_cluster;
 pub(super) use self::judging::{Compared, Comparison};
 pub(super) use self::subjects::Subject;
 use super::proposals::{Outcome, Remarks};
-use super::{Run, SyncError};
+use super::{Run, Scopes, SyncError, by_target};
 use crate::app::ports::{CheckConclusion, CheckRecord, CodeHostError, MirrorError, NewCheckRun};
 
 const NAME: &str = "capstan";
@@ -34,7 +29,7 @@ impl Run<'_> {
     pub(super) async fn report_checks(
         &mut self,
         settings: &RepositorySettings,
-        scopes: &BTreeMap<ClusterId, Scope>,
+        scopes: &Scopes,
         outcome: &Outcome,
     ) -> Result<(), SyncError> {
         for subjects in self.subjects().await? {
@@ -93,7 +88,7 @@ impl Run<'_> {
         &mut self,
         subjects: &[Subject],
         settings: &RepositorySettings,
-        scopes: &BTreeMap<ClusterId, Scope>,
+        scopes: &Scopes,
         outcome: &Outcome,
     ) -> Result<(), SyncError> {
         let Some(first) = subjects.first() else { return Ok(()) };
@@ -174,7 +169,7 @@ impl Run<'_> {
             Err(_) => check_without_settings(&problems),
             Ok(fleet) => {
                 let settings = fleet.settings().clone();
-                let scopes = by_cluster(fleet.scopes());
+                let scopes = by_target(fleet.scopes());
                 let note = format!(
                     "The settings on the base branch cannot be read ({problem}): this pull request was checked under its own."
                 );

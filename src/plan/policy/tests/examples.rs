@@ -13,7 +13,7 @@ use crate::policy::{
 };
 use crate::release::{Catalogue, Release};
 use crate::settings::{RepositorySettings, RuleIds};
-use crate::upgrade::{MergeSettings, OldSource, Request, Retarget, plan};
+use crate::upgrade::{ChangeSource, GiantSwarmRelease, MergeSettings, OldSource, Request, Retarget, plan};
 use capstan_kustomize::render::{Edited, render};
 use capstan_model::finding::{FileError, Finding, Place, Severities, rules};
 use capstan_model::tree::{EntryKind, Tree, TreeEntry};
@@ -143,11 +143,11 @@ fn upgraded(files: Texts) -> Result<Vec<Finding>, FileError> {
     };
     let merge =
         MergeSettings { conflicts: settings.upgrade.conflicts, owners: settings.upgrade.fields.clone() };
-    let old = old.as_ref().map_or(OldSource::Unknown, OldSource::Known);
+    let old = old.as_deref().map_or(OldSource::Unknown, OldSource::Known);
     let request = Request {
         cluster: &facts,
         old,
-        new: &new,
+        new: new.as_ref(),
         settings: &merge,
         schemas: &schemas,
         retarget: Retarget::Refused,
@@ -174,16 +174,19 @@ fn upgraded(files: Texts) -> Result<Vec<Finding>, FileError> {
     Ok(planned.finish(findings, Vec::new()).findings)
 }
 
-fn source(tree: &Files, release: &Release) -> Source {
+fn source(tree: &Files, release: &Release) -> Box<dyn ChangeSource> {
     let facts = SourceFacts {
         base_folder: release.folder.join("base").unwrap(),
         base: sources(tree, &release.base_files),
         overlay: sources(tree, &release.overlay_files),
         variables: BTreeMap::clone(&release.variables),
-        release_yaml: release.manifest.as_ref().map(|entry| text(tree, entry)),
         rendering: Arc::clone(&release.rendering),
     };
-    Source::read(release.id.clone(), None, &facts).unwrap()
+    let documents = Source::read(release.id.clone(), None, &facts).unwrap();
+    match &release.manifest {
+        Some(entry) => Box::new(GiantSwarmRelease::read(documents, &text(tree, entry)).unwrap()),
+        None => Box::new(documents),
+    }
 }
 
 fn sources(tree: &Files, entries: &[TreeEntry]) -> Vec<SourceFile> {

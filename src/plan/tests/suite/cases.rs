@@ -21,8 +21,8 @@ use capstan_plan::merge::{AppliedBy, ClusterFacts, OtherFile, Source, SourceFact
 use capstan_plan::release::{ReleaseId, Rendering};
 use capstan_plan::settings::{ConflictPolicy, FieldOwner, FieldRule};
 use capstan_plan::upgrade::{
-    Explanation, MergeSettings, OldSource, Request, Retarget, Settled, Upgrade, explain, explanation_to_json,
-    plan, to_json,
+    ChangeSource, Explanation, GiantSwarmRelease, MergeSettings, OldSource, Request, Retarget, Settled,
+    Upgrade, explain, explanation_to_json, plan, to_json,
 };
 use capstan_yaml::{Value, YamlFile};
 use serde_json::{Map, json};
@@ -132,12 +132,21 @@ impl Case {
             base: files_in(&files, &at("base"), &["release.yaml"]),
             overlay: files_in(&root.join("overlay"), &at("overlay"), &[]),
             variables: self.variables(&format!("{folder}Variables")),
-            release_yaml: std::fs::read_to_string(root.join("release.yaml"))
-                .ok()
-                .map(|text| SourceFile::new(at("release.yaml"), text)),
         };
         let tree = TreeId::parse(&tree.to_string().repeat(40)).unwrap();
         Source::read_with(ReleaseId::from_path(id), Some(tree.into()), &facts, &self.schemas()).unwrap()
+    }
+
+    /// The same, or a Giant Swarm release where the folder has a `release.yaml`.
+    fn change_source(&self, folder: &str, id: &str, tree: char) -> Box<dyn ChangeSource> {
+        let documents = self.source(folder, id, tree);
+        match std::fs::read_to_string(self.folder.join(folder).join("release.yaml")) {
+            Ok(text) => {
+                let file = SourceFile::new(path(&format!("{id}/release.yaml")), text);
+                Box::new(GiantSwarmRelease::read(documents, &file).unwrap())
+            }
+            Err(_) => Box::new(documents),
+        }
     }
 
     /// What Flux substitutes, from the files of `flux/`, whose paths are those of the repository.
@@ -292,9 +301,9 @@ fn run(folder: &Path) -> Vec<String> {
             .filter_map(|name| name.as_str().map(str::to_owned))
             .collect(),
     };
-    let new = case.source("new", &case.text("to", "aws/v2.0.0"), '2');
+    let new = case.change_source("new", &case.text("to", "aws/v2.0.0"), '2');
     let from = case.text("from", "aws/v1.0.0");
-    let old = case.folder.join("old").is_dir().then(|| case.source("old", &from, '1'));
+    let old = case.folder.join("old").is_dir().then(|| case.change_source("old", &from, '1'));
     let candidates: Vec<Source> = case.settings["infer"]
         .as_array()
         .into_iter()
@@ -305,14 +314,20 @@ fn run(folder: &Path) -> Vec<String> {
     let candidates: Vec<&Source> = candidates.iter().collect();
     let settings = case.merge_settings();
     let old = match &old {
-        Some(old) => OldSource::Known(old),
+        Some(old) => OldSource::Known(old.as_ref()),
         None if !candidates.is_empty() => OldSource::Infer(&candidates),
         None => OldSource::Unknown,
     };
     let schemas = case.schemas();
     let retarget = if case.settings["retarget"] == true { Retarget::Allowed } else { Retarget::Refused };
-    let request =
-        Request { cluster: &cluster, old, new: &new, settings: &settings, schemas: &schemas, retarget };
+    let request = Request {
+        cluster: &cluster,
+        old,
+        new: new.as_ref(),
+        settings: &settings,
+        schemas: &schemas,
+        retarget,
+    };
     let planned = match plan(&request) {
         Ok(planned) => planned,
         Err(refusal) => {

@@ -10,7 +10,10 @@ use capstan_plan::cluster::ClusterId;
 use capstan_plan::flux::PostBuild;
 use capstan_plan::merge::{AppliedBy, ClusterFacts, Source, SourceFacts, SourceFile};
 use capstan_plan::release::ReleaseId;
-use capstan_plan::upgrade::{MergeSettings, OldSource, Planned, Request, Retarget, link_changelogs, plan};
+use capstan_plan::upgrade::{
+    ChangeSource, GiantSwarmRelease, MergeSettings, OldSource, Planned, Request, Retarget, link_changelogs,
+    plan,
+};
 
 use capstan_test_support::shared_data;
 
@@ -18,15 +21,13 @@ fn path(text: &str) -> RepoPath {
     RepoPath::parse(text).unwrap()
 }
 
-fn source(id: &str, release_yaml: &str) -> Source {
-    let facts = SourceFacts {
-        release_yaml: Some(SourceFile::new(path(&format!("{id}/release.yaml")), release_yaml)),
-        ..SourceFacts::default()
-    };
-    Source::read(ReleaseId::from_path(id), None, &facts).unwrap()
+fn source(id: &str, release_yaml: &str) -> GiantSwarmRelease {
+    let documents = Source::read(ReleaseId::from_path(id), None, &SourceFacts::default()).unwrap();
+    let file = SourceFile::new(path(&format!("{id}/release.yaml")), release_yaml);
+    GiantSwarmRelease::read(documents, &file).unwrap()
 }
 
-fn upgraded(files: &[(&str, &str)], old: &Source, new: &Source) -> Planned {
+fn upgraded(files: &[(&str, &str)], old: &GiantSwarmRelease, new: &GiantSwarmRelease) -> Planned {
     let base = files
         .iter()
         .map(|(name, text)| SourceFile::new(path(&format!("org/dev01/base/{name}")), *text))
@@ -39,7 +40,7 @@ fn upgraded(files: &[(&str, &str)], old: &Source, new: &Source) -> Planned {
         overlay: vec![],
         record: None,
         variables: BTreeMap::new(),
-        release: Some(old.id.clone()),
+        release: old.id().release(),
         applied: AppliedBy::Others,
         classes_used_elsewhere: vec![],
         flux: PostBuild::default(),

@@ -15,4 +15,5 @@ mod objects;
 mod oracle;
 mod real_upgrades;
 mod step_group;
+mod toy_source;
 mod yaml_edits;

@@ -165,7 +165,7 @@ impl Trial<'_> {
             record: None,
             variables: BTreeMap::new(),
             flux: PostBuild::default(),
-            release: Some(old.id.clone()),
+            release: old.id.release(),
             applied: AppliedBy::Reconciler,
             classes_used_elsewhere: Vec::new(),
         };

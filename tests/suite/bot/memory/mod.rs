@@ -11,8 +11,7 @@ use async_trait::async_trait;
 use capstan::app::ports::*;
 use capstan::app::sync::{Ports, SyncError, Synced, sync_repository};
 use capstan_model::tree::{BlobId, CommitId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
-use capstan_plan::cluster::ClusterId;
-use capstan_plan::proposal::trailer_value;
+use capstan_plan::proposal::{ProposalId, trailer_value};
 use capstan_report::BlockKey;
 
 use self::toy::Toy;
@@ -60,7 +59,7 @@ pub(super) struct State {
     pub(super) permissions: BTreeMap<String, Permission>,
     pub(super) checks: Vec<(NewCheckRun, u64)>,
     pub(super) reactions: Vec<(u64, Reaction)>,
-    pub(super) proposals: BTreeMap<String, ProposalRecord>,
+    pub(super) proposals: BTreeMap<ProposalId, ProposalRecord>,
     pub(super) check_records: BTreeMap<String, CheckRecord>,
     pub(super) answered: BTreeSet<u64>,
     pub(super) campaign: BTreeMap<String, (String, String)>,
@@ -431,11 +430,11 @@ impl Records for World {
         Ok(self.state().proposals.values().cloned().collect())
     }
     async fn save_proposal(&self, record: &ProposalRecord) -> Result<(), RecordsError> {
-        self.state().proposals.insert(record.cluster.to_string(), record.clone());
+        self.state().proposals.insert(record.proposal.clone(), record.clone());
         Ok(())
     }
-    async fn forget_proposal(&self, _: u64, cluster: &ClusterId) -> Result<(), RecordsError> {
-        self.state().proposals.remove(cluster.as_str());
+    async fn forget_proposal(&self, _: u64, proposal: &ProposalId) -> Result<(), RecordsError> {
+        self.state().proposals.remove(proposal);
         Ok(())
     }
     async fn check(&self, _: u64, head: &CommitId, _: &str) -> Result<Option<CheckRecord>, RecordsError> {
@@ -452,14 +451,13 @@ impl Records for World {
         self.state().answered.insert(comment);
         Ok(())
     }
-    async fn save_campaign(
-        &self,
-        _: u64,
-        _: &str,
-        clusters: &[(ClusterId, String, String)],
-    ) -> Result<(), RecordsError> {
-        let rows =
-            clusters.iter().map(|(cluster, word, why)| (cluster.to_string(), (word.clone(), why.clone())));
+    async fn save_campaigns(&self, _: u64, campaigns: &[CampaignRecord]) -> Result<(), RecordsError> {
+        let rows = campaigns.iter().flat_map(|campaign| {
+            campaign.targets.iter().map(|row| {
+                let proposal = ProposalId { target: row.target.clone(), kind: campaign.kind.clone() };
+                (proposal.to_string(), (row.state.clone(), row.reason.clone()))
+            })
+        });
         self.state().campaign = rows.collect();
         Ok(())
     }

@@ -6,10 +6,12 @@ use std::sync::Arc;
 use capstan::app::planner::{LiveNames, OpenFleet, Planner};
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::{FileError, Finding, Place, Position, rules};
+use capstan_model::source::{SourceContent, SourceId, SourceKind};
+use capstan_model::target::Target;
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_plan::cluster::ClusterId;
-use capstan_plan::proposal::Scope;
-use capstan_plan::release::{ContentId, ReleaseContent, ReleaseId};
+use capstan_plan::proposal::{ProposalId, Scope};
+use capstan_plan::release::{ContentId, ReleaseContent};
 use capstan_plan::settings::{REPOSITORY_FILE, RepositorySettings, RuleIds};
 use capstan_plan::upgrade::{Basis, Retarget, Upgrade};
 use capstan_report::{JudgedCluster, Judgement};
@@ -18,6 +20,8 @@ use jiff::civil::Date;
 /// A planner of toy files: `releases/vN/base/v` holds one line; `c/NAME/base/v` begins with the line of
 /// its release and goes on with its own; `c/NAME/capstan.yaml` names the release. A base that says
 /// `block` blocks; one that says `error` has a finding there.
+///
+/// A second kind of source, `values`: `values/NAME` holds one line, which takes the place of what is the cluster's own.
 pub(super) struct Toy;
 
 struct ToyFleet {
@@ -35,7 +39,7 @@ fn scopes(tree: &dyn Tree) -> Vec<Scope> {
         let name = entry.path.as_str().strip_prefix("c/")?.strip_suffix("/base/v")?;
         let path = |below: &str| RepoPath::parse(&format!("c/{name}{below}")).unwrap();
         Some(Scope {
-            cluster: ClusterId::new(path("")),
+            target: ClusterId::new(path("")).into(),
             base: path("/base"),
             overlay: path("/overlay"),
             retarget: Retarget::Refused,
@@ -45,6 +49,10 @@ fn scopes(tree: &dyn Tree) -> Vec<Scope> {
 }
 
 impl Planner for Toy {
+    fn kinds(&self) -> Vec<SourceKind> {
+        vec![SourceKind::RELEASE, values()]
+    }
+
     fn open(&self, tree: Arc<dyn Tree>, _: Date) -> Result<Box<dyn OpenFleet>, FileError> {
         let file = RepoPath::parse(REPOSITORY_FILE).unwrap();
         let written = text(&*tree, REPOSITORY_FILE).unwrap_or_default();
@@ -100,16 +108,64 @@ impl OpenFleet for ToyFleet {
         vec![]
     }
     fn provide_content(&mut self, _: ContentId, _: ReleaseContent) {}
-    fn allow_retarget(&mut self, _: ClusterId) {}
+    fn allow_retarget(&mut self, _: &ProposalId) {}
 
-    fn plan_all(&self) -> Vec<(ClusterId, Result<Arc<Upgrade>, String>)> {
-        let clusters = scopes(&*self.tree).into_iter().map(|scope| scope.cluster);
-        clusters.map(|cluster| (cluster.clone(), self.plan(&cluster).map(Arc::new))).collect()
+    fn plan_all(&self) -> Vec<(ProposalId, Result<Arc<Upgrade>, String>)> {
+        let targets = scopes(&*self.tree).into_iter().map(|scope| scope.target);
+        let plans = |target: Target| {
+            let of_values = self.plan_values(&target).map(|upgrade| {
+                let proposal = ProposalId { target: target.clone(), kind: values() };
+                (proposal, Ok(Arc::new(upgrade)))
+            });
+            let plan = self.plan(&target).map(Arc::new);
+            [(ProposalId::of_release(target), plan)].into_iter().chain(of_values)
+        };
+        targets.flat_map(plans).collect()
+    }
+}
+
+fn values() -> SourceKind {
+    SourceKind::parse("values").unwrap()
+}
+
+fn nothing(target: &Target) -> Upgrade {
+    Upgrade {
+        target: target.clone(),
+        from: None,
+        to: None,
+        to_content: None,
+        basis: Basis::Known,
+        files: vec![],
+        changes: vec![],
+        conflicts: vec![],
+        findings: vec![],
+        rollouts: vec![],
+        components: vec![],
+        blocked: vec![],
+        notes: vec![],
     }
 }
 
 impl ToyFleet {
-    fn plan(&self, cluster: &ClusterId) -> Result<Upgrade, String> {
+    fn plan_values(&self, target: &Target) -> Option<Upgrade> {
+        let file = format!("values/{}", target.folder().name());
+        let wanted = text(&*self.tree, &file)?;
+        let base = format!("{target}/base/v");
+        let before = text(&*self.tree, &base)?;
+        let release = before.split_once('\n').map_or("", |(release, _)| release);
+        let after = format!("{release}\n{wanted}");
+        let mut upgrade = nothing(target);
+        if after != before {
+            let blob = &self.tree.entry(&RepoPath::parse(&file).unwrap())?.blob;
+            upgrade.to = Some(SourceId::new(values(), target.folder().name()));
+            upgrade.to_content = Some(SourceContent::from(blob));
+            let path = RepoPath::parse(&base).unwrap();
+            upgrade.files = vec![FileChange { path, before: Some(before), after: Some(after) }];
+        }
+        Some(upgrade)
+    }
+
+    fn plan(&self, cluster: &Target) -> Result<Upgrade, String> {
         let releases = self.tree.entries().iter().filter_map(|entry| {
             Some(
                 entry
@@ -125,21 +181,7 @@ impl ToyFleet {
         let record = format!("{cluster}/capstan.yaml");
         let before = text(&*self.tree, &base).ok_or("it has no base")?;
         let recorded = text(&*self.tree, &record);
-        let mut upgrade = Upgrade {
-            cluster: cluster.clone(),
-            from: None,
-            to: None,
-            to_content: None,
-            basis: Basis::Known,
-            files: vec![],
-            changes: vec![],
-            conflicts: vec![],
-            findings: vec![],
-            rollouts: vec![],
-            components: vec![],
-            blocked: vec![],
-            notes: vec![],
-        };
+        let mut upgrade = nothing(cluster);
         let Some(newest) = newest else { return Ok(upgrade) };
         let wanted = text(&*self.tree, &format!("{newest}/base/v")).unwrap_or_default();
         let own = before.split_once('\n').map_or("", |(_, own)| own);
@@ -148,8 +190,9 @@ impl ToyFleet {
         if after == before && recorded.as_deref() == Some(&named) {
             return Ok(upgrade);
         }
-        upgrade.to = Some(ReleaseId::from_path(&newest));
-        upgrade.to_content = self.tree.folder_id(&RepoPath::parse(&newest).unwrap()).map(ContentId::from);
+        upgrade.to = SourceId::parse(&newest);
+        let content = self.tree.folder_id(&RepoPath::parse(&newest).unwrap());
+        upgrade.to_content = content.as_ref().map(SourceContent::from);
         if before.contains("unreadable") {
             return Err(format!("{base}:1:1: it cannot be read"));
         }

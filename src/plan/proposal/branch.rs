@@ -1,0 +1,151 @@
+//! Which proposal: what tells those of one repository apart, and the branch that each stands on.
+//!
+//! | change from | branch |
+//! |---|---|
+//! | a release | `capstan/upgrade/<target>` |
+//! | a source of another kind | `capstan/<kind>/<target>` |
+//!
+//! So the newer release takes the place of the older one on its branch, and a change from another kind of source
+//! stands beside it.
+
+use std::fmt;
+
+use super::source::decode;
+use capstan_model::source::SourceKind;
+use capstan_model::target::Target;
+
+/// What all branches of proposals begin with. People may have branches that begin so too: only those of
+/// [kinds](SourceKind) that are planned are Capstan's.
+pub const BRANCH_PREFIX: &str = "capstan/";
+
+/// How branches call releases.
+const RELEASES: &str = "upgrade";
+
+/// A proposal: of several that may be open for one target, each is of another kind of source. Ordered by target.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProposalId {
+    /// What is changed.
+    pub target: Target,
+    /// What kind of source brings the change.
+    pub kind: SourceKind,
+}
+
+impl ProposalId {
+    /// The proposal that brings a target to a newer release.
+    pub fn of_release(target: impl Into<Target>) -> Self {
+        Self { target: target.into(), kind: SourceKind::RELEASE }
+    }
+
+    /// Its branch. What Git does not allow in the name of a reference is written as `%XX`, and an empty part as `%`,
+    /// so that two proposals never share a branch.
+    pub fn branch(&self) -> String {
+        let kind = if self.kind == SourceKind::RELEASE { RELEASES } else { self.kind.as_str() };
+        let target: Vec<String> = self.target.as_str().split('/').map(encode).collect();
+        format!("{BRANCH_PREFIX}{kind}/{}", target.join("/"))
+    }
+
+    /// The proposal that stands on a branch; `None` for a branch that Capstan never makes.
+    pub fn of_branch(branch: &str) -> Option<Self> {
+        let (kind, target) = branch.strip_prefix(BRANCH_PREFIX)?.split_once('/')?;
+        let kind = match kind {
+            RELEASES => SourceKind::RELEASE,
+            kind => SourceKind::parse(kind).filter(|kind| *kind != SourceKind::RELEASE)?,
+        };
+        let part = |part: &str| if part == "%" { Some(String::new()) } else { decode(part) };
+        let target: Vec<String> = target.split('/').map(part).collect::<Option<_>>()?;
+        let id = Self { target: Target::parse(&target.join("/"))?, kind };
+        (id.branch() == branch).then_some(id)
+    }
+}
+
+impl fmt::Display for ProposalId {
+    /// `gauss/peu01`; `gauss/peu01 (values)` where the change does not come from a release.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.target)?;
+        if self.kind != SourceKind::RELEASE {
+            write!(f, " ({})", self.kind)?;
+        }
+        Ok(())
+    }
+}
+
+/// A part of a path as a part of a reference's name.
+fn encode(part: &str) -> String {
+    use std::fmt::Write as _;
+
+    if part.is_empty() {
+        return "%".to_owned();
+    }
+    let mut name = String::new();
+    let last = part.len().saturating_sub(1);
+    for (at, byte) in part.bytes().enumerate() {
+        let forbidden =
+            matches!(byte, 0..=b' ' | 0x7f.. | b'~' | b'^' | b':' | b'?' | b'*' | b'[' | b'\\' | b'%');
+        // A part may neither begin nor end with a dot, nor hold `..`, nor end with `.lock`, nor be `@`.
+        let dot = byte == b'.'
+            && (at == 0
+                || at == last
+                || part.as_bytes().get(at + 1) == Some(&b'.')
+                || &part[at..] == ".lock");
+        let at_sign = byte == b'@' && (part == "@" || part.as_bytes().get(at + 1) == Some(&b'{'));
+        if forbidden || dot || at_sign {
+            let _ = write!(name, "%{byte:02X}");
+        } else {
+            name.push(char::from(byte));
+        }
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(kind: &str, target: &str) -> ProposalId {
+        ProposalId { target: Target::parse(target).unwrap(), kind: SourceKind::parse(kind).unwrap() }
+    }
+
+    #[test]
+    fn a_branch_is_named_after_the_target_and_is_always_a_good_reference() {
+        for (cluster, branch) in [
+            ("gauss/peu01", "capstan/upgrade/gauss/peu01"),
+            ("a b/c~1", "capstan/upgrade/a%20b/c%7E1"),
+            (".hidden/x.lock", "capstan/upgrade/%2Ehidden/x%2Elock"),
+            ("a..b/c.", "capstan/upgrade/a%2E.b/c%2E"),
+            ("50%", "capstan/upgrade/50%25"),
+            ("größe", "capstan/upgrade/gr%C3%B6%C3%9Fe"),
+            ("@", "capstan/upgrade/%40"),
+            ("", "capstan/upgrade/%"),
+        ] {
+            let id = id("release", cluster);
+            assert_eq!(id.branch(), branch, "{cluster}");
+            assert_eq!(ProposalId::of_branch(branch), Some(id), "{branch}");
+        }
+    }
+
+    #[test]
+    fn another_kind_of_source_has_branches_of_its_own() {
+        for (kind, cluster, branch) in [
+            ("values", "gauss/peu01", "capstan/values/gauss/peu01"),
+            ("provider-set", "", "capstan/provider-set/%"),
+        ] {
+            let id = id(kind, cluster);
+            assert_eq!(id.branch(), branch);
+            assert_eq!(ProposalId::of_branch(branch), Some(id));
+        }
+    }
+
+    #[test]
+    fn a_branch_that_capstan_never_makes_carries_no_proposal() {
+        for branch in [
+            "capstan/upgrade/%2",
+            "capstan/upgrade/a%62",
+            "capstan/upgrade",
+            "capstan/release/gauss/peu01",
+            "capstan/Values/gauss/peu01",
+            "feature/gauss/peu01",
+        ] {
+            assert_eq!(ProposalId::of_branch(branch), None, "{branch}");
+        }
+    }
+}

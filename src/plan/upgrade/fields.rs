@@ -1,0 +1,142 @@
+//! The plan of a source that sets fields of objects that the target has already.
+//!
+//! The source says which fields become what; the edits, the gate before them, the record and what blocks are as in
+//! any other upgrade.
+
+use super::draft::Draft;
+use super::record::{Graves, record};
+use super::{
+    Basis, Change, ChangeSource, ComponentChange, Conflict, OldSource, Planned, Reason, Request, Rollout,
+    Upgrade,
+};
+use crate::merge::cluster_objects::Base;
+use crate::settings::ConflictPolicy;
+use capstan_model::finding::{FileError, Finding, Place};
+use capstan_model::object::FieldPath;
+use capstan_model::source::SourceId;
+use capstan_yaml::{Edit, Value};
+
+/// Knows the fields of a target that a source sets.
+pub(super) trait FieldSource: Send + Sync {
+    /// What becomes of them, the target coming from `old` where that is known.
+    ///
+    /// # Errors
+    /// Why nobody can tell which fields are meant: nothing is changed then.
+    fn changes(
+        &self,
+        target: &Base,
+        old: Option<&dyn ChangeSource>,
+        policy: ConflictPolicy,
+    ) -> Result<FieldChanges, Obstacle>;
+
+    /// Why such a field changes, and where the source says so.
+    fn origin(&self) -> (&'static str, Place);
+}
+
+/// What becomes of fields.
+#[derive(Debug, Default)]
+pub(super) struct FieldChanges {
+    /// Those that change, in their order.
+    pub(super) sets: Vec<FieldSet>,
+    /// Those that stay, with what is said of each.
+    pub(super) stays: Vec<(Finding, Option<Conflict>)>,
+    /// What a person should know besides.
+    pub(super) notes: Vec<String>,
+    /// Components and apps that differ.
+    pub(super) components: Vec<ComponentChange>,
+    /// Machines that may be replaced, which nothing rendered shows.
+    pub(super) rollouts: Vec<Rollout>,
+}
+
+/// A field that changes.
+#[derive(Debug)]
+pub(super) struct FieldSet {
+    /// Index into the target's objects.
+    pub(super) object: usize,
+    /// The field as it is reported, through the string that it may stand in.
+    pub(super) path: FieldPath,
+    pub(super) line: u32,
+    pub(super) old: String,
+    pub(super) new: String,
+    pub(super) edit: Edit,
+}
+
+/// Why nobody can tell which fields are meant.
+#[derive(Debug)]
+pub(super) struct Obstacle {
+    pub(super) sentence: String,
+    pub(super) finding: Option<Box<Finding>>,
+}
+
+pub(super) fn plan(
+    request: &Request<'_>,
+    base: &Base,
+    source: &dyn FieldSource,
+) -> Result<Planned, FileError> {
+    let cluster = request.cluster;
+    let old = match request.old {
+        OldSource::Known(source) => Some(source),
+        OldSource::Infer(_) | OldSource::Unknown => None,
+    };
+    let recorded = || cluster.release.as_ref().map(SourceId::from);
+    let mut upgrade = Upgrade {
+        target: cluster.id.clone().into(),
+        from: old.map(|source| source.id().clone()).or_else(recorded),
+        to: Some(request.new.id().clone()),
+        to_content: request.new.content(),
+        basis: if old.is_some() { Basis::Known } else { Basis::Unknown },
+        files: Vec::new(),
+        changes: Vec::new(),
+        conflicts: Vec::new(),
+        findings: Vec::new(),
+        rollouts: Vec::new(),
+        components: Vec::new(),
+        blocked: Vec::new(),
+        notes: Vec::new(),
+    };
+    let changes = match source.changes(base, old, request.settings.conflicts) {
+        Ok(changes) => changes,
+        Err(obstacle) => {
+            upgrade.blocked.push(obstacle.sentence);
+            upgrade.findings.extend(obstacle.finding.map(|finding| *finding));
+            return Ok(Planned { upgrade, intended: Vec::new(), rotated: Vec::new() });
+        }
+    };
+    let mut draft = Draft::default();
+    for set in changes.sets {
+        upgrade.changes.push(Change {
+            object: base.objects[set.object].id.clone(),
+            file: base.file_of(set.object).path.clone(),
+            line: Some(set.line),
+            path: set.path,
+            old: Some(Value::from(set.old)),
+            new: Some(Value::from(set.new)),
+            from: None,
+            reason: Reason::Release,
+        });
+        draft.edit_object(set.object, [set.edit]);
+    }
+    upgrade.notes = changes.notes;
+    upgrade.components = changes.components;
+    upgrade.rollouts = changes.rollouts;
+    let mut stay = Vec::new();
+    for (finding, conflict) in changes.stays {
+        if conflict.as_ref().is_some_and(|conflict| conflict.blocks) {
+            upgrade.blocked.push(finding.message.clone());
+        }
+        upgrade.conflicts.extend(conflict);
+        stay.push(finding);
+    }
+    let (mut intended, refused) = draft.into_files(base, &cluster.base_folder);
+    upgrade.findings.extend(refused);
+    match record(cluster, request.new, &Graves::default())? {
+        Ok(change) => intended.extend(change),
+        Err(finding) => upgrade.findings.push(finding),
+    }
+    if let Some(finding) = upgrade.findings.first() {
+        let file = finding.file().map(ToString::to_string).unwrap_or_default();
+        upgrade.blocked.push(format!("{file} cannot be edited as intended."));
+    }
+    upgrade.findings.extend(stay);
+    Ok(Planned { upgrade, intended, rotated: Vec::new() })
+}
