@@ -1,4 +1,4 @@
-//! The small part of Go's text/template that is computed here: text, fields, strings, `if`, and a handful of
+//! The part of Go's text/template that is computed here: text, fields, strings, `if`, `range`, `with`, and some
 //! functions. Everything else, and whatever Go would refuse, is not computed.
 
 use super::semver_compare::semver_compare;
@@ -11,6 +11,8 @@ const LONGEST: usize = 16 << 10;
 const LONGEST_RESULT: usize = 256 << 10;
 /// Nor deeper ones.
 const DEEPEST: usize = 32;
+/// How many pieces of a template are run, rounds of `range` counted one by one.
+const MOST_STEPS: usize = 20_000;
 /// Whole numbers from here on Go writes with an exponent.
 const EXPONENT_FROM: u64 = 1_000_000;
 
@@ -50,8 +52,8 @@ pub(super) fn mentions(template: &str) -> Mentions {
         let Ok(tokens) = tokens(action) else { return Mentions::Anything };
         for token in tokens {
             match token {
-                Token::Field(path) if path.is_empty() => return Mentions::Anything,
-                Token::Field(path) => fields.push(path.join(".")),
+                Token::Field(path) | Token::RootField(path) if path.is_empty() => return Mentions::Anything,
+                Token::Field(path) | Token::RootField(path) => fields.push(path.join(".")),
                 Token::Root => return Mentions::Anything,
                 _ => {}
             }
@@ -68,8 +70,8 @@ fn render(template: &str, data: &Value) -> Computed<String> {
     }
     let pieces = pieces(template)?;
     let mut out = String::new();
-    let mut run = Run { pieces: &pieces, at: 0, data };
-    match run.block(&mut Some(&mut out), 0)? {
+    let mut run = Run { pieces: &pieces, at: 0, steps: 0 };
+    match run.block(&mut Some(&mut out), Scope { root: data, dot: data }, 0)? {
         Ending::Text => Ok(out),
         _ => Err(Uncomputed),
     }
@@ -131,11 +133,21 @@ fn end_of_action(inside: &str) -> Option<usize> {
     None
 }
 
+/// What names are of: `$` and `.`.
+#[derive(Clone, Copy)]
+struct Scope<'v> {
+    root: &'v Value,
+    /// `range` and `with` change it.
+    dot: &'v Value,
+}
+
 /// The words of an action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Token {
-    /// `.a.b`, or `$.a.b`; a single `.` has no parts.
+    /// `.a.b`; a single `.` has no parts.
     Field(Vec<String>),
+    /// `$.a.b`
+    RootField(Vec<String>),
     /// `$`
     Root,
     /// `"text"`
@@ -173,10 +185,13 @@ fn tokens(action: &str) -> Computed<Vec<Token>> {
             '|' => (Token::Pipe, 1),
             '"' | '`' | '\'' => text(rest)?,
             '.' if of_another => (Token::Other, path(rest).1),
-            '.' => path(rest),
+            '.' => {
+                let (parts, length) = path(rest);
+                (Token::Field(parts), length)
+            }
             '$' if rest[1..].starts_with('.') => {
-                let (field, length) = path(&rest[1..]);
-                (field, length + 1)
+                let (parts, length) = path(&rest[1..]);
+                (Token::RootField(parts), length + 1)
             }
             '$' if rest[1..].starts_with(is_word) => (Token::Other, 1 + word(&rest[1..])),
             '$' => (Token::Root, 1),
@@ -197,7 +212,7 @@ fn word(rest: &str) -> usize {
 }
 
 /// `.a.b` and its length.
-fn path(rest: &str) -> (Token, usize) {
+fn path(rest: &str) -> (Vec<String>, usize) {
     let mut parts = Vec::new();
     let mut length = 0;
     while let Some(below) = rest[length..].strip_prefix('.') {
@@ -208,7 +223,7 @@ fn path(rest: &str) -> (Token, usize) {
         }
         parts.push(below[..part].to_owned());
     }
-    (Token::Field(parts), length)
+    (parts, length)
 }
 
 /// A quoted string and its length. Escapes are not read.
@@ -237,17 +252,26 @@ enum Ending<'t> {
 struct Run<'r, 't> {
     pieces: &'r [Piece<'t>],
     at: usize,
-    data: &'r Value,
+    steps: usize,
 }
 
 impl<'t> Run<'_, 't> {
     /// Runs to the end of a block; without `out` it is only passed over.
-    fn block(&mut self, out: &mut Option<&mut String>, depth: usize) -> Computed<Ending<'t>> {
+    fn block(
+        &mut self,
+        out: &mut Option<&mut String>,
+        scope: Scope<'_>,
+        depth: usize,
+    ) -> Computed<Ending<'t>> {
         if depth > DEEPEST {
             return Err(Uncomputed);
         }
         while let Some(piece) = self.pieces.get(self.at) {
             self.at += 1;
+            self.steps += 1;
+            if self.steps > MOST_STEPS {
+                return Err(Uncomputed);
+            }
             let action = match piece {
                 Piece::Text(text) => {
                     write(out, text)?;
@@ -256,35 +280,41 @@ impl<'t> Run<'_, 't> {
                 Piece::Action(action) => *action,
             };
             match keyword(action) {
-                ("if", condition) => self.conditional(condition, out, depth)?,
+                ("if", condition) => self.conditional(condition, out, scope, depth)?,
+                ("range", list) => self.range(list, out, scope, depth)?,
+                ("with", value) => self.with(value, out, scope, depth)?,
                 ("end", "") => return Ok(Ending::End),
                 ("else", "") => return Ok(Ending::Else(None)),
                 ("else", rest) => match keyword(rest) {
                     ("if", condition) => return Ok(Ending::Else(Some(condition))),
                     _ => return Err(Uncomputed),
                 },
-                ("range" | "with" | "define" | "block" | "template" | "break" | "continue", _) => {
-                    return Err(Uncomputed);
-                }
+                ("define" | "block" | "template" | "break" | "continue", _) => return Err(Uncomputed),
                 _ if action.starts_with("/*") => {}
-                _ if out.is_some() => write(out, &printed(&expression(action, self.data)?)?)?,
+                _ if out.is_some() => write(out, &printed(&expression(action, scope)?)?)?,
                 _ => {}
             }
         }
         Ok(Ending::Text)
     }
 
-    fn conditional(&mut self, condition: &str, out: &mut Option<&mut String>, depth: usize) -> Computed<()> {
+    fn conditional(
+        &mut self,
+        condition: &str,
+        out: &mut Option<&mut String>,
+        scope: Scope<'_>,
+        depth: usize,
+    ) -> Computed<()> {
         let mut condition = Some(condition);
         let mut done = out.is_none();
         loop {
             let holds = !done
                 && match condition {
-                    Some(condition) => is_true(&known(expression(condition, self.data)?)?),
+                    Some(condition) => is_true(&known(expression(condition, scope)?)?),
                     None => true,
                 };
             let mut nowhere = None;
-            let ending = self.block(if holds { out } else { &mut nowhere }, depth + 1)?;
+            let ending = self.block(if holds { out } else { &mut nowhere }, scope, depth + 1)?;
             done |= holds;
             match ending {
                 Ending::End => return Ok(()),
@@ -292,6 +322,81 @@ impl<'t> Run<'_, 't> {
                 _ => return Err(Uncomputed),
             }
         }
+    }
+
+    /// `{{ range .list }}…{{ else }}…{{ end }}`: the items of a list, or of a map by its keys' order.
+    fn range(
+        &mut self,
+        list: &str,
+        out: &mut Option<&mut String>,
+        scope: Scope<'_>,
+        depth: usize,
+    ) -> Computed<()> {
+        let items = match out {
+            Some(_) => items(known(expression(list, scope)?)?)?,
+            None => Vec::new(),
+        };
+        let begin = self.at;
+        let mut ending = None;
+        for item in &items {
+            self.at = begin;
+            ending = Some(self.block(out, Scope { dot: item, ..scope }, depth + 1)?);
+        }
+        let mut nowhere = None;
+        let ending = match ending {
+            Some(ending) => ending,
+            None => self.block(&mut nowhere, scope, depth + 1)?,
+        };
+        self.otherwise(ending, if items.is_empty() { out } else { &mut nowhere }, scope, depth)
+    }
+
+    /// `{{ with .value }}…{{ else }}…{{ end }}`
+    fn with(
+        &mut self,
+        value: &str,
+        out: &mut Option<&mut String>,
+        scope: Scope<'_>,
+        depth: usize,
+    ) -> Computed<()> {
+        let value = match out {
+            Some(_) => known(expression(value, scope)?)?,
+            None => Value::Null,
+        };
+        let holds = is_true(&value);
+        let mut nowhere = None;
+        let inside = Scope { dot: &value, ..scope };
+        let ending = self.block(if holds { out } else { &mut nowhere }, inside, depth + 1)?;
+        self.otherwise(ending, if holds { &mut nowhere } else { out }, scope, depth)
+    }
+
+    /// What follows the body of `range` or `with`: its end, or a plain `else` and its end.
+    fn otherwise(
+        &mut self,
+        ending: Ending<'t>,
+        out: &mut Option<&mut String>,
+        scope: Scope<'_>,
+        depth: usize,
+    ) -> Computed<()> {
+        let ending = match ending {
+            Ending::Else(None) => self.block(out, scope, depth + 1)?,
+            ending => ending,
+        };
+        if ending == Ending::End { Ok(()) } else { Err(Uncomputed) }
+    }
+}
+
+/// What `range` goes through. Nothing and an empty list have no items; numbers and texts, which newer versions of Go
+/// go through too, are not computed.
+fn items(value: Value) -> Computed<Vec<Value>> {
+    match value {
+        Value::Null => Ok(Vec::new()),
+        Value::Array(items) => Ok(items),
+        Value::Object(map) => {
+            let mut entries: Vec<(String, Value)> = map.into_iter().collect();
+            entries.sort_by(|(one, _), (other, _)| one.cmp(other));
+            Ok(entries.into_iter().map(|(_, value)| value).collect())
+        }
+        _ => Err(Uncomputed),
     }
 }
 
@@ -310,21 +415,21 @@ fn keyword(action: &str) -> (&str, &str) {
     (first, rest.trim())
 }
 
-fn expression(text: &str, data: &Value) -> Computed<Value> {
+fn expression(text: &str, scope: Scope<'_>) -> Computed<Value> {
     let tokens = tokens(text)?;
     let mut rest = tokens.as_slice();
-    let value = pipeline(&mut rest, data, 0)?;
+    let value = pipeline(&mut rest, scope, 0)?;
     if rest.is_empty() { Ok(value) } else { Err(Uncomputed) }
 }
 
 /// `command | function …`
-fn pipeline(tokens: &mut &[Token], data: &Value, depth: usize) -> Computed<Value> {
+fn pipeline(tokens: &mut &[Token], scope: Scope<'_>, depth: usize) -> Computed<Value> {
     if depth > DEEPEST {
         return Err(Uncomputed);
     }
     let mut value = None;
     loop {
-        value = Some(command(tokens, data, value, depth)?);
+        value = Some(command(tokens, scope, value, depth)?);
         match tokens.split_first() {
             Some((Token::Pipe, rest)) => *tokens = rest,
             _ => return value.ok_or(Uncomputed),
@@ -332,7 +437,7 @@ fn pipeline(tokens: &mut &[Token], data: &Value, depth: usize) -> Computed<Value
     }
 }
 
-fn command(tokens: &mut &[Token], data: &Value, piped: Option<Value>, depth: usize) -> Computed<Value> {
+fn command(tokens: &mut &[Token], scope: Scope<'_>, piped: Option<Value>, depth: usize) -> Computed<Value> {
     let function = match tokens.split_first() {
         Some((Token::Word(word), rest)) if !["true", "false"].contains(&word.as_str()) => {
             *tokens = rest;
@@ -347,11 +452,12 @@ fn command(tokens: &mut &[Token], data: &Value, piped: Option<Value>, depth: usi
         }
         *tokens = rest;
         arguments.push(match token {
-            Token::Field(path) if !path.is_empty() => field(data, path)?,
+            Token::Field(path) => field(scope.dot, path)?,
+            Token::RootField(path) if !path.is_empty() => field(scope.root, path)?,
             Token::Text(text) => Value::String(text.clone()),
             Token::Word(word) if word == "true" || word == "false" => Value::Bool(word == "true"),
             Token::Open => {
-                let value = pipeline(tokens, data, depth + 1)?;
+                let value = pipeline(tokens, scope, depth + 1)?;
                 let Some((Token::Close, rest)) = tokens.split_first() else { return Err(Uncomputed) };
                 *tokens = rest;
                 value
@@ -414,11 +520,63 @@ fn call(function: &str, arguments: &[Value]) -> Computed<Value> {
         ("replace", [Value::String(old), Value::String(new), Value::String(text)]) if !old.is_empty() => {
             Value::String(text.replace(old.as_str(), new))
         }
+        ("printf", [Value::String(format), values @ ..]) => Value::String(formatted(format, values)?),
+        ("quote", [Value::String(text)]) => Value::String(format!("\"{}\"", plain(text)?)),
+        ("squote", [Value::String(text)]) => Value::String(format!("'{text}'")),
+        ("upper", [Value::String(text)]) => Value::String(plain(text)?.to_ascii_uppercase()),
+        ("lower", [Value::String(text)]) => Value::String(plain(text)?.to_ascii_lowercase()),
+        ("contains", [Value::String(part), Value::String(text)]) => Value::Bool(text.contains(part.as_str())),
+        ("hasPrefix", [Value::String(part), Value::String(text)]) => {
+            Value::Bool(text.starts_with(part.as_str()))
+        }
+        ("hasSuffix", [Value::String(part), Value::String(text)]) => {
+            Value::Bool(text.ends_with(part.as_str()))
+        }
+        ("trimPrefix", [Value::String(part), Value::String(text)]) => {
+            Value::String(text.strip_prefix(part.as_str()).unwrap_or(text).to_owned())
+        }
+        ("trimSuffix", [Value::String(part), Value::String(text)]) => {
+            Value::String(text.strip_suffix(part.as_str()).unwrap_or(text).to_owned())
+        }
         ("semverCompare", [Value::String(constraint), Value::String(version)]) => {
             Value::Bool(semver_compare(constraint, version)?)
         }
         _ => return Err(Uncomputed),
     })
+}
+
+/// A format of Go with values in place of `%s`, of texts alone, and `%v`. Every other verb, and a number of values that
+/// does not fit, is not computed.
+fn formatted(format: &str, values: &[Value]) -> Computed<String> {
+    let mut values = values.iter();
+    let mut out = String::new();
+    let mut letters = format.chars();
+    while let Some(letter) = letters.next() {
+        if letter != '%' {
+            out.push(letter);
+            continue;
+        }
+        match (letters.next(), &mut values) {
+            (Some('%'), _) => out.push('%'),
+            (Some('s'), values) => match values.next() {
+                Some(Value::String(text)) => out.push_str(text),
+                _ => return Err(Uncomputed),
+            },
+            (Some('v'), values) => match values.next() {
+                // `printf` writes what is missing otherwise than an action does.
+                Some(value) if !value.is_null() => out.push_str(&printed(value)?),
+                _ => return Err(Uncomputed),
+            },
+            _ => return Err(Uncomputed),
+        }
+    }
+    if values.next().is_none() { Ok(out) } else { Err(Uncomputed) }
+}
+
+/// A text in which Go escapes nothing and changes no other letters' case.
+fn plain(text: &str) -> Computed<&str> {
+    let is_plain = |c: char| (c.is_ascii_graphic() || c == ' ') && !matches!(c, '"' | '\\');
+    if text.chars().all(is_plain) { Ok(text) } else { Err(Uncomputed) }
 }
 
 /// Go compares what is of one basic kind, and refuses the rest.
@@ -468,7 +626,7 @@ mod tests {
     fn templates_come_to_what_go_makes_of_them() {
         let data = json!({
             "image": "base:1", "tag": "", "size": 4, "huge": 1_000_000, "on": true, "off": false,
-            "zones": ["a"], "none": [], "proxy": {"url": "http://p", "port": 3128},
+            "zones": ["a"], "none": [], "files": [{"path": "/b", "tags": ["u", "v"]}, {"path": "/a", "tags": []}], "proxy": {"url": "http://p", "port": 3128},
             "builtin": {"machineDeployment": {"version": "v1.30.2+x", "name": super::super::value::only_live("n")}},
         });
         for (template, expected) in [
@@ -493,6 +651,23 @@ mod tests {
             ("a\n{{- /* said */ -}}\nb", json!("ab")),
             ("a {{- .image -}} b", json!("abase:1b")),
             ("{{ if .off }}{{ if .missing.deep }}x{{ end }}{{ else }}y{{ end }}", json!(true)),
+            ("{{ range .zones }}[{{ . }}]{{ end }}", json!(["a"])),
+            ("{{ range .none }}a{{ else }}b{{ end }}", json!("b")),
+            ("{{ range .missing }}a{{ end }}", json!(null)),
+            (
+                "{{ range .files }}- {{ .path }}: {{ $.image }}\n{{ end }}",
+                json!([{"/b": "base:1"}, {"/a": "base:1"}]),
+            ),
+            ("{{ range .files }}{{ range .tags }}{{ . }}{{ else }}-{{ end }}{{ end }}x", json!("uv-x")),
+            ("{{ range .files }}{{ if .tags }}t{{ else }}f{{ end }}{{ end }}", json!("tf")),
+            ("{{ range .proxy }}{{ . }};{{ end }}", json!("3128;http://p;")),
+            ("{{ with .proxy }}{{ .url }}{{ end }}", json!("http://p")),
+            ("{{ with .tag }}{{ . }}{{ else }}none of {{ .image }}{{ end }}", json!("none of base:1")),
+            ("{{ with .none }}a{{ end }}", json!(null)),
+            ("{{ printf \"%s/%v:%v%%\" .image .size .on }}", json!("base:1/4:true%")),
+            ("{{ .image | quote }}", json!("base:1")),
+            ("{{ if hasPrefix \"base\" .image }}{{ upper .image }}{{ end }}", json!("BASE:1")),
+            ("{{ trimSuffix \":1\" .image | printf \"%s-%s\" \"x\" }}", json!("x-base")),
         ] {
             assert_eq!(evaluate(template, &data), Ok(expected), "{template}");
         }
@@ -503,8 +678,19 @@ mod tests {
             "{{ .image.deep }}",
             "{{ eq .size 4 }}",
             "{{ eq .missing \"a\" }}",
-            "{{ range .zones }}{{ . }}{{ end }}",
-            "{{ hasPrefix \"v1\" .builtin.machineDeployment.version }}",
+            "{{ range $at, $zone := .zones }}{{ $zone }}{{ end }}",
+            "{{ range .zones }}{{ .deep }}{{ end }}",
+            "{{ range .image }}a{{ end }}",
+            "{{ range .size }}a{{ end }}",
+            "{{ range .zones }}a",
+            "{{ range .zones }}a{{ else if .on }}b{{ end }}",
+            "{{ with .tag }}a{{ else with .on }}b{{ end }}",
+            "{{ printf \"%d\" .size }}",
+            "{{ printf \"%s\" .size }}",
+            "{{ printf \"%s\" }}",
+            "{{ printf \"a\" .image }}",
+            "{{ printf \"%v\" .missing }}",
+            "{{ toJson .proxy }}",
             "{{ .builtin.machineDeployment.name }}",
             "{{ .builtin.cluster.uid }}",
             "{{ . }}",
@@ -520,6 +706,9 @@ mod tests {
         let deep = format!("{}x{}", "{{ if .on }}".repeat(40), "{{ end }}".repeat(40));
         assert_eq!(evaluate(&deep, &data), Err(Uncomputed));
         assert_eq!(evaluate(&"{{ .image }}".repeat(2_000), &data), Err(Uncomputed), "long");
+        let many = json!({"list": vec![1; 300]});
+        let nested = "{{ range .list }}{{ range $.list }}{{ end }}{{ end }}";
+        assert_eq!(evaluate(nested, &many), Err(Uncomputed), "many rounds");
     }
 
     #[test]

@@ -297,7 +297,7 @@ fn templates_are_computed_or_equal_or_nobody_knows() {
         ("{{ if eq .image \"other\" }}a{{ else }}b{{ end }}", none),
         ("{{ if eq .image \"base-1\" }}a{{ else }}b{{ end }}", all),
         // Not computed here, but it reads nothing that is another.
-        ("{{ hasPrefix \"v1.30\" .builtin.machineDeployment.version }}{{ .region }}", none),
+        ("{{ regexMatch \"^v1.30\" .builtin.machineDeployment.version }}{{ .region }}", none),
         ("{{ .image | trunc 3 }}", "? unknown [/spec/topology/variables/0/value] ?/0/0"),
         ("{{ range .workers.sizes }}{{ .disk }}{{ end }}", none),
         ("{{ toJson . }}", "? unknown [/spec/topology/variables/0/value] ?/0/0"),
@@ -329,7 +329,8 @@ fn a_patch_may_be_in_force_by_a_variable() {
             "{{ hasPrefix \"v1.30\" .builtin.machineDeployment.version }}",
             "0 offline [/spec/topology/variables/0] 0/0/0",
         ),
-        ("{{ hasPrefix \"u\" .user }}", "? unknown [/spec/topology/variables/0] ?/0/0"),
+        ("{{ hasPrefix \"u\" .user }}", "6 offline [/spec/topology/variables/0] 6/0/0"),
+        ("{{ regexMatch \"^u\" .user }}", "? unknown [/spec/topology/variables/0] ?/0/0"),
     ] {
         assert_eq!(row(&enabled(condition, &fixed), &[("    variables:", set)]).0, told, "{condition}");
     }
@@ -338,7 +339,7 @@ fn a_patch_may_be_in_force_by_a_variable() {
     assert_eq!(row(&known, &[("    variables:", set)]).0, "0 offline [/spec/topology/variables/0] 0/0/0");
     // Whether it is in force is not known, but its value is another only where it is.
     let uncertain = enabled(
-        "{{ hasPrefix \"v1.30\" .builtin.machineDeployment.version }}",
+        "{{ regexMatch \"^v1.30\" .builtin.machineDeployment.version }}",
         &write(IMAGE, &variable("image")),
     );
     assert_eq!(row(&uncertain, &[NEW_IMAGE]).0, "? unknown [/spec/topology/variables/0/value] ?/0/0");

@@ -239,7 +239,7 @@ spec: {{template: {{spec: {{{control_plane}}}}}}}
     };
     let goes = "`controlPlane`: One at a time: an old machine goes, then a new one joins.";
     assert_eq!(of_plane(&patch("value: {rollingUpdate: {maxSurge: 0}}")).as_deref(), Some(goes));
-    assert_eq!(of_plane(&patch("valueFrom: {template: '{{ range .a }}{{ end }}'}")), None);
+    assert_eq!(of_plane(&patch("valueFrom: {template: '{{ toJson .a }}'}")), None);
     assert_eq!(of_plane("[{name: p, external: {generatePatchesExtension: e}}]"), None);
 }
 
