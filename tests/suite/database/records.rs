@@ -57,7 +57,7 @@ async fn a_proposal_is_read_back_as_saved_and_replaced_and_forgotten() {
         records.save_proposal(&second).await.unwrap();
         assert_eq!(records.proposals(REPOSITORY).await.unwrap(), [second, first.clone()]);
         records.forget_proposal(REPOSITORY, &id("euler/ü 2", "release")).await.unwrap();
-        assert_eq!(records.proposals(REPOSITORY).await.unwrap(), [first.clone()]);
+        assert_eq!(records.proposals(REPOSITORY).await.unwrap(), std::slice::from_ref(&first));
 
         let beside = ProposalRecord { proposal: id("gauss/peu01", "values"), ..first.clone() };
         records.save_proposal(&beside).await.unwrap();
