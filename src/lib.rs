@@ -63,6 +63,38 @@
 //! what will be there, applies what differs, prunes, judges -> the `ManagedCluster` says how it stands, the
 //! bot hears of it.
 //!
+//! # Words
+//!
+//! | word | meaning |
+//! |---|---|
+//! | release | a folder `<provider>/<version>/` with `base/` or a `release.yaml`: a tested set of versions and settings |
+//! | cluster | a folder with `base/` (the platform team's) and perhaps `overlay/` (the customer's); its id is its path |
+//! | source | what an upgrade comes from: old objects, new objects, an id |
+//! | object | a Kubernetes object, known by API group, kind, namespace and name |
+//! | fragment | a document of a release that holds fields of an object, and no whole one |
+//! | upgrade | one cluster from one source state to another: edits, changes, conflicts, findings, rollouts |
+//! | change | a field or an object that an upgrade sets, adds or removes, with its reason |
+//! | conflict | what both cluster and release changed since the old release |
+//! | step group | versions, images and references to templates, which move together or not at all |
+//! | finding | a rule's verdict: rule id, severity, message, place |
+//! | to block | of an upgrade: nothing is written, and the reason is said |
+//! | template | a machine or bootstrap template of Cluster API, which is not edited but rotated: a new object with a new name |
+//! | rollout | machines that will be replaced, and later how far that is |
+//! | proposal | the pull request that carries an upgrade |
+//! | campaign | one source state offered to many clusters of a repository |
+//! | track | how far a cluster follows newer releases |
+//! | management cluster | where Cluster API and the reconciler run, known by the UID of its `kube-system` namespace |
+//! | agent | a reconciler that enrolled with the bot |
+//! | preflight | the question what a live cluster would say to a change, asked before the merge |
+//! | tombstone | an entry under `delete` in a cluster's `capstan.yaml`, without which most live objects are not deleted |
+//!
+//! The rules of an upgrade, U1 to U16, are listed in [`capstan_plan`].
+//!
+//! # Where tests stand
+//!
+//! A room's tests stand beside its code, in `tests.rs`, or `tests/` where they are several; a few of one file at its
+//! end, in `#[cfg(test)] mod tests`. Tests of several rooms or of a program stand in the package's `tests/suite`.
+//!
 //! # The rule
 //!
 //! Arrows run one way: `heart <- app <- {git, github, database, k8s}`, `{server, controllers, cli}` call `app`,

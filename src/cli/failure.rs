@@ -1,4 +1,13 @@
 //! How commands end.
+//!
+//! | exit code | |
+//! |---|---|
+//! | 0 | done |
+//! | 1 | failed, wholly or for a part of what was asked: unreadable input, I/O |
+//! | 2 | wrong usage, or a cluster, release or path that does not exist |
+//! | 3 | done, but findings of severity error, or conflicts that block, stand |
+//!
+//! Where several fit, 1 goes before 3.
 
 use std::process::ExitCode;
 

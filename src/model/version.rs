@@ -1,6 +1,6 @@
 //! How versions compare: releases as semver, Kubernetes by its minors, components loosely.
 //!
-//! Three types because three rules hold (DESIGN U14): a [`ReleaseVersion`] has a total order, a
+//! Three types because three rules hold (U14, in `capstan_plan::path`): a [`ReleaseVersion`] has a total order, a
 //! [`KubernetesVersion`] may lack its patch, and a [`LooseVersion`] is whatever a component calls
 //! itself. What cannot be compared is `None`, which is "unknown", never "older".
 

@@ -1,9 +1,11 @@
 //! Which release the base of a cluster comes from that records none (`capstan adopt`).
 //!
-//! Every release is laid over the base, as `infer` does (U5); other than there, a base that people have
+//! Every release is laid over the base, as `infer` does ([U5]); other than there, a base that people have
 //! edited since is recognised too. What is recorded becomes the old release of the next upgrade, so a
 //! wrong answer is worse than none: equals are not chosen between, and a release that the base hardly
 //! resembles is not taken.
+//!
+//! [U5]: crate::merge::fields#u5
 
 use crate::merge::cluster_objects::Base;
 use crate::merge::fit::rank;

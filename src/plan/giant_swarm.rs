@@ -1,5 +1,5 @@
 //! Clusters of Giant Swarm: the release is one scalar, most often inside a ConfigMap's YAML string
-//! (DESIGN U16).
+//! ([U16]).
 //!
 //! Where a release is named:
 //!
@@ -17,6 +17,8 @@
 //! Several objects may name a release. Those count that the cluster's own App or HelmRelease is or
 //! names; where it names none of them, all do. What counts must agree, or nobody can say what the
 //! cluster is at.
+//!
+//! [U16]: crate::upgrade#u16
 
 use capstan_kustomize::render::{is_kustomization, kustomization_field};
 use capstan_model::ids::Provider;

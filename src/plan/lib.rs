@@ -23,6 +23,32 @@
 //! | [`proposal`] | what to do with one pull request, given what GitHub shows | `settings`, `upgrade` |
 //! | [`campaign`] | which clusters get a proposal now, and which wait for what | `proposal`, `settings` |
 //! | [`classes`] | ClusterClasses: who uses which, and what one is that lies elsewhere | `cluster`, `layout`, `policy`, `templates` |
+//!
+//! # The rules of an upgrade
+//!
+//! O is the old release, C the cluster's base, N the new release. Each rule stands at the head of the module that
+//! decides it, or of its room; `cargo doc -p capstan-plan --document-private-items` shows all of them.
+//!
+//! | rule | decides | stands in |
+//! |---|---|---|
+//! | U1 | which documents a release may hold | [`merge::source`](merge::source#u1) |
+//! | U2 | which object a document speaks of | [`merge::matching`](merge::matching#u2) |
+//! | U3 | variables in scalars | [`substitution`](substitution#u3) |
+//! | U4 | whole objects that come and go | [`merge::objects`](merge::objects#u4) |
+//! | U5 | fields that one or both sides changed | [`merge::fields`](merge::fields#u5) |
+//! | U5a | whether the upgrade is complete | [`upgrade`](upgrade#u5a) |
+//! | U6 | which values are equal | [`merge::values`](merge::values#u6) |
+//! | U7 | lists | [`merge::lists`](merge::lists#u7) |
+//! | U7a | API versions | [`merge::converted`](merge::converted#u7a) |
+//! | U8 | fields that change their type | [`merge::fields`](merge::fields#u8) |
+//! | U9 | what moves together | [`merge::step_group`](merge::step_group#u9) |
+//! | U10 | bytes, and files that cannot be edited | [`upgrade`](upgrade#u10) |
+//! | U11 | the overlay | [`policy`](policy#u11) |
+//! | U12 | templates | [`templates`](templates#u12) |
+//! | U13 | removals | [`upgrade`](upgrade#u13) |
+//! | U14 | which release comes next | [`path`](path#u14) |
+//! | U15 | machines that are replaced | `capstan_live::rollout` |
+//! | U16 | releases of Giant Swarm | [`upgrade`](upgrade#u16) |
 
 pub mod adopt;
 pub mod campaign;

@@ -1,4 +1,12 @@
 //! The check `capstan`: what a pull request does to clusters, and whether it may be merged.
+//!
+//! | concludes, first that fits | |
+//! |---|---|
+//! | failure | error findings that the base branch does not have (by rule, severity, object and path), or a live cluster rejects the change |
+//! | action required | the upgrade that it carries blocks, Capstan itself failed or cannot read the settings, or a required preflight has no answer |
+//! | pending | a live cluster is being asked |
+//! | neutral | an advisory preflight has no answer; GitHub lets it pass |
+//! | success | else, also where nothing is touched |
 
 use std::collections::HashSet;
 

@@ -2,6 +2,13 @@
 //!
 //! What is written depends on what was reported alone, never on the time: the same reports give the same
 //! text, so that nothing is sent again where nothing new is to be said.
+//!
+//! | concludes, first that fits | commit status | |
+//! |---|---|---|
+//! | failure | failure | a cluster's rollout needs a person |
+//! | pending | pending | one waits or rolls |
+//! | neutral | success | nobody can tell of one |
+//! | success | success | all are done |
 
 use jiff::Timestamp;
 

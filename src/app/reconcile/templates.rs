@@ -1,9 +1,11 @@
-//! The live names of a cluster's templates (U12): found by asking the API server, kept in the status.
+//! The live names of a cluster's templates ([U12]): found by asking the API server, kept in the status.
 //!
 //! A name that the status has for a rendered spec holds as long as the object lives. For a spec that the
 //! status does not know, a dry-run create under a generated name gives the spec with all defaults; a live
 //! template of the same logical name whose spec equals that keeps its name, and nothing rolls. Where none
 //! does the name is by content, and the template is new.
+//!
+//! [U12]: capstan_plan::templates#u12
 
 use std::collections::BTreeMap;
 

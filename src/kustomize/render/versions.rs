@@ -1,5 +1,5 @@
 //! A rendered object in another API version of its kind, so that what two versions spell differently
-//! compares as what it means (U7a).
+//! compares as what it means (U7a, in `capstan_plan::merge::converted`).
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! The namespaces of a cluster folder, and which kinds have one (U2).
+//! The namespaces of a cluster folder, and which kinds have one (U2, in `capstan_plan::merge::matching`).
 //!
 //! The base alone decides: an overlay that could move the `Cluster` would choose its own boundary, and with
 //! it the service account that it is applied by.

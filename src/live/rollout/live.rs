@@ -1,4 +1,4 @@
-//! The prediction where the live names of templates are known (U12).
+//! The prediction where the live names of templates are known ([U12](capstan_plan::templates#u12)).
 //!
 //! In Git a template of a claimed cluster keeps its logical name, so only its spec tells whether it changes; a
 //! field that is written out but means what it meant before (a default) looks like a change there. The

@@ -1,4 +1,4 @@
-//! Which machines an upgrade replaces, adds and takes away (U15), read from the rendered objects before
+//! Which machines an upgrade replaces, adds and takes away ([U15](#u15)), read from the rendered objects before
 //! and after.
 //!
 //! Owns the reading of what makes Cluster API's controllers replace a machine ([`facts`] holds what is
@@ -22,6 +22,17 @@
 //! | `live` | the same with the live names of templates |
 //! | `pointer` | fields by their JSON Pointers |
 //! | [`observed`] | what has become of it, as the live cluster shows |
+//!
+//! # U15
+//!
+//! | | |
+//! |---|---|
+//! | compared | the rendered objects before and after, in one API version |
+//! | a rollout | a change of version, of a template or bootstrap config that is named, of fields that the controller of their owner compares with machines ([`facts`]), of `rollout.after` |
+//! | no rollout | scaling alone; what controllers change in place; `spec.topology.rolloutAfter`, which Cluster API does not read |
+//! | machines | from `replicas`; `null` where Git does not say |
+//! | machines lost with their owner | a rollout whose `because` is `[""]` |
+//! | `certainty` | `exact` with the live names of templates, `offline` without, `unknown` where only the live cluster, the topology controller or a provider could tell |
 
 mod class;
 mod control_plane;

@@ -110,7 +110,7 @@ pub enum VersionRole {
     ControlPlane,
 }
 
-/// What an edit of an object does to machines (U12).
+/// What an edit of an object does to machines (U12, in `capstan_plan::templates`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Treatment {
     /// A change needs a new object with a new name.
@@ -281,8 +281,8 @@ pub fn has_machines(id: &ObjectId) -> bool {
     role_of(id).is_some_and(KindRole::has_machines)
 }
 
-/// Whether an object describes machines' infrastructure, where images live (U9): templates, and the
-/// infrastructure of MachinePools and Machines.
+/// Whether an object describes machines' infrastructure, where images live (U9, in
+/// `capstan_plan::merge::step_group`): templates, and the infrastructure of MachinePools and Machines.
 pub fn bears_images(id: &ObjectId) -> bool {
     id.group == "infrastructure.cluster.x-k8s.io"
         && matches!(
@@ -340,8 +340,8 @@ const SUCCESSORS: [&str; 8] = [
     "Cluster",
 ];
 
-/// By what objects of a kind take one another's place (U2): the ending that tells what it is for; a kind of no
-/// known ending is one by itself.
+/// By what objects of a kind take one another's place (U2, in `capstan_plan::merge::matching`): the ending that tells
+/// what it is for; a kind of no known ending is one by itself.
 pub fn succession(kind: &str) -> &str {
     SUCCESSORS.into_iter().find(|ending| kind.ends_with(ending)).unwrap_or(match kind {
         names::MACHINE_DEPLOYMENT | names::MACHINE_SET => names::MACHINE_POOL,

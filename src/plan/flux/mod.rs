@@ -1,4 +1,4 @@
-//! Flux's post-build substitution, as far as the repository shows it (U3).
+//! Flux's post-build substitution, as far as the repository shows it ([U3]).
 //!
 //! A Flux `Kustomization` that applies a cluster's folder may give variables values after the build:
 //! `spec.postBuild.substitute`, and `substituteFrom` ConfigMaps and Secrets
@@ -12,6 +12,8 @@
 //!
 //! Deliberately absent: what stands in no file of the repository, and substitution itself
 //! ([`crate::merge`]).
+//!
+//! [U3]: crate::substitution#u3
 
 mod applied;
 mod index;

@@ -13,7 +13,7 @@ use capstan_model::tree::{RepoPath, Tree, is_manifest};
 /// A layout that was made from an earlier one.
 #[derive(Debug)]
 pub struct Followed {
-    /// What [`super::discover`] would find; the clusters are those of the earlier layout, in its order.
+    /// What [`super::discover()`] would find; the clusters are those of the earlier layout, in its order.
     pub layout: Layout,
     /// Clusters in whose folders files came, went or changed: indexes into the layout's.
     pub touched: BTreeSet<usize>,

@@ -1,6 +1,6 @@
 //! Which folders are releases and which are clusters: the meaning of the settings (DESIGN 5.1).
 //!
-//! [`discover`] walks a snapshot once. By default the shape decides: a folder with `base/` or
+//! [`discover()`] walks a snapshot once. By default the shape decides: a folder with `base/` or
 //! `release.yaml` whose name is a version is a release; any other folder with `base/` is a cluster
 //! where a document in it says so. Patterns in the settings replace the search for the shape.
 //!

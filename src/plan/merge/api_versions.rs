@@ -1,4 +1,4 @@
-//! What an API version leaves behind (U8): an object of one version must not hold fields in the shape of
+//! What an API version leaves behind ([U8]): an object of one version must not hold fields in the shape of
 //! another.
 //!
 //! The three inputs show what either version looks like. A field that stays in (or comes into) an object
@@ -7,6 +7,8 @@
 //! the field moved, and nobody but a person can say where the cluster's own value belongs now.
 //!
 //! Where definitions of the result's version are known (`capstan_kustomize::schema`), they decide instead.
+//!
+//! [U8]: crate::merge::fields#u8
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,8 +1,28 @@
-//! Objects in the API version of the new release (U7a): the cluster's are converted in their text before
+//! Objects in the API version of the new release ([U7a]): the cluster's are converted in their text before
 //! anything is merged, and both releases' views of an object follow.
 //!
 //! Whoever reports a place gets the one before ([`Base::position`]); paths are those of the version that
 //! the object comes to.
+//!
+//! # U7a
+//!
+//! Where O, C and N stand in different versions of one kind, all are merged in N's version:
+//!
+//! | | |
+//! |---|---|
+//! | which conversions | those of Cluster API's core, kubeadm bootstrap and kubeadm control plane, built in; of other kinds, where the definitions of both versions show the same shape ([`capstan_kustomize::conversion`]) |
+//! | C | converted in its text, so that comments stay with their values |
+//! | O, and N's fragments | converted alongside |
+//! | C in a newer version than O, which N goes on with | left as it is: nothing goes back |
+//! | what holds nothing and goes in the newer version | stays where the release writes it |
+//! | a field without a conversion that the cluster edited | a conflict that blocks, and `api-version-leaves-field` |
+//! | kinds without conversions: a field in the shape of another version ([`super::api_versions`]) | blocks; what the cluster alone has is named and stays |
+//! | patches of the overlay that name a field of the version before | the same finding; the overlay is not written ([U11](crate::policy#u11)) |
+//! | a template that is only spelled otherwise | is not rotated ([U12](crate::templates#u12)) |
+//!
+//! Owner rules and paths of changes speak of the version that the object comes to.
+//!
+//! [U7a]: #u7a
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};

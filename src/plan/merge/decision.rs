@@ -32,7 +32,7 @@ pub(crate) enum DecisionKind {
     Take,
     /// Both changed it: the settings decide.
     Conflict,
-    /// Both changed it and the types differ (U8): blocks.
+    /// Both changed it and the types differ ([U8](crate::merge::fields#u8)): blocks.
     TypeConflict,
     /// The release changed it, and an owner rule holds the cluster's value. Of interest in a step
     /// group only.

@@ -111,7 +111,7 @@ pub struct ClusterFacts {
     pub classes_used_elsewhere: Vec<String>,
 }
 
-/// Who applies what stands in a cluster's folder, which decides how templates are rotated (U12).
+/// Who applies what stands in a cluster's folder, which decides how templates are rotated ([U12](crate::templates#u12)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AppliedBy {
     /// A management cluster that claims it: Git keeps the logical names.

@@ -1,7 +1,42 @@
-//! Fields (U5, U6, U8): `O = N` keeps C, `C = O` takes N, `C = N` is nothing to do, else a conflict.
+//! Fields ([U5], [U6], [U8]): `O = N` keeps C, `C = O` takes N, `C = N` is nothing to do, else a conflict.
 //!
 //! Absent is a value like others. A mapping is no value of its own: its keys are merged one by one,
 //! until a whole side of it came or went.
+//!
+//! # U5
+//!
+//! Old release known:
+//!
+//! | | comes to |
+//! |---|---|
+//! | `O = N` | C stays |
+//! | `C = N` | nothing to do |
+//! | `C = O` | N, also where N has nothing |
+//! | all three differ | conflict |
+//!
+//! | `upgrade.conflicts` | the conflict is listed, and |
+//! |---|---|
+//! | `keep` (default) | C stays |
+//! | `take` | N comes |
+//! | `block` | the upgrade blocks |
+//!
+//! Old release unknown: N's fields overwrite C's, and nothing is removed but what a fragment says `null` of;
+//! lists by key take N's items in, sets unite, other lists are replaced ([U7](super::lists#u7)). With
+//! `whenReleaseUnknown: infer` the old release is the one all of whose fields the base has, of several the one
+//! with most, of equals none ([`super::fit`]).
+//!
+//! An owner rule (`upgrade.fields`, the last that fits) goes before all of this: `cluster` keeps C, `release` takes
+//! N, `live` takes the field out of Git. Inside of the step group other words hold ([U9](super::step_group#u9)).
+//!
+//! # U8
+//!
+//! A mapping, a list and a scalar are types; a string and a number are both scalars. Where the present ones among
+//! O, C and N are of different types: `C = O` takes N whole; else it is a conflict that blocks, whatever
+//! `upgrade.conflicts` says. With an unknown old release, C and N of different types are such a conflict.
+//!
+//! [U5]: #u5
+//! [U6]: crate::merge::values#u6
+//! [U8]: #u8
 
 use super::decision::{Decision, DecisionKind, UnkeyedList};
 use super::knowledge::{Field, Knowledge};

@@ -1,4 +1,9 @@
-//! How well a release fits a base whose release nobody wrote down (U5 `infer`, and `adopt`).
+//! How well a release fits a base whose release nobody wrote down ([U5] `infer`, and `adopt`).
+//!
+//! A release is inferred ([U5](super::fields#u5)) where the base has every one of its fields, and no other release
+//! has equally many.
+//!
+//! [U5]: crate::merge::fields#u5
 
 use super::cluster_objects::Base;
 use super::fields::same_value;

@@ -1,5 +1,7 @@
-//! Changed kinds (U2): the release drops an object and brings another in its place. That is a remove and
+//! Changed kinds ([U2]): the release drops an object and brings another in its place. That is a remove and
 //! an add; what belongs together is only found to be said.
+//!
+//! [U2]: crate::merge::matching#u2
 
 use super::cluster_objects::Base;
 use super::objects::ClusterMerge;

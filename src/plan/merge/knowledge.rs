@@ -1,5 +1,8 @@
 //! What is known of the field at hand, moved along while an object is walked: its name for the own
-//! table, its schemas for the rest (U6, U7).
+//! table, its schemas for the rest ([U6], [U7]).
+//!
+//! [U6]: crate::merge::values#u6
+//! [U7]: crate::merge::lists#u7
 
 use capstan_kustomize::schema::Cursor;
 use capstan_model::object::{FieldPath, Step};

@@ -1,7 +1,9 @@
-//! `kustomization.yaml`, a type of its own (U4): its fields merge like those of an object, and its
+//! `kustomization.yaml`, a type of its own ([U4]): its fields merge like those of an object, and its
 //! `resources` follow the files that come and go (`crate::upgrade`).
 //!
 //! Deliberately absent: the files that it names besides ([`super::inputs`]).
+//!
+//! [U4]: crate::merge::objects#u4
 
 use super::cluster_objects::Base;
 use super::fields::{FieldMerge, OldState, same_value};

@@ -1,4 +1,6 @@
-//! Lists, merged by their kind (U7). The cluster's order stays; new items go where the release has them.
+//! Lists, merged by their kind ([U7]). The cluster's order stays; new items go where the release has them.
+//!
+//! [U7]: crate::merge::lists#u7
 
 use super::decision::{DecisionKind, UnkeyedList};
 use super::fields::{FieldMerge, OldState, Slot, Three, same_value};

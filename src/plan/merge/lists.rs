@@ -1,9 +1,33 @@
-//! How lists merge (U7): the own table of keys, sets and sequences, then the schema, then `name`.
+//! How lists merge ([U7]): the own table of keys, sets and sequences, then the schema, then `name`.
 //!
 //! The table comes first, also where a CRD says `atomic`: a list that a typed API replaces whole may
 //! still be edited by two parties in Git. It speaks of lists by their name alone; where no item at all
 //! has the key that it gives, some other kind's list has that name, and the schema is asked. A list whose
 //! items are documents (patches above all) is a sequence whatever its name, unless the schema gives keys.
+//!
+//! # U7
+//!
+//! | asked, in this order | says |
+//! |---|---|
+//! | own table, by the list's name, where the items fit it | by key, set, sequence or arguments; also where a CRD says `atomic` |
+//! | items that are documents, unless the schema gives keys | sequence |
+//! | schema | by key, set, or one value (`atomic`) |
+//! | every item of all inputs is a mapping with a unique `name` | by `name` |
+//! | nothing | one value |
+//!
+//! | kind | merges |
+//! |---|---|
+//! | by key (`name`; `path` of files; key and effect of taints; the schema's) | item by item; one that the release drops goes if untouched, else it is a conflict ([U4](super::objects#u4)) |
+//! | arguments (`extraArgs`, `kubeletExtraArgs`) | one unit per `name`, which may stand several times |
+//! | set (`certSANs`, `finalizers`, `resources`, …) | items come and go, never a conflict |
+//! | sequence (commands, arguments of programs, patches) | three-way: hunks that overlap are conflicts, the others merge; one value where the old release is unknown |
+//! | one value | as a scalar ([U5](super::fields#u5)) |
+//!
+//! A list whose key is missing in an item, or doubled, is one value, with the finding `list-without-key` where it
+//! changes. The cluster's order stays; new items go where the release has them, after the nearest item before
+//! them that the cluster has.
+//!
+//! [U7]: #u7
 
 use std::borrow::Cow;
 

@@ -1,4 +1,33 @@
-//! Which of the cluster's objects a release's piece speaks of (U2).
+//! Which of the cluster's objects a release's piece speaks of ([U2]).
+//!
+//! # U2
+//!
+//! An object is known by API group, kind, namespace and name, never by its API version or its file. A piece of
+//! a release speaks of the cluster's object of its group and kind, first that fits:
+//!
+//! | piece | speaks of |
+//! |---|---|
+//! | template or bootstrap config that others name | the object that the cluster's owner names in the same place |
+//! | with a name | the object of that name, variables bound, a suffix of rotation left out; else the one whose name is equal after the cluster's name |
+//! | kind without a name | the only object of that kind; of several the one in the file of the same name |
+//! | no kind | the objects of the file of the same name; of several those that have such a field |
+//! | Cluster API's kind that nothing above fits | the only object of that kind, where the release too has only one of it and no other piece speaks of that |
+//!
+//! | else | becomes |
+//! |---|---|
+//! | several objects are left, or several documents of a release are one object, differ, and changed | `ambiguous-match` (error): nothing is changed for it, and the upgrade blocks |
+//! | none, a whole object | an object that the cluster lacks ([U4](super::objects#u4)) |
+//! | none, a fragment | `unmatched-fragment` (warning) |
+//! | the release drops a kind and brings another in its place | a remove and an add, said as `kind-changed` ([`super::kinds`]) |
+//! | the release changes the API version | a change of the object ([U7a](super::converted#u7a)) |
+//!
+//! Of objects of one name in several namespaces, the namespace tells. A new object without a namespace gets that
+//! of the cluster's `Cluster`, else the one that all its objects share; one that names the namespace of the
+//! release's own `Cluster` gets the cluster's. A namespace that a release adds or
+//! changes is a placeholder and only said, or means another object and blocks (`namespace-changed`,
+//! [`super::namespaces`]).
+//!
+//! [U2]: #u2
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

@@ -5,29 +5,40 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | [`source`] | a release's pieces and what they wrap (U1) |
+//! | [`source`] | a release's pieces and what they wrap ([U1]) |
 //! | [`overlay`] | a release's overlay over its base |
 //! | [`cluster_objects`] | the cluster's base, read |
-//! | [`converted`] | objects in the new release's API version (U7a) |
-//! | `tidying` | what of them holds nothing and stays written all the same (U7a) |
-//! | `positions` | where what is found in them stands in the file (U7a) |
-//! | [`matching`] | which object a piece speaks of (U2) |
-//! | `namespaces` | namespaces that a release gives its objects anew (U2) |
-//! | `twins` | documents of a release that are one object (U2) |
-//! | `learning` | what a cluster says of a release's variables (U3) |
-//! | [`prepared`] | a piece as one cluster sees it (U3) |
-//! | [`kinds`] | objects whose kind changes (U2) |
-//! | [`objects`] | whole objects, and all objects of a cluster (U4) |
-//! | [`fields`], [`values`] | fields, types and equality (U5, U6, U8) |
+//! | [`converted`] | objects in the new release's API version ([U7a]) |
+//! | `tidying` | what of them holds nothing and stays written all the same ([U7a]) |
+//! | `positions` | where what is found in them stands in the file ([U7a]) |
+//! | [`matching`] | which object a piece speaks of ([U2]) |
+//! | `namespaces` | namespaces that a release gives its objects anew ([U2]) |
+//! | `twins` | documents of a release that are one object ([U2]) |
+//! | `learning` | what a cluster says of a release's variables ([U3]) |
+//! | [`prepared`] | a piece as one cluster sees it ([U3]) |
+//! | [`kinds`] | objects whose kind changes ([U2]) |
+//! | [`objects`] | whole objects, and all objects of a cluster ([U4]) |
+//! | [`fields`], [`values`] | fields, types and equality ([U5], [U6], [U8]) |
 //! | [`explain`] | why it came out as it did |
 //! | [`knowledge`] | what the own table and the schemas are asked with |
-//! | [`lists`], `list_merge`, `sequence` | how lists merge (U7) |
-//! | [`form`], [`kustomization`], [`inputs`] | a release with kustomizations: as objects, or as files of a type of their own, with what those read (U1, U4) |
-//! | [`step_group`] | what moves together (U9) |
-//! | [`fit`] | how well a release fits a base of unknown release (U5, `infer`; `adopt`) |
-//! | [`api_versions`] | what an API version leaves behind (U8) |
+//! | [`lists`], `list_merge`, `sequence` | how lists merge ([U7]) |
+//! | [`form`], [`kustomization`], [`inputs`] | a release with kustomizations: as objects, or as files of a type of their own, with what those read ([U1], [U4]) |
+//! | [`step_group`] | what moves together ([U9]) |
+//! | [`fit`] | how well a release fits a base of unknown release ([U5], `infer`; `adopt`) |
+//! | [`api_versions`] | what an API version leaves behind ([U8]) |
 //!
 //! Deliberately absent: text. The cluster's bytes are touched by edits alone (`capstan_yaml`).
+//!
+//! [U1]: crate::merge::source#u1
+//! [U2]: crate::merge::matching#u2
+//! [U3]: crate::substitution#u3
+//! [U4]: crate::merge::objects#u4
+//! [U5]: crate::merge::fields#u5
+//! [U6]: crate::merge::values#u6
+//! [U7]: crate::merge::lists#u7
+//! [U7a]: crate::merge::converted#u7a
+//! [U8]: crate::merge::fields#u8
+//! [U9]: crate::merge::step_group#u9
 
 pub(crate) mod api_versions;
 pub(crate) mod cluster_objects;

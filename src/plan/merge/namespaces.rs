@@ -1,9 +1,11 @@
-//! Namespaces that a release gives its objects anew (U2): another namespace is another object.
+//! Namespaces that a release gives its objects anew ([U2]): another namespace is another object.
 //!
 //! The namespace that a release writes is mostly a placeholder (`default`, a variable): its objects are the
 //! cluster's whatever namespace those live in, and nothing follows it. What a release adds or changes
 //! between O and N is either such a placeholder, for all its objects, and then said; or it means another
 //! object, and then the plan blocks.
+//!
+//! [U2]: crate::merge::matching#u2
 
 use super::matching::Matched;
 use super::objects::Work;

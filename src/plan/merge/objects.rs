@@ -1,4 +1,27 @@
-//! Whole objects (U4), and the merge of all objects of one cluster.
+//! Whole objects ([U4]), and the merge of all objects of one cluster.
+//!
+//! # U4
+//!
+//! Whole objects, with O the old release, C the cluster, N the new release, and `–` absent:
+//!
+//! | O | C | N | comes to |
+//! |---|---|---|---|
+//! | – | – | x | the object comes |
+//! | x | – | = O | stays absent: the cluster removed it |
+//! | x | – | ≠ O | conflict; stays absent |
+//! | x | = O | – | the object goes ([U13](crate::upgrade#u13)) |
+//! | x | ≠ O | – | conflict; stays |
+//! | – | x | x | its fields merge with an empty O |
+//! | x | x | x | its fields merge ([U5](super::fields#u5)) |
+//! | – | x | – | stays |
+//!
+//! A fragment adds and removes no object: where N drops it, its fields are absent from N. Conflicts go by
+//! `upgrade.conflicts`; one about an object in whose place the release puts another kind blocks under `keep`.
+//! `kustomization.yaml` merges by its fields; its `resources` follow the files that come and go, and none is
+//! created where the base has none. What a release's kustomization says and the base cannot take over is
+//! `kustomization-not-merged`, and the upgrade blocks.
+//!
+//! [U4]: #u4
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -1,5 +1,7 @@
-//! Where in a file as it stands in the repository that is which was found in its converted text (U7a): whoever
+//! Where in a file as it stands in the repository that is which was found in its converted text ([U7a]): whoever
 //! reports a place reports one that a person can open.
+//!
+//! [U7a]: crate::merge::converted#u7a
 
 use super::cluster_objects::Base;
 use capstan_model::object::{FieldPath, Step};

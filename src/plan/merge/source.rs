@@ -1,4 +1,23 @@
-//! The documents of a source of change, read once: the pieces of a release and what each wraps (U1).
+//! The documents of a source of change, read once: the pieces of a release and what each wraps ([U1]).
+//!
+//! # U1
+//!
+//! Which documents a release may hold, and what each of them is:
+//!
+//! | document | is |
+//! |---|---|
+//! | has `apiVersion`, `kind` and `metadata.name` | a whole object |
+//! | anything else that is a mapping | a fragment: fields of an object, perhaps with its `kind` |
+//! | ConfigMap whose `data` has `spec` or `metadata` | what `data` says, each key a mapping or a string of YAML; never the ConfigMap |
+//! | ConfigMap whose `data` has one key, a string that is one YAML document with a `kind` | that document where the cluster has it (a fragment: where it has such a kind) and does not have the ConfigMap; else the ConfigMap |
+//! | `kustomization.yaml` | a type of its own ([`super::kustomization`]) |
+//!
+//! Whole or fragment is told after unwrapping, and both may hold variables ([U3](crate::substitution#u3)). The
+//! release's `overlay/` is merged over its `base/` first ([`super::overlay`]). A release with a
+//! `kustomization.yaml` is what that renders, of the files that it names; places are those of the files that the
+//! objects come from. Which of both [`Form`]s is merged depends on the cluster.
+//!
+//! [U1]: #u1
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

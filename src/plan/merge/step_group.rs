@@ -1,5 +1,27 @@
-//! The step group (U9): versions, images and the references to templates that bear them move together
+//! The step group ([U9]): versions, images and the references to templates that bear them move together
 //! or not at all.
+//!
+//! # U9
+//!
+//! Of the objects that the release speaks of, these fields move together or not at all:
+//!
+//! | field | |
+//! |---|---|
+//! | versions of Kubernetes | wherever the table of kinds says that one stands ([`version_paths`]), managed control planes included |
+//! | images, in templates and in the infrastructure of MachinePools and Machines | `ami`, `imageLookup*`, `image`, `customImage`, `template` of vSphere; there also what names a version of Kubernetes that O or N names |
+//! | references to machines' infrastructure | the `name` of an `infrastructureRef` or `infrastructureTemplate` |
+//!
+//! | case | comes to |
+//! |---|---|
+//! | the release's version is newer than an object's, and older than none | the release wins inside of the group: its side of every conflict is taken, listed as `kept: release` |
+//! | the group moves and an object is ahead of the release | `kubernetes-downgrade` (cannot be off): the upgrade blocks |
+//! | an owner rule, or `conflicts: keep` where the release does not win, holds a field back | `step-group-split`, naming it: the upgrade blocks |
+//! | machines that the release does not know name a template that moves | `step-group-split`: the upgrade blocks (`crate::upgrade::bystanders`) |
+//! | machines and Clusters that the release does not know, besides | `not-in-release`, with the version at which they stay |
+//!
+//! Versions are compared object by object. Skew is judged on the rendered result ([`crate::policy`]).
+//!
+//! [U9]: #u9
 
 use std::cmp::Ordering;
 

@@ -1,5 +1,7 @@
-//! What a conversion tidies away and what of it stays written (U7a): a field that holds nothing says nothing
+//! What a conversion tidies away and what of it stays written ([U7a]): a field that holds nothing says nothing
 //! in the newer version, but a person who reads the release finds the fields there that it writes.
+//!
+//! [U7a]: crate::merge::converted#u7a
 
 use capstan_kustomize::conversion::{Conversion, ConversionStep, apply};
 use capstan_model::object::FieldPath;

@@ -1,5 +1,17 @@
-//! Equality of scalars (U6): exact after Kubernetes' reading, and as values where the own table or the
+//! Equality of scalars ([U6]): exact after Kubernetes' reading, and as values where the own table or the
 //! schema says that the field is a quantity, a duration or a version.
+//!
+//! # U6
+//!
+//! | two scalars | are equal |
+//! |---|---|
+//! | any | if Kubernetes reads the same value of the same type: `yes` and `true`, `a` and `'a'`; not `3` and `'3'` |
+//! | a quantity, a duration, a version, by the own table, else by the schema | also if they are the same value: `1Gi` and `1024Mi`, `300s` and `5m` |
+//!
+//! `null` equals absent in a whole object; in a fragment it removes the field. What is equal and spelled
+//! otherwise keeps the cluster's spelling, and no change is counted.
+//!
+//! [U6]: #u6
 
 use std::borrow::Cow;
 

@@ -1,15 +1,39 @@
-//! The way from release to release, one Kubernetes minor at a time (DESIGN U14).
+//! The way from release to release, one Kubernetes minor at a time ([U14](#u14)).
 //!
 //! ```text
 //! Standing (where a cluster is) + EffectiveSettings + Catalogue + a day -> Offer
 //! ```
 //!
-//! [`way`] is the same, told to its end.
+//! [`way()`] is the same, told to its end.
 //!
 //! Owns which release comes next, what follows after it, and the sentence that says why nothing does.
 //!
 //! Deliberately absent: whether the rendered result really skips a minor or goes backwards: rules
 //! judge that ([`crate::policy`]), because a cluster's own edits count there too.
+//!
+//! # U14
+//!
+//! What is offered, first that fits:
+//!
+//! | | |
+//! |---|---|
+//! | a hold in the overlay, track `none`, no known provider | nothing |
+//! | track narrower than `any`, and the cluster's release is unknown | nothing |
+//! | newer releases within the track | the newest, if it skips no minor of Kubernetes; else the newest within the next minor; where none lies there, the newest all the same, as a draft with `kubernetes-minor-skip` |
+//! | the cluster's own release with other content | that release, as a refresh |
+//! | else | nothing, with the reason |
+//!
+//! | track | allows |
+//! |---|---|
+//! | `any` | any newer release |
+//! | `minor` | the same major |
+//! | `patch` | the same minor |
+//!
+//! Archived, deprecated, work-in-progress, preview and pre-release versions are not offered, nor are releases that lack
+//! what their provider's requests ask for. Asked for by name (`--to`), every release may be taken, also an older
+//! one; what speaks against it is said. Releases compare as semver,
+//! components loosely ([`capstan_model::version`]): what cannot be compared is unknown, no downgrade. Components
+//! that go backwards are `component-downgrade`.
 
 mod choose;
 #[cfg(test)]

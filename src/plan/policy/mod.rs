@@ -5,6 +5,19 @@
 //!
 //! Deliberately absent: loading anything, and the decision what a finding leads to (exit code,
 //! check, draft): that is for whoever asked.
+//!
+//! # U11
+//!
+//! The overlay is the customer's and is never written, but for the names that `retarget` edits
+//! ([U12](crate::templates#u12)). It is rendered before and after; what the upgrade does to it is a finding with the
+//! overlay's file and line:
+//!
+//! | rule | |
+//! |---|---|
+//! | `overlay-loses-target` (error) | a patch finds nothing to patch any more |
+//! | `overlay-hides-change` (warning) | the overlay decides a field that the base changes |
+//! | `overlay-names-template` (error; the upgrade blocks) | a patch names a template that gets a new name ([`crate::upgrade`]) |
+//! | `api-version-leaves-field` | a patch names a field of an API version that the upgrade leaves ([U7a](crate::merge::converted#u7a)) |
 
 mod ambiguous_match;
 mod api_version_leaves_field;

@@ -1,8 +1,10 @@
 //! A release that has kustomizations is what they render: its own folder's files as far as they name them,
-//! what they name elsewhere in the repository, and what they make of it (U1).
+//! what they name elsewhere in the repository, and what they make of it ([U1]).
 //!
 //! A kustomization that only lists files and folders of the release's own base is no more than that list:
 //! its files are read as they are, fragments too, and what it does not name is no part of the release.
+//!
+//! [U1]: crate::merge::source#u1
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};

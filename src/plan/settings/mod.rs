@@ -4,6 +4,15 @@
 //! types and contradictions are errors that name file, line, column and the nearest right key.
 //! [`RepositorySettings::for_cluster`] says what holds for one cluster.
 //!
+//! | file | owner | keys |
+//! |---|---|---|
+//! | `.capstan.yaml` in the root | platform team | [`RepositorySettings`] |
+//! | `capstan.yaml` in a cluster's folder | platform team; the bot keeps the record current | [`ClusterSettings`] |
+//! | `capstan.yaml` in its overlay | customer: may hold back, never loosen | [`OverlaySettings`] |
+//! | `capstan.yaml` in a release's folder | platform team | [`ReleaseSettings`] |
+//!
+//! A key is the field's name in camel case; [`json_schema`] prints all of them.
+//!
 //! Deliberately absent: where the files are found ([`crate::layout`]), and reading them from a pull
 //! request under judgement; the caller passes the text from the tip of the base branch.
 

@@ -1,8 +1,10 @@
-//! What variables stand for in one cluster, and how that is known (U3).
+//! What variables stand for in one cluster, and how that is known ([U3]).
 //!
 //! In this order: the cluster's own `variables:`, Flux's post-build substitution, and what comes of
 //! laying the old release over the cluster's objects. A variable that two places of the objects bind
-//! to two values is bound by neither. What the release owns is no binding: see [`Scope`](super::Scope).
+//! to two values is bound by neither. What the release owns is no binding: see [`Scope`].
+//!
+//! [U3]: crate::substitution#u3
 
 use std::collections::BTreeMap;
 

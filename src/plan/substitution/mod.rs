@@ -1,4 +1,4 @@
-//! Templated scalars (U3): reading expressions, binding variables, substituting values.
+//! Templated scalars ([U3]): reading expressions, binding variables, substituting values.
 //!
 //! | file | idea |
 //! |---|---|
@@ -8,6 +8,33 @@
 //! | [`substitute`] | values into parsed scalars |
 //! | [`reader`] | who reads a text, and hence what `${V}` may mean in it |
 //! | [`troubles`] | what has no value |
+//!
+//! # U3
+//!
+//! A scalar is a sequence of texts, expressions (`${V}`, `${V:=default}`, …) and escapes (`$${V}`), in both
+//! releases and in the cluster alike. A variable's value is, first found:
+//!
+//! | from | |
+//! |---|---|
+//! | `variables:` in the release's own `capstan.yaml` | release-owned: in each release its own value, never bound from the cluster |
+//! | `variables:` in the cluster's `capstan.yaml` | |
+//! | Flux's post-build substitution, as the repository shows it | not in objects that ask Flux to pass them over; values of Secrets are never read |
+//! | the cluster's objects, laid over by the old release (the new one where the old is unknown) | only where one unknown stands in a place; a value that equals the default binds nothing |
+//! | the expression's default | |
+//!
+//! | case | comes to |
+//! |---|---|
+//! | the cluster's object still holds the release's expressions | it is a template: tokens are copied, only release-owned variables are substituted; so it is with new objects beside it |
+//! | two places of the objects give two values | bound by neither, `variable-contradiction` |
+//! | no value in a new object or a changed field | `unbound-variable` (error), and the upgrade blocks: a token never replaces a value |
+//! | Flux has the value, from a Secret | stays as it is written, `secret-variable` |
+//! | an expression that Capstan does not compute | `unsupported-substitution`, and the upgrade blocks |
+//! | no value, in a text that a shell or the machine at boot reads ([`reader`]) | stays as it is written, without a finding |
+//! | a variable alone in a flow sequence (`[${KEYS}]`) | a list |
+//!
+//! Values go into parsed scalars, never into text, and `$${V}` becomes `${V}`.
+//!
+//! [U3]: #u3
 
 pub(crate) mod bindings;
 mod expression;

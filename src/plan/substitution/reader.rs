@@ -1,10 +1,12 @@
-//! Who reads a text in the end, and hence what `${V}` may mean in it (U3).
+//! Who reads a text in the end, and hence what `${V}` may mean in it ([U3]).
 //!
 //! A field that Kubernetes or a controller reads holds a value: `${V}` there is a variable of whoever
 //! makes the manifest. A text that a machine reads while it boots, or that a shell runs there, has
 //! variables of its own in the same spelling. One table says which is which, by place; besides, the
 //! variables that afterburn fills in at boot are known by their names wherever they stand, for kubeadm's
 //! arguments hold them too (`provider-id: aws:///${COREOS_EC2_AVAILABILITY_ZONE}/…`).
+//!
+//! [U3]: crate::substitution#u3
 
 use capstan_model::object::Step;
 use capstan_yaml::{Entry, Node, NodeKind};

@@ -1,4 +1,4 @@
-//! Templates (U12): what an edit of one does, who names it, and what it is called when it changes.
+//! Templates ([U12]): what an edit of one does, who names it, and what it is called when it changes.
 //!
 //! Owns the paths of references, the canonical form of a spec, and the names of
 //! rotated templates: in Git for clusters that others apply ([`crate::upgrade`] writes them), in the
@@ -6,6 +6,34 @@
 //! on for good ([`foundations`]).
 //!
 //! Deliberately absent: reading the live cluster. What it knows comes in as [`TemplateNames`].
+//!
+//! # U12
+//!
+//! What an edit of a template does is its kind's row in the table of kinds ([`Treatment`](capstan_model::kinds::Treatment)),
+//! else told by who names it ([`treatment_in_role`]); a `*Template` of which neither tells is `unknown-template`.
+//!
+//! | treatment | an edit |
+//! |---|---|
+//! | `Rotate` | needs a new object with a new name; so does a bootstrap config that a MachinePool names |
+//! | `MutableAndRolls` | in place; machines roll |
+//! | `MutableSilent` | in place; nothing rolls |
+//! | `Never` | of what only a ClusterClass names: rotated together with the class, never alone |
+//!
+//! | | cluster claimed by a management cluster | applied by others |
+//! |---|---|---|
+//! | Git | keeps the logical name | the upgrade adds the renamed template and rewrites the references in base |
+//! | name | the live one, where the live template has that spec ([`TemplateNames`]); else by content | `<base name>-<8 hex of the canonical spec>` ([`rotated_name`]), or the release's own where it counts (`-v2`) |
+//! | old template | the reconciler prunes it | stays; the next upgrade removes it if nothing here names it |
+//! | decided in | [`name_templates`] | `crate::upgrade::rotation` |
+//! | edited by a person under its name | the normal way | `template-edited-in-place` (error) |
+//!
+//! The base name is the name without an ending of 8 hex digits that is the hash of the template's own spec
+//! ([`base_name`]). A class is rotated with its templates, and the class's name in the folder's Clusters follows; a
+//! class that Clusters of other folders use is left as it is, and the upgrade blocks. Patches in the base follow
+//! a new name; one in the overlay blocks (`overlay-names-template`), and `retarget` edits just the name there. A
+//! new name without a change in meaning is `rollout-without-change`.
+//!
+//! [U12]: #u12
 
 mod foundation;
 mod live;

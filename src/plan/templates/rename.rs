@@ -1,7 +1,9 @@
-//! The names under which a claimed cluster's templates are applied (U12, first way).
+//! The names under which a claimed cluster's templates are applied ([U12], first way).
 //!
 //! Git keeps logical names; what is applied has the live name where the live template still has that
 //! spec, and a name by content where not. References follow.
+//!
+//! [U12]: crate::templates#u12
 
 use std::collections::BTreeMap;
 

@@ -2,8 +2,10 @@
 //! customer's own. Nothing of the release moves them.
 //!
 //! Machines that name a template which moves would get its image under their old version: the upgrade
-//! blocks (U9). All others are named with the version at which they stay (`not-in-release`); where that
+//! blocks ([U9]). All others are named with the version at which they stay (`not-in-release`); where that
 //! falls too far behind their control plane, the rules of the skew say so, on the rendered result.
+//!
+//! [U9]: crate::merge::step_group#u9
 
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};

@@ -1,7 +1,9 @@
 //! Patches inside a ClusterClass that are for another API version of a template than the class names after
-//! the upgrade (U7a). Cluster API applies a patch to templates of exactly the version that its selector says,
+//! the upgrade ([U7a]). Cluster API applies a patch to templates of exactly the version that its selector says,
 //! and its webhook refuses a class with a selector that fits none (`validateSelectors` in
 //! `internal/webhooks/patch_validation.go`).
+//!
+//! [U7a]: crate::merge::converted#u7a
 
 use super::moved_fields::{Moved, There, fate_of, put};
 use super::rotation::Rotated;

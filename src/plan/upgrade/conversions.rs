@@ -1,5 +1,7 @@
-//! What a plan says of objects that come to another API version (U7a): the fields that move or are spelled
+//! What a plan says of objects that come to another API version ([U7a]): the fields that move or are spelled
 //! otherwise, and what has no place there.
+//!
+//! [U7a]: crate::merge::converted#u7a
 
 use super::plan::Plan;
 use super::{Change, Conflict, Reason, Side};

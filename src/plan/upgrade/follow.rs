@@ -1,6 +1,8 @@
-//! References follow a template that got a new name (U12): those that stand in the cluster's text, and
+//! References follow a template that got a new name ([U12]): those that stand in the cluster's text, and
 //! those that the release brings, which may be the same reference in the place that a new API version
 //! has for it.
+//!
+//! [U12]: crate::templates#u12
 
 use super::plan::Plan;
 use super::{Change, Reason};

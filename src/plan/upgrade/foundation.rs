@@ -1,8 +1,10 @@
-//! What the clusters of a base are built on, compared before and after (U13): an upgrade that would give one
+//! What the clusters of a base are built on, compared before and after ([U13]): an upgrade that would give one
 //! another infrastructure, another control plane, or a class of other kinds of them blocks.
 //!
 //! The texts are compared that the upgrade would write, not its decisions: whatever way a reference came to
 //! name something else, it is found.
+//!
+//! [U13]: crate::upgrade#u13
 
 use std::borrow::Cow;
 

@@ -1,10 +1,12 @@
-//! Giant Swarm releases (U16): the cluster names its release in one scalar, most often inside the YAML
+//! Giant Swarm releases ([U16]): the cluster names its release in one scalar, most often inside the YAML
 //! string of a ConfigMap, and that scalar is what changes.
 //!
 //! Everything else of the string stays byte by byte, whatever its style; a string that cannot be edited
 //! so (one that a tool encrypted, say) is refused. Where several scalars count
 //! ([`named_releases`]), all of them change; where they disagree the upgrade blocks. A version that pins the
 //! cluster's chart beside it is [`super::charts`]'s.
+//!
+//! [U16]: crate::upgrade#u16
 
 use super::change_source::{ChangeSource, ComponentVersion, OwnFields, ReleaseRecord};
 use super::charts::{self, ChartMove, chart_moves};

@@ -5,9 +5,70 @@
 //! ClusterFacts (facts)      ─┴─> plan ─> Planned ─> render before and after, rules ─> finish ─> Upgrade
 //! ```
 //!
-//! [`plan`] is pure and needs no rendering. What only the rendered objects can tell (rollouts, U15;
-//! the overlay's findings, U11; skew) is computed by `capstan_live::rollout` and [`crate::policy`] from the
+//! [`plan()`] is pure and needs no rendering. What only the rendered objects can tell (rollouts, U15;
+//! the overlay's findings, [U11]; skew) is computed by `capstan_live::rollout` and [`crate::policy`] from the
 //! tree before and the tree with [`Planned::intended`] on it, and joins in [`Planned::finish`].
+//!
+//! # U5a
+//!
+//! What of the new release does not stand in the result is explained by:
+//!
+//! | | |
+//! |---|---|
+//! | a conflict | listed of that field, or of what holds it |
+//! | an owner rule `cluster` or `live` | |
+//! | an edit of the cluster | the release did not change the field, or the cluster removed the object |
+//! | a finding that names the field | `api-version-leaves-field`, `unbound-variable`, `step-group-split` |
+//! | a fragment without a target | `unmatched-fragment` |
+//! | a template that stays for one upgrade | machine sets may name it still ([U12]) |
+//!
+//! Anything else is `incomplete-upgrade` (cannot be off), and the upgrade blocks.
+//!
+//! # U10
+//!
+//! | | |
+//! |---|---|
+//! | bytes | only what the edits name changes: comments, quotes, indentation, order, line ends and the final newline or its absence stay |
+//! | a new string that YAML 1.1 would read as something else | is quoted |
+//! | every edited file | is read again strictly, and every document compared with the intended one |
+//! | a document with `sops:`, one with duplicate keys, an anchor, alias, merge key or explicit tag on the edited path, a result that differs, a line that changes without an edit | the file is refused |
+//!
+//! How the edits are made and checked is [`capstan_yaml`]'s. A file that is refused is `edit-refused` (cannot be off),
+//! and the upgrade blocks as a whole: nothing is done by halves.
+//!
+//! # U13
+//!
+//! | the release drops, and nobody edited | comes to |
+//! |---|---|
+//! | a `Cluster`, what it names as infrastructure or control plane, a control plane, an App or HelmRelease that deploys a cluster | stays; `removes-cluster` (cannot be off), and the upgrade blocks |
+//! | templates, bootstrap configs, health checks, resource sets; a ConfigMap that nothing names | removed; the live object is pruned by itself |
+//! | anything else: worker pools, classes, Apps, … | removed, with a tombstone in the cluster's `capstan.yaml` |
+//! | a template whose owners stay, in a cluster that others apply | stays for this upgrade ([U12]) |
+//!
+//! What is lost with a kind is its row in the table of kinds ([`Loss`](capstan_model::kinds::Loss)). Another
+//! infrastructure, another control plane, or a class of other kinds of them is another cluster, however a reference
+//! came to name it: `removes-cluster` ([`foundation`]). Machines that are lost are `removes-machines` (error,
+//! [`crate::policy`]), and a rollout whose `because` is `[""]`.
+//!
+//! # U16
+//!
+//! | | |
+//! |---|---|
+//! | a release | has a `release.yaml` with `spec.apps[]` and `spec.components[]` |
+//! | a cluster names it | in the scalars that [`crate::giant_swarm`] lists; those of the cluster's own App or HelmRelease count |
+//! | edited | every one that counts, with or without `v` as it was written, and no other byte |
+//! | they disagree | `ambiguous-match`, and the upgrade blocks |
+//! | one is a variable, or there is none | the upgrade blocks |
+//! | listed | apps and components that come, move and go |
+//! | rollout | where the machines' image moves (`flatcar`, `kubernetes`, `os-tooling`), or the old release is unknown; `certainty: unknown` |
+//! | a chart whose version is pinned | a field like any other ([U5]); one that stays is `chart-stays` ([`charts`]) |
+//!
+//! Path and downgrades go by the same rules ([U14]).
+//!
+//! [U5]: crate::merge::fields#u5
+//! [U11]: crate::policy#u11
+//! [U12]: crate::templates#u12
+//! [U14]: crate::path#u14
 
 mod bystanders;
 mod change_source;

@@ -1,5 +1,7 @@
-//! Where the fields of a patch stand in another API version (U7a): a patch is a fragment of the object that
+//! Where the fields of a patch stand in another API version ([U7a]): a patch is a fragment of the object that
 //! it is meant for, and is converted like one.
+//!
+//! [U7a]: crate::merge::converted#u7a
 
 use std::fmt;
 

@@ -1,8 +1,10 @@
-//! What a plan does with namespaces that the release gives its objects anew (U2): never half of it.
+//! What a plan does with namespaces that the release gives its objects anew ([U2]): never half of it.
 //!
 //! The objects stay where they are. Where the release means a place of its own for all of them, that is
 //! a note; where it means other objects, the upgrade blocks, and so it does where only references would
 //! follow.
+//!
+//! [U2]: crate::merge::matching#u2
 
 use super::plan::Plan;
 use crate::merge::cluster_objects::Base;

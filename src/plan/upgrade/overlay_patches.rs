@@ -1,9 +1,12 @@
-//! Patches of the overlay that name a field of an API version which the upgrade leaves (U7a, U11). The
+//! Patches of the overlay that name a field of an API version which the upgrade leaves ([U7a], [U11]). The
 //! overlay is the customer's and is never written: each such field is named, with what it is in the newer
 //! version.
 //!
 //! Of labels and annotations by which a patch selects, those count that the object has in the repository: what a
 //! kustomization or a patch before gives it is not looked at.
+//!
+//! [U7a]: crate::merge::converted#u7a
+//! [U11]: crate::policy#u11
 
 use super::moved_fields::{Moved, There, fate_of, moved_fields, put};
 use super::plan::Plan;

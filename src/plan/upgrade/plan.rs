@@ -122,7 +122,7 @@ pub(super) struct Facts<'a> {
     pub(super) obstacles: Vec<Obstacle>,
 }
 
-/// Finds O, and converts the base (U7a).
+/// Finds O, and converts the base ([U7a](crate::merge::converted#u7a)).
 pub(super) fn facts<'a>(request: &Request<'a>, mut base: Base) -> Facts<'a> {
     let (old, basis) = old_source(request, &base);
     let wanted = wanted(&merge_input(request, &base, old));

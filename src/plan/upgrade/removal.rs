@@ -1,4 +1,6 @@
-//! What an upgrade may remove (U13).
+//! What an upgrade may remove ([U13]).
+//!
+//! [U13]: crate::upgrade#u13
 
 use super::plan::Plan;
 use super::{Change, Reason};

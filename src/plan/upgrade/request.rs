@@ -13,7 +13,7 @@ pub enum OldSource<'a> {
     /// Not recorded: the one of these all of whose fields still stand in the base, else unknown.
     /// The releases of the provider, the offered one included.
     Infer(&'a [&'a Source]),
-    /// Not recorded and not to be looked for: the new release's fields overwrite (U5).
+    /// Not recorded and not to be looked for: the new release's fields overwrite ([U5](crate::merge::fields#u5)).
     Unknown,
 }
 
@@ -43,7 +43,7 @@ pub struct Request<'a> {
     pub retarget: Retarget,
 }
 
-/// Whether an upgrade may edit the one thing that it ever edits in an overlay (U12).
+/// Whether an upgrade may edit the one thing that it ever edits in an overlay ([U12](crate::templates#u12)).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Retarget {
     /// The overlay is never written: a patch that names a rotated template blocks.

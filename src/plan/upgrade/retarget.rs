@@ -1,5 +1,7 @@
-//! Patches that name a rotated template (U12): in the base they follow; in the overlay, which belongs to
+//! Patches that name a rotated template ([U12]): in the base they follow; in the overlay, which belongs to
 //! the customer, the upgrade blocks, or edits just that name where `retarget` was asked for.
+//!
+//! [U12]: crate::templates#u12
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,7 @@
-//! Rotated templates in clusters that others apply (U12): a changed template comes as a new object
+//! Rotated templates in clusters that others apply ([U12]): a changed template comes as a new object
 //! with a new name, references follow, and the old one stays until the next upgrade.
+//!
+//! [U12]: crate::templates#u12
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,6 @@
-//! What a plan says of variables: two values for one, none for one that is needed (U3).
+//! What a plan says of variables: two values for one, none for one that is needed ([U3]).
+//!
+//! [U3]: crate::substitution#u3
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,6 @@
-//! Whole objects that come, and those that both sides changed (U4).
+//! Whole objects that come, and those that both sides changed ([U4]).
+//!
+//! [U4]: crate::merge::objects#u4
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Is the upgrade complete (U5a)? The files as they are intended are read again, and what stands in them is
+//! Is the upgrade complete ([U5a])? The files as they are intended are read again, and what stands in them is
 //! compared with the new release once more. Whatever of it neither stands there nor is explained (by a
 //! conflict that is listed, an owner rule, an edit of the cluster, a finding that names it) blocks the
 //! upgrade: `release` is never recorded past a difference that was not carried over.
@@ -6,6 +6,8 @@
 //! Independent of the merge on purpose: of it only the cluster's view of the releases is taken (which object
 //! a document speaks of, what variables and names are there), none of its decisions and edits. Objects of
 //! which both releases say the same are passed over: nothing of them can be missing.
+//!
+//! [U5a]: crate::upgrade#u5a
 
 mod fields;
 mod lists;
