@@ -31,7 +31,7 @@
 //! # U8
 //!
 //! A mapping, a list and a scalar are types; a string and a number are both scalars. Where the present ones among
-//! O, C and N are of different types: `C = O` takes N whole; else it is a conflict that blocks, whatever
+//! O, C and N are of different types: `O = N` keeps C, `C = O` takes N whole; else it is a conflict that blocks, whatever
 //! `upgrade.conflicts` says. With an unknown old release, C and N of different types are such a conflict.
 //!
 //! [U5]: #u5

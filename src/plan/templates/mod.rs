@@ -9,7 +9,8 @@
 //!
 //! # U12
 //!
-//! What an edit of a template does is its kind's row in the table of kinds ([`Treatment`](capstan_model::kinds::Treatment)),
+//! What an edit of a template does is its kind's row in the table of kinds
+//! ([`Treatment`](capstan_model::kinds::Treatment)),
 //! else told by who names it ([`treatment_in_role`]); a `*Template` of which neither tells is `unknown-template`.
 //!
 //! | treatment | an edit |
