@@ -69,10 +69,11 @@
 //! |---|---|
 //! | release | a folder `<provider>/<version>/` with `base/` or a `release.yaml`: a tested set of versions and settings |
 //! | cluster | a folder with `base/` (the platform team's) and perhaps `overlay/` (the customer's); its id is its path |
-//! | source | what an upgrade comes from: old objects, new objects, an id |
+//! | source | what brings change: a release, or something of another kind; old objects, new objects, an id |
+//! | target | what receives it: a cluster, say |
 //! | object | a Kubernetes object, known by API group, kind, namespace and name |
 //! | fragment | a document of a release that holds fields of an object, and no whole one |
-//! | upgrade | one cluster from one source state to another: edits, changes, conflicts, findings, rollouts |
+//! | upgrade | one target from one source state to another: edits, changes, conflicts, findings, rollouts |
 //! | change | a field or an object that an upgrade sets, adds or removes, with its reason |
 //! | conflict | what both cluster and release changed since the old release |
 //! | step group | versions, images and references to templates, which move together or not at all |

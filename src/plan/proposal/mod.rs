@@ -10,8 +10,8 @@
 //!
 //! | | |
 //! |---|---|
-//! | branch | `capstan/upgrade/<cluster id>` ([`branch_of`]) |
-//! | trailer `Capstan-Source:` | the release offered and its content, `aws/v22.0.0@9d1f…` ([`SourceState`]) |
+//! | branch | `capstan/upgrade/<target>` of a change from a release, `capstan/<kind>/<target>` from another kind of source ([`ProposalId`]) |
+//! | trailer `Capstan-Source:` | the source offered and its content, `aws/v22.0.0@9d1f…` ([`SourceState`]) |
 //! | trailer `Capstan-Releases:` | repository and commit of the release, where that is another repository ([`ReleasesOrigin`]) |
 //! | trailer `Capstan-Plan:` | digest of what the commit changes ([`PlanDigest`]); a commit that has another was edited by a person ([`judge_head`]) |
 //! | folded block of the body | decisions by command, who closed it (`capstan_report`) |
