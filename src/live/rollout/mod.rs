@@ -1,4 +1,4 @@
-//! Which machines an upgrade replaces, adds and takes away ([U15](#u15)), read from the rendered objects before
+//! Which machines an upgrade replaces, adds and takes away ([U15](self#u15)), read from the rendered objects before
 //! and after.
 //!
 //! Owns the reading of what makes Cluster API's controllers replace a machine ([`facts`] holds what is

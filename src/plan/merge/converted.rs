@@ -22,7 +22,7 @@
 //!
 //! Owner rules and paths of changes speak of the version that the object comes to.
 //!
-//! [U7a]: #u7a
+//! [U7a]: self#u7a
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};

@@ -34,9 +34,9 @@
 //! O, C and N are of different types: `O = N` keeps C, `C = O` takes N whole; else it is a conflict that blocks, whatever
 //! `upgrade.conflicts` says. With an unknown old release, C and N of different types are such a conflict.
 //!
-//! [U5]: #u5
+//! [U5]: self#u5
 //! [U6]: crate::merge::values#u6
-//! [U8]: #u8
+//! [U8]: self#u8
 
 use super::decision::{Decision, DecisionKind, UnkeyedList};
 use super::knowledge::{Field, Knowledge};

@@ -27,7 +27,7 @@
 //! changes. The cluster's order stays; new items go where the release has them, after the nearest item before
 //! them that the cluster has.
 //!
-//! [U7]: #u7
+//! [U7]: self#u7
 
 use std::borrow::Cow;
 

@@ -27,7 +27,7 @@
 //! changes is a placeholder and only said, or means another object and blocks (`namespace-changed`,
 //! [`super::namespaces`]).
 //!
-//! [U2]: #u2
+//! [U2]: self#u2
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

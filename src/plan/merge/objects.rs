@@ -21,7 +21,7 @@
 //! created where the base has none. What a release's kustomization says and the base cannot take over is
 //! `kustomization-not-merged`, and the upgrade blocks.
 //!
-//! [U4]: #u4
+//! [U4]: self#u4
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

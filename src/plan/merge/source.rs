@@ -17,7 +17,7 @@
 //! `kustomization.yaml` is what that renders, of the files that it names; places are those of the files that the
 //! objects come from. Which of both [`Form`]s is merged depends on the cluster.
 //!
-//! [U1]: #u1
+//! [U1]: self#u1
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

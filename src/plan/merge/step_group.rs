@@ -21,7 +21,7 @@
 //!
 //! Versions are compared object by object. Skew is judged on the rendered result ([`crate::policy`]).
 //!
-//! [U9]: #u9
+//! [U9]: self#u9
 
 use std::cmp::Ordering;
 

@@ -11,7 +11,7 @@
 //! `null` equals absent in a whole object; in a fragment it removes the field. What is equal and spelled
 //! otherwise keeps the cluster's spelling, and no change is counted.
 //!
-//! [U6]: #u6
+//! [U6]: self#u6
 
 use std::borrow::Cow;
 

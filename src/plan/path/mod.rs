@@ -1,4 +1,4 @@
-//! The way from release to release, one Kubernetes minor at a time ([U14](#u14)).
+//! The way from release to release, one Kubernetes minor at a time ([U14](self#u14)).
 //!
 //! ```text
 //! Standing (where a cluster is) + EffectiveSettings + Catalogue + a day -> Offer

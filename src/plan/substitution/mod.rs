@@ -34,7 +34,7 @@
 //!
 //! Values go into parsed scalars, never into text, and `$${V}` becomes `${V}`.
 //!
-//! [U3]: #u3
+//! [U3]: self#u3
 
 pub(crate) mod bindings;
 mod expression;

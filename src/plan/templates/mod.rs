@@ -34,7 +34,7 @@
 //! a new name; one in the overlay blocks (`overlay-names-template`), and `retarget` edits just the name there. A
 //! new name without a change in meaning is `rollout-without-change`.
 //!
-//! [U12]: #u12
+//! [U12]: self#u12
 
 mod foundation;
 mod live;
