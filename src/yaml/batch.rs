@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::change::{Change, Refusal};
 use super::comments;
-use super::edit::DocumentEdit;
+use super::document_edit::DocumentEdit;
 use super::file::YamlFile;
 use super::node::Node;
 use super::source::{Source, Splice};

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::edit::{DocumentEdit, Edit};
+use super::document_edit::{DocumentEdit, Edit};
 use super::meaning::same_meaning;
 use super::node::{Entry, Node, NodeKind, Scalar, ScalarStyle};
 use capstan_model::object::{FieldPath, Step};

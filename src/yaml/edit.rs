@@ -2,81 +2,15 @@
 
 use super::batch::Batch;
 use super::change::Refusal;
+use super::document_edit::DocumentEdit;
 use super::file::YamlFile;
 use super::gate;
-use super::node::{Node, Position};
+use super::node::Node;
+use super::position::Position;
+use super::slot::Slot;
 use super::source::Source;
-use super::splicer::{Slot, Splicer};
+use super::splicer::Splicer;
 use capstan_model::object::FieldPath;
-
-/// One edit inside of a document. Paths and indexes are those before any edit of the batch.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Edit {
-    /// Replaces the value that stands at `path`.
-    Set {
-        /// An existing value.
-        path: FieldPath,
-        /// The new value; the old quoting stays where it can.
-        node: Node,
-    },
-    /// Adds a key to a mapping (or to what is null or absent as a value: `key:`).
-    Insert {
-        /// The mapping.
-        parent: FieldPath,
-        /// The new key.
-        key: String,
-        /// Its value.
-        node: Node,
-        /// The key after which it goes; at the end where `None` or unknown.
-        after: Option<String>,
-    },
-    /// Adds an item to a sequence.
-    InsertItem {
-        /// The sequence.
-        list: FieldPath,
-        /// Before which item, counted before any edit of the batch; the number of items appends. Several
-        /// at one index keep their order.
-        index: usize,
-        /// The item.
-        node: Node,
-    },
-    /// Removes a key or an item.
-    Remove {
-        /// What goes.
-        path: FieldPath,
-    },
-    /// Edits the YAML that a string holds.
-    Within {
-        /// The string.
-        path: FieldPath,
-        /// The document inside of the string.
-        document: usize,
-        /// What to do there; paths start in that document.
-        edits: Vec<Edit>,
-    },
-}
-
-/// An edit of a file's documents.
-#[derive(Debug, Clone, PartialEq)]
-pub enum DocumentEdit {
-    /// Edits inside of a document.
-    Edit {
-        /// Which, from 0.
-        document: usize,
-        /// What.
-        edit: Edit,
-    },
-    /// Takes a whole document out.
-    RemoveDocument {
-        /// Which, from 0.
-        document: usize,
-    },
-    /// Adds a document at the end.
-    Append {
-        /// A whole document, valid YAML without markers.
-        text: String,
-    },
-}
 
 /// Why a file was not edited. Nothing of the batch was done.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,6 +1,7 @@
 //! Text before, edits, text after, as written by hand in `edit_cases.txt`, whose head says how.
 
 use super::*;
+use crate::Edit;
 
 const CASES: &str = include_str!("edit_cases.txt");
 

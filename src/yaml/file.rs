@@ -4,8 +4,10 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
-use super::node::{Document, Entry, Node, NodeKind, Position};
-use super::{quick, read, template};
+use super::error::YamlError;
+use super::node::{Document, Entry, Node, NodeKind};
+use super::position::{Position, floor_boundary, place, position_in};
+use super::{quick, read};
 
 /// A file that was read strictly. Cloning is cheap; text and tree never change.
 #[derive(Debug, Clone)]
@@ -17,16 +19,6 @@ struct Content {
     documents: Vec<Document>,
     /// Byte offsets of the lines' starts; made when the first position is asked for.
     lines: OnceLock<Vec<usize>>,
-}
-
-/// Why a text is no YAML that Capstan reads, and where.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("line {}, column {}: {message}", position.line, position.column)]
-pub struct YamlError {
-    /// What was found, and what to do where that is not plain.
-    pub message: String,
-    /// Where.
-    pub position: Position,
 }
 
 impl YamlFile {
@@ -46,28 +38,12 @@ impl YamlFile {
             Some(documents) => documents,
             None => read::read(text)?,
         };
-        Ok(Self(Arc::new(Content { text: text.into(), documents, lines: OnceLock::new() })))
+        Ok(Self::new(text, documents))
     }
 
-    /// Reads a template: what [`read`](Self::read) reads, and what is YAML but for expressions without
-    /// quotes (`[${KEYS}]`). A collection in which one stands alone is a scalar, as it is written. Such a
-    /// file is for reading alone: an edit of it is refused.
-    pub fn read_template(text: &str) -> Result<Self, YamlError> {
-        let error = match Self::read(text) {
-            Ok(file) => return Ok(file),
-            Err(error) => error,
-        };
-        if lone_carriage_return(text).is_some() {
-            return Err(error);
-        }
-        match template::read(text) {
-            None => Err(error),
-            Some(documents) => Ok(Self(Arc::new(Content {
-                text: text.into(),
-                documents: documents?,
-                lines: OnceLock::new(),
-            }))),
-        }
+    /// The file of a text and what was read in it.
+    pub(super) fn new(text: &str, documents: Vec<Document>) -> Self {
+        Self(Arc::new(Content { text: text.into(), documents, lines: OnceLock::new() }))
     }
 
     /// Reads bytes, which must be UTF-8; a byte order mark is kept and means nothing.
@@ -75,12 +51,11 @@ impl YamlFile {
         Self::of_bytes(bytes, Self::read)
     }
 
-    /// Reads the bytes of a template: see [`read_template`](Self::read_template).
-    pub fn read_template_bytes(bytes: &[u8]) -> Result<Self, YamlError> {
-        Self::of_bytes(bytes, Self::read_template)
-    }
-
-    fn of_bytes(bytes: &[u8], read: impl FnOnce(&str) -> Result<Self, YamlError>) -> Result<Self, YamlError> {
+    /// Reads bytes as a text that `read` reads.
+    pub(super) fn of_bytes(
+        bytes: &[u8],
+        read: impl FnOnce(&str) -> Result<Self, YamlError>,
+    ) -> Result<Self, YamlError> {
         match std::str::from_utf8(bytes) {
             Ok(text) => read(text),
             Err(error) => {
@@ -140,26 +115,6 @@ fn strings(node: &Node) -> Option<Value> {
 
 /// YAML takes a carriage return alone for the end of a line, and nobody else does: lines here are what
 /// people and Git see.
-fn lone_carriage_return(text: &str) -> Option<usize> {
+pub(super) fn lone_carriage_return(text: &str) -> Option<usize> {
     text.match_indices('\r').map(|(at, _)| at).find(|at| text.as_bytes().get(at + 1) != Some(&b'\n'))
-}
-
-/// Line and column of a byte offset of a text that is not kept.
-pub(super) fn position_in(text: &str, offset: usize) -> Position {
-    let before = &text[..floor_boundary(text, offset)];
-    let start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    place(before.bytes().filter(|byte| *byte == b'\n').count() + 1, &before[start..])
-}
-
-fn place(line: usize, before: &str) -> Position {
-    let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-    Position { line: number(line), column: number(before.trim_start_matches('\u{feff}').chars().count() + 1) }
-}
-
-fn floor_boundary(text: &str, offset: usize) -> usize {
-    let mut offset = offset.min(text.len());
-    while !text.is_char_boundary(offset) {
-        offset -= 1;
-    }
-    offset
 }

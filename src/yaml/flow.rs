@@ -1,29 +1,29 @@
-//! Flow collections (`{a: 1}`, `[a, b]`) edited in place.
+//! Flow collections (`{a: 1}`, `[a, b]`) edited in place: what comes into one and what goes. What happens to
+//! the values that stay is not settled here.
 
 use super::change::{Change, Own, Refusal};
 use super::node::{Node, NodeKind, ScalarStyle};
-use super::source::Source;
-use super::splicer::{Slot, Splicer, restyle};
-use super::write::{Context, double_quote, holds_plain, pad, write_inline, write_key};
+use super::quoting::{Context, double_quote, holds_plain, restyle, write_inline, write_key};
+use super::source::{Source, Splice};
+use super::write::pad;
 
 /// An entry or item.
-struct Child<'a> {
+pub(super) struct Child<'a> {
     start: usize,
     end: usize,
-    value: &'a Node,
-    head: Option<usize>,
+    pub(super) value: &'a Node,
+    /// Where its key's colon ends, if it has one.
+    pub(super) head: Option<usize>,
 }
 
-/// Makes the splices for what happens to the content of a flow collection.
-pub(super) fn change<'a>(splicer: &mut Splicer<'a>, node: &'a Node, change: &Change) -> Result<(), Refusal> {
-    let source = splicer.source;
-    let children = children_of(source, node);
+/// The splices for what comes into a flow collection, and what goes.
+pub(super) fn change(
+    source: &Source,
+    node: &Node,
+    children: &[Child<'_>],
+    change: &Change,
+) -> Result<Vec<Splice>, Refusal> {
     let removed = |index: usize| matches!(change.below.get(&index), Some(Change { own: Own::Remove, .. }));
-    for (index, below) in &change.below {
-        if let (Some(child), false) = (children.get(*index), removed(*index)) {
-            splicer.walk(child.value, below, Slot::Flow { head: child.head })?;
-        }
-    }
     let quoted = is_json(source, node);
     let mut added: Vec<(usize, String)> = Vec::new();
     for new in &change.keys {
@@ -33,19 +33,18 @@ pub(super) fn change<'a>(splicer: &mut Splicer<'a>, node: &'a Node, change: &Cha
     added.extend(change.items.iter().map(|(at, item)| (*at, write_node(item, quoted))));
     let gone: Vec<usize> = (0..children.len()).filter(|index| removed(*index)).collect();
     if gone.is_empty() && added.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     if gone.len() == children.len() {
         let inner = node.span.start + 1..node.span.end - 1;
         // Comments behind what goes, go with it.
-        if comments(source, inner.clone()).any(|comment| !children_hold(source, &children, comment)) {
+        if comments(source, inner.clone()).any(|comment| !children_hold(source, children, comment)) {
             return Err(Refusal::new(COMMENT, &change.path, inner.start));
         }
         let texts: Vec<&str> = added.iter().map(|(_, text)| text.as_str()).collect();
-        splicer.splice(inner, texts.join(", "));
-        return Ok(());
+        return Ok(Splice::of(inner, texts.join(", ")).into_iter().collect());
     }
-    remove(splicer, &children, &gone, change)?;
+    let mut splices = remove(source, children, &gone, change)?;
     // What goes in at one place goes in together.
     let mut places: Vec<(Option<usize>, Vec<String>)> = Vec::new();
     added.sort_by_key(|(at, _)| *at);
@@ -60,18 +59,19 @@ pub(super) fn change<'a>(splicer: &mut Splicer<'a>, node: &'a Node, change: &Cha
     let last_goes = removed(children.len() - 1);
     for (before, texts) in places {
         match before.and_then(|index| children.get(index)) {
-            Some(child) => insert_behind(splicer, child, &texts, last_goes),
+            Some(child) => splices.extend(insert_behind(source, child, &texts, last_goes)),
             None => {
                 if let Some(first) = (0..children.len()).find(|index| !removed(*index)) {
-                    insert_before(splicer, children[first].start, &texts);
+                    splices.extend(insert_before(source, children[first].start, &texts));
                 }
             }
         }
     }
-    Ok(())
+    Ok(splices)
 }
 
-fn children_of<'a>(source: &Source, node: &'a Node) -> Vec<Child<'a>> {
+/// The entries or items of a flow collection.
+pub(super) fn children_of<'a>(source: &Source, node: &'a Node) -> Vec<Child<'a>> {
     match &node.kind {
         NodeKind::Mapping(entries) => entries
             .iter()
@@ -114,12 +114,12 @@ fn has_own_lines(source: &Source, child: &Child<'_>) -> bool {
 }
 
 fn remove(
-    splicer: &mut Splicer<'_>,
+    source: &Source,
     children: &[Child<'_>],
     gone: &[usize],
     change: &Change,
-) -> Result<(), Refusal> {
-    let source = splicer.source;
+) -> Result<Vec<Splice>, Refusal> {
+    let mut splices = Vec::new();
     let mut index = 0;
     while let Some(first) = gone.get(index).copied() {
         let mut last = first;
@@ -147,9 +147,9 @@ fn remove(
         } else {
             inline
         };
-        splicer.splice(range, "");
+        splices.extend(Splice::of(range, ""));
     }
-    Ok(())
+    Ok(splices)
 }
 
 const COMMENT: &str = "a comment between values in brackets is in the way";
@@ -166,35 +166,30 @@ fn children_hold(source: &Source, children: &[Child<'_>], comment: usize) -> boo
     children.iter().any(|child| (child.start..source.line_end(child.end)).contains(&comment))
 }
 
-fn insert_before(splicer: &mut Splicer<'_>, start: usize, texts: &[String]) {
-    let source = splicer.source;
+fn insert_before(source: &Source, start: usize, texts: &[String]) -> Option<Splice> {
     let mut separator = String::from(", ");
     if source.starts_line(start) {
         separator = String::from(",\n");
         pad(&mut separator, source.column(start));
     }
-    splicer.splice(start..start, texts.iter().map(|text| format!("{text}{separator}")).collect::<String>());
+    Splice::of(start..start, texts.iter().map(|text| format!("{text}{separator}")).collect::<String>())
 }
 
 /// Behind a child that stays; on lines of their own where that child has one (and no later one goes that
 /// would take the comma between with it).
-fn insert_behind(splicer: &mut Splicer<'_>, child: &Child<'_>, texts: &[String], last_goes: bool) {
-    let source = splicer.source;
+fn insert_behind(source: &Source, child: &Child<'_>, texts: &[String], last_goes: bool) -> Vec<Splice> {
+    let behind = child.end..child.end;
     if last_goes || !has_own_lines(source, child) {
-        splicer.splice(child.end..child.end, format!(", {}", texts.join(", ")));
-        return;
+        return Splice::of(behind, format!(", {}", texts.join(", "))).into_iter().collect();
     }
     let mut padding = String::new();
     pad(&mut padding, source.column(child.start));
     let next = source.next_line(child.end);
     let mut lines = format!("{padding}{}", texts.join(&format!(",\n{padding}")));
-    if after_comma(source, child.end).is_none() {
-        splicer.splice(child.end..child.end, ",");
-    } else {
-        lines.push(',');
-    }
-    lines.push('\n');
-    splicer.splice(next..next, lines);
+    let has_comma = after_comma(source, child.end).is_some();
+    lines.push_str(if has_comma { ",\n" } else { "\n" });
+    let comma = if has_comma { None } else { Splice::of(behind, ",") };
+    comma.into_iter().chain(Splice::of(next..next, lines)).collect()
 }
 
 /// Whether a collection is written as in JSON, with its keys or strings in double quotes.

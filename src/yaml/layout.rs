@@ -2,8 +2,8 @@
 
 use super::node::{Node, NodeKind};
 use super::read::skip_blank;
+use super::slot::Slot;
 use super::source::Source;
-use super::splicer::Slot;
 use super::write::Layout;
 
 /// The layout for what is written into `node`: as in the node itself, else as first met in the document.

@@ -3,9 +3,10 @@
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::node::{Node, Scalar, ScalarStyle};
+use super::quoting::holds_lines;
+use super::slot::Slot;
 use super::source::{Source, Splice};
-use super::splicer::Slot;
-use super::write::{Layout, holds_lines, pad};
+use super::write::{Layout, pad};
 
 /// The splices that give a block scalar a new text in its own style and indentation; `None` where its
 /// style cannot hold it, or the old one is no block scalar.

@@ -1,6 +1,6 @@
 //! What a document of a manifest stands for: one object, or a `List` of several; and which object that is.
 
-use crate::Node;
+use super::node::Node;
 use capstan_model::object::{FieldPath, ObjectId, api_group};
 
 /// The objects of a document, each with its place in it: the document itself, or the items of a `List`

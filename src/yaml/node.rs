@@ -2,10 +2,6 @@
 
 use std::ops::Range;
 
-use serde_json::{Map, Value};
-
-use super::scalar;
-pub use capstan_model::finding::Position;
 use capstan_model::object::{FieldPath, Step};
 
 /// Bytes of the file's text, end exclusive. A node that was made in memory has the empty span `0..0`.
@@ -102,14 +98,6 @@ impl Scalar {
     pub fn plain(text: impl Into<String>) -> Self {
         Self { text: text.into(), style: ScalarStyle::Plain }
     }
-
-    /// A scalar that is this string, whatever it looks like: plain where that is safe, else in
-    /// double quotes, or a literal block where it has several lines.
-    pub fn string(text: impl Into<String>) -> Self {
-        let text = text.into();
-        let style = super::write::string_style(&text);
-        Self { text, style }
-    }
 }
 
 impl Node {
@@ -134,28 +122,9 @@ impl Node {
         Self::new(NodeKind::Scalar(scalar))
     }
 
-    /// A string made in memory, see [`Scalar::string`].
-    pub fn string(text: impl Into<String>) -> Self {
-        Self::scalar(Scalar::string(text))
-    }
-
     /// Null made in memory.
     pub fn null() -> Self {
         Self::scalar(Scalar::plain("null"))
-    }
-
-    /// The node whose [`value`](Self::value) is `value`.
-    pub fn from_value(value: &Value) -> Self {
-        match value {
-            Value::Null => Self::null(),
-            Value::Bool(truth) => Self::scalar(Scalar::plain(truth.to_string())),
-            Value::Number(number) => Self::scalar(Scalar::plain(number.to_string())),
-            Value::String(text) => Self::string(text.as_str()),
-            Value::Array(items) => Self::sequence(items.iter().map(Self::from_value)),
-            Value::Object(fields) => {
-                Self::mapping(fields.iter().map(|(key, value)| (key.as_str(), Self::from_value(value))))
-            }
-        }
     }
 
     /// The value at a key; `None` where there is none, or this is no mapping.
@@ -198,36 +167,12 @@ impl Node {
         if let NodeKind::Scalar(scalar) = &self.kind { Some(scalar) } else { None }
     }
 
-    /// The text of what Kubernetes reads as a string (so not of `3` or `yes`).
-    pub fn as_str(&self) -> Option<&str> {
-        match self.as_scalar()?.reading() {
-            scalar::Reading::String(text) => Some(text),
-            _ => None,
-        }
-    }
-
-    /// Whether Kubernetes reads null.
-    pub fn is_null(&self) -> bool {
-        self.as_scalar().is_some_and(|scalar| scalar.reading() == scalar::Reading::Null)
-    }
-
     /// Whether it is a mapping or a sequence without content.
     pub const fn is_empty_collection(&self) -> bool {
         match &self.kind {
             NodeKind::Scalar(_) => false,
             NodeKind::Mapping(entries) => entries.is_empty(),
             NodeKind::Sequence(items) => items.is_empty(),
-        }
-    }
-
-    /// The whole value as Kubernetes reads it, keys in the order of the file.
-    pub fn value(&self) -> Value {
-        match &self.kind {
-            NodeKind::Scalar(scalar) => scalar.value(),
-            NodeKind::Sequence(items) => Value::Array(items.iter().map(Self::value).collect()),
-            NodeKind::Mapping(entries) => Value::Object(
-                entries.iter().map(|entry| (entry.key.clone(), entry.value.value())).collect::<Map<_, _>>(),
-            ),
         }
     }
 }

@@ -10,9 +10,10 @@ use granit_parser::{
     Event, Parser, ScalarStyle as EventStyle, ScanError, Span as EventSpan, StructureStyle, Tag,
 };
 
-use super::file::{YamlError, position_in};
+use super::error::YamlError;
 use super::limits;
 use super::node::{Document, DuplicateKey, Entry, Node, NodeKind, Scalar, ScalarStyle, Span};
+use super::position::position_in;
 use super::scalar;
 
 /// From how many keys on a mapping's keys are hashed to find one that stands twice.

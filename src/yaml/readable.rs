@@ -1,6 +1,8 @@
 //! Reading objects, whatever they are held in.
 
-use super::{Node, Value};
+use serde_json::Value;
+
+use super::node::Node;
 
 /// What objects are read from: documents of files, plain values, and whatever else has fields, items and texts.
 pub trait Readable: Sized {

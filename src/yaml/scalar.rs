@@ -12,9 +12,9 @@
 
 use std::borrow::Cow;
 
-use serde_json::{Number, Value};
+use serde_json::{Map, Number, Value};
 
-use super::node::{Scalar, ScalarStyle};
+use super::node::{Node, NodeKind, Scalar, ScalarStyle};
 
 /// A scalar after Kubernetes' reading; borrowed, so that comparing needs no memory.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -69,6 +69,32 @@ impl Scalar {
     /// What Kubernetes reads, as a JSON value.
     pub fn value(&self) -> Value {
         self.reading().to_value()
+    }
+}
+
+impl Node {
+    /// The text of what Kubernetes reads as a string (so not of `3` or `yes`).
+    pub fn as_str(&self) -> Option<&str> {
+        match self.as_scalar()?.reading() {
+            Reading::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Whether Kubernetes reads null.
+    pub fn is_null(&self) -> bool {
+        self.as_scalar().is_some_and(|scalar| scalar.reading() == Reading::Null)
+    }
+
+    /// The whole value as Kubernetes reads it, keys in the order of the file.
+    pub fn value(&self) -> Value {
+        match &self.kind {
+            NodeKind::Scalar(scalar) => scalar.value(),
+            NodeKind::Sequence(items) => Value::Array(items.iter().map(Self::value).collect()),
+            NodeKind::Mapping(entries) => Value::Object(
+                entries.iter().map(|entry| (entry.key.clone(), entry.value.value())).collect::<Map<_, _>>(),
+            ),
+        }
     }
 }
 

@@ -20,6 +20,14 @@ pub(super) struct Splice {
     pub(super) text: String,
 }
 
+impl Splice {
+    /// `None` where nothing would happen.
+    pub(super) fn of(range: Range<usize>, text: impl Into<String>) -> Option<Self> {
+        let text = text.into();
+        (!range.is_empty() || !text.is_empty()).then_some(Self { range, text })
+    }
+}
+
 impl Source {
     pub(super) fn new(text: &str) -> Self {
         let eol = if text.contains("\r\n") { "\r\n" } else { "\n" };

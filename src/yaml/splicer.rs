@@ -9,13 +9,12 @@ use super::flow;
 use super::layout;
 use super::literal;
 use super::node::{Entry, Node, NodeKind, Scalar, ScalarStyle};
+use super::quoting::{Context, holds_literal, restyle, write_inline, write_key};
 use super::read::skip_blank;
-use super::scalar::Reading;
+use super::slot::Slot;
 use super::source::{Source, Splice};
 use super::touch::touch;
-use super::write::{
-    Context, Layout, Writer, holds_literal, holds_plain, pad, string_style, write_inline, write_key,
-};
+use super::write::{Layout, Writer, pad};
 use capstan_model::object::FieldPath;
 
 /// Makes the splices of one document.
@@ -24,19 +23,6 @@ pub(super) struct Splicer<'a> {
     /// The document's root, to learn its layout from.
     pub(super) root: &'a Node,
     pub(super) splices: Vec<Splice>,
-}
-
-/// Where a value hangs.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Slot {
-    /// It is a document.
-    Root,
-    /// Behind a key's colon (`head`); the key stands at `column`.
-    Key { head: usize, column: usize },
-    /// Behind a dash (`head`), which stands at `column`.
-    Dash { head: usize, column: usize },
-    /// In a flow collection, behind `head` (a colon) if there is one.
-    Flow { head: Option<usize> },
 }
 
 /// A key with its value, or an item with its dash, of a block collection.
@@ -58,11 +44,8 @@ struct Head {
 type Done = Result<(), Refusal>;
 
 impl<'a> Splicer<'a> {
-    pub(super) fn splice(&mut self, range: std::ops::Range<usize>, text: impl Into<String>) {
-        let text = text.into();
-        if !(range.is_empty() && text.is_empty()) {
-            self.splices.push(Splice { range, text });
-        }
+    fn splice(&mut self, range: std::ops::Range<usize>, text: impl Into<String>) {
+        self.splices.extend(Splice::of(range, text));
     }
 
     /// Makes the splices of a change of `node`.
@@ -75,7 +58,7 @@ impl<'a> Splicer<'a> {
         }
         let flowing = self.is_flow(node);
         if !node.is_empty_collection() && flowing {
-            return flow::change(self, node, change);
+            return self.flow(node, change);
         }
         match &node.kind {
             NodeKind::Mapping(entries) if !entries.is_empty() => {
@@ -87,6 +70,18 @@ impl<'a> Splicer<'a> {
             NodeKind::Sequence(items) if !items.is_empty() => self.sequence(node, items, change, slot),
             _ => self.replace(node, &change.intend(node), slot, &change.path),
         }
+    }
+
+    /// What happens to the content of a flow collection.
+    fn flow(&mut self, node: &'a Node, change: &Change) -> Done {
+        let children = flow::children_of(self.source, node);
+        for (index, below) in &change.below {
+            if let (Some(child), false) = (children.get(*index), matches!(below.own, Own::Remove)) {
+                self.walk(child.value, below, Slot::Flow { head: child.head })?;
+            }
+        }
+        self.splices.extend(flow::change(self.source, node, &children, change)?);
+        Ok(())
     }
 
     /// `[a: 1]`: its value may change, no more.
@@ -105,7 +100,7 @@ impl<'a> Splicer<'a> {
         Ok(())
     }
 
-    pub(super) fn is_flow(&self, node: &Node) -> bool {
+    fn is_flow(&self, node: &Node) -> bool {
         !matches!(node.kind, NodeKind::Scalar(_))
             && self.source.text()[node.span.start..].starts_with(['{', '['])
     }
@@ -371,19 +366,4 @@ impl<'a> Splicer<'a> {
         }
         Ok(())
     }
-}
-
-/// The new scalar in the old one's quoting, where it is a string in place of a string.
-pub(super) fn restyle(old: &Scalar, new: &Scalar, place: Context) -> Scalar {
-    if !matches!(new.reading(), Reading::String(_)) {
-        return new.clone();
-    }
-    let style = match (old.reading(), old.style) {
-        (Reading::String(_), ScalarStyle::Plain) if holds_plain(&new.text, place) => ScalarStyle::Plain,
-        (Reading::String(_), ScalarStyle::Plain) if new.style != ScalarStyle::Plain => new.style,
-        (Reading::String(_), ScalarStyle::Plain) => string_style(&new.text),
-        (Reading::String(_), style) => style,
-        _ => new.style,
-    };
-    Scalar { text: new.text.clone(), style }
 }

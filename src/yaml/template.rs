@@ -6,8 +6,10 @@
 //! scalar then, as it is written: only the value tells how many items it brings, and a scalar in brackets
 //! is read once it has one.
 
-use super::file::{YamlError, YamlFile, position_in};
+use super::error::YamlError;
+use super::file::{YamlFile, lone_carriage_return};
 use super::node::{Document, Entry, Node, NodeKind, Scalar, ScalarStyle, Span};
+use super::position::position_in;
 use super::read;
 
 /// The first of the characters that stand for expressions: private ones, of three bytes each, which no
@@ -18,9 +20,33 @@ const COVERS: usize = 0x1900;
 /// What fills a cover up to the length of its expression.
 const FILL: char = '_';
 
+impl YamlFile {
+    /// Reads a template: what [`read`](Self::read) reads, and what is YAML but for expressions without
+    /// quotes (`[${KEYS}]`). A collection in which one stands alone is a scalar, as it is written. Such a
+    /// file is for reading alone: an edit of it is refused.
+    pub fn read_template(text: &str) -> Result<Self, YamlError> {
+        let error = match Self::read(text) {
+            Ok(file) => return Ok(file),
+            Err(error) => error,
+        };
+        if lone_carriage_return(text).is_some() {
+            return Err(error);
+        }
+        match read(text) {
+            None => Err(error),
+            Some(documents) => Ok(Self::new(text, documents?)),
+        }
+    }
+
+    /// Reads the bytes of a template: see [`read_template`](Self::read_template).
+    pub fn read_template_bytes(bytes: &[u8]) -> Result<Self, YamlError> {
+        Self::of_bytes(bytes, Self::read_template)
+    }
+}
+
 /// The documents of a template that is no YAML as it stands, if covering its expressions makes it YAML;
 /// `None` where it has none.
-pub(super) fn read(text: &str) -> Option<Result<Vec<Document>, YamlError>> {
+fn read(text: &str) -> Option<Result<Vec<Document>, YamlError>> {
     let covered = Covered::of(text)?;
     let mut documents = match read::read(&covered.text) {
         Ok(documents) => documents,

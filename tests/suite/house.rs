@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use syn::visit::Visit;
 
 /// The packages, with the table of rooms in each one's `lib.rs`.
-const PACKAGES: &[&str] = &["src/model", "src/kustomize", "src/plan", "src/live", "src/report", "src"];
+const PACKAGES: &[&str] =
+    &["src/model", "src/yaml", "src/kustomize", "src/plan", "src/live", "src/report", "src"];
 
 /// The packages of the heart.
 const HEART: &[&str] = &["src/model", "src/yaml", "src/kustomize", "src/plan", "src/live", "src/report"];
