@@ -10,7 +10,7 @@ use super::layout;
 use super::node::{Entry, Node, NodeKind};
 use super::quoting::{Context, write_key};
 use super::source::{Source, Splice};
-use super::write::pad;
+use super::writer::pad;
 use capstan_model::object::{FieldPath, Step};
 
 /// Values of one document that are carried together, all from one reading of it. What two of them do must

@@ -5,7 +5,7 @@ use super::change::{Change, Own, Refusal};
 use super::node::{Node, NodeKind, ScalarStyle};
 use super::quoting::{Context, double_quote, holds_plain, restyle, write_inline, write_key};
 use super::source::{Source, Splice};
-use super::write::pad;
+use super::writer::pad;
 
 /// An entry or item.
 pub(super) struct Child<'a> {

@@ -4,7 +4,7 @@ use super::node::{Node, NodeKind};
 use super::read::skip_blank;
 use super::slot::Slot;
 use super::source::Source;
-use super::write::Layout;
+use super::writer::Layout;
 
 /// The layout for what is written into `node`: as in the node itself, else as first met in the document.
 pub(super) fn near(source: &Source, node: &Node, root: &Node) -> Layout {

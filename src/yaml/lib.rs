@@ -19,7 +19,7 @@
 //! | [`readable`] | what objects are read from | `node` |
 //! | [`manifest`] | the objects of a document | `node` |
 //! | [`quoting`] | scalars on one line, in quotes where they need them | `node`, `scalar` |
-//! | [`write`] | values in block style | `node`, `quoting` |
+//! | [`writer`] | values in block style | `node`, `quoting` |
 //! | [`read`] | the general reader | `error`, `limits`, `node`, `position`, `scalar` |
 //! | [`quick`] | the quick reader of everyday manifests | `limits`, `node`, `scalar` |
 //! | [`file`] | a file: its text and its documents | `error`, `node`, `position`, `quick`, `read` |
@@ -32,13 +32,13 @@
 //! | [`batch`] | a batch of edits, sorted and checked | `change`, `comments`, `document_edit`, `file`, `node`, `source` |
 //! | [`gate`] | what was made, read again and compared | `batch`, `change`, `file`, `meaning`, `node`, `read`, `source` |
 //! | [`slot`] | where a value hangs | nothing |
-//! | [`layout`] | how a document is indented | `node`, `read`, `slot`, `source`, `write` |
-//! | [`literal`] | block scalars, line by line | `node`, `quoting`, `slot`, `source`, `write` |
+//! | [`layout`] | how a document is indented | `node`, `read`, `slot`, `source`, `writer` |
+//! | [`literal`] | block scalars, line by line | `node`, `quoting`, `slot`, `source`, `writer` |
 //! | [`touch`] | a small change in a string of several lines | `file`, `node`, `source` |
-//! | [`flow`] | collections in brackets | `change`, `node`, `quoting`, `source`, `write` |
-//! | [`splicer`] | from changes to splices | `change`, `flow`, `layout`, `literal`, `node`, `quoting`, `read`, `slot`, `source`, `touch`, `write` |
+//! | [`flow`] | collections in brackets | `change`, `node`, `quoting`, `source`, `writer` |
+//! | [`splicer`] | from changes to splices | `change`, `flow`, `layout`, `literal`, `node`, `quoting`, `read`, `slot`, `source`, `touch`, `writer` |
 //! | [`edit`] | edits behind the gate | `batch`, `change`, `document_edit`, `file`, `gate`, `node`, `position`, `slot`, `source`, `splicer` |
-//! | [`carry`] | values that go elsewhere as text | `file`, `layout`, `node`, `quoting`, `source`, `write` |
+//! | [`carry`] | values that go elsewhere as text | `file`, `layout`, `node`, `quoting`, `source`, `writer` |
 
 mod batch;
 mod carry;
@@ -68,7 +68,7 @@ mod source;
 mod splicer;
 mod template;
 mod touch;
-mod write;
+mod writer;
 
 pub use carry::{Carriage, Carried, as_arguments, emptied};
 pub use comments::own_text;
@@ -81,6 +81,6 @@ pub use node::{Document, DuplicateKey, Entry, Node, NodeKind, Scalar, ScalarStyl
 pub use position::Position;
 pub use readable::Readable;
 pub use template::with_words;
-pub use write::{flow_text, write};
+pub use writer::{flow_text, write};
 
 pub use serde_json::Value;

@@ -6,7 +6,7 @@ use super::node::{Node, Scalar, ScalarStyle};
 use super::quoting::holds_lines;
 use super::slot::Slot;
 use super::source::{Source, Splice};
-use super::write::{Layout, pad};
+use super::writer::{Layout, pad};
 
 /// The splices that give a block scalar a new text in its own style and indentation; `None` where its
 /// style cannot hold it, or the old one is no block scalar.

@@ -14,7 +14,7 @@ use super::read::skip_blank;
 use super::slot::Slot;
 use super::source::{Source, Splice};
 use super::touch::touch;
-use super::write::{Layout, Writer, pad};
+use super::writer::{Layout, Writer, pad};
 use capstan_model::object::FieldPath;
 
 /// Makes the splices of one document.
