@@ -4,8 +4,9 @@
 //! (<https://github.com/kubernetes-sigs/kustomize/blob/master/kyaml/yaml/walk/associative_sequence.go>):
 //! what it does with items that lack a key, or have it twice, follows from the steps and from nothing else.
 
+use super::list_merge::ListMerge;
 use super::placed::{Content, Placed};
-use super::schema::{ListMerge, Type};
+use super::schema::Type;
 use super::strategic::{DIRECTIVE, Directive, Known, Merge, Misfit, Walked};
 
 /// Texts of an item, one for each key; empty where it has none.
@@ -185,7 +186,7 @@ fn with_keys<'i>(item: &'i mut Placed, keys: &[String], texts: &Texts) -> &'i mu
         let place = item.place.clone();
         for (key, text) in keys.iter().zip(texts) {
             if item.field(key).is_none() && !text.is_empty() {
-                let content = Content::Scalar(super::dialect::resolve(text));
+                let content = Content::Scalar(super::scalar::resolve(text));
                 item.set(key, Placed { place: place.clone(), content });
             }
         }

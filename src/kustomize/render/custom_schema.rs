@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::schema::ListMerge;
+use super::list_merge::ListMerge;
 
 /// The definitions of such a file.
 #[derive(Debug)]

@@ -6,7 +6,6 @@
 
 use serde_json::Value;
 
-use super::scalar::{Scalar, Style};
 use capstan_yaml::{Scalar as Written, ScalarStyle};
 
 /// Who reads.
@@ -19,20 +18,14 @@ pub(super) enum Dialect {
 }
 
 impl Dialect {
-    /// What the scalar is.
-    pub(super) fn read(self, scalar: &Written) -> Scalar {
+    /// The value that the scalar has for them.
+    pub(super) fn value(self, scalar: &Written) -> Value {
         let value = scalar.value();
-        if scalar.style != ScalarStyle::Plain {
-            return Scalar::written(value, &scalar.text, Style::Quoted);
+        if self == Self::Kubernetes || scalar.style != ScalarStyle::Plain {
+            return value;
         }
-        let value = if self == Self::Kubernetes { value } else { read_plain(value, &scalar.text) };
-        Scalar::written(value, &scalar.text, Style::Plain)
+        read_plain(value, &scalar.text)
     }
-}
-
-/// What kustomize makes of a text without quotes.
-pub(super) fn resolve(text: &str) -> Scalar {
-    Dialect::Kustomize.read(&Written::plain(text))
 }
 
 fn read_plain(value: Value, text: &str) -> Value {
@@ -73,7 +66,7 @@ fn point_in_time(text: &str) -> Option<String> {
 mod tests {
     use serde_json::json;
 
-    use super::*;
+    use super::super::scalar::resolve;
 
     #[test]
     fn kustomize_takes_the_words_of_old_yaml_for_strings_and_dates_for_points_in_time() {

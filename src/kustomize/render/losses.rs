@@ -3,8 +3,9 @@
 //! Overlay files without a kustomization are read by nobody but Capstan: there such a patch is told
 //! instead of imitated.
 
+use super::list_merge::ListMerge;
 use super::placed::{Content, Placed};
-use super::schema::{ListMerge, Schemas, Type};
+use super::schema::{Schemas, Type};
 use super::strategic::{DIRECTIVE, Directive, Misfit, deletes};
 
 /// Looks through a patch of an object, or one that joins as an object of its own.

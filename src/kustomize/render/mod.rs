@@ -27,6 +27,7 @@ mod folder;
 mod json_patch;
 mod keys;
 mod kustomize;
+mod list_merge;
 pub mod lists;
 mod load;
 mod losses;

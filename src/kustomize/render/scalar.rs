@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::dialect::resolve;
+use super::dialect::Dialect;
 use super::shared::Shared;
 use capstan_yaml::{Scalar as Written, ScalarStyle};
 
@@ -19,6 +19,19 @@ pub struct Scalar {
     style: Style,
     /// The node that kustomize has at other places too.
     shared: Option<Shared>,
+}
+
+impl Dialect {
+    /// What the scalar is.
+    pub(super) fn read(self, scalar: &Written) -> Scalar {
+        let style = if scalar.style == ScalarStyle::Plain { Style::Plain } else { Style::Quoted };
+        Scalar::written(self.value(scalar), &scalar.text, style)
+    }
+}
+
+/// What kustomize makes of a text without quotes.
+pub(super) fn resolve(text: &str) -> Scalar {
+    Dialect::Kustomize.read(&Written::plain(text))
 }
 
 /// Scalars are the same where their values are, however they were written.

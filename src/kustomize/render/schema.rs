@@ -8,15 +8,7 @@
 //! Kubernetes itself says about a list is told by `domain::schema`.
 
 use super::custom_schema::{CustomSchema, Definition};
-
-/// By what the items of a list are told apart.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum ListMerge {
-    /// By these fields.
-    ByKey(Vec<String>),
-    /// By the items themselves.
-    Union,
-}
+use super::list_merge::ListMerge;
 
 /// What is known about a value's type.
 #[derive(Debug, Clone, Copy)]

@@ -9,8 +9,9 @@
 //! [`super::losses`] looks first.
 
 use super::associative;
+use super::list_merge::ListMerge;
 use super::placed::{Content, Placed, SourceOffset};
-use super::schema::{ListMerge, Schemas, Type};
+use super::schema::{Schemas, Type};
 
 /// What a patch leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

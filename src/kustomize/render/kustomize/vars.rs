@@ -13,12 +13,11 @@ use super::field_path::{look_up, split};
 use super::fields::{Blank, FieldSpec};
 use super::id::{Gvk, Id};
 use super::replacements::NAME;
-use crate::render::dialect::resolve;
 use crate::render::error::{RenderError, Trouble};
 use crate::render::keys::fields_of;
 use crate::render::placed::{Content, Placed, SourceOffset};
 use crate::render::resource::Resource;
-use crate::render::scalar::Tag;
+use crate::render::scalar::{Tag, resolve};
 
 /// An entry of `vars`.
 #[derive(Debug, Clone)]
