@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::ClusterFolder;
-use super::discover::{Files, files_in, is_file};
+use super::files::{Files, files_in, is_file};
 use super::sniff::{Sniffed, content, has_cluster_object, is_broken, sniff};
 use crate::settings::{FOLDER_FILE, RepositorySettings};
 use capstan_model::finding::{FileError, Place, rules};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Layout;
 use super::clusters::{self, holder};
-use super::discover::is_file;
+use super::files::is_file;
 use super::releases::{BASE, MANIFEST};
 use crate::settings::RepositorySettings;
 use capstan_model::tree::{RepoPath, Tree, is_manifest};

@@ -10,6 +10,7 @@
 mod clusters;
 mod definitions;
 mod discover;
+mod files;
 mod follow;
 mod outside;
 mod releases;

@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Layout;
-use super::discover::is_file;
+use super::files::is_file;
 use super::sniff::{content, has_cluster_object, is_cluster_kind};
 use super::unreached::{Unreached, identity, is_name, unreached};
 use crate::settings::RepositorySettings;

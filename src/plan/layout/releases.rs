@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::discover::{Files, files_in, folder_or_root};
+use super::files::{Files, files_in, folder_or_root, is_file};
 use super::{ReleaseFolder, Shelf};
 use crate::settings::{FOLDER_FILE, RepositorySettings};
 use capstan_model::finding::{FileError, Place, rules};
@@ -97,7 +97,7 @@ fn read(
     problems: &mut Vec<FileError>,
 ) -> ReleaseFolder {
     let below = |name: &str| folder.join(name).unwrap_or_else(|_| folder.clone());
-    let file = |name: &str| tree.entry(&below(name)).filter(|entry| super::discover::is_file(entry)).cloned();
+    let file = |name: &str| tree.entry(&below(name)).filter(|entry| is_file(entry)).cloned();
     let is_archived = folder.parts().any(|part| part == "archived");
     ReleaseFolder {
         id: ReleaseId::from_path(folder.as_str()),

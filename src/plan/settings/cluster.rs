@@ -9,7 +9,7 @@ use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
 use super::fields::Track;
-use super::read::{calendar_date, release_id, release_reads};
+use super::values::{calendar_date, release_id, release_reads};
 use capstan_model::ids::{ContentId, ReleaseId};
 use capstan_model::object::ObjectId;
 use capstan_model::tree::{BlobId, OutsidePath, TreeId};

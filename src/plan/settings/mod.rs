@@ -27,6 +27,7 @@ mod repository;
 mod schema;
 #[cfg(test)]
 mod tests;
+mod values;
 
 pub use cluster::{ClusterSettings, Deletion, Hold, OverlaySettings, ReleaseSettings, Tombstone};
 pub use effective::{ClaimedTwice, EffectiveSettings};

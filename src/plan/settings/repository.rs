@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fields::{CommandPrefix, FolderName, ManagementClusterUid, RepositoryName, Track};
 use super::glob::Glob;
-use super::read::{field_path, whole_number};
+use super::values::{field_path, whole_number};
 use capstan_model::finding::{Level, Severities};
 use capstan_model::object::FieldPath;
 

@@ -1,0 +1,65 @@
+//! Which files of a folder count, and what is said of those that do not.
+
+use capstan_model::finding::{FileError, Place, rules};
+use capstan_model::tree::{EntryKind, RepoPath, Tree, TreeEntry};
+
+/// Which files of a folder count.
+pub(super) struct Files {
+    folder: RepoPath,
+    without_folder: Option<RepoPath>,
+    without_file: Option<&'static str>,
+}
+
+impl Files {
+    /// All of them, at any depth.
+    pub(super) const fn of(folder: RepoPath) -> Self {
+        Self { folder, without_folder: None, without_file: None }
+    }
+
+    /// But not those in this folder.
+    pub(super) fn without_folder(self, folder: RepoPath) -> Self {
+        Self { without_folder: Some(folder), ..self }
+    }
+
+    /// But not the one of this name directly in the folder.
+    pub(super) fn without_file(self, name: &'static str) -> Self {
+        Self { without_file: Some(name), ..self }
+    }
+
+    fn counts(&self, entry: &TreeEntry) -> bool {
+        let below = entry.path.below(&self.folder);
+        self.without_file.is_none_or(|name| below != Some(name))
+            && self.without_folder.as_ref().is_none_or(|folder| !entry.path.is_in(folder))
+    }
+}
+
+/// The files that count; links and submodules among them are problems.
+pub(super) fn files_in(tree: &dyn Tree, files: &Files, problems: &mut Vec<FileError>) -> Vec<TreeEntry> {
+    let (found, foreign): (Vec<&TreeEntry>, Vec<&TreeEntry>) = tree
+        .entries_in(&files.folder)
+        .iter()
+        .filter(|entry| files.counts(entry))
+        .partition(|entry| is_file(entry));
+    problems.extend(foreign.into_iter().map(not_followed));
+    found.into_iter().cloned().collect()
+}
+
+/// Whether an entry has content of its own.
+pub(super) fn is_file(entry: &TreeEntry) -> bool {
+    matches!(entry.kind, EntryKind::File | EntryKind::Executable)
+}
+
+/// A link or a submodule where a file should stand.
+pub(super) fn not_followed(entry: &TreeEntry) -> FileError {
+    let what = if entry.kind == EntryKind::Submodule { "a submodule" } else { "a symbolic link" };
+    FileError::new(
+        rules::UNREADABLE_FILE,
+        Place::whole(entry.path.clone()),
+        format!("{what} is not followed: put the files themselves here"),
+    )
+}
+
+/// A reminder for a folder without a name.
+pub(super) fn folder_or_root(folder: &RepoPath) -> &'static str {
+    if folder.is_root() { " (it is the repository's root)" } else { "" }
+}

@@ -1,0 +1,89 @@
+//! How single values of settings are read, with what each may be.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use jiff::civil::Date;
+use serde::Deserialize;
+use serde::de::{self, Deserializer, Visitor};
+
+use capstan_model::ids::{ContentId, ReleaseId};
+use capstan_model::object::FieldPath;
+use capstan_model::tree::{BlobId, OutsidePath, RepoPath};
+
+/// A whole number within bounds, as YAML writes numbers: `"20"` is a string and refused.
+pub(super) fn whole_number<'de, D: Deserializer<'de>, const MIN: u32, const MAX: u32>(
+    deserializer: D,
+) -> Result<u32, D::Error> {
+    struct WholeNumber<const MIN: u32, const MAX: u32>;
+
+    impl<const MIN: u32, const MAX: u32> Visitor<'_> for WholeNumber<MIN, MAX> {
+        type Value = u32;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "a whole number from {MIN} to {MAX}")
+        }
+
+        fn visit_u64<E: de::Error>(self, number: u64) -> Result<u32, E> {
+            match u32::try_from(number) {
+                Ok(number) if (MIN..=MAX).contains(&number) => Ok(number),
+                _ => Err(E::invalid_value(de::Unexpected::Unsigned(number), &self)),
+            }
+        }
+
+        fn visit_i64<E: de::Error>(self, number: i64) -> Result<u32, E> {
+            match u64::try_from(number) {
+                Ok(number) => self.visit_u64(number),
+                Err(_) => Err(E::invalid_value(de::Unexpected::Signed(number), &self)),
+            }
+        }
+    }
+
+    deserializer.deserialize_any(WholeNumber::<MIN, MAX>)
+}
+
+/// A JSON Pointer.
+pub(super) fn field_path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<FieldPath, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    match FieldPath::parse(&text) {
+        Some(path) if !path.is_root() => Ok(path),
+        _ => Err(de::Error::custom(format!(
+            "`{text}` is not a JSON Pointer to a field, such as /spec/replicas"
+        ))),
+    }
+}
+
+/// A day of the calendar.
+pub(super) fn calendar_date<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Date>, D::Error> {
+    let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
+    let shaped = text.len() == 10;
+    match text.parse() {
+        Ok(date) if shaped => Ok(Some(date)),
+        _ => Err(de::Error::custom(format!("`{text}` is not a date such as 2026-12-01"))),
+    }
+}
+
+/// A release's id, whatever folder it lies in now.
+pub(super) fn release_id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ReleaseId>, D::Error> {
+    let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
+    let path = RepoPath::parse(&text).map_err(de::Error::custom)?;
+    let version = capstan_model::version::ReleaseVersion::parse(path.name());
+    if version.is_none() {
+        return Err(de::Error::custom(format!("`{text}` is not a release such as aws/v21.0.0")));
+    }
+    Ok(Some(ReleaseId::from_path(&text)))
+}
+
+/// What a release reads outside of its folder: a file is no list without an end.
+pub(super) fn release_reads<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<OutsidePath, BlobId>, D::Error> {
+    let reads = Option::<BTreeMap<OutsidePath, BlobId>>::deserialize(deserializer)?.unwrap_or_default();
+    if reads.len() > ContentId::MOST_READS {
+        let (has, most) = (reads.len(), ContentId::MOST_READS);
+        return Err(de::Error::custom(format!(
+            "{has} files are more than a release may read elsewhere ({most})"
+        )));
+    }
+    Ok(reads)
+}
