@@ -14,6 +14,7 @@ use capstan_plan::settings::RepositoryName;
 use serde::{Deserialize, Serialize};
 
 use super::enrolment::Enrolment;
+use super::signed_archive::Signed;
 use super::tree::ArchiveTree;
 use super::{AgentError, files};
 
@@ -27,15 +28,6 @@ pub struct Fetched {
     pub commit: CommitId,
     /// The claimed folders, and what their render reads.
     pub tree: Arc<dyn Tree>,
-}
-
-/// An archive as it came.
-#[derive(Clone)]
-pub(super) struct Signed {
-    pub(super) commit: CommitId,
-    pub(super) bytes: Vec<u8>,
-    pub(super) sha256: String,
-    pub(super) signature: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -141,7 +141,7 @@ impl AgentClient {
     }
 
     fn token(&self, enrolment: &Enrolment) -> Result<SecretString, AgentError> {
-        self.key.token(enrolment, jiff::Timestamp::now())
+        self.key.token(&enrolment.agent, &enrolment.audience, jiff::Timestamp::now())
     }
 }
 

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use url::{Host, Url};
 
 use super::AgentError;
-use super::archive::Signed;
+use super::signed_archive::Signed;
 
 /// What a JSON answer may measure.
 const ANSWER_BYTES: usize = 4 << 20;

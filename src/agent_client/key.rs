@@ -5,11 +5,10 @@ use std::path::Path;
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use capstan_live::agent::{Claims, PublicKey};
+use capstan_live::agent::{AgentId, Claims, PublicKey};
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
 use secrecy::{ExposeSecret as _, SecretString};
 
-use super::enrolment::Enrolment;
 use super::{AgentError, files};
 
 /// The file in the agent's folder.
@@ -65,16 +64,17 @@ impl Key {
         &self.public
     }
 
-    /// A token for one request.
+    /// A token of an agent for one request to the bot that calls itself `audience`.
     pub(super) fn token(
         &self,
-        enrolment: &Enrolment,
+        agent: &AgentId,
+        audience: &str,
         now: jiff::Timestamp,
     ) -> Result<SecretString, AgentError> {
         let mut header = Header::new(Algorithm::EdDSA);
-        header.kid = Some(enrolment.agent.to_string());
+        header.kid = Some(agent.to_string());
         let jti = ulid::Ulid::generate().to_string();
-        let claims = Claims::new(&enrolment.agent, &enrolment.audience, jti, now);
+        let claims = Claims::new(agent, audience, jti, now);
         encode(&header, &claims, &self.signing)
             .map(SecretString::from)
             .map_err(|error| AgentError::Settings(format!("the agent's key cannot sign: {error}")))

@@ -21,6 +21,7 @@ mod http;
 mod key;
 mod outbox;
 mod sender;
+mod signed_archive;
 mod speak;
 mod tree;
 
@@ -43,6 +44,7 @@ use self::enrolment::Enrolment;
 use self::http::Http;
 use self::key::Key;
 use self::outbox::Outbox;
+use self::signed_archive::Signed;
 
 pub use self::archive::Fetched;
 pub use self::outbox::OutboxLimits;
@@ -271,7 +273,7 @@ impl AgentClient {
         Ok(archive::open(signed, &enrolment, &self.repository).await?.tree)
     }
 
-    async fn signed_archive(&self, commit: &CommitId) -> Result<(archive::Signed, Enrolment), AgentError> {
+    async fn signed_archive(&self, commit: &CommitId) -> Result<(Signed, Enrolment), AgentError> {
         let query = [("repository", self.repository.as_str()), ("commit", commit.as_str())];
         let call = self.http.get("archive", &query, "fetching an archive").within(Duration::from_secs(300));
         let answer = self.authorised(call).await?;

@@ -8,7 +8,7 @@ use capstan_plan::merge::Fit;
 use serde_json::{Value, json};
 
 use super::arguments::Adopt;
-use super::plan::refusal;
+use super::refusal::refusal;
 use super::{Context, Failure, Format, Outcome, output};
 use crate::app::generator::{Adopted, Refused};
 

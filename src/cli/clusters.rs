@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::arguments::List;
-use super::{Context, Failure, Format, Outcome, output, plan, text};
+use super::{Context, Failure, Format, Outcome, output, refusal, text};
 use crate::app::generator::{Refused, Summary};
 
 pub(super) fn run(context: &Context<'_>, command: &List) -> Result<Outcome, Failure> {
@@ -52,7 +52,7 @@ fn to_json((id, summary): &(String, Result<Summary, Refused>)) -> Value {
         }),
         Err(refused) => json!({
             "cluster": id,
-            "error": plan::error(refused),
+            "error": refusal::error(refused),
         }),
     }
 }

@@ -19,6 +19,7 @@ mod failure;
 mod output;
 mod path;
 mod plan;
+mod refusal;
 mod releases;
 mod render;
 mod rules;

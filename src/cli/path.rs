@@ -9,7 +9,7 @@ use capstan_report::markdown::{code, prose, prose_cell};
 use clap::builder::styling::{AnsiColor, Style};
 use serde_json::Value;
 
-use super::plan::refusal;
+use super::refusal::refusal;
 use super::{Failure, Format, Outcome, output, text};
 use crate::app::generator::{Fleet, Refused};
 

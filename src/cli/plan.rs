@@ -2,16 +2,16 @@
 
 use std::io::{self, IsTerminal};
 
-use capstan_model::finding::Place;
 use capstan_plan::cluster::ClusterId;
 use capstan_plan::patch;
 use capstan_plan::upgrade::{self, Explanation};
 use indicatif::ProgressBar;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::arguments::Plan;
 use super::context::progress;
 use super::output::Elements;
+use super::refusal::refusal;
 use super::{Context, Failure, Format, Outcome, explain, path, text};
 use crate::app::generator::{self, Planned, Refused};
 
@@ -99,22 +99,6 @@ fn element(cluster: &ClusterId, planned: &Planned, explained: Option<&Explanatio
         fields.insert("explain".to_owned(), upgrade::explanation_to_json(explained));
     }
     element
-}
-
-/// The element of a cluster that cannot be planned.
-pub(super) fn refusal(cluster: &ClusterId, refused: &Refused) -> Value {
-    json!({"cluster": cluster.as_str(), "error": error(refused)})
-}
-
-/// The `error` of such an element.
-pub(super) fn error(refused: &Refused) -> Value {
-    let place = refused.place.as_ref();
-    json!({
-        "message": refused.message,
-        "file": place.map(Place::file),
-        "line": place.and_then(Place::line),
-        "column": place.and_then(Place::column),
-    })
 }
 
 /// Exit code 1 where a cluster could not be planned, else 3 where errors stand, else 0.

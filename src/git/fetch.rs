@@ -19,7 +19,7 @@ use gix::protocol::{Handshake, LsRefsCommand};
 
 use super::access::{Access, Connection, connect};
 use super::explain;
-use super::mirror::MirrorLimits;
+use super::mirror_limits::MirrorLimits;
 
 /// What Capstan calls itself.
 const AGENT: &str = concat!("capstan/", env!("CARGO_PKG_VERSION"));

@@ -9,6 +9,7 @@
 mod access;
 mod branch;
 mod checkout;
+mod checkout_error;
 mod commit_tree;
 mod fetch;
 mod file_writer;
@@ -16,6 +17,7 @@ mod folder_ids;
 mod history;
 mod identify;
 mod mirror;
+mod mirror_limits;
 mod objects;
 mod trailers;
 mod work_tree;
@@ -23,9 +25,11 @@ mod workspace;
 
 pub use access::Access;
 pub use branch::BranchSource;
-pub use checkout::{Checkout, CheckoutError};
+pub use checkout::Checkout;
+pub use checkout_error::CheckoutError;
 pub use file_writer::{WriteFailure, write_all_or_nothing};
-pub use mirror::{MirrorLimits, Mirrors};
+pub use mirror::Mirrors;
+pub use mirror_limits::MirrorLimits;
 
 /// Files above this size are listed, but not read: no manifest is that large.
 pub const MAXIMUM_FILE_BYTES: u64 = 4 * 1024 * 1024;

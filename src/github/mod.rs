@@ -13,6 +13,7 @@ mod conditional;
 mod conversation;
 mod credentials;
 mod git_data;
+mod installation_token;
 mod installations;
 mod pulls;
 mod references;

@@ -13,6 +13,7 @@ mod delete;
 mod discovery;
 mod events;
 mod lease;
+mod management_cluster;
 mod rest;
 mod take_over;
 mod watch;

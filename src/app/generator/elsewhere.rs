@@ -11,8 +11,8 @@ use capstan_plan::classes::{ClassIndex, ClassRef, Classes, Found, Root, look_up,
 use capstan_plan::layout::Layout;
 
 use super::Fleet;
+use super::following::Next;
 use super::seen::{Reads, Seen};
-use super::wide::Next;
 
 /// A class, and what is applied with it.
 type Asked = (ClassRef, BTreeSet<Root>);

@@ -18,9 +18,10 @@ use capstan_plan::release::{ContentId, ReleaseId};
 use capstan_plan::settings::RepositorySettings;
 use capstan_plan::templates::TemplateNames;
 
-use super::memory::Kept;
+use super::following::Next;
+use super::kept_plan::Kept;
 use super::seen::Seen;
-use super::wide::{Next, Wide};
+use super::wide::Wide;
 
 /// A push that changes more files is looked at as if it were the first.
 const MOST_CHANGED: usize = 5_000;

@@ -28,8 +28,8 @@ use jiff::civil::Date;
 use super::Shared;
 use super::bounded::Bounded;
 use super::classes::read_class_users;
+use super::kept_plan::Kept;
 use super::look::Look;
-use super::plan::Record;
 use super::seen::{Reads, Seen};
 use super::wide::Defined;
 
@@ -81,20 +81,6 @@ pub(super) struct Plans {
     kept: Mutex<Bounded<(usize, Target), Arc<Kept>>>,
     planned: AtomicUsize,
     recalled: AtomicUsize,
-}
-
-/// A plan with all that it was made from, beside the fleet's own inputs.
-#[derive(Debug)]
-pub(super) struct Kept {
-    /// The cluster's folder.
-    pub(super) folder: TreeId,
-    /// What was looked at outside of it.
-    pub(super) seen: Vec<Seen>,
-    /// The release that the cluster records.
-    pub(super) record: Record,
-    /// The ClusterClasses that its Clusters use.
-    pub(super) classes_used: Vec<ClassRef>,
-    pub(super) upgrade: Arc<Upgrade>,
 }
 
 /// Where the releases of a fleet are.

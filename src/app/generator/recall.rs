@@ -7,8 +7,8 @@ use capstan_plan::cluster::ClusterId;
 use capstan_plan::release::{ContentId, ReleaseId};
 use capstan_plan::upgrade::Upgrade;
 
+use super::kept_plan::Kept;
 use super::look::Given;
-use super::memory::Kept;
 use super::plan::{Made, Record, settings_of};
 use super::plan_each::on_all_cores;
 use super::seen::{Presence, Reads, Seen};

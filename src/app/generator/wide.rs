@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use capstan_kustomize::schema::{SchemaFile, Schemas};
-use capstan_model::tree::{Folder, RepoPath, Tree};
+use capstan_model::tree::{RepoPath, Tree};
 use capstan_plan::classes::{ClassRef, classes_used};
 use capstan_plan::cluster::{Cluster, ClusterId};
 use capstan_plan::flux::FluxIndex;
@@ -13,6 +13,7 @@ use capstan_plan::layout::{self, Layout};
 use capstan_plan::policy::{self, CoreVersion};
 
 use super::elsewhere::Lookups;
+use super::following::Next;
 
 /// Which clusters use which ClusterClass.
 pub(super) type ClassUsers = BTreeMap<ClassRef, Vec<ClusterId>>;
@@ -55,18 +56,6 @@ pub(super) struct Wide {
     pub(super) class_users: OnceLock<Arc<ClassUsers>>,
     /// What classes are that Clusters name and their folders lack.
     pub(super) elsewhere: Lookups,
-}
-
-/// A snapshot that follows another one.
-pub(super) struct Next<'a> {
-    /// The root of the one before.
-    pub(super) earlier: &'a Folder,
-    pub(super) tree: &'a dyn Tree,
-    pub(super) layout: &'a Layout,
-    /// The files in which they differ.
-    pub(super) changed: &'a [RepoPath],
-    /// The clusters in whose folders they lie: indexes into the layout's.
-    pub(super) touched: &'a [usize],
 }
 
 impl Wide {

@@ -14,7 +14,8 @@ use serde_json::Value;
 
 use super::dry_runs::{Trial, try_all};
 use super::look::Look;
-use super::pass::{Ended, Failure, Over, Walk};
+use super::outcome::{Ended, Failure, Over};
+use super::pass::Walk;
 use super::reason::Reason;
 use super::resources::{Adopt, CreateClusters, KeptTemplate};
 use super::templates::kept_names;

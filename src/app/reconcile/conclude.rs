@@ -6,7 +6,7 @@ use capstan_model::tree::CommitId;
 use capstan_plan::cluster::ClusterId;
 use jiff::Timestamp;
 
-use super::pass::Ended;
+use super::outcome::Ended;
 use super::ports::{ClusterReport, FleetRecord, Note, Outcome, Tone};
 use super::reason::Reason;
 use super::resources::{

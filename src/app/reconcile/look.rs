@@ -7,8 +7,8 @@ use capstan_plan::cluster::ClusterId;
 use capstan_plan::templates::{NamedTemplate, TemplateNames};
 use jiff::Timestamp;
 
+use super::dependencies::Ports;
 use super::gather::read_live;
-use super::pass::Ports;
 use super::ports::FleetRecord;
 use super::reason::Reason;
 use super::revision::Revision;

@@ -11,6 +11,7 @@
 mod adopt;
 mod apply;
 mod conclude;
+mod dependencies;
 mod dry_runs;
 mod gather;
 mod kinds;
@@ -18,6 +19,7 @@ mod look;
 mod memo;
 pub mod moved;
 pub mod names;
+mod outcome;
 mod pass;
 pub mod ports;
 pub mod preflight;
@@ -32,7 +34,9 @@ mod wanted;
 
 pub use adopt::ADOPTION_NEEDED;
 pub use conclude::{FleetState, fleet_status};
+pub use dependencies::Ports;
 pub use kinds::Kinds;
 pub use memo::Memo;
-pub use pass::{Ended, Failure, Over, Pass, Ports, Turn, reconcile};
+pub use outcome::{Ended, Failure, Over};
+pub use pass::{Pass, Turn, reconcile};
 pub use throttle::Throttled;

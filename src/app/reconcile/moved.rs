@@ -21,7 +21,8 @@ use capstan_model::object::ObjectId;
 use capstan_model::tree::{RepoPath, TreeId};
 use capstan_plan::cluster::ClusterId;
 
-use super::pass::{Over, Turn};
+use super::outcome::Over;
+use super::pass::Turn;
 use super::ports::{ClusterKey, ClusterRecord};
 use super::resources::{ManagedClusterSpec, ManagedClusterStatus};
 use super::revision::Revision;

@@ -14,7 +14,6 @@
 //! in two steps) is found by the domain's guards, which look at the live cluster.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use capstan_live::rollout::observed::{self, Patience, Verdict};
 use capstan_model::kinds::is_cluster;
@@ -25,33 +24,18 @@ use capstan_plan::settings::Deletion;
 use jiff::{SignedDuration, Timestamp};
 
 use super::conclude::{Found, notes, report, settle};
-use super::kinds::Kinds;
+use super::dependencies::Ports;
 use super::look::{Look, look};
-use super::memo::Memo;
-use super::ports::{Board, Bot, ClusterKey, ClusterRecord, FleetRecord};
+use super::outcome::{Ended, Failure, Over};
+use super::ports::{Bot, ClusterKey, ClusterRecord, FleetRecord};
 use super::reason::Reason;
 use super::resources::{ManagedClusterSpec, ManagedClusterStatus, RolloutState, RolloutStatus};
 use super::revision::Revision;
 use super::wanted::Unwanted;
-use crate::app::ports::{Clock, LiveError, ManagementCluster};
+use crate::app::ports::{LiveError, ManagementCluster};
 
 /// In how long a topology controller has taken up what its ClusterClass says, however many clusters are of it.
 const TAKEN_UP: SignedDuration = SignedDuration::from_hours(1);
-
-/// What passes need from outside.
-#[derive(Clone)]
-pub struct Ports {
-    /// The management cluster.
-    pub live: Arc<dyn ManagementCluster>,
-    /// Capstan's own custom resources there.
-    pub board: Arc<dyn Board>,
-    /// What time it is.
-    pub clock: Arc<dyn Clock>,
-    /// What discovery told.
-    pub kinds: Arc<Kinds>,
-    /// What was tried and needs no second try.
-    pub memo: Arc<Memo>,
-}
 
 /// One cluster's turn.
 pub struct Turn<'a> {
@@ -67,52 +51,6 @@ pub struct Turn<'a> {
     pub id: &'a ClusterId,
     /// Whether to stop before the next effect: a newer commit is there, or the process ends.
     pub is_over: &'a (dyn Fn() -> Option<Over> + Sync),
-}
-
-/// Why a pass ends before it is through.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Over {
-    /// A newer commit is there.
-    Superseded,
-    /// The process ends, or is not the leader any more.
-    Stopping,
-}
-
-/// How a pass ended.
-#[derive(Debug)]
-pub enum Ended {
-    /// Everything is applied that may be applied now.
-    Applied,
-    /// Everything is deleted, as `delete: cluster` says.
-    Removed,
-    /// Nothing is applied, for reasons that stand in Git or in the live cluster.
-    Refused(Vec<Reason>),
-    /// Nothing more is applied now; it passes by itself.
-    Waiting(Vec<Reason>),
-    /// Nothing is applied, because somebody said so.
-    Suspended,
-    /// It was ended early; what was done stands in the inventory.
-    Over(Over),
-    /// The API server, or the bot where its word is needed, did not do its part.
-    Failed(Failure),
-}
-
-/// Why a pass failed that may succeed next time.
-#[derive(Debug)]
-pub struct Failure {
-    /// A word of a closed set.
-    pub kind: &'static str,
-    /// What was being done, and what was answered.
-    pub message: String,
-    /// The object and place, where one is to blame.
-    pub reasons: Vec<Reason>,
-}
-
-impl From<LiveError> for Failure {
-    fn from(error: LiveError) -> Self {
-        let kind = error.refusal().map_or(error.kind(), |refusal| refusal.kind.as_str());
-        Self { kind, message: error.to_string(), reasons: Vec::new() }
-    }
 }
 
 /// What a pass did and found.

@@ -11,9 +11,9 @@ use capstan_plan::cluster::ClusterId;
 use capstan_plan::settings::Deletion;
 use jiff::Timestamp;
 
+use super::dependencies::Ports;
 use super::dry_runs::try_all;
 use super::look::look;
-use super::pass::Ports;
 use super::ports::{ClusterRecord, FleetRecord, PreflightAnswer, PreflightVerdict};
 use super::reason::Reason;
 use super::resources::ManagedClusterStatus;

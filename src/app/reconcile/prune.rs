@@ -8,7 +8,8 @@ use capstan_model::finding::{Place, Severity};
 use capstan_model::object::ObjectId;
 
 use super::look::Look;
-use super::pass::{Ended, Failure, Walk};
+use super::outcome::{Ended, Failure};
+use super::pass::Walk;
 use super::reason::Reason;
 use super::wanted::Unwanted;
 use crate::app::ports::{ApiObject, Deleted, LiveError, Run};

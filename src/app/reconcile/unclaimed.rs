@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use capstan_model::object::ObjectId;
 
-use super::pass::Ports;
+use super::dependencies::Ports;
 use super::ports::ClusterRecord;
 use super::resources::{ConditionStatus, ConditionType};
 use super::revision::Revision;

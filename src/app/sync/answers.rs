@@ -13,7 +13,7 @@ use capstan_plan::proposal::{ProposalId, Wanted, wanted};
 use capstan_plan::settings::{CommandPrefix, RepositorySettings};
 use capstan_report::{Proposal, about, answer, answered_comment, plan_answer, refusal};
 
-use super::proposals::Outcome;
+use super::outcome::Outcome;
 use super::{Plans, Run, Scopes, SyncError, clusters_of};
 use crate::app::ports::{AuditEntry, CodeHostError, Comment, Permission, PullRequest, Reaction};
 

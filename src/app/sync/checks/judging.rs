@@ -12,7 +12,7 @@ use capstan_plan::settings::{REPOSITORY_FILE, RepositorySettings};
 use capstan_report::{CheckReport, Judged, JudgedCluster, MergeBasis, check, untouched};
 
 use super::super::answers::touched;
-use super::super::proposals::Remarks;
+use super::super::outcome::Remarks;
 use super::super::{Run, Scopes, SyncError, by_target, settings_file};
 use super::subjects::Subject;
 use crate::app::ports::{MirrorError, Snapshot};

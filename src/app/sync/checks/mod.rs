@@ -17,7 +17,7 @@ use capstan_report::{
 
 pub(super) use self::judging::{Compared, Comparison};
 pub(super) use self::subjects::Subject;
-use super::proposals::{Outcome, Remarks};
+use super::outcome::{Outcome, Remarks};
 use super::{Run, Scopes, SyncError, by_target};
 use crate::app::ports::{CheckConclusion, CheckRecord, CodeHostError, MirrorError, NewCheckRun};
 

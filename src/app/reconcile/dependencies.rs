@@ -1,0 +1,23 @@
+//! What the use cases of the reconciler need from outside: of every cluster the same.
+
+use std::sync::Arc;
+
+use super::kinds::Kinds;
+use super::memo::Memo;
+use super::ports::Board;
+use crate::app::ports::{Clock, ManagementCluster};
+
+/// What passes need from outside.
+#[derive(Clone)]
+pub struct Ports {
+    /// The management cluster.
+    pub live: Arc<dyn ManagementCluster>,
+    /// Capstan's own custom resources there.
+    pub board: Arc<dyn Board>,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+    /// What discovery told.
+    pub kinds: Arc<Kinds>,
+    /// What was tried and needs no second try.
+    pub memo: Arc<Memo>,
+}

@@ -1,0 +1,50 @@
+//! How a pass over one cluster folder ends.
+
+use super::reason::Reason;
+use crate::app::ports::LiveError;
+
+/// Why a pass ends before it is through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Over {
+    /// A newer commit is there.
+    Superseded,
+    /// The process ends, or is not the leader any more.
+    Stopping,
+}
+
+/// How a pass ended.
+#[derive(Debug)]
+pub enum Ended {
+    /// Everything is applied that may be applied now.
+    Applied,
+    /// Everything is deleted, as `delete: cluster` says.
+    Removed,
+    /// Nothing is applied, for reasons that stand in Git or in the live cluster.
+    Refused(Vec<Reason>),
+    /// Nothing more is applied now; it passes by itself.
+    Waiting(Vec<Reason>),
+    /// Nothing is applied, because somebody said so.
+    Suspended,
+    /// It was ended early; what was done stands in the inventory.
+    Over(Over),
+    /// The API server, or the bot where its word is needed, did not do its part.
+    Failed(Failure),
+}
+
+/// Why a pass failed that may succeed next time.
+#[derive(Debug)]
+pub struct Failure {
+    /// A word of a closed set.
+    pub kind: &'static str,
+    /// What was being done, and what was answered.
+    pub message: String,
+    /// The object and place, where one is to blame.
+    pub reasons: Vec<Reason>,
+}
+
+impl From<LiveError> for Failure {
+    fn from(error: LiveError) -> Self {
+        let kind = error.refusal().map_or(error.kind(), |refusal| refusal.kind.as_str());
+        Self { kind, message: error.to_string(), reasons: Vec::new() }
+    }
+}

@@ -1,0 +1,53 @@
+//! What became of a repository's proposals: read by the answers to commands and by the checks.
+
+use std::collections::BTreeMap;
+
+use capstan_model::finding::Finding;
+use capstan_model::source::SourceKind;
+use capstan_plan::proposal::ProposalId;
+
+/// What became of a repository's proposals.
+#[derive(Default)]
+pub(super) struct Outcome {
+    /// Each proposal's state.
+    pub(super) proposals: BTreeMap<ProposalId, ProposalState>,
+    /// What is offered by each kind of source, for the campaigns.
+    pub(super) sources: BTreeMap<SourceKind, String>,
+    /// Whether a pull request's head or text was written: what was listed before is old.
+    pub(super) wrote: Wrote,
+    /// What the check of a proposal says besides.
+    pub(super) remarks: BTreeMap<u64, Remarks>,
+}
+
+/// Whether pull requests were written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Wrote {
+    /// None.
+    #[default]
+    Nothing,
+    /// Some.
+    PullRequests,
+}
+
+/// A proposal's state in a word of a closed set, and why.
+#[derive(Debug, Clone)]
+pub(super) struct ProposalState {
+    pub(super) word: &'static str,
+    pub(super) why: String,
+    /// The pull request, where one carries the upgrade.
+    pub(super) pull: Option<u64>,
+}
+
+impl ProposalState {
+    pub(super) fn new(word: &'static str, why: impl Into<String>) -> Self {
+        Self { word, why: why.into(), pull: None }
+    }
+}
+
+/// What the check of a proposal says besides what its content says.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Remarks {
+    pub(super) notes: Vec<String>,
+    pub(super) blocked: Vec<String>,
+    pub(super) findings: Vec<Finding>,
+}

@@ -1,0 +1,128 @@
+//! [`ManagementCluster`] on the Kubernetes API.
+
+use async_trait::async_trait;
+use capstan_live::live_objects::MANAGER;
+use capstan_model::object::FieldPath;
+use http::{Method, StatusCode};
+use serde_json::{Value, json};
+use tokio::sync::watch::Receiver;
+
+use super::cluster::{KubeCluster, List, in_run, path};
+use super::discovery::Served;
+use super::rest::Call;
+use super::{delete, take_over, watch};
+use crate::app::ports::{
+    ApiKind, ApiObject, As, Contested, Deleted, LiveChanges, LiveError, ManagementCluster, Run, Scope,
+    Watched,
+};
+
+/// How many objects one page of a list holds.
+const PAGE: &str = "500";
+
+#[async_trait]
+impl ManagementCluster for KubeCluster {
+    async fn uid(&self) -> Result<String, LiveError> {
+        let call = Call::new(
+            "reading Namespace kube-system",
+            &As::Reconciler,
+            Method::GET,
+            "/api/v1/namespaces/kube-system",
+        );
+        let namespace = self.rest.done(&call).await?;
+        let uid = namespace.pointer("/metadata/uid").and_then(Value::as_str);
+        uid.map(str::to_owned).ok_or_else(|| call.unreachable("its namespace kube-system has no UID"))
+    }
+
+    async fn read(&self, by: &As, object: &ApiObject) -> Result<Option<Value>, LiveError> {
+        let doing = format!("reading {object}");
+        let call = |served: &Served| Ok(Call::new(&doing, by, Method::GET, path(&doing, served, object)?));
+        let Some((_, call, answer)) = self.ask(&object.kind, call).await? else { return Ok(None) };
+        match answer.status {
+            status if status.is_success() => Ok(Some(answer.body)),
+            StatusCode::NOT_FOUND => Ok(None),
+            _ => Err(call.refused(&answer)),
+        }
+    }
+
+    async fn list(
+        &self,
+        by: &As,
+        kind: &ApiKind,
+        namespace: Option<&str>,
+        labels: &[(&str, &str)],
+    ) -> Result<Vec<Value>, LiveError> {
+        self.list_as(by, &List { kind, namespace, labels, page: PAGE }, Some).await
+    }
+
+    async fn apply(
+        &self,
+        by: &As,
+        manifest: &Value,
+        run: Run,
+        contested: Contested,
+    ) -> Result<Value, LiveError> {
+        let object = identify("applying", manifest)?;
+        let doing = match run {
+            Run::Dry => format!("trying to apply {object}"),
+            Run::Real => format!("applying {object}"),
+        };
+        let call = |served: &Served| {
+            let call = Call::new(&doing, by, Method::PATCH, path(&doing, served, &object)?)
+                .query("fieldManager", MANAGER)
+                .query("force", if contested == Contested::Take { "true" } else { "false" })
+                .query("fieldValidation", "Strict")
+                .body("application/apply-patch+yaml", manifest.clone());
+            Ok(in_run(call, run))
+        };
+        self.demand(&doing, &object.kind, call).await
+    }
+
+    async fn dry_run_create(&self, by: &As, manifest: &Value) -> Result<Value, LiveError> {
+        let object = identify("trying to create", manifest)?;
+        let doing = format!("trying to create one like {object}");
+        let mut unnamed = manifest.clone();
+        if let Some(metadata) = unnamed.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.remove("name");
+            metadata.insert("generateName".to_owned(), json!(format!("{}-", object.name)));
+        }
+        let call = |served: &Served| {
+            // Checks the name, which the path does not hold.
+            path(&doing, served, &object)?;
+            let call = Call::new(&doing, by, Method::POST, served.path(object.namespace.as_deref()))
+                .query("fieldManager", MANAGER)
+                .query("fieldValidation", "Strict")
+                .body("application/json", unnamed.clone());
+            Ok(in_run(call, Run::Dry))
+        };
+        self.demand(&doing, &object.kind, call).await
+    }
+
+    async fn delete(&self, by: &As, object: &ApiObject, uid: &str, run: Run) -> Result<Deleted, LiveError> {
+        delete::delete(self, by, object, uid, run).await
+    }
+
+    async fn take_over(
+        &self,
+        by: &As,
+        object: &ApiObject,
+        from: &[String],
+        let_go: &[FieldPath],
+    ) -> Result<(), LiveError> {
+        take_over::take_over(self, by, object, from, let_go).await
+    }
+
+    async fn scope(&self, kind: &ApiKind) -> Result<Option<Scope>, LiveError> {
+        Ok(self.discovery.find(kind).await?.map(|served| served.scope))
+    }
+
+    fn watch(&self, watched: Receiver<Watched>) -> LiveChanges {
+        watch::watch(self.clone(), None, watched)
+    }
+}
+
+fn identify(doing: &str, manifest: &Value) -> Result<ApiObject, LiveError> {
+    ApiObject::of(manifest).ok_or_else(|| LiveError::Malformed {
+        doing: format!("{doing} an object"),
+        reason: "its manifest lacks apiVersion, kind or metadata.name".to_owned(),
+    })
+}
