@@ -132,7 +132,7 @@ pub struct AgentClient {
     enrolment: tokio::sync::Mutex<Option<Enrolment>>,
     shelf: Shelf,
     outbox: Mutex<Outbox>,
-    /// Rung when a report was stored.
+    /// Notified when a report was stored.
     stored: Arc<Notify>,
     /// Ends the sender with the last of us.
     _leash: tokio_util::sync::DropGuard,

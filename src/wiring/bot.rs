@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use capstan::app::agents::rollouts::{self, Teller};
-use capstan::app::agents::{AgentLimits, AgentParts, Agents, Bell, Reconcilers};
+use capstan::app::agents::{AgentLimits, AgentParts, Agents, Notifier, Reconcilers};
 use capstan::app::planner::Generator;
 #[cfg(feature = "demo")]
 use capstan::app::ports::FleetView;
@@ -78,7 +78,7 @@ pub(super) async fn start(config: Config, stop: CancellationToken) -> Result<Run
     let github = Arc::new(
         GitHub::connect(&config.github.api_url, credentials, GitHubLimits::default()).map_err(failed)?,
     );
-    let reconcilers = Reconcilers { records: Arc::new(database.clone()), bell: Bell::default() };
+    let reconcilers = Reconcilers { records: Arc::new(database.clone()), notifier: Notifier::default() };
     let ports = Ports {
         host: github.clone(),
         mirror: Arc::new(mirrors),

@@ -16,11 +16,11 @@
 mod admin;
 mod archive;
 mod authentication;
-mod bell;
 mod build;
 mod content;
 mod keys;
 mod limits;
+mod notifier;
 pub mod rollouts;
 mod work;
 
@@ -36,25 +36,25 @@ use super::ports::{
 
 pub use self::admin::{Invited, invite};
 pub use self::archive::SignedArchive;
-pub use self::bell::Bell;
 pub(super) use self::content::content;
 pub use self::keys::{BotKey, KeyError};
 pub use self::limits::AgentLimits;
+pub use self::notifier::Notifier;
 pub use self::work::Questions;
 
-/// What the bot's other use cases need of the agents: their records, and a bell that wakes long polls and
+/// What the bot's other use cases need of the agents: their records, and a notifier that wakes long polls and
 /// the teller.
 #[derive(Clone)]
 pub struct Reconcilers {
     /// The records.
     pub records: Arc<dyn AgentRecords>,
     /// Wakes whoever waits for something new.
-    pub bell: Bell,
+    pub notifier: Notifier,
 }
 
 /// What the agent API works with.
 pub struct AgentParts {
-    /// Records and bell, shared with the rest of the bot.
+    /// Records and notifier, shared with the rest of the bot.
     pub reconcilers: Reconcilers,
     /// Where the bot's jobs are queued.
     pub jobs: Arc<dyn Jobs>,

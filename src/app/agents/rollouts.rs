@@ -91,7 +91,7 @@ impl Teller {
 
     /// Tells until cancelled.
     pub async fn run(&self, stop: &CancellationToken) {
-        let mut ear = self.reconcilers.bell.listen();
+        let mut subscription = self.reconcilers.notifier.subscribe();
         let mut forgotten_at: Option<std::time::Instant> = None;
         while !stop.is_cancelled() {
             let wait = match self.look().await {
@@ -109,7 +109,7 @@ impl Teller {
                 }
             }
             tokio::select! {
-                () = ear.heard() => {}
+                () = subscription.notified() => {}
                 () = tokio::time::sleep(wait) => {}
                 () = stop.cancelled() => {}
             }

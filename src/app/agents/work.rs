@@ -52,7 +52,7 @@ impl Agents {
             .poll(&agent.id)
             .map_err(|_| Denied::TooMuch(format!("agent {} polls too often at a time", agent.id)))?;
         let deadline = Instant::now() + wait;
-        let mut ear = self.reconcilers.bell.listen();
+        let mut subscription = self.reconcilers.notifier.subscribe();
         loop {
             let watched = self.repository_of(agent, repository).await?;
             let given = match questions {
@@ -75,7 +75,7 @@ impl Agents {
             }
             let look_again = self.limiter.limits.look_every.min(left);
             tokio::select! {
-                () = ear.heard() => {}
+                () = subscription.notified() => {}
                 () = tokio::time::sleep(look_again) => {}
             }
             self.still_trusts(agent).await?;
@@ -190,7 +190,7 @@ impl Agents {
                 self.look_at(id).await?;
             }
         }
-        self.reconcilers.bell.ring();
+        self.reconcilers.notifier.notify();
         Ok(answer)
     }
 

@@ -109,7 +109,7 @@ impl Run<'_> {
         settings: &RepositorySettings,
         scopes: &Scopes,
     ) -> Result<(), SyncError> {
-        let Some(Reconcilers { records, bell }) = self.ports.reconcilers.clone() else { return Ok(()) };
+        let Some(Reconcilers { records, notifier }) = self.ports.reconcilers.clone() else { return Ok(()) };
         let managed_by = ManagedBy::of(settings);
         let mut enrolled = Vec::new();
         if !managed_by.is_empty() {
@@ -126,7 +126,7 @@ impl Run<'_> {
             managed_by: self.met.managed_by.clone(),
         };
         if records.watch_repository(&watched).await? {
-            bell.ring();
+            notifier.notify();
         }
         let heads: BTreeSet<&CommitId> = self.facts.open.iter().map(|pull| &pull.head).collect();
         records.keep_preflights_of(self.repository.id, &heads).await?;
@@ -174,7 +174,7 @@ impl Run<'_> {
     }
 
     async fn follow_merges(&self, scopes: &Scopes) -> Result<(), SyncError> {
-        let Some(Reconcilers { records, bell }) = &self.ports.reconcilers else { return Ok(()) };
+        let Some(Reconcilers { records, notifier }) = &self.ports.reconcilers else { return Ok(()) };
         let Some(first) = self.met.enrolled.iter().map(|agent| agent.enrolled_at).min() else {
             return Ok(());
         };
@@ -205,7 +205,7 @@ impl Run<'_> {
                 tracing::info!(repository = %self.repository.name, pull_request = pull.number, clusters = followed.clusters.len(), "the machines of a merge are followed");
             }
             records.follow_merge(&followed).await?;
-            bell.ring();
+            notifier.notify();
         }
         Ok(())
     }
@@ -427,7 +427,7 @@ impl Run<'_> {
         uid: &ManagementClusterUid,
         known: Option<&PreflightRecord>,
     ) -> Result<Standing, SyncError> {
-        let Some(Reconcilers { records, bell }) = self.ports.reconcilers.clone() else {
+        let Some(Reconcilers { records, notifier }) = self.ports.reconcilers.clone() else {
             return Ok(Standing::Unanswered);
         };
         let now = self.ports.clock.now();
@@ -475,7 +475,7 @@ impl Run<'_> {
             state,
         };
         records.save_preflight(&record).await?;
-        bell.ring();
+        notifier.notify();
         Ok(standing)
     }
 

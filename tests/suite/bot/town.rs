@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use capstan::app::agents::rollouts::{Looked, PACE, Teller};
-use capstan::app::agents::{AgentLimits, AgentParts, Agents, Bell, Reconcilers, invite};
+use capstan::app::agents::{AgentLimits, AgentParts, Agents, Notifier, Reconcilers, invite};
 use capstan::app::planner::Generator;
 use capstan::app::ports::{Cause, Clock, FleetView as _, Jobs};
 use capstan::app::sync::Ports;
@@ -98,7 +98,7 @@ impl Bot {
         let credentials = AppCredentials::from_pem(app.id, &key.clone().into(), "test").unwrap();
         let limits = GitHubLimits { first_retry_after: Duration::from_millis(5), ..GitHubLimits::default() };
         let github = GitHub::connect(&forge.url().parse().unwrap(), credentials, limits).unwrap();
-        let reconcilers = Reconcilers { records: Arc::new(database.clone()), bell: Bell::default() };
+        let reconcilers = Reconcilers { records: Arc::new(database.clone()), notifier: Notifier::default() };
         let ports = Ports {
             host: Arc::new(github),
             mirror: Arc::new(Mirrors::open(state, MirrorLimits::default()).unwrap()),
