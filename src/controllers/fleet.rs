@@ -199,7 +199,7 @@ impl FleetLoop {
         let secret = match self.fleet.spec.source.secret() {
             Some(name) => {
                 let namespace = &self.fleet.key.namespace;
-                let found = self.ports.board.secret(namespace, name).await;
+                let found = self.ports.status_store.secret(namespace, name).await;
                 let found = found.map_err(|error| SourceError::Settings(error.to_string()))?;
                 Some(found.ok_or_else(|| {
                     SourceError::Settings(format!(
@@ -235,7 +235,7 @@ impl FleetLoop {
     /// The ManagedClusters, asked for until there is an answer; `None` where the loop ends.
     async fn list_records(&self) -> Option<Vec<ClusterRecord>> {
         loop {
-            match self.ports.board.clusters(&self.fleet.key).await {
+            match self.ports.status_store.clusters(&self.fleet.key).await {
                 Ok(records) => return Some(records),
                 Err(error) => {
                     tracing::warn!(fleet = %self.fleet.key, %error, "the ManagedClusters cannot be listed");
@@ -301,7 +301,7 @@ impl FleetLoop {
                     poke.notify_one();
                 }
                 if self.fleet.asked
-                    && let Err(error) = self.ports.board.heard_fleet(&self.fleet.key).await
+                    && let Err(error) = self.ports.status_store.heard_fleet(&self.fleet.key).await
                 {
                     tracing::warn!(fleet = %self.fleet.key, %error, "the annotation capstan.dev/reconcile stays");
                 }
@@ -329,7 +329,7 @@ impl FleetLoop {
 
     /// A ManagedCluster was touched: that it was made, by this loop most likely, is no news.
     async fn heed_resource(&self, state: &mut State, id: &ClusterId, key: &ClusterKey) {
-        let is_news = match self.ports.board.cluster(key).await {
+        let is_news = match self.ports.status_store.cluster(key).await {
             Ok(Some(record)) => record.asked || state.generations.get(id) != Some(&record.generation),
             // It is made anew with the next turn.
             Ok(None) => true,
@@ -453,7 +453,7 @@ impl FleetLoop {
         if status == state.status {
             return;
         }
-        match self.ports.board.write_fleet(&self.fleet.key, &status).await {
+        match self.ports.status_store.write_fleet(&self.fleet.key, &status).await {
             Ok(()) => state.status = status,
             Err(error) => {
                 tracing::warn!(fleet = %self.fleet.key, %error, "the Fleet's status cannot be written");

@@ -116,7 +116,7 @@ impl Follower {
     }
 
     async fn open_revision(&self, tree: &SourceTree) -> Result<Revision, NotOpened> {
-        let records = self.ports.board.clusters(&self.fleet.key).await.map_err(NotOpened::Live)?;
+        let records = self.ports.status_store.clusters(&self.fleet.key).await.map_err(NotOpened::Live)?;
         // Of a status the inventory is the smaller part: the rest is not held while folders are rendered.
         let recorded = records.into_iter().filter_map(|record| {
             let id = folder_of(&record)?;

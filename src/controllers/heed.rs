@@ -134,7 +134,7 @@ impl Heeder {
             Err(SourceError::Away { .. }) => return None,
             Err(error) => return Some(all(error.kind(), error.to_string())),
         };
-        let Ok(records) = self.ports.board.clusters(&self.fleet.key).await else { return None };
+        let Ok(records) = self.ports.status_store.clusters(&self.fleet.key).await else { return None };
         let recorded = inventories(&records);
         match open_revision(&self.ports, &self.fleet, &self.uid, &tree, recorded, Some(base)).await {
             Ok(head) => {

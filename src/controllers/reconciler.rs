@@ -14,7 +14,7 @@ use super::fleet::{FleetLoop, Wake};
 use super::probes::Health;
 use crate::app::ports::{Leadership, LiveError};
 use crate::app::reconcile::Ports;
-use crate::app::reconcile::ports::{BoardChange, FleetKey, FleetRecord, Sources};
+use crate::app::reconcile::ports::{FleetKey, FleetRecord, Sources, StatusStoreChange};
 
 /// Fleets are listed anew that often, for what the watch did not bring; the API server shows that it lives.
 const RESYNC: Duration = Duration::from_secs(60);
@@ -92,7 +92,7 @@ impl Reconciler {
     async fn act(&self, stop: &CancellationToken) {
         let Some(uid) = self.learn_uid(stop).await else { return };
         let drift = Arc::new(Drift::new());
-        let mut changes = self.parts.ports.board.changes();
+        let mut changes = self.parts.ports.status_store.changes();
         let mut live = self.parts.ports.live.watch(drift.watched());
         let mut fleets: BTreeMap<FleetKey, Running> = BTreeMap::new();
         let mut resync = tokio::time::interval(RESYNC);
@@ -101,11 +101,11 @@ impl Reconciler {
                 () = stop.cancelled() => break,
                 _ = resync.tick() => self.resync(&mut fleets, &uid, &drift, stop).await,
                 Some(change) = changes.next() => match change {
-                    BoardChange::Fleet(key) => match self.parts.ports.board.fleet(&key).await {
+                    StatusStoreChange::Fleet(key) => match self.parts.ports.status_store.fleet(&key).await {
                         Ok(found) => self.settle(&mut fleets, key, found, &uid, &drift, stop).await,
                         Err(error) => tracing::warn!(fleet = %key, %error, "a Fleet cannot be read"),
                     },
-                    BoardChange::Cluster(key) => {
+                    StatusStoreChange::Cluster(key) => {
                         for (_, running) in fleets.iter().filter(|(fleet, _)| fleet.namespace == key.namespace) {
                             let _ended = running.wake.send(Wake::Resource(key.clone()));
                         }
@@ -146,7 +146,7 @@ impl Reconciler {
         drift: &Arc<Drift>,
         stop: &CancellationToken,
     ) {
-        let found = match self.parts.ports.board.fleets().await {
+        let found = match self.parts.ports.status_store.fleets().await {
             Ok(found) => found,
             Err(error) => {
                 tracing::warn!(%error, "the Fleets cannot be listed");

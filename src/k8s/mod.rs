@@ -5,7 +5,6 @@
 //! shown of an answer hold for all of them. Deliberately absent: what to apply, and when; caches of objects
 //! (each pass reads what it needs, so what it decides on is never older than itself).
 
-mod board;
 mod cluster;
 mod connect;
 pub mod crd;
@@ -15,10 +14,11 @@ mod events;
 mod lease;
 mod management_cluster;
 mod rest;
+mod status_store;
 mod take_over;
 mod watch;
 
-pub use board::KubeBoard;
 pub use cluster::KubeCluster;
 pub use connect::{ConnectError, Connection, connect};
 pub use lease::{KubeLease, Timing};
+pub use status_store::KubeStatusStore;

@@ -13,7 +13,7 @@ use capstan::cli::Failure;
 use capstan::config::ReconcilerConfig;
 use capstan::controllers::{self, Health, Parts, Reconciler};
 use capstan::git::{Access, BranchSource, MirrorLimits, Mirrors};
-use capstan::k8s::{self, KubeBoard, KubeCluster, KubeLease};
+use capstan::k8s::{self, KubeCluster, KubeLease, KubeStatusStore};
 use capstan::telemetry;
 use capstan_live::agent::Words;
 use capstan_live::agent::wire::ManagementClusterIdentity;
@@ -46,7 +46,7 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
     let parts = Parts {
         ports: Ports {
             live: Arc::new(Throttled::new(Arc::new(cluster), REQUESTS)),
-            board: Arc::new(KubeBoard::new(&connection, &config.namespace, &identity)),
+            status_store: Arc::new(KubeStatusStore::new(&connection, &config.namespace, &identity)),
             clock: Arc::clone(&clock),
             kinds: Arc::new(Kinds::default()),
             memo: Arc::new(Memo::default()),

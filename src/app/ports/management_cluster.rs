@@ -2,7 +2,7 @@
 //!
 //! Objects travel as they stand in JSON; what they mean is the domain's business. Every answer of the API
 //! server that is not the wished one arrives as a [`Refusal`], which holds nothing that may not be shown.
-//! Deliberately absent: custom resources of Capstan's own (the status board), and any decision.
+//! Deliberately absent: custom resources of Capstan's own (the status store), and any decision.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

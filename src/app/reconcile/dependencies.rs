@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::kinds::Kinds;
 use super::memo::Memo;
-use super::ports::Board;
+use super::ports::StatusStore;
 use crate::app::ports::{Clock, ManagementCluster};
 
 /// What passes need from outside.
@@ -13,7 +13,7 @@ pub struct Ports {
     /// The management cluster.
     pub live: Arc<dyn ManagementCluster>,
     /// Capstan's own custom resources there.
-    pub board: Arc<dyn Board>,
+    pub status_store: Arc<dyn StatusStore>,
     /// What time it is.
     pub clock: Arc<dyn Clock>,
     /// What discovery told.

@@ -107,12 +107,12 @@ pub async fn inherit(
     key: &ClusterKey,
     forerunners: &[ClusterKey],
 ) -> Result<Option<Over>, LiveError> {
-    let board = &turn.ports.board;
+    let status_store = &turn.ports.status_store;
     for forerunner in forerunners {
         if let Some(over) = (turn.is_over)() {
             return Ok(Some(over));
         }
-        let Some(from) = board.cluster(forerunner).await? else { continue };
+        let Some(from) = status_store.cluster(forerunner).await? else { continue };
         let is_claimed = turn.revision.clusters().any(|id| id.as_str() == from.spec.cluster);
         if is_claimed || from.spec.fleet != turn.fleet.key.name {
             continue;
@@ -130,8 +130,8 @@ async fn take(
     from: &ClusterRecord,
     share: &Share<'_>,
 ) -> Result<(), LiveError> {
-    let board = &turn.ports.board;
-    let found = board.cluster(key).await?;
+    let status_store = &turn.ports.status_store;
+    let found = status_store.cluster(key).await?;
     let bare = ManagedClusterSpec::of(turn.id, &turn.fleet.key.name);
     let is_new = found.is_none();
     let earlier = found.as_ref().map_or(&bare, |found| &found.spec);
@@ -142,15 +142,15 @@ async fn take(
     let spec = wishes(earlier, &from.spec, share.is_the_cluster, is_new);
     let heir = match found {
         Some(found) => found,
-        None => board.create_cluster(key, &spec).await?,
+        None => status_store.create_cluster(key, &spec).await?,
     };
     // Also where somebody else made it meanwhile.
     if heir.spec != spec {
-        board.change_cluster(key, &spec).await?;
+        status_store.change_cluster(key, &spec).await?;
     }
     let status = with_share(&heir.status, &from.status, share);
     if status != heir.status {
-        board.write_cluster(key, &status).await?;
+        status_store.write_cluster(key, &status).await?;
     }
     tracing::info!(
         cluster = %turn.id, from = from.spec.cluster, objects = share.objects.len(), suspend = spec.suspend,

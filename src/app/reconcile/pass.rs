@@ -79,12 +79,12 @@ pub struct Pass {
 /// # Errors
 /// Its ManagedCluster cannot be read or written; what was applied stands in the inventory.
 pub async fn reconcile(turn: &Turn<'_>, key: &ClusterKey) -> Result<Pass, LiveError> {
-    let (board, fleet) = (&turn.ports.board, turn.fleet);
-    let record = match board.cluster(key).await? {
+    let (status_store, fleet) = (&turn.ports.status_store, turn.fleet);
+    let record = match status_store.cluster(key).await? {
         Some(record) => record,
         None => {
             let spec = ManagedClusterSpec::of(turn.id, &fleet.key.name);
-            board.create_cluster(key, &spec).await?
+            status_store.create_cluster(key, &spec).await?
         }
     };
     if record.spec.cluster != turn.id.as_str() {
@@ -105,7 +105,7 @@ pub async fn reconcile(turn: &Turn<'_>, key: &ClusterKey) -> Result<Pass, LiveEr
         });
     }
     if record.asked {
-        board.heard_cluster(key).await?;
+        status_store.heard_cluster(key).await?;
     }
     let mut walk = Walk::new(turn, record);
     let ended = match tokio::time::timeout(fleet.spec.timeout, walk.run()).await {
@@ -126,7 +126,7 @@ pub(super) struct Walk<'a> {
     pub(super) record: ClusterRecord,
     /// What will be said; begins as what was said last.
     pub(super) status: ManagedClusterStatus,
-    /// What stands on the board.
+    /// What stands in the status store.
     pub(super) written: ManagedClusterStatus,
     pub(super) applied: usize,
     pub(super) deleted: usize,
@@ -167,10 +167,10 @@ impl<'a> Walk<'a> {
         self.turn.ports.live.as_ref()
     }
 
-    /// Writes what is to be remembered, where that differs from what stands on the board.
+    /// Writes what is to be remembered, where that differs from what stands in the status store.
     pub(super) async fn save(&mut self) -> Result<(), LiveError> {
         if self.status != self.written {
-            self.turn.ports.board.write_cluster(&self.record.key, &self.status).await?;
+            self.turn.ports.status_store.write_cluster(&self.record.key, &self.status).await?;
             self.written = self.status.clone();
         }
         Ok(())
@@ -245,7 +245,7 @@ impl<'a> Walk<'a> {
         self.status = status;
         self.save().await?;
         for note in &notes {
-            turn.ports.board.note_cluster(&self.record, note).await;
+            turn.ports.status_store.note_cluster(&self.record, note).await;
         }
         if let Some(report) = report
             && let Err(error) = turn.bot.report(&report).await

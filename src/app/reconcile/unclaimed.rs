@@ -47,7 +47,7 @@ pub(super) async fn say_left(
     let left = status.inventory.objects().len();
     if left == 0 {
         tracing::info!(cluster = record.spec.cluster, "nothing is left of it: its ManagedCluster goes");
-        return ports.board.delete_cluster(record).await;
+        return ports.status_store.delete_cluster(record).await;
     }
     let id = &record.spec.cluster;
     let (reason, what) = if !revision.has_folder(id) {
@@ -69,5 +69,9 @@ pub(super) async fn say_left(
     conditions.clear(ConditionType::Refused);
     conditions.clear(ConditionType::Reconciling);
     conditions.set(now, generation, ConditionType::Stalled, ConditionStatus::True, reason, "");
-    if status == record.status { Ok(()) } else { ports.board.write_cluster(&record.key, &status).await }
+    if status == record.status {
+        Ok(())
+    } else {
+        ports.status_store.write_cluster(&record.key, &status).await
+    }
 }

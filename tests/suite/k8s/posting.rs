@@ -1,14 +1,14 @@
-//! The board on a real API server: Fleets and ManagedClusters, their status, events, Secrets.
+//! The status store on a real API server: Fleets and ManagedClusters, their status, events, Secrets.
 
 use std::time::Duration;
 
 use capstan::app::ports::LiveError;
-use capstan::app::reconcile::ports::{Board as _, BoardChange, ClusterKey, FleetKey, Note, Tone};
+use capstan::app::reconcile::ports::{ClusterKey, FleetKey, Note, StatusStore as _, StatusStoreChange, Tone};
 use capstan::app::reconcile::resources::{
     Adopt, ConditionStatus, ConditionType, ManagedClusterSpec, ManagedClusterStatus, Phase, PlaceStatus,
     SourceSpec,
 };
-use capstan::k8s::KubeBoard;
+use capstan::k8s::KubeStatusStore;
 use futures_util::StreamExt as _;
 use secrecy::ExposeSecret as _;
 use tokio::time::timeout;
@@ -18,8 +18,8 @@ use crate::plane::Plane;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The board of a namespace of a test's own, with one Fleet.
-async fn board(namespace: &str) -> Option<(&'static Plane, KubeBoard)> {
+/// The status store of a namespace of a test's own, with one Fleet.
+async fn status_store(namespace: &str) -> Option<(&'static Plane, KubeStatusStore)> {
     let plane = shared()?;
     definitions::install(plane);
     plane.apply(&format!(
@@ -37,7 +37,7 @@ spec:
 "
     ));
     let connection = connection(plane).await;
-    Some((plane, KubeBoard::new(&connection, namespace, "test")))
+    Some((plane, KubeStatusStore::new(&connection, namespace, "test")))
 }
 
 fn fleet(namespace: &str) -> FleetKey {
@@ -60,8 +60,8 @@ fn spec() -> ManagedClusterSpec {
 
 #[tokio::test]
 async fn a_fleet_is_read_with_its_defaults() {
-    let Some((_, board)) = board("reading-fleets").await else { return };
-    let fleets = board.fleets().await.unwrap();
+    let Some((_, status_store)) = status_store("reading-fleets").await else { return };
+    let fleets = status_store.fleets().await.unwrap();
     assert_eq!(fleets.len(), 1);
     let read = &fleets[0];
     assert_eq!(read.key, fleet("reading-fleets"));
@@ -79,17 +79,17 @@ async fn a_fleet_is_read_with_its_defaults() {
         }
     );
     assert!(!read.asked && !read.uid.is_empty() && read.generation == 1);
-    assert!(board.fleet(&fleet("reading-fleets")).await.unwrap().is_some());
+    assert!(status_store.fleet(&fleet("reading-fleets")).await.unwrap().is_some());
     let nobody = FleetKey { namespace: "reading-fleets".to_owned(), name: "nobody".to_owned() };
-    assert!(board.fleet(&nobody).await.unwrap().is_none());
+    assert!(status_store.fleet(&nobody).await.unwrap().is_none());
 }
 
 #[tokio::test]
 async fn a_status_is_replaced_whole_and_shown_at_a_glance() {
-    let Some((plane, board)) = board("posting").await else { return };
+    let Some((plane, status_store)) = status_store("posting").await else { return };
     let key = key("posting");
-    let made = board.create_cluster(&key, &spec()).await.unwrap();
-    let again = board.create_cluster(&key, &spec()).await.unwrap();
+    let made = status_store.create_cluster(&key, &spec()).await.unwrap();
+    let again = status_store.create_cluster(&key, &spec()).await.unwrap();
     assert_eq!((made.uid.clone(), made.generation), (again.uid, again.generation));
 
     let now = jiff::Timestamp::now();
@@ -115,8 +115,8 @@ async fn a_status_is_replaced_whole_and_shown_at_a_glance() {
         "spec.version: Forbidden",
     );
     status.conditions.set(now, 1, ConditionType::Refused, ConditionStatus::True, "Invalid", "spec.version");
-    board.write_cluster(&key, &status).await.unwrap();
-    let read = board.cluster(&key).await.unwrap().unwrap();
+    status_store.write_cluster(&key, &status).await.unwrap();
+    let read = status_store.cluster(&key).await.unwrap().unwrap();
     assert_eq!(read.status.refused, status.refused);
     assert_eq!(read.status.phase, Some(Phase::ControlPlane));
     assert!(read.status.conditions.hold(ConditionType::Refused));
@@ -125,8 +125,8 @@ async fn a_status_is_replaced_whole_and_shown_at_a_glance() {
     status.conditions.clear(ConditionType::Refused);
     status.applied_commit = None;
     status.phase = Some(Phase::Done);
-    board.write_cluster(&key, &status).await.unwrap();
-    let read = board.cluster(&key).await.unwrap().unwrap();
+    status_store.write_cluster(&key, &status).await.unwrap();
+    let read = status_store.cluster(&key).await.unwrap().unwrap();
     assert_eq!((read.status.refused.len(), read.status.applied_commit), (0, None));
     assert!(read.status.conditions.of(ConditionType::Refused).is_none());
     assert_eq!(read.generation, 1, "a status is no wish");
@@ -139,42 +139,45 @@ async fn a_status_is_replaced_whole_and_shown_at_a_glance() {
     );
     assert_eq!(lines[1][..4], ["gauss-peu01", "gauss/peu01", "False", "Done"]);
 
-    assert_eq!(board.clusters(&fleet("posting")).await.unwrap().len(), 1);
-    board.delete_cluster(&read_record(&board, &key).await).await.unwrap();
-    assert!(board.cluster(&key).await.unwrap().is_none());
+    assert_eq!(status_store.clusters(&fleet("posting")).await.unwrap().len(), 1);
+    status_store.delete_cluster(&read_record(&status_store, &key).await).await.unwrap();
+    assert!(status_store.cluster(&key).await.unwrap().is_none());
 }
 
-async fn read_record(board: &KubeBoard, key: &ClusterKey) -> capstan::app::reconcile::ports::ClusterRecord {
-    board.cluster(key).await.unwrap().unwrap()
+async fn read_record(
+    status_store: &KubeStatusStore,
+    key: &ClusterKey,
+) -> capstan::app::reconcile::ports::ClusterRecord {
+    status_store.cluster(key).await.unwrap().unwrap()
 }
 
 #[tokio::test]
 async fn what_was_asked_of_a_cluster_is_asked_under_its_new_name() {
-    let Some((_, board)) = board("changing").await else { return };
+    let Some((_, status_store)) = status_store("changing").await else { return };
     let key = key("changing");
-    let made = board.create_cluster(&key, &spec()).await.unwrap();
+    let made = status_store.create_cluster(&key, &spec()).await.unwrap();
     let suspended = ManagedClusterSpec { suspend: true, adopt: Some(Adopt::Take), ..spec() };
-    board.change_cluster(&key, &suspended).await.unwrap();
-    let read = read_record(&board, &key).await;
+    status_store.change_cluster(&key, &suspended).await.unwrap();
+    let read = read_record(&status_store, &key).await;
     assert_eq!((read.spec.clone(), read.generation), (suspended.clone(), made.generation + 1));
     // What is asked already is no change.
-    board.change_cluster(&key, &suspended).await.unwrap();
-    assert_eq!(read_record(&board, &key).await.generation, read.generation);
+    status_store.change_cluster(&key, &suspended).await.unwrap();
+    assert_eq!(read_record(&status_store, &key).await.generation, read.generation);
 }
 
 #[tokio::test]
 async fn what_people_change_is_told_and_what_is_reported_is_not() {
-    let Some((plane, board)) = board("asking").await else { return };
+    let Some((plane, status_store)) = status_store("asking").await else { return };
     let key = key("asking");
-    board.create_cluster(&key, &spec()).await.unwrap();
-    let mut changes = board.changes();
+    status_store.create_cluster(&key, &spec()).await.unwrap();
+    let mut changes = status_store.changes();
     // The watch has begun when a change is told.
     let mut begun = false;
     for at in 0..100 {
         plane.kubectl(&["label", "fleet", "gitops", "-n", "asking", "--overwrite", &format!("at=a{at}")]);
         let told = timeout(Duration::from_millis(500), changes.next()).await;
         if let Ok(told) = told {
-            assert_eq!(told, Some(BoardChange::Fleet(fleet("asking"))));
+            assert_eq!(told, Some(StatusStoreChange::Fleet(fleet("asking"))));
             begun = true;
             break;
         }
@@ -182,17 +185,18 @@ async fn what_people_change_is_told_and_what_is_reported_is_not() {
     assert!(begun, "the watch never begins");
     // One more, so that both kinds are certainly watched.
     plane.kubectl(&["annotate", "mcl", "gauss-peu01", "-n", "asking", "capstan.dev/reconcile=now"]);
-    let asked =
-        async { while changes.next().await != Some(BoardChange::Cluster(ClusterKey { ..key.clone() })) {} };
+    let asked = async {
+        while changes.next().await != Some(StatusStoreChange::Cluster(ClusterKey { ..key.clone() })) {}
+    };
     timeout(PATIENCE, asked).await.unwrap();
-    assert!(read_record(&board, &key).await.asked);
-    board.heard_cluster(&key).await.unwrap();
-    assert!(!read_record(&board, &key).await.asked);
-    board.heard_cluster(&key).await.unwrap();
+    assert!(read_record(&status_store, &key).await.asked);
+    status_store.heard_cluster(&key).await.unwrap();
+    assert!(!read_record(&status_store, &key).await.asked);
+    status_store.heard_cluster(&key).await.unwrap();
 
     let mut status = ManagedClusterStatus { observed_generation: Some(1), ..ManagedClusterStatus::default() };
     status.conditions.set(jiff::Timestamp::now(), 1, ConditionType::Ready, ConditionStatus::True, "Done", "");
-    board.write_cluster(&key, &status).await.unwrap();
+    status_store.write_cluster(&key, &status).await.unwrap();
     plane.kubectl(&[
         "patch",
         "fleet",
@@ -206,24 +210,24 @@ async fn what_people_change_is_told_and_what_is_reported_is_not() {
     // Nothing of the status between the annotation that went and the Fleet that was suspended.
     let mut told = Vec::new();
     let until = async {
-        while !matches!(told.last(), Some(BoardChange::Fleet(_))) {
+        while !matches!(told.last(), Some(StatusStoreChange::Fleet(_))) {
             told.extend(changes.next().await);
         }
     };
     timeout(PATIENCE, until).await.unwrap();
-    let of_cluster = told.iter().filter(|change| matches!(change, BoardChange::Cluster(_))).count();
+    let of_cluster = told.iter().filter(|change| matches!(change, StatusStoreChange::Cluster(_))).count();
     assert!(of_cluster <= 1, "{told:?}");
 }
 
 #[tokio::test]
 async fn events_are_published_and_repeats_are_counted() {
-    let Some((plane, board)) = board("events").await else { return };
-    let record = board.create_cluster(&key("events"), &spec()).await.unwrap();
+    let Some((plane, status_store)) = status_store("events").await else { return };
+    let record = status_store.create_cluster(&key("events"), &spec()).await.unwrap();
     let note = |message: &str| Note { tone: Tone::Warning, reason: "Refused", message: message.to_owned() };
     for _ in 0..3 {
-        board.note_cluster(&record, &note("spec.version: Forbidden")).await;
+        status_store.note_cluster(&record, &note("spec.version: Forbidden")).await;
     }
-    board.note_cluster(&record, &note(&"another thing, told at length. ".repeat(100))).await;
+    status_store.note_cluster(&record, &note(&"another thing, told at length. ".repeat(100))).await;
     let events = plane.kubectl(&["get", "events.events.k8s.io", "-n", "events", "-o", "json"]);
     let events: serde_json::Value = serde_json::from_str(&events).unwrap();
     let mut seen: Vec<_> = events["items"]
@@ -252,17 +256,17 @@ async fn events_are_published_and_repeats_are_counted() {
 
 #[tokio::test]
 async fn a_secret_is_read_and_never_shown() {
-    let Some((plane, board)) = board("keeping").await else { return };
-    assert!(board.secret("keeping", "login").await.unwrap().is_none());
+    let Some((plane, status_store)) = status_store("keeping").await else { return };
+    assert!(status_store.secret("keeping", "login").await.unwrap().is_none());
     plane.apply("{apiVersion: v1, kind: Secret, metadata: {name: login, namespace: keeping}, stringData: {token: hunter2}}");
-    let secret = board.secret("keeping", "login").await.unwrap().unwrap();
+    let secret = status_store.secret("keeping", "login").await.unwrap().unwrap();
     assert_eq!(secret["token"].expose_secret(), "hunter2");
     assert!(!format!("{secret:?}").contains("hunter2"));
     // Not text: said by the key alone.
     plane.apply(
         "{apiVersion: v1, kind: Secret, metadata: {name: binary, namespace: keeping}, data: {key: /////w==}}",
     );
-    let error = board.secret("keeping", "binary").await.unwrap_err();
+    let error = status_store.secret("keeping", "binary").await.unwrap_err();
     assert!(matches!(error, LiveError::Malformed { .. }), "{error}");
     assert_eq!(error.to_string(), "reading Secret keeping/binary: the value of its key `key` is no text");
 }

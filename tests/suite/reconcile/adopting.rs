@@ -29,7 +29,7 @@ async fn what_others_applied_is_shown_first_and_taken_when_somebody_says_so() {
     assert!(preview.message.contains("sets /data/key"), "{}", preview.message);
     assert_eq!(world.condition("gauss-peu01", ConditionType::Applied), "False AdoptionNeeded");
 
-    world.board.posted().clusters.get_mut("gauss-peu01").unwrap().spec.adopt = Some(Adopt::Take);
+    world.status_store.posted().clusters.get_mut("gauss-peu01").unwrap().spec.adopt = Some(Adopt::Take);
     let pass = world.turn("gauss/peu01").await;
     assert!(matches!(pass.ended, Ended::Applied), "{:?}", pass.ended);
     assert_eq!(
@@ -53,7 +53,7 @@ async fn an_object_of_capstan_whose_status_was_lost_is_no_stranger() {
     plain(&world, "peu01");
     world.turn("gauss/peu01").await;
     world.live.take_writes();
-    world.board.posted().clusters.clear();
+    world.status_store.posted().clusters.clear();
     let pass = world.turn("gauss/peu01").await;
     assert!(matches!(pass.ended, Ended::Applied), "{:?}", pass.ended);
     assert_eq!(world.live.take_writes(), Vec::<String>::new());

@@ -38,13 +38,13 @@ async fn a_folder_is_applied_once_and_then_costs_nothing() {
     assert!(status.inventory.objects().iter().all(|object| object.uid.is_some()));
     assert_eq!(world.condition("gauss-peu01", ConditionType::Ready), "True Done");
 
-    let writes = world.board.posted().writes;
+    let writes = world.status_store.posted().writes;
     for _ in 0..3 {
         world.pass_time(300);
         world.turn("gauss/peu01").await;
     }
     assert_eq!(world.live.take_writes(), Vec::<String>::new());
-    assert_eq!(world.board.posted().writes, writes);
+    assert_eq!(world.status_store.posted().writes, writes);
     assert_eq!(world.bot.reports.lock().unwrap().len(), 1);
 }
 
@@ -54,10 +54,10 @@ async fn a_commit_that_says_nothing_of_a_cluster_costs_it_nothing() {
     plain(&world, "peu01");
     world.turn("gauss/peu01").await;
     world.live.take_writes();
-    let (writes, first) = (world.board.posted().writes, world.commit());
+    let (writes, first) = (world.status_store.posted().writes, world.commit());
     world.empty_commit();
     world.turn("gauss/peu01").await;
-    assert_eq!(world.board.posted().writes, writes);
+    assert_eq!(world.status_store.posted().writes, writes);
     assert_eq!(world.status("gauss-peu01").applied_commit.as_deref(), Some(first.as_str()));
 
     // A comment changes nothing that is applied, but people look for the commit that they merged.
@@ -122,9 +122,9 @@ async fn of_a_folder_that_reaches_out_nothing_is_applied() {
     assert_eq!(world.condition("gauss-peu01", ConditionType::Ready), "False Refused");
 
     // The same again is said once.
-    let writes = world.board.posted().writes;
+    let writes = world.status_store.posted().writes;
     world.turn("gauss/peu01").await;
-    assert_eq!(world.board.posted().writes, writes);
+    assert_eq!(world.status_store.posted().writes, writes);
     world.remove("gauss/peu01/overlay/root.yaml");
     world.turn("gauss/peu01").await;
     assert_eq!(world.condition("gauss-peu01", ConditionType::Refused), "False Accepted");
@@ -197,7 +197,7 @@ async fn a_suspended_cluster_is_left_alone() {
     plain(&world, "peu01");
     world.turn("gauss/peu01").await;
     world.live.take_writes();
-    world.board.posted().clusters.get_mut("gauss-peu01").unwrap().spec.suspend = true;
+    world.status_store.posted().clusters.get_mut("gauss-peu01").unwrap().spec.suspend = true;
     world.live.change("ConfigMap", "peu01-b", |object| object["data"]["key"] = json!("by hand"));
     let pass = world.turn("gauss/peu01").await;
     assert!(matches!(pass.ended, Ended::Suspended), "{:?}", pass.ended);

@@ -138,7 +138,7 @@ impl Running {
             let secret = "agent".to_owned();
             fleet.spec.source =
                 SourceSpec::Bot { url: "https://bot".into(), repository: "acme/fleet".into(), secret };
-            world.board.posted().fleets = vec![fleet.clone()];
+            world.status_store.posted().fleets = vec![fleet.clone()];
         }
         let stop = CancellationToken::new();
         let parts = Parts {
@@ -170,7 +170,7 @@ async fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 fn ready(world: &World, name: &str) -> String {
-    if !world.board.posted().clusters.contains_key(name) {
+    if !world.status_store.posted().clusters.contains_key(name) {
         return "none".to_owned();
     }
     world.condition(name, ConditionType::Ready)
@@ -193,7 +193,7 @@ async fn one_broken_folder_holds_nobody_up_and_its_repair_is_seen_at_once() {
     plain(&world, "peu02");
     remote.push(&world);
     eventually("the repaired one is done", || ready(&world, "gauss-peu02") == "True Done").await;
-    eventually("the Fleet says so", || world.board.posted().fleet_status.ready == 6).await;
+    eventually("the Fleet says so", || world.status_store.posted().fleet_status.ready == 6).await;
     running.stop().await;
 }
 
@@ -211,7 +211,7 @@ async fn with_git_and_bot_away_a_restart_repairs_drift_from_what_was_kept() {
     let running = Running::start(&world, &remote);
     eventually("repaired", || world.live.object("ConfigMap", "peu01-b").unwrap()["data"]["key"] == "1").await;
     eventually("said", || {
-        let posted = world.board.posted();
+        let posted = world.status_store.posted();
         posted
             .fleet_status
             .conditions
@@ -233,7 +233,7 @@ async fn settings_that_nobody_can_read_stop_everything_and_delete_nothing() {
     world.write(".capstan.yaml", "managementClusters: {}\n");
     remote.push(&world);
     eventually("said", || {
-        let posted = world.board.posted();
+        let posted = world.status_store.posted();
         posted
             .fleet_status
             .conditions
@@ -270,7 +270,7 @@ async fn a_renamed_folder_has_no_turn_before_it_is_suspended_as_it_was() {
     eventually("applied", || ready(&world, "gauss-peu01") == "True Done").await;
     running.stop().await;
 
-    world.board.posted().clusters.get_mut("gauss-peu01").unwrap().spec.suspend = true;
+    world.status_store.posted().clusters.get_mut("gauss-peu01").unwrap().spec.suspend = true;
     world.live.take_writes();
     world.rename("gauss/peu01/", "gauss/moved/");
     world.write(
@@ -278,10 +278,10 @@ async fn a_renamed_folder_has_no_turn_before_it_is_suspended_as_it_was() {
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\ndata: {key: \"1\"}\n",
     );
     remote.push(&world);
-    world.board.posted().dies_after = Some(0);
+    world.status_store.posted().dies_after = Some(0);
     let running = Running::start(&world, &remote);
-    eventually("refused", || world.board.posted().refused > 0).await;
-    world.board.posted().dies_after = None;
+    eventually("refused", || world.status_store.posted().refused > 0).await;
+    world.status_store.posted().dies_after = None;
     eventually("suspended", || ready(&world, "gauss-moved") == "False Suspended").await;
     assert_eq!(ready(&world, "gauss-peu01"), "none");
     assert_eq!(world.live.take_writes(), Vec::<String>::new());

@@ -5,7 +5,6 @@
 
 mod adopting;
 mod applying;
-mod board;
 mod dying;
 mod fake;
 mod judging;
@@ -15,4 +14,5 @@ mod preflight;
 mod pruning;
 mod real;
 mod rows;
+mod status_store;
 mod world;

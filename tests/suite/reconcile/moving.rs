@@ -23,7 +23,7 @@ async fn suspended() -> World {
 }
 
 fn ask(world: &World, name: &str, suspend: bool) {
-    let mut posted = world.board.posted();
+    let mut posted = world.status_store.posted();
     let record = posted.clusters.get_mut(name).unwrap();
     record.spec.suspend = suspend;
     record.spec.adopt = Some(Adopt::Take);
@@ -40,7 +40,7 @@ fn rename(world: &World, from: &str, to: &str) {
     world.write(&path, &more);
 }
 
-/// A turn for every cluster, and a word on every ManagedCluster without one, as far as the board lets it.
+/// A turn for every cluster, and a word on every ManagedCluster without one, as far as the status store lets it.
 async fn round(world: &World) -> Result<(), LiveError> {
     let revision = world.revision().await;
     let mut ended = Ok(());
@@ -53,7 +53,7 @@ async fn round(world: &World) -> Result<(), LiveError> {
 
 /// The ManagedClusters: name, whether it is suspended, how many objects are in its inventory.
 fn posted(world: &World) -> Vec<(String, bool, usize)> {
-    let posted = world.board.posted();
+    let posted = world.status_store.posted();
     let row = |(name, record): (&String, &ClusterRecord)| {
         (name.clone(), record.spec.suspend, record.status.inventory.objects().len())
     };
@@ -71,7 +71,7 @@ async fn what_a_hand_set_goes_with_the_folder() {
     round(&world).await.unwrap();
     assert_eq!(posted(&world), [is("gauss-moved", true, 3)]);
     assert_eq!(world.live.take_writes(), [""; 0]);
-    let spec = world.board.posted().clusters["gauss-moved"].spec.clone();
+    let spec = world.status_store.posted().clusters["gauss-moved"].spec.clone();
     let wanted = ManagedClusterSpec {
         suspend: true,
         adopt: Some(Adopt::Take),
@@ -95,7 +95,7 @@ async fn a_death_between_any_two_writes_loses_neither_suspension_nor_inventory()
     for writes in 0..12 {
         let world = suspended().await;
         rename(&world, "peu01", "moved");
-        world.board.posted().dies_after = Some(writes);
+        world.status_store.posted().dies_after = Some(writes);
         let died = round(&world).await.is_err();
         deaths += usize::from(died);
         assert_eq!(world.live.take_writes(), [""; 0], "after {writes} writes");
@@ -104,7 +104,7 @@ async fn a_death_between_any_two_writes_loses_neither_suspension_nor_inventory()
         assert!(knows("gauss-peu01", 3) || knows("gauss-moved", 3), "{writes}: {:?}", posted(&world));
 
         // The next process finds the folder where it is, or renamed once more.
-        world.board.posted().dies_after = None;
+        world.status_store.posted().dies_after = None;
         let last = if writes % 2 == 0 { "moved" } else { "moved-again" };
         if last != "moved" {
             rename(&world, "moved", last);
@@ -146,7 +146,7 @@ async fn one_that_was_suspended_before_it_was_ever_applied_is_known_by_its_files
         status: ManagedClusterStatus::default(),
         asked: false,
     };
-    world.board.posted().clusters.insert("gauss-peu01".into(), record);
+    world.status_store.posted().clusters.insert("gauss-peu01".into(), record);
     round(&world).await.unwrap();
     world.rename("gauss/peu01/", "gauss/moved/");
     round(&world).await.unwrap();

@@ -10,7 +10,7 @@ use super::world::{World, id};
 
 async fn judge(world: &World, cluster: &str) -> PreflightAnswer {
     let head = world.revision().await;
-    let records: Vec<_> = world.board.posted().clusters.values().cloned().collect();
+    let records: Vec<_> = world.status_store.posted().clusters.values().cloned().collect();
     let fleet = world.fleet.lock().unwrap().clone();
     preflight(&world.ports(), &fleet, &head, &[id(cluster)], &records).await.remove(0)
 }
@@ -22,7 +22,7 @@ async fn a_head_that_passes_is_accepted_and_nothing_is_written() {
     let answer = judge(&world, "gauss/peu01").await;
     assert_eq!((answer.verdict, answer.reasons.len()), (PreflightVerdict::Accepted, 0));
     assert_eq!(world.live.take_writes(), Vec::<String>::new());
-    assert_eq!(world.board.posted().writes, 0);
+    assert_eq!(world.status_store.posted().writes, 0);
 }
 
 #[tokio::test]

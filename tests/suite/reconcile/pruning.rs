@@ -52,7 +52,7 @@ async fn what_git_does_to_a_folder_deletes_what_it_should_and_nothing_else() {
         for _ in 0..3 {
             round(&world).await;
         }
-        let status = world.board.posted().clusters.get(&name).map(|record| record.status.clone());
+        let status = world.status_store.posted().clusters.get(&name).map(|record| record.status.clone());
         wrong.extend(row.wrong(status.as_ref()));
         let goes = row.goes.iter().map(|goes| row.fill(goes).replace(' ', " gauss/"));
         let gone: Vec<String> = goes.map(|goes| format!("delete {goes}")).collect();
@@ -151,10 +151,10 @@ async fn a_cluster_with_a_tombstone_goes_first_and_its_parts_after_it() {
         0
     );
     assert_eq!(world.condition("gauss-peu01", ConditionType::Ready), "True Removed");
-    let writes = world.board.posted().writes;
+    let writes = world.status_store.posted().writes;
     world.live.take_writes();
     world.turn("gauss/peu01").await;
-    assert_eq!((world.live.take_writes(), world.board.posted().writes), (Vec::new(), writes));
+    assert_eq!((world.live.take_writes(), world.status_store.posted().writes), (Vec::new(), writes));
 }
 
 #[tokio::test]

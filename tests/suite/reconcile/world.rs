@@ -1,4 +1,4 @@
-//! A fleet in Git, a management cluster and a board, all in memory.
+//! A fleet in Git, a management cluster and a status store, all in memory.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
@@ -25,14 +25,14 @@ use capstan_model::tree::{BlobId, CommitId, EntryKind, RepoPath, Tree, TreeEntry
 use capstan_plan::cluster::ClusterId;
 use capstan_plan::templates::SpecDigest;
 
-use super::board::FakeBoard;
 use super::fake::FakeCluster;
 pub(crate) use super::fake::UID;
+use super::status_store::FakeStatusStore;
 
 pub(crate) struct World {
     pub(crate) files: Mutex<BTreeMap<String, String>>,
     pub(crate) live: Arc<FakeCluster>,
-    pub(crate) board: Arc<FakeBoard>,
+    pub(crate) status_store: Arc<FakeStatusStore>,
     pub(crate) bot: FakeBot,
     pub(crate) fleet: Mutex<FleetRecord>,
     clock: Arc<TestClock>,
@@ -105,7 +105,7 @@ impl World {
         let world = Self {
             files: Mutex::default(),
             live: Arc::new(FakeCluster::new(&["org"])),
-            board: Arc::default(),
+            status_store: Arc::default(),
             bot: FakeBot::default(),
             fleet: Mutex::new(fleet()),
             clock: Arc::new(TestClock(AtomicI64::new(1_800_000_000))),
@@ -141,7 +141,7 @@ impl World {
         &self,
         revision: &Revision,
     ) -> Result<(), capstan::app::ports::LiveError> {
-        let records: Vec<_> = self.board.posted().clusters.values().cloned().collect();
+        let records: Vec<_> = self.status_store.posted().clusters.values().cloned().collect();
         for record in forerunners(&records, revision).1 {
             say_unclaimed(&self.ports(), revision, record).await?;
         }
@@ -164,7 +164,7 @@ impl World {
     pub(crate) fn ports(&self) -> Ports {
         Ports {
             live: self.live.clone(),
-            board: self.board.clone(),
+            status_store: self.status_store.clone(),
             clock: self.clock.clone(),
             kinds: self.kinds.clone(),
             memo: self.memo.clone(),
@@ -179,7 +179,7 @@ impl World {
             tree: Arc::new(MemoryTree::new(files)),
         };
         let recorded: BTreeMap<ClusterId, Inventory> = self
-            .board
+            .status_store
             .posted()
             .clusters
             .values()
@@ -218,7 +218,7 @@ impl World {
         let fleet = self.fleet.lock().unwrap().clone();
         let id = id(cluster);
         let taken = self
-            .board
+            .status_store
             .posted()
             .clusters
             .iter()
@@ -240,15 +240,15 @@ impl World {
         let ports = self.ports();
         let turn =
             Turn { ports: &ports, bot: &self.bot, fleet: &fleet, revision, id: &id, is_over: &is_over };
-        let records: Vec<_> = self.board.posted().clusters.values().cloned().collect();
+        let records: Vec<_> = self.status_store.posted().clusters.values().cloned().collect();
         let (mut forerunners, _) = forerunners(&records, revision);
         inherit(&turn, &key, &forerunners.remove(&id).unwrap_or_default()).await?;
         reconcile(&turn, &key).await
     }
 
-    /// The status as it stands on the board.
+    /// The status as it stands in the status store.
     pub(crate) fn status(&self, name: &str) -> ManagedClusterStatus {
-        self.board.posted().clusters[name].status.clone()
+        self.status_store.posted().clusters[name].status.clone()
     }
 
     /// `True`, `False` or `Unknown` with the reason: `False Refused`.

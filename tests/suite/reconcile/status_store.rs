@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard};
 use async_trait::async_trait;
 use capstan::app::ports::LiveError;
 use capstan::app::reconcile::ports::{
-    Board, BoardChange, BoardError, ClusterKey, ClusterRecord, FleetKey, FleetRecord, Note,
+    ClusterKey, ClusterRecord, FleetKey, FleetRecord, Note, StatusStore, StatusStoreChange, StatusStoreError,
 };
 use capstan::app::reconcile::resources::{FleetStatus, ManagedClusterSpec, ManagedClusterStatus};
 use futures_util::stream::BoxStream;
@@ -29,7 +29,7 @@ pub(crate) struct Posted {
 
 impl Posted {
     /// One write more, or none any more.
-    fn write(&mut self) -> Result<(), BoardError> {
+    fn write(&mut self) -> Result<(), StatusStoreError> {
         match &mut self.dies_after {
             Some(0) => {
                 self.refused += 1;
@@ -45,31 +45,31 @@ impl Posted {
 }
 
 #[derive(Default)]
-pub(crate) struct FakeBoard {
+pub(crate) struct FakeStatusStore {
     posted: Mutex<Posted>,
 }
 
-impl FakeBoard {
+impl FakeStatusStore {
     pub(crate) fn posted(&self) -> MutexGuard<'_, Posted> {
         self.posted.lock().unwrap()
     }
 }
 
 #[async_trait]
-impl Board for FakeBoard {
-    async fn fleets(&self) -> Result<Vec<FleetRecord>, BoardError> {
+impl StatusStore for FakeStatusStore {
+    async fn fleets(&self) -> Result<Vec<FleetRecord>, StatusStoreError> {
         Ok(self.posted().fleets.clone())
     }
 
-    async fn fleet(&self, key: &FleetKey) -> Result<Option<FleetRecord>, BoardError> {
+    async fn fleet(&self, key: &FleetKey) -> Result<Option<FleetRecord>, StatusStoreError> {
         Ok(self.posted().fleets.iter().find(|fleet| fleet.key == *key).cloned())
     }
 
-    async fn clusters(&self, _fleet: &FleetKey) -> Result<Vec<ClusterRecord>, BoardError> {
+    async fn clusters(&self, _fleet: &FleetKey) -> Result<Vec<ClusterRecord>, StatusStoreError> {
         Ok(self.posted().clusters.values().cloned().collect())
     }
 
-    async fn cluster(&self, key: &ClusterKey) -> Result<Option<ClusterRecord>, BoardError> {
+    async fn cluster(&self, key: &ClusterKey) -> Result<Option<ClusterRecord>, StatusStoreError> {
         Ok(self.posted().clusters.get(&key.name).cloned())
     }
 
@@ -77,7 +77,7 @@ impl Board for FakeBoard {
         &self,
         key: &ClusterKey,
         spec: &ManagedClusterSpec,
-    ) -> Result<ClusterRecord, BoardError> {
+    ) -> Result<ClusterRecord, StatusStoreError> {
         let record = ClusterRecord {
             key: key.clone(),
             uid: format!("uid-of-{}", key.name),
@@ -92,7 +92,11 @@ impl Board for FakeBoard {
         Ok(record)
     }
 
-    async fn change_cluster(&self, key: &ClusterKey, spec: &ManagedClusterSpec) -> Result<(), BoardError> {
+    async fn change_cluster(
+        &self,
+        key: &ClusterKey,
+        spec: &ManagedClusterSpec,
+    ) -> Result<(), StatusStoreError> {
         let mut posted = self.posted();
         posted.write()?;
         let record = posted.clusters.get_mut(&key.name).unwrap();
@@ -101,14 +105,18 @@ impl Board for FakeBoard {
         Ok(())
     }
 
-    async fn delete_cluster(&self, record: &ClusterRecord) -> Result<(), BoardError> {
+    async fn delete_cluster(&self, record: &ClusterRecord) -> Result<(), StatusStoreError> {
         let mut posted = self.posted();
         posted.write()?;
         posted.clusters.remove(&record.key.name);
         Ok(())
     }
 
-    async fn write_cluster(&self, key: &ClusterKey, status: &ManagedClusterStatus) -> Result<(), BoardError> {
+    async fn write_cluster(
+        &self,
+        key: &ClusterKey,
+        status: &ManagedClusterStatus,
+    ) -> Result<(), StatusStoreError> {
         // As through the API server: what cannot be written as JSON and read back is lost.
         let status: ManagedClusterStatus =
             serde_json::from_value(serde_json::to_value(status).unwrap()).unwrap();
@@ -119,17 +127,17 @@ impl Board for FakeBoard {
         Ok(())
     }
 
-    async fn write_fleet(&self, _key: &FleetKey, status: &FleetStatus) -> Result<(), BoardError> {
+    async fn write_fleet(&self, _key: &FleetKey, status: &FleetStatus) -> Result<(), StatusStoreError> {
         self.posted().fleet_status = status.clone();
         Ok(())
     }
 
-    async fn heard_cluster(&self, key: &ClusterKey) -> Result<(), BoardError> {
+    async fn heard_cluster(&self, key: &ClusterKey) -> Result<(), StatusStoreError> {
         self.posted().clusters.get_mut(&key.name).unwrap().asked = false;
         Ok(())
     }
 
-    async fn heard_fleet(&self, _key: &FleetKey) -> Result<(), BoardError> {
+    async fn heard_fleet(&self, _key: &FleetKey) -> Result<(), StatusStoreError> {
         Ok(())
     }
 
@@ -137,7 +145,7 @@ impl Board for FakeBoard {
         &self,
         _namespace: &str,
         _name: &str,
-    ) -> Result<Option<BTreeMap<String, SecretString>>, BoardError> {
+    ) -> Result<Option<BTreeMap<String, SecretString>>, StatusStoreError> {
         Ok(Some(BTreeMap::new()))
     }
 
@@ -149,7 +157,7 @@ impl Board for FakeBoard {
         self.posted().notes.push((record.key.name.clone(), note.clone()));
     }
 
-    fn changes(&self) -> BoxStream<'static, BoardChange> {
+    fn changes(&self) -> BoxStream<'static, StatusStoreChange> {
         Box::pin(futures_util::stream::pending())
     }
 }

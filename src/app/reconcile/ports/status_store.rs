@@ -75,11 +75,11 @@ pub struct ClusterRecord {
 }
 
 /// Why a custom resource cannot be read or written.
-pub type BoardError = LiveError;
+pub type StatusStoreError = LiveError;
 
 /// What somebody else changed: spec, annotation or existence, never status.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum BoardChange {
+pub enum StatusStoreChange {
     /// A Fleet was made, changed or deleted.
     Fleet(FleetKey),
     /// A ManagedCluster was changed or deleted.
@@ -108,43 +108,51 @@ pub enum Tone {
 
 /// The custom resources `Fleet` and `ManagedCluster`, and the Secrets that a Fleet names.
 #[async_trait]
-pub trait Board: Send + Sync {
+pub trait StatusStore: Send + Sync {
     /// All Fleets of the namespace that the reconciler looks at.
-    async fn fleets(&self) -> Result<Vec<FleetRecord>, BoardError>;
+    async fn fleets(&self) -> Result<Vec<FleetRecord>, StatusStoreError>;
     /// One Fleet; `None` where there is none.
-    async fn fleet(&self, key: &FleetKey) -> Result<Option<FleetRecord>, BoardError>;
+    async fn fleet(&self, key: &FleetKey) -> Result<Option<FleetRecord>, StatusStoreError>;
     /// All ManagedClusters of a Fleet (`spec.fleet`).
-    async fn clusters(&self, fleet: &FleetKey) -> Result<Vec<ClusterRecord>, BoardError>;
+    async fn clusters(&self, fleet: &FleetKey) -> Result<Vec<ClusterRecord>, StatusStoreError>;
     /// One ManagedCluster; `None` where there is none.
-    async fn cluster(&self, key: &ClusterKey) -> Result<Option<ClusterRecord>, BoardError>;
+    async fn cluster(&self, key: &ClusterKey) -> Result<Option<ClusterRecord>, StatusStoreError>;
     /// Makes a ManagedCluster; gives the one that is there where somebody made it meanwhile.
     async fn create_cluster(
         &self,
         key: &ClusterKey,
         spec: &ManagedClusterSpec,
-    ) -> Result<ClusterRecord, BoardError>;
+    ) -> Result<ClusterRecord, StatusStoreError>;
     /// Sets what is asked of a ManagedCluster: `suspend`, and those of `adopt` and `createCluster` that are given.
-    async fn change_cluster(&self, key: &ClusterKey, spec: &ManagedClusterSpec) -> Result<(), BoardError>;
+    async fn change_cluster(
+        &self,
+        key: &ClusterKey,
+        spec: &ManagedClusterSpec,
+    ) -> Result<(), StatusStoreError>;
     /// Removes a ManagedCluster of which nothing is left.
-    async fn delete_cluster(&self, record: &ClusterRecord) -> Result<(), BoardError>;
+    async fn delete_cluster(&self, record: &ClusterRecord) -> Result<(), StatusStoreError>;
     /// Replaces the status whole. The caller has compared: this always writes.
-    async fn write_cluster(&self, key: &ClusterKey, status: &ManagedClusterStatus) -> Result<(), BoardError>;
+    async fn write_cluster(
+        &self,
+        key: &ClusterKey,
+        status: &ManagedClusterStatus,
+    ) -> Result<(), StatusStoreError>;
     /// Replaces the status whole. The caller has compared: this always writes.
-    async fn write_fleet(&self, key: &FleetKey, status: &FleetStatus) -> Result<(), BoardError>;
+    async fn write_fleet(&self, key: &FleetKey, status: &FleetStatus) -> Result<(), StatusStoreError>;
     /// Takes the annotation `capstan.dev/reconcile` away, so that the same word can be set again.
-    async fn heard_cluster(&self, key: &ClusterKey) -> Result<(), BoardError>;
+    async fn heard_cluster(&self, key: &ClusterKey) -> Result<(), StatusStoreError>;
     /// Takes the annotation `capstan.dev/reconcile` away from a Fleet.
-    async fn heard_fleet(&self, key: &FleetKey) -> Result<(), BoardError>;
+    async fn heard_fleet(&self, key: &FleetKey) -> Result<(), StatusStoreError>;
     /// The data of a Secret; `None` where there is none.
     async fn secret(
         &self,
         namespace: &str,
         name: &str,
-    ) -> Result<Option<BTreeMap<String, SecretString>>, BoardError>;
+    ) -> Result<Option<BTreeMap<String, SecretString>>, StatusStoreError>;
     /// Publishes an event on a ManagedCluster; losing one is no error.
     async fn note_cluster(&self, record: &ClusterRecord, note: &Note);
     /// Publishes an event on a Fleet; losing one is no error.
     async fn note_fleet(&self, record: &FleetRecord, note: &Note);
     /// What others change, for ever; a gap in the watch gives every object once more.
-    fn changes(&self) -> BoxStream<'static, BoardChange>;
+    fn changes(&self) -> BoxStream<'static, StatusStoreChange>;
 }

@@ -1,4 +1,4 @@
-//! [`Board`]: Capstan's own kinds and the Secrets beside them, in the one namespace that a reconciler looks at.
+//! [`StatusStore`]: Capstan's own kinds and the Secrets beside them, in the one namespace that a reconciler looks at.
 
 mod read;
 
@@ -23,7 +23,8 @@ use super::rest::{Call, Rest};
 use super::watch;
 use crate::app::ports::{ApiKind, ApiObject, As, Change, LiveError, ManagementCluster, Run};
 use crate::app::reconcile::ports::{
-    Board, BoardChange, BoardError, ClusterKey, ClusterRecord, FleetKey, FleetRecord, Note, Tone,
+    ClusterKey, ClusterRecord, FleetKey, FleetRecord, Note, StatusStore, StatusStoreChange, StatusStoreError,
+    Tone,
 };
 use crate::app::reconcile::resources::{FleetStatus, ManagedClusterSpec, ManagedClusterStatus};
 
@@ -39,15 +40,15 @@ const MANAGED_CLUSTER: &str = "ManagedCluster";
 
 /// Fleets and ManagedClusters of one namespace.
 #[derive(Clone)]
-pub struct KubeBoard {
+pub struct KubeStatusStore {
     rest: Rest,
     cluster: KubeCluster,
     namespace: String,
     events: Events,
 }
 
-impl KubeBoard {
-    /// The board of a namespace; `instance` tells this process from others in events.
+impl KubeStatusStore {
+    /// The status store of a namespace; `instance` tells this process from others in events.
     pub fn new(connection: &Connection, namespace: impl Into<String>, instance: &str) -> Self {
         Self {
             rest: connection.rest.clone(),
@@ -138,16 +139,16 @@ impl KubeBoard {
 }
 
 #[async_trait]
-impl Board for KubeBoard {
-    async fn fleets(&self) -> Result<Vec<FleetRecord>, BoardError> {
+impl StatusStore for KubeStatusStore {
+    async fn fleets(&self) -> Result<Vec<FleetRecord>, StatusStoreError> {
         self.all(FLEET, &self.namespace, |object| Some(read::fleet(object))).await
     }
 
-    async fn fleet(&self, key: &FleetKey) -> Result<Option<FleetRecord>, BoardError> {
+    async fn fleet(&self, key: &FleetKey) -> Result<Option<FleetRecord>, StatusStoreError> {
         self.one(FLEET, &key.namespace, &key.name).await?.as_ref().map(read::fleet).transpose()
     }
 
-    async fn clusters(&self, fleet: &FleetKey) -> Result<Vec<ClusterRecord>, BoardError> {
+    async fn clusters(&self, fleet: &FleetKey) -> Result<Vec<ClusterRecord>, StatusStoreError> {
         let is_of_fleet = |object: &Value| {
             object.pointer("/spec/fleet").and_then(Value::as_str) == Some(fleet.name.as_str())
         };
@@ -155,7 +156,7 @@ impl Board for KubeBoard {
         self.all(MANAGED_CLUSTER, &fleet.namespace, read).await
     }
 
-    async fn cluster(&self, key: &ClusterKey) -> Result<Option<ClusterRecord>, BoardError> {
+    async fn cluster(&self, key: &ClusterKey) -> Result<Option<ClusterRecord>, StatusStoreError> {
         self.one(MANAGED_CLUSTER, &key.namespace, &key.name).await?.as_ref().map(read::cluster).transpose()
     }
 
@@ -163,7 +164,7 @@ impl Board for KubeBoard {
         &self,
         key: &ClusterKey,
         spec: &ManagedClusterSpec,
-    ) -> Result<ClusterRecord, BoardError> {
+    ) -> Result<ClusterRecord, StatusStoreError> {
         let doing = format!("creating ManagedCluster {key}");
         let manifest = json!({
             "apiVersion": format!("{GROUP}/{VERSION}"), "kind": MANAGED_CLUSTER,
@@ -185,7 +186,11 @@ impl Board for KubeBoard {
         if answer.status.is_success() { read::cluster(&answer.body) } else { Err(call.refused(&answer)) }
     }
 
-    async fn change_cluster(&self, key: &ClusterKey, spec: &ManagedClusterSpec) -> Result<(), BoardError> {
+    async fn change_cluster(
+        &self,
+        key: &ClusterKey,
+        spec: &ManagedClusterSpec,
+    ) -> Result<(), StatusStoreError> {
         let doing = format!("changing the spec of ManagedCluster {key}");
         let wishes = serde_json::to_value(read::cluster_spec(spec))
             .map_err(|error| LiveError::Malformed { doing: doing.clone(), reason: error.to_string() })?;
@@ -197,25 +202,29 @@ impl Board for KubeBoard {
         self.rest.done(&call).await.map(drop)
     }
 
-    async fn delete_cluster(&self, record: &ClusterRecord) -> Result<(), BoardError> {
+    async fn delete_cluster(&self, record: &ClusterRecord) -> Result<(), StatusStoreError> {
         let object = object(MANAGED_CLUSTER, &record.key.namespace, &record.key.name);
         self.cluster.delete(&As::Reconciler, &object, &record.uid, Run::Real).await.map(drop)
     }
 
-    async fn write_cluster(&self, key: &ClusterKey, status: &ManagedClusterStatus) -> Result<(), BoardError> {
+    async fn write_cluster(
+        &self,
+        key: &ClusterKey,
+        status: &ManagedClusterStatus,
+    ) -> Result<(), StatusStoreError> {
         let status = serde_json::to_value(status);
         self.write_status(MANAGED_CLUSTER, &key.namespace, &key.name, status).await
     }
 
-    async fn write_fleet(&self, key: &FleetKey, status: &FleetStatus) -> Result<(), BoardError> {
+    async fn write_fleet(&self, key: &FleetKey, status: &FleetStatus) -> Result<(), StatusStoreError> {
         self.write_status(FLEET, &key.namespace, &key.name, serde_json::to_value(status)).await
     }
 
-    async fn heard_cluster(&self, key: &ClusterKey) -> Result<(), BoardError> {
+    async fn heard_cluster(&self, key: &ClusterKey) -> Result<(), StatusStoreError> {
         self.heard(MANAGED_CLUSTER, &key.namespace, &key.name).await
     }
 
-    async fn heard_fleet(&self, key: &FleetKey) -> Result<(), BoardError> {
+    async fn heard_fleet(&self, key: &FleetKey) -> Result<(), StatusStoreError> {
         self.heard(FLEET, &key.namespace, &key.name).await
     }
 
@@ -223,7 +232,7 @@ impl Board for KubeBoard {
         &self,
         namespace: &str,
         name: &str,
-    ) -> Result<Option<BTreeMap<String, SecretString>>, BoardError> {
+    ) -> Result<Option<BTreeMap<String, SecretString>>, StatusStoreError> {
         let secret = ApiObject {
             kind: ApiKind::of_version("v1", "Secret"),
             namespace: Some(namespace.to_owned()),
@@ -257,7 +266,7 @@ impl Board for KubeBoard {
         self.note(FLEET, key, &record.uid, note).await;
     }
 
-    fn changes(&self) -> BoxStream<'static, BoardChange> {
+    fn changes(&self) -> BoxStream<'static, StatusStoreChange> {
         let api_version = format!("{GROUP}/{VERSION}");
         let kinds = [FLEET, MANAGED_CLUSTER].map(|kind| ApiKind::of_version(&api_version, kind));
         let (_, watched) = channel(kinds.map(|kind| (kind, BTreeMap::new())).into());
@@ -267,8 +276,8 @@ impl Board for KubeBoard {
             let name = live.object.name;
             let change = match (live.change, live.object.kind.as_str()) {
                 (Change::Report, _) => None,
-                (_, FLEET) => Some(BoardChange::Fleet(FleetKey { namespace, name })),
-                _ => Some(BoardChange::Cluster(ClusterKey { namespace, name })),
+                (_, FLEET) => Some(StatusStoreChange::Fleet(FleetKey { namespace, name })),
+                _ => Some(StatusStoreChange::Cluster(ClusterKey { namespace, name })),
             };
             stream::iter(change)
         })
