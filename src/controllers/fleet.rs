@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::drift::Drift;
 use super::follow::{Followed, Follower, Problem};
 use super::gauges::Counted;
-use super::heed::Heeder;
+use super::preflight_worker::PreflightWorker;
 use super::schedule::{Need, Schedule};
 use crate::app::ports::{Change, LiveChange, LiveError};
 use crate::app::reconcile::moved::{forerunners, inherit};
@@ -129,7 +129,7 @@ impl FleetLoop {
             source: Arc::clone(&source.tree),
             poke: Arc::clone(&poke),
         };
-        let heeder = Heeder {
+        let worker = PreflightWorker {
             ports: self.ports.clone(),
             fleet: self.fleet.clone(),
             uid: self.uid.clone(),
@@ -138,7 +138,7 @@ impl FleetLoop {
             poke: Arc::clone(&poke),
         };
         let follows = tokio::spawn(follower.run(tell, beside.clone()));
-        let heeds = tokio::spawn(heeder.run(beside.clone()));
+        let preflights = tokio::spawn(worker.run(beside.clone()));
         loop {
             let due = state.schedule.next().filter(|_| self.has_room(&state));
             tokio::select! {
@@ -159,7 +159,7 @@ impl FleetLoop {
         // Each turn sees the stop before its next phase; what it does until then it finishes.
         while state.running.join_next().await.is_some() {}
         beside.cancel();
-        let _ended = tokio::join!(follows, heeds);
+        let _ended = tokio::join!(follows, preflights);
         state.counted.clear(&self.fleet.key);
     }
 
@@ -313,7 +313,7 @@ impl FleetLoop {
                     Some(id) if state.schedule.runs(&id) => {
                         state.touched.insert(id);
                     }
-                    Some(id) => self.heed_resource(state, &id, &key).await,
+                    Some(id) => self.enqueue_resource(state, &id, &key).await,
                     None => {}
                 }
             }
@@ -328,7 +328,7 @@ impl FleetLoop {
     }
 
     /// A ManagedCluster was touched: that it was made, by this loop most likely, is no news.
-    async fn heed_resource(&self, state: &mut State, id: &ClusterId, key: &ClusterKey) {
+    async fn enqueue_resource(&self, state: &mut State, id: &ClusterId, key: &ClusterKey) {
         let is_news = match self.ports.status_store.cluster(key).await {
             Ok(Some(record)) => record.asked || state.generations.get(id) != Some(&record.generation),
             // It is made anew with the next turn.
@@ -422,7 +422,7 @@ impl FleetLoop {
             && let Some(name) = state.names.get(&id)
         {
             let key = ClusterKey { namespace: self.fleet.key.namespace.clone(), name: name.clone() };
-            self.heed_resource(state, &id, &key).await;
+            self.enqueue_resource(state, &id, &key).await;
         }
         if let Some(revision) = &state.revision {
             state.schedule.keep(revision.clusters(), Instant::now());

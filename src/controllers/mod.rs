@@ -13,7 +13,7 @@ mod drift;
 mod fleet;
 mod follow;
 mod gauges;
-mod heed;
+mod preflight_worker;
 mod probes;
 mod reconciler;
 mod schedule;

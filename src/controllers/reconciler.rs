@@ -218,7 +218,7 @@ impl Reconciler {
     }
 }
 
-/// Whether a loop can go on: what goes on beside it (following, heeding) knows the Fleet as it began.
+/// Whether a loop can go on: what goes on beside it (following, preflights) knows the Fleet as it began.
 fn is_same_loop(earlier: &FleetRecord, now: &FleetRecord) -> bool {
     earlier.uid == now.uid
         && earlier.spec.source == now.spec.source

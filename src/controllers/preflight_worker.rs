@@ -1,4 +1,4 @@
-//! Heeding the bot: new commits are fetched at once, heads are tried as it asks.
+//! The preflight worker: takes work from the bot. New commits are fetched at once, heads are tried as it asks.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,8 +26,8 @@ const LATER: Duration = Duration::from_secs(1);
 /// Heads that are tried at a time.
 const HEADS: usize = 2;
 
-/// What heeding needs to know of the Fleet.
-pub(super) struct Heeder {
+/// What the preflight worker needs to know of the Fleet.
+pub(super) struct PreflightWorker {
     pub(super) ports: Ports,
     pub(super) fleet: FleetRecord,
     pub(super) uid: String,
@@ -36,24 +36,24 @@ pub(super) struct Heeder {
     pub(super) poke: Arc<Notify>,
 }
 
-impl Heeder {
-    /// Heeds the bot until cancelled.
+impl PreflightWorker {
+    /// Takes work from the bot until cancelled.
     pub(super) async fn run(self, stop: CancellationToken) {
         if !matches!(self.fleet.spec.source, SourceSpec::Bot { .. }) {
             return;
         }
-        let heeder = Arc::new(self);
+        let worker = Arc::new(self);
         let places = Arc::new(Semaphore::new(HEADS));
         let mut after = None;
         while !stop.is_cancelled() {
             let work = tokio::select! {
-                work = heeder.source.bot.work(after.as_ref(), PATIENCE) => work,
+                work = worker.source.bot.work(after.as_ref(), PATIENCE) => work,
                 () = stop.cancelled() => return,
             };
             let work = match work {
                 Ok(work) => work,
                 Err(error) => {
-                    tracing::warn!(fleet = %heeder.fleet.key, %error, "the bot has no work to give");
+                    tracing::warn!(fleet = %worker.fleet.key, %error, "the bot has no work to give");
                     metrics::counter!("capstan_failures_total", "cause" => "bot").increment(1);
                     tokio::select! {
                         () = tokio::time::sleep(PAUSE) => {}
@@ -64,14 +64,14 @@ impl Heeder {
             };
             if work.commit.is_some() && work.commit != after {
                 after = work.commit;
-                heeder.poke.notify_one();
+                worker.poke.notify_one();
             }
             let mut tried = tokio::task::JoinSet::new();
             for question in work.preflights {
-                let (heeder, places) = (Arc::clone(&heeder), Arc::clone(&places));
+                let (worker, places) = (Arc::clone(&worker), Arc::clone(&places));
                 tried.spawn(async move {
                     let _place = places.acquire().await;
-                    heeder.answer(&question).await
+                    worker.answer(&question).await
                 });
             }
             // A question stays open until it is answered: asking again before would bring it twice.
