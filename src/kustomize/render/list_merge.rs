@@ -1,4 +1,4 @@
-//! How kustomize merges two lists that are no replacement of one another.
+//! How the items of two lists are told apart where kustomize merges them.
 
 /// By what the items of a list are told apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
