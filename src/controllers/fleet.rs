@@ -17,11 +17,11 @@ use super::gauges::Counted;
 use super::preflight_worker::PreflightWorker;
 use super::schedule::{Need, Schedule};
 use crate::app::ports::{Change, LiveChange, LiveError};
-use crate::app::reconcile::moved::{forerunners, inherit};
 use crate::app::reconcile::names::resource_names;
 use crate::app::reconcile::ports::{
     ClusterKey, ClusterRecord, FleetRecord, OpenSource, SourceError, Sources,
 };
+use crate::app::reconcile::rename_migration::{migrate, migration_sources};
 use crate::app::reconcile::resources::{FleetStatus, RolloutState};
 use crate::app::reconcile::revision::Revision;
 use crate::app::reconcile::unclaimed::say_unclaimed;
@@ -66,7 +66,7 @@ struct Ran {
     id: ClusterId,
     took: Duration,
     /// The ManagedClusters that it took over something of.
-    forerunners: Vec<ClusterKey>,
+    migration_sources: Vec<ClusterKey>,
     /// `None` where it was over before it began.
     result: Result<Option<Pass>, LiveError>,
 }
@@ -90,9 +90,9 @@ struct State {
     /// Clusters whose machines roll: news of their state are worth a turn.
     rolling: BTreeMap<ClusterId, bool>,
     /// ManagedClusters of folders that are gone, by the folder that takes over something of them first of all.
-    forerunners: BTreeMap<ClusterId, Vec<ClusterKey>>,
+    migration_sources: BTreeMap<ClusterId, Vec<ClusterKey>>,
     /// Held while something is taken over, and while it is found out who has what to take over.
-    handing: Arc<Mutex<()>>,
+    migrating: Arc<Mutex<()>>,
     running: JoinSet<Ran>,
     /// When the Fleet's status is to be written: a thousand turns are not a thousand writes.
     unsaid: Option<Instant>,
@@ -113,8 +113,8 @@ impl FleetLoop {
             touched: BTreeSet::new(),
             generations: BTreeMap::new(),
             rolling: BTreeMap::new(),
-            forerunners: BTreeMap::new(),
-            handing: Arc::default(),
+            migration_sources: BTreeMap::new(),
+            migrating: Arc::default(),
             running: JoinSet::new(),
             unsaid: None,
         };
@@ -219,8 +219,8 @@ impl FleetLoop {
         match &state.revision {
             Some(revision) if earlier.as_ref().is_none_or(|earlier| earlier.commit != revision.commit) => {
                 let revision = Arc::clone(revision);
-                let handing = Arc::clone(&state.handing);
-                let _nobody_hands_over = handing.lock().await;
+                let migrating = Arc::clone(&state.migrating);
+                let _nobody_hands_over = migrating.lock().await;
                 let Some(records) = self.list_records().await else { return };
                 self.adopt_revision(state, &revision, earlier.as_deref(), &records).await;
             }
@@ -277,9 +277,9 @@ impl FleetLoop {
                 state.counted.seed(id, &record.status);
             }
         }
-        let (forerunners, alone) = forerunners(records, revision);
-        forerunners.keys().for_each(|heir| state.schedule.ask(heir, now));
-        state.forerunners = forerunners;
+        let (migration_sources, alone) = migration_sources(records, revision);
+        migration_sources.keys().for_each(|owner| state.schedule.ask(owner, now));
+        state.migration_sources = migration_sources;
         for record in alone {
             if let Err(error) = say_unclaimed(&self.ports, revision, record).await {
                 tracing::warn!(cluster = record.spec.cluster, %error, "its status cannot be written");
@@ -352,8 +352,8 @@ impl FleetLoop {
             let key = ClusterKey { namespace: self.fleet.key.namespace.clone(), name: name.clone() };
             let (ports, fleet, bot) = (self.ports.clone(), self.fleet.clone(), Arc::clone(&source.bot));
             let (revision, followed, stop) = (Arc::clone(&revision), followed.clone(), self.stop.clone());
-            let forerunners = state.forerunners.get(&id).cloned().unwrap_or_default();
-            let handing = Arc::clone(&state.handing);
+            let migration_sources = state.migration_sources.get(&id).cloned().unwrap_or_default();
+            let migrating = Arc::clone(&state.migrating);
             state.running.spawn(async move {
                 let started = Instant::now();
                 let is_over = || {
@@ -375,14 +375,14 @@ impl FleetLoop {
                     id: &id,
                     is_over: &is_over,
                 };
-                let result = take_turn(&turn, &key, &forerunners, &handing).await;
-                Ran { id: id.clone(), took: started.elapsed(), forerunners, result }
+                let result = take_turn(&turn, &key, &migration_sources, &migrating).await;
+                Ran { id: id.clone(), took: started.elapsed(), migration_sources, result }
             });
         }
     }
 
     async fn end(&self, state: &mut State, ran: Ran) {
-        let Ran { id, took, forerunners, result } = ran;
+        let Ran { id, took, migration_sources, result } = ran;
         let need = match &result {
             Ok(Some(pass)) => {
                 state.counted.note(&self.fleet.key, &id, pass, took);
@@ -402,8 +402,8 @@ impl FleetLoop {
         if let Ok(Some(pass)) = result {
             state.generations.insert(id.clone(), pass.generation);
             state.echoes.insert(id.clone(), pass.written);
-            if let Some(left) = state.forerunners.get_mut(&id) {
-                left.retain(|forerunner| !forerunners.contains(forerunner));
+            if let Some(left) = state.migration_sources.get_mut(&id) {
+                left.retain(|source| !migration_sources.contains(source));
             }
         }
         let interval = self.fleet.spec.interval;
@@ -466,12 +466,12 @@ impl FleetLoop {
 async fn take_turn(
     turn: &Turn<'_>,
     key: &ClusterKey,
-    forerunners: &[ClusterKey],
-    handing: &Mutex<()>,
+    migration_sources: &[ClusterKey],
+    migrating: &Mutex<()>,
 ) -> Result<Option<Pass>, LiveError> {
-    if !forerunners.is_empty() {
-        let _handing = handing.lock().await;
-        if inherit(turn, key, forerunners).await?.is_some() {
+    if !migration_sources.is_empty() {
+        let _migrating = migrating.lock().await;
+        if migrate(turn, key, migration_sources).await?.is_some() {
             return Ok(None);
         }
     }

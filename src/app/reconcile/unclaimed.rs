@@ -1,7 +1,7 @@
 //! ManagedClusters whose folder this management cluster does not apply any more.
 //!
 //! Nothing is deleted for them: a folder that is gone or claimed by another management cluster says nothing about
-//! what shall become of its machines. What other folders render is theirs ([`super::moved`]); one of which nothing
+//! what shall become of its machines. What other folders render is theirs ([`super::rename_migration`]); one of which nothing
 //! is left goes by itself.
 
 use std::collections::BTreeSet;

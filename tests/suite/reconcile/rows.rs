@@ -399,8 +399,8 @@ pub(crate) const ALL: &[Row] = &[
     },
     Row {
         name: "object-moved",
-        before: &[("NAME/base/more.yaml", MORE), ("NAME-heir/base/other.yaml", "# Room for one more.\n")],
-        after: &[Remove("NAME/base/more.yaml"), Write("NAME-heir/base/more.yaml", MORE)],
+        before: &[("NAME/base/more.yaml", MORE), ("NAME-next/base/other.yaml", "# Room for one more.\n")],
+        after: &[Remove("NAME/base/more.yaml"), Write("NAME-next/base/more.yaml", MORE)],
         ready: "True Done",
         says: &[],
         inventory: 3,

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use capstan::app::ports::Clock;
-use capstan::app::reconcile::moved::{forerunners, inherit};
 use capstan::app::reconcile::names::resource_names;
 use capstan::app::reconcile::ports::{
     Bot, BotError, ClusterKey, ClusterReport, FleetKey, FleetRecord, Preflight, PreflightAnswer, SourceTree,
     Work,
 };
+use capstan::app::reconcile::rename_migration::{migrate, migration_sources};
 use capstan::app::reconcile::resources::{
     Adopt, ConditionType, CreateClusters, FleetSpec, FleetStatus, Guards, ManagedClusterStatus,
     ServiceAccountSpec, SourceSpec,
@@ -142,7 +142,7 @@ impl World {
         revision: &Revision,
     ) -> Result<(), capstan::app::ports::LiveError> {
         let records: Vec<_> = self.status_store.posted().clusters.values().cloned().collect();
-        for record in forerunners(&records, revision).1 {
+        for record in migration_sources(&records, revision).1 {
             say_unclaimed(&self.ports(), revision, record).await?;
         }
         Ok(())
@@ -241,8 +241,8 @@ impl World {
         let turn =
             Turn { ports: &ports, bot: &self.bot, fleet: &fleet, revision, id: &id, is_over: &is_over };
         let records: Vec<_> = self.status_store.posted().clusters.values().cloned().collect();
-        let (mut forerunners, _) = forerunners(&records, revision);
-        inherit(&turn, &key, &forerunners.remove(&id).unwrap_or_default()).await?;
+        let (mut migration_sources, _) = migration_sources(&records, revision);
+        migrate(&turn, &key, &migration_sources.remove(&id).unwrap_or_default()).await?;
         reconcile(&turn, &key).await
     }
 

@@ -1,7 +1,7 @@
-//! A folder that was renamed: what its ManagedCluster knew, and what people had set there, goes to the one of the
+//! The migration of a renamed folder: what its ManagedCluster knew, and what people had set there, goes to the one of the
 //! folder that renders its objects now.
 //!
-//! *Expected flow*: the folder that has the objects now, the heir, takes its share before anything else of its
+//! *Expected flow*: the folder that has the objects now, the new owner, takes its share before anything else of its
 //! turn: first what people set (so a suspended cluster is suspended under its new name before anybody looks at
 //! it), then the inventory and the names of templates; then they are taken out of the old ManagedCluster, which
 //! goes when nothing is left of it. *Guarantee*: each step is the same when it is done again, and what was set is
@@ -37,7 +37,7 @@ struct Share<'r> {
     is_the_cluster: bool,
 }
 
-/// The shares of all heirs.
+/// The shares of all new owners.
 fn shares<'r>(record: &'r ClusterRecord, revision: &Revision) -> BTreeMap<ClusterId, Share<'r>> {
     let Ok(folder) = RepoPath::parse(&record.spec.cluster).map(ClusterId::new) else {
         return BTreeMap::new();
@@ -47,12 +47,12 @@ fn shares<'r>(record: &'r ClusterRecord, revision: &Revision) -> BTreeMap<Cluste
     for object in record.status.inventory.objects() {
         let ids = [object.id(), object.logical_id()];
         has_cluster |= is_cluster(&ids[0]);
-        let Some(heir) = ids.iter().find_map(|id| revision.owners.heir(&folder, id)) else { continue };
+        let Some(owner) = ids.iter().find_map(|id| revision.owners.heir(&folder, id)) else { continue };
         if main.is_none() && is_cluster(&ids[0]) {
-            main = Some(heir.clone());
+            main = Some(owner.clone());
         }
         let share = Share { objects: Vec::new(), is_the_cluster: false };
-        shares.entry(heir.clone()).or_insert(share).objects.push(object);
+        shares.entry(owner.clone()).or_insert(share).objects.push(object);
     }
     if record.status.inventory.objects().is_empty() {
         shares.extend(
@@ -63,7 +63,7 @@ fn shares<'r>(record: &'r ClusterRecord, revision: &Revision) -> BTreeMap<Cluste
     if !has_cluster {
         // One that is made by a chart. Of several with as many, the first.
         let most = shares.iter().rev().max_by_key(|(_, share)| share.objects.len());
-        main = most.map(|(heir, _)| heir.clone());
+        main = most.map(|(owner, _)| owner.clone());
     }
     if let Some(share) = main.and_then(|main| shares.get_mut(&main)) {
         share.is_the_cluster = true;
@@ -80,21 +80,21 @@ fn by_tree<'r>(record: &'r ClusterRecord, revision: &'r Revision) -> impl Iterat
 }
 
 /// By folder, the ManagedClusters that it takes over something of; and those that nobody takes over anything of.
-pub fn forerunners<'r>(
+pub fn migration_sources<'r>(
     records: &'r [ClusterRecord],
     revision: &'r Revision,
 ) -> (BTreeMap<ClusterId, Vec<ClusterKey>>, Vec<&'r ClusterRecord>) {
-    let (mut forerunners, mut alone) = (BTreeMap::<ClusterId, Vec<ClusterKey>>::new(), Vec::new());
+    let (mut sources, mut alone) = (BTreeMap::<ClusterId, Vec<ClusterKey>>::new(), Vec::new());
     for record in unclaimed(records, revision) {
         let shares = shares(record, revision);
         if shares.is_empty() {
             alone.push(record);
         }
-        for heir in shares.into_keys() {
-            forerunners.entry(heir).or_default().push(record.key.clone());
+        for owner in shares.into_keys() {
+            sources.entry(owner).or_default().push(record.key.clone());
         }
     }
-    (forerunners, alone)
+    (sources, alone)
 }
 
 /// Takes over, for the cluster of a turn that has not begun, what these ManagedClusters have of it. Nothing where
@@ -102,17 +102,17 @@ pub fn forerunners<'r>(
 ///
 /// # Errors
 /// A ManagedCluster cannot be read or written; nothing may be applied before it is.
-pub async fn inherit(
+pub async fn migrate(
     turn: &Turn<'_>,
     key: &ClusterKey,
-    forerunners: &[ClusterKey],
+    sources: &[ClusterKey],
 ) -> Result<Option<Over>, LiveError> {
     let status_store = &turn.ports.status_store;
-    for forerunner in forerunners {
+    for source in sources {
         if let Some(over) = (turn.is_over)() {
             return Ok(Some(over));
         }
-        let Some(from) = status_store.cluster(forerunner).await? else { continue };
+        let Some(from) = status_store.cluster(source).await? else { continue };
         let is_claimed = turn.revision.clusters().any(|id| id.as_str() == from.spec.cluster);
         if is_claimed || from.spec.fleet != turn.fleet.key.name {
             continue;
@@ -140,16 +140,16 @@ async fn take(
         return Ok(());
     }
     let spec = wishes(earlier, &from.spec, share.is_the_cluster, is_new);
-    let heir = match found {
+    let target = match found {
         Some(found) => found,
         None => status_store.create_cluster(key, &spec).await?,
     };
     // Also where somebody else made it meanwhile.
-    if heir.spec != spec {
+    if target.spec != spec {
         status_store.change_cluster(key, &spec).await?;
     }
-    let status = with_share(&heir.status, &from.status, share);
-    if status != heir.status {
+    let status = with_share(&target.status, &from.status, share);
+    if status != target.status {
         status_store.write_cluster(key, &status).await?;
     }
     tracing::info!(
@@ -160,15 +160,15 @@ async fn take(
     say_left(turn.ports, turn.revision, from, &gone).await
 }
 
-/// What is asked of the heir. Who takes over a part of another cluster takes over nothing that was asked of that;
+/// What is asked of the new owner. Who takes over a part of another cluster takes over nothing that was asked of that;
 /// but a new folder with parts of one that is suspended waits for a person too.
 fn wishes(
-    heir: &ManagedClusterSpec,
+    target: &ManagedClusterSpec,
     from: &ManagedClusterSpec,
     is_the_cluster: bool,
     is_new: bool,
 ) -> ManagedClusterSpec {
-    let mut wishes = heir.clone();
+    let mut wishes = target.clone();
     if is_the_cluster || is_new {
         wishes.suspend |= from.suspend;
     }
@@ -179,13 +179,13 @@ fn wishes(
     wishes
 }
 
-/// The heir's status with what it takes over.
+/// The new owner's status with what it takes over.
 fn with_share(
-    heir: &ManagedClusterStatus,
+    target: &ManagedClusterStatus,
     from: &ManagedClusterStatus,
     share: &Share<'_>,
 ) -> ManagedClusterStatus {
-    let mut status = heir.clone();
+    let mut status = target.clone();
     for object in &share.objects {
         let id = object.id();
         if status.inventory.get(&id).is_some_and(|known| known.uid.is_some()) {
