@@ -15,7 +15,7 @@ use crate::app::generator::{Fleet, Refused};
 
 const BOLD: Style = Style::new().bold();
 
-type Told = Result<Way, Refused>;
+type Planned = Result<Way, Refused>;
 
 pub(super) fn run(
     fleet: &Fleet,
@@ -28,9 +28,9 @@ pub(super) fn run(
             "a way is no diff: `plan --path` prints text, json, yaml or markdown".to_owned(),
         ));
     }
-    let ways: Vec<(&ClusterId, Told)> =
+    let ways: Vec<(&ClusterId, Planned)> =
         clusters.iter().map(|cluster| (cluster, fleet.way(cluster, target))).collect();
-    let each = |say: &dyn Fn(&ClusterId, &Told) -> String| {
+    let each = |say: &dyn Fn(&ClusterId, &Planned) -> String| {
         ways.iter().try_for_each(|(cluster, told)| output::print(&say(cluster, told)))
     };
     match format {
@@ -49,8 +49,8 @@ pub(super) fn run(
     Ok(if is_whole { Outcome::Done } else { Outcome::PartlyFailed })
 }
 
-fn elements(ways: &[(&ClusterId, Told)]) -> Value {
-    let element = |(cluster, told): &(&ClusterId, Told)| match told {
+fn elements(ways: &[(&ClusterId, Planned)]) -> Value {
+    let element = |(cluster, told): &(&ClusterId, Planned)| match told {
         Ok(way) => way_to_json(way),
         Err(refused) => refusal(cluster, refused),
     };

@@ -10,8 +10,8 @@ use super::agents::uid;
 use super::preflights::{WATCHED, WatchedRow, from_json, json, watched};
 use super::{Database, corrupt, failed, read, timestamp, transaction, write};
 use crate::app::ports::{
-    ClusterStanding, FollowedCluster, FollowedMerge, PendingReport, RecordsError, RolloutRecords, Settled,
-    Told, WatchedRepository,
+    ClusterStanding, FollowedCluster, FollowedMerge, PendingReport, RecordsError, ReportedToGitHub,
+    RolloutRecords, Settled, WatchedRepository,
 };
 
 /// A token's id, a preflight, a settled merge and a commit that is no tip are forgotten after this long.
@@ -381,7 +381,7 @@ fn followed(
         head: commit(&head)?,
         merge_commit: commit(&merge_commit)?,
         merged_at: timestamp(merged_at_ms),
-        told: Told {
+        told: ReportedToGitHub {
             check_run: check_run.map(i64::cast_unsigned),
             check,
             completed: completed != 0,

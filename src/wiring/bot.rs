@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use capstan::app::agents::rollouts::{self, Teller};
+use capstan::app::agents::rollouts::{self, RolloutReporter};
 use capstan::app::agents::{AgentLimits, AgentParts, Agents, Notifier, Reconcilers};
 use capstan::app::planner::Generator;
 #[cfg(feature = "demo")]
@@ -102,11 +102,16 @@ pub(super) async fn start(config: Config, stop: CancellationToken) -> Result<Run
         limits: AgentLimits::default(),
     };
     let agents = Arc::new(Agents::open(agents).await.map_err(failed)?);
-    let teller =
-        Teller::new(reconcilers, ports.host.clone(), Arc::clone(&clock), name.clone(), rollouts::PACE);
+    let reporter = RolloutReporter::new(
+        reconcilers,
+        ports.host.clone(),
+        Arc::clone(&clock),
+        name.clone(),
+        rollouts::PACE,
+    );
     let telling = tokio::spawn({
         let stop = stop.clone();
-        async move { teller.run(&stop).await }
+        async move { reporter.run(&stop).await }
     });
 
     let work = tokio::spawn({

@@ -3,8 +3,8 @@
 //! *Expected flow.* A person makes a join code; a reconciler enrols with it and a key of its own. From then
 //! on it signs a token for each request, waits for work ([`Agents::work`]), fetches archives of the folders
 //! that `managementClusters` on the tip of the default branch gives it, answers preflights and sends
-//! reports. What it says is stored and the repository's job is queued, or the teller woken
-//! ([`rollouts::Teller`]): GitHub is told by those alone, so that nothing is lost with a request.
+//! reports. What it says is stored and the repository's job is queued, or the reporter woken
+//! ([`rollouts::RolloutReporter`]): GitHub is told by those alone, so that nothing is lost with a request.
 //!
 //! *Guarantees.* An agent learns nothing of folders that are not its own, and reports on nothing else; what
 //! it may not have is answered as what is not there. A token is believed once. Whoever is revoked gets
@@ -43,7 +43,7 @@ pub use self::notifier::Notifier;
 pub use self::work::Questions;
 
 /// What the bot's other use cases need of the agents: their records, and a notifier that wakes long polls and
-/// the teller.
+/// the reporter.
 #[derive(Clone)]
 pub struct Reconcilers {
     /// The records.

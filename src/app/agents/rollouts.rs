@@ -48,7 +48,7 @@ const EDITION: &str = "1";
 
 /// Why nothing could be told. What was told stays.
 #[derive(Debug, thiserror::Error)]
-pub enum TellError {
+pub enum ReportError {
     /// GitHub.
     #[error(transparent)]
     Host(#[from] CodeHostError),
@@ -58,7 +58,7 @@ pub enum TellError {
 }
 
 /// Tells GitHub.
-pub struct Teller {
+pub struct RolloutReporter {
     reconcilers: Reconcilers,
     host: Arc<dyn CodeHost>,
     clock: Arc<dyn Clock>,
@@ -72,13 +72,13 @@ pub struct Teller {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Looked {
     /// Nothing, until something new comes.
-    AllTold,
+    AllReported,
     /// Something that may not be told before so long.
     Later(Duration),
 }
 
-impl Teller {
-    /// A teller; `holder` names this process among those that share the database.
+impl RolloutReporter {
+    /// A reporter; `holder` names this process among those that share the database.
     pub fn new(
         reconcilers: Reconcilers,
         host: Arc<dyn CodeHost>,
@@ -95,7 +95,7 @@ impl Teller {
         let mut forgotten_at: Option<std::time::Instant> = None;
         while !stop.is_cancelled() {
             let wait = match self.look().await {
-                Ok(Looked::AllTold) => IDLE,
+                Ok(Looked::AllReported) => IDLE,
                 Ok(Looked::Later(wait)) => wait.clamp(Duration::from_millis(100), IDLE),
                 Err(error) => {
                     tracing::warn!(error = %error, "rollouts could not be told");
@@ -120,11 +120,11 @@ impl Teller {
     ///
     /// # Errors
     /// The records fail, or GitHub does for one merge at least; the others are told all the same.
-    pub async fn look(&self) -> Result<Looked, TellError> {
+    pub async fn look(&self) -> Result<Looked, ReportError> {
         let records = &self.reconcilers.records;
         let open = records.open_merges().await?;
         if open.is_empty() || !records.hold_lease("rollouts", &self.holder, LEASE_SECONDS).await? {
-            return Ok(Looked::AllTold);
+            return Ok(Looked::AllReported);
         }
         let mut by_repository: BTreeMap<u64, (WatchedRepository, Vec<FollowedMerge>)> = BTreeMap::new();
         for (watched, merge) in open {
@@ -134,7 +134,7 @@ impl Teller {
         let mut failure = None;
         for (watched, merges) in by_repository.into_values() {
             match self.one_repository(&watched.repository, merges).await {
-                Ok(Looked::AllTold) => {}
+                Ok(Looked::AllReported) => {}
                 Ok(Looked::Later(wait)) => later = Some(later.map_or(wait, |so_far| so_far.min(wait))),
                 Err(error) => {
                     tracing::warn!(repository = %watched.repository.name, error = %error, "a rollout could not be told");
@@ -145,7 +145,7 @@ impl Teller {
         match (failure, later) {
             (Some(error), _) => Err(error),
             (None, Some(wait)) => Ok(Looked::Later(wait)),
-            (None, None) => Ok(Looked::AllTold),
+            (None, None) => Ok(Looked::AllReported),
         }
     }
 
@@ -153,7 +153,7 @@ impl Teller {
         &self,
         repository: &Repository,
         merges: Vec<FollowedMerge>,
-    ) -> Result<Looked, TellError> {
+    ) -> Result<Looked, ReportError> {
         let records = &self.reconcilers.records;
         let pending = records.pending_reports(repository.id).await?;
         let mut reports = Reports::of(&pending);
@@ -192,7 +192,7 @@ impl Teller {
         match (failure, later) {
             (Some(error), _) => Err(error),
             (None, Some(wait)) => Ok(Looked::Later(wait)),
-            (None, None) => Ok(Looked::AllTold),
+            (None, None) => Ok(Looked::AllReported),
         }
     }
 
@@ -201,7 +201,7 @@ impl Teller {
         repository: &Repository,
         merge: &mut FollowedMerge,
         reports: &Reports,
-    ) -> Result<(), TellError> {
+    ) -> Result<(), ReportError> {
         let merge_commit = merge.merge_commit.clone();
         for cluster in &mut merge.clusters {
             for report in reports.on(&cluster.cluster, &cluster.management_cluster) {
@@ -219,7 +219,7 @@ impl Teller {
         repository: &Repository,
         earlier: &CommitId,
         later: &CommitId,
-    ) -> Result<bool, TellError> {
+    ) -> Result<bool, ReportError> {
         let key = (repository.id, earlier.clone(), later.clone());
         if let Some(known) = self.compared.lock().await.get(&key) {
             return Ok(*known);
@@ -238,7 +238,7 @@ impl Teller {
         &self,
         repository: &Repository,
         merge: &mut FollowedMerge,
-    ) -> Result<Option<Duration>, TellError> {
+    ) -> Result<Option<Duration>, ReportError> {
         let subjects = subjects_of(merge);
         let check = rollout_check(&subjects, &merge.merge_commit, &repository.html_url);
         let id = ReportId::of(EDITION, &check).to_string();
@@ -265,7 +265,7 @@ impl Teller {
         repository: &Repository,
         merge: &mut FollowedMerge,
         subjects: &[RolloutSubject],
-    ) -> Result<Option<Duration>, TellError> {
+    ) -> Result<Option<Duration>, ReportError> {
         let now = self.clock.now();
         let news = news(subjects, now);
         let next = next_news(subjects, now);
@@ -308,7 +308,7 @@ impl Teller {
         check: &CheckReport,
         id: String,
         now: Timestamp,
-    ) -> Result<(), TellError> {
+    ) -> Result<(), ReportError> {
         let completed = check.conclusion != Conclusion::Pending;
         let new = NewCheckRun {
             name: NAME.to_owned(),
@@ -357,7 +357,7 @@ impl Teller {
         repository: &Repository,
         merge: &mut FollowedMerge,
         subjects: &[RolloutSubject],
-    ) -> Result<(), TellError> {
+    ) -> Result<(), ReportError> {
         let (state, description) = rollout_status(subjects);
         let says = format!("{}: {description}", state.as_str());
         if says == merge.told.status {

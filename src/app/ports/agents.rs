@@ -222,14 +222,14 @@ pub struct FollowedMerge {
     /// When it was merged.
     pub merged_at: Timestamp,
     /// What was told last.
-    pub told: Told,
+    pub told: ReportedToGitHub,
     /// The clusters that it touched.
     pub clusters: Vec<FollowedCluster>,
 }
 
 /// What GitHub was told of a merge.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct ReportedToGitHub {
     /// The check run.
     pub check_run: Option<u64>,
     /// Digest of what the check says.

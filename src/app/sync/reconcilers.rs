@@ -24,7 +24,7 @@ use crate::app::agents::{Reconcilers, content};
 use crate::app::planner::LiveNames;
 use crate::app::ports::{
     Agent, ClusterStanding, CodeHostError, FollowedCluster, FollowedMerge, Permission, PreflightRecord,
-    PreflightState, PullRequest, PullRequestState, Told, WatchedRepository,
+    PreflightState, PullRequest, PullRequestState, ReportedToGitHub, WatchedRepository,
 };
 
 /// A question is not asked again within so long.
@@ -195,7 +195,7 @@ impl Run<'_> {
                 head: pull.head.clone(),
                 merge_commit: merge.clone(),
                 merged_at,
-                told: Told::default(),
+                told: ReportedToGitHub::default(),
                 clusters: clusters
                     .into_iter()
                     .filter_map(|cluster| self.followed(cluster, merged_at))

@@ -62,16 +62,34 @@ impl Severities {
         }
     }
 
-    /// Findings made elsewhere, with the severities of these settings; those that are off are gone. A
-    /// severity of its own that a finding has gives way to its rule's.
+    /// Findings made elsewhere, with the severities of these settings; those that are off are gone.
     pub fn settle(&self, findings: Vec<Finding>) -> Vec<Finding> {
-        let settle = |finding: Finding| Some(Finding { severity: self.of(finding.rule)?, ..finding });
-        findings.into_iter().filter_map(settle).collect()
+        findings.into_iter().filter_map(|finding| self.judged(finding)).collect()
     }
 
     /// What a rule found, with the severity of these settings; `None` where that is off. A severity of its
     /// own that the finding has counts where the settings say nothing.
     pub fn judged(&self, finding: Finding) -> Option<Finding> {
         Some(Finding { severity: self.said(finding.rule, finding.severity)?, ..finding })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_finding_for_which_the_upgrade_blocks_is_an_error_unless_the_settings_say_otherwise() {
+        let settled = |severities: &Severities| {
+            let finding = Finding::new(rules::API_VERSION_LEAVES_FIELD, "m");
+            let found = severities.settle(vec![finding.clone(), finding.blocking()]);
+            found.iter().map(Finding::severity).collect::<Vec<_>>()
+        };
+        let mut severities = Severities::default();
+        assert_eq!(settled(&severities), [Severity::Warning, Severity::Error]);
+        severities.set("api-version-leaves-field", Level::Warning).unwrap();
+        assert_eq!(settled(&severities), [Severity::Warning, Severity::Warning]);
+        severities.set("api-version-leaves-field", Level::Off).unwrap();
+        assert_eq!(settled(&severities), []);
     }
 }

@@ -74,7 +74,7 @@ impl From<ListRule<'_>> for HowMerged {
 
 /// What there is to tell of one object.
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct ObjectExplained {
     /// Index into the base's objects.
     pub(crate) object: usize,
     pub(crate) lists: Vec<ToldList>,
@@ -115,7 +115,7 @@ pub(crate) struct Stands {
 
 /// Everything there is to tell of a cluster's merge.
 pub(crate) struct ToldCluster {
-    pub(crate) objects: Vec<Told>,
+    pub(crate) objects: Vec<ObjectExplained>,
     /// The documents of N that speak of nothing the cluster has.
     pub(crate) added: Vec<Document>,
     /// All documents of O.
@@ -149,7 +149,7 @@ pub(crate) fn explain_cluster(input: &MergeInput<'_>) -> ToldCluster {
 }
 
 impl Work<'_, '_> {
-    fn told(&self, object: usize) -> Option<Told> {
+    fn told(&self, object: usize) -> Option<ObjectExplained> {
         let (base, id) = (self.input.base, &self.input.base.objects[object].id);
         let old = self.old.map(|matched| pieces_of(matched, object)).unwrap_or_default();
         let new = pieces_of(self.new, object);
@@ -166,7 +166,7 @@ impl Work<'_, '_> {
         let sides = [o.as_deref(), Some(cluster), n.as_deref()];
         walk.walk(&FieldPath::root(), &known, sides, &[FieldPath::root(), FieldPath::root()]);
         let Walk { lists, values, places: [in_old, in_new] } = walk;
-        Some(Told {
+        Some(ObjectExplained {
             object,
             lists,
             values,

@@ -8,7 +8,7 @@ use super::fields::FieldSource;
 use super::plan::{Facts, facts, merge_input};
 use super::{Change, Reason, Request, Rollout, Upgrade};
 use crate::merge::cluster_objects::Base;
-use crate::merge::explain::{Document, Stands, Told, explain_cluster};
+use crate::merge::explain::{Document, ObjectExplained, Stands, explain_cluster};
 use capstan_kustomize::schema::ValueKind;
 use capstan_model::finding::{FileError, Place};
 use capstan_model::object::{FieldPath, ObjectId, Step};
@@ -123,7 +123,7 @@ pub fn explain(request: &Request<'_>, upgrade: &Upgrade) -> Result<Explanation, 
 }
 
 impl Explanation {
-    fn add(&mut self, base: &Base, told: &Told) {
+    fn add(&mut self, base: &Base, told: &ObjectExplained) {
         let object = &base.objects[told.object].id;
         let file = &base.file_of(told.object).path;
         let line = |at: Option<usize>| at.map(|at| base.position(told.object, at).line);

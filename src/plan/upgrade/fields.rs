@@ -4,7 +4,7 @@
 //! any other upgrade.
 
 use super::draft::Draft;
-use super::record::{Graves, record};
+use super::record::{TombstoneChanges, record};
 use super::{
     Basis, Change, ChangeSource, ComponentChange, Conflict, OldSource, Planned, Reason, Request, Rollout,
     Upgrade,
@@ -129,7 +129,7 @@ pub(super) fn plan(
     }
     let (mut intended, refused) = draft.into_files(base, &cluster.base_folder);
     upgrade.findings.extend(refused);
-    match record(cluster, request.new, &Graves::default())? {
+    match record(cluster, request.new, &TombstoneChanges::default())? {
         Ok(change) => intended.extend(change),
         Err(finding) => upgrade.findings.push(finding),
     }

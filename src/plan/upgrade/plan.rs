@@ -6,7 +6,7 @@ use super::complete::{Completed, incomplete};
 use super::draft::Draft;
 use super::foundation::replaced_foundations;
 use super::namespaces::half_moved;
-use super::record::{Graves, record};
+use super::record::{TombstoneChanges, record};
 use super::retarget::OverlayEdits;
 use super::rotation::Rotated;
 use super::{Basis, Change, Conflict, OldSource, Planned, Reason, Request, Side, Upgrade, fields};
@@ -328,7 +328,7 @@ impl Plan<'_> {
         }
         findings.extend(stale_class_patches(base, &intended, &rotated, request.schemas));
         intended.extend(overlay);
-        match record(cluster, request.new, &Graves { new: &tombstones, brought: &brought })? {
+        match record(cluster, request.new, &TombstoneChanges { added: &tombstones, brought: &brought })? {
             Ok(change) => intended.extend(change),
             Err(finding) => findings.push(finding),
         }

@@ -9,11 +9,11 @@ use capstan_model::finding::{FileError, Finding};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_yaml::{DocumentEdit, Edit, Node, edit, write};
 
-/// What an upgrade buries and digs out.
+/// What an upgrade adds to the tombstones, and takes away from them.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Graves<'g> {
+pub(super) struct TombstoneChanges<'g> {
     /// Tombstones of what goes.
-    pub(super) new: &'g [Tombstone],
+    pub(super) added: &'g [Tombstone],
     /// What comes: its tombstone goes.
     pub(super) brought: &'g [ObjectId],
 }
@@ -22,14 +22,14 @@ pub(super) struct Graves<'g> {
 pub(super) fn record(
     cluster: &ClusterFacts,
     new: &dyn ChangeSource,
-    graves: &Graves<'_>,
+    changes: &TombstoneChanges<'_>,
 ) -> Result<Result<Option<FileChange>, Finding>, FileError> {
-    let Some(file) = &cluster.record else { return Ok(Ok(created(cluster, new, graves.new))) };
+    let Some(file) = &cluster.record else { return Ok(Ok(created(cluster, new, changes.added))) };
     let yaml = file.read()?;
     let documents = yaml.documents();
     let Some(document) = documents.iter().position(|document| document.root.as_mapping().is_some()) else {
         // Nothing but comments: the record follows them.
-        let Some(record) = record_node(new, graves.new) else { return Ok(Ok(None)) };
+        let Some(record) = record_node(new, changes.added) else { return Ok(Ok(None)) };
         let mut text = file.text().to_owned();
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
@@ -40,7 +40,7 @@ pub(super) fn record(
     let root = &documents[document].root;
     let release = new.record();
     let mut edits = release.as_ref().map(|release| recorded(release).edits(root)).unwrap_or_default();
-    edits.extend(tombstone_edits(root, graves));
+    edits.extend(tombstone_edits(root, changes));
     let edits: Vec<_> = edits.into_iter().map(|edit| DocumentEdit::Edit { document, edit }).collect();
     Ok(match edit(&yaml, &edits) {
         Ok(edited) if edited.text() == file.text() => Ok(None),
@@ -75,30 +75,35 @@ const fn recorded<'r>(release: &'r ReleaseRecord<'_>) -> Record<'r> {
     Record { release: &release.release, content: release.content }
 }
 
-fn tombstone_edits(root: &Node, graves: &Graves<'_>) -> Vec<Edit> {
+fn tombstone_edits(root: &Node, changes: &TombstoneChanges<'_>) -> Vec<Edit> {
     let list = FieldPath::root().key("delete");
     let whole = |node: Node| match root.entry("delete") {
         Some(_) => Edit::Set { path: list.clone(), node },
         None => Edit::Insert { parent: FieldPath::root(), key: "delete".to_owned(), node, after: None },
     };
     let Some(items) = root.get("delete").filter(|node| !node.is_null()).map(Node::as_sequence) else {
-        let none = graves.new.is_empty();
-        return if none { Vec::new() } else { vec![whole(Node::sequence(graves.new.iter().map(tombstone)))] };
+        let none = changes.added.is_empty();
+        return if none {
+            Vec::new()
+        } else {
+            vec![whole(Node::sequence(changes.added.iter().map(tombstone)))]
+        };
     };
     // `delete: cluster` says all there is to say.
     let Some(items) = items else { return Vec::new() };
-    let opened: Vec<usize> =
-        (0..items.len()).filter(|at| graves.brought.iter().any(|id| buries(&items[*at], id))).collect();
+    let removed: Vec<usize> = (0..items.len())
+        .filter(|at| changes.brought.iter().any(|id| is_tombstone_of(&items[*at], id)))
+        .collect();
     let known = |new: &&Tombstone| items.iter().any(|item| same(item, new));
-    let new: Vec<Node> = graves.new.iter().filter(|new| !known(new)).map(tombstone).collect();
-    if opened.len() == items.len() {
+    let new: Vec<Node> = changes.added.iter().filter(|new| !known(new)).map(tombstone).collect();
+    if removed.len() == items.len() {
         return match (items.is_empty(), new.is_empty()) {
             (true, true) => Vec::new(),
             (false, true) => vec![Edit::Remove { path: list }],
             (_, false) => vec![whole(Node::sequence(new))],
         };
     }
-    let removed = opened.into_iter().map(|at| Edit::Remove { path: list.index(at) });
+    let removed = removed.into_iter().map(|at| Edit::Remove { path: list.index(at) });
     let added = new.into_iter().map(|node| Edit::InsertItem { list: list.clone(), index: items.len(), node });
     removed.chain(added).collect()
 }
@@ -108,7 +113,7 @@ fn part(item: &Node, key: &str) -> Option<String> {
 }
 
 /// Whether a tombstone that stands there is of that object: what it leaves out fits anything.
-fn buries(item: &Node, id: &ObjectId) -> bool {
+fn is_tombstone_of(item: &Node, id: &ObjectId) -> bool {
     let fits = |key: &str, value: Option<&str>| match (part(item, key), value) {
         (Some(one), Some(other)) => one == other,
         _ => true,

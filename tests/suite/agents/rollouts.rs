@@ -28,7 +28,7 @@ async fn say(agent: &Arc<AgentClient>, at: &str, state: RolloutState, ready: u32
     delivered(agent).await;
 }
 
-/// What the teller does when the bot's clock is so much ahead; the tokens of agents would be over by then.
+/// What the reporter does when the bot's clock is so much ahead; the tokens of agents would be over by then.
 async fn told_after(town: &Town, seconds: i64) -> Looked {
     town.pass(seconds);
     let looked = town.tell().await;
@@ -52,7 +52,7 @@ async fn a_merge_is_followed_until_its_machines_are_done_and_each_turn_told_once
         let state = tempfile::tempdir().unwrap();
         let agent = enrolled(&town, EU, state.path()).await;
         let (number, merge) = merged(&town, 5, MergeMethod::Merge).await;
-        assert_eq!(town.tell().await, Looked::AllTold);
+        assert_eq!(town.tell().await, Looked::AllReported);
         let check = rollout(&town, number);
         assert_eq!(
             (check.status.as_str(), check.title.as_str()),
@@ -71,7 +71,7 @@ async fn a_merge_is_followed_until_its_machines_are_done_and_each_turn_told_once
         assert!(matches!(town.tell().await, Looked::Later(_)));
         assert_eq!(rollout(&town, number).title, "gauss/peu01: waiting for the reconciler");
         town.pass(15);
-        assert_eq!(town.tell().await, Looked::AllTold);
+        assert_eq!(town.tell().await, Looked::AllReported);
         let check = rollout(&town, number);
         assert_eq!((check.id, check.title.as_str()), (first, "gauss/peu01: 1 of 2 machines are as wished"));
         assert!(
@@ -116,7 +116,7 @@ async fn a_merge_is_followed_until_its_machines_are_done_and_each_turn_told_once
         let before = town.forge.write_calls();
         say(&agent, &merge, RolloutState::Rolling, 1).await;
         town.pass(60);
-        assert_eq!(town.tell().await, Looked::AllTold);
+        assert_eq!(town.tell().await, Looked::AllReported);
         assert_eq!(town.forge.write_calls(), before);
         town.done();
     })
@@ -160,7 +160,7 @@ async fn machines_that_need_somebody_are_told_in_a_comment_once_and_so_is_how_it
             assert_eq!(told.concat().matches(turn).count(), 1, "{turn}: {told:?}");
         }
         let before = town.forge.write_calls();
-        assert_eq!(told_after(&town, 220).await, Looked::AllTold);
+        assert_eq!(told_after(&town, 220).await, Looked::AllReported);
         assert_eq!(town.forge.write_calls(), before);
         town.done();
     })

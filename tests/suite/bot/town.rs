@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use capstan::app::agents::rollouts::{Looked, PACE, Teller};
+use capstan::app::agents::rollouts::{Looked, PACE, RolloutReporter};
 use capstan::app::agents::{AgentLimits, AgentParts, Agents, Notifier, Reconcilers, invite};
 use capstan::app::planner::Generator;
 use capstan::app::ports::{Cause, Clock, FleetView as _, Jobs};
@@ -65,7 +65,7 @@ struct Bot {
     database: Database,
     jobs: Arc<dyn Jobs>,
     agents: Arc<Agents>,
-    teller: Teller,
+    teller: RolloutReporter,
     webhook_secret: String,
     address: SocketAddr,
     serving: JoinHandle<()>,
@@ -118,7 +118,7 @@ impl Bot {
             limits: AgentLimits { look_every: Duration::from_millis(100), ..AgentLimits::default() },
         };
         let agents = Arc::new(Agents::open(parts).await.unwrap());
-        let teller = Teller::new(reconcilers, ports.host.clone(), clock, "test".to_owned(), PACE);
+        let teller = RolloutReporter::new(reconcilers, ports.host.clone(), clock, "test".to_owned(), PACE);
         let mut bot = Self {
             ports,
             database,

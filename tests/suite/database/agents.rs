@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use capstan::app::ports::{
-    Agent, AgentWork, Clock, Enrolled, Enrolment, FollowedCluster, FollowedMerge, Invitation, Repository,
-    RepositoryName, RolloutRecords, Settled, TokenUse, Told, WatchedRepository,
+    Agent, AgentWork, Clock, Enrolled, Enrolment, FollowedCluster, FollowedMerge, Invitation,
+    ReportedToGitHub, Repository, RepositoryName, RolloutRecords, Settled, TokenUse, WatchedRepository,
 };
 use capstan_live::agent::permission::ManagedBy;
 use capstan_live::agent::{AgentId, Progress, PublicKey, ReportId, RolloutReport, RolloutState};
@@ -192,7 +192,7 @@ async fn reports_wait_only_while_somebody_follows_and_only_if_they_are_newer() {
             head: commit("b"),
             merge_commit: commit("a"),
             merged_at: bench.clock.now(),
-            told: Told::default(),
+            told: ReportedToGitHub::default(),
             clusters: vec![FollowedCluster {
                 cluster: cluster("gauss/peu01"),
                 management_cluster: ManagementClusterUid::parse(&UID.to_lowercase()).unwrap(),
@@ -221,7 +221,7 @@ async fn reports_wait_only_while_somebody_follows_and_only_if_they_are_newer() {
         assert_eq!((standing.0.as_str(), standing.1.report.state), ("gauss/peu01", RolloutState::Done));
 
         let mut told = merge.clone();
-        told.told = Told {
+        told.told = ReportedToGitHub {
             check_run: Some(REPOSITORY),
             check: "digest".to_owned(),
             completed: true,

@@ -183,7 +183,7 @@ impl Run<'_> {
     /// Whether the check on a head was reported without a conclusion: what was asked again is under way.
     pub(super) async fn is_under_way(&self, head: &CommitId) -> Result<bool, SyncError> {
         let record = self.ports.records.check(self.repository.id, head, NAME).await?;
-        Ok(record.is_some_and(|record| Told::read(&record.content).output.is_pending()))
+        Ok(record.is_some_and(|record| KeptReport::read(&record.content).output.is_pending()))
     }
 
     async fn is_reported(&self, pull: &Subject, inputs: &str) -> Result<bool, SyncError> {
@@ -191,7 +191,7 @@ impl Run<'_> {
             return Ok(false);
         }
         let record = self.ports.records.check(self.repository.id, &pull.head, NAME).await?;
-        Ok(record.is_some_and(|record| Told::read(&record.content).inputs == inputs))
+        Ok(record.is_some_and(|record| KeptReport::read(&record.content).inputs == inputs))
     }
 
     async fn report(&self, pull: &Subject, inputs: &str, report: &CheckReport) -> Result<(), SyncError> {
@@ -213,7 +213,7 @@ impl Run<'_> {
             external_id: output.to_string(),
         };
         let known = records.check(self.repository.id, &pull.head, NAME).await?;
-        let told = known.as_ref().map(|record| Told::read(&record.content).output);
+        let told = known.as_ref().map(|record| KeptReport::read(&record.content).output);
         let said_already = told.as_ref() == Some(&output);
         let may_be_updated = told.is_some_and(|told| output.may_replace(&told));
         let asked_again = self.hints.heads.iter().any(|head| head == pull.head.as_str());
@@ -239,7 +239,7 @@ impl Run<'_> {
             head: pull.head.clone(),
             name: NAME.to_owned(),
             check_run: id,
-            content: Told { inputs: inputs.to_owned(), output }.to_string(),
+            content: KeptReport { inputs: inputs.to_owned(), output }.to_string(),
         };
         Ok(records.save_check(&record).await?)
     }
@@ -257,14 +257,14 @@ impl Run<'_> {
 }
 
 /// What the records keep of the report on a head.
-struct Told {
+struct KeptReport {
     /// What it was made from: see [`inputs`].
     inputs: String,
     /// What it says.
     output: ReportId,
 }
 
-impl Told {
+impl KeptReport {
     /// Reads what [`std::fmt::Display`] writes.
     fn read(content: &str) -> Self {
         let (inputs, output) = content.split_once(':').unwrap_or((content, ""));
@@ -272,7 +272,7 @@ impl Told {
     }
 }
 
-impl std::fmt::Display for Told {
+impl std::fmt::Display for KeptReport {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}:{}", self.inputs, self.output)
     }

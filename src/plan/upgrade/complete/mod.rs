@@ -56,7 +56,7 @@ pub(super) struct Completed<'c, 'a> {
 pub(super) fn incomplete(completed: &Completed<'_, '_>) -> Vec<Finding> {
     let Some(after) = completed.after() else { return Vec::new() };
     let after = Results::of(after.as_ref().unwrap_or(completed.work.input.base));
-    let check = Check { upgrade: completed, told: Told::of(completed) };
+    let check = Check { upgrade: completed, told: Reported::of(completed) };
     let mut findings = Vec::new();
     for object in 0..completed.work.input.base.objects.len() {
         check.object(object, &after, &mut findings);
@@ -105,13 +105,13 @@ fn without_namespace(id: &ObjectId) -> [&str; 3] {
 }
 
 /// What is said of objects, to look up.
-struct Told<'c> {
+struct Reported<'c> {
     conflicts: HashMap<&'c ObjectId, Vec<&'c Conflict>>,
     /// Fields that findings of their own name.
     named: HashMap<&'c ObjectId, Vec<&'c FieldPath>>,
 }
 
-impl<'c> Told<'c> {
+impl<'c> Reported<'c> {
     fn of(completed: &Completed<'c, '_>) -> Self {
         let mut conflicts = HashMap::<_, Vec<&Conflict>>::new();
         for conflict in completed.conflicts {
@@ -130,7 +130,7 @@ impl<'c> Told<'c> {
 /// The check of an upgrade, and what is looked up on the way.
 struct Check<'c, 'a> {
     upgrade: &'c Completed<'c, 'a>,
-    told: Told<'c>,
+    told: Reported<'c>,
 }
 
 impl Completed<'_, '_> {
