@@ -90,7 +90,7 @@ fn names_a_kind(line: &str) -> bool {
 }
 
 /// Rows of Cluster API's own groups.
-fn is_own(row: &super::Row) -> bool {
+fn is_own(row: &super::row::Row) -> bool {
     ["", "addons.", "bootstrap.", "controlplane.", "exp."]
         .iter()
         .any(|group| row.fits_group(&format!("{group}cluster.x-k8s.io")))

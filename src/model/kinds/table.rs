@@ -6,7 +6,8 @@
 //! <https://cluster-api.sigs.k8s.io/developer/providers/contracts/control-plane#controlplane-version-management>)
 //! and, for what differs from them, the API types of the providers that are named.
 
-use super::{Groups, KindRole, Loss, Machines, Row, Stage, Treatment, Workers, templates};
+use super::row::{Groups, KindRole, Loss, Machines, Row, Stage, Treatment, Workers};
+use super::templates;
 
 const CORE: Groups = Groups::Are(&["cluster.x-k8s.io"]);
 /// MachinePools stood in a group of their own in v1alpha3.

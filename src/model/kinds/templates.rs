@@ -6,7 +6,7 @@
 //! hold the providers of `clusterctl`'s list that were looked up; a template of another kind is told by the
 //! role in which others name it (`capstan_plan::templates::treatment_in_role`).
 
-use super::{Groups, KindRole, Loss, Row, Stage, Treatment};
+use super::row::{Groups, KindRole, Loss, Row, Stage, Treatment};
 
 /// What all templates have in common.
 const TEMPLATE: Row = Row {
