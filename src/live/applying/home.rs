@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::boundary::{Beyond, Outside};
+use super::outside::{Beyond, Outside};
 use capstan_kustomize::render::{Content, Placed, Rendered, RenderedObject};
 use capstan_model::kinds::is_cluster;
 use capstan_model::object::{FieldPath, ObjectId};

@@ -17,7 +17,7 @@
 //! | file | tells |
 //! |---|---|
 //! | `home` | the namespaces of a folder |
-//! | `boundary` | what a folder may not bring |
+//! | `boundary`, `outside` | what a folder may not bring, and why |
 //! | `owners` | whose an object is, of several folders |
 //! | `guards` | what would hurt the live cluster |
 //! | `plan` | in which order, and what waits |
@@ -39,6 +39,7 @@ mod home;
 mod inventory;
 mod managed;
 mod managers;
+mod outside;
 mod owners;
 mod plan;
 mod prune;
@@ -48,13 +49,14 @@ mod sent;
 pub(crate) mod testing;
 
 pub use adoption::{Adoption, adoption, speaks_another_version, survives_adoption};
-pub use boundary::{Beyond, Outside, boundary};
+pub use boundary::boundary;
 pub use differs::differs;
 pub use guards::{Broken, GuardBroken, guards, named_outside};
 pub use handed_over::{FieldSurvived, handed_over, survived};
 pub use home::{Home, Scope, Scopes, place_in_namespaces};
 pub use inventory::{Inventory, InventoryObject};
 pub use managers::{LAST_APPLIED, appliers, fields_that_go, is_applied_by_capstan, taken_over};
+pub use outside::{Beyond, Outside};
 pub use owners::OwnerIndex;
 pub use plan::{Changes, Phase, Plan, Stage, Step, Withheld, plan};
 pub use prune::{

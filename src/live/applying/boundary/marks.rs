@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use super::super::home::Home;
-use super::{Beyond, Hand};
+use super::super::outside::Beyond;
+use super::Hand;
 use crate::live_objects::{CLUSTER_NAME_LABEL, text};
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::object::FieldPath;
