@@ -119,7 +119,7 @@ impl Run<'_> {
         }
         self.met = Met { managed_by, enrolled, ..Met::default() };
         // Before agents hear of the tip: a report never comes before what it is about is followed.
-        self.follow_merges(scopes).await?;
+        self.follow_merges(scopes, settings).await?;
         let watched = WatchedRepository {
             repository: self.repository.clone(),
             tip: self.facts.base.commit.clone(),
@@ -173,7 +173,7 @@ impl Run<'_> {
         self.reported_names().into_iter().map(both).collect()
     }
 
-    async fn follow_merges(&self, scopes: &Scopes) -> Result<(), SyncError> {
+    async fn follow_merges(&self, scopes: &Scopes, settings: &RepositorySettings) -> Result<(), SyncError> {
         let Some(Reconcilers { records, notifier }) = &self.ports.reconcilers else { return Ok(()) };
         let Some(first) = self.met.enrolled.iter().map(|agent| agent.enrolled_at).min() else {
             return Ok(());
@@ -188,7 +188,7 @@ impl Run<'_> {
             // GitHub tells whole seconds.
             let at = pull.closed_at.filter(|at| *at + SignedDuration::from_secs(1) >= since);
             let (true, Some(merged_at), Some(merge)) = (merged, at, &pull.merge_commit) else { continue };
-            let clusters = self.touched_by_merge(&pull, merge, scopes).await?;
+            let clusters = self.touched_by_merge(&pull, merge, scopes, settings).await?;
             let followed = FollowedMerge {
                 repository: self.repository.id,
                 pull_request: pull.number,
@@ -228,8 +228,11 @@ impl Run<'_> {
         pull: &PullRequest,
         merge: &CommitId,
         scopes: &Scopes,
+        settings: &RepositorySettings,
     ) -> Result<BTreeSet<ClusterId>, SyncError> {
         let Some(merged) = self.snapshot(merge).await? else { return Ok(BTreeSet::new()) };
+        // The tip may have been read before the merge that adds a cluster to it.
+        let scopes = &self.scopes_with(scopes, &merged, settings);
         let mut clusters = BTreeSet::new();
         if let Some(parent) = merged.parents.first()
             && let Some(before) = self.snapshot(parent).await?

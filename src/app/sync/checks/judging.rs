@@ -263,7 +263,12 @@ impl Run<'_> {
     }
 
     /// The targets of the base branch, and those that a head adds.
-    fn scopes_with(&self, scopes: &Scopes, head: &Snapshot, settings: &RepositorySettings) -> Scopes {
+    pub(in super::super) fn scopes_with(
+        &self,
+        scopes: &Scopes,
+        head: &Snapshot,
+        settings: &RepositorySettings,
+    ) -> Scopes {
         let mut all = by_target(self.ports.planner.scopes(head.tree.clone(), settings));
         all.extend(scopes.iter().map(|(target, scope)| (target.clone(), scope.clone())));
         all
