@@ -22,7 +22,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use capstan::app::generator::{Fleet, Planned, Refused};
 use capstan::git::Checkout;
-use capstan_plan::cluster::ClusterId;
+use capstan_model::ids::ClusterId;
 use fleet::FILES;
 
 /// The program's own.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use capstan_live::agent::{ReportId, RolloutReport, RolloutState};
-use capstan_plan::cluster::ClusterId;
+use capstan_model::ids::ClusterId;
 use ulid::Ulid;
 
 use super::{AgentError, files};

@@ -11,8 +11,8 @@ use capstan_live::agent::{
 };
 use capstan_live::rollout::observed::{self, State, Verdict};
 use capstan_model::finding::{Place, Severity};
+use capstan_model::ids::ClusterId;
 use capstan_model::tree::CommitId;
-use capstan_plan::cluster::ClusterId;
 use capstan_plan::settings::RepositoryName;
 
 use super::{AgentClient, AgentError};

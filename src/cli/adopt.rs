@@ -1,9 +1,9 @@
 //! `capstan adopt [CLUSTER…] [--write]`
 
 use capstan_model::file_change::FileChange;
+use capstan_model::ids::ClusterId;
 use capstan_model::tree::TreeId;
 use capstan_plan::adopt::{Adoption, Candidate, SENSIBLE_PERCENT, Verdict};
-use capstan_plan::cluster::ClusterId;
 use capstan_plan::merge::Fit;
 use serde_json::{Value, json};
 

@@ -4,10 +4,11 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
+use capstan_model::ids::{ClusterId, ContentId, ReleaseId};
 use capstan_model::spelling;
 use capstan_model::tree::Tree;
-use capstan_plan::cluster::{ClusterId, ReleaseName};
-use capstan_plan::release::{ContentId, ReleaseContent, ReleaseId};
+use capstan_plan::cluster::ReleaseName;
+use capstan_plan::release::ReleaseContent;
 use indicatif::{ProgressBar, ProgressStyle};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;

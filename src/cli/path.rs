@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use capstan_plan::cluster::{ClusterId, ReleaseName};
+use capstan_model::ids::{ClusterId, ReleaseId};
+use capstan_plan::cluster::ReleaseName;
 use capstan_plan::path::{Leg, Way, way_to_json};
-use capstan_plan::release::ReleaseId;
 use capstan_report::markdown::{code, prose, prose_cell};
 use clap::builder::styling::{AnsiColor, Style};
 use serde_json::Value;

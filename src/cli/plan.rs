@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal};
 
-use capstan_plan::cluster::ClusterId;
+use capstan_model::ids::ClusterId;
 use capstan_plan::patch;
 use capstan_plan::upgrade::{self, Explanation};
 use indicatif::ProgressBar;

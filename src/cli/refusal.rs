@@ -1,7 +1,7 @@
 //! A cluster that cannot be planned, as an element of the printed array.
 
 use capstan_model::finding::Place;
-use capstan_plan::cluster::ClusterId;
+use capstan_model::ids::ClusterId;
 use serde_json::{Value, json};
 
 use crate::app::generator::Refused;

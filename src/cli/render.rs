@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use capstan_model::finding::Severity;
-use capstan_plan::cluster::ClusterId;
+use capstan_model::ids::ClusterId;
 use capstan_plan::policy::{self, AppliedBy};
 use capstan_plan::templates::TemplateNames;
 use serde_json::Value;

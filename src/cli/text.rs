@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use capstan_model::finding::{Finding, Severity};
+use capstan_model::ids::ClusterId;
 use capstan_model::object::{FieldPath, ObjectId};
-use capstan_plan::cluster::ClusterId;
 use capstan_plan::proposal::{PlanDigest, SourceState};
 
 use capstan_plan::upgrade::{Basis, Certainty, Change, Conflict, Retarget, Rollout, Side, Upgrade, whole_of};

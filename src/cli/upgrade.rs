@@ -4,7 +4,7 @@
 //! memory by the number of clusters, where `plan` lets each plan go.
 
 use capstan_model::file_change::FileChange;
-use capstan_plan::cluster::ClusterId;
+use capstan_model::ids::ClusterId;
 use capstan_plan::patch;
 
 use super::arguments::Upgrade;

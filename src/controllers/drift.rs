@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
+use capstan_model::ids::ClusterId;
 use capstan_model::object::ObjectId;
-use capstan_plan::cluster::ClusterId;
 use tokio::sync::watch;
 
 use crate::app::ports::{ApiKind, ServiceAccount, Watched};

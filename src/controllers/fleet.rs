@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use capstan_model::ids::ClusterId;
 use capstan_model::object::ObjectId;
-use capstan_plan::cluster::ClusterId;
 use tokio::sync::{Mutex, Notify, mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;

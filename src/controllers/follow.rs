@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use capstan_live::applying::Inventory;
+use capstan_model::ids::ClusterId;
 use capstan_model::tree::{CommitId, RepoPath};
-use capstan_plan::cluster::ClusterId;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 

@@ -13,7 +13,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use capstan_plan::cluster::ClusterId;
+use capstan_model::ids::ClusterId;
 
 use crate::app::reconcile::ports::FleetKey;
 use crate::app::reconcile::resources::{ConditionType, ManagedClusterStatus, Phase, RolloutState};

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use capstan_plan::cluster::ClusterId;
+use capstan_model::ids::ClusterId;
 use tokio::time::Instant;
 
 /// Several changes in a row give one turn.

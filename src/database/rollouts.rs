@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use capstan_live::agent::{Progress, RolloutReport};
+use capstan_model::ids::ClusterId;
 use capstan_model::tree::{CommitId, RepoPath};
-use capstan_plan::cluster::ClusterId;
 use capstan_plan::settings::ManagementClusterUid;
 
 use super::agents::uid;

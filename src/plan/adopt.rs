@@ -10,9 +10,9 @@
 use crate::merge::cluster_objects::Base;
 use crate::merge::fit::rank;
 use crate::merge::{ClusterFacts, Fit, Source};
-use crate::release::{ContentId, ReleaseId};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::FileError;
+use capstan_model::ids::{ContentId, ReleaseId};
 
 /// Percent of a release's fields that a base has to have. What it lacks would count as the cluster's own
 /// edits from then on and be kept for ever; above a fifth, that is no edited release but another one.

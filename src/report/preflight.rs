@@ -4,8 +4,8 @@ use super::markdown::{code, prose, prose_cell};
 use capstan_live::agent::preflight::{Preflight, Standing};
 use capstan_live::agent::{ClusterAnswer, PreflightVerdict};
 use capstan_model::finding::Finding;
+use capstan_model::ids::ClusterId;
 use capstan_model::wording::count;
-use capstan_plan::cluster::ClusterId;
 use capstan_plan::settings::PreflightMode;
 
 /// Clusters that are named one by one.

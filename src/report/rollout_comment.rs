@@ -147,8 +147,8 @@ pub fn mark_announced(progress: &mut Progress, turn: usize) {
 mod tests {
     use super::*;
     use capstan_live::agent::Words;
+    use capstan_model::ids::ClusterId;
     use capstan_model::tree::RepoPath;
-    use capstan_plan::cluster::ClusterId;
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(1_795_262_400 + second).unwrap()

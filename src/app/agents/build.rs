@@ -7,8 +7,8 @@ use std::sync::Arc;
 use capstan_live::agent::archive::{FILES, INDEX, Index, IndexEntry, IndexKind};
 use capstan_live::agent::limits::{ARCHIVE_BYTES, ARCHIVE_FILES, UNPACKED_BYTES};
 use capstan_live::agent::permission::ManagedBy;
+use capstan_model::ids::ClusterId;
 use capstan_model::tree::{CommitId, RepoPath, Tree, TreeEntry};
-use capstan_plan::cluster::ClusterId;
 use capstan_plan::layout;
 use capstan_plan::policy::folders_of;
 use capstan_plan::settings::{

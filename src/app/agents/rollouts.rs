@@ -14,8 +14,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
+use capstan_model::ids::ClusterId;
 use capstan_model::tree::CommitId;
-use capstan_plan::cluster::ClusterId;
 use capstan_plan::settings::ManagementClusterUid;
 use capstan_report::{
     CheckReport, Conclusion, ReportId, RolloutSubject, TurnId, announced_in, mark_announced, news, next_news,

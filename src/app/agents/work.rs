@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use capstan_live::agent::wire::{RecordAnswer, ReportsAnswer, WorkAnswer};
 use capstan_live::agent::{PreflightAnswer, PreflightId, PreflightQuestion, RolloutReport};
+use capstan_model::ids::ClusterId;
 use capstan_model::tree::CommitId;
-use capstan_plan::cluster::ClusterId;
 
 use super::{Agents, Denied};
 use crate::app::ports::{Agent, Cause, JobRequest, PreflightRecord, WatchedRepository};

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::Place;
+use capstan_model::ids::{ClusterId, Provider};
 use capstan_plan::adopt::{self, Adoption, Candidate, Verdict};
-use capstan_plan::cluster::{Cluster, ClusterId, ReleaseName};
+use capstan_plan::cluster::{Cluster, ReleaseName};
 use capstan_plan::merge::Source;
 use capstan_plan::path::{ProviderUnknown, Standing};
-use capstan_plan::release::Provider;
 use capstan_plan::settings::{Record, record_release};
 
 use super::seen::Reads;

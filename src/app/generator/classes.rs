@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use capstan_model::ids::ClusterId;
 use capstan_model::tree::Tree;
 use capstan_plan::classes::{ClassRef, class_names, classes_used};
-use capstan_plan::cluster::{Cluster, ClusterId};
+use capstan_plan::cluster::Cluster;
 use capstan_plan::layout::{ClusterFolder, Layout};
 
 use super::Fleet;

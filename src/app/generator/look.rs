@@ -11,10 +11,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use capstan_model::ids::{ClusterId, ContentId, ReleaseId};
 use capstan_model::tree::{Folder, RepoPath, Tree, TreeId, changed_files};
-use capstan_plan::cluster::ClusterId;
 use capstan_plan::layout::{self, Layout};
-use capstan_plan::release::{ContentId, ReleaseId};
 use capstan_plan::settings::RepositorySettings;
 use capstan_plan::templates::TemplateNames;
 

@@ -14,10 +14,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use capstan_kustomize::render::RenderedObject;
+use capstan_model::ids::ClusterId;
 use capstan_model::target::Target;
 use capstan_model::tree::{BlobId, EntryKind, Folder, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use capstan_plan::classes::{ClassIndex, ClassRef, Classes, Found, named_elsewhere};
-use capstan_plan::cluster::ClusterId;
 use capstan_plan::layout::{self, Layout, ReleaseFolder};
 use capstan_plan::policy::Snapshot;
 use capstan_plan::release::Catalogue;

@@ -5,8 +5,8 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use capstan_model::ids::ClusterId;
 use capstan_model::tree::{BlobId, EntryKind, Folder, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
-use capstan_plan::cluster::ClusterId;
 use jiff::civil::date;
 
 use crate::app::generator::{Fleet, Memory, MemoryLimits};

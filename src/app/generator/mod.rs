@@ -32,13 +32,14 @@ use std::sync::{Arc, OnceLock};
 use capstan_kustomize::render::{self, RenderError, Rendered};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::{FileError, Place, Severity, rules};
+use capstan_model::ids::{ClusterId, ContentId, ReleaseId};
 use capstan_model::kinds::is_class;
 use capstan_model::tree::{RepoPath, Tree};
-use capstan_plan::cluster::{Cluster, ClusterId};
+use capstan_plan::cluster::Cluster;
 use capstan_plan::layout::{self, ClusterFolder, Layout};
 use capstan_plan::merge::AppliedBy;
 use capstan_plan::policy::{self, CoreVersion};
-use capstan_plan::release::{Catalogue, ContentId, ReleaseContent, ReleaseId};
+use capstan_plan::release::{Catalogue, ReleaseContent};
 use capstan_plan::settings::{
     ClaimedTwice, Deletion, EffectiveSettings, REPOSITORY_FILE, RepositorySettings, RuleIds,
 };

@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use capstan_model::finding::Finding;
+use capstan_model::ids::{ClusterId, ContentId, ReleaseId};
 use capstan_model::source::{SourceContent, SourceId};
 use capstan_model::tree::{Tree, TreeId};
 use capstan_plan::classes::{ClassRef, classes_used};
-use capstan_plan::cluster::{Cluster, ClusterId, ReleaseName};
+use capstan_plan::cluster::{Cluster, ReleaseName};
 use capstan_plan::flux::{FluxIndex, PostBuild};
 use capstan_plan::layout::ClusterFolder;
 use capstan_plan::merge::{self, AppliedBy, Source, SourceFile};
 use capstan_plan::path::{self, NoSuchRelease, Offer, Outcome, OwnContent, Standing, Step, Way};
 use capstan_plan::policy;
-use capstan_plan::release::{ContentId, Release, ReleaseId};
+use capstan_plan::release::Release;
 use capstan_plan::settings::{ClusterSettings, EffectiveSettings, WhenReleaseUnknown};
 use capstan_plan::upgrade::{self, Basis, ChangeSource, Explanation, OldSource, Request, Upgrade};
 
@@ -355,7 +356,7 @@ impl Fleet {
     }
 
     /// Releases that a cluster of unknown release may have come from.
-    fn candidates(&self, provider: &capstan_plan::release::Provider) -> Vec<Arc<ReadSource>> {
+    fn candidates(&self, provider: &capstan_model::ids::Provider) -> Vec<Arc<ReadSource>> {
         let releases = self.catalogue().of_provider(provider);
         releases.map(|release: &Release| self.source_of(release)).collect()
     }

@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
-use capstan_plan::cluster::{ClusterId, ReleaseName};
+use capstan_model::ids::ClusterId;
+use capstan_plan::cluster::ReleaseName;
 
 use super::{Fleet, Planned};
 

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
 
-use capstan_plan::cluster::ClusterId;
-use capstan_plan::release::{ContentId, ReleaseId};
+use capstan_model::ids::{ClusterId, ContentId, ReleaseId};
 use capstan_plan::upgrade::Upgrade;
 
 use super::kept_plan::Kept;

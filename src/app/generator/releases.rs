@@ -7,9 +7,10 @@
 use std::sync::Arc;
 
 use capstan_model::finding::Place;
+use capstan_model::ids::ReleaseId;
 use capstan_model::tree::{RepoPath, Tree, TreeId};
 use capstan_plan::layout;
-use capstan_plan::release::{Catalogue, Release, ReleaseId};
+use capstan_plan::release::{Catalogue, Release};
 use capstan_plan::settings::{REPOSITORY_FILE, RepositorySettings};
 
 use super::memory::ReleasesIn;

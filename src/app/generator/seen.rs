@@ -3,11 +3,11 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use capstan_model::ids::{ContentId, ReleaseId};
 use capstan_model::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use capstan_plan::classes::Classes;
 use capstan_plan::flux::PostBuild;
 use capstan_plan::policy::CoreVersion;
-use capstan_plan::release::{ContentId, ReleaseId};
 use capstan_plan::templates::TemplateNames;
 use capstan_plan::upgrade::Retarget;
 

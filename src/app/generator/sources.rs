@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::Place;
+use capstan_model::ids::{ContentId, ReleaseId};
 use capstan_model::tree::{RepoPath, Tree, TreeEntry, is_manifest};
 use capstan_plan::layout::{ClusterFolder, ReleaseFolder, Shelf};
 use capstan_plan::merge::{OtherFile, Source, SourceFacts, SourceFile};
-use capstan_plan::release::{ContentId, Release, ReleaseContent, ReleaseError, ReleaseId, Standalone};
+use capstan_plan::release::{Release, ReleaseContent, ReleaseError, Standalone};
 use capstan_plan::settings::FOLDER_FILE;
 use capstan_plan::upgrade::{ChangeSource, GiantSwarmRelease};
 

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use capstan_kustomize::schema::{SchemaFile, Schemas};
+use capstan_model::ids::ClusterId;
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_plan::classes::{ClassRef, classes_used};
-use capstan_plan::cluster::{Cluster, ClusterId};
+use capstan_plan::cluster::Cluster;
 use capstan_plan::flux::FluxIndex;
 use capstan_plan::layout::{self, Layout};
 use capstan_plan::policy::{self, CoreVersion};

@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use capstan_model::finding::FileError;
+use capstan_model::ids::{ClusterId, ContentId};
 use capstan_model::source::SourceKind;
 use capstan_model::tree::Tree;
-use capstan_plan::cluster::ClusterId;
 use capstan_plan::proposal::{ProposalId, Scope};
-use capstan_plan::release::{ContentId, ReleaseContent};
+use capstan_plan::release::ReleaseContent;
 use capstan_plan::settings::RepositorySettings;
 use capstan_plan::templates::TemplateNames;
 use capstan_plan::upgrade::Upgrade;

@@ -1,9 +1,9 @@
 //! What is said of a turn: the status with its conditions, events, and the report to the bot. Pure.
 
 use capstan_live::rollout::observed::Verdict;
+use capstan_model::ids::ClusterId;
 use capstan_model::object::ObjectId;
 use capstan_model::tree::CommitId;
-use capstan_plan::cluster::ClusterId;
 use jiff::Timestamp;
 
 use super::outcome::Ended;

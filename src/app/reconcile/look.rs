@@ -3,7 +3,7 @@
 use capstan_kustomize::render::RenderedObject;
 use capstan_live::applying::Inventory;
 use capstan_live::live_objects::LiveObjects;
-use capstan_plan::cluster::ClusterId;
+use capstan_model::ids::ClusterId;
 use capstan_plan::templates::{NamedTemplate, TemplateNames};
 use jiff::Timestamp;
 

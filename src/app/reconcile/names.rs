@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use capstan_plan::cluster::ClusterId;
+use capstan_model::ids::ClusterId;
 use capstan_plan::templates::SpecDigest;
 
 /// The longest name that fits into a label, where people look for it.

@@ -16,10 +16,10 @@
 use std::collections::BTreeMap;
 
 use capstan_live::rollout::observed::{self, Patience, Verdict};
+use capstan_model::ids::ClusterId;
 use capstan_model::kinds::is_cluster;
 use capstan_model::object::ObjectId;
 use capstan_model::tree::TreeId;
-use capstan_plan::cluster::ClusterId;
 use capstan_plan::settings::Deletion;
 use jiff::{SignedDuration, Timestamp};
 

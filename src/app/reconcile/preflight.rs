@@ -7,7 +7,7 @@
 use capstan_kustomize::render::RenderedObject;
 use capstan_live::applying::{RefusalKind, guards};
 use capstan_model::finding::Severity;
-use capstan_plan::cluster::ClusterId;
+use capstan_model::ids::ClusterId;
 use capstan_plan::settings::Deletion;
 use jiff::Timestamp;
 

@@ -16,10 +16,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_live::applying::InventoryObject;
+use capstan_model::ids::ClusterId;
 use capstan_model::kinds::is_cluster;
 use capstan_model::object::ObjectId;
 use capstan_model::tree::{RepoPath, TreeId};
-use capstan_plan::cluster::ClusterId;
 
 use super::outcome::Over;
 use super::pass::Turn;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use capstan_live::applying::{Inventory, InventoryObject, OwnerIndex, Scopes, place_in_namespaces};
 use capstan_model::finding::FileError;
+use capstan_model::ids::ClusterId;
 use capstan_model::object::ObjectId;
 use capstan_model::tree::{CommitId, RepoPath, TreeId};
-use capstan_plan::cluster::ClusterId;
 use capstan_plan::settings::{ClaimedTwice, REPOSITORY_FILE};
 use capstan_plan::templates::SpecDigest;
 use jiff::civil::Date;

@@ -10,8 +10,8 @@
 use std::collections::BTreeMap;
 
 use capstan_kustomize::render::{Rendered, RenderedObject};
+use capstan_model::ids::ClusterId;
 use capstan_model::object::ObjectId;
-use capstan_plan::cluster::ClusterId;
 use capstan_plan::templates::{LiveTemplate, NamedTemplate, Naming, TemplateNames};
 use serde_json::Value;
 

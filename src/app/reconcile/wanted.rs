@@ -4,7 +4,7 @@
 use capstan_kustomize::render::Rendered;
 use capstan_live::applying::{Home, Outside, boundary, place_in_namespaces};
 use capstan_model::finding::{Severity, rules};
-use capstan_plan::cluster::ClusterId;
+use capstan_model::ids::ClusterId;
 use capstan_plan::settings::Deletion;
 
 use super::kinds::{Kinds, kinds_of};

@@ -6,8 +6,8 @@
 
 use std::collections::BTreeSet;
 
+use capstan_model::ids::ClusterId;
 use capstan_model::tree::{Tree, differences};
-use capstan_plan::cluster::ClusterId;
 use capstan_plan::command::{self, CommandError};
 use capstan_plan::proposal::{ProposalId, Wanted, wanted};
 use capstan_plan::settings::{CommandPrefix, RepositorySettings};

@@ -27,10 +27,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use capstan_model::finding::FileError;
+use capstan_model::ids::ClusterId;
 use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
 use capstan_model::tree::{RepoPath, Tree, TreeEntry};
-use capstan_plan::cluster::ClusterId;
 use capstan_plan::proposal::{OutsideTarget, ProposalId, ReleasesOrigin, Scope};
 use capstan_plan::settings::REPOSITORY_FILE;
 use capstan_plan::upgrade::Upgrade;

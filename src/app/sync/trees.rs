@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use capstan_model::ids::ContentId;
 use capstan_model::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable, differences};
 use capstan_plan::proposal::PlanDigest;
-use capstan_plan::release::{ContentId, ReleaseContent};
+use capstan_plan::release::ReleaseContent;
 
 use super::elsewhere::visible;
 use super::{Run, SyncError};

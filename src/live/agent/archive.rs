@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 use super::bounded;
 use super::identity::AgentId;
 use super::limits;
+use capstan_model::ids::ClusterId;
 use capstan_model::tree::{BlobId, CommitId, EntryKind, RepoPath};
-use capstan_plan::cluster::ClusterId;
 use capstan_plan::settings::RepositoryName;
 
 /// The name of the index within an archive.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use capstan_plan::cluster::ClusterId;
+use capstan_model::ids::ClusterId;
 use capstan_plan::settings::{ManagementCluster, ManagementClusterUid, RepositorySettings};
 
 /// Who applies what in a repository, as the tip of its default branch says.

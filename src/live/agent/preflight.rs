@@ -6,8 +6,8 @@ use super::identity::PreflightId;
 use super::rollout::Reason;
 use super::{bounded, limits};
 use capstan_model::finding::{Finding, Severity, rules};
+use capstan_model::ids::ClusterId;
 use capstan_model::tree::CommitId;
-use capstan_plan::cluster::ClusterId;
 use capstan_plan::settings::PreflightMode;
 use capstan_plan::templates::LiveTemplate;
 

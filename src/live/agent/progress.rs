@@ -152,8 +152,8 @@ fn what_is_said(report: &RolloutReport) -> Option<Words> {
 mod tests {
     use super::*;
     use crate::agent::identity::ReportId;
+    use capstan_model::ids::ClusterId;
     use capstan_model::tree::{CommitId, RepoPath};
-    use capstan_plan::cluster::ClusterId;
     use capstan_plan::settings::RepositoryName;
 
     fn at(second: i64) -> Timestamp {

@@ -7,9 +7,9 @@ use super::identity::ReportId;
 use super::words::Words;
 use super::{bounded, limits};
 use capstan_model::finding::{Place, Severity};
+use capstan_model::ids::ClusterId;
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::tree::{CommitId, RepoPath};
-use capstan_plan::cluster::ClusterId;
 use capstan_plan::settings::RepositoryName;
 use capstan_plan::templates::LiveTemplate;
 

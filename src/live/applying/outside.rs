@@ -4,8 +4,8 @@ use std::fmt;
 
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::finding::Place;
+use capstan_model::ids::ClusterId;
 use capstan_model::object::{FieldPath, ObjectId};
-use capstan_plan::cluster::ClusterId;
 
 /// An object that a folder may not bring.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::inventory::Inventory;
+use capstan_model::ids::ClusterId;
 use capstan_model::object::ObjectId;
-use capstan_plan::cluster::ClusterId;
 
 /// What the folders of a management cluster render, and what they have applied.
 #[derive(Debug, Clone, Default)]

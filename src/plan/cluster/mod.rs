@@ -18,7 +18,7 @@ pub use record::{RecordedBy, RecordedRelease, ReleaseName};
 use crate::layout::ClusterFolder;
 use crate::settings::{ClusterSettings, OverlaySettings};
 use capstan_model::finding::Finding;
-pub use capstan_model::ids::ClusterId;
+use capstan_model::ids::ClusterId;
 use capstan_model::version::KubernetesVersion;
 
 /// A cluster, read.

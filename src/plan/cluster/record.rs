@@ -1,6 +1,7 @@
 //! Which release a cluster says it is at.
 
-use crate::release::{Catalogue, ContentId, Provider, ReleaseId};
+use crate::release::Catalogue;
+use capstan_model::ids::{ContentId, Provider, ReleaseId};
 use capstan_model::version::ReleaseVersion;
 
 /// The release that a cluster says it is at.

@@ -172,7 +172,7 @@ fn a_provider_comes_from_the_first_that_names_one() {
         let layout = discover(&tree, &RepositorySettings::default());
         let cluster = Cluster::read(&tree, layout.cluster("gauss/peu01").unwrap()).unwrap();
         let mut settings = RepositorySettings::default().for_cluster(&cluster.id, None, None).unwrap();
-        settings.provider = (!rule.is_empty()).then(|| crate::release::Provider::new(rule));
+        settings.provider = (!rule.is_empty()).then(|| capstan_model::ids::Provider::new(rule));
         let standing = Standing::of(&cluster, &settings, &Catalogue::read(&tree, &layout));
         let provider = standing.provider.as_ref().map_or("unknown", |provider| provider.as_str());
         let release = standing.release.as_ref().map_or("-", |id| id.as_str());

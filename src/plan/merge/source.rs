@@ -27,17 +27,16 @@ use super::inputs::Input;
 use super::kustomization;
 use super::overlay::overlay_piece;
 use crate::merge::SourceFile;
-use crate::release::{ContentId, Rendering};
+use crate::release::Rendering;
 use crate::substitution::is_templated;
 use capstan_kustomize::render::{RenderedObject, is_kustomization};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::{FileError, Place};
+use capstan_model::ids::ContentId;
 use capstan_model::object::api_group;
 use capstan_model::source::SourceId;
 use capstan_model::tree::RepoPath;
-use capstan_yaml::manifest;
-
-use capstan_yaml::{Document, Entry, Node, NodeKind, YamlFile};
+use capstan_yaml::{Document, Entry, Node, NodeKind, YamlFile, manifest};
 
 /// What a release folder holds, as facts for [`Source::read`].
 #[derive(Debug, Clone, Default)]

@@ -4,8 +4,9 @@ use jiff::civil::Date;
 
 use super::{Direction, MinorSkip, NoSuchRelease, NotOffered, Offer, Outcome, Standing, Step};
 use crate::cluster::ReleaseName;
-use crate::release::{Catalogue, Provider, Release, ReleaseId, ReleaseState};
+use crate::release::{Catalogue, Release, ReleaseState};
 use crate::settings::{EffectiveSettings, Hold, Track};
+use capstan_model::ids::{Provider, ReleaseId};
 use capstan_model::spelling::nearest;
 use capstan_model::tree::RepoPath;
 use capstan_model::version::ReleaseVersion;

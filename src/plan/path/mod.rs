@@ -55,8 +55,8 @@ pub use standing::{ProviderUnknown, Standing};
 pub use unreadable::{OwnContent, unreadable, unreadable_own};
 pub use way::{Leg, Way, way, way_to_json};
 
-use crate::release::{ContentId, Provider, ReleaseId};
 use crate::settings::Track;
+use capstan_model::ids::{ContentId, Provider, ReleaseId};
 use capstan_model::version::KubernetesMinor;
 
 /// What a cluster is offered.

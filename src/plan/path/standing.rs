@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use crate::cluster::{Cluster, ClusterId, RecordedBy, ReleaseName};
-use crate::release::{Catalogue, ContentId, Provider, Release, ReleaseId};
+use crate::cluster::{Cluster, RecordedBy, ReleaseName};
+use crate::release::{Catalogue, Release};
 use crate::settings::EffectiveSettings;
+use capstan_model::ids::{ClusterId, ContentId, Provider, ReleaseId};
 use capstan_model::version::{KubernetesVersion, ReleaseVersion};
 
 /// Where a cluster is.

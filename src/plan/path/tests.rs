@@ -5,10 +5,11 @@ use std::sync::Arc;
 use jiff::civil::{Date, date};
 
 use super::*;
-use crate::cluster::{ClusterId, ReleaseName};
+use crate::cluster::ReleaseName;
 use crate::layout::{Shelf, discover};
 use crate::release::{Catalogue, Release, ReleaseState};
 use crate::settings::{EffectiveSettings, Hold, RepositorySettings};
+use capstan_model::ids::ClusterId;
 use capstan_model::tree::{RepoPath, TreeId};
 use capstan_model::version::KubernetesVersion;
 use capstan_test_support::Files;

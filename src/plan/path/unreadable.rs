@@ -5,8 +5,9 @@ use jiff::civil::Date;
 
 use super::choose::within;
 use super::{ProviderUnknown, Standing};
-use crate::release::{Catalogue, Provider, ReleaseError, ReleaseId};
+use crate::release::{Catalogue, ReleaseError};
 use crate::settings::{EffectiveSettings, Track};
+use capstan_model::ids::{Provider, ReleaseId};
 use capstan_model::version::ReleaseVersion;
 
 /// Whether the content of a cluster's own release is known from elsewhere than its folder.

@@ -8,9 +8,10 @@ use super::choose::{
     why_nothing, why_skipped, within,
 };
 use super::{Direction, MinorSkip, NoSuchRelease, NotOffered, Outcome, Standing};
-use crate::cluster::{ClusterId, ReleaseName};
-use crate::release::{Catalogue, Provider, Release, ReleaseId, ReleaseState, downgrades, goes_back_in_time};
+use crate::cluster::ReleaseName;
+use crate::release::{Catalogue, Release, ReleaseState, downgrades, goes_back_in_time};
 use crate::settings::{EffectiveSettings, Track};
+use capstan_model::ids::{ClusterId, Provider, ReleaseId};
 use capstan_model::version::KubernetesVersion;
 
 /// The way of one cluster to the newest release that it may have, or to one asked for by name.

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{About, Example, Rule};
-use crate::release::{Provider, Release};
+use crate::release::Release;
 use capstan_model::finding::{Finding, Place, rules};
+use capstan_model::ids::Provider;
 use capstan_model::version::KubernetesMinor;
 
 pub(super) struct ReleaseWithoutPredecessor;

@@ -13,10 +13,11 @@ use jiff::civil::Date;
 
 use super::{Facts, Occasion, ReleaseStep};
 use crate::merge::AppliedBy;
-use crate::release::{App, Component, Provider, Release, ReleaseId, ReleaseState};
+use crate::release::{App, Component, Release, ReleaseState};
 use capstan_kustomize::render::{Folders, Rendered, render};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::{Change, Finding, Level, Severities, Severity, SeverityRefused, rules};
+use capstan_model::ids::{Provider, ReleaseId};
 use capstan_model::tree::RepoPath;
 use capstan_model::version::{KubernetesVersion, LooseVersion, ReleaseVersion};
 use capstan_test_support::Files;

@@ -3,8 +3,8 @@
 use super::{About, Example, Rule};
 use crate::cluster::Cluster;
 use crate::layout::Layout;
-use crate::release::ReleaseId;
 use capstan_model::finding::{Finding, Place, rules};
+use capstan_model::ids::ReleaseId;
 use capstan_model::tree::Tree;
 use capstan_yaml::{Position, YamlFile};
 

@@ -12,7 +12,7 @@ use super::release_without_predecessor::gaps;
 use super::rule::{Facts, Occasion};
 use super::variables::{Values, without_value};
 use super::{release_breaks_requests, release_reads_outside, sort, unknown_release};
-use crate::cluster::{Cluster, ClusterId, is_unread};
+use crate::cluster::{Cluster, is_unread};
 use crate::flux::FluxIndex;
 use crate::layout::{ClusterFolder, Layout, outside};
 use crate::merge::AppliedBy;
@@ -23,6 +23,7 @@ use capstan_kustomize::render::{
 };
 use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::{FileError, Finding, Place, Severities, rules};
+use capstan_model::ids::ClusterId;
 use capstan_model::tree::{EntryKind, RepoPath, Tree, TreeEntry, is_manifest};
 use capstan_yaml::{YamlError, YamlFile};
 

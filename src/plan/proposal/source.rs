@@ -159,7 +159,7 @@ impl fmt::Display for PlanDigest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::release::{ContentId, ReleaseId};
+    use capstan_model::ids::{ContentId, ReleaseId};
     use capstan_model::tree::{RepoPath, TreeId};
 
     #[test]

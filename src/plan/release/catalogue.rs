@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::requests::{self, Requests};
-use super::{ContentId, Provider, Release, ReleaseError, ReleaseId};
+use super::{Release, ReleaseError};
 use crate::layout::Layout;
 use capstan_model::finding::{FileError, Place, rules};
+use capstan_model::ids::{ContentId, Provider, ReleaseId};
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_model::version::ReleaseVersion;
 use capstan_yaml::YamlFile;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::ReleaseId;
+use capstan_model::ids::ReleaseId;
 use capstan_model::tree::{BlobId, EntryKind, OutsidePath, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 
 /// The content of a release that was found outside of any snapshot.

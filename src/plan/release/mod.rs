@@ -37,7 +37,7 @@ pub(crate) use rendered::only_lists;
 pub use requests::{Requests, Unmet};
 pub use step::{Downgrade, downgrades, goes_back_in_time};
 
-pub use capstan_model::ids::{ContentId, Provider, ReleaseId};
+use capstan_model::ids::{ContentId, Provider, ReleaseId};
 use capstan_model::tree::{RepoPath, TreeEntry};
 use capstan_model::version::{KubernetesVersion, LooseVersion, ReleaseVersion};
 

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use super::giant_swarm::{self, Manifest};
 use super::kubernetes::{infrastructure_kinds, kubernetes_version};
-use super::{ContentId, Release, ReleaseState, Rendering};
+use super::{Release, ReleaseState, Rendering};
 use crate::layout::{ReleaseFolder, Shelf};
 use crate::settings::ReleaseSettings;
 use capstan_kustomize::render::RenderError;
 use capstan_model::finding::{FileError, Finding, Place, rules};
+use capstan_model::ids::ContentId;
 use capstan_model::tree::{Tree, TreeEntry, is_manifest};
 use capstan_model::version::KubernetesVersion;
 use capstan_yaml::{Node, YamlError, YamlFile};

@@ -18,8 +18,8 @@ use std::time::Duration;
 use capstan::agent_client::{AgentClient, AgentOptions};
 use capstan_live::agent::wire::ManagementClusterIdentity;
 use capstan_live::agent::{Machine, MachineAge, ReportId, RolloutReport, RolloutState, Words};
+use capstan_model::ids::ClusterId;
 use capstan_model::tree::{CommitId, RepoPath};
-use capstan_plan::cluster::ClusterId;
 use capstan_plan::settings::{ManagementClusterUid, RepositoryName};
 
 use crate::bot::town::{REPOSITORY, Town};

@@ -8,8 +8,8 @@ use capstan::app::ports::{
 };
 use capstan_live::agent::permission::ManagedBy;
 use capstan_live::agent::{AgentId, Progress, PublicKey, ReportId, RolloutReport, RolloutState};
+use capstan_model::ids::ClusterId;
 use capstan_model::tree::{CommitId, RepoPath};
-use capstan_plan::cluster::ClusterId;
 use capstan_plan::settings::{ManagementClusterUid, RepositoryName as SettingsName};
 use jiff::SignedDuration;
 

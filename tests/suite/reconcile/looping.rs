@@ -12,8 +12,8 @@ use capstan::app::reconcile::ports::{
 };
 use capstan::app::reconcile::resources::{ConditionType, SourceSpec};
 use capstan::controllers::{Health, Parts, Reconciler};
+use capstan_model::ids::ClusterId;
 use capstan_model::tree::CommitId;
-use capstan_plan::cluster::ClusterId;
 use tokio_util::sync::CancellationToken;
 
 use super::applying::plain;

@@ -21,8 +21,8 @@ use capstan::app::reconcile::revision::{Opened, Revision, Viewpoint};
 use capstan::app::reconcile::unclaimed::say_unclaimed;
 use capstan::app::reconcile::{Kinds, Memo, Over, Pass, Ports, Turn, reconcile};
 use capstan_live::applying::Inventory;
+use capstan_model::ids::ClusterId;
 use capstan_model::tree::{BlobId, CommitId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
-use capstan_plan::cluster::ClusterId;
 use capstan_plan::templates::SpecDigest;
 
 use super::fake::FakeCluster;

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use capstan_live::rollout::observed::Verdict;
+use capstan_model::ids::ClusterId;
 use capstan_model::object::ObjectId;
 use capstan_model::tree::CommitId;
-use capstan_plan::cluster::ClusterId;
 use capstan_plan::templates::TemplateNames;
 
 use crate::app::reconcile::reason::Reason;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use capstan_plan::cluster::ClusterId;
+use capstan_model::ids::ClusterId;
 
 use crate::app::ports::ServiceAccount;
 

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use capstan_live::agent::preflight::Preflight;
 use capstan_model::finding::Finding;
+use capstan_model::ids::ClusterId;
 use capstan_model::target::Target;
 use capstan_model::tree::{CommitId, Tree, differences};
-use capstan_plan::cluster::ClusterId;
 use capstan_plan::settings::{REPOSITORY_FILE, RepositorySettings};
 use capstan_report::{CheckReport, Judged, JudgedCluster, MergeBasis, check, untouched};
 

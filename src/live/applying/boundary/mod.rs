@@ -24,9 +24,9 @@ use super::home::{Home, Scopes};
 use super::outside::{Beyond, Outside};
 use super::owners::{Claim, OwnerIndex};
 use capstan_kustomize::render::{Rendered, RenderedObject};
+use capstan_model::ids::ClusterId;
 use capstan_model::kinds::is_cluster;
 use capstan_model::object::{FieldPath, ObjectId};
-use capstan_plan::cluster::ClusterId;
 
 /// Whose hand an object shows.
 #[derive(Clone, Copy)]

@@ -33,9 +33,9 @@ use super::owners::OwnerIndex;
 use crate::live_objects::{LiveObjects, is_terminating, uid};
 use crate::rollout::observed::State;
 use capstan_kustomize::render::RenderedObject;
+use capstan_model::ids::ClusterId;
 use capstan_model::kinds::{KindRole, Loss, loss, names, role_of};
 use capstan_model::object::ObjectId;
-use capstan_plan::cluster::ClusterId;
 use capstan_plan::settings::Deletion;
 use capstan_plan::templates::NamedTemplate;
 

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use capstan_model::ids::ClusterId;
 use capstan_model::object::ObjectId;
-use capstan_plan::cluster::ClusterId;
 use capstan_plan::settings::Tombstone;
 
 /// One round of deletions.

@@ -11,14 +11,14 @@ use capstan_kustomize::render::{Edited, Folders, render};
 use capstan_kustomize::schema::{self, Origin, SchemaFile, Schemas};
 use capstan_live::rollout::rollouts;
 use capstan_model::file_change::FileChange;
+use capstan_model::ids::{ClusterId, ReleaseId};
 use capstan_model::object::FieldPath;
 use capstan_model::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable, is_manifest};
 use capstan_plan::classes::Elsewhere;
-use capstan_plan::cluster::ClusterId;
 use capstan_plan::flux::{FluxIndex, PostBuild};
 use capstan_plan::layout::Layout;
 use capstan_plan::merge::{AppliedBy, ClusterFacts, OtherFile, Source, SourceFacts, SourceFile};
-use capstan_plan::release::{ReleaseId, Rendering};
+use capstan_plan::release::Rendering;
 use capstan_plan::settings::{ConflictPolicy, FieldOwner, FieldRule};
 use capstan_plan::upgrade::{
     ChangeSource, Explanation, GiantSwarmRelease, MergeSettings, OldSource, Request, Retarget, Settled,

@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use capstan_kustomize::schema::Schemas;
+use capstan_model::ids::{ClusterId, ReleaseId};
 use capstan_model::tree::RepoPath;
-use capstan_plan::cluster::ClusterId;
 use capstan_plan::flux::PostBuild;
 use capstan_plan::merge::{AppliedBy, ClusterFacts, Source, SourceFacts, SourceFile};
-use capstan_plan::release::ReleaseId;
 use capstan_plan::upgrade::{
     ChangeSource, GiantSwarmRelease, MergeSettings, OldSource, Planned, Request, Retarget, link_changelogs,
     plan,

@@ -7,11 +7,10 @@ use std::path::Path;
 
 use capstan_kustomize::conversion::{Conversion, ConversionStep, apply, convert};
 use capstan_kustomize::schema::Schemas;
+use capstan_model::ids::{ClusterId, ReleaseId};
 use capstan_model::tree::RepoPath;
-use capstan_plan::cluster::ClusterId;
 use capstan_plan::flux::PostBuild;
 use capstan_plan::merge::{AppliedBy, ClusterFacts, Source, SourceFacts, SourceFile};
-use capstan_plan::release::ReleaseId;
 use capstan_plan::upgrade::{Conflict, MergeSettings, OldSource, Planned, Request, Retarget, plan};
 use capstan_yaml::{Node, Value, YamlFile};
 

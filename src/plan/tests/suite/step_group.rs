@@ -4,12 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_kustomize::schema::Schemas;
+use capstan_model::ids::{ClusterId, ReleaseId};
 use capstan_model::object::{FieldPath, api_group};
 use capstan_model::tree::RepoPath;
-use capstan_plan::cluster::ClusterId;
 use capstan_plan::flux::PostBuild;
 use capstan_plan::merge::{AppliedBy, ClusterFacts, Source, SourceFacts, SourceFile};
-use capstan_plan::release::ReleaseId;
 use capstan_plan::settings::{FieldOwner, FieldRule};
 use capstan_plan::upgrade::{MergeSettings, OldSource, Planned, Request, Retarget, plan};
 use capstan_yaml::{Node, YamlFile};

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use capstan_kustomize::schema::Schemas;
+use capstan_model::ids::ClusterId;
 use capstan_model::source::{SourceContent, SourceId, SourceKind};
 use capstan_model::tree::{BlobId, RepoPath};
-use capstan_plan::cluster::ClusterId;
 use capstan_plan::flux::PostBuild;
 use capstan_plan::merge::{AppliedBy, ClusterFacts, Source, SourceFacts, SourceFile};
 use capstan_plan::proposal::{Draft, PlanDigest, ProposalId, Wanted, wanted};

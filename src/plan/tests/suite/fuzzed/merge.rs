@@ -7,13 +7,12 @@ use std::collections::BTreeMap;
 
 use capstan_kustomize::schema::Schemas;
 use capstan_model::file_change::FileChange;
+use capstan_model::ids::{ClusterId, ReleaseId};
 use capstan_model::object::{FieldPath, Step};
 use capstan_model::tree::RepoPath;
-use capstan_plan::cluster::ClusterId;
 use capstan_plan::flux::PostBuild;
 use capstan_plan::merge::{AppliedBy, ClusterFacts, Source, SourceFacts, SourceFile};
 use capstan_plan::patch;
-use capstan_plan::release::ReleaseId;
 use capstan_plan::settings::ConflictPolicy;
 use capstan_plan::upgrade::{MergeSettings, OldSource, Planned, Reason, Request, Retarget, plan, to_json};
 use capstan_yaml::{Node, Scalar, YamlFile, write};
