@@ -183,7 +183,8 @@ git_id!(
 );
 
 /// What a tree's entry is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum EntryKind {
     /// A file.
     File,
@@ -196,7 +197,7 @@ pub enum EntryKind {
 }
 
 /// One file of a snapshot.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TreeEntry {
     /// Where it stands.
     pub path: RepoPath,

@@ -1,18 +1,16 @@
 //! Which release a cluster without a record comes from, and the record that says so.
 
-use std::sync::Arc;
-
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::Place;
-use capstan_model::ids::{ClusterId, Provider};
+use capstan_model::ids::ClusterId;
 use capstan_plan::adopt::{self, Adoption, Candidate, Verdict};
 use capstan_plan::cluster::{Cluster, ReleaseName};
-use capstan_plan::merge::Source;
-use capstan_plan::path::{ProviderUnknown, Standing};
+use capstan_plan::flux::PostBuild;
+use capstan_plan::path::ProviderUnknown;
 use capstan_plan::settings::{Record, record_release};
 
-use super::seen::Reads;
-use super::sources::ReadSource;
+use super::given::used_elsewhere;
+use super::planning::{Reading, cluster_facts, documents_of, releases_of};
 use super::{Fleet, Refused, sources};
 
 /// What came of one cluster.
@@ -55,19 +53,18 @@ impl Fleet {
                 ReleaseName::Version(version) => version.to_string(),
             }));
         }
-        let effective = self.effective(&cluster)?;
-        let standing = Standing::of(&cluster, &effective, self.catalogue());
+        let Reading { cluster, effective, standing, .. } = Reading::of(self.conditions(), self, id)?;
         let providers = match standing.provider {
             Ok(provider) => vec![provider],
             Err(ProviderUnknown::Several { providers }) => providers,
             Err(ProviderUnknown::NoReleases | ProviderUnknown::Named { .. }) => Vec::new(),
         };
-        let candidates = self.sources_of(&providers);
-        let candidates: Vec<&Source> =
-            candidates.iter().filter_map(|source| Some(source.as_ref().as_ref().ok()?.documents())).collect();
-        let reads = Reads::beside(self.tree.as_ref(), id.folder());
-        let flux = self.post_build(&reads, &cluster, candidates.iter().copied());
-        let facts = self.cluster_facts(&reads, &cluster, &effective, None, flux)?;
+        let candidates = releases_of(self, &providers);
+        let candidates = documents_of(&candidates);
+        let has_variables = candidates.iter().any(|source| source.has_variables());
+        let flux = if has_variables { self.flux_index().post_build(id) } else { PostBuild::default() };
+        let classes = used_elsewhere(&self.own_classes(&cluster));
+        let facts = cluster_facts(self.tree.as_ref(), &cluster, &effective, None, flux, classes)?;
         let adoption = adopt::adopt(&facts, &candidates, self.schemas())?;
         Ok(match (adoption.verdict, adoption.candidates.first()) {
             (Verdict::Fits, Some(best)) => {
@@ -76,11 +73,6 @@ impl Fleet {
             }
             _ => Adopted::Undecided(adoption),
         })
-    }
-
-    fn sources_of(&self, providers: &[Provider]) -> Vec<Arc<ReadSource>> {
-        let releases = providers.iter().flat_map(|provider| self.catalogue().of_provider(provider));
-        releases.map(|release| self.source_of(release)).collect()
     }
 
     /// The cluster's `capstan.yaml` with that release in it.

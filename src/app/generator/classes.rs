@@ -1,31 +1,15 @@
 //! ClusterClasses that lie in one cluster's folder and are used from others.
 
-use std::collections::BTreeSet;
-
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::Tree;
-use capstan_plan::classes::{ClassRef, class_names, classes_used};
+use capstan_plan::classes::{ClassRef, classes_used};
 use capstan_plan::cluster::Cluster;
 use capstan_plan::layout::{ClusterFolder, Layout};
 
 use super::Fleet;
-use super::seen::{Reads, Seen};
 use super::wide::ClassUsers;
 
 impl Fleet {
-    /// ClusterClasses of this cluster's base that Clusters of other folders use. Only asked for where
-    /// the base has one, because it reads the whole fleet.
-    pub(super) fn classes_used_elsewhere(&self, reads: &Reads<'_>, cluster: &Cluster) -> Vec<String> {
-        let own: BTreeSet<&str> = class_names(cluster);
-        if own.is_empty() {
-            return Vec::new();
-        }
-        let elsewhere = self.used_elsewhere(&cluster.id, own.iter().copied());
-        let own = own.into_iter().map(ToOwned::to_owned).collect();
-        reads.note(Seen::Classes { own, elsewhere: elsewhere.clone() });
-        elsewhere
-    }
-
     /// Those of a cluster's classes that Clusters of other folders use.
     pub(super) fn used_elsewhere<'c>(
         &self,

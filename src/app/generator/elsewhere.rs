@@ -4,15 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use capstan_kustomize::render::RenderedObject;
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::Tree;
-use capstan_plan::classes::{ClassIndex, ClassRef, Classes, Found, Root, look_up, named_elsewhere};
+use capstan_plan::classes::{ClassIndex, ClassRef, Found, Root, look_up};
 use capstan_plan::layout::Layout;
 
 use super::Fleet;
 use super::following::Next;
-use super::seen::{Reads, Seen};
+use super::looked::{Looked, Reads};
 
 /// A class, and what is applied with it.
 type Asked = (ClassRef, BTreeSet<Root>);
@@ -28,7 +27,7 @@ pub(super) struct Lookups {
 #[derive(Debug, Clone)]
 struct Known {
     found: Arc<Found>,
-    seen: Arc<Vec<Seen>>,
+    looked: Arc<Looked>,
 }
 
 /// An answer.
@@ -59,10 +58,10 @@ impl Lookups {
         }
         let reads = Reads::outside(tree);
         let found = Arc::new(look_up(&reads, layout, &asked.0, &asked.1));
-        let seen = reads.into_seen();
-        let failed = seen.is_none();
-        if let Some(seen) = seen {
-            let known = Known { found: Arc::clone(&found), seen: Arc::new(seen) };
+        let looked = reads.into_looked();
+        let failed = looked.is_none();
+        if let Some(looked) = looked {
+            let known = Known { found: Arc::clone(&found), looked: Arc::new(looked) };
             lock(&self.known).insert(asked.clone(), known);
         }
         Answer { found: (asked.0, found), failed }
@@ -70,9 +69,8 @@ impl Lookups {
 
     /// What of this holds for the next snapshot too.
     pub(super) fn follow(&self, next: &Next<'_>) -> Self {
-        let holds = |known: &Known| known.seen.iter().all(|seen| seen.holds_in(next.tree));
         let mut known = lock(&self.known).clone();
-        known.retain(|_, known| holds(known));
+        known.retain(|_, known| known.looked.holds_in(next.tree));
         let followed = Self { index: OnceLock::new(), known: Mutex::new(known) };
         if let Some(index) = self.index.get()
             && !next.changed.iter().any(|path| index.may_change(next.tree, next.layout, path))
@@ -85,32 +83,13 @@ impl Lookups {
     /// Whether all that was found here holds in what [followed](Self::follow).
     pub(super) fn all_hold_in(&self, followed: &Self) -> bool {
         let all = lock(&self.known).len();
-        self.index.get().is_some() && followed.index.get().is_some() && lock(&followed.known).len() >= all
+        let index = self.index.get().is_none() || followed.index.get().is_some();
+        index && lock(&followed.known).len() >= all
     }
 }
 
 impl Fleet {
-    /// What is known of the classes that a cluster's render names and lacks.
-    pub(super) fn classes_elsewhere(
-        &self,
-        reads: &Reads<'_>,
-        rendered: &[RenderedObject],
-        cluster: &ClusterId,
-    ) -> Classes {
-        let named = named_elsewhere(rendered);
-        if named.is_empty() {
-            return Classes::default();
-        }
-        let answers: Vec<Answer> =
-            named.into_iter().map(|class| self.class_elsewhere(class, cluster)).collect();
-        if answers.iter().any(|answer| answer.failed) {
-            reads.note_failure();
-        }
-        let classes = Classes(answers.into_iter().map(|answer| answer.found).collect());
-        reads.note(Seen::Elsewhere(classes.clone()));
-        classes
-    }
-
+    /// What a class is that a cluster names and lacks.
     pub(super) fn class_elsewhere(&self, class: ClassRef, cluster: &ClusterId) -> Answer {
         self.wide.elsewhere.find(self.tree.as_ref(), &self.layout, class, cluster)
     }

@@ -12,14 +12,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use capstan_model::ids::{ClusterId, ContentId, ReleaseId};
-use capstan_model::tree::{Folder, RepoPath, Tree, TreeId, changed_files};
+use capstan_model::tree::{Folder, Tree, TreeId, changed_files};
 use capstan_plan::layout::{self, Layout};
 use capstan_plan::settings::RepositorySettings;
 use capstan_plan::templates::TemplateNames;
 
 use super::following::Next;
 use super::kept_plan::Kept;
-use super::seen::Seen;
+use super::looked::Places;
 use super::wide::Wide;
 
 /// A push that changes more files is looked at as if it were the first.
@@ -40,59 +40,20 @@ pub(super) struct Look {
 struct Plans {
     /// The fleet's number.
     fleet: usize,
-    given: Given,
+    given: FromOutside,
     /// By the clusters' place in the layout; those that were not kept, or may no longer hold, lead nowhere.
     by_cluster: Vec<Weak<Kept>>,
-    asked: Asked,
+    /// What they read outside of their own folders, all of them together.
+    outside: Places,
 }
 
 /// What was given to a fleet from outside of its snapshot.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Given {
+pub(super) struct FromOutside {
     pub(super) retarget: BTreeSet<ClusterId>,
     pub(super) names: BTreeMap<ClusterId, Arc<TemplateNames>>,
     pub(super) contents: BTreeSet<ContentId>,
     pub(super) past: BTreeMap<ReleaseId, (TreeId, String)>,
-}
-
-/// What plans looked at outside of their own folders, all of them together.
-#[derive(Debug, Clone, Default)]
-struct Asked {
-    files: BTreeSet<RepoPath>,
-    folders: BTreeSet<RepoPath>,
-    flux: bool,
-    classes: bool,
-    elsewhere: bool,
-    cluster_api: bool,
-}
-
-impl Asked {
-    fn add(&mut self, seen: &Seen) {
-        match seen {
-            Seen::File(path, _) => drop(self.files.insert(path.clone())),
-            Seen::Folder(path, _) => drop(self.folders.insert(path.clone())),
-            Seen::Flux(_) => self.flux = true,
-            Seen::Classes { .. } => self.classes = true,
-            Seen::Elsewhere(_) => self.elsewhere = true,
-            Seen::ClusterApi(_) => self.cluster_api = true,
-            // What is given from outside is compared as a whole.
-            Seen::OldContent(..) | Seen::Past(..) | Seen::Retarget(_) | Seen::Names(_) => {}
-        }
-    }
-
-    /// Whether all of it is as it was.
-    fn holds(&self, changed: &[RepoPath], before: &Wide, now: &Wide) -> bool {
-        let kept = |asked: bool, before: bool, now: bool| !asked || before && now;
-        let is_inside = |path: &RepoPath| {
-            std::iter::successors(path.parent(), RepoPath::parent)
-                .any(|folder| self.folders.contains(&folder))
-        };
-        !changed.iter().any(|path| self.files.contains(path) || !self.folders.is_empty() && is_inside(path))
-            && kept(self.flux, before.flux.get().is_some(), now.flux.get().is_some())
-            && kept(self.classes, before.class_users.get().is_some(), now.class_users.get().is_some())
-            && (!self.elsewhere || before.elsewhere.all_hold_in(&now.elsewhere))
-            && kept(self.cluster_api, before.cluster_api.get().is_some(), now.cluster_api.get().is_some())
-    }
 }
 
 impl Look {
@@ -130,7 +91,8 @@ impl Look {
         let layout = Arc::new(followed.layout);
         let next = Next { earlier, tree, layout: &layout, changed: &changed, touched: &touched };
         let wide = self.wide.follow(&next);
-        let holds = |plans: &Plans| plans.asked.holds(&changed, &self.wide, &wide);
+        let all_hold = self.wide.all_hold_in(&wide);
+        let holds = |plans: &Plans| all_hold && !changed.iter().any(|path| plans.outside.hold(path));
         let plans = lock(&self.plans).clone().filter(holds).map(|mut plans| {
             for at in &touched {
                 if let Some(plan) = plans.by_cluster.get_mut(*at) {
@@ -149,7 +111,7 @@ impl Look {
     }
 
     /// The plans that hold without a question, by the clusters' place in the layout; empty where none does.
-    pub(super) fn trusted(&self, fleet: usize, given: &Given) -> Vec<Weak<Kept>> {
+    pub(super) fn trusted(&self, fleet: usize, given: &FromOutside) -> Vec<Weak<Kept>> {
         let fits = |plans: &&Plans| plans.fleet == fleet && plans.given == *given;
         lock(&self.plans).as_ref().filter(fits).map(|plans| plans.by_cluster.clone()).unwrap_or_default()
     }
@@ -163,21 +125,22 @@ impl Look {
     pub(super) fn keep_plans(
         &self,
         fleet: usize,
-        given: Given,
+        given: FromOutside,
         mut trusted: Vec<Weak<Kept>>,
         others: &[(usize, Option<Arc<Kept>>)],
     ) {
         let mut plans = lock(&self.plans);
         let known = plans.take().filter(|_| !trusted.is_empty());
-        let mut asked = known.map(|plans| plans.asked).unwrap_or_default();
+        let mut outside = known.map(|plans| plans.outside).unwrap_or_default();
         trusted.resize_with(self.layout.clusters.len(), Weak::new);
         for (at, kept) in others {
-            kept.iter().flat_map(|kept| &kept.seen).for_each(|seen| asked.add(seen));
+            let steps = kept.iter().filter_map(|kept| kept.given.step.as_ref());
+            steps.for_each(|step| outside.add(&step.outside));
             if let (Some(place), Some(kept)) = (trusted.get_mut(*at), kept) {
                 *place = Arc::downgrade(kept);
             }
         }
-        *plans = Some(Plans { fleet, given, by_cluster: trusted, asked });
+        *plans = Some(Plans { fleet, given, by_cluster: trusted, outside });
     }
 }
 

@@ -2,9 +2,8 @@
 //!
 //! *Expected flow.* [`Fleet::open_with`](super::Fleet::open_with) takes the memory along; a cluster whose
 //! inputs are those of a plan that is kept is not planned again, not even read. *Guarantee*: with memory
-//! and without it the plans are equal. An input is whatever the plan looked at: the cluster's folder by
-//! its tree id, everything else as it was seen ([`Seen`]), the settings, releases and definitions as
-//! values. *Bounds*: so many bytes of plans and contents, so many fleets; what does not fit is computed
+//! and without it the plans are equal, because a plan is made from its [`Given`](super::given::Given) alone, and that is
+//! kept with it and compared whole. *Bounds*: so many bytes of plans and contents, so many fleets; what does not fit is computed
 //! again. Nothing is written down: a restart forgets, and the first look plans all.
 //!
 //! Only what was read well is kept: a file that could not be had may be there next time.
@@ -18,7 +17,7 @@ use capstan_model::ids::ClusterId;
 use capstan_model::target::Target;
 use capstan_model::tree::{BlobId, EntryKind, Folder, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use capstan_plan::classes::{ClassIndex, ClassRef, Classes, Found, named_elsewhere};
-use capstan_plan::layout::{self, Layout, ReleaseFolder};
+use capstan_plan::layout::{self, Layout};
 use capstan_plan::policy::Snapshot;
 use capstan_plan::release::Catalogue;
 use capstan_plan::settings::RepositorySettings;
@@ -28,10 +27,11 @@ use jiff::civil::Date;
 use super::Shared;
 use super::bounded::Bounded;
 use super::classes::read_class_users;
+use super::definitions::Definitions;
+use super::given::FleetGiven;
 use super::kept_plan::Kept;
 use super::look::Look;
-use super::seen::{Reads, Seen};
-use super::wide::Defined;
+use super::looked::{Looked, Reads};
 
 /// How many repositories (or states of their settings and releases) are remembered at once.
 const FLEETS: usize = 16;
@@ -96,13 +96,7 @@ pub(super) struct ReleasesIn<'a> {
 pub(super) struct KnownFleet {
     /// Tells the plans of this fleet from those of others.
     number: usize,
-    settings: RepositorySettings,
-    today: Date,
-    releases: Vec<ReleaseFolder>,
-    elsewhere: Option<TreeId>,
-    /// What reading the releases looked at.
-    seen: Vec<Seen>,
-    defined: Arc<Defined>,
+    given: Arc<FleetGiven>,
     pub(super) shared: Arc<Shared>,
     plans: Arc<Plans>,
 }
@@ -178,20 +172,21 @@ impl Memory {
     pub(super) fn fleet(
         &self,
         releases: &ReleasesIn<'_>,
-        defined: &Arc<Defined>,
+        definitions: &Arc<Definitions>,
         settings: &RepositorySettings,
         today: Date,
     ) -> Arc<KnownFleet> {
         let ReleasesIn { tree, layout, elsewhere } = releases;
-        let mut fleets = lock(&self.0.fleets);
-        let holds = |known: &Arc<KnownFleet>| {
-            known.today == today
-                && known.settings == *settings
-                && known.elsewhere == *elsewhere
-                && known.releases == layout.releases
-                && known.defined.is(defined)
-                && (elsewhere.is_some() || known.seen.iter().all(|seen| seen.holds_in(*tree)))
+        let given = FleetGiven {
+            settings: settings.clone(),
+            today,
+            releases: layout.releases.clone(),
+            elsewhere: elsewhere.clone(),
+            looked: Looked::default(),
+            definitions: Arc::clone(definitions),
         };
+        let mut fleets = lock(&self.0.fleets);
+        let holds = |known: &Arc<KnownFleet>| known.given.is_still(&given, *tree);
         if let Some(known) = fleets.iter().position(holds).and_then(|at| fleets.remove(at)) {
             fleets.push_front(Arc::clone(&known));
             return known;
@@ -199,19 +194,15 @@ impl Memory {
         drop(fleets);
         let reads = Reads::outside(*tree);
         let catalogue = Catalogue::read(&reads, layout);
-        let seen = reads.into_seen();
+        let looked = reads.into_looked();
+        let failed = looked.is_none();
         let known = Arc::new(KnownFleet {
             number: self.0.next_fleet.fetch_add(1, Ordering::Relaxed),
-            settings: settings.clone(),
-            today,
-            releases: layout.releases.clone(),
-            elsewhere: elsewhere.clone(),
-            defined: Arc::clone(defined),
+            given: Arc::new(FleetGiven { looked: looked.unwrap_or_default(), ..given }),
             shared: Arc::new(Shared::new(catalogue)),
             plans: Arc::clone(&self.0.plans),
-            seen: seen.clone().unwrap_or_default(),
         });
-        if seen.is_some() {
+        if !failed {
             let mut fleets = lock(&self.0.fleets);
             fleets.push_front(Arc::clone(&known));
             fleets.truncate(FLEETS);
@@ -269,11 +260,14 @@ impl SeenAs {
 }
 
 impl KnownFleet {
-    /// The plan that is kept of a cluster whose folder is this tree; the caller looks whether the rest
-    /// of what it was made from holds.
-    pub(super) fn kept(&self, cluster: &ClusterId, folder: &TreeId) -> Option<Arc<Kept>> {
-        let kept = lock(&self.plans.kept).recall(&(self.number, cluster.clone().into()))?;
-        (kept.folder == *folder).then_some(kept)
+    /// What its plans are given.
+    pub(super) const fn given(&self) -> &Arc<FleetGiven> {
+        &self.given
+    }
+
+    /// The plan that is kept of a cluster; the caller looks whether what it was given still holds.
+    pub(super) fn kept(&self, cluster: &ClusterId) -> Option<Arc<Kept>> {
+        lock(&self.plans.kept).recall(&(self.number, cluster.clone().into()))
     }
 
     /// Tells the fleet from others.

@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::{BlobId, EntryKind, Folder, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
+use capstan_plan::templates::TemplateNames;
 use jiff::civil::date;
 
-use crate::app::generator::{Fleet, Memory, MemoryLimits};
+use crate::app::generator::{Fleet, Memory, MemoryLimits, WrittenPlan};
 
 /// A repository in memory, with ids that tell contents apart.
 #[derive(Clone, Default)]
@@ -17,6 +18,19 @@ struct Repository {
     files: BTreeMap<String, String>,
     /// The repository that holds the releases, where that is another one.
     releases: Option<Box<Repository>>,
+    consent: Consent,
+    /// Clusters in whose overlays names may be edited.
+    retarget: BTreeSet<String>,
+    /// The live names of the templates of every cluster: a name for one spec.
+    live_name: Option<String>,
+}
+
+/// Whether the repository that holds the releases lets this one use them.
+#[derive(Clone, Copy, Default, PartialEq)]
+enum Consent {
+    #[default]
+    Given,
+    Withdrawn,
 }
 
 struct Snapshot {
@@ -171,6 +185,17 @@ fn look_at(memory: &Memory, repository: &Repository, made: Made, why: &str) -> u
         releases.reads.store(0, Ordering::Relaxed);
     }
     let clusters: Vec<ClusterId> = fresh.clusters().cloned().collect();
+    for fleet in [&mut remembering, &mut fresh] {
+        if repository.consent == Consent::Withdrawn {
+            fleet.refuse_releases("they do not let it".to_owned());
+        }
+        let retarget = clusters.iter().filter(|id| repository.retarget.contains(id.as_str()));
+        retarget.for_each(|id| fleet.allow_retarget(id.clone()));
+        if let Some(name) = &repository.live_name {
+            let names = Arc::new(live_names(name));
+            fleet.know_names(clusters.iter().map(|id| (id.clone(), Arc::clone(&names))).collect());
+        }
+    }
     assert_eq!(remembering.layout(), fresh.layout(), "{why}");
     assert_eq!(remembering.missing_contents(&clusters), fresh.missing_contents(&clusters), "{why}");
     let missing = fresh.missing_contents(&clusters);
@@ -180,7 +205,27 @@ fn look_at(memory: &Memory, repository: &Repository, made: Made, why: &str) -> u
         let expected = fresh.plan(id, None);
         assert_eq!(plan.map(Arc::unwrap_or_clone), expected, "{why}");
     }
-    snapshot.reads.load(Ordering::Relaxed)
+    let reads = snapshot.reads.load(Ordering::Relaxed);
+    // What a plan is given is enough to make it, wherever that is.
+    for id in clusters.iter().take(2) {
+        let given = remembering.write_plan(id, None).and_then(|plan| {
+            let digest = plan.digest();
+            let read = WrittenPlan::from_bytes(&plan.to_bytes().unwrap()).unwrap();
+            assert_eq!(read.digest(), digest, "{why}");
+            read.plan()
+        });
+        assert_eq!(given, fresh.plan(id, None), "{why}: {id} from what was written out");
+    }
+    reads
+}
+
+fn live_names(name: &str) -> TemplateNames {
+    let text = format!(
+        "apiVersion: capstan.dev/v1alpha1\nkind: TemplateNames\ntemplates:\n- {{group: infrastructure.cluster.x-k8s.io, \
+         kind: DevMachineTemplate, namespace: fleet, name: md, live: {name}, spec: {}}}\n",
+        "0".repeat(64)
+    );
+    TemplateNames::read(&text).unwrap()
 }
 
 #[test]
@@ -322,7 +367,8 @@ fn a_class_far_away_concerns_those_who_use_it_and_no_others() {
     }
 }
 
-/// Random pushes of all sorts, with much and with little memory.
+/// More than 500 random fleets, each planned before and after a random edit of any sort, with much and with little
+/// memory.
 #[test]
 fn plans_with_and_without_memory_are_equal() {
     let seed = std::env::var("CAPSTAN_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0x5eed_0003);
@@ -338,16 +384,17 @@ fn plans_with_and_without_memory_are_equal() {
         [Made::OfFolders, Made::OfFiles].map(|made| [(MemoryLimits::default(), made), (little, made)]);
     let homes = [Releases::Here, Releases::Elsewhere];
     let runs = kinds.into_iter().flatten().flat_map(|run| homes.map(|home| (run, home)));
+    let mut recalled = 0;
     for ((limits, made), home) in runs {
         let memory = Memory::new(limits);
         let mut repository = fleet_with(home, 8);
         if home == Releases::Here {
             [0, 1].into_iter().for_each(|minor| write_variable(&mut repository, minor));
         }
-        for push in 0..60 {
+        for push in 0..66 {
             let number = below(10);
             let cluster = format!("gauss/c{number:03}");
-            let why = match below(21) {
+            let why = match below(24) {
                 0..=3 => {
                     write_cluster(&mut repository, number, below(5));
                     "a cluster came or changed"
@@ -361,8 +408,15 @@ fn plans_with_and_without_memory_are_equal() {
                     "a release came or changed"
                 }
                 6 => {
-                    let settings = ["mode: propose\n", "upgrade: {conflicts: take}\n", "mode: [\n"];
-                    repository.write(".capstan.yaml", settings[below(3)]);
+                    let claimed = "managementClusters: [{name: m, uid: 2f4e8c1a-0b7d-4e6f-9a31-5c8d7e0f1b22, clusters: [\"gauss/c00[0-4]\"]}]\n";
+                    let own =
+                        ["mode: propose\n", "upgrade: {conflicts: take}\n", claimed, "mode: [\n"][below(4)];
+                    let elsewhere = if home == Releases::Elsewhere {
+                        "releases: {repository: acme/releases}\n"
+                    } else {
+                        ""
+                    };
+                    repository.write(".capstan.yaml", format!("{elsewhere}{own}"));
                     "the settings changed"
                 }
                 7 => {
@@ -453,6 +507,20 @@ fn plans_with_and_without_memory_are_equal() {
                     repository.write("clusterclasses/kustomization.yaml", text);
                     "what is applied of classes changed"
                 }
+                20 if home == Releases::Elsewhere => {
+                    repository.consent = [Consent::Given, Consent::Given, Consent::Withdrawn][below(3)];
+                    "whether the releases may be used"
+                }
+                21 => {
+                    if !repository.retarget.remove(&cluster) {
+                        repository.retarget.insert(cluster);
+                    }
+                    "whether an overlay may be edited"
+                }
+                22 => {
+                    repository.live_name = [None, Some("md-a"), Some("md-b")][below(3)].map(str::to_owned);
+                    "other live names"
+                }
                 _ => {
                     repository.write(format!("{cluster}/base/broken.yaml"), ["a: [\n", "a: 1\n"][below(2)]);
                     "a file broke or was mended"
@@ -460,7 +528,7 @@ fn plans_with_and_without_memory_are_equal() {
             };
             look_at(&memory, &repository, made, &format!("CAPSTAN_SEED={seed}, push {push}: {why}"));
         }
-        let counts = memory.counts();
-        assert!(counts.recalled > 30, "{counts:?}");
+        recalled += memory.counts().recalled;
     }
+    assert!(recalled > 400, "CAPSTAN_SEED={seed}: {recalled} plans were recalled");
 }

@@ -12,50 +12,59 @@
 mod adopt;
 mod bounded;
 mod classes;
+mod content;
+mod definitions;
 mod elsewhere;
 mod following;
+mod gather;
+mod given;
 mod judge;
 mod kept_plan;
 mod look;
+mod looked;
 mod memory;
 mod plan;
 mod plan_each;
+mod planning;
 mod recall;
+mod record;
+mod refused;
 mod releases;
-mod seen;
 mod sources;
 mod wide;
+mod written;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
-use capstan_kustomize::render::{self, RenderError, Rendered};
+use capstan_kustomize::render::{self, Rendered};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::{FileError, Place, Severity, rules};
 use capstan_model::ids::{ClusterId, ContentId, ReleaseId};
 use capstan_model::kinds::is_class;
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_plan::cluster::Cluster;
+use capstan_plan::flux::FluxIndex;
 use capstan_plan::layout::{self, ClusterFolder, Layout};
 use capstan_plan::merge::AppliedBy;
 use capstan_plan::policy::{self, CoreVersion};
 use capstan_plan::release::{Catalogue, ReleaseContent};
-use capstan_plan::settings::{
-    ClaimedTwice, Deletion, EffectiveSettings, REPOSITORY_FILE, RepositorySettings, RuleIds,
-};
+use capstan_plan::settings::{Deletion, EffectiveSettings, REPOSITORY_FILE, RepositorySettings, RuleIds};
 use capstan_plan::templates::{self, NamedTemplate, TemplateNames};
-use capstan_plan::upgrade::{MergeSettings, Retarget, Upgrade};
+use capstan_plan::upgrade::{Retarget, Upgrade};
 use jiff::civil::Date;
 
 pub use adopt::Adopted;
 pub use memory::{Memory, MemoryLimits, PlanCounts, SeenAs};
 pub use plan::{Planned, Summary};
+pub use refused::Refused;
 pub use releases::{PastRelease, consents};
+pub use written::{Misread, WrittenPlan};
 
 use look::Look;
 use memory::{KnownFleet, ReleasesIn};
+use planning::Contents;
 use releases::Home;
-use seen::Presence;
 use sources::Sources;
 use wide::Wide;
 
@@ -75,7 +84,6 @@ pub struct Fleet {
     /// Releases that are in no folder any more, from history.
     past: BTreeMap<ReleaseId, PastRelease>,
     releases: Home,
-    merge_settings: MergeSettings,
     /// Clusters in whose overlay names of rotated templates may be edited.
     retarget: BTreeSet<ClusterId>,
     /// The live names of templates, by cluster.
@@ -83,6 +91,13 @@ pub struct Fleet {
     /// What plans ask of the whole snapshot.
     wide: Arc<Wide>,
     today: Date,
+}
+
+/// Whether something was there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Presence {
+    Here,
+    Missing,
 }
 
 /// What the plans of all clusters share.
@@ -97,16 +112,6 @@ impl Shared {
     fn new(catalogue: Catalogue) -> Self {
         Self { catalogue: OnceLock::from(catalogue), sources: Sources::default() }
     }
-}
-
-/// Why one cluster cannot be planned or rendered; the others can.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}{message}", place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default())]
-pub struct Refused {
-    /// What was found and what to do.
-    pub message: String,
-    /// Where; `None` where no single file is to blame.
-    pub place: Option<Place>,
 }
 
 impl Fleet {
@@ -160,7 +165,6 @@ impl Fleet {
         shared: Arc<Shared>,
         today: Date,
     ) -> Self {
-        let merge_settings = merge_settings(&settings);
         Self {
             tree,
             past: BTreeMap::new(),
@@ -172,7 +176,6 @@ impl Fleet {
             known: None,
             memory: None,
             provided: BTreeMap::new(),
-            merge_settings,
             retarget: BTreeSet::new(),
             names: BTreeMap::new(),
             wide: Arc::default(),
@@ -359,6 +362,11 @@ impl Fleet {
         Ok(templates::name_templates(&mut rendered.objects, names, &shared))
     }
 
+    /// The Flux Kustomizations of the snapshot.
+    pub fn flux_index(&self) -> &FluxIndex {
+        self.wide.flux(self.tree.as_ref(), &self.layout)
+    }
+
     /// The version of Cluster API that the repository installs, where it says so.
     pub fn cluster_api(&self) -> Option<&CoreVersion> {
         self.wide.cluster_api(self.tree.as_ref(), &self.layout)
@@ -368,6 +376,40 @@ impl Fleet {
         self.layout
             .cluster(id.as_str())
             .ok_or_else(|| Refused { message: format!("there is no cluster `{id}`"), place: None })
+    }
+}
+
+impl Contents for Fleet {
+    fn repository(&self) -> &dyn Tree {
+        self.tree.as_ref()
+    }
+
+    fn releases(&self) -> &dyn Tree {
+        self.releases_tree()
+    }
+
+    fn folder(&self, cluster: &ClusterId) -> Result<&ClusterFolder, Refused> {
+        self.folder(cluster)
+    }
+
+    fn catalogue(&self) -> &Catalogue {
+        self.catalogue()
+    }
+
+    fn sources(&self) -> &Sources {
+        &self.shared.sources
+    }
+
+    fn schemas(&self) -> &Schemas {
+        self.schemas()
+    }
+
+    fn provided(&self, id: &ContentId) -> Option<&ReleaseContent> {
+        self.provided.get(id)
+    }
+
+    fn past(&self, id: &ReleaseId) -> Option<&PastRelease> {
+        self.past.get(id)
     }
 }
 
@@ -391,27 +433,4 @@ fn read_settings(tree: &dyn Tree) -> Result<(RepositorySettings, bool), FileErro
     let text = std::str::from_utf8(&bytes)
         .map_err(|error| failed(path.clone(), format!("is not UTF-8 ({error})")))?;
     Ok((RepositorySettings::read(&path, text, &RuleIds::of_catalogue())?, true))
-}
-
-/// The part of the settings that the merge wants, in its words.
-fn merge_settings(settings: &RepositorySettings) -> MergeSettings {
-    MergeSettings { conflicts: settings.upgrade.conflicts, owners: settings.upgrade.fields.clone() }
-}
-
-impl From<RenderError> for Refused {
-    fn from(error: RenderError) -> Self {
-        Self { message: error.to_string(), place: Some(error.place().clone()) }
-    }
-}
-
-impl From<FileError> for Refused {
-    fn from(error: FileError) -> Self {
-        Self { message: error.message, place: Some(error.place) }
-    }
-}
-
-impl From<ClaimedTwice> for Refused {
-    fn from(error: ClaimedTwice) -> Self {
-        Self { message: error.to_string(), place: RepoPath::parse(REPOSITORY_FILE).ok().map(Place::whole) }
-    }
 }

@@ -3,15 +3,17 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
 
-use capstan_model::ids::{ClusterId, ContentId, ReleaseId};
+use capstan_model::ids::{ClusterId, ContentId};
+use capstan_plan::classes::classes_used;
 use capstan_plan::upgrade::Upgrade;
 
+use super::gather::Gathered;
+use super::given::Given;
 use super::kept_plan::Kept;
-use super::look::Given;
-use super::plan::{Made, Record, settings_of};
+use super::look::FromOutside;
 use super::plan_each::on_all_cores;
-use super::seen::{Presence, Reads, Seen};
-use super::{Fleet, Refused};
+use super::record::{Record, settings_of};
+use super::{Fleet, Presence, Refused};
 
 impl Fleet {
     /// The plan for the release that a cluster is offered, as it is kept where everything that it was
@@ -30,7 +32,7 @@ impl Fleet {
         let (Some(known), Some((_, look))) = (&self.known, &self.memory) else {
             return on_all_cores(folders, |folder| self.plan_or_recall(&folder.id));
         };
-        let given = self.given();
+        let given = self.provided_from_outside();
         let trusted = look.trusted(known.number(), &given);
         known.recall_all();
         let mut plans: Vec<Option<Result<Arc<Upgrade>, Refused>>> =
@@ -58,32 +60,42 @@ impl Fleet {
             return self.plan(id, None).map(|upgrade| (Arc::new(upgrade), None));
         };
         if let Some(kept) = self.kept(id)
-            && kept.seen.iter().all(|seen| self.still_sees(id, seen))
+            && self.given_again(known.given(), &kept.given).as_ref() == Some(&kept.given)
         {
             known.count_recalled(1);
             return Ok((Arc::clone(&kept.upgrade), Some(kept)));
         }
         known.count_planned();
-        let reads = Reads::beside(self.tree.as_ref(), id.folder());
-        let Made { upgrade, record, classes_used } = self.make(&reads, id, None)?;
-        let upgrade = Arc::new(upgrade);
-        let kept = match (self.tree.folder_id(id.folder()), reads.into_seen()) {
-            (Some(folder), Some(seen)) => {
-                Some(known.keep(Kept { folder, seen, record, classes_used, upgrade: Arc::clone(&upgrade) }))
-            }
-            _ => None,
+        let Gathered { made, offered, step } = self.gather(id, None)?;
+        let upgrade = Arc::new(made.upgrade);
+        if made.failed {
+            return Ok((upgrade, None));
+        }
+        let given = Given {
+            fleet: Arc::clone(known.given()),
+            cluster: id.clone(),
+            folder: self.tree.folder_id(id.folder()),
+            asked: None,
+            old: offered.old,
+            step,
         };
-        Ok((upgrade, kept))
+        let cluster = &offered.reading.cluster;
+        let (record, classes_used) = (Record::of(cluster.settings.as_ref()), classes_used(cluster));
+        let kept = known.keep(Kept { given, record, classes_used, upgrade: Arc::clone(&upgrade) });
+        Ok((upgrade, Some(kept)))
     }
 
     /// What was given from outside of the snapshot.
-    fn given(&self) -> Given {
-        let past = |id: &ReleaseId| Some((id.clone(), self.look_up_past(id)?));
-        Given {
+    fn provided_from_outside(&self) -> FromOutside {
+        FromOutside {
             retarget: self.retarget.clone(),
             names: self.names.clone(),
             contents: self.provided.keys().cloned().collect(),
-            past: self.past.keys().filter_map(past).collect(),
+            past: self
+                .past
+                .iter()
+                .map(|(id, past)| (id.clone(), (past.tree.clone(), past.found_in.clone())))
+                .collect(),
         }
     }
 
@@ -109,26 +121,8 @@ impl Fleet {
 
     /// What is kept of a cluster whose folder has not changed.
     pub(super) fn kept(&self, id: &ClusterId) -> Option<Arc<Kept>> {
-        self.known.as_ref()?.kept(id, &self.tree.folder_id(id.folder())?)
-    }
-
-    fn still_sees(&self, id: &ClusterId, seen: &Seen) -> bool {
-        match seen {
-            Seen::File(..) | Seen::Folder(..) => seen.holds_in(self.tree.as_ref()),
-            Seen::Flux(given) => self.flux_index().post_build(id) == *given,
-            Seen::Classes { own, elsewhere } => {
-                self.used_elsewhere(id, own.iter().map(String::as_str)) == *elsewhere
-            }
-            Seen::Elsewhere(classes) => classes.0.iter().all(|(class, found)| {
-                let now = self.class_elsewhere(class.clone(), id);
-                !now.failed && now.found.1 == *found
-            }),
-            Seen::OldContent(content, presence) => self.find_content(content) == *presence,
-            Seen::ClusterApi(version) => self.cluster_api() == version.as_ref(),
-            Seen::Retarget(allowed) => self.retarget(id) == *allowed,
-            Seen::Names(names) => self.live_names(id) == names.as_ref(),
-            Seen::Past(release, found) => self.look_up_past(release) == *found,
-        }
+        let kept = self.known.as_ref()?.kept(id)?;
+        (kept.given.folder == self.tree.folder_id(id.folder())).then_some(kept)
     }
 
     /// What a cluster records, where its settings can be read.

@@ -4,17 +4,17 @@
 //! repository has to agree: its own `.capstan.yaml`, on its default branch, lists this one under
 //! `consumers`. Until somebody gives the releases, nothing is planned, and every plan says why.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use capstan_model::finding::Place;
 use capstan_model::ids::ReleaseId;
 use capstan_model::tree::{RepoPath, Tree, TreeId};
-use capstan_plan::layout;
-use capstan_plan::release::{Catalogue, Release};
+use capstan_plan::layout::{self, Layout};
+use capstan_plan::release::Catalogue;
 use capstan_plan::settings::{REPOSITORY_FILE, RepositorySettings};
 
 use super::memory::ReleasesIn;
-use super::sources::ReadSource;
 use super::{Fleet, Refused, Shared, read_settings};
 
 /// Where the releases are.
@@ -60,18 +60,12 @@ impl Fleet {
     /// Gives the content of the repository that holds the releases. Patterns in `releases.paths` are
     /// this repository's, else that one's own.
     pub fn provide_releases(&mut self, tree: Arc<dyn Tree>) {
-        let mut settings = self.settings.clone();
-        if settings.releases.paths.is_none()
-            && let Ok((own, _)) = read_settings(tree.as_ref())
-        {
-            settings.releases.paths = own.releases.paths;
-        }
-        let layout = layout::discover(tree.as_ref(), &settings);
+        let layout = self.layout_of(tree.as_ref());
         let root = tree.folder_id(&RepoPath::root());
         self.known = self.memory.as_ref().zip(root).map(|((memory, _), root)| {
             let releases = ReleasesIn { tree: tree.as_ref(), layout: &layout, elsewhere: Some(root) };
-            let defined = self.wide.defined(self.tree.as_ref(), &self.layout);
-            memory.fleet(&releases, defined, &self.settings, self.today)
+            let definitions = self.wide.defined(self.tree.as_ref(), &self.layout);
+            memory.fleet(&releases, definitions, &self.settings, self.today)
         });
         self.shared = match &self.known {
             Some(known) => Arc::clone(&known.shared),
@@ -80,8 +74,28 @@ impl Fleet {
         self.releases = Home::Elsewhere(tree);
     }
 
+    /// What lies where in the repository that holds the releases.
+    fn layout_of(&self, tree: &dyn Tree) -> Layout {
+        let mut settings = self.settings.clone();
+        if settings.releases.paths.is_none()
+            && let Ok((own, _)) = read_settings(tree)
+        {
+            settings.releases.paths = own.releases.paths;
+        }
+        layout::discover(tree, &settings)
+    }
+
+    /// The same, wherever the releases are.
+    pub(super) fn releases_layout(&self) -> Cow<'_, Layout> {
+        match &self.releases {
+            Home::Elsewhere(tree) => Cow::Owned(self.layout_of(tree.as_ref())),
+            Home::Here | Home::Missing(_) => Cow::Borrowed(self.layout()),
+        }
+    }
+
     /// Says why the repository that holds the releases cannot be had: a sentence without a full stop.
     pub fn refuse_releases(&mut self, why: String) {
+        self.known = None;
         self.releases = Home::Missing(why);
     }
 
@@ -105,11 +119,6 @@ impl Fleet {
                 place: RepoPath::parse(REPOSITORY_FILE).ok().map(Place::whole),
             }),
         }
-    }
-
-    /// A release of the catalogue as a source.
-    pub(super) fn source_of(&self, release: &Release) -> Arc<ReadSource> {
-        self.shared.sources.of_release(self.releases_tree(), release, self.schemas())
     }
 
     /// Gives the content of one of [`Self::missing_releases`].

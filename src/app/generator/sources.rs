@@ -13,7 +13,7 @@ use capstan_plan::release::{Release, ReleaseContent, ReleaseError, Standalone};
 use capstan_plan::settings::FOLDER_FILE;
 use capstan_plan::upgrade::{ChangeSource, GiantSwarmRelease};
 
-use super::Refused;
+use super::refused::Refused;
 
 /// A source that was read, or why it cannot be.
 pub(super) type ReadSource = Result<Box<dyn ChangeSource>, Refused>;
@@ -156,10 +156,4 @@ fn standing_alone(tree: &Standalone, id: &ReleaseId) -> Result<ReleaseFolder, Re
         notes: at("README.md"),
         settings: at(FOLDER_FILE),
     })
-}
-
-impl From<ReleaseError> for Refused {
-    fn from(error: ReleaseError) -> Self {
-        Self { message: format!("the release cannot be read: {error}"), place: Some(error.place().clone()) }
-    }
 }

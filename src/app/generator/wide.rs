@@ -4,52 +4,26 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use capstan_kustomize::schema::{SchemaFile, Schemas};
 use capstan_model::ids::ClusterId;
-use capstan_model::tree::{RepoPath, Tree};
+use capstan_model::tree::Tree;
 use capstan_plan::classes::{ClassRef, classes_used};
 use capstan_plan::cluster::Cluster;
 use capstan_plan::flux::FluxIndex;
-use capstan_plan::layout::{self, Layout};
+use capstan_plan::layout::Layout;
 use capstan_plan::policy::{self, CoreVersion};
 
+use super::definitions::Definitions;
 use super::elsewhere::Lookups;
 use super::following::Next;
 
 /// Which clusters use which ClusterClass.
 pub(super) type ClassUsers = BTreeMap<ClassRef, Vec<ClusterId>>;
 
-/// The files that define kinds, and what they say.
-#[derive(Debug)]
-pub(super) struct Defined {
-    files: Vec<SchemaFile>,
-    schemas: OnceLock<Schemas>,
-}
-
-impl Defined {
-    /// Finds the files of a snapshot.
-    fn of(tree: &dyn Tree, layout: &Layout) -> Self {
-        Self { files: layout::definitions(tree, layout), schemas: OnceLock::new() }
-    }
-
-    pub(super) fn schemas(&self) -> &Schemas {
-        self.schemas.get_or_init(|| Schemas::read(self.files.clone()))
-    }
-
-    /// Whether the files are the same.
-    pub(super) fn is(&self, other: &Self) -> bool {
-        let same =
-            |(one, other): (&SchemaFile, &SchemaFile)| one.path == other.path && one.bytes == other.bytes;
-        std::ptr::eq(self, other)
-            || self.files.len() == other.files.len() && self.files.iter().zip(&other.files).all(same)
-    }
-}
-
 /// What is known of one snapshot as a whole.
 #[derive(Debug, Default)]
 pub(super) struct Wide {
     /// What is known of objects' fields.
-    pub(super) defined: OnceLock<Arc<Defined>>,
+    pub(super) defined: OnceLock<Arc<Definitions>>,
     /// What Flux substitutes where.
     pub(super) flux: OnceLock<Arc<FluxIndex>>,
     /// The version of Cluster API that the repository installs.
@@ -60,8 +34,8 @@ pub(super) struct Wide {
 }
 
 impl Wide {
-    pub(super) fn defined(&self, tree: &dyn Tree, layout: &Layout) -> &Arc<Defined> {
-        self.defined.get_or_init(|| Arc::new(Defined::of(tree, layout)))
+    pub(super) fn defined(&self, tree: &dyn Tree, layout: &Layout) -> &Arc<Definitions> {
+        self.defined.get_or_init(|| Arc::new(Definitions::find(tree, layout)))
     }
 
     pub(super) fn flux(&self, tree: &dyn Tree, layout: &Layout) -> &FluxIndex {
@@ -76,13 +50,24 @@ impl Wide {
         self.class_users.get_or_init(|| Arc::new(read()))
     }
 
+    /// Whether all that was found out here was [found to hold](Self::follow) in the next snapshot.
+    pub(super) fn all_hold_in(&self, next: &Self) -> bool {
+        fn holds<T>(known: &OnceLock<T>, next: &OnceLock<T>) -> bool {
+            known.get().is_none() || next.get().is_some()
+        }
+        let Self { defined, flux, cluster_api, class_users, elsewhere } = self;
+        holds(defined, &next.defined)
+            && holds(flux, &next.flux)
+            && holds(cluster_api, &next.cluster_api)
+            && holds(class_users, &next.class_users)
+            && elsewhere.all_hold_in(&next.elsewhere)
+    }
+
     /// What of this holds for the next snapshot too.
     pub(super) fn follow(&self, next: &Next<'_>) -> Self {
         let wide = Self { elsewhere: self.elsewhere.follow(next), ..Self::default() };
-        let may_define =
-            |known: &Defined, path: &RepoPath| layout::may_define(next.tree, next.layout, &known.files, path);
         if let Some(defined) = self.defined.get()
-            && !next.changed.iter().any(|path| may_define(defined, path))
+            && !next.changed.iter().any(|path| defined.may_change(next.tree, next.layout, path))
         {
             let _ = wide.defined.set(Arc::clone(defined));
         }

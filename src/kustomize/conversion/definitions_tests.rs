@@ -1,7 +1,7 @@
 //! Kinds of other providers, by what their definitions show of two versions.
 
 use crate::conversion::{apply, convert, convert_or_all};
-use crate::schema::{Origin, SchemaFile, Schemas};
+use crate::schema::{SchemaFile, Schemas};
 use capstan_model::tree::RepoPath;
 use capstan_yaml::{Node, YamlFile};
 
@@ -19,7 +19,7 @@ fn schemas(both: &str, v1: &str, v2: &str) -> Schemas {
         version("v2", v2)
     );
     let path = RepoPath::parse(".capstan/crds/racks.yaml").unwrap();
-    Schemas::read([SchemaFile { origin: Origin::Capstan, bytes: Ok(text.into_bytes().into()), path }])
+    Schemas::read([SchemaFile { bytes: Ok(text.into_bytes().into()), path }])
 }
 
 fn rack(spec: &str) -> Node {

@@ -43,6 +43,8 @@ mod strategic;
 mod tests;
 mod versions;
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 pub use diff::diff_placed;
@@ -55,9 +57,11 @@ pub use placed::{Content, Placed, Scalar, Source, SourceOffset};
 pub use selector::meets_selector;
 pub use versions::{in_one_version, in_versions_of};
 
+use self::resource::Resource;
 use capstan_model::finding::Place;
 use capstan_model::object::ObjectId;
 use capstan_model::tree::{RepoPath, Tree};
+use capstan_yaml::YamlFile;
 
 /// Where a cluster's files lie.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,6 +88,12 @@ pub struct RenderedObject {
 }
 
 impl RenderedObject {
+    /// An object of which only its value and its file are known; `None` where the value is no object.
+    pub fn from_value(file: RepoPath, value: &Value) -> Option<Self> {
+        let source = Arc::new(Source::new(file, YamlFile::read("").ok()?));
+        Resource::new(Placed::from_value(value, &SourceOffset::new(source, 0))).ok()?.finish().ok()
+    }
+
     /// Where the object was written first: file and line of its document.
     pub const fn origin(&self) -> &SourceOffset {
         &self.placed.place

@@ -95,21 +95,25 @@ struct Known {
 /// How many files may define one kind.
 const FILES_OF_A_KIND: usize = 100;
 
-/// A file that may define kinds.
-#[derive(Debug, Clone)]
+/// A file that may define kinds. What stands in [`FOLDER`] is Capstan's own and decides before the repository's.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaFile {
     /// The file.
     pub path: RepoPath,
-    /// What it counts as: [`Origin::Repository`] or [`Origin::Capstan`], given path and line.
-    pub origin: fn(RepoPath, u32) -> Origin,
     /// Its content, or why it cannot be had.
     pub bytes: Result<Arc<[u8]>, String>,
 }
 
 impl SchemaFile {
-    /// A file of `.capstan/crds` that cannot be read.
-    pub fn unreadable(path: RepoPath, reason: String) -> Self {
-        Self { path, origin: Origin::Capstan, bytes: Err(reason) }
+    /// Whether a file lies in [`FOLDER`].
+    pub fn is_own(path: &RepoPath) -> bool {
+        path.as_str().strip_prefix(FOLDER).is_some_and(|rest| rest.starts_with('/'))
+    }
+
+    /// Where a definition of it stands.
+    fn origin(&self, line: u32) -> Origin {
+        let of = if Self::is_own(&self.path) { Origin::Capstan } else { Origin::Repository };
+        of(self.path.clone(), line)
     }
 }
 
@@ -281,14 +285,13 @@ fn read_file(file: &SchemaFile) -> FileRead {
         }
     };
     let (definitions, flaws) = definition::read_file(&yaml);
-    let is_own = matches!((file.origin)(file.path.clone(), 1), Origin::Capstan(..));
-    if is_own && definitions.is_empty() && flaws.is_empty() {
+    if SchemaFile::is_own(&file.path) && definitions.is_empty() && flaws.is_empty() {
         let message = format!("no CustomResourceDefinition stands here: {FOLDER} holds nothing else");
         return broken(problem(None, message));
     }
     let flaw = |flaw: Flaw| problem(Some(flaw.position), flaw.message);
     let placed = |definition: Definition| {
-        let origin = (file.origin)(file.path.clone(), definition.line);
+        let origin = file.origin(definition.line);
         (definition, origin)
     };
     FileRead {

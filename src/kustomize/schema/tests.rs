@@ -5,7 +5,6 @@ use super::*;
 fn schemas(files: &[(&str, &str)]) -> Schemas {
     Schemas::read(files.iter().map(|(path, text)| SchemaFile {
         path: RepoPath::parse(path).unwrap(),
-        origin: if path.starts_with(FOLDER) { Origin::Capstan } else { Origin::Repository },
         bytes: Ok(text.as_bytes().into()),
     }))
 }

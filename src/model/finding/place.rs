@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::tree::RepoPath;
 
 /// A place in a text as people count: line and column start at 1, columns in characters.
@@ -17,7 +19,7 @@ pub struct Position {
 /// A file or folder of the repository, and what of it is meant: all of it, a line, or a column of a line.
 ///
 /// A column stands only beside its line, so the three are not written one by one.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Place {
     file: RepoPath,
     line: Option<u32>,

@@ -4,13 +4,14 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::tree::{BlobId, OutsidePath, RepoPath, TreeEntry, TreeId};
 
 /// The id of a release's content. A cluster records it as `releaseTree` and, for a release that reads files
 /// outside of its folder, `releaseReads`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ContentId {
     /// Git tree id of the release's folder.
     pub tree: TreeId,

@@ -42,8 +42,8 @@ impl fmt::Display for ClusterId {
 }
 
 /// A release's path without a segment `archived`: `aws/v21.0.0`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
 pub struct ReleaseId(Arc<str>);
 
 impl ReleaseId {
@@ -81,6 +81,18 @@ impl ReleaseId {
     }
 }
 
+impl From<String> for ReleaseId {
+    fn from(path: String) -> Self {
+        Self::from_path(&path)
+    }
+}
+
+impl From<ReleaseId> for String {
+    fn from(id: ReleaseId) -> Self {
+        id.0.to_string()
+    }
+}
+
 impl fmt::Display for ReleaseId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -89,8 +101,8 @@ impl fmt::Display for ReleaseId {
 
 /// The path before a release's version, without `archived`: `aws`. Releases of one provider follow
 /// one another.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
 pub struct Provider(Arc<str>);
 
 impl Provider {
@@ -107,6 +119,18 @@ impl Provider {
     /// The last part: what a chart or a person calls it.
     pub fn name(&self) -> &str {
         self.0.rsplit('/').next().unwrap_or_default()
+    }
+}
+
+impl From<String> for Provider {
+    fn from(path: String) -> Self {
+        Self::new(&path)
+    }
+}
+
+impl From<Provider> for String {
+    fn from(provider: Provider) -> Self {
+        provider.0.to_string()
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::root::Root;
@@ -31,11 +32,26 @@ pub struct Elsewhere {
 }
 
 /// What became of the classes that somebody looked for.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+///
+/// As JSON a list of `[class, found]`; a found object is written as its value and its file.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Vec<(ClassRef, Arc<Found>)>", into = "Vec<(ClassRef, Arc<Found>)>")]
 pub struct Classes(pub BTreeMap<ClassRef, Arc<Found>>);
 
+impl From<Vec<(ClassRef, Arc<Found>)>> for Classes {
+    fn from(found: Vec<(ClassRef, Arc<Found>)>) -> Self {
+        Self(found.into_iter().collect())
+    }
+}
+
+impl From<Classes> for Vec<(ClassRef, Arc<Found>)> {
+    fn from(classes: Classes) -> Self {
+        classes.0.into_iter().collect()
+    }
+}
+
 /// One class, with the templates that it names.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Found {
     /// What it is.
     outcome: Outcome,
@@ -43,11 +59,13 @@ pub struct Found {
     content: SpecDigest,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 enum Outcome {
     /// No file holds it, and no render.
     Nowhere,
     /// The class, and then its templates.
+    #[serde(with = "written_objects")]
     Known(Vec<RenderedObject>),
     /// Why it is not known, as a sentence.
     Unknown(String),
@@ -206,6 +224,34 @@ fn without_namespaces(object: &RenderedObject) -> Value {
         metadata.remove("namespace");
     }
     value
+}
+
+/// Objects as their values and files: which line of a class elsewhere says something is never told.
+mod written_objects {
+    use capstan_kustomize::render::RenderedObject;
+    use capstan_model::tree::RepoPath;
+    use capstan_yaml::Value;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+
+    pub(super) fn serialize<S: Serializer>(
+        objects: &[RenderedObject],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let written: Vec<(&RepoPath, &Value)> =
+            objects.iter().map(|object| (object.origin().file(), &object.value)).collect();
+        written.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<RenderedObject>, D::Error> {
+        let written: Vec<(RepoPath, Value)> = Deserialize::deserialize(deserializer)?;
+        let object = |(file, value)| {
+            RenderedObject::from_value(file, &value)
+                .ok_or_else(|| D::Error::custom("not a Kubernetes object"))
+        };
+        written.into_iter().map(object).collect()
+    }
 }
 
 /// `a`, `a and b`, `a, b, c and 4 more`.

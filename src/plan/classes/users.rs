@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
+
 use crate::cluster::Cluster;
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::kinds::{KindRole, is_class, is_cluster, role_of_fragment};
@@ -9,7 +11,7 @@ use capstan_model::object::api_group;
 use capstan_yaml::{Node, Readable};
 
 /// A ClusterClass as a Cluster means it, or as a file names it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ClassRef {
     /// Its name.
     pub name: String,

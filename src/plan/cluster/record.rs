@@ -1,5 +1,7 @@
 //! Which release a cluster says it is at.
 
+use serde::{Deserialize, Serialize};
+
 use crate::release::Catalogue;
 use capstan_model::ids::{ContentId, Provider, ReleaseId};
 use capstan_model::version::ReleaseVersion;
@@ -16,7 +18,8 @@ pub struct RecordedRelease {
 }
 
 /// A release as it is written.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ReleaseName {
     /// `aws/v21.0.0`
     Id(ReleaseId),

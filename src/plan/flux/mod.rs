@@ -24,6 +24,8 @@ mod tests;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 pub use index::FluxIndex;
 pub use remote::Remote;
 
@@ -34,7 +36,7 @@ use capstan_yaml::Readable;
 const SUBSTITUTE: &str = "kustomize.toolkit.fluxcd.io/substitute";
 
 /// What Flux substitutes in one cluster's objects.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PostBuild {
     values: BTreeMap<String, Given>,
     /// Given two values by two Kustomizations: bound by neither.
@@ -43,7 +45,8 @@ pub struct PostBuild {
 }
 
 /// How much of the substitution the repository shows.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 enum Knowledge {
     /// No Kustomization with post-build substitution applies the cluster.
     #[default]
@@ -55,7 +58,7 @@ enum Knowledge {
 }
 
 /// What is given for a variable, and where.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Given {
     /// The value; `None` where it stands in a Secret, or is encrypted.
     pub text: Option<String>,
@@ -73,7 +76,7 @@ impl fmt::Display for Given {
 }
 
 /// Two values for one variable.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Disagreement {
     /// The variable.
     pub name: String,

@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 
 use super::Layout;
-use capstan_kustomize::schema::{FOLDER, Origin, SchemaFile, Schemas, seems_to_define};
+use capstan_kustomize::schema::{SchemaFile, Schemas, seems_to_define};
 use capstan_model::tree::{EntryKind, RepoPath, Tree, TreeEntry, is_manifest};
 
-/// Every definition in a snapshot: in [`FOLDER`], and anywhere outside of clusters and releases, which
+/// Every definition in a snapshot: in [`FOLDER`](capstan_kustomize::schema::FOLDER), and anywhere outside of clusters and releases, which
 /// hold objects of kinds and not the kinds; inside those a path with `crd` in it counts.
 ///
 /// Files are read but parsed only where they hold a definition by their look, each content once.
@@ -20,7 +20,7 @@ pub fn definitions(tree: &dyn Tree, layout: &Layout) -> Vec<SchemaFile> {
     let mut seen = HashSet::new();
     let mut files = Vec::new();
     for entry in tree.entries() {
-        let own = entry.path.as_str().strip_prefix(FOLDER).is_some_and(|rest| rest.starts_with('/'));
+        let own = SchemaFile::is_own(&entry.path);
         let counts = own || !is_inside(&entry.path, &folders) || mentions_crd(entry.path.as_str());
         let is_file = matches!(entry.kind, EntryKind::File | EntryKind::Executable);
         let may_define = counts && is_file && is_manifest(&entry.path) && !layout.is_record(&entry.path);
@@ -33,7 +33,7 @@ pub fn definitions(tree: &dyn Tree, layout: &Layout) -> Vec<SchemaFile> {
 
 /// Whether a file that came, went or changed may be one of [`definitions`]; `known` are those from before.
 pub fn may_define(tree: &dyn Tree, layout: &Layout, known: &[SchemaFile], path: &RepoPath) -> bool {
-    let own = path.as_str().strip_prefix(FOLDER).is_some_and(|rest| rest.starts_with('/'));
+    let own = SchemaFile::is_own(path);
     let counts = own || !layout.holds(path) || mentions_crd(path.as_str());
     if !counts || !is_manifest(path) || layout.is_record(path) {
         return false;
@@ -47,13 +47,14 @@ fn read(tree: &dyn Tree, entry: &TreeEntry, own: bool) -> Option<SchemaFile> {
     let bytes = match tree.read(entry) {
         Ok(bytes) => bytes,
         // Elsewhere a file that cannot be read may be anything.
-        Err(error) => return own.then(|| SchemaFile::unreadable(entry.path.clone(), error.reason)),
+        Err(error) => {
+            return own.then(|| SchemaFile { path: entry.path.clone(), bytes: Err(error.reason) });
+        }
     };
     if !own && !std::str::from_utf8(&bytes).is_ok_and(seems_to_define) {
         return None;
     }
-    let origin: fn(RepoPath, u32) -> Origin = if own { Origin::Capstan } else { Origin::Repository };
-    Some(SchemaFile { path: entry.path.clone(), origin, bytes: Ok(bytes) })
+    Some(SchemaFile { path: entry.path.clone(), bytes: Ok(bytes) })
 }
 
 /// The folders of clusters and releases.

@@ -21,6 +21,8 @@ mod unreached;
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::settings::FOLDER_FILE;
 use capstan_model::finding::FileError;
 use capstan_model::ids::{ClusterId, Provider, ReleaseId};
@@ -85,7 +87,7 @@ impl Layout {
 }
 
 /// A folder that is a release.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReleaseFolder {
     /// Its id: the path without `archived`.
     pub id: ReleaseId,
@@ -110,7 +112,8 @@ pub struct ReleaseFolder {
 }
 
 /// Whether a release lies among those in use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Shelf {
     /// It does.
     Current,
@@ -119,7 +122,7 @@ pub enum Shelf {
 }
 
 /// A folder that is a cluster.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClusterFolder {
     /// Its id: the path.
     pub id: ClusterId,

@@ -12,7 +12,7 @@ use capstan_model::finding::{Level, Severities};
 use capstan_model::object::FieldPath;
 
 /// `.capstan.yaml`: how Capstan treats this repository. Everything is optional.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct RepositorySettings {
     /// What the bot may do here; `propose` by default.

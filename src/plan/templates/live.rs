@@ -26,8 +26,8 @@ use capstan_model::object::ObjectId;
 /// [`SpecDigest`]): the one whose dry-run create gave the live spec. One logical name may stand several
 /// times with different specs (machines of an older spec live on while others are replaced); one live name
 /// stands once.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", try_from = "File")]
 pub struct TemplateNames {
     api_version: ApiVersion,
     kind: Kind,
@@ -86,6 +86,15 @@ pub struct MisreadNames {
     pub column: Option<u32>,
     /// What was found and what to write instead.
     pub message: String,
+}
+
+impl TryFrom<File> for TemplateNames {
+    type Error = String;
+
+    fn try_from(file: File) -> Result<Self, String> {
+        let File { api_version: ApiVersion::V1alpha1, kind: Kind::TemplateNames, templates } = file;
+        Self::new(templates).map_err(|(_, _, message)| message)
+    }
 }
 
 impl TemplateNames {

@@ -1,5 +1,7 @@
 //! The facts that an upgrade is planned from.
 
+use serde::{Deserialize, Serialize};
+
 use super::ChangeSource;
 use crate::merge::{ClusterFacts, Source};
 use crate::settings::{ConflictPolicy, FieldRule};
@@ -44,7 +46,8 @@ pub struct Request<'a> {
 }
 
 /// Whether an upgrade may edit the one thing that it ever edits in an overlay ([U12](crate::templates#u12)).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Retarget {
     /// The overlay is never written: a patch that names a rotated template blocks.
     #[default]

@@ -10,11 +10,9 @@ use capstan_test_support::shared_data;
 
 /// Every real definition; `None`, said aloud, where there is none.
 fn real_definitions() -> Option<Schemas> {
-    let files = shared_data::definition_files()?.into_iter().map(|(name, bytes)| SchemaFile {
-        path: RepoPath::parse(&name).unwrap(),
-        origin: Origin::Repository,
-        bytes: Ok(bytes.into()),
-    });
+    let files = shared_data::definition_files()?
+        .into_iter()
+        .map(|(name, bytes)| SchemaFile { path: RepoPath::parse(&name).unwrap(), bytes: Ok(bytes.into()) });
     Some(Schemas::read(files))
 }
 

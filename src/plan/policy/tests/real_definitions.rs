@@ -35,11 +35,9 @@ fn judged_by(schemas: &Schemas) -> Option<(usize, Vec<(String, String)>)> {
 
 /// Every real definition; `None`, said aloud, where there is none.
 fn real_definitions() -> Option<Schemas> {
-    let files = shared_data::definition_files()?.into_iter().map(|(name, bytes)| SchemaFile {
-        path: RepoPath::parse(&name).unwrap(),
-        origin: Origin::Repository,
-        bytes: Ok(bytes.into()),
-    });
+    let files = shared_data::definition_files()?
+        .into_iter()
+        .map(|(name, bytes)| SchemaFile { path: RepoPath::parse(&name).unwrap(), bytes: Ok(bytes.into()) });
     Some(Schemas::read(files))
 }
 

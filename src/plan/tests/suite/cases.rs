@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use capstan_kustomize::render::{Edited, Folders, render};
-use capstan_kustomize::schema::{self, Origin, SchemaFile, Schemas};
+use capstan_kustomize::schema::{self, SchemaFile, Schemas};
 use capstan_live::rollout::rollouts;
 use capstan_model::file_change::FileChange;
 use capstan_model::ids::{ClusterId, ReleaseId};
@@ -158,14 +158,14 @@ impl Case {
 
     /// The definitions in `crds` (the repository's) and `capstan-crds` (those of `.capstan/crds`).
     fn schemas(&self) -> Schemas {
-        let read = |folder: &str, at: &str, origin: fn(RepoPath, u32) -> Origin| -> Vec<SchemaFile> {
+        let read = |folder: &str, at: &str| -> Vec<SchemaFile> {
             files_in(&self.folder.join(folder), &path(at), &[])
                 .into_iter()
-                .map(|file| SchemaFile { origin, bytes: Ok(file.text().as_bytes().into()), path: file.path })
+                .map(|file| SchemaFile { bytes: Ok(file.text().as_bytes().into()), path: file.path })
                 .collect()
         };
-        let own = read("capstan-crds", schema::FOLDER, Origin::Capstan);
-        let schemas = Schemas::read(own.into_iter().chain(read("crds", "crds", Origin::Repository)));
+        let own = read("capstan-crds", schema::FOLDER);
+        let schemas = Schemas::read(own.into_iter().chain(read("crds", "crds")));
         assert_eq!(schemas.problems(), Vec::new(), "definitions of {}", self.folder.display());
         schemas
     }

@@ -1,0 +1,244 @@
+//! What one cluster's plan is given, asked of the snapshot.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use capstan_kustomize::render;
+use capstan_model::ids::ClusterId;
+use capstan_model::tree::RepoPath;
+use capstan_plan::classes::{ClassRef, Classes, class_names, named_elsewhere};
+use capstan_plan::cluster::{Cluster, ReleaseName};
+use capstan_plan::merge::AppliedBy;
+use capstan_plan::path::Standing;
+use capstan_plan::policy;
+use capstan_plan::release::Catalogue;
+
+use super::Fleet;
+use super::given::{FleetGiven, Given, OldGiven, Provided, StepGiven, Used};
+use super::looked::{Looked, Reads};
+use super::planning::{Conditions, Made, Needs, Offered, Prepared, Reading, Step, Unplanned, applied_by};
+use super::refused::Refused;
+use super::releases::Home;
+
+/// So often a plan may ask for more: each time leads to files that the last ones name.
+const ROUNDS: usize = 64;
+
+/// A plan, with all that it was given.
+pub(super) struct Gathered {
+    pub(super) made: Made,
+    pub(super) offered: Offered,
+    pub(super) step: Option<StepGiven>,
+}
+
+/// What a step is given, and whether that may be something else next time because a file could not be had.
+pub(super) struct StepAnswers {
+    given: StepGiven,
+    prepared: Prepared,
+    failed: bool,
+}
+
+impl Fleet {
+    /// What holds for the plans of all clusters.
+    pub(super) const fn conditions(&self) -> Conditions<'_> {
+        Conditions { settings: &self.settings, today: self.today }
+    }
+
+    /// What the plans of all clusters are given.
+    pub(super) fn fleet_given(&self) -> Arc<FleetGiven> {
+        if let Some(known) = &self.known {
+            return Arc::clone(known.given());
+        }
+        let tree = self.releases_tree();
+        let elsewhere = match &self.releases {
+            Home::Elsewhere(tree) => tree.folder_id(&RepoPath::root()),
+            Home::Here | Home::Missing(_) => None,
+        };
+        let reads = Reads::outside(tree);
+        let layout = self.releases_layout();
+        let _catalogue = Catalogue::read(&reads, &layout);
+        Arc::new(FleetGiven {
+            settings: self.settings.clone(),
+            today: self.today,
+            releases: layout.releases.clone(),
+            elsewhere,
+            looked: reads.into_looked().unwrap_or_default(),
+            definitions: Arc::clone(self.wide.defined(self.tree.as_ref(), &self.layout)),
+        })
+    }
+
+    /// A cluster, and what it is offered.
+    ///
+    /// # Errors
+    /// A file of it that cannot be read; no such release.
+    pub(super) fn offered(&self, id: &ClusterId, asked: Option<&ReleaseName>) -> Result<Offered, Refused> {
+        self.require_releases()?;
+        let reading = Reading::of(self.conditions(), self, id)?;
+        let old = self.old_given(&reading.standing);
+        reading.offer(self.conditions(), self, old, asked)
+    }
+
+    /// Plans a cluster: asks, and answers what the plan asks back, until there is a plan.
+    ///
+    /// # Errors
+    /// As [`Self::plan`].
+    pub(super) fn gather(&self, id: &ClusterId, asked: Option<&ReleaseName>) -> Result<Gathered, Refused> {
+        let offered = self.offered(id, asked)?;
+        let Some(step) = offered.step() else {
+            let made = offered.nothing(self.conditions(), self);
+            return Ok(Gathered { made, offered, step: None });
+        };
+        let plan = |given: &_, prepared: &_| step.plan(self.conditions(), self, given, prepared);
+        let (made, answers) = self.answering(step, plan)?;
+        let made = Made { failed: made.failed || answers.failed, ..made };
+        Ok(Gathered { made, step: Some(answers.given), offered })
+    }
+
+    /// Asks something of a step, and answers what it asks back, until there is an answer.
+    pub(super) fn answering<T>(
+        &self,
+        step: Step<'_>,
+        ask: impl Fn(&StepGiven, &Prepared) -> Result<T, Unplanned>,
+    ) -> Result<(T, StepAnswers), Refused> {
+        let mut answers = self.step_answers(step)?;
+        for _ in 0..ROUNDS {
+            match ask(&answers.given, &answers.prepared) {
+                Ok(answer) => return Ok((answer, answers)),
+                Err(Unplanned::Refused(refused)) => return Err(refused),
+                Err(Unplanned::Needs(needs)) => self.answer(step, needs, &mut answers),
+            }
+        }
+        let cluster = &step.offered.reading.cluster.id;
+        Err(Refused {
+            message: format!(
+                "{cluster} reads files outside of its folder that name others, more than {ROUNDS} deep: let its \
+                 kustomizations name what they need themselves"
+            ),
+            place: None,
+        })
+    }
+
+    /// What is known of the release that a cluster comes from.
+    pub(super) fn old_given(&self, standing: &Standing) -> Option<OldGiven> {
+        let release = standing.release.clone()?;
+        Some(self.old_again(&OldGiven {
+            content: standing.content.clone(),
+            provided: Provided::No,
+            past: None,
+            release,
+        }))
+    }
+
+    fn old_again(&self, old: &OldGiven) -> OldGiven {
+        let is_provided = old.content.as_ref().is_some_and(|content| self.provided.contains_key(content));
+        let past = self.past.get(&old.release).map(|past| (past.tree.clone(), past.found_in.clone()));
+        let provided = if is_provided { Provided::Yes } else { Provided::No };
+        OldGiven { release: old.release.clone(), content: old.content.clone(), provided, past }
+    }
+
+    /// What a step asks, as far as one knows before it is planned.
+    fn step_answers(&self, step: Step<'_>) -> Result<StepAnswers, Refused> {
+        let Reading { cluster, effective, .. } = &step.offered.reading;
+        let sources = step.sources(self.conditions(), self)?;
+        let mut prepared = Prepared::of(cluster);
+        let reads = Reads::beside(self.tree.as_ref(), cluster.id.folder());
+        // What cannot be rendered refuses the plan, which says why.
+        prepared.before =
+            render::render_with(&reads, &policy::folders_of(&cluster.folder), &prepared.parsed).ok();
+        let named = prepared.before.as_ref().map(|before| named_elsewhere(&before.objects));
+        let outside = reads.into_looked();
+        let mut failed = outside.is_none();
+        let names = match applied_by(effective) {
+            AppliedBy::Reconciler => self.live_names(&cluster.id).cloned(),
+            AppliedBy::Others => None,
+        };
+        let given = StepGiven {
+            flux: sources.have_variables().then(|| self.flux_index().post_build(&cluster.id)),
+            own_classes: self.own_classes(cluster),
+            retarget: self.retarget(&cluster.id),
+            cluster_api: self.cluster_api().cloned(),
+            names,
+            outside: outside.unwrap_or_default(),
+            classes: self.classes_found(&cluster.id, named.unwrap_or_default(), &mut failed),
+        };
+        Ok(StepAnswers { given, prepared, failed })
+    }
+
+    fn answer(&self, step: Step<'_>, needs: Needs, answers: &mut StepAnswers) {
+        let Needs { places, classes } = needs;
+        answers.given.outside.extend(Looked::at(places, self.tree.as_ref()));
+        let cluster = &step.offered.reading.cluster.id;
+        let found = self.classes_found(cluster, classes, &mut answers.failed);
+        answers.given.classes.0.extend(found.0);
+    }
+
+    /// The classes of a cluster's base, and whether Clusters of other folders use them. Only asked for where the base
+    /// has one, because it reads the whole fleet.
+    pub(super) fn own_classes(&self, cluster: &Cluster) -> BTreeMap<String, Used> {
+        let own: BTreeSet<&str> = class_names(cluster);
+        self.used(&cluster.id, own)
+    }
+
+    fn used<'c>(
+        &self,
+        cluster: &ClusterId,
+        classes: impl IntoIterator<Item = &'c str>,
+    ) -> BTreeMap<String, Used> {
+        let used = |class: &'c str| {
+            let elsewhere = !self.used_elsewhere(cluster, [class]).is_empty();
+            (class.to_owned(), if elsewhere { Used::Elsewhere } else { Used::Here })
+        };
+        classes.into_iter().map(used).collect()
+    }
+
+    /// What these classes are for a cluster.
+    fn classes_found(
+        &self,
+        cluster: &ClusterId,
+        classes: impl IntoIterator<Item = ClassRef>,
+        failed: &mut bool,
+    ) -> Classes {
+        let find = |class| {
+            let answer = self.class_elsewhere(class, cluster);
+            *failed |= answer.failed;
+            answer.found
+        };
+        Classes(classes.into_iter().map(find).collect())
+    }
+
+    /// What a plan was given, with the answers that its questions have in this snapshot; `None` where its
+    /// cluster's own folder is another one, so that it would ask other questions.
+    pub(super) fn given_again(&self, fleet: &Arc<FleetGiven>, given: &Given) -> Option<Given> {
+        let folder = self.tree.folder_id(given.cluster.folder());
+        if folder != given.folder {
+            return None;
+        }
+        Some(Given {
+            fleet: Arc::clone(fleet),
+            cluster: given.cluster.clone(),
+            folder,
+            asked: given.asked.clone(),
+            old: given.old.as_ref().map(|old| self.old_again(old)),
+            step: match &given.step {
+                Some(step) => Some(self.step_again(&given.cluster, step)?),
+                None => None,
+            },
+        })
+    }
+
+    fn step_again(&self, cluster: &ClusterId, step: &StepGiven) -> Option<StepGiven> {
+        let mut failed = false;
+        let again = StepGiven {
+            flux: step.flux.as_ref().map(|_| self.flux_index().post_build(cluster)),
+            own_classes: self.used(cluster, step.own_classes.keys().map(String::as_str)),
+            retarget: self.retarget(cluster),
+            cluster_api: self.cluster_api().cloned(),
+            names: match self.applied_by(cluster).ok()? {
+                AppliedBy::Reconciler => self.live_names(cluster).cloned(),
+                AppliedBy::Others => None,
+            },
+            outside: step.outside.again(self.tree.as_ref()),
+            classes: self.classes_found(cluster, step.classes.0.keys().cloned(), &mut failed),
+        };
+        (!failed).then_some(again)
+    }
+}

@@ -1,0 +1,128 @@
+//! What one cluster's plan may depend on, all of it, as a value.
+//!
+//! *Guarantee*: a plan is made from a [`Given`] and from the contents that its ids name, and from nothing else
+//! ([`super::planning`] has no other way to ask): so equal givens have equal plans, and a plan that is kept with its
+//! given may be used again where the same questions have the same answers. *Expected flow*: the fleet answers the
+//! questions of one plan ([`super::gather`]), the plan is made, both are [kept](super::memory); at the next look
+//! [`Fleet::given_again`](super::Fleet) answers them again, and the two givens are compared whole.
+//!
+//! A given names files, folders and releases by their Git ids. [`super::written`] adds their contents, for a plan
+//! that is made in another process.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use capstan_model::ids::{ClusterId, ContentId, ReleaseId};
+use capstan_model::tree::{Tree, TreeId};
+use capstan_plan::classes::Classes;
+use capstan_plan::cluster::ReleaseName;
+use capstan_plan::flux::PostBuild;
+use capstan_plan::layout::ReleaseFolder;
+use capstan_plan::policy::CoreVersion;
+use capstan_plan::settings::RepositorySettings;
+use capstan_plan::templates::TemplateNames;
+use capstan_plan::upgrade::Retarget;
+use jiff::civil::Date;
+use serde::{Deserialize, Serialize};
+
+use super::definitions::Definitions;
+use super::looked::Looked;
+
+/// What the plans of all clusters of a fleet are given.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct FleetGiven {
+    /// The settings in force.
+    pub(super) settings: RepositorySettings,
+    /// The day in UTC, by which holds are judged.
+    pub(super) today: Date,
+    /// The releases that there are.
+    pub(super) releases: Vec<ReleaseFolder>,
+    /// The root of the repository that holds them, where that is another one.
+    pub(super) elsewhere: Option<TreeId>,
+    /// What reading them looked at.
+    pub(super) looked: Looked,
+    /// The files that define kinds.
+    pub(super) definitions: Arc<Definitions>,
+}
+
+/// What one cluster's plan is given.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Given {
+    /// What it shares with all others.
+    pub(super) fleet: Arc<FleetGiven>,
+    pub(super) cluster: ClusterId,
+    /// Its folder, with all below it.
+    pub(super) folder: Option<TreeId>,
+    /// The release that somebody asked for by name.
+    pub(super) asked: Option<ReleaseName>,
+    /// The release that it comes from.
+    pub(super) old: Option<OldGiven>,
+    /// What is asked only where it is offered a release.
+    pub(super) step: Option<StepGiven>,
+}
+
+/// What is known of the release that a cluster comes from, beside the releases that there are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct OldGiven {
+    pub(super) release: ReleaseId,
+    /// Its content, where the cluster records that.
+    pub(super) content: Option<ContentId>,
+    /// Whether that content was found outside of the releases that there are.
+    pub(super) provided: Provided,
+    /// Its folder as history last had it, and where that was found.
+    pub(super) past: Option<(TreeId, String)>,
+}
+
+/// Whether the content of an old release was found and given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Provided {
+    Yes,
+    No,
+}
+
+/// What a plan is given that goes to a release.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct StepGiven {
+    /// What Flux substitutes in the cluster; `None` where no release of the plan has a variable.
+    pub(super) flux: Option<PostBuild>,
+    /// The classes of the cluster's base, and whether Clusters of other folders use them.
+    pub(super) own_classes: BTreeMap<String, Used>,
+    /// Whether names of templates in its overlay may be edited.
+    pub(super) retarget: Retarget,
+    /// The version of Cluster API that the repository installs.
+    pub(super) cluster_api: Option<CoreVersion>,
+    /// The live names of its templates.
+    pub(super) names: Option<Arc<TemplateNames>>,
+    /// What it reads outside of its folder.
+    pub(super) outside: Looked,
+    /// What classes are that its Clusters name and its folder lacks.
+    pub(super) classes: Classes,
+}
+
+/// Whether a class is used from other folders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Used {
+    Elsewhere,
+    Here,
+}
+
+impl FleetGiven {
+    /// Whether the same is given now; what reading the releases would look at is asked of their snapshot.
+    pub(super) fn is_still(&self, now: &Self, releases: &dyn Tree) -> bool {
+        let Self { settings, today, releases: known, elsewhere, looked, definitions } = self;
+        *today == now.today
+            && *settings == now.settings
+            && *elsewhere == now.elsewhere
+            && *known == now.releases
+            && *definitions == now.definitions
+            && looked.holds_in(releases)
+    }
+}
+
+/// Those classes that Clusters of other folders use.
+pub(super) fn used_elsewhere(classes: &BTreeMap<String, Used>) -> Vec<String> {
+    let elsewhere = |(name, used): (&String, &Used)| (*used == Used::Elsewhere).then(|| name.clone());
+    classes.iter().filter_map(elsewhere).collect()
+}

@@ -1,0 +1,277 @@
+//! What a computation looked at in a snapshot: noted by the snapshot itself, so that nobody can forget it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use capstan_model::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
+use serde::{Deserialize, Serialize};
+
+/// Files and folders of a snapshot, with what was found there.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Looked {
+    /// Each file, or that there is none.
+    files: BTreeMap<RepoPath, Option<(EntryKind, BlobId)>>,
+    /// Each folder with all below it, or that there is none.
+    folders: BTreeMap<RepoPath, Option<TreeId>>,
+}
+
+/// Places of a snapshot at which somebody looks.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Places {
+    pub(super) files: BTreeSet<RepoPath>,
+    pub(super) folders: BTreeSet<RepoPath>,
+}
+
+impl Looked {
+    /// What is found at these places.
+    pub(super) fn at(places: Places, tree: &dyn Tree) -> Self {
+        Self {
+            files: places.files.into_iter().map(|path| (path.clone(), file(tree, &path))).collect(),
+            folders: places.folders.into_iter().map(|path| (path.clone(), tree.folder_id(&path))).collect(),
+        }
+    }
+
+    /// What is found at the same places of another snapshot.
+    pub(super) fn again(&self, tree: &dyn Tree) -> Self {
+        Self {
+            files: self.files.keys().map(|path| (path.clone(), file(tree, path))).collect(),
+            folders: self.folders.keys().map(|path| (path.clone(), tree.folder_id(path))).collect(),
+        }
+    }
+
+    /// Whether the same is found in this snapshot.
+    pub(super) fn holds_in(&self, tree: &dyn Tree) -> bool {
+        self.files.iter().all(|(path, found)| file(tree, path) == *found)
+            && self.folders.iter().all(|(path, found)| tree.folder_id(path) == *found)
+    }
+
+    /// Adds what was found at other places.
+    pub(super) fn extend(&mut self, other: Self) {
+        self.files.extend(other.files);
+        self.folders.extend(other.folders);
+    }
+
+    /// What of a snapshot was looked at: the files, and those of the folders.
+    pub(super) fn entries<'t>(&self, tree: &'t dyn Tree) -> Vec<&'t TreeEntry> {
+        let files = self.files.keys().filter_map(|path| tree.entry(path));
+        files.chain(self.folders.keys().flat_map(|folder| tree.entries_in(folder))).collect()
+    }
+
+    /// The ids of those folders that there are.
+    pub(super) fn folder_ids(&self) -> impl Iterator<Item = (&RepoPath, &TreeId)> {
+        self.folders.iter().filter_map(|(path, id)| Some((path, id.as_ref()?)))
+    }
+
+    /// Where it was looked.
+    pub(super) fn files(&self) -> impl Iterator<Item = &RepoPath> {
+        self.files.keys()
+    }
+
+    /// Folders of which everything counts.
+    pub(super) fn folders(&self) -> impl Iterator<Item = &RepoPath> {
+        self.folders.keys()
+    }
+}
+
+impl Places {
+    /// Whether there is none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.folders.is_empty()
+    }
+
+    /// Adds those of a look.
+    pub(super) fn add(&mut self, looked: &Looked) {
+        self.files.extend(looked.files().cloned());
+        self.folders.extend(looked.folders().cloned());
+    }
+
+    /// Whether a file is one of them, or in a folder of them.
+    pub(super) fn hold(&self, path: &RepoPath) -> bool {
+        let mut above = std::iter::successors(path.parent(), RepoPath::parent);
+        self.files.contains(path)
+            || !self.folders.is_empty() && above.any(|folder| self.folders.contains(&folder))
+    }
+}
+
+fn file(tree: &dyn Tree, path: &RepoPath) -> Option<(EntryKind, BlobId)> {
+    tree.entry(path).map(|entry| (entry.kind, entry.blob.clone()))
+}
+
+/// A snapshot that notes what is looked at outside of one folder; what happens inside of it, the
+/// folder's own id tells.
+pub(super) struct Reads<'a> {
+    tree: &'a dyn Tree,
+    own: Option<&'a RepoPath>,
+    notes: Mutex<Notes>,
+}
+
+#[derive(Default)]
+struct Notes {
+    looked: Looked,
+    /// A file could not be had: the next time it may.
+    failed: bool,
+}
+
+impl<'a> Reads<'a> {
+    /// Notes what is looked at outside of this folder.
+    pub(super) fn beside(tree: &'a dyn Tree, own: &'a RepoPath) -> Self {
+        Self { tree, own: Some(own), notes: Mutex::default() }
+    }
+
+    /// Notes all that is looked at.
+    pub(super) fn outside(tree: &'a dyn Tree) -> Self {
+        Self { tree, own: None, notes: Mutex::default() }
+    }
+
+    /// What was looked at; `None` where a file could not be had.
+    pub(super) fn into_looked(self) -> Option<Looked> {
+        let notes = self.notes.into_inner().unwrap_or_else(PoisonError::into_inner);
+        (!notes.failed).then_some(notes.looked)
+    }
+
+    fn notes(&self) -> MutexGuard<'_, Notes> {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_own(&self, path: &RepoPath) -> bool {
+        self.own.is_some_and(|own| is_at(own, path))
+    }
+
+    fn note_file(&self, path: &RepoPath) {
+        if !self.is_own(path) {
+            let mut notes = self.notes();
+            if !notes.looked.files.contains_key(path) {
+                notes.looked.files.insert(path.clone(), file(self.tree, path));
+            }
+        }
+    }
+
+    fn note_folder(&self, folder: &RepoPath) {
+        if !self.is_own(folder) {
+            let mut notes = self.notes();
+            if !notes.looked.folders.contains_key(folder) {
+                notes.looked.folders.insert(folder.clone(), self.tree.folder_id(folder));
+            }
+        }
+    }
+}
+
+fn is_at(own: &RepoPath, path: &RepoPath) -> bool {
+    path == own || path.is_in(own)
+}
+
+impl Tree for Reads<'_> {
+    fn entries(&self) -> &[TreeEntry] {
+        self.note_folder(&RepoPath::root());
+        self.tree.entries()
+    }
+
+    fn read(&self, entry: &TreeEntry) -> Result<Arc<[u8]>, Unreadable> {
+        self.note_file(&entry.path);
+        let content = self.tree.read(entry);
+        if content.is_err() {
+            self.notes().failed = true;
+        }
+        content
+    }
+
+    fn folder_id(&self, folder: &RepoPath) -> Option<TreeId> {
+        self.note_folder(folder);
+        self.tree.folder_id(folder)
+    }
+
+    fn entry(&self, path: &RepoPath) -> Option<&TreeEntry> {
+        self.note_file(path);
+        self.tree.entry(path)
+    }
+
+    fn entries_in(&self, folder: &RepoPath) -> &[TreeEntry] {
+        self.note_folder(folder);
+        self.tree.entries_in(folder)
+    }
+}
+
+/// A snapshot of which only one folder and some places can be seen. Where somebody looks elsewhere there is
+/// nothing, and that is noted: what came of it is worth nothing before those places were given too.
+pub(super) struct Within<'a> {
+    tree: &'a dyn Tree,
+    own: &'a RepoPath,
+    given: &'a Looked,
+    notes: Mutex<Missed>,
+}
+
+#[derive(Default)]
+struct Missed {
+    places: Places,
+    failed: bool,
+}
+
+impl<'a> Within<'a> {
+    pub(super) fn new(tree: &'a dyn Tree, own: &'a RepoPath, given: &'a Looked) -> Self {
+        Self { tree, own, given, notes: Mutex::default() }
+    }
+
+    /// Where somebody looked that was not given.
+    pub(super) fn missed(&self) -> Places {
+        self.notes().places.clone()
+    }
+
+    /// Whether a file could not be had.
+    pub(super) fn failed(&self) -> bool {
+        self.notes().failed
+    }
+
+    fn notes(&self) -> MutexGuard<'_, Missed> {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn shows_file(&self, path: &RepoPath) -> bool {
+        let shown = is_at(self.own, path)
+            || self.given.files.contains_key(path)
+            || self.given.folders.keys().any(|folder| path.is_in(folder));
+        if !shown {
+            self.notes().places.files.insert(path.clone());
+        }
+        shown
+    }
+
+    fn shows_folder(&self, folder: &RepoPath) -> bool {
+        let shown = is_at(self.own, folder) || self.given.folders.keys().any(|known| is_at(known, folder));
+        if !shown {
+            self.notes().places.folders.insert(folder.clone());
+        }
+        shown
+    }
+}
+
+impl Tree for Within<'_> {
+    fn entries(&self) -> &[TreeEntry] {
+        if self.shows_folder(&RepoPath::root()) { self.tree.entries() } else { &[] }
+    }
+
+    fn read(&self, entry: &TreeEntry) -> Result<Arc<[u8]>, Unreadable> {
+        if !self.shows_file(&entry.path) {
+            return Err(Unreadable {
+                path: entry.path.clone(),
+                reason: "this file was not given".to_owned(),
+            });
+        }
+        let content = self.tree.read(entry);
+        if content.is_err() {
+            self.notes().failed = true;
+        }
+        content
+    }
+
+    fn folder_id(&self, folder: &RepoPath) -> Option<TreeId> {
+        if self.shows_folder(folder) { self.tree.folder_id(folder) } else { None }
+    }
+
+    fn entry(&self, path: &RepoPath) -> Option<&TreeEntry> {
+        if self.shows_file(path) { self.tree.entry(path) } else { None }
+    }
+
+    fn entries_in(&self, folder: &RepoPath) -> &[TreeEntry] {
+        if self.shows_folder(folder) { self.tree.entries_in(folder) } else { &[] }
+    }
+}

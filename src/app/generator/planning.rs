@@ -1,0 +1,591 @@
+//! One cluster's plan, made from what is given: the heart's decisions in their order.
+//!
+//! *Expected flow*: [`Reading::of`], [`Reading::offer`], and, where a release is offered, [`Step::plan`]; each takes
+//! what the one before it found. *Guarantee*: nothing is asked of the repository but contents that the given names.
+//! A look elsewhere is no answer but a question back, [`Unplanned::Needs`]: whoever gathers facts answers it and asks
+//! for the plan again.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use capstan_kustomize::render::{ParsedFiles, RenderError, Rendered};
+use capstan_kustomize::schema::Schemas;
+use capstan_model::finding::{FileError, Finding, Place};
+use capstan_model::ids::{ClusterId, ContentId, Provider, ReleaseId};
+use capstan_model::source::{SourceContent, SourceId};
+use capstan_model::tree::Tree;
+use capstan_plan::classes::ClassRef;
+use capstan_plan::cluster::{Cluster, ReleaseName};
+use capstan_plan::flux::PostBuild;
+use capstan_plan::layout::ClusterFolder;
+use capstan_plan::merge::{self, AppliedBy, Source, SourceFile};
+use capstan_plan::path::{self, Offer, Outcome, OwnContent, Standing};
+use capstan_plan::policy;
+use capstan_plan::release::{Catalogue, Release, ReleaseContent};
+use capstan_plan::settings::{EffectiveSettings, RepositorySettings, WhenReleaseUnknown};
+use capstan_plan::upgrade::{
+    self, Basis, ChangeSource, Explanation, MergeSettings, OldSource, Request, Upgrade,
+};
+use jiff::civil::Date;
+
+use super::given::{FleetGiven, Given, OldGiven, Provided, StepGiven, used_elsewhere};
+use super::looked::{Looked, Places, Within};
+use super::refused::Refused;
+use super::releases::PastRelease;
+use super::sources::{self, ReadSource, Sources};
+
+/// What the ids of a given stand for.
+pub(super) trait Contents {
+    /// The repository that holds the clusters.
+    fn repository(&self) -> &dyn Tree;
+    /// The one that holds the releases.
+    fn releases(&self) -> &dyn Tree;
+    /// A cluster's files.
+    ///
+    /// # Errors
+    /// There is no such cluster.
+    fn folder(&self, cluster: &ClusterId) -> Result<&ClusterFolder, Refused>;
+    /// The releases that there are.
+    fn catalogue(&self) -> &Catalogue;
+    /// The same, read as sources of change.
+    fn sources(&self) -> &Sources;
+    /// What is known of objects' fields.
+    fn schemas(&self) -> &Schemas;
+    /// The content of an old release that was found elsewhere.
+    fn provided(&self, id: &ContentId) -> Option<&ReleaseContent>;
+    /// A release that is in no folder any more.
+    fn past(&self, id: &ReleaseId) -> Option<&PastRelease>;
+}
+
+/// What holds for the plans of all clusters.
+#[derive(Clone, Copy)]
+pub(super) struct Conditions<'a> {
+    pub(super) settings: &'a RepositorySettings,
+    /// In UTC.
+    pub(super) today: Date,
+}
+
+/// Why there is no plan.
+pub(super) enum Unplanned {
+    /// Something that it needs is wrong.
+    Refused(Refused),
+    /// More has to be given.
+    Needs(Needs),
+}
+
+/// What a plan asks for that was not given.
+#[derive(Debug, Default)]
+pub(super) struct Needs {
+    /// Files and folders outside of the cluster's.
+    pub(super) places: Places,
+    /// Classes that its Clusters name and its folder lacks.
+    pub(super) classes: BTreeSet<ClassRef>,
+}
+
+impl fmt::Display for Needs {
+    /// `shared/patch.yaml, crds/ and ClusterClass default`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let files = self.places.files.iter().map(ToString::to_string);
+        let folders = self.places.folders.iter().map(|folder| format!("{folder}/"));
+        let classes = self.classes.iter().map(|class| format!("ClusterClass {}", class.name));
+        f.write_str(&files.chain(folders).chain(classes).collect::<Vec<_>>().join(", "))
+    }
+}
+
+impl From<Refused> for Unplanned {
+    fn from(refused: Refused) -> Self {
+        Self::Refused(refused)
+    }
+}
+
+impl From<FileError> for Unplanned {
+    fn from(error: FileError) -> Self {
+        Self::Refused(error.into())
+    }
+}
+
+impl From<RenderError> for Unplanned {
+    fn from(error: RenderError) -> Self {
+        Self::Refused(error.into())
+    }
+}
+
+/// A cluster, and where it stands.
+pub(super) struct Reading {
+    pub(super) cluster: Cluster,
+    pub(super) effective: EffectiveSettings,
+    pub(super) standing: Standing,
+    /// A file could not be had: the next time it may.
+    pub(super) failed: bool,
+}
+
+/// A cluster, and what it is offered.
+pub(super) struct Offered {
+    pub(super) reading: Reading,
+    /// What is known of its release.
+    pub(super) old: Option<OldGiven>,
+    pub(super) offer: Offer,
+}
+
+/// What was found out for a step that can be found out again: to spare a plan the same work.
+pub(super) struct Prepared {
+    /// What is applied before it.
+    pub(super) before: Option<Rendered>,
+    pub(super) parsed: ParsedFiles,
+}
+
+impl Prepared {
+    /// What reading the cluster parsed is not parsed again.
+    pub(super) fn of(cluster: &Cluster) -> Self {
+        let parsed = ParsedFiles::default();
+        for manifest in &cluster.base {
+            parsed.insert(manifest.entry.blob.clone(), manifest.file.clone());
+        }
+        Self { before: None, parsed }
+    }
+}
+
+/// A step that a cluster is offered.
+#[derive(Clone, Copy)]
+pub(super) struct Step<'a> {
+    pub(super) offered: &'a Offered,
+    pub(super) step: &'a path::Step,
+}
+
+/// What a step is planned from.
+#[derive(Clone, Copy)]
+pub(super) struct StepFacts<'a> {
+    pub(super) conditions: Conditions<'a>,
+    pub(super) contents: &'a dyn Contents,
+    /// As much of the repository as was given.
+    pub(super) tree: &'a dyn Tree,
+    pub(super) given: &'a StepGiven,
+}
+
+/// A plan, and whether it may be another one next time because a file could not be had.
+pub(super) struct Made {
+    pub(super) upgrade: Upgrade,
+    pub(super) failed: bool,
+}
+
+impl FleetGiven {
+    /// What holds for the plans of all clusters.
+    pub(super) const fn conditions(&self) -> Conditions<'_> {
+        Conditions { settings: &self.settings, today: self.today }
+    }
+}
+
+impl Reading {
+    /// Reads a cluster.
+    ///
+    /// # Errors
+    /// A file of it that cannot be read, or two management clusters that claim it.
+    pub(super) fn of(
+        conditions: Conditions<'_>,
+        contents: &dyn Contents,
+        cluster: &ClusterId,
+    ) -> Result<Self, Refused> {
+        let nothing = Looked::default();
+        let own = Within::new(contents.repository(), cluster.folder(), &nothing);
+        let cluster = Cluster::read(&own, contents.folder(cluster)?)?;
+        let overlay_settings = cluster.overlay_settings.as_ref();
+        let effective =
+            conditions.settings.for_cluster(&cluster.id, cluster.settings.as_ref(), overlay_settings)?;
+        let standing = Standing::of(&cluster, &effective, contents.catalogue());
+        Ok(Self { cluster, effective, standing, failed: own.failed() })
+    }
+
+    /// What the cluster is offered, or what the release asked for by name means for it.
+    ///
+    /// # Errors
+    /// There is no such release; what the cluster needs cannot be read.
+    pub(super) fn offer(
+        self,
+        conditions: Conditions<'_>,
+        contents: &dyn Contents,
+        old: Option<OldGiven>,
+        asked: Option<&ReleaseName>,
+    ) -> Result<Offered, Refused> {
+        let Self { standing, effective, .. } = &self;
+        let offer = path::offer(standing, effective, contents.catalogue(), asked, conditions.today)?;
+        require_readable(conditions, contents, &self, old.as_ref(), asked)?;
+        Ok(Offered { offer, old, reading: self })
+    }
+}
+
+/// What the cluster needs and nobody can read is its error: it is not as if it were not there.
+pub(super) fn require_readable(
+    conditions: Conditions<'_>,
+    contents: &dyn Contents,
+    reading: &Reading,
+    old: Option<&OldGiven>,
+    asked: Option<&ReleaseName>,
+) -> Result<(), Refused> {
+    let Reading { standing, effective, .. } = reading;
+    let catalogue = contents.catalogue();
+    let is_elsewhere =
+        |old: &OldGiven| old.past.is_some() || old.content.is_some() && has_content(catalogue, old);
+    let own = if old.is_some_and(is_elsewhere) { OwnContent::Elsewhere } else { OwnContent::InItsFolder };
+    let error = match asked {
+        Some(_) => path::unreadable_own(standing, catalogue, own),
+        None => path::unreadable(standing, effective, catalogue, own, conditions.today),
+    };
+    error.map_or(Ok(()), |error| Err(error.clone().into()))
+}
+
+/// Whether the content that a cluster records is at hand.
+fn has_content(catalogue: &Catalogue, old: &OldGiven) -> bool {
+    let is_here = |content: &ContentId| catalogue.find_content(content).is_some();
+    old.provided == Provided::Yes || old.content.as_ref().is_some_and(is_here)
+}
+
+impl Offered {
+    /// The step that is offered, if one is.
+    pub(super) fn step(&self) -> Option<Step<'_>> {
+        Some(Step { offered: self, step: self.offer.step()? })
+    }
+
+    /// The plan of a cluster that is offered nothing.
+    pub(super) fn nothing(&self, conditions: Conditions<'_>, contents: &dyn Contents) -> Made {
+        let mut upgrade = self.empty();
+        let (unknown, failed) = self.unknown_release(conditions, contents);
+        upgrade.findings.extend(unknown);
+        Made { upgrade, failed: failed || self.reading.failed }
+    }
+
+    fn empty(&self) -> Upgrade {
+        let Self { offer, reading: Reading { cluster, .. }, .. } = self;
+        let mut notes: Vec<String> = self.reason().into_iter().collect();
+        notes.extend(offer.notes.iter().cloned());
+        Upgrade {
+            target: cluster.id.clone().into(),
+            from: offer.from.as_ref().map(SourceId::from),
+            to: None,
+            to_content: None,
+            basis: if offer.from.is_some() { Basis::Known } else { Basis::Unknown },
+            files: Vec::new(),
+            changes: Vec::new(),
+            conflicts: Vec::new(),
+            findings: cluster.findings.clone(),
+            rollouts: Vec::new(),
+            components: Vec::new(),
+            blocked: Vec::new(),
+            notes,
+        }
+    }
+
+    /// Why nothing is offered.
+    pub(super) fn reason(&self) -> Option<String> {
+        match &self.offer.outcome {
+            Outcome::Nothing(reason) => Some(reason.to_string()),
+            Outcome::Step(_) => None,
+        }
+    }
+
+    /// The finding that the release that a cluster records is nowhere; none where the settings turn it off. And
+    /// whether a file for it could not be had.
+    pub(super) fn unknown_release(
+        &self,
+        conditions: Conditions<'_>,
+        contents: &dyn Contents,
+    ) -> (Option<Finding>, bool) {
+        let Self { reading: Reading { cluster, standing, .. }, old, .. } = self;
+        let catalogue = contents.catalogue();
+        let Some(id) = standing.release.as_ref().filter(|id| catalogue.lacks(id)) else {
+            return (None, false);
+        };
+        if old.as_ref().is_some_and(|old| old.past.is_some() || has_content(catalogue, old)) {
+            return (None, false);
+        }
+        let nothing = Looked::default();
+        let own = Within::new(contents.repository(), cluster.id.folder(), &nothing);
+        let finding = policy::unknown_release(&own, cluster, id);
+        (conditions.settings.severities().settle(vec![finding]).pop(), own.failed())
+    }
+}
+
+impl<'a> Step<'a> {
+    /// The step as sources of change: those of the release that it comes from and goes to, and where the first is
+    /// not known of those that it may come from.
+    ///
+    /// # Errors
+    /// A release that cannot be read.
+    pub(super) fn sources(
+        self,
+        conditions: Conditions<'_>,
+        contents: &'a dyn Contents,
+    ) -> Result<StepSources<'a>, Refused> {
+        let release = contents.catalogue().find(&self.step.to).ok_or_else(|| Refused {
+            message: format!("the release {} cannot be read", self.step.to),
+            place: None,
+        })?;
+        let old = self.old_content(contents);
+        let unknown = conditions.settings.upgrade.when_release_unknown;
+        let candidates = match (&old, unknown) {
+            (None, WhenReleaseUnknown::Infer) => releases_of(contents, [&release.provider]),
+            _ => Vec::new(),
+        };
+        Ok(StepSources { release, old, candidates, new: source_of(contents, release), unknown })
+    }
+
+    /// Plans the step.
+    ///
+    /// # Errors
+    /// What cannot be read or rendered; what has to be given too.
+    pub(super) fn plan(
+        self,
+        conditions: Conditions<'_>,
+        contents: &dyn Contents,
+        given: &StepGiven,
+        prepared: &Prepared,
+    ) -> Result<Made, Unplanned> {
+        let Offered { reading: Reading { cluster, .. }, offer, .. } = self.offered;
+        let sources = self.sources(conditions, contents)?;
+        let failed = self.offered.reading.failed;
+        if sources.unknown == WhenReleaseUnknown::Block && sources.old.is_none() {
+            let upgrade = Upgrade {
+                to: Some((&self.step.to).into()),
+                to_content: self.step.content.as_ref().map(SourceContent::from),
+                blocked: vec![
+                    "The cluster's release is unknown and `upgrade.whenReleaseUnknown` is `block`: record \
+                     `release` in its capstan.yaml."
+                        .to_owned(),
+                ],
+                ..self.offered.empty()
+            };
+            return Ok(Made { upgrade, failed });
+        }
+        let tree = Within::new(contents.repository(), cluster.id.folder(), &given.outside);
+        let facts = StepFacts { conditions, contents, tree: &tree, given };
+        let made = self.with_request(facts, &sources, |request| {
+            let mut planned = upgrade::plan(request)?;
+            let (unknown, unread) = self.offered.unknown_release(conditions, contents);
+            planned.upgrade.notes.extend(offer.notes.iter().cloned());
+            planned.upgrade.notes.extend(self.note_of_past(contents));
+            planned.upgrade.findings.extend(cluster.findings.iter().cloned());
+            planned.upgrade.findings.extend(unknown);
+            let from = planned.upgrade.from.as_ref().and_then(SourceId::release);
+            let from = from.and_then(|id| contents.catalogue().find(&id));
+            link_changelogs(contents, &mut planned.upgrade, from, sources.release);
+            let release = policy::ReleaseStep {
+                from,
+                to: sources.release,
+                place: cluster
+                    .giant_swarm
+                    .as_ref()
+                    .map(|record| Place::at(record.file.clone(), record.position)),
+            };
+            let upgrade = self.judge(facts, prepared, planned, release)?;
+            Ok(Made { upgrade, failed: failed || unread })
+        });
+        // What came of a look at nothing is worth nothing, an error least of all.
+        let places = tree.missed();
+        if !places.is_empty() {
+            return Err(Unplanned::Needs(Needs { places, ..Needs::default() }));
+        }
+        let made = made?;
+        Ok(Made { failed: made.failed || tree.failed(), ..made })
+    }
+
+    /// Why an upgrade that [`Self::plan`] gave is what it is.
+    ///
+    /// # Errors
+    /// As [`Self::plan`].
+    pub(super) fn explain(
+        self,
+        conditions: Conditions<'_>,
+        contents: &dyn Contents,
+        given: &StepGiven,
+        upgrade: &Upgrade,
+    ) -> Result<Explanation, Unplanned> {
+        let folder = self.offered.reading.cluster.id.folder();
+        let tree = Within::new(contents.repository(), folder, &given.outside);
+        let sources = self.sources(conditions, contents)?;
+        let explain = |request: &Request<'_>| Ok(upgrade::explain(request, upgrade)?);
+        self.with_request(StepFacts { conditions, contents, tree: &tree, given }, &sources, explain)
+    }
+
+    /// Asks something of the facts of the step.
+    fn with_request<T>(
+        self,
+        facts: StepFacts<'_>,
+        sources: &StepSources<'_>,
+        ask: impl FnOnce(&Request<'_>) -> Result<T, Unplanned>,
+    ) -> Result<T, Unplanned> {
+        let StepFacts { conditions, contents, tree, given } = facts;
+        let Offered { reading: Reading { cluster, effective, .. }, offer, .. } = self.offered;
+        let old = sources.old.as_deref().map(read).transpose()?;
+        let candidates = sources.candidates();
+        let new = read(&sources.new)?;
+        let documents = old.iter().map(|old| old.documents()).chain([new.documents()]);
+        let files = sources::contents(tree, &cluster.folder, documents)?;
+        let flux = given.flux.clone().unwrap_or_default();
+        let classes = used_elsewhere(&given.own_classes);
+        let facts = cluster_facts(tree, cluster, effective, offer.from.clone(), flux, classes)?;
+        let facts = merge::ClusterFacts { contents: files, ..facts };
+        let settings = merge_settings(conditions.settings);
+        let request = Request {
+            cluster: &facts,
+            old: match old {
+                Some(old) => OldSource::Known(old),
+                None if sources.unknown == WhenReleaseUnknown::Infer => OldSource::Infer(&candidates),
+                None => OldSource::Unknown,
+            },
+            new,
+            settings: &settings,
+            retarget: given.retarget,
+            schemas: contents.schemas(),
+        };
+        ask(&request)
+    }
+
+    /// Content of the recorded release: as it was taken wherever that is found, else its folder
+    /// as it is now, else as history last had it.
+    fn old_content(self, contents: &dyn Contents) -> Option<Arc<ReadSource>> {
+        let old = self.offered.old.as_ref()?;
+        let (id, catalogue) = (&old.release, contents.catalogue());
+        if let Some(taken) = &old.content {
+            if let Some(release) = catalogue.find_content(taken) {
+                return Some(source_of(contents, release));
+            }
+            if let Some(content) = contents.provided(taken).filter(|_| old.provided == Provided::Yes) {
+                return Some(contents.sources().of_content(content, id, taken, contents.schemas()));
+            }
+        }
+        if let Some(release) = catalogue.find(id) {
+            return Some(source_of(contents, release));
+        }
+        let (tree, _) = old.past.as_ref()?;
+        let content = Arc::clone(&contents.past(id)?.content).into();
+        Some(contents.sources().of_content(&content, id, &tree.clone().into(), contents.schemas()))
+    }
+
+    /// Where the old release was found, if that is not where one would look.
+    fn note_of_past(self, contents: &dyn Contents) -> Option<String> {
+        let old = self.offered.old.as_ref()?;
+        let (_, found_in) = old.past.as_ref()?;
+        let _is_used = contents.past(&old.release)?;
+        Some(format!(
+            "{} is in no folder any more; its content is that of {found_in}, the last that had it.",
+            old.release
+        ))
+    }
+}
+
+/// The sources of one step.
+pub(super) struct StepSources<'a> {
+    pub(super) release: &'a Release,
+    old: Option<Arc<ReadSource>>,
+    candidates: Vec<Arc<ReadSource>>,
+    new: Arc<ReadSource>,
+    unknown: WhenReleaseUnknown,
+}
+
+impl StepSources<'_> {
+    /// Releases that a cluster of unknown release may have come from.
+    fn candidates(&self) -> Vec<&Source> {
+        documents_of(&self.candidates)
+    }
+
+    /// Whether one of them has a variable: without any nobody asks what Flux substitutes.
+    pub(super) fn have_variables(&self) -> bool {
+        let known = self.old.iter().chain([&self.new]).chain(&self.candidates);
+        known
+            .filter_map(|source| source.as_ref().as_ref().ok())
+            .any(|source| source.documents().has_variables())
+    }
+}
+
+/// Those sources that can be read.
+pub(super) fn documents_of(sources: &[Arc<ReadSource>]) -> Vec<&Source> {
+    sources.iter().filter_map(|source| Some(source.as_ref().as_ref().ok()?.documents())).collect()
+}
+
+/// The releases of these providers.
+pub(super) fn releases_of<'p>(
+    contents: &dyn Contents,
+    providers: impl IntoIterator<Item = &'p Provider>,
+) -> Vec<Arc<ReadSource>> {
+    let of =
+        |provider| contents.catalogue().of_provider(provider).map(|release| source_of(contents, release));
+    providers.into_iter().flat_map(of).collect()
+}
+
+/// A release of the catalogue as a source.
+fn source_of(contents: &dyn Contents, release: &Release) -> Arc<ReadSource> {
+    contents.sources().of_release(contents.releases(), release, contents.schemas())
+}
+
+fn read(source: &ReadSource) -> Result<&dyn ChangeSource, Refused> {
+    source.as_deref().map_err(Clone::clone)
+}
+
+/// What the merge wants to know of a cluster.
+pub(super) fn cluster_facts(
+    tree: &dyn Tree,
+    cluster: &Cluster,
+    effective: &EffectiveSettings,
+    release: Option<ReleaseId>,
+    flux: PostBuild,
+    classes_used_elsewhere: Vec<String>,
+) -> Result<merge::ClusterFacts, Refused> {
+    let variables = cluster.settings.as_ref().map(|settings| settings.variables.clone());
+    Ok(merge::ClusterFacts {
+        id: cluster.id.clone(),
+        base_folder: cluster.folder.base.clone(),
+        base: cluster
+            .base
+            .iter()
+            .map(|manifest| SourceFile::parsed(manifest.entry.path.clone(), manifest.file.clone()))
+            .collect(),
+        contents: Vec::new(),
+        overlay: sources::files(tree, &cluster.folder.overlay_files)?,
+        record: cluster.folder.settings.as_ref().map(|entry| sources::file(tree, entry)).transpose()?,
+        variables: variables.unwrap_or_default(),
+        flux,
+        release,
+        applied: applied_by(effective),
+        classes_used_elsewhere,
+    })
+}
+
+/// Who applies a cluster.
+pub(super) const fn applied_by(effective: &EffectiveSettings) -> AppliedBy {
+    if effective.claimed_by.is_some() { AppliedBy::Reconciler } else { AppliedBy::Others }
+}
+
+/// The part of the settings that the merge wants, in its words.
+fn merge_settings(settings: &RepositorySettings) -> MergeSettings {
+    MergeSettings { conflicts: settings.upgrade.conflicts, owners: settings.upgrade.fields.clone() }
+}
+
+/// Adds the links that the releases on the way give in their own notes, archived ones included.
+fn link_changelogs(contents: &dyn Contents, upgrade: &mut Upgrade, from: Option<&Release>, to: &Release) {
+    let Some(from) = from.filter(|_| !upgrade.components.is_empty()) else { return };
+    let on_the_way = contents.catalogue().of_provider(&to.provider);
+    for release in on_the_way.filter(|on| on.version > from.version && on.version <= to.version) {
+        // Notes are for people: what cannot be read of them gives no links, and breaks nothing.
+        let notes = release.notes.as_ref().and_then(|entry| contents.releases().read(entry).ok());
+        if let Some(notes) = notes {
+            upgrade::link_changelogs(&mut upgrade.components, &String::from_utf8_lossy(&notes));
+        }
+    }
+}
+
+/// The plan of one given: what the fleet comes to for the same cluster.
+///
+/// # Errors
+/// As [`Step::plan`].
+pub(super) fn plan(given: &Given, contents: &dyn Contents) -> Result<Made, Unplanned> {
+    let conditions = given.fleet.conditions();
+    let reading = Reading::of(conditions, contents, &given.cluster)?;
+    let offered = reading.offer(conditions, contents, given.old.clone(), given.asked.as_ref())?;
+    match (offered.step(), &given.step) {
+        (None, _) => Ok(offered.nothing(conditions, contents)),
+        (Some(step), Some(given)) => {
+            step.plan(conditions, contents, given, &Prepared::of(&offered.reading.cluster))
+        }
+        (Some(_), None) => Err(Unplanned::Needs(Needs::default())),
+    }
+}
