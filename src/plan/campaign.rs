@@ -3,7 +3,7 @@
 //! The limits count what GitHub shows: open proposals, and those opened within the last hour. Only new
 //! pull requests wait; those that are open are kept current whatever the limits say.
 
-use crate::proposal::ProposalId;
+use crate::proposal::{Action, Command, ProposalId};
 use crate::settings::ProposalLimits;
 
 /// What counts against the limits.
@@ -15,7 +15,20 @@ pub struct Load {
     pub opened_last_hour: u32,
 }
 
-/// Which of the proposals that want a new pull request get one.
+/// A proposal that something was decided about.
+#[derive(Debug, Clone, Copy)]
+pub struct Candidate<'a> {
+    /// The proposal.
+    pub proposal: &'a ProposalId,
+    /// What is to be done.
+    pub action: &'a Action,
+    /// Whether a person asked for it.
+    pub command: Command,
+    /// Whether its target's next step waits for something else.
+    pub held: bool,
+}
+
+/// Which proposals get what was decided about them, and which of those that want a new pull request wait.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Selection {
     /// These, in this order.
@@ -33,8 +46,33 @@ pub struct Waiting {
     pub why: String,
 }
 
-/// Chooses.
-pub fn select(candidates: Vec<ProposalId>, limits: &ProposalLimits, load: Load) -> Selection {
+/// Chooses whose turn it is: those with something open and those that a person asked for, then new ones within the
+/// limits, in their order. `shown` is what GitHub shows. Without limits nobody waits.
+pub fn turn(candidates: &[Candidate<'_>], limits: Option<&ProposalLimits>, shown: Load) -> Selection {
+    let opens = |one: &Candidate<'_>| matches!(one.action, Action::Open { .. });
+    let is_asked = |one: &Candidate<'_>| one.command == Command::Replan;
+    let ids = |which: &dyn Fn(&Candidate<'_>) -> bool| -> Vec<ProposalId> {
+        candidates.iter().filter(|one| which(one)).map(|one| one.proposal.clone()).collect()
+    };
+    let mut now = ids(&|one| !opens(one) || is_asked(one));
+    let new = ids(&|one| opens(one) && !is_asked(one) && !one.held);
+    let Some(limits) = limits else {
+        now.extend(new);
+        return Selection { now, waiting: Vec::new() };
+    };
+    let count = |which: &dyn Fn(&Candidate<'_>) -> bool| to_u32(ids(which).len());
+    let closing = count(&|one| matches!(one.action, Action::Close { .. }));
+    let asked = count(&|one| opens(one) && is_asked(one));
+    let load = Load {
+        open: (shown.open.saturating_add(asked)).saturating_sub(closing),
+        opened_last_hour: shown.opened_last_hour.saturating_add(asked),
+    };
+    let selection = select(new, limits, load);
+    now.extend(selection.now);
+    Selection { now, waiting: selection.waiting }
+}
+
+fn select(candidates: Vec<ProposalId>, limits: &ProposalLimits, load: Load) -> Selection {
     let mut queue = candidates;
     queue.sort_by_cached_key(|proposal| {
         let first = limits.order.iter().position(|glob| glob.matches(proposal.target.as_str()));
@@ -104,6 +142,32 @@ mod tests {
         let chosen = select(clusters(&["a/1", "a/2"]), &limits(20, 5), Load { open: 4, opened_last_hour: 5 });
         assert_eq!(chosen.now, vec![]);
         assert!(chosen.waiting[0].why.contains("5 of at most 5 proposals were opened within the last hour"));
+    }
+
+    #[test]
+    fn what_is_open_and_what_a_person_asked_for_never_waits_and_what_closes_makes_room() {
+        use crate::proposal::BranchStep;
+        let ids = clusters(&["a/1", "a/2", "a/3", "a/4", "a/5"]);
+        let open = Action::Open { branch: BranchStep::Create };
+        let update = Action::Update { pull: 7, branch: BranchStep::Keep };
+        let close = Action::Close { pull: 8, why: "done".to_owned() };
+        let actions = [&open, &update, &close, &open, &open];
+        let candidate = |(at, proposal)| Candidate {
+            proposal,
+            action: actions[at],
+            command: if at == 3 { Command::Replan } else { Command::None },
+            held: at == 4,
+        };
+        let all: Vec<Candidate<'_>> = ids.iter().enumerate().map(candidate).collect();
+        let (shown, three) = (Load { open: 2, opened_last_hour: 0 }, limits(3, 20));
+        let chosen = turn(&all, Some(&three), shown);
+        assert_eq!(chosen.now, clusters(&["a/2", "a/3", "a/4", "a/1"]));
+        assert_eq!(chosen.waiting, vec![]);
+        let two = limits(2, 20);
+        let chosen = turn(&all, Some(&two), shown);
+        assert_eq!(chosen.now, clusters(&["a/2", "a/3", "a/4"]));
+        assert_eq!(chosen.waiting.len(), 1, "what is held waits for something else");
+        assert_eq!(turn(&all, None, shown).now, clusters(&["a/2", "a/3", "a/4", "a/1"]));
     }
 
     #[test]

@@ -10,11 +10,11 @@ use capstan_model::ids::ClusterId;
 use capstan_model::tree::{Tree, differences};
 use capstan_plan::command::{self, CommandError};
 use capstan_plan::proposal::{ProposalId, Wanted, wanted};
-use capstan_plan::settings::{CommandPrefix, RepositorySettings};
+use capstan_plan::settings::CommandPrefix;
 use capstan_report::{Proposal, about, answer, answered_comment, plan_answer, refusal};
 
 use super::outcome::Outcome;
-use super::{Plans, Run, Scopes, SyncError, clusters_of};
+use super::{Planned, Run, Scopes, SyncError, clusters_of};
 use crate::app::ports::{AuditEntry, CodeHostError, Comment, Permission, PullRequest, Reaction};
 
 /// How far back comments are read: longer than the bot is ever down, short enough for a page or two.
@@ -116,32 +116,29 @@ impl Run<'_> {
     }
 
     async fn retarget_text(
-        &self,
+        self,
         request: &Request,
-        scopes: &Scopes,
-        plans: &Plans,
+        planned: Planned<'_>,
         outcome: &Outcome,
     ) -> Result<String, SyncError> {
-        let proposals = self.concerned(&request.pull, scopes).await?;
+        let proposals = self.concerned(&request.pull, planned.scopes).await?;
         if proposals.is_empty() {
             return Ok("This pull request touches no cluster, so there is no overlay to edit.\n".to_owned());
         }
         Ok(proposals
             .iter()
             .take(MAX_PLANS)
-            .map(|proposal| one_retarget(proposal, scopes, plans, outcome))
+            .map(|proposal| one_retarget(proposal, planned, outcome))
             .collect())
     }
 
     pub(super) async fn answer_commands(
-        &self,
-        settings: &RepositorySettings,
-        scopes: &Scopes,
-        plans: &Plans,
+        self,
+        planned: Planned<'_>,
         requests: &[Request],
         outcome: &Outcome,
     ) -> Result<(), SyncError> {
-        let prefix = &settings.commands.prefix;
+        let prefix = &planned.settings.commands.prefix;
         for request in requests {
             let mut parts = Vec::new();
             for command in &request.commands {
@@ -149,11 +146,11 @@ impl Run<'_> {
                     (Ok(command::Command::Help), _) => command::help(prefix),
                     (Ok(command), Allowed::No) => refusal(&format!("{prefix} {}", command.word())),
                     (Ok(command::Command::Plan), Allowed::Yes) => {
-                        self.plan_text(request, scopes, plans, prefix).await?
+                        self.plan_text(request, planned, prefix).await?
                     }
                     (Ok(command::Command::Replan), Allowed::Yes) => self.replan_text(request, outcome),
                     (Ok(command::Command::Retarget), Allowed::Yes) => {
-                        self.retarget_text(request, scopes, plans, outcome).await?
+                        self.retarget_text(request, planned, outcome).await?
                     }
                     (Err(error), _) => format!("{}\n\n{}", error.answer(prefix), command::help(prefix)),
                 });
@@ -193,19 +190,18 @@ impl Run<'_> {
     }
 
     async fn plan_text(
-        &self,
+        self,
         request: &Request,
-        scopes: &Scopes,
-        plans: &Plans,
+        planned: Planned<'_>,
         prefix: &CommandPrefix,
     ) -> Result<String, SyncError> {
-        let proposals = self.concerned(&request.pull, scopes).await?;
+        let proposals = self.concerned(&request.pull, planned.scopes).await?;
         if proposals.is_empty() {
             return Ok("This pull request touches no cluster, so there is nothing to plan.\n".to_owned());
         }
         let mut text = String::new();
         for proposal in proposals.iter().take(MAX_PLANS) {
-            text.push_str(&self.one_plan(proposal, plans, prefix));
+            text.push_str(&one_plan(proposal, planned, prefix));
             text.push('\n');
         }
         if proposals.len() > MAX_PLANS {
@@ -224,29 +220,6 @@ impl Run<'_> {
         let after = self.snapshot(&pull.head).await?;
         let (Some(before), Some(after)) = (before, after) else { return Ok(Vec::new()) };
         Ok(touched(&*before.tree, &*after.tree, scopes))
-    }
-
-    fn one_plan(&self, proposal: &ProposalId, plans: &Plans, prefix: &CommandPrefix) -> String {
-        let target = proposal.target.as_str();
-        let Some(plan) = plans.get(proposal) else {
-            return about(target, "the base branch has no such cluster.");
-        };
-        match (wanted(&proposal.kind, plan), plan) {
-            (Wanted::Offer(offer), Ok(upgrade)) => plan_answer(&Proposal {
-                upgrade,
-                source: &offer.source,
-                plan: &offer.plan,
-                origin: None,
-                command_prefix: prefix.as_str(),
-                retarget: self.retarget_of(proposal),
-                reporter: None,
-            }),
-            (Wanted::Blocked { why }, _) => {
-                about(target, &format!("the upgrade is blocked. {}", why.join(" ")))
-            }
-            (Wanted::Nothing { why } | Wanted::Unplannable { why }, _) => about(target, &why),
-            (Wanted::Offer(_), Err(why)) => about(target, why),
-        }
     }
 
     fn replan_text(&self, request: &Request, outcome: &Outcome) -> String {
@@ -275,12 +248,34 @@ pub(super) fn touched(before: &dyn Tree, after: &dyn Tree, scopes: &Scopes) -> V
         .collect()
 }
 
-fn one_retarget(proposal: &ProposalId, scopes: &Scopes, plans: &Plans, outcome: &Outcome) -> String {
+fn one_plan(proposal: &ProposalId, planned: Planned<'_>, prefix: &CommandPrefix) -> String {
+    let target = proposal.target.as_str();
+    let Some(plan) = planned.plans.get(proposal) else {
+        return about(target, "the base branch has no such cluster.");
+    };
+    match (wanted(&proposal.kind, plan), plan) {
+        (Wanted::Offer(offer), Ok(upgrade)) => plan_answer(&Proposal {
+            upgrade,
+            source: &offer.source,
+            plan: &offer.plan,
+            origin: None,
+            command_prefix: prefix.as_str(),
+            retarget: planned.retarget_of(proposal),
+            reporter: None,
+        }),
+        (Wanted::Blocked { why }, _) => about(target, &format!("the upgrade is blocked. {}", why.join(" "))),
+        (Wanted::Nothing { why } | Wanted::Unplannable { why }, _) => about(target, &why),
+        (Wanted::Offer(_), Err(why)) => about(target, why),
+    }
+}
+
+fn one_retarget(proposal: &ProposalId, planned: Planned<'_>, outcome: &Outcome) -> String {
     let target = proposal.target.as_str();
     let Some(state) = outcome.proposals.get(proposal) else {
         return about(target, "the base branch has no such cluster any more.");
     };
-    let edited = scopes.get(&proposal.target).zip(plans.get(proposal)).and_then(|(scope, plan)| {
+    let scope = planned.scopes.get(&proposal.target);
+    let edited = scope.zip(planned.plans.get(proposal)).and_then(|(scope, plan)| {
         let files = &plan.as_ref().ok()?.files;
         files.iter().find(|file| file.path.is_in(&scope.overlay))
     });

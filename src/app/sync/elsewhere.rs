@@ -33,13 +33,24 @@ pub struct Consumers {
 /// The other repository, read.
 pub(super) struct Elsewhere {
     repository: Repository,
-    snapshot: Snapshot,
+    /// Its commit that is planned with.
+    pub(super) origin: ReleasesOrigin,
+}
+
+impl Elsewhere {
+    /// The other repository.
+    pub(super) const fn repository(&self) -> &Repository {
+        &self.repository
+    }
 }
 
 impl Run<'_> {
     /// Gives the fleet its releases, where its settings say that they are in another repository.
-    pub(super) async fn bring_releases(&mut self, fleet: &mut dyn OpenFleet) -> Result<(), SyncError> {
-        let Some(named) = fleet.releases_repository() else { return Ok(()) };
+    pub(super) async fn bring_releases(
+        self,
+        fleet: &mut dyn OpenFleet,
+    ) -> Result<Option<Elsewhere>, SyncError> {
+        let Some(named) = fleet.releases_repository() else { return Ok(None) };
         let consumer = self.repository.name.to_string();
         let unknown = || {
             format!(
@@ -47,30 +58,21 @@ impl Run<'_> {
                  {consumer} under `consumers` on its default branch"
             )
         };
-        let Some(elsewhere) = self.read_elsewhere(&named).await? else {
+        let Some((repository, snapshot)) = self.read_elsewhere(&named).await? else {
             tracing::warn!(repository = %self.repository.name, releases = %named, "the repository of the releases cannot be read");
             fleet.refuse_releases(unknown());
-            return Ok(());
+            return Ok(None);
         };
-        if let Err(why) = fleet.provide_releases(elsewhere.snapshot.tree.clone(), &consumer) {
+        if let Err(why) = fleet.provide_releases(snapshot.tree, &consumer) {
             tracing::warn!(repository = %self.repository.name, releases = %named, why, "the releases may not be used");
             fleet.refuse_releases(unknown());
-            return Ok(());
+            return Ok(None);
         }
-        self.origin = Some(ReleasesOrigin {
-            repository: elsewhere.repository.name.to_string(),
-            commit: elsewhere.snapshot.commit.clone(),
-        });
-        self.elsewhere = Some(elsewhere);
-        Ok(())
+        let origin = ReleasesOrigin { repository: repository.name.to_string(), commit: snapshot.commit };
+        Ok(Some(Elsewhere { repository, origin }))
     }
 
-    /// Where old releases are looked for: with the releases, then here.
-    pub(super) fn homes(&self) -> impl Iterator<Item = &Repository> {
-        self.elsewhere.iter().map(|elsewhere| &elsewhere.repository).chain([self.repository])
-    }
-
-    async fn read_elsewhere(&self, named: &str) -> Result<Option<Elsewhere>, SyncError> {
+    async fn read_elsewhere(self, named: &str) -> Result<Option<(Repository, Snapshot)>, SyncError> {
         let Some(name) = RepositoryName::parse(named) else { return Ok(None) };
         let (host, own) = (self.ports.host.as_ref(), self.repository.installation);
         let found = match visible(host.repository(own, &name).await)? {
@@ -85,7 +87,7 @@ impl Run<'_> {
         let Some(tip) = tip else { return Ok(None) };
         let Some(token) = visible(host.git_token(&repository).await)? else { return Ok(None) };
         let snapshot = self.ports.mirror.snapshot(&repository, &token, &tip).await?;
-        Ok(Some(Elsewhere { repository, snapshot }))
+        Ok(Some((repository, snapshot)))
     }
 
     /// The consumers, where they have not heard of this commit yet.

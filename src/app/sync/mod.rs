@@ -17,9 +17,10 @@ mod elsewhere;
 mod facts;
 mod heads;
 mod outcome;
+mod preflights;
 mod proposals;
 mod publish;
-mod reconcilers;
+mod reporters;
 mod trees;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,17 +33,16 @@ use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
 use capstan_model::tree::{RepoPath, Tree, TreeEntry};
 use capstan_plan::proposal::{OutsideTarget, ProposalId, ReleasesOrigin, Scope};
-use capstan_plan::settings::REPOSITORY_FILE;
-use capstan_plan::upgrade::Upgrade;
+use capstan_plan::settings::{REPOSITORY_FILE, RepositorySettings};
+use capstan_plan::upgrade::{Retarget, Upgrade};
 use capstan_report::BlockKey;
 use jiff::civil::Date;
 
-use self::checks::Compared;
-use self::elsewhere::Elsewhere;
+use self::checks::{Compared, Judging};
 pub use self::elsewhere::{Consumers, tell_consumers};
 use self::facts::{GitHubFacts, load};
 use self::outcome::{Outcome, Wrote};
-use self::reconcilers::Met;
+use self::reporters::Reporters;
 use super::agents::Reconcilers;
 use super::planner::{OpenFleet, Planner};
 use super::ports::{
@@ -125,31 +125,62 @@ fn settings_file(tree: &dyn Tree) -> Option<&TreeEntry> {
     tree.entry(&RepoPath::parse(REPOSITORY_FILE).ok()?)
 }
 
-/// One run over one repository.
+/// One run over one repository: what it starts from. Nothing of it changes while it runs; what a step finds out, the
+/// next one is given.
+#[derive(Clone, Copy)]
 struct Run<'a> {
     ports: &'a Ports,
     repository: &'a Repository,
     hints: &'a Hints,
     /// The day in UTC: what holds are judged by.
     today: Date,
-    facts: GitHubFacts,
-    /// The repository that holds the releases, where that is another one.
-    elsewhere: Option<Elsewhere>,
-    /// The same in the words of proposals.
-    origin: Option<ReleasesOrigin>,
-    /// Who has to be told of the new releases here.
-    consumers: Option<Consumers>,
-    /// Proposals that may edit names of templates in their cluster's overlay.
-    retargeted: BTreeSet<ProposalId>,
-    /// The reconcilers of this repository.
-    met: Met,
+    facts: &'a GitHubFacts,
     /// What a merge of the head that was looked at last would give: it is asked for once, not by each who
     /// wants to know.
-    compared: Mutex<Option<Compared>>,
-    /// What the run ends with unless something fails.
-    end: Synced,
+    compared: &'a Mutex<Option<Compared>>,
+}
+
+/// What is planned, and for whom.
+#[derive(Clone, Copy)]
+struct Planned<'a> {
+    settings: &'a RepositorySettings,
+    scopes: &'a Scopes,
+    plans: &'a Plans,
+    /// Proposals that may edit names of templates in their cluster's overlay.
+    retargeted: &'a BTreeSet<ProposalId>,
+    /// Where the releases come from, where that is another repository.
+    origin: Option<&'a ReleasesOrigin>,
+    reporters: &'a Reporters,
+}
+
+impl Planned<'_> {
+    /// Whether a proposal may edit names of templates in its cluster's overlay.
+    fn retarget_of(&self, proposal: &ProposalId) -> Retarget {
+        if self.retargeted.contains(proposal) { Retarget::Allowed } else { Retarget::Refused }
+    }
+}
+
+/// What steps leave for the end of a run.
+#[derive(Default)]
+struct Ending {
+    /// Something has to be looked at again soon.
+    again: bool,
     /// What went wrong with one cluster or pull request alone: reported once the others are done.
     failure: Option<SyncError>,
+}
+
+impl Ending {
+    const fn look_again(&mut self) {
+        self.again = true;
+    }
+
+    fn fail(&mut self, error: SyncError) {
+        self.failure.get_or_insert(error);
+    }
+
+    fn and(self, later: Self) -> Self {
+        Self { again: self.again || later.again, failure: self.failure.or(later.failure) }
+    }
 }
 
 /// The upgrades of all targets at the tip of the base branch, from each kind of source.
@@ -197,70 +228,72 @@ pub async fn sync_and_hear(
         return Ok(NOTHING);
     }
     let today = ports.clock.now().to_zoned(jiff::tz::TimeZone::UTC).date();
-    let mut run = Run {
-        ports,
-        repository,
-        hints,
-        today,
-        facts,
-        elsewhere: None,
-        origin: None,
-        consumers: None,
-        retargeted: BTreeSet::new(),
-        met: Met::default(),
-        compared: Mutex::default(),
-        end: Synced::Done,
-        failure: None,
-    };
-    match ports.planner.open(run.facts.base.tree.clone(), today) {
+    let compared = Mutex::default();
+    let run = Run { ports, repository, hints, today, facts: &facts, compared: &compared };
+    let (ending, consumers) = match ports.planner.open(facts.base.tree.clone(), today) {
         Ok(fleet) => run.with_settings(fleet).await?,
-        Err(problem) => run.without_settings(&problem).await?,
-    }
-    match run.failure {
-        Some(error) => Err(error),
-        None => Ok((run.end, run.consumers)),
+        Err(problem) => (run.without_settings(&problem).await?, None),
+    };
+    match ending {
+        Ending { failure: Some(error), .. } => Err(error),
+        Ending { again: true, .. } => Ok((Synced::Again, consumers)),
+        Ending { again: false, .. } => Ok((Synced::Done, consumers)),
     }
 }
 
 impl Run<'_> {
-    async fn with_settings(&mut self, mut fleet: Box<dyn OpenFleet>) -> Result<(), SyncError> {
+    async fn with_settings(
+        self,
+        mut fleet: Box<dyn OpenFleet>,
+    ) -> Result<(Ending, Option<Consumers>), SyncError> {
         let settings = fleet.settings().clone();
         let commands = self.unanswered_commands(&settings.commands.prefix).await?;
-        self.consumers = self.consumers_to_tell(&settings).await?;
-        self.bring_releases(fleet.as_mut()).await?;
+        let consumers = self.consumers_to_tell(&settings).await?;
+        let elsewhere = self.bring_releases(fleet.as_mut()).await?;
         for id in fleet.missing_contents() {
-            if let Some(content) = self.old_release(&id).await? {
+            if let Some(content) = self.old_release(elsewhere.as_ref(), &id).await? {
                 fleet.provide_content(id, content);
             }
         }
         let scopes = by_target(fleet.scopes());
         let asked = self.retargeted(&commands, &scopes).await?;
-        self.retargeted = self.retargeted_before().into_iter().chain(asked.iter().cloned()).collect();
-        for proposal in &self.retargeted {
+        let retargeted = self.retargeted_before().into_iter().chain(asked.iter().cloned()).collect();
+        for proposal in &retargeted {
             fleet.allow_retarget(proposal);
         }
-        self.meet_reconcilers(&settings, &scopes).await?;
-        fleet.know_names(self.reported_names());
+        let reporters = self.meet_reconcilers(&settings, &scopes).await?;
+        fleet.know_names(reporters.names());
         let plans: Plans =
             tokio::task::spawn_blocking(move || fleet.plan_all().into_iter().collect()).await?;
 
-        let outcome = self.bring_proposals_up(&settings, &scopes, &plans, &commands, &asked).await?;
-        if outcome.wrote == Wrote::PullRequests {
-            self.facts.open = self.ports.host.open_pull_requests(self.repository).await?;
-        }
-        self.report_checks(&settings, &scopes, &outcome).await?;
-        self.answer_commands(&settings, &scopes, &plans, &commands, &outcome).await?;
-        self.remember(&outcome).await
+        let planned = Planned {
+            settings: &settings,
+            scopes: &scopes,
+            plans: &plans,
+            retargeted: &retargeted,
+            origin: elsewhere.as_ref().map(|elsewhere| &elsewhere.origin),
+            reporters: &reporters,
+        };
+        let outcome = self.bring_proposals_up(planned, &commands, &asked).await?;
+        let open = match outcome.wrote {
+            Wrote::PullRequests => &self.ports.host.open_pull_requests(self.repository).await?,
+            Wrote::Nothing => &self.facts.open,
+        };
+        let judging = Judging { settings: &settings, scopes: &scopes, reporters: &reporters };
+        let checked = self.report_checks(judging, open, &outcome).await?;
+        self.answer_commands(planned, &commands, &outcome).await?;
+        self.remember(&outcome).await?;
+        Ok((outcome.ending.and(checked), consumers))
     }
 
     /// Nothing is planned under settings that nobody meant; pull requests say so, and one that
     /// corrects the settings is judged under its own.
-    async fn without_settings(&mut self, problem: &FileError) -> Result<(), SyncError> {
+    async fn without_settings(self, problem: &FileError) -> Result<Ending, SyncError> {
         tracing::warn!(repository = %self.repository.name, settings.error = %problem, "the settings cannot be read");
         self.report_checks_without_settings(problem).await
     }
 
-    async fn remember(&self, outcome: &Outcome) -> Result<(), SyncError> {
+    async fn remember(self, outcome: &Outcome) -> Result<(), SyncError> {
         let campaign = |(kind, source): (&SourceKind, &String)| {
             let own = outcome.proposals.iter().filter(|(proposal, _)| proposal.kind == *kind);
             let targets = own.map(|(proposal, state)| CampaignTarget {
@@ -274,13 +307,9 @@ impl Run<'_> {
         Ok(self.ports.records.save_campaigns(self.repository.id, &campaigns).await?)
     }
 
-    fn look_again(&mut self) {
-        self.end = Synced::Again;
-    }
-
     /// Whether GitHub knows nothing of a pull request any more that was listed when the run began: what cannot
     /// be done with it then is no failure.
-    async fn is_gone(&self, number: u64) -> Result<bool, SyncError> {
+    async fn is_gone(self, number: u64) -> Result<bool, SyncError> {
         match self.ports.host.pull_request(self.repository, number).await {
             Ok(_) => Ok(false),
             Err(CodeHostError::NotFound { .. }) => Ok(true),

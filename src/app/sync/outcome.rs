@@ -6,6 +6,8 @@ use capstan_model::finding::Finding;
 use capstan_model::source::SourceKind;
 use capstan_plan::proposal::ProposalId;
 
+use super::Ending;
+
 /// What became of a repository's proposals.
 #[derive(Default)]
 pub(super) struct Outcome {
@@ -17,6 +19,8 @@ pub(super) struct Outcome {
     pub(super) wrote: Wrote,
     /// What the check of a proposal says besides.
     pub(super) remarks: BTreeMap<u64, Remarks>,
+    /// What is left for the end of the run.
+    pub(super) ending: Ending,
 }
 
 /// Whether pull requests were written.

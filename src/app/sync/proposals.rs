@@ -4,20 +4,20 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_model::finding::Finding;
 use capstan_model::source::SourceKind;
-use capstan_model::tree::CommitId;
-use capstan_plan::campaign::{Load, select};
+use capstan_plan::campaign::{Candidate, Load, turn};
 use capstan_plan::proposal::{
-    Action, BranchStep, Closer, Command, Facts, Mergeable, Offer, ProposalId, Pull, PullState, Reviewed,
-    Scope, Standing, Wanted, decide, wanted,
+    Action, Answers, Closer, Command, Decision, Facts, Mergeable, Offer, ProposalId, Pull, PullState,
+    Question, Reviewed, Scope, Standing, Wanted, decide, wanted,
 };
 use capstan_plan::settings::{Mode, RepositorySettings};
 use capstan_plan::upgrade::Retarget;
-use capstan_report::{Block, ClosedBy};
+use capstan_report::{Block, ClosedBy, standing_in_words};
 
 use super::answers::Request;
 use super::outcome::{Outcome, ProposalState, Wrote};
 use super::publish::{Intent, Published};
-use super::{Plans, Run, Scopes, SyncError};
+use super::reporters::Reporters;
+use super::{Ending, Planned, Plans, Run, SyncError};
 use crate::app::ports::{CodeHostError, PullRequest, PullRequestState, ReviewDecision};
 
 /// What was decided about a proposal.
@@ -29,13 +29,12 @@ struct Decided {
 
 impl Run<'_> {
     pub(super) async fn bring_proposals_up(
-        &mut self,
-        settings: &RepositorySettings,
-        scopes: &Scopes,
-        plans: &Plans,
+        self,
+        planned: Planned<'_>,
         requests: &[Request],
         retarget: &BTreeSet<ProposalId>,
     ) -> Result<Outcome, SyncError> {
+        let Planned { settings, plans, .. } = planned;
         let asked = requests.iter().filter_map(Request::replans);
         let mut replan: BTreeSet<ProposalId> =
             asked.filter_map(|pull| self.facts.proposal_of(pull)).collect();
@@ -51,26 +50,45 @@ impl Run<'_> {
                     decided.insert(proposal, Decided { wanted, action, command });
                 }
                 Err(error) => {
-                    let state = self.unless_gone(&proposal, error).await?;
+                    let state = self.unless_gone(&proposal, error, &mut outcome.ending).await?;
                     outcome.proposals.insert(proposal, state);
                 }
             }
         }
-        let held = self.held_by_rollouts(&decided).await?;
+        let held = self.held_by_rollouts(planned.reporters, &decided).await?;
         for (proposal, why) in &held {
             outcome.proposals.insert(proposal.clone(), ProposalState::new("waiting", why.clone()));
         }
-        let turn = self.choose(settings, &decided, &held, &mut outcome);
-        for proposal in turn {
+        let hour_ago = self.ports.clock.now() - jiff::SignedDuration::from_hours(1);
+        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        let shown = Load {
+            open: count(self.facts.open_proposals()),
+            opened_last_hour: count(self.facts.opened_since(hour_ago)),
+        };
+        let candidates: Vec<Candidate<'_>> = decided
+            .iter()
+            .map(|(proposal, one)| Candidate {
+                held: held.contains_key(proposal),
+                action: &one.action,
+                command: one.command,
+                proposal,
+            })
+            .collect();
+        let limits = (settings.mode != Mode::Observe).then_some(&settings.upgrade.proposals);
+        let selection = turn(&candidates, limits, shown);
+        for waiting in selection.waiting {
+            outcome.proposals.insert(waiting.proposal, ProposalState::new("waiting", waiting.why));
+        }
+        for proposal in selection.now {
             let Some(decided) = decided.get(&proposal) else { continue };
             let state = if settings.mode == Mode::Observe && !matches!(decided.action, Action::Leave(_)) {
                 let why =
                     "The settings say `mode: observe`: no branch or pull request is written.".to_owned();
                 ProposalState::new("observed", why)
             } else {
-                match self.carry_out(settings, scopes, plans, &proposal, decided, &mut outcome).await {
+                match self.carry_out(planned, &proposal, decided, &mut outcome).await {
                     Ok(state) => state,
-                    Err(error) => self.unless_gone(&proposal, error).await?,
+                    Err(error) => self.unless_gone(&proposal, error, &mut outcome.ending).await?,
                 }
             };
             outcome.proposals.insert(proposal, state);
@@ -81,9 +99,10 @@ impl Run<'_> {
     /// What is said of a proposal whose open pull request has gone meanwhile: nothing failed then. Any other error
     /// stays one.
     async fn unless_gone(
-        &mut self,
+        self,
         proposal: &ProposalId,
         error: SyncError,
+        ending: &mut Ending,
     ) -> Result<ProposalState, SyncError> {
         let open = self.open_proposal(proposal).map(|pull| pull.number);
         match (&error, open) {
@@ -91,7 +110,7 @@ impl Run<'_> {
                 if self.is_gone(number).await? =>
             {
                 tracing::info!(repository = %self.repository.name, cluster = %proposal, pull_request = number, "the pull request is gone");
-                self.look_again();
+                ending.look_again();
                 let why = format!("#{number} is gone: the cluster is looked at again.");
                 Ok(ProposalState::new("waiting", why))
             }
@@ -101,7 +120,8 @@ impl Run<'_> {
 
     /// Proposals whose cluster's next step waits for its machines. Whoever asks by command need not wait.
     async fn held_by_rollouts(
-        &self,
+        self,
+        reporters: &Reporters,
         decided: &BTreeMap<ProposalId, Decided>,
     ) -> Result<BTreeMap<ProposalId, String>, SyncError> {
         let mut held = BTreeMap::new();
@@ -109,7 +129,7 @@ impl Run<'_> {
             let opens = matches!(one.action, Action::Open { .. }) && one.command == Command::None;
             if opens
                 && let Some(cluster) = proposal.target.cluster()
-                && let Some(why) = self.awaits_rollout(cluster).await?
+                && let Some(why) = self.awaits_rollout(reporters, cluster).await?
             {
                 held.insert(proposal.clone(), why);
             }
@@ -125,11 +145,6 @@ impl Run<'_> {
     fn open_proposal(&self, proposal: &ProposalId) -> Option<&PullRequest> {
         let mut pulls = self.facts.proposals.get(proposal)?.iter();
         pulls.find(|pull| pull.state == PullRequestState::Open)
-    }
-
-    /// Whether a proposal may edit names of templates in its cluster's overlay.
-    pub(super) fn retarget_of(&self, proposal: &ProposalId) -> Retarget {
-        if self.retargeted.contains(proposal) { Retarget::Allowed } else { Retarget::Refused }
     }
 
     /// The open proposals that were made under `retarget`.
@@ -161,9 +176,9 @@ impl Run<'_> {
         all
     }
 
-    /// Decides one proposal; what costs a call is asked only where it can change the decision.
+    /// Decides one proposal: finds out what the decision asks for, until there is one.
     async fn decide_one(
-        &self,
+        self,
         proposal: &ProposalId,
         wanted: &Wanted,
         command: Command,
@@ -172,57 +187,53 @@ impl Run<'_> {
         let pulls = self.facts.proposals.get(proposal).unwrap_or(&none);
         let mut facts = Facts {
             wanted: wanted.clone(),
-            branch: None,
             pulls: self.pull_facts(proposal, pulls).await?,
             command,
+            answers: Answers::default(),
         };
-        let open = pulls.iter().any(|pull| pull.state == PullRequestState::Open);
-        if open || matches!(wanted, Wanted::Offer(_)) {
-            facts.branch = self.branch_facts(proposal, pulls).await?;
-        }
-        let mut action = decide(&facts);
-        let Some(open) = pulls.iter().find(|pull| pull.state == PullRequestState::Open) else {
-            return Ok(action);
-        };
-        let keeps = matches!(action, Action::Update { branch: BranchStep::Keep, .. });
-        if keeps && !self.stands_on_tip(&open.head).await? {
-            let now = self.ports.host.pull_request(self.repository, open.number).await?;
-            if now.mergeable == Some(false) {
-                set_state(&mut facts, open.number, Reviewed::Not, Mergeable::Conflicts);
-                action = decide(&facts);
+        let open = pulls.iter().find(|pull| pull.state == PullRequestState::Open);
+        loop {
+            match (decide(&facts), open) {
+                (Decision::Do(action), _) => return Ok(action),
+                (Decision::Ask(Question::Branch), _) => {
+                    facts.answers.branch = Some(self.branch_facts(proposal, pulls).await?);
+                }
+                (Decision::Ask(Question::Reviewed), Some(open)) => {
+                    facts.answers.reviewed = Some(self.reviewed(open).await?);
+                }
+                (Decision::Ask(Question::Mergeable), Some(open)) => {
+                    facts.answers.mergeable = Some(self.mergeable(open).await?);
+                }
+                // Of what is not open nobody asks that.
+                (Decision::Ask(Question::Reviewed), None) => facts.answers.reviewed = Some(Reviewed::Not),
+                (Decision::Ask(Question::Mergeable), None) => {
+                    facts.answers.mergeable = Some(Mergeable::PerhapsYes);
+                }
             }
         }
-        let touches =
-            matches!(action, Action::Close { .. } | Action::Update { branch: BranchStep::Move { .. }, .. });
-        if touches && command == Command::None {
-            let state = self.ports.host.merge_queue_state(self.repository, open).await?;
-            let reviewed = if state.queued {
-                Reviewed::Queued
-            } else if state.auto_merge {
-                Reviewed::AutoMerge
-            } else if state.review == ReviewDecision::Approved {
-                Reviewed::Approved
-            } else {
-                Reviewed::Not
-            };
-            let mergeable = if reviewed == Reviewed::Not {
-                Mergeable::PerhapsYes
-            } else {
-                let now = self.ports.host.pull_request(self.repository, open.number).await?;
-                if now.mergeable == Some(false) { Mergeable::Conflicts } else { Mergeable::PerhapsYes }
-            };
-            if reviewed != Reviewed::Not {
-                set_state(&mut facts, open.number, reviewed, mergeable);
-                action = decide(&facts);
-            }
-        }
-        Ok(action)
     }
 
-    /// Whether a head needs no merge: what it conflicts with cannot be.
-    async fn stands_on_tip(&self, head: &CommitId) -> Result<bool, SyncError> {
-        let head = self.snapshot(head).await?;
-        Ok(head.is_some_and(|head| head.parents.contains(&self.facts.base.commit)))
+    async fn reviewed(self, open: &PullRequest) -> Result<Reviewed, SyncError> {
+        let state = self.ports.host.merge_queue_state(self.repository, open).await?;
+        Ok(if state.queued {
+            Reviewed::Queued
+        } else if state.auto_merge {
+            Reviewed::AutoMerge
+        } else if state.review == ReviewDecision::Approved {
+            Reviewed::Approved
+        } else {
+            Reviewed::Not
+        })
+    }
+
+    async fn mergeable(self, open: &PullRequest) -> Result<Mergeable, SyncError> {
+        // A head that stands on the tip needs no merge: what it conflicts with cannot be.
+        let head = self.snapshot(&open.head).await?;
+        if head.is_some_and(|head| head.parents.contains(&self.facts.base.commit)) {
+            return Ok(Mergeable::PerhapsYes);
+        }
+        let now = self.ports.host.pull_request(self.repository, open.number).await?;
+        Ok(if now.mergeable == Some(false) { Mergeable::Conflicts } else { Mergeable::PerhapsYes })
     }
 
     async fn pull_facts(&self, proposal: &ProposalId, pulls: &[PullRequest]) -> Result<Vec<Pull>, SyncError> {
@@ -230,9 +241,7 @@ impl Run<'_> {
         for (index, pull) in pulls.iter().enumerate() {
             let block = Block::read(&pull.body, &self.ports.key, self.repository.id, proposal);
             let state = match pull.state {
-                PullRequestState::Open => {
-                    PullState::Open { reviewed: Reviewed::Not, mergeable: Mergeable::PerhapsYes }
-                }
+                PullRequestState::Open => PullState::Open,
                 PullRequestState::Merged => PullState::Merged,
                 PullRequestState::Closed => {
                     PullState::Closed(match block.as_ref().and_then(|block| block.closed_by) {
@@ -250,56 +259,14 @@ impl Run<'_> {
         Ok(facts)
     }
 
-    /// Whose turn it is: those with something open, then new ones within the limits, in their order.
-    fn choose(
-        &self,
-        settings: &RepositorySettings,
-        decided: &BTreeMap<ProposalId, Decided>,
-        held: &BTreeMap<ProposalId, String>,
-        outcome: &mut Outcome,
-    ) -> Vec<ProposalId> {
-        let opens = |decided: &Decided| matches!(decided.action, Action::Open { .. });
-        let mut turn: Vec<ProposalId> = decided
-            .iter()
-            .filter(|(_, one)| !opens(one) || one.command == Command::Replan)
-            .map(|(proposal, _)| proposal.clone())
-            .collect();
-        let candidates: Vec<ProposalId> = decided
-            .iter()
-            .filter(|(proposal, one)| {
-                opens(one) && one.command == Command::None && !held.contains_key(*proposal)
-            })
-            .map(|(proposal, _)| proposal.clone())
-            .collect();
-        if settings.mode == Mode::Observe {
-            turn.extend(candidates);
-            return turn;
-        }
-        let closing = decided.values().filter(|one| matches!(one.action, Action::Close { .. })).count();
-        let asked = decided.values().filter(|one| opens(one) && one.command == Command::Replan).count();
-        let hour_ago = self.ports.clock.now() - jiff::SignedDuration::from_hours(1);
-        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-        let load = Load {
-            open: count((self.facts.open_proposals() + asked).saturating_sub(closing)),
-            opened_last_hour: count(self.facts.opened_since(hour_ago) + asked),
-        };
-        let selection = select(candidates, &settings.upgrade.proposals, load);
-        for waiting in selection.waiting {
-            outcome.proposals.insert(waiting.proposal, ProposalState::new("waiting", waiting.why));
-        }
-        turn.extend(selection.now);
-        turn
-    }
-
     async fn carry_out(
-        &mut self,
-        settings: &RepositorySettings,
-        scopes: &Scopes,
-        plans: &Plans,
+        self,
+        planned: Planned<'_>,
         proposal: &ProposalId,
         decided: &Decided,
         outcome: &mut Outcome,
     ) -> Result<ProposalState, SyncError> {
+        let Planned { settings, scopes, plans, origin, reporters, .. } = planned;
         let (number, branch) = match &decided.action {
             Action::Leave(standing) => return Ok(leave(&proposal.kind, standing, settings, outcome)),
             Action::Close { pull, why } => {
@@ -317,7 +284,7 @@ impl Run<'_> {
         else {
             return Ok(ProposalState::new("failed", "There is no plan to publish."));
         };
-        let scope = Scope { retarget: self.retarget_of(proposal), ..scope.clone() };
+        let scope = Scope { retarget: planned.retarget_of(proposal), ..scope.clone() };
         let intent = Intent {
             proposal,
             scope: &scope,
@@ -326,6 +293,8 @@ impl Run<'_> {
             branch,
             pull: number.and_then(|number| self.pull(proposal, number)),
             command_prefix: settings.commands.prefix.as_str(),
+            origin,
+            reporter: proposal.target.cluster().and_then(|cluster| reporters.name_for(cluster)),
         };
         match self.publish(&intent).await {
             Ok(published) => {
@@ -335,7 +304,7 @@ impl Run<'_> {
             Err(error @ (SyncError::Outside(_) | SyncError::Host(CodeHostError::Unexpected { .. }))) => {
                 tracing::error!(repository = %self.repository.name, cluster = %proposal, error = %error, "the proposal could not be published");
                 let why = error.to_string();
-                self.failure.get_or_insert(error);
+                outcome.ending.fail(error);
                 Ok(ProposalState::new("failed", why))
             }
             Err(error) => Err(error),
@@ -343,7 +312,7 @@ impl Run<'_> {
     }
 
     async fn published(
-        &mut self,
+        self,
         proposal: &ProposalId,
         offer: &Offer,
         findings: Vec<Finding>,
@@ -360,7 +329,7 @@ impl Run<'_> {
                 return Ok(ProposalState::new("refused", why));
             }
             Published::Overtaken => {
-                self.look_again();
+                outcome.ending.look_again();
                 let why = "Somebody wrote the branch meanwhile: it is looked at again.".to_owned();
                 return Ok(ProposalState::new("waiting", why));
             }
@@ -379,12 +348,6 @@ impl Run<'_> {
     }
 }
 
-fn set_state(facts: &mut Facts, number: u64, reviewed: Reviewed, mergeable: Mergeable) {
-    for pull in facts.pulls.iter_mut().filter(|pull| pull.number == number) {
-        pull.state = PullState::Open { reviewed, mergeable };
-    }
-}
-
 /// The sources that the plans offer, in a line for each kind.
 fn offered(kinds: &[SourceKind], plans: &Plans) -> BTreeMap<SourceKind, String> {
     let mut sources: BTreeMap<SourceKind, BTreeSet<String>> =
@@ -397,66 +360,20 @@ fn offered(kinds: &[SourceKind], plans: &Plans) -> BTreeMap<SourceKind, String> 
     sources.into_iter().map(|(kind, sources)| (kind, in_a_line(sources))).collect()
 }
 
+/// What is said of a proposal that is left as it is, here and in its check.
 fn leave(
     kind: &SourceKind,
     standing: &Standing,
     settings: &RepositorySettings,
     outcome: &mut Outcome,
 ) -> ProposalState {
-    let prefix = settings.commands.prefix.as_str();
-    let (word, why, pull) = match standing {
-        Standing::NothingOffered { why } => ("current", why.clone(), None),
-        Standing::Blocked { pull, why } => {
-            if let Some(number) = pull {
-                outcome.remarks.entry(*number).or_default().blocked = why.clone();
-            }
-            ("blocked", why.join(" "), None)
+    let words = standing_in_words(standing, kind, settings.commands.prefix.as_str());
+    if let Some(number) = words.remarked_on {
+        let remarks = outcome.remarks.entry(number).or_default();
+        match standing {
+            Standing::Blocked { why, .. } => remarks.blocked.clone_from(why),
+            _ => remarks.notes.push(words.why.clone()),
         }
-        Standing::Unplannable { pull, why } => {
-            ("unplannable", format!("The cluster cannot be planned: {why}"), *pull)
-        }
-        Standing::Waits { pull, reviewed, newer } => {
-            ("approved", waits(*reviewed, newer.as_ref()), Some(*pull))
-        }
-        Standing::Edited { pull } => (
-            "edited",
-            format!(
-                "The branch holds a person's work, so Capstan leaves it alone. `{prefix} replan` on the pull request writes it anew."
-            ),
-            *pull,
-        ),
-        Standing::Declined { pull } => (
-            "declined",
-            format!(
-                "#{pull} was closed by a person: this {kind} is not offered again. `{prefix} replan` there offers it, and so does a newer {kind}."
-            ),
-            None,
-        ),
-        Standing::Merged { pull } => (
-            "merged",
-            format!(
-                "#{pull} was merged and its content is not on the base branch any more: `{prefix} replan` there offers it again."
-            ),
-            None,
-        ),
-    };
-    if let Some(number) = pull {
-        outcome.remarks.entry(number).or_default().notes.push(why.clone());
     }
-    ProposalState::new(word, why)
-}
-
-fn waits(reviewed: Reviewed, newer: Option<&capstan_plan::proposal::SourceState>) -> String {
-    let how = match reviewed {
-        Reviewed::Queued => "in the merge queue",
-        Reviewed::AutoMerge => "set to merge by itself",
-        Reviewed::Approved | Reviewed::Not => "approved",
-    };
-    match newer {
-        Some(newer) => format!(
-            "The pull request is {how}, so its target stays: `{}` is offered once it is merged or closed.",
-            newer.source()
-        ),
-        None => format!("The pull request is {how}, so it stays as it is."),
-    }
+    ProposalState::new(words.word, words.why)
 }

@@ -30,6 +30,10 @@ pub(super) struct Intent<'a> {
     /// The open pull request, where there is one.
     pub(super) pull: Option<&'a PullRequest>,
     pub(super) command_prefix: &'a str,
+    /// Where what is offered comes from, where that is another repository.
+    pub(super) origin: Option<&'a ReleasesOrigin>,
+    /// The management cluster whose reconciler reports on the target.
+    pub(super) reporter: Option<&'a str>,
 }
 
 /// What came of it.
@@ -100,13 +104,13 @@ impl Run<'_> {
             .collect();
         let tree = self.ports.host.create_tree(self.repository, &base.root, &entries).await?;
         let offer = intent.offer;
-        let message = commit_message(intent.upgrade, &offer.source, &offer.plan, self.origin_of(offer));
+        let message = commit_message(intent.upgrade, &offer.source, &offer.plan, intent.origin_of_offer());
         let commit = CommitMetadata { message, tree, parents: vec![base.commit.clone()] };
         Ok(self.ports.host.create_commit(self.repository, &commit).await?)
     }
 
     async fn open(&self, intent: &Intent<'_>, branch: String) -> Result<Published, SyncError> {
-        let text = self.proposal(intent);
+        let text = intent.proposal();
         let new = NewPullRequest {
             title: proposal_title(&text),
             body: proposal_body(&text, self.repository.id, &self.ports.key),
@@ -127,7 +131,7 @@ impl Run<'_> {
 
     /// Rewrites the text only where Capstan has something new to say: what people added stays till then.
     async fn update_text(&self, intent: &Intent<'_>, pull: &PullRequest) -> Result<Published, SyncError> {
-        let text = self.proposal(intent);
+        let text = intent.proposal();
         let block = Block::read(&pull.body, &self.ports.key, self.repository.id, intent.proposal);
         let written = text_digest(&visible_text(&text));
         let current = block.as_ref().is_some_and(|block| {
@@ -231,21 +235,21 @@ impl Run<'_> {
     }
 }
 
-impl Run<'_> {
+impl<'a> Intent<'a> {
     /// Where what is offered comes from, where that is another repository: releases alone do.
-    fn origin_of(&self, offer: &Offer) -> Option<&ReleasesOrigin> {
-        self.origin.as_ref().filter(|_| *offer.source.source().kind() == SourceKind::RELEASE)
+    fn origin_of_offer(&self) -> Option<&'a ReleasesOrigin> {
+        self.origin.filter(|_| *self.offer.source.source().kind() == SourceKind::RELEASE)
     }
 
-    fn proposal<'a>(&'a self, intent: &'a Intent<'_>) -> Proposal<'a> {
+    fn proposal(&self) -> Proposal<'a> {
         Proposal {
-            upgrade: intent.upgrade,
-            source: &intent.offer.source,
-            plan: &intent.offer.plan,
-            origin: self.origin_of(intent.offer),
-            command_prefix: intent.command_prefix,
-            retarget: intent.scope.retarget,
-            reporter: intent.proposal.target.cluster().and_then(|cluster| self.reporter(cluster)),
+            upgrade: self.upgrade,
+            source: &self.offer.source,
+            plan: &self.offer.plan,
+            origin: self.origin_of_offer(),
+            command_prefix: self.command_prefix,
+            retarget: self.scope.retarget,
+            reporter: self.reporter,
         }
     }
 }

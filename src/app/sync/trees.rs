@@ -8,7 +8,7 @@ use capstan_model::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, 
 use capstan_plan::proposal::PlanDigest;
 use capstan_plan::release::ReleaseContent;
 
-use super::elsewhere::visible;
+use super::elsewhere::{Elsewhere, visible};
 use super::{Run, SyncError};
 use crate::app::ports::Repository;
 
@@ -37,8 +37,12 @@ pub(super) fn digest_of_changes(before: &dyn Tree, after: &dyn Tree) -> Option<P
 impl Run<'_> {
     /// A release as it was, by its content's ids: from the mirror, else from GitHub; where the releases are in
     /// another repository, from there first.
-    pub(super) async fn old_release(&self, id: &ContentId) -> Result<Option<ReleaseContent>, SyncError> {
-        for home in self.homes() {
+    pub(super) async fn old_release(
+        self,
+        elsewhere: Option<&Elsewhere>,
+        id: &ContentId,
+    ) -> Result<Option<ReleaseContent>, SyncError> {
+        for home in elsewhere.map(Elsewhere::repository).into_iter().chain([self.repository]) {
             if let Some(content) = self.old_release_in(home, id).await? {
                 return Ok(Some(content));
             }

@@ -2,6 +2,10 @@
 //!
 //! The decision looks at the present state alone. Made twice it says the same; made after a crash
 //! between any two writes it says what is still missing.
+//!
+//! What costs a call to know is asked only where it changes the decision: [`decide`] answers with a
+//! [`Question`], whoever can asks it, adds the answer to the same facts, and has it decided again. An answer
+//! never takes back what was asked before it, so there are at most as many rounds as kinds of questions.
 
 use super::{Authorship, OfBase, PlanDigest, SourceState};
 use capstan_model::tree::CommitId;
@@ -11,12 +15,43 @@ use capstan_model::tree::CommitId;
 pub struct Facts {
     /// What the planner wants at the tip of the base branch.
     pub wanted: Wanted,
-    /// The proposal's branch, where it exists.
-    pub branch: Option<Branch>,
-    /// Pull requests from that branch to the base branch, newest first.
+    /// Pull requests from its branch to the base branch, newest first.
     pub pulls: Vec<Pull>,
     /// What a person with the right to do so has just asked for.
     pub command: Command,
+    /// What was asked so far.
+    pub answers: Answers,
+}
+
+/// Answers to [`Question`]s; `None` = not asked.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Answers {
+    /// The proposal's branch, where it exists.
+    pub branch: Option<Option<Branch>>,
+    /// How far people have taken the open pull request.
+    pub reviewed: Option<Reviewed>,
+    /// Whether the open pull request merges.
+    pub mergeable: Option<Mergeable>,
+}
+
+/// What has to be known before a proposal can be decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Question {
+    /// Where the proposal's branch is, and whose work stands there.
+    Branch,
+    /// How far people, or the queue, have taken the open pull request.
+    Reviewed,
+    /// Whether the open pull request merges.
+    Mergeable,
+}
+
+/// What came of deciding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decision {
+    /// Do this.
+    Do(Action),
+    /// First find out that.
+    Ask(Question),
 }
 
 /// What the planner wants of a proposal.
@@ -90,12 +125,7 @@ pub struct Pull {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PullState {
     /// Open.
-    Open {
-        /// What reviewers and queue say.
-        reviewed: Reviewed,
-        /// Whether it merges.
-        mergeable: Mergeable,
-    },
+    Open,
     /// Merged.
     Merged,
     /// Closed without a merge.
@@ -230,101 +260,121 @@ pub enum Standing {
     },
 }
 
-/// Decides.
-pub fn decide(facts: &Facts) -> Action {
-    let open = facts.pulls.iter().find_map(|pull| match pull.state {
-        PullState::Open { reviewed, mergeable } => Some((pull, reviewed, mergeable)),
-        PullState::Merged | PullState::Closed(_) => None,
-    });
-    let number = open.map(|(pull, ..)| pull.number);
-    match (&facts.wanted, open) {
+/// Decides, or asks what it has to know for that.
+pub fn decide(facts: &Facts) -> Decision {
+    let open = facts.pulls.iter().find(|pull| pull.state == PullState::Open);
+    let number = open.map(|pull| pull.number);
+    let decided = match (&facts.wanted, open) {
         (Wanted::Unplannable { why }, _) => {
-            Action::Leave(Standing::Unplannable { pull: number, why: why.clone() })
+            Ok(Action::Leave(Standing::Unplannable { pull: number, why: why.clone() }))
         }
-        (Wanted::Blocked { why }, _) => Action::Leave(Standing::Blocked { pull: number, why: why.clone() }),
-        (Wanted::Nothing { why }, None) => Action::Leave(Standing::NothingOffered { why: why.clone() }),
-        (Wanted::Nothing { why }, Some((pull, reviewed, _))) => close(facts, pull.number, reviewed, why),
-        (Wanted::Offer(offer), Some((pull, reviewed, mergeable))) => {
-            update(facts, offer, pull, reviewed, mergeable)
+        (Wanted::Blocked { why }, _) => {
+            Ok(Action::Leave(Standing::Blocked { pull: number, why: why.clone() }))
         }
+        (Wanted::Nothing { why }, None) => Ok(Action::Leave(Standing::NothingOffered { why: why.clone() })),
+        (Wanted::Nothing { why }, Some(pull)) => close(facts, pull.number, why),
+        (Wanted::Offer(offer), Some(pull)) => update(facts, offer, pull.number),
         (Wanted::Offer(offer), None) => open_anew(facts, offer),
-    }
-}
-
-fn close(facts: &Facts, pull: u64, reviewed: Reviewed, why: &str) -> Action {
-    if reviewed == Reviewed::Queued {
-        return Action::Leave(Standing::Waits { pull, reviewed, newer: None });
-    }
-    match edited(facts) {
-        Edited::Yes if facts.command == Command::None => Action::Leave(Standing::Edited { pull: Some(pull) }),
-        Edited::Yes | Edited::No => Action::Close { pull, why: why.to_owned() },
-    }
-}
-
-fn update(facts: &Facts, offer: &Offer, pull: &Pull, reviewed: Reviewed, mergeable: Mergeable) -> Action {
-    let number = pull.number;
-    // The branch of an open pull request is missing only for a moment: GitHub closes the pull request.
-    let Some(branch) = &facts.branch else {
-        return Action::Update { pull: number, branch: BranchStep::Create };
     };
-    let moved = BranchStep::Move { before: branch.head.clone() };
+    decided.map_or_else(Decision::Ask, Decision::Do)
+}
+
+impl Answers {
+    fn branch(&self) -> Result<Option<&Branch>, Question> {
+        self.branch.as_ref().map(Option::as_ref).ok_or(Question::Branch)
+    }
+
+    fn reviewed(&self) -> Result<Reviewed, Question> {
+        self.reviewed.ok_or(Question::Reviewed)
+    }
+
+    fn mergeable(&self) -> Result<Mergeable, Question> {
+        self.mergeable.ok_or(Question::Mergeable)
+    }
+}
+
+fn close(facts: &Facts, pull: u64, why: &str) -> Result<Action, Question> {
+    let branch = facts.answers.branch()?;
+    if facts.command == Command::None {
+        if edited(branch) == Edited::Yes {
+            return Ok(Action::Leave(Standing::Edited { pull: Some(pull) }));
+        }
+        let reviewed = facts.answers.reviewed()?;
+        if reviewed == Reviewed::Queued {
+            return Ok(Action::Leave(Standing::Waits { pull, reviewed, newer: None }));
+        }
+    }
+    Ok(Action::Close { pull, why: why.to_owned() })
+}
+
+fn update(facts: &Facts, offer: &Offer, pull: u64) -> Result<Action, Question> {
+    let answers = &facts.answers;
+    // The branch of an open pull request is missing only for a moment: GitHub closes the pull request.
+    let Some(branch) = answers.branch()? else {
+        return Ok(Action::Update { pull, branch: BranchStep::Create });
+    };
+    let keep = Action::Update { pull, branch: BranchStep::Keep };
+    let write_anew = Action::Update { pull, branch: BranchStep::Move { before: branch.head.clone() } };
+    let waits = |reviewed, newer| Action::Leave(Standing::Waits { pull, reviewed, newer });
     let (source, plan) = match (&branch.authorship, facts.command) {
         (_, Command::Replan) => {
-            let keep = carries(branch, offer) && mergeable == Mergeable::PerhapsYes;
-            return Action::Update { pull: number, branch: if keep { BranchStep::Keep } else { moved } };
+            let as_wanted = carries(branch, offer) && answers.mergeable()? == Mergeable::PerhapsYes;
+            return Ok(if as_wanted { keep } else { write_anew });
         }
         (Authorship::Person, Command::None) => {
-            return Action::Leave(Standing::Edited { pull: Some(number) });
+            return Ok(Action::Leave(Standing::Edited { pull: Some(pull) }));
         }
         (Authorship::Capstan { source, plan }, Command::None) => (source, plan),
     };
     if *source != offer.source {
-        return match reviewed {
-            Reviewed::Not => Action::Update { pull: number, branch: moved },
-            _ => {
-                let newer = Some(offer.source.clone());
-                Action::Leave(Standing::Waits { pull: number, reviewed, newer })
-            }
-        };
+        return Ok(match answers.reviewed()? {
+            Reviewed::Not => write_anew,
+            reviewed => waits(reviewed, Some(offer.source.clone())),
+        });
     }
-    let current = *plan == offer.plan && branch.stands_on == OfBase::Yes;
-    match (reviewed, mergeable) {
-        (_, Mergeable::PerhapsYes) if current => Action::Update { pull: number, branch: BranchStep::Keep },
-        // What people approved is changed only where it cannot be merged as it is; its target stays.
-        (Reviewed::Not, _) | (Reviewed::Approved | Reviewed::AutoMerge, Mergeable::Conflicts) => {
-            Action::Update { pull: number, branch: moved }
+    let is_current = *plan == offer.plan && branch.stands_on == OfBase::Yes;
+    if is_current && answers.mergeable()? == Mergeable::PerhapsYes {
+        return Ok(keep);
+    }
+    // What people approved is changed only where it cannot be merged as it is; its target stays.
+    match answers.reviewed()? {
+        Reviewed::Not => Ok(write_anew),
+        Reviewed::Approved | Reviewed::AutoMerge if answers.mergeable()? == Mergeable::Conflicts => {
+            Ok(write_anew)
         }
-        _ => Action::Leave(Standing::Waits { pull: number, reviewed, newer: None }),
+        reviewed => Ok(waits(reviewed, None)),
     }
 }
 
-fn open_anew(facts: &Facts, offer: &Offer) -> Action {
+fn open_anew(facts: &Facts, offer: &Offer) -> Result<Action, Question> {
     let newest = facts.pulls.first();
     if let (Some(pull), Command::None) = (newest, facts.command) {
         let same_source = pull.source.as_ref().map(SourceState::source) == Some(offer.source.source());
         match pull.state {
             // By source, not by content: who declined it need not decline each correction of it.
             PullState::Closed(Closer::Person) if same_source || pull.source.is_none() => {
-                return Action::Leave(Standing::Declined { pull: pull.number });
+                return Ok(Action::Leave(Standing::Declined { pull: pull.number }));
             }
             // Where it is offered all the same, somebody took the merge back: it comes again with another content, a
             // newer source, or when somebody asks (`replan`), and not against the will of who reverted it.
             PullState::Merged if pull.source.as_ref() == Some(&offer.source) => {
-                return Action::Leave(Standing::Merged { pull: pull.number });
+                return Ok(Action::Leave(Standing::Merged { pull: pull.number }));
             }
             _ => {}
         }
     }
-    let Some(branch) = &facts.branch else { return Action::Open { branch: BranchStep::Create } };
+    let Some(branch) = facts.answers.branch()? else {
+        return Ok(Action::Open { branch: BranchStep::Create });
+    };
     // A merged branch that nobody deleted: all that stands there is in the base.
     let merged = newest.is_some_and(|pull| pull.state == PullState::Merged && pull.head == branch.head);
-    if edited(facts) == Edited::Yes && !merged && facts.command == Command::None {
-        return Action::Leave(Standing::Edited { pull: None });
+    if edited(Some(branch)) == Edited::Yes && !merged && facts.command == Command::None {
+        return Ok(Action::Leave(Standing::Edited { pull: None }));
     }
     let keep = carries(branch, offer) && !merged;
-    Action::Open {
+    Ok(Action::Open {
         branch: if keep { BranchStep::Keep } else { BranchStep::Move { before: branch.head.clone() } },
-    }
+    })
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -333,8 +383,8 @@ enum Edited {
     No,
 }
 
-fn edited(facts: &Facts) -> Edited {
-    match &facts.branch {
+const fn edited(branch: Option<&Branch>) -> Edited {
+    match branch {
         Some(Branch { authorship: Authorship::Person, .. }) => Edited::Yes,
         _ => Edited::No,
     }

@@ -25,16 +25,51 @@ fn a_persons() -> Option<Branch> {
     Some(Branch { head: commit('d'), authorship: Authorship::Person, stands_on: OfBase::Unknown })
 }
 
-fn open(reviewed: Reviewed) -> PullState {
-    PullState::Open { reviewed, mergeable: Mergeable::PerhapsYes }
-}
-
 fn pull(number: u64, state: PullState, release: &str) -> Pull {
     Pull { number, state, head: commit('c'), source: Some(source(release)) }
 }
 
+/// All is known: the open pull request merges, and nobody has looked at it.
 fn facts(wanted: Wanted, branch: Option<Branch>, pulls: Vec<Pull>) -> Facts {
-    Facts { wanted, branch, pulls, command: Command::None }
+    let answers = Answers {
+        branch: Some(branch),
+        reviewed: Some(Reviewed::Not),
+        mergeable: Some(Mergeable::PerhapsYes),
+    };
+    Facts { wanted, pulls, command: Command::None, answers }
+}
+
+fn reviewed(mut facts: Facts, reviewed: Reviewed) -> Facts {
+    facts.answers.reviewed = Some(reviewed);
+    facts
+}
+
+/// What is done once everything is known.
+fn decided(facts: &Facts) -> Action {
+    match decide(facts) {
+        Decision::Do(action) => action,
+        Decision::Ask(question) => panic!("{question:?} was answered"),
+    }
+}
+
+/// What is asked, in its order, where these are the answers; and what is done then.
+fn asked(all: &Facts) -> (Vec<Question>, Action) {
+    let mut facts = Facts { answers: Answers::default(), ..all.clone() };
+    let mut questions = Vec::new();
+    loop {
+        match decide(&facts) {
+            Decision::Do(action) => return (questions, action),
+            Decision::Ask(question) => {
+                assert!(!questions.contains(&question), "{question:?} was answered");
+                questions.push(question);
+                match question {
+                    Question::Branch => facts.answers.branch.clone_from(&all.answers.branch),
+                    Question::Reviewed => facts.answers.reviewed = all.answers.reviewed,
+                    Question::Mergeable => facts.answers.mergeable = all.answers.mergeable,
+                }
+            }
+        }
+    }
 }
 
 fn replan(mut facts: Facts) -> Facts {
@@ -53,7 +88,7 @@ fn moved(from: char) -> BranchStep {
 #[test]
 fn an_upgrade_without_branch_or_pull_request_opens_one() {
     assert_eq!(
-        decide(&facts(offer("aws/v2.0.0", '1'), None, vec![])),
+        decided(&facts(offer("aws/v2.0.0", '1'), None, vec![])),
         Action::Open { branch: BranchStep::Create }
     );
 }
@@ -61,127 +96,176 @@ fn an_upgrade_without_branch_or_pull_request_opens_one() {
 #[test]
 fn a_branch_without_its_pull_request_was_interrupted_and_gets_it() {
     let found = facts(offer("aws/v2.0.0", '1'), ours("aws/v2.0.0", '1'), vec![]);
-    assert_eq!(decide(&found), Action::Open { branch: BranchStep::Keep });
+    assert_eq!(decided(&found), Action::Open { branch: BranchStep::Keep });
     let older = facts(offer("aws/v3.0.0", '2'), ours("aws/v2.0.0", '1'), vec![]);
-    assert_eq!(decide(&older), Action::Open { branch: moved('c') });
+    assert_eq!(decided(&older), Action::Open { branch: moved('c') });
 }
 
 #[test]
 fn a_proposal_that_is_as_wanted_keeps_its_branch() {
-    let pulls = vec![pull(5, open(Reviewed::Not), "aws/v2.0.0")];
+    let pulls = vec![pull(5, PullState::Open, "aws/v2.0.0")];
     let found = facts(offer("aws/v2.0.0", '1'), ours("aws/v2.0.0", '1'), pulls);
-    assert_eq!(decide(&found), Action::Update { pull: 5, branch: BranchStep::Keep });
+    assert_eq!(decided(&found), Action::Update { pull: 5, branch: BranchStep::Keep });
 }
 
 #[test]
 fn a_newer_release_or_a_moved_base_updates_it_in_place() {
-    let pulls = vec![pull(5, open(Reviewed::Not), "aws/v2.0.0")];
+    let pulls = vec![pull(5, PullState::Open, "aws/v2.0.0")];
     for wanted in [offer("aws/v3.0.0", '2'), offer("aws/v2.0.0", '2')] {
         let found = facts(wanted, ours("aws/v2.0.0", '1'), pulls.clone());
-        assert_eq!(decide(&found), Action::Update { pull: 5, branch: moved('c') });
+        assert_eq!(decided(&found), Action::Update { pull: 5, branch: moved('c') });
     }
 }
 
 #[test]
 fn a_proposal_that_conflicts_with_its_base_is_written_anew() {
-    let state = PullState::Open { reviewed: Reviewed::Approved, mergeable: Mergeable::Conflicts };
-    let found = facts(offer("aws/v2.0.0", '1'), ours("aws/v2.0.0", '1'), vec![pull(5, state, "aws/v2.0.0")]);
-    assert_eq!(decide(&found), Action::Update { pull: 5, branch: moved('c') });
+    let pulls = vec![pull(5, PullState::Open, "aws/v2.0.0")];
+    let found = facts(offer("aws/v2.0.0", '1'), ours("aws/v2.0.0", '1'), pulls);
+    let mut found = reviewed(found, Reviewed::Approved);
+    found.answers.mergeable = Some(Mergeable::Conflicts);
+    assert_eq!(decided(&found), Action::Update { pull: 5, branch: moved('c') });
 }
 
 #[test]
 fn an_approved_queued_or_auto_merging_proposal_keeps_its_target() {
-    for reviewed in [Reviewed::Approved, Reviewed::AutoMerge, Reviewed::Queued] {
-        let pulls = vec![pull(5, open(reviewed), "aws/v2.0.0")];
-        let found = facts(offer("aws/v3.0.0", '2'), ours("aws/v2.0.0", '1'), pulls);
+    for by in [Reviewed::Approved, Reviewed::AutoMerge, Reviewed::Queued] {
+        let pulls = vec![pull(5, PullState::Open, "aws/v2.0.0")];
+        let found = reviewed(facts(offer("aws/v3.0.0", '2'), ours("aws/v2.0.0", '1'), pulls), by);
         let newer = Some(source("aws/v3.0.0"));
-        assert_eq!(decide(&found), Action::Leave(Standing::Waits { pull: 5, reviewed, newer }));
+        assert_eq!(decided(&found), Action::Leave(Standing::Waits { pull: 5, reviewed: by, newer }));
     }
 }
 
 #[test]
 fn an_edited_branch_is_left_until_a_person_asks() {
-    let pulls = vec![pull(5, open(Reviewed::Not), "aws/v2.0.0")];
+    let pulls = vec![pull(5, PullState::Open, "aws/v2.0.0")];
     let found = facts(offer("aws/v3.0.0", '2'), a_persons(), pulls);
-    assert_eq!(decide(&found), Action::Leave(Standing::Edited { pull: Some(5) }));
-    assert_eq!(decide(&replan(found)), Action::Update { pull: 5, branch: moved('d') });
+    assert_eq!(decided(&found), Action::Leave(Standing::Edited { pull: Some(5) }));
+    assert_eq!(decided(&replan(found)), Action::Update { pull: 5, branch: moved('d') });
 
     let closed = vec![pull(5, PullState::Closed(Closer::Person), "aws/v2.0.0")];
     let found = facts(offer("aws/v3.0.0", '2'), a_persons(), closed);
-    assert_eq!(decide(&found), Action::Leave(Standing::Edited { pull: None }));
+    assert_eq!(decided(&found), Action::Leave(Standing::Edited { pull: None }));
 }
 
 #[test]
 fn what_a_person_closed_is_not_offered_again_but_a_newer_release_is() {
     let pulls = vec![pull(5, PullState::Closed(Closer::Person), "aws/v2.0.0")];
     let same = facts(offer("aws/v2.0.0", '9'), ours("aws/v2.0.0", '1'), pulls.clone());
-    assert_eq!(decide(&same), Action::Leave(Standing::Declined { pull: 5 }));
+    assert_eq!(decided(&same), Action::Leave(Standing::Declined { pull: 5 }));
     let newer = facts(offer("aws/v3.0.0", '2'), ours("aws/v2.0.0", '1'), pulls.clone());
-    assert_eq!(decide(&newer), Action::Open { branch: moved('c') });
+    assert_eq!(decided(&newer), Action::Open { branch: moved('c') });
     let newer_without_branch = facts(offer("aws/v3.0.0", '2'), None, pulls.clone());
-    assert_eq!(decide(&newer_without_branch), Action::Open { branch: BranchStep::Create });
+    assert_eq!(decided(&newer_without_branch), Action::Open { branch: BranchStep::Create });
     let interrupted = facts(offer("aws/v3.0.0", '2'), ours("aws/v3.0.0", '2'), pulls);
-    assert_eq!(decide(&interrupted), Action::Open { branch: BranchStep::Keep });
+    assert_eq!(decided(&interrupted), Action::Open { branch: BranchStep::Keep });
 }
 
 #[test]
 fn replan_on_a_closed_proposal_offers_it_again() {
     let pulls = vec![pull(5, PullState::Closed(Closer::Person), "aws/v2.0.0")];
     let found = facts(offer("aws/v2.0.0", '1'), ours("aws/v2.0.0", '1'), pulls);
-    assert_eq!(decide(&replan(found)), Action::Open { branch: BranchStep::Keep });
+    assert_eq!(decided(&replan(found)), Action::Open { branch: BranchStep::Keep });
 }
 
 #[test]
 fn what_capstan_closed_says_nothing_about_the_release() {
     let pulls = vec![pull(5, PullState::Closed(Closer::Capstan), "aws/v2.0.0")];
     let found = facts(offer("aws/v2.0.0", '1'), ours("aws/v2.0.0", '1'), pulls);
-    assert_eq!(decide(&found), Action::Open { branch: BranchStep::Keep });
+    assert_eq!(decided(&found), Action::Open { branch: BranchStep::Keep });
 }
 
 #[test]
 fn a_merged_source_needs_nothing_further_and_the_next_one_takes_over_the_branch() {
     let pulls = vec![pull(5, PullState::Merged, "aws/v2.0.0")];
     let done = facts(nothing(), ours("aws/v2.0.0", '1'), pulls.clone());
-    assert!(matches!(decide(&done), Action::Leave(Standing::NothingOffered { .. })));
+    assert!(matches!(decided(&done), Action::Leave(Standing::NothingOffered { .. })));
     let reverted = facts(offer("aws/v2.0.0", '1'), ours("aws/v2.0.0", '1'), pulls.clone());
-    assert_eq!(decide(&reverted), Action::Leave(Standing::Merged { pull: 5 }));
+    assert_eq!(decided(&reverted), Action::Leave(Standing::Merged { pull: 5 }));
     let next = facts(offer("aws/v3.0.0", '2'), ours("aws/v2.0.0", '1'), pulls.clone());
-    assert_eq!(decide(&next), Action::Open { branch: moved('c') });
+    assert_eq!(decided(&next), Action::Open { branch: moved('c') });
 
     let edited =
         Some(Branch { head: commit('c'), authorship: Authorship::Person, stands_on: OfBase::Unknown });
     let next = facts(offer("aws/v3.0.0", '2'), edited, pulls);
-    assert_eq!(decide(&next), Action::Open { branch: moved('c') }, "all of it is in the base");
+    assert_eq!(decided(&next), Action::Open { branch: moved('c') }, "all of it is in the base");
 }
 
 #[test]
 fn with_nothing_left_to_do_it_is_closed_unless_a_person_worked_there_or_it_is_queued() {
-    let pulls = |reviewed| vec![pull(5, open(reviewed), "aws/v2.0.0")];
+    let pulls = || vec![pull(5, PullState::Open, "aws/v2.0.0")];
     let closing = Action::Close { pull: 5, why: "It is up to date.".to_owned() };
-    assert_eq!(decide(&facts(nothing(), ours("aws/v2.0.0", '1'), pulls(Reviewed::Approved))), closing);
-    let edited = facts(nothing(), a_persons(), pulls(Reviewed::Not));
-    assert_eq!(decide(&edited), Action::Leave(Standing::Edited { pull: Some(5) }));
-    let queued = facts(nothing(), ours("aws/v2.0.0", '1'), pulls(Reviewed::Queued));
-    assert!(matches!(decide(&queued), Action::Leave(Standing::Waits { .. })));
+    let own = facts(nothing(), ours("aws/v2.0.0", '1'), pulls());
+    assert_eq!(decided(&reviewed(own.clone(), Reviewed::Approved)), closing);
+    let edited = facts(nothing(), a_persons(), pulls());
+    assert_eq!(decided(&edited), Action::Leave(Standing::Edited { pull: Some(5) }));
+    let queued = reviewed(own, Reviewed::Queued);
+    assert!(matches!(decided(&queued), Action::Leave(Standing::Waits { .. })));
 }
 
 #[test]
 fn a_blocked_or_unreadable_cluster_is_never_written() {
-    let pulls = vec![pull(5, open(Reviewed::Not), "aws/v2.0.0")];
+    let pulls = vec![pull(5, PullState::Open, "aws/v2.0.0")];
     let why = vec!["It would skip a minor.".to_owned()];
     let blocked = facts(Wanted::Blocked { why: why.clone() }, ours("aws/v2.0.0", '1'), pulls.clone());
-    assert_eq!(decide(&replan(blocked)), Action::Leave(Standing::Blocked { pull: Some(5), why }));
+    assert_eq!(decided(&replan(blocked)), Action::Leave(Standing::Blocked { pull: Some(5), why }));
     let unreadable = Wanted::Unplannable { why: "a.yaml:3:1: tab".to_owned() };
     let unreadable = facts(unreadable, ours("aws/v2.0.0", '1'), pulls);
-    assert!(matches!(decide(&replan(unreadable)), Action::Leave(Standing::Unplannable { .. })));
+    assert!(matches!(decided(&replan(unreadable)), Action::Leave(Standing::Unplannable { .. })));
 }
 
 #[test]
 fn a_commit_that_looks_like_capstans_but_stands_on_something_else_is_written_anew() {
     let branch = ours("aws/v2.0.0", '1').map(|branch| Branch { stands_on: OfBase::Unknown, ..branch });
     let new = facts(offer("aws/v2.0.0", '1'), branch.clone(), vec![]);
-    assert_eq!(decide(&new), Action::Open { branch: moved('c') });
-    let pulls = vec![pull(7, open(Reviewed::Not), "aws/v2.0.0")];
+    assert_eq!(decided(&new), Action::Open { branch: moved('c') });
+    let pulls = vec![pull(7, PullState::Open, "aws/v2.0.0")];
     let shown = facts(offer("aws/v2.0.0", '1'), branch, pulls);
-    assert_eq!(decide(&shown), Action::Update { pull: 7, branch: moved('c') });
+    assert_eq!(decided(&shown), Action::Update { pull: 7, branch: moved('c') });
+}
+
+#[test]
+fn what_costs_a_call_is_asked_only_where_it_can_change_the_decision() {
+    use Question::{Branch, Mergeable, Reviewed as Review};
+    let open = || vec![pull(5, PullState::Open, "aws/v2.0.0")];
+    let current = || facts(offer("aws/v2.0.0", '1'), ours("aws/v2.0.0", '1'), open());
+    let (keep, anew) = (
+        Action::Update { pull: 5, branch: BranchStep::Keep },
+        Action::Update { pull: 5, branch: moved('c') },
+    );
+    let waits = |by, newer| Action::Leave(Standing::Waits { pull: 5, reviewed: by, newer });
+
+    let blocked = facts(Wanted::Blocked { why: vec![] }, ours("aws/v2.0.0", '1'), open());
+    assert_eq!(asked(&blocked).0, []);
+    assert_eq!(asked(&facts(nothing(), None, vec![])).0, []);
+    let declined = vec![pull(5, PullState::Closed(Closer::Person), "aws/v2.0.0")];
+    assert_eq!(asked(&facts(offer("aws/v2.0.0", '1'), None, declined)).0, []);
+    assert_eq!(asked(&facts(offer("aws/v2.0.0", '1'), None, vec![])).0, [Branch]);
+
+    assert_eq!(asked(&current()), (vec![Branch, Mergeable], keep.clone()));
+    assert_eq!(asked(&replan(current())), (vec![Branch, Mergeable], keep));
+    let mut conflicting = current();
+    conflicting.answers.mergeable = Some(super::Mergeable::Conflicts);
+    assert_eq!(asked(&conflicting), (vec![Branch, Mergeable, Review], anew.clone()));
+    let queued = reviewed(conflicting.clone(), Reviewed::Queued);
+    assert_eq!(asked(&queued), (vec![Branch, Mergeable, Review], waits(Reviewed::Queued, None)));
+    assert_eq!(asked(&replan(conflicting)), (vec![Branch, Mergeable], anew.clone()));
+
+    let moved_base = || facts(offer("aws/v2.0.0", '2'), ours("aws/v2.0.0", '1'), open());
+    assert_eq!(asked(&moved_base()), (vec![Branch, Review], anew.clone()));
+    let approved = reviewed(moved_base(), Reviewed::Approved);
+    assert_eq!(asked(&approved), (vec![Branch, Review, Mergeable], waits(Reviewed::Approved, None)));
+    let queued = reviewed(moved_base(), Reviewed::Queued);
+    assert_eq!(asked(&queued), (vec![Branch, Review], waits(Reviewed::Queued, None)));
+    assert_eq!(asked(&replan(moved_base())), (vec![Branch], anew.clone()));
+
+    let newer = || facts(offer("aws/v3.0.0", '2'), ours("aws/v2.0.0", '1'), open());
+    assert_eq!(asked(&newer()), (vec![Branch, Review], anew));
+    let approved = reviewed(newer(), Reviewed::Approved);
+    let waiting = waits(Reviewed::Approved, Some(source("aws/v3.0.0")));
+    assert_eq!(asked(&approved), (vec![Branch, Review], waiting));
+
+    assert_eq!(asked(&facts(nothing(), a_persons(), open())).0, [Branch]);
+    assert_eq!(asked(&facts(nothing(), ours("aws/v2.0.0", '1'), open())).0, [Branch, Review]);
+    assert_eq!(asked(&replan(facts(nothing(), a_persons(), open()))).0, [Branch]);
 }

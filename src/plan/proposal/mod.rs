@@ -26,8 +26,8 @@ mod write_guard;
 pub use authorship::{Authorship, Head, OfBase, Parent, judge_head};
 pub use branch::{BRANCH_PREFIX, ProposalId};
 pub use decide::{
-    Action, Branch, BranchStep, Closer, Command, Draft, Facts, Mergeable, Offer, Pull, PullState, Reviewed,
-    Standing, Wanted, decide,
+    Action, Answers, Branch, BranchStep, Closer, Command, Decision, Draft, Facts, Mergeable, Offer, Pull,
+    PullState, Question, Reviewed, Standing, Wanted, decide,
 };
 pub use source::{
     PlanDigest, ReleasesOrigin, SourceState, TRAILER_PLAN, TRAILER_RELEASES, TRAILER_SOURCE, trailer_value,

@@ -14,6 +14,7 @@ use capstan_report::{CheckReport, Judged, JudgedCluster, MergeBasis, check, unto
 use super::super::answers::touched;
 use super::super::outcome::Remarks;
 use super::super::{Run, Scopes, SyncError, by_target, settings_file};
+use super::Judging;
 use super::subjects::Subject;
 use crate::app::ports::{MirrorError, Snapshot};
 
@@ -47,11 +48,11 @@ impl Run<'_> {
     pub(super) async fn judge(
         &self,
         pull: &Subject,
-        settings: &RepositorySettings,
-        scopes: &Scopes,
+        judging: Judging<'_>,
         remarks: &Remarks,
         preflights: &[Preflight],
     ) -> Result<Option<CheckReport>, SyncError> {
+        let Judging { settings, scopes, .. } = judging;
         let base = self.base_of(pull).await?;
         let head = self.required_snapshot(&pull.head).await?;
         let settings_blob = |tree: &dyn Tree| settings_file(tree).map(|entry| entry.blob.clone());
@@ -67,7 +68,8 @@ impl Run<'_> {
             return Ok(Some(untouched()));
         }
         let Some(comparison) = self.comparison(pull).await? else { return Ok(None) };
-        Ok(Some(self.judge_comparison(comparison, settings, &there, remarks, preflights).await?))
+        let judging = Judging { scopes: &there, ..judging };
+        Ok(Some(self.judge_comparison(comparison, judging, remarks, preflights).await?))
     }
 
     /// The clusters that a merge of a head would change, those that it adds included, and what they would be
@@ -97,11 +99,11 @@ impl Run<'_> {
     pub(super) async fn judge_comparison(
         &self,
         comparison: Comparison,
-        settings: &RepositorySettings,
-        scopes: &Scopes,
+        judging: Judging<'_>,
         remarks: &Remarks,
         preflights: &[Preflight],
     ) -> Result<CheckReport, SyncError> {
+        let Judging { settings, scopes, reporters } = judging;
         let mut clusters = touched(&*comparison.before, &*comparison.after, scopes);
         let mut users = self.touched_through_classes(&comparison.before, &comparison.after, settings).await?;
         users.retain(|user| scopes.contains_key(&Target::from(user.clone())) && !clusters.contains(user));
@@ -139,7 +141,7 @@ impl Run<'_> {
         }
         let planner = self.ports.planner.clone();
         let today = self.today;
-        let live = self.live_names(preflights);
+        let live = reporters.live_names(preflights);
         let mut by_settings: Vec<Vec<JudgedCluster>> = tokio::task::spawn_blocking(move || {
             let one = |settings: &RepositorySettings| {
                 let (before, after) = (comparison.before.clone(), comparison.after.clone());

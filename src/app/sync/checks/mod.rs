@@ -18,58 +18,85 @@ use capstan_report::{
 pub(super) use self::judging::{Compared, Comparison};
 pub(super) use self::subjects::Subject;
 use super::outcome::{Outcome, Remarks};
-use super::{Run, Scopes, SyncError, by_target};
-use crate::app::ports::{CheckConclusion, CheckRecord, CodeHostError, MirrorError, NewCheckRun};
+use super::reporters::Reporters;
+use super::{Ending, Run, Scopes, SyncError, by_target};
+use crate::app::ports::{CheckConclusion, CheckRecord, CodeHostError, MirrorError, NewCheckRun, PullRequest};
 
 const NAME: &str = "capstan";
 /// Changes with what reports say, so that a newer Capstan reports again.
 const EDITION: &str = "1";
 
+/// What heads are judged by.
+#[derive(Clone, Copy)]
+pub(super) struct Judging<'a> {
+    pub(super) settings: &'a RepositorySettings,
+    /// The targets of the base branch.
+    pub(super) scopes: &'a Scopes,
+    pub(super) reporters: &'a Reporters,
+}
+
+/// What came of checking a head.
+enum Checked {
+    /// All that there is to be said stands there.
+    Reported,
+    /// There will be more to say soon: GitHub is still computing, or a live cluster was asked.
+    NotYet,
+}
+
 impl Run<'_> {
     pub(super) async fn report_checks(
-        &mut self,
-        settings: &RepositorySettings,
-        scopes: &Scopes,
+        self,
+        judging: Judging<'_>,
+        open: &[PullRequest],
         outcome: &Outcome,
-    ) -> Result<(), SyncError> {
-        for subjects in self.subjects().await? {
-            let result = self.check_head(&subjects, settings, scopes, outcome).await;
-            self.alone(&subjects, result).await?;
+    ) -> Result<Ending, SyncError> {
+        let mut ending = Ending::default();
+        for subjects in self.subjects(open).await? {
+            let checked = self.check_head(&subjects, open, judging, outcome).await;
+            ending = ending.and(self.alone(&subjects, checked).await?);
         }
-        Ok(())
+        Ok(ending)
     }
 
     pub(super) async fn report_checks_without_settings(
-        &mut self,
+        self,
         problem: &FileError,
-    ) -> Result<(), SyncError> {
-        for subjects in self.subjects().await? {
+    ) -> Result<Ending, SyncError> {
+        let mut ending = Ending::default();
+        for subjects in self.subjects(&self.facts.open).await? {
             for subject in subjects.iter().take(1) {
-                let result = self.check_without_settings(subject, problem).await;
-                self.alone(std::slice::from_ref(subject), result).await?;
+                let checked = self.check_without_settings(subject, problem).await;
+                ending = ending.and(self.alone(std::slice::from_ref(subject), checked).await?);
             }
         }
-        Ok(())
+        Ok(ending)
     }
 
     /// What goes wrong with one head alone is not its neighbours' trouble, nor that of commands: the run
     /// goes on, and fails at its end; where its pull request has gone meanwhile, it is looked at again.
-    async fn alone(&mut self, subjects: &[Subject], result: Result<(), SyncError>) -> Result<(), SyncError> {
-        match result {
+    async fn alone(
+        self,
+        subjects: &[Subject],
+        checked: Result<Checked, SyncError>,
+    ) -> Result<Ending, SyncError> {
+        let mut ending = Ending::default();
+        match checked {
             Err(
                 error @ (SyncError::Host(CodeHostError::Unexpected { .. } | CodeHostError::NotFound { .. })
                 | SyncError::Mirror(MirrorError::Fetch { .. })),
             ) => {
                 if self.is_any_gone(subjects).await {
-                    self.look_again();
-                    return Ok(());
+                    ending.look_again();
+                } else {
+                    tracing::warn!(repository = %self.repository.name, error = %error, "a head could not be checked");
+                    ending.fail(error);
                 }
-                tracing::warn!(repository = %self.repository.name, error = %error, "a head could not be checked");
-                self.failure.get_or_insert(error);
-                Ok(())
             }
-            result => result,
+            Ok(Checked::Reported) => {}
+            Ok(Checked::NotYet) => ending.look_again(),
+            Err(error) => return Err(error),
         }
+        Ok(ending)
     }
 
     /// Whether the pull request of one of these has gone. Where GitHub does not tell, the first failure counts.
@@ -85,13 +112,13 @@ impl Run<'_> {
     /// Reports on one commit the gravest of what is to be said of it: a second pull request of the same
     /// head, to a branch where it changes nothing, must not take a failure back.
     async fn check_head(
-        &mut self,
+        self,
         subjects: &[Subject],
-        settings: &RepositorySettings,
-        scopes: &Scopes,
+        open: &[PullRequest],
+        judging: Judging<'_>,
         outcome: &Outcome,
-    ) -> Result<(), SyncError> {
-        let Some(first) = subjects.first() else { return Ok(()) };
+    ) -> Result<Checked, SyncError> {
+        let Some(first) = subjects.first() else { return Ok(Checked::Reported) };
         let nothing = Remarks::default();
         let remarks = |subject: &Subject| {
             subject.pull.and_then(|number| outcome.remarks.get(&number)).unwrap_or(&nothing)
@@ -106,34 +133,36 @@ impl Run<'_> {
             }
         };
         // Where nothing moved, GitHub is not even asked for its test merge.
-        if let Some(live) = self.live_inputs(&first.head).await?
+        if let Some(live) = self.live_inputs(judging.reporters, &first.head).await?
             && self.is_reported(first, &inputs(&live)).await?
         {
-            return Ok(());
+            return Ok(Checked::Reported);
         }
-        let Some(preflights) = self.preflights(subjects, settings, scopes).await? else {
-            self.look_again();
-            return Ok(());
+        let Some(preflights) = self.preflights(subjects, open, judging).await? else {
+            return Ok(Checked::NotYet);
         };
-        let inputs = match self.live_inputs(&first.head).await? {
+        let checked = if preflights.look_again() { Checked::NotYet } else { Checked::Reported };
+        let live = match preflights.is_settled {
+            true => self.live_inputs(judging.reporters, &first.head).await?,
+            false => None,
+        };
+        let preflights = preflights.all;
+        let inputs = match live {
             Some(live) => inputs(&live),
             None => {
                 let unsettled = preflights.iter().map(preflight_fingerprint);
                 let inputs = inputs(&Fingerprint::of("unsettled").each("preflight", unsettled).finish());
                 if self.is_reported(first, &inputs).await? {
-                    return Ok(());
+                    return Ok(checked);
                 }
                 inputs
             }
         };
         let mut gravest: Option<CheckReport> = None;
         for subject in subjects {
-            let report = match self.judge(subject, settings, scopes, remarks(subject), &preflights).await {
+            let report = match self.judge(subject, judging, remarks(subject), &preflights).await {
                 Ok(Some(report)) => report,
-                Ok(None) => {
-                    self.look_again();
-                    return Ok(());
-                }
+                Ok(None) => return Ok(Checked::NotYet),
                 Err(
                     error @ (SyncError::Planning(_) | SyncError::Mirror(MirrorError::NoSuchCommit { .. })),
                 ) => self.own_failure(subject, &error),
@@ -144,27 +173,24 @@ impl Run<'_> {
                 gravest = Some(report);
             }
         }
-        match gravest {
-            Some(report) => self.report(first, &inputs, &report).await,
-            None => Ok(()),
+        if let Some(report) = gravest {
+            self.report(first, &inputs, &report).await?;
         }
+        Ok(checked)
     }
 
     async fn check_without_settings(
-        &mut self,
+        self,
         subject: &Subject,
         problem: &FileError,
-    ) -> Result<(), SyncError> {
+    ) -> Result<Checked, SyncError> {
         let problems = [problem.to_string()];
         let remarks = Remarks { notes: problems.to_vec(), ..Remarks::default() };
         let inputs = inputs(&self.facts.base.commit, subject, &remarks, "");
         if self.is_reported(subject, &inputs).await? {
-            return Ok(());
+            return Ok(Checked::Reported);
         }
-        let Some(comparison) = self.comparison(subject).await? else {
-            self.look_again();
-            return Ok(());
-        };
+        let Some(comparison) = self.comparison(subject).await? else { return Ok(Checked::NotYet) };
         let report = match self.ports.planner.open(comparison.after.clone(), self.today) {
             Err(_) => check_without_settings(&problems),
             Ok(fleet) => {
@@ -174,10 +200,13 @@ impl Run<'_> {
                     "The settings on the base branch cannot be read ({problem}): this pull request was checked under its own."
                 );
                 let remarks = Remarks { notes: vec![note], ..Remarks::default() };
-                self.judge_comparison(comparison, &settings, &scopes, &remarks, &[]).await?
+                let reporters = Reporters::default();
+                let judging = Judging { settings: &settings, scopes: &scopes, reporters: &reporters };
+                self.judge_comparison(comparison, judging, &remarks, &[]).await?
             }
         };
-        self.report(subject, &inputs, &report).await
+        self.report(subject, &inputs, &report).await?;
+        Ok(Checked::Reported)
     }
 
     /// Whether the check on a head was reported without a conclusion: what was asked again is under way.

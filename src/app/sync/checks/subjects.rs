@@ -35,8 +35,8 @@ impl Subject {
 impl Run<'_> {
     /// What awaits a check, by head: GitHub shows one check for a commit, however many pull requests
     /// have it as their head.
-    pub(super) async fn subjects(&self) -> Result<Vec<Vec<Subject>>, SyncError> {
-        let mut subjects: Vec<Subject> = self.facts.open.iter().map(Subject::of).collect();
+    pub(super) async fn subjects(self, open: &[PullRequest]) -> Result<Vec<Vec<Subject>>, SyncError> {
+        let mut subjects: Vec<Subject> = open.iter().map(Subject::of).collect();
         subjects.sort_by_key(|subject| subject.pull);
         for group in self.ports.host.branches(self.repository, QUEUE_PREFIX).await? {
             let base = group.branch.strip_prefix(QUEUE_PREFIX).and_then(|name| name.rsplit_once('/'));

@@ -4,7 +4,7 @@
 use super::folders;
 use crate::policy::fitting::{MisfitKind, misfits_of};
 use capstan_kustomize::render::render;
-use capstan_kustomize::schema::{Origin, SchemaFile, Schemas};
+use capstan_kustomize::schema::{SchemaFile, Schemas};
 use capstan_model::tree::RepoPath;
 use capstan_test_support::{Files, shared_data};
 

@@ -1,0 +1,300 @@
+//! Preflights: what the live clusters say to a merge before it is made.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use capstan_kustomize::render::Folders;
+use capstan_live::agent::PreflightId;
+use capstan_live::agent::limits::PREFLIGHT_CLUSTERS;
+use capstan_live::agent::preflight::{Preflight, Standing};
+use capstan_model::ids::ClusterId;
+use capstan_model::tree::CommitId;
+use capstan_plan::settings::{ManagementClusterUid, PreflightMode, RepositorySettings};
+use capstan_report::{Fingerprint, MergeBasis};
+use jiff::SignedDuration;
+use ulid::Ulid;
+
+use super::checks::{Comparison, Judging, Subject};
+use super::reporters::{Reporters, same};
+use super::{Run, SyncError};
+use crate::app::agents::{Reconcilers, content};
+use crate::app::ports::{CodeHostError, Permission, PreflightRecord, PreflightState, PullRequest};
+
+/// A question is not asked again within so long.
+const JUST_NOW: SignedDuration = SignedDuration::from_secs(30);
+
+/// What the live clusters say.
+pub(super) struct Preflights {
+    pub(super) all: Vec<Preflight>,
+    /// Whether GitHub has said all that they hang on.
+    pub(super) is_settled: bool,
+}
+
+impl Preflights {
+    /// Whether there may be more to say soon.
+    pub(super) fn look_again(&self) -> bool {
+        !self.is_settled || self.all.iter().any(|preflight| preflight.standing == Standing::Asked)
+    }
+}
+
+/// What a live cluster is asked.
+struct Question<'a> {
+    pull: &'a PullRequest,
+    /// The commit that is tried.
+    commit: CommitId,
+    clusters: Vec<ClusterId>,
+    /// Digest of what they are made of in that commit.
+    content: String,
+    /// How their rollouts stand.
+    standing: String,
+}
+
+impl Question<'_> {
+    /// Whether it was asked before. The commit does not count: each push to the default branch gives another
+    /// test merge, most of them with the same clusters in it.
+    fn is(&self, known: &PreflightRecord) -> bool {
+        known.content == self.content && known.clusters == self.clusters
+    }
+}
+
+/// Whether a question may be asked.
+enum Trust {
+    Yes,
+    No(String),
+    /// Nobody knows yet.
+    NotYet(String),
+}
+
+impl Run<'_> {
+    /// What the live clusters say to what a merge of a head would give; asks them where they were not asked
+    /// that yet. `None` while GitHub computes its test merge.
+    ///
+    /// Reconcilers apply the default branch alone, so nobody is asked about a pull request to another one. In
+    /// a conflict nobody is asked either: there is no merge, and what the head alone would do to the live
+    /// cluster is never going to happen.
+    pub(super) async fn preflights(
+        self,
+        subjects: &[Subject],
+        open: &[PullRequest],
+        judging: Judging<'_>,
+    ) -> Result<Option<Preflights>, SyncError> {
+        const NONE: Option<Preflights> = Some(Preflights { all: Vec::new(), is_settled: true });
+        let Judging { settings, scopes, reporters } = judging;
+        let Some(Reconcilers { records, .. }) = &self.ports.reconcilers else { return Ok(NONE) };
+        if reporters.managed_by.is_empty() {
+            return Ok(NONE);
+        }
+        let default_branch = &self.repository.default_branch;
+        let to_be_applied =
+            |subject: &&Subject| subject.pull.is_some() && subject.base_branch == *default_branch;
+        let Some(subject) = subjects.iter().find(to_be_applied) else { return Ok(NONE) };
+        let pull = open.iter().find(|pull| Some(pull.number) == subject.pull);
+        let Some(pull) = pull else { return Ok(NONE) };
+        let Some((touched, merge)) = self.touched_by_merge_of(subject, settings, scopes).await? else {
+            return Ok(None);
+        };
+        let concerned = self.concerned_by_merge(reporters, &touched, &merge, settings);
+        if concerned.is_empty() {
+            return Ok(NONE);
+        }
+        // A test merge with an older tip: GitHub makes another one.
+        let is_older = merge.basis == MergeBasis::Merge && merge.base != self.facts.base.commit;
+        let mut preflights = Preflights { all: Vec::new(), is_settled: !is_older };
+        let known = records.preflights_of_head(self.repository.id, &pull.head).await?;
+        for (uid, (name, folders)) in concerned {
+            let clusters: Vec<ClusterId> = folders.keys().cloned().collect();
+            let standing = if !reporters.is_enrolled(&uid) {
+                // Where nobody is, nobody is missed, unless the settings want somebody there.
+                (settings.preflight.mode == PreflightMode::Required)
+                    .then(|| Standing::NotAsked("No reconciler of it is enrolled.".to_owned()))
+            } else if merge.basis == MergeBasis::HeadAlone {
+                Some(Standing::NotAsked(format!(
+                    "The pull request conflicts with `{default_branch}`, so there is no merge that could be tried. It is asked once the conflict is resolved."
+                )))
+            } else if clusters.len() > PREFLIGHT_CLUSTERS {
+                Some(Standing::NotAsked(format!(
+                    "The pull request touches {} clusters, and one preflight is about {PREFLIGHT_CLUSTERS} at most: split it.",
+                    clusters.len()
+                )))
+            } else {
+                let tree = Arc::clone(&merge.after);
+                let folders: Vec<Folders> = folders.into_values().collect();
+                let content = tokio::task::spawn_blocking(move || content(&*tree, &folders)).await?;
+                let question = Question {
+                    pull,
+                    commit: merge.commit.clone(),
+                    standing: reporters.standing_of(&clusters),
+                    clusters: clusters.clone(),
+                    content,
+                };
+                let known = known.iter().find(|known| same(&known.management_cluster, &uid));
+                let (standing, is_settled) = self.ask(question, settings, &uid, known).await?;
+                preflights.is_settled &= is_settled;
+                Some(standing)
+            };
+            preflights.all.extend(standing.map(|standing| Preflight {
+                management_cluster: name,
+                clusters,
+                standing,
+            }));
+        }
+        Ok(Some(preflights))
+    }
+
+    /// The claimed clusters among those that a merge touches, by who claims them, with their folders in the
+    /// merge. One whose folder goes is not asked about: nothing is applied from a folder that is not there.
+    fn concerned_by_merge(
+        self,
+        reporters: &Reporters,
+        touched: &[ClusterId],
+        merge: &Comparison,
+        settings: &RepositorySettings,
+    ) -> BTreeMap<ManagementClusterUid, (String, BTreeMap<ClusterId, Folders>)> {
+        let mut concerned: BTreeMap<ManagementClusterUid, (String, BTreeMap<ClusterId, Folders>)> =
+            BTreeMap::new();
+        if touched.is_empty() {
+            return concerned;
+        }
+        for scope in self.ports.planner.scopes(Arc::clone(&merge.after), settings) {
+            let Some(cluster) = scope.target.cluster().filter(|cluster| touched.contains(cluster)) else {
+                continue;
+            };
+            let Some(owner) = reporters.managed_by.owner(cluster) else { continue };
+            let folders =
+                Folders { cluster: cluster.folder().clone(), base: scope.base, overlay: scope.overlay };
+            let of_owner = concerned.entry(owner.uid.clone());
+            let (_, clusters) = of_owner.or_insert_with(|| (owner.name.clone(), BTreeMap::new()));
+            clusters.insert(cluster.clone(), folders);
+        }
+        concerned
+    }
+
+    /// What the live clusters' part of a head's report depends on, besides base and head; `None` where that
+    /// may change by itself.
+    pub(super) async fn live_inputs(
+        self,
+        reporters: &Reporters,
+        head: &CommitId,
+    ) -> Result<Option<String>, SyncError> {
+        let Some(Reconcilers { records, .. }) = &self.ports.reconcilers else {
+            return Ok(Some(String::new()));
+        };
+        if reporters.managed_by.is_empty() {
+            return Ok(Some(String::new()));
+        }
+        let now = self.ports.clock.now();
+        let mut enrolled: Vec<String> =
+            reporters.enrolled.iter().map(|agent| agent.management_cluster.to_string()).collect();
+        enrolled.sort();
+        let mut digest = Fingerprint::of("live").each("enrolled", enrolled);
+        for known in records.preflights_of_head(self.repository.id, head).await? {
+            digest = digest.field("preflight", &known.id);
+            digest = match &known.state {
+                PreflightState::Asked if known.until > now => return Ok(None),
+                PreflightState::Asked => digest.field("state", "unanswered"),
+                PreflightState::NotAsked(why) => digest.field("state", "not-asked").field("why", why),
+                PreflightState::Answered(answer) => {
+                    let machines =
+                        answer.may_change_with_machines().then(|| reporters.standing_of(&known.clusters));
+                    digest.field("state", "answered").maybe("machines", machines)
+                }
+            };
+        }
+        Ok(Some(digest.finish()))
+    }
+
+    /// What a live cluster says to a question, and whether that is settled: what GitHub does not tell yet, it may
+    /// tell soon.
+    async fn ask(
+        self,
+        question: Question<'_>,
+        settings: &RepositorySettings,
+        uid: &ManagementClusterUid,
+        known: Option<&PreflightRecord>,
+    ) -> Result<(Standing, bool), SyncError> {
+        let Some(Reconcilers { records, notifier }) = &self.ports.reconcilers else {
+            return Ok((Standing::Unanswered, true));
+        };
+        let now = self.ports.clock.now();
+        let head = &question.pull.head;
+        // A job that is put off is given the same hint again: what was asked just now is not asked anew.
+        let asked_again = self.hints.heads.iter().any(|hinted| hinted == head.as_str())
+            && known.is_some_and(|known| known.asked_at + JUST_NOW <= now)
+            && !self.is_under_way(head).await?;
+        if let Some(known) = known.filter(|known| question.is(known)) {
+            match &known.state {
+                PreflightState::Asked if known.until > now => return Ok((Standing::Asked, true)),
+                _ if asked_again => {}
+                PreflightState::Asked => return Ok((Standing::Unanswered, true)),
+                // Machines that have moved on may have taken away what stood against it.
+                PreflightState::Answered(answer)
+                    if answer.may_change_with_machines() && known.standing != question.standing => {}
+                PreflightState::Answered(answer) => {
+                    return Ok((Standing::Answered(answer.clone()), true));
+                }
+                PreflightState::NotAsked(why) => {
+                    return Ok((Standing::NotAsked(why.clone()), true));
+                }
+            }
+        }
+        let (state, standing) = match self.trust(question.pull).await? {
+            Trust::Yes => (PreflightState::Asked, Standing::Asked),
+            Trust::No(why) => (PreflightState::NotAsked(why.clone()), Standing::NotAsked(why)),
+            Trust::NotYet(why) => return Ok((Standing::NotAsked(why), false)),
+        };
+        let Ok(id) = PreflightId::parse(&Ulid::generate().to_string()) else {
+            return Ok((Standing::Unanswered, true));
+        };
+        let timeout = SignedDuration::from_secs(i64::from(settings.preflight.timeout_seconds));
+        let record = PreflightRecord {
+            id,
+            repository: self.repository.id,
+            head: head.clone(),
+            commit: question.commit,
+            content: question.content,
+            standing: question.standing,
+            management_cluster: uid.clone(),
+            clusters: question.clusters,
+            asked_at: now,
+            until: now + timeout,
+            state,
+        };
+        records.save_preflight(&record).await?;
+        notifier.notify();
+        Ok((standing, true))
+    }
+
+    /// Only heads of the repository itself that somebody with write permission pushed: a dry run shows a
+    /// live cluster things that nobody has reviewed.
+    async fn trust(self, pull: &PullRequest) -> Result<Trust, SyncError> {
+        if !pull.head_in_repository {
+            return Ok(Trust::No("Its head stands in another repository.".to_owned()));
+        }
+        let host = &self.ports.host;
+        let pushes = match host.pushes(self.repository, &pull.head_branch).await {
+            Ok(pushes) => pushes,
+            Err(CodeHostError::NotFound { .. } | CodeHostError::Forbidden { .. }) => {
+                return Ok(Trust::No("GitHub does not say who pushed its head.".to_owned()));
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let Some(push) = pushes.into_iter().find(|push| push.after == pull.head) else {
+            return Ok(Trust::NotYet("GitHub does not say who pushed its head.".to_owned()));
+        };
+        let Some(actor) = push.actor else {
+            return Ok(Trust::No("Whoever pushed its head has no account any more.".to_owned()));
+        };
+        if actor == host.bot_login().await? {
+            return Ok(Trust::Yes);
+        }
+        let permission = match host.permission(self.repository, &actor).await {
+            Ok(permission) => permission,
+            Err(CodeHostError::NotFound { .. }) => Permission::None,
+            Err(error) => return Err(error.into()),
+        };
+        if permission >= Permission::Write {
+            return Ok(Trust::Yes);
+        }
+        Ok(Trust::No(format!("`{actor}`, who pushed its head, has no write permission.")))
+    }
+}

@@ -1,0 +1,262 @@
+//! What reconcilers have to do with a run: what they may read, whose merges are followed, whom the live
+//! cluster is asked for, and which cluster waits for its machines.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use capstan_live::agent::permission::ManagedBy;
+use capstan_live::agent::preflight::{Preflight, Standing};
+use capstan_live::agent::{Progress, RolloutState};
+use capstan_model::ids::ClusterId;
+use capstan_model::tree::{CommitId, Tree};
+use capstan_plan::settings::{ManagementClusterUid, RepositorySettings};
+use capstan_plan::templates::TemplateNames;
+use capstan_report::Fingerprint;
+use jiff::{SignedDuration, Timestamp};
+
+use super::answers::touched;
+use super::{Run, Scopes, SyncError};
+use crate::app::agents::Reconcilers;
+use crate::app::planner::LiveNames;
+use crate::app::ports::{
+    Agent, ClusterStanding, FollowedCluster, FollowedMerge, PullRequest, PullRequestState, ReportedToGitHub,
+    WatchedRepository,
+};
+
+/// A merge that was missed for longer is not followed any more.
+const DAYS_BACK: i64 = 7;
+
+/// The reconcilers of a repository, and what they reported.
+#[derive(Default)]
+pub(super) struct Reporters {
+    pub(super) managed_by: ManagedBy,
+    /// Those that are not revoked and that the settings name.
+    pub(super) enrolled: Vec<Agent>,
+    /// What each cluster's own management cluster reported last.
+    standings: BTreeMap<ClusterId, ClusterStanding>,
+}
+
+impl Reporters {
+    /// The management cluster that applies a cluster and has a reconciler that reports.
+    fn of(&self, cluster: &ClusterId) -> Option<(&str, &ManagementClusterUid)> {
+        let owner = self.managed_by.owner(cluster)?;
+        self.is_enrolled(&owner.uid).then_some((owner.name.as_str(), &owner.uid))
+    }
+
+    /// How the rollouts of clusters stand, in a few letters.
+    pub(super) fn standing_of(&self, clusters: &[ClusterId]) -> String {
+        let one = |digest: Fingerprint, cluster: &ClusterId| {
+            let digest = digest.field("cluster", cluster);
+            match self.standings.get(cluster) {
+                Some(ClusterStanding { report, .. }) => {
+                    digest.field("state", report.state.as_str()).field("commit", report.commit())
+                }
+                None => digest,
+            }
+        };
+        clusters.iter().fold(Fingerprint::of("standing"), one).finish()
+    }
+
+    /// The management cluster whose reconciler reports on a cluster, by its name.
+    pub(super) fn name_for(&self, cluster: &ClusterId) -> Option<&str> {
+        self.of(cluster).map(|(name, _)| name)
+    }
+
+    /// The live names of templates, as the reconcilers reported them last.
+    pub(super) fn names(&self) -> BTreeMap<ClusterId, Arc<TemplateNames>> {
+        let names = self.standings.iter().filter_map(|(cluster, standing)| {
+            // What was never applied has no live names.
+            standing.report.applied.as_ref()?;
+            Some((cluster.clone(), Arc::new(TemplateNames::new(standing.report.names.clone()).ok()?)))
+        });
+        names.collect()
+    }
+
+    /// The live names of templates before and after a merge: those that were reported, and those that the
+    /// preflight of it found.
+    pub(super) fn live_names(&self, preflights: &[Preflight]) -> BTreeMap<ClusterId, LiveNames> {
+        let mut found = BTreeMap::new();
+        for preflight in preflights {
+            let Standing::Answered(answer) = &preflight.standing else { continue };
+            for one in answer.clusters.iter().filter(|one| preflight.clusters.contains(&one.cluster)) {
+                found.extend(TemplateNames::new(one.names.clone()).ok().map(|names| (&one.cluster, names)));
+            }
+        }
+        let both = |(cluster, before): (ClusterId, Arc<TemplateNames>)| {
+            let before = Arc::unwrap_or_clone(before);
+            let after = found.get(&cluster).cloned().unwrap_or_else(|| before.clone());
+            (cluster, LiveNames { before, after })
+        };
+        self.names().into_iter().map(both).collect()
+    }
+
+    fn followed(&self, cluster: ClusterId, merged_at: Timestamp) -> Option<FollowedCluster> {
+        let (name, uid) = self.of(&cluster)?;
+        Some(FollowedCluster {
+            management_cluster: uid.clone(),
+            name: name.to_owned(),
+            progress: Progress::waiting(merged_at),
+            cluster,
+        })
+    }
+
+    pub(super) fn is_enrolled(&self, uid: &ManagementClusterUid) -> bool {
+        self.enrolled.iter().any(|agent| same(&agent.management_cluster, uid))
+    }
+}
+
+pub(super) fn same(a: &ManagementClusterUid, b: &ManagementClusterUid) -> bool {
+    a.as_str().eq_ignore_ascii_case(b.as_str())
+}
+
+impl Run<'_> {
+    /// Follows new merges, shows the tip to agents, and learns what they reported.
+    pub(super) async fn meet_reconcilers(
+        self,
+        settings: &RepositorySettings,
+        scopes: &Scopes,
+    ) -> Result<Reporters, SyncError> {
+        let Some(Reconcilers { records, notifier }) = &self.ports.reconcilers else {
+            return Ok(Reporters::default());
+        };
+        let managed_by = ManagedBy::of(settings);
+        let mut enrolled = Vec::new();
+        if !managed_by.is_empty() {
+            enrolled = records.agents().await?;
+            enrolled
+                .retain(|agent| agent.revoked_at.is_none() && managed_by.knows(&agent.management_cluster));
+        }
+        let mut reporters = Reporters { managed_by, enrolled, ..Reporters::default() };
+        // Before agents hear of the tip: a report never comes before what it is about is followed.
+        self.follow_merges(&reporters, scopes, settings).await?;
+        let watched = WatchedRepository {
+            repository: self.repository.clone(),
+            tip: self.facts.base.commit.clone(),
+            managed_by: reporters.managed_by.clone(),
+        };
+        if records.watch_repository(&watched).await? {
+            notifier.notify();
+        }
+        let heads: BTreeSet<&CommitId> = self.facts.open.iter().map(|pull| &pull.head).collect();
+        records.keep_preflights_of(self.repository.id, &heads).await?;
+        if !reporters.enrolled.is_empty() {
+            let mut standings = records.standings(self.repository.id).await?;
+            standings.retain(|(cluster, standing)| {
+                reporters.managed_by.has(&standing.management_cluster, cluster)
+            });
+            reporters.standings = standings.into_iter().collect();
+        }
+        Ok(reporters)
+    }
+
+    async fn follow_merges(
+        self,
+        reporters: &Reporters,
+        scopes: &Scopes,
+        settings: &RepositorySettings,
+    ) -> Result<(), SyncError> {
+        let Some(Reconcilers { records, notifier }) = &self.ports.reconcilers else { return Ok(()) };
+        let Some(first) = reporters.enrolled.iter().map(|agent| agent.enrolled_at).min() else {
+            return Ok(());
+        };
+        let since = first.max(self.ports.clock.now() - SignedDuration::from_hours(24 * DAYS_BACK));
+        let known: BTreeSet<u64> =
+            records.followed_pull_requests(self.repository.id).await?.into_iter().collect();
+        for pull in self.ports.host.recently_closed_pull_requests(self.repository).await? {
+            let merged = pull.state == PullRequestState::Merged
+                && pull.base_branch == self.repository.default_branch
+                && !known.contains(&pull.number);
+            // GitHub tells whole seconds.
+            let at = pull.closed_at.filter(|at| *at + SignedDuration::from_secs(1) >= since);
+            let (true, Some(merged_at), Some(merge)) = (merged, at, &pull.merge_commit) else { continue };
+            let clusters = self.touched_by_merge(&pull, merge, scopes, settings).await?;
+            let followed = FollowedMerge {
+                repository: self.repository.id,
+                pull_request: pull.number,
+                head: pull.head.clone(),
+                merge_commit: merge.clone(),
+                merged_at,
+                told: ReportedToGitHub::default(),
+                clusters: clusters
+                    .into_iter()
+                    .filter_map(|cluster| reporters.followed(cluster, merged_at))
+                    .collect(),
+            };
+            if !followed.clusters.is_empty() {
+                tracing::info!(repository = %self.repository.name, pull_request = pull.number, clusters = followed.clusters.len(), "the machines of a merge are followed");
+            }
+            records.follow_merge(&followed).await?;
+            notifier.notify();
+        }
+        Ok(())
+    }
+
+    /// The clusters that a merge changed: those that differ from what it stands on; of several rebased
+    /// commits, the last alone stands on what came before, so what the head changed and the merge has
+    /// counts too.
+    async fn touched_by_merge(
+        &self,
+        pull: &PullRequest,
+        merge: &CommitId,
+        scopes: &Scopes,
+        settings: &RepositorySettings,
+    ) -> Result<BTreeSet<ClusterId>, SyncError> {
+        let Some(merged) = self.snapshot(merge).await? else { return Ok(BTreeSet::new()) };
+        // The tip may have been read before the merge that adds a cluster to it.
+        let scopes = &self.scopes_with(scopes, &merged, settings);
+        let mut clusters = BTreeSet::new();
+        if let Some(parent) = merged.parents.first()
+            && let Some(before) = self.snapshot(parent).await?
+        {
+            clusters.extend(touched(&*before.tree, &*merged.tree, scopes));
+        }
+        let ends = (self.snapshot(&pull.base).await?, self.snapshot(&pull.head).await?);
+        if let (Some(base), Some(head)) = ends {
+            let folder = |tree: &dyn Tree, cluster: &ClusterId| tree.folder_id(cluster.folder());
+            let arrived =
+                |cluster: &ClusterId| folder(&*head.tree, cluster) == folder(&*merged.tree, cluster);
+            clusters.extend(touched(&*base.tree, &*head.tree, scopes).into_iter().filter(arrived));
+        }
+        Ok(clusters)
+    }
+
+    /// Why a cluster is not offered its next step yet: its machines still follow the last one.
+    pub(super) async fn awaits_rollout(
+        self,
+        reporters: &Reporters,
+        cluster: &ClusterId,
+    ) -> Result<Option<String>, SyncError> {
+        let Some((name, _)) = reporters.of(cluster) else { return Ok(None) };
+        let Some(standing) = reporters.standings.get(cluster) else {
+            return Ok(Some(format!(
+                "The reconciler on `{name}` has not reported on this cluster yet: the next step is offered once it reports the last rollout done."
+            )));
+        };
+        let report = &standing.report;
+        if report.state != RolloutState::Done {
+            let how = match report.state {
+                RolloutState::Waiting | RolloutState::Done => {
+                    let words = report.words.as_ref().map(ToString::to_string);
+                    words.unwrap_or_else(|| "no machine is replaced yet".to_owned())
+                }
+                RolloutState::Rolling => {
+                    format!("{} of {} machines are as wished", report.ready, report.wanted)
+                }
+                RolloutState::Stuck => "it is stuck".to_owned(),
+                RolloutState::Refused => "it was refused".to_owned(),
+                RolloutState::Unknown => "nobody can tell about its machines".to_owned(),
+            };
+            return Ok(Some(format!(
+                "The last rollout is not done: {how}, as the reconciler on `{name}` reports. The next step is offered once it is."
+            )));
+        }
+        let here = self.facts.base.tree.folder_id(cluster.folder());
+        let reported = self.snapshot(report.commit()).await?;
+        if reported.is_some_and(|reported| reported.tree.folder_id(cluster.folder()) == here) {
+            return Ok(None);
+        }
+        Ok(Some(format!(
+            "The reconciler on `{name}` has not reported the newest change of this cluster done yet: the next step is offered once it has."
+        )))
+    }
+}
