@@ -43,7 +43,7 @@ fn main() {
     );
     println!(
         "{:>8}  {:<12}  {:>9}  {:>9}  {:>12}  {:>10}  {:>9}  {:>9}  {:>9}",
-        "clusters", "", "list ms", "plan ms", "folders read", "files read", "planned", "recalled", "peak MiB"
+        "clusters", "", "list ms", "plan ms", "folders read", "files read", "planned", "reused", "peak MiB"
     );
     for size in sizes {
         measure(size);
@@ -78,7 +78,7 @@ struct Look {
     folders: usize,
     files: usize,
     planned: usize,
-    recalled: usize,
+    reused: usize,
 }
 
 impl Look {
@@ -88,7 +88,7 @@ impl Look {
 }
 
 async fn look(mirrors: &Mirrors, generator: &Generator, commit: &str) -> Look {
-    let (folders, counts) = (mirrors.folders_read(), generator.memory().counts());
+    let (folders, counts) = (mirrors.folders_read(), generator.plan_cache().counts());
     let start = Instant::now();
     let commit = CommitId::parse(commit).unwrap();
     let snapshot = mirrors.snapshot(&repository(), &"".into(), &commit).await.unwrap();
@@ -99,14 +99,14 @@ async fn look(mirrors: &Mirrors, generator: &Generator, commit: &str) -> Look {
     let plans = fleet.plan_all();
     let planned = start.elapsed() - listed;
     assert!(plans.iter().all(|(_, plan)| plan.as_ref().is_ok_and(|upgrade| !upgrade.files.is_empty())));
-    let now = generator.memory().counts();
+    let now = generator.plan_cache().counts();
     Look {
         list: listed.as_secs_f64() * 1e3,
         plan: planned.as_secs_f64() * 1e3,
         folders: mirrors.folders_read() - folders,
         files: tree.reads.load(Ordering::Relaxed),
         planned: now.planned - counts.planned,
-        recalled: now.recalled - counts.recalled,
+        reused: now.reused - counts.reused,
     }
 }
 
@@ -118,7 +118,7 @@ fn print_row(clusters: usize, name: &str, look: &Look) {
         look.folders,
         look.files,
         look.planned,
-        look.recalled,
+        look.reused,
         fleet::usage().2
     );
 }

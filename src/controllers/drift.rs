@@ -1,4 +1,4 @@
-//! Which cluster a live object belongs to, so that a change of one gives the other its turn; and what has to be
+//! Which cluster a live object belongs to, so that a change of one gives the other a reconciliation; and what has to be
 //! watched for that: kinds, and as whom objects of them are applied in which namespace.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! The loop of one Fleet: turns for its clusters, and its own status.
+//! The loop of one Fleet: reconciliations for its clusters, and its own status.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -26,7 +26,8 @@ use crate::app::reconcile::resources::{FleetStatus, RolloutState};
 use crate::app::reconcile::revision::Revision;
 use crate::app::reconcile::unclaimed::say_unclaimed;
 use crate::app::reconcile::{
-    ADOPTION_NEEDED, Ended, FleetState, Over, Pass, Ports, Turn, fleet_status, reconcile,
+    ADOPTION_NEEDED, Ended, FleetState, Over, Ports, ReconcileOutcome, ReconcileRequest, fleet_status,
+    reconcile,
 };
 
 /// The pause after the Fleet's source could not be opened.
@@ -57,18 +58,18 @@ pub(super) struct FleetLoop {
     pub(super) uid: String,
     pub(super) fleet: FleetRecord,
     pub(super) wakes: mpsc::UnboundedReceiver<Wake>,
-    /// Ends the loop: turns end before their next phase.
+    /// Ends the loop: reconciliations end before their next phase.
     pub(super) stop: CancellationToken,
 }
 
-/// A turn that has ended.
+/// A reconciliation that has ended.
 struct Ran {
     id: ClusterId,
     took: Duration,
     /// The ManagedClusters that it took over something of.
     migration_sources: Vec<ClusterKey>,
     /// `None` where it was over before it began.
-    result: Result<Option<Pass>, LiveError>,
+    result: Result<Option<ReconcileOutcome>, LiveError>,
 }
 
 /// What the loop knows while it runs.
@@ -79,27 +80,27 @@ struct State {
     revision: Option<Arc<Revision>>,
     problem: Option<Problem>,
     status: FleetStatus,
-    /// What each cluster's last turn wrote: the echo of it is no news.
+    /// What each cluster's last reconciliation wrote: the echo of it is no news.
     echoes: BTreeMap<ClusterId, BTreeMap<ObjectId, String>>,
-    /// What happened to live objects of clusters while they had their turn.
+    /// What happened to live objects of clusters while they were reconciled.
     heard: BTreeMap<ClusterId, Vec<LiveChange>>,
-    /// Clusters whose ManagedCluster was touched while they had their turn.
+    /// Clusters whose ManagedCluster was touched while they were reconciled.
     touched: BTreeSet<ClusterId>,
     /// The generation of each ManagedCluster that was looked at last.
     generations: BTreeMap<ClusterId, i64>,
-    /// Clusters whose machines roll: news of their state are worth a turn.
+    /// Clusters whose machines roll: news of their state are worth a reconciliation.
     rolling: BTreeMap<ClusterId, bool>,
     /// ManagedClusters of folders that are gone, by the folder that takes over something of them first of all.
     migration_sources: BTreeMap<ClusterId, Vec<ClusterKey>>,
     /// Held while something is taken over, and while it is found out who has what to take over.
     migrating: Arc<Mutex<()>>,
     running: JoinSet<Ran>,
-    /// When the Fleet's status is to be written: a thousand turns are not a thousand writes.
+    /// When the Fleet's status is to be written: a thousand reconciliations are not a thousand writes.
     unsaid: Option<Instant>,
 }
 
 impl FleetLoop {
-    /// Runs until cancelled, then lets turns in hand end.
+    /// Runs until cancelled, then lets reconciliations in hand end.
     pub(super) async fn run(mut self) {
         let mut state = State {
             schedule: Schedule::default(),
@@ -150,13 +151,13 @@ impl FleetLoop {
                 Some(wake) = self.wakes.recv() => self.wake(&mut state, wake, &poke).await,
                 Some(ran) = state.running.join_next() => match ran {
                     Ok(ran) => self.end(&mut state, ran).await,
-                    Err(died) => tracing::error!(fleet = %self.fleet.key, error = %died, "a turn died"),
+                    Err(died) => tracing::error!(fleet = %self.fleet.key, error = %died, "reconciling a cluster died"),
                 },
                 () = sleep_until(due) => self.begin(&mut state, &source, &followed),
                 () = sleep_until(state.unsaid) => self.say(&mut state).await,
             }
         }
-        // Each turn sees the stop before its next phase; what it does until then it finishes.
+        // Each reconciliation sees the stop before its next phase; what it does until then it finishes.
         while state.running.join_next().await.is_some() {}
         beside.cancel();
         let _ended = tokio::join!(follows, preflights);
@@ -331,7 +332,7 @@ impl FleetLoop {
     async fn enqueue_resource(&self, state: &mut State, id: &ClusterId, key: &ClusterKey) {
         let is_news = match self.ports.status_store.cluster(key).await {
             Ok(Some(record)) => record.asked || state.generations.get(id) != Some(&record.generation),
-            // It is made anew with the next turn.
+            // It is made anew with the next reconciliation.
             Ok(None) => true,
             Err(error) => {
                 tracing::warn!(cluster = %id, %error, "the ManagedCluster cannot be read");
@@ -367,7 +368,7 @@ impl FleetLoop {
                     };
                     superseded.then_some(Over::Superseded)
                 };
-                let turn = Turn {
+                let request = ReconcileRequest {
                     ports: &ports,
                     bot: bot.as_ref(),
                     fleet: &fleet,
@@ -375,7 +376,7 @@ impl FleetLoop {
                     id: &id,
                     is_over: &is_over,
                 };
-                let result = take_turn(&turn, &key, &migration_sources, &migrating).await;
+                let result = reconcile_one(&request, &key, &migration_sources, &migrating).await;
                 Ran { id: id.clone(), took: started.elapsed(), migration_sources, result }
             });
         }
@@ -384,12 +385,12 @@ impl FleetLoop {
     async fn end(&self, state: &mut State, ran: Ran) {
         let Ran { id, took, migration_sources, result } = ran;
         let need = match &result {
-            Ok(Some(pass)) => {
-                state.counted.note(&self.fleet.key, &id, pass, took);
-                let objects = pass.status.inventory.objects().iter().map(|object| object.id()).collect();
+            Ok(Some(outcome)) => {
+                state.counted.note(&self.fleet.key, &id, outcome, took);
+                let objects = outcome.status.inventory.objects().iter().map(|object| object.id()).collect();
                 self.drift.set(&self.fleet.key, &id, &self.fleet.spec.service_account, objects);
-                state.rolling.insert(id.clone(), is_rolling(pass));
-                need(pass)
+                state.rolling.insert(id.clone(), is_rolling(outcome));
+                need(outcome)
             }
             Ok(None) => Need::Now,
             Err(error) => {
@@ -398,10 +399,10 @@ impl FleetLoop {
                 Need::Retry
             }
         };
-        let put_off = result.as_ref().ok().and_then(Option::as_ref).and_then(|pass| self.put_off(pass));
-        if let Ok(Some(pass)) = result {
-            state.generations.insert(id.clone(), pass.generation);
-            state.echoes.insert(id.clone(), pass.written);
+        let put_off = result.as_ref().ok().and_then(Option::as_ref).and_then(|outcome| self.put_off(outcome));
+        if let Ok(Some(outcome)) = result {
+            state.generations.insert(id.clone(), outcome.generation);
+            state.echoes.insert(id.clone(), outcome.written);
             if let Some(left) = state.migration_sources.get_mut(&id) {
                 left.retain(|source| !migration_sources.contains(source));
             }
@@ -412,7 +413,7 @@ impl FleetLoop {
             state.schedule.ask(&id, Instant::now() + pause);
         }
         for change in state.heard.remove(&id).unwrap_or_default() {
-            // What the turn itself has deleted, say, is nobody's any more.
+            // What the reconciliation itself has deleted, say, is nobody's any more.
             let is_its = self.drift.owner(&change.object).is_some_and(|(_, owner)| owner == id);
             if is_its {
                 hear(state, &id, &change);
@@ -431,8 +432,8 @@ impl FleetLoop {
     }
 
     /// In how long machines begin to roll that wait for their own time.
-    fn put_off(&self, pass: &Pass) -> Option<Duration> {
-        let until = pass.put_off_until?;
+    fn put_off(&self, outcome: &ReconcileOutcome) -> Option<Duration> {
+        let until = outcome.put_off_until?;
         Some(Duration::try_from(until.duration_since(self.ports.clock.now())).unwrap_or_default())
     }
 
@@ -462,23 +463,23 @@ impl FleetLoop {
     }
 }
 
-/// Takes over what renamed folders had of the cluster, and gives it its turn.
-async fn take_turn(
-    turn: &Turn<'_>,
+/// Takes over what renamed folders had of the cluster, and reconciles it.
+async fn reconcile_one(
+    request: &ReconcileRequest<'_>,
     key: &ClusterKey,
     migration_sources: &[ClusterKey],
     migrating: &Mutex<()>,
-) -> Result<Option<Pass>, LiveError> {
+) -> Result<Option<ReconcileOutcome>, LiveError> {
     if !migration_sources.is_empty() {
         let _migrating = migrating.lock().await;
-        if migrate(turn, key, migration_sources).await?.is_some() {
+        if migrate(request, key, migration_sources).await?.is_some() {
             return Ok(None);
         }
     }
-    reconcile(turn, key).await.map(Some)
+    reconcile(request, key).await.map(Some)
 }
 
-/// Gives a cluster a turn for a change of a live object that is worth one.
+/// Has a cluster reconciled for a change of a live object that is worth one.
 fn hear(state: &mut State, id: &ClusterId, change: &LiveChange) {
     let echo = state.echoes.get(id).and_then(|written| written.get(&change.object));
     if echo.is_some_and(|version| *version == change.resource_version && !version.is_empty()) {
@@ -494,15 +495,16 @@ fn hear(state: &mut State, id: &ClusterId, change: &LiveChange) {
     }
 }
 
-fn is_rolling(pass: &Pass) -> bool {
-    let state = pass.status.rollout.as_ref().map(|rollout| rollout.state);
-    pass.put_off_until.is_none() && !matches!(state, None | Some(RolloutState::Done | RolloutState::Unknown))
+fn is_rolling(outcome: &ReconcileOutcome) -> bool {
+    let state = outcome.status.rollout.as_ref().map(|rollout| rollout.state);
+    outcome.put_off_until.is_none()
+        && !matches!(state, None | Some(RolloutState::Done | RolloutState::Unknown))
 }
 
-/// How soon a cluster needs another turn after this one.
-fn need(pass: &Pass) -> Need {
-    match &pass.ended {
-        Ended::Applied if is_rolling(pass) || pass.again => Need::Soon,
+/// How soon a cluster needs another reconciliation after this one.
+fn need(outcome: &ReconcileOutcome) -> Need {
+    match &outcome.ended {
+        Ended::Applied if is_rolling(outcome) || outcome.again => Need::Soon,
         // Nothing moves until a person says so, which is seen at once.
         Ended::Waiting(reasons) if reasons.iter().all(|reason| reason.kind == ADOPTION_NEEDED) => Need::Usual,
         Ended::Waiting(_) => Need::Soon,

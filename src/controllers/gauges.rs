@@ -4,8 +4,8 @@
 //! |---|---|
 //! | `capstan_applied_objects_total{kind}` | objects that were written |
 //! | `capstan_deleted_objects_total{kind}` | objects that were deleted |
-//! | `capstan_pass_seconds{result}` | how long turns take |
-//! | `capstan_failures_total{cause}` | turns that failed or were refused, by cause |
+//! | `capstan_reconcile_duration_seconds{result}` | how long reconciliations take |
+//! | `capstan_failures_total{cause}` | reconciliations that failed or were refused, by cause |
 //! | `capstan_clusters{fleet,phase}` | clusters by phase, or by what holds them up |
 //! | `capstan_source_up{fleet}` | whether the source was read last time |
 //! | `capstan_leader` | whether this process leads |
@@ -17,7 +17,7 @@ use capstan_model::ids::ClusterId;
 
 use crate::app::reconcile::ports::FleetKey;
 use crate::app::reconcile::resources::{ConditionType, ManagedClusterStatus, Phase, RolloutState};
-use crate::app::reconcile::{Ended, Pass};
+use crate::app::reconcile::{Ended, ReconcileOutcome};
 
 /// Everything that a cluster can be counted as: a gauge that is not named again would keep its last value.
 const STATES: [&str; 9] =
@@ -30,9 +30,15 @@ pub(super) struct Counted {
 }
 
 impl Counted {
-    /// Notes how a turn ended.
-    pub(super) fn note(&mut self, fleet: &FleetKey, id: &ClusterId, pass: &Pass, took: Duration) {
-        let (result, cause) = match &pass.ended {
+    /// Notes how a reconciliation ended.
+    pub(super) fn note(
+        &mut self,
+        fleet: &FleetKey,
+        id: &ClusterId,
+        outcome: &ReconcileOutcome,
+        took: Duration,
+    ) {
+        let (result, cause) = match &outcome.ended {
             Ended::Applied => ("applied", None),
             Ended::Removed => ("removed", None),
             Ended::Refused(reasons) => ("refused", reasons.first().map(|reason| reason.kind)),
@@ -41,12 +47,12 @@ impl Counted {
             Ended::Over(_) => ("over", None),
             Ended::Failed(failure) => ("failed", Some(failure.kind)),
         };
-        metrics::histogram!("capstan_pass_seconds", "result" => result).record(took.as_secs_f64());
+        metrics::histogram!("capstan_reconcile_duration_seconds", "result" => result).record(took.as_secs_f64());
         if let Some(cause) = cause {
             metrics::counter!("capstan_failures_total", "cause" => cause).increment(1);
         }
-        if !matches!(pass.ended, Ended::Over(_)) {
-            self.states.insert(id.clone(), state(&pass.ended, &pass.status));
+        if !matches!(outcome.ended, Ended::Over(_)) {
+            self.states.insert(id.clone(), state(&outcome.ended, &outcome.status));
             self.show(fleet);
         }
     }

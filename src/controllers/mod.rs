@@ -1,11 +1,11 @@
-//! The reconciler's loops: when which cluster gets its turn, and nothing of what happens in it.
+//! The reconciler's loops: when which cluster is reconciled, and nothing of what happens in it.
 //!
 //! *Expected flow*: [`Reconciler::run`] waits until it is the leader, then keeps one loop per Fleet
-//! ([`fleet`]). A loop follows its source ([`follow`]), opens each new commit, and gives every cluster a turn
+//! ([`fleet`]). A loop follows its source ([`follow`]), opens each new commit, and reconciles every cluster
 //! ([`crate::app::reconcile`]) when it is due ([`schedule`]): after its interval, when its folder has changed,
 //! when somebody touched a live object of it ([`drift`]), or when a person asked. At most so many clusters of
-//! a Fleet at a time. *Guarantees*: a cluster has one turn at a time; one that fails is tried again ever
-//! more seldom and never holds up the next; a stop ends turns before their next phase.
+//! a Fleet at a time. *Guarantees*: a cluster has one reconciliation at a time; one that fails is tried again ever
+//! more seldom and never holds up the next; a stop ends reconciliations before their next phase.
 //!
 //! Deliberately absent: decisions about objects, requests to the API server, HTTP calls to the bot.
 

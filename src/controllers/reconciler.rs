@@ -20,7 +20,7 @@ use crate::app::reconcile::ports::{FleetKey, FleetRecord, Sources, StatusStoreCh
 const RESYNC: Duration = Duration::from_secs(60);
 /// The pause after the API server did not answer.
 const PAUSE: Duration = Duration::from_secs(5);
-/// How long turns in hand may take to end once a stop began; the next leader takes up what is left.
+/// How long reconciliations in hand may take to end once a stop began; the next leader takes up what is left.
 const GRACE: Duration = Duration::from_secs(25);
 
 /// What the reconciler is made of.
@@ -71,7 +71,7 @@ impl Reconciler {
                 tokio::select! {
                     () = &mut act => true,
                     () = term.lost().cancelled() => {
-                        tracing::warn!("the lead was lost: turns end before their next step");
+                        tracing::warn!("the lead was lost: reconciling ends before its next step");
                         acting.cancel();
                         act.await;
                         false
@@ -122,7 +122,7 @@ impl Reconciler {
         }
         let ends = fleets.into_values().map(|running| running.task);
         if tokio::time::timeout(GRACE, futures_util::future::join_all(ends)).await.is_err() {
-            tracing::warn!("turns were cut off after {} s; the next leader takes them up", GRACE.as_secs());
+            tracing::warn!("reconciling was cut off after {} s; the next leader goes on", GRACE.as_secs());
         }
     }
 
@@ -191,7 +191,7 @@ impl Reconciler {
         if let Some(running) = fleets.remove(&key) {
             running.stop.cancel();
             if tokio::time::timeout(GRACE, running.task).await.is_err() {
-                tracing::warn!(fleet = %key, "its turns were cut off");
+                tracing::warn!(fleet = %key, "its reconciliations were cut off");
             }
         }
         let Some(fleet) = found else {

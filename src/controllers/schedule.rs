@@ -1,4 +1,4 @@
-//! When which cluster gets its turn.
+//! When which cluster is reconciled.
 //!
 //! Pure: times and random numbers are passed in.
 
@@ -8,12 +8,12 @@ use std::time::Duration;
 use capstan_model::ids::ClusterId;
 use tokio::time::Instant;
 
-/// Several changes in a row give one turn.
+/// Several changes in a row give one reconciliation.
 const SETTLE: Duration = Duration::from_secs(1);
-/// The longest pause before the turn of a cluster whose objects are changed again and again: by a controller that
+/// The longest pause before the reconciliation of a cluster whose objects are changed again and again: by a controller that
 /// writes to them all the time, or one that wants something else than Git.
 const LONGEST_SETTLE: Duration = Duration::from_secs(30);
-/// Changes that are followed by a turn at once; each further one doubles the pause.
+/// Changes that are followed by a reconciliation at once; each further one doubles the pause.
 const AT_ONCE: u32 = 3;
 /// For so long nothing may have changed for the next change to be a first one.
 const CALM: Duration = Duration::from_secs(60);
@@ -24,7 +24,7 @@ const FIRST_BACKOFF: Duration = Duration::from_secs(5);
 /// The longest pause after failures.
 const LONGEST_BACKOFF: Duration = Duration::from_secs(600);
 
-/// How soon a cluster needs another turn.
+/// How soon a cluster needs another reconciliation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Need {
     /// At its interval.
@@ -51,12 +51,12 @@ struct Entry {
     stirs: Stirs,
 }
 
-/// Changes of live objects that have led to turns.
+/// Changes of live objects that have led to reconciliations.
 #[derive(Debug, Clone, Copy, Default)]
 struct Stirs {
     count: u32,
     last: Option<Instant>,
-    /// The turn for the last one has not begun.
+    /// The reconciliation for the last one has not begun.
     is_pending: bool,
 }
 
@@ -80,7 +80,7 @@ enum State {
 }
 
 impl Schedule {
-    /// Keeps turns for these clusters and no others. New ones are due at once.
+    /// Keeps reconciliations for these clusters and no others. New ones are due at once.
     pub(super) fn keep<'c>(&mut self, clusters: impl IntoIterator<Item = &'c ClusterId>, now: Instant) {
         let mut earlier = std::mem::take(&mut self.entries);
         for id in clusters {
@@ -91,7 +91,7 @@ impl Schedule {
         self.entries.extend(earlier.into_iter().filter(|(_, entry)| entry.state != State::Waiting));
     }
 
-    /// The cluster is due at that time at the latest. One that runs gets another turn afterwards.
+    /// The cluster is due at that time at the latest. One that runs gets another reconciliation afterwards.
     pub(super) fn ask(&mut self, id: &ClusterId, at: Instant) {
         if let Some(entry) = self.entries.get_mut(id) {
             match entry.state {
@@ -101,7 +101,7 @@ impl Schedule {
         }
     }
 
-    /// Somebody changed a live object of the cluster: it gets a turn soon, and ever later while that goes on.
+    /// Somebody changed a live object of the cluster: it gets a reconciliation soon, and ever later while that goes on.
     pub(super) fn stir(&mut self, id: &ClusterId, now: Instant) {
         let Some(entry) = self.entries.get_mut(id) else { return };
         let stirs = &mut entry.stirs;
@@ -116,7 +116,7 @@ impl Schedule {
         }
     }
 
-    /// What is waited for has changed: the cluster gets a turn soon.
+    /// What is waited for has changed: the cluster gets a reconciliation soon.
     pub(super) fn ask_soon(&mut self, id: &ClusterId, now: Instant) {
         self.ask(id, now + SETTLE);
     }
@@ -128,17 +128,17 @@ impl Schedule {
         }
     }
 
-    /// Whether the cluster has its turn now.
+    /// Whether the cluster is reconciled now.
     pub(super) fn runs(&self, id: &ClusterId) -> bool {
         self.entries.get(id).is_some_and(|entry| entry.state != State::Waiting)
     }
 
-    /// When the next turn is due that has not begun.
+    /// When the next reconciliation is due that has not begun.
     pub(super) fn next(&self) -> Option<Instant> {
         self.entries.values().filter(|entry| entry.state == State::Waiting).map(|entry| entry.due).min()
     }
 
-    /// Begins the turn that has been due longest.
+    /// Begins the reconciliation that has been due longest.
     pub(super) fn begin(&mut self, now: Instant) -> Option<ClusterId> {
         let waiting = self.entries.iter_mut().filter(|(_, entry)| entry.state == State::Waiting);
         let (id, entry) = waiting.min_by_key(|(_, entry)| entry.due).filter(|(_, entry)| entry.due <= now)?;
@@ -147,7 +147,7 @@ impl Schedule {
         Some(id.clone())
     }
 
-    /// Ends a turn. `chance` is a random number from 0 to 1, so that clusters do not move in step.
+    /// Ends a reconciliation. `chance` is a random number from 0 to 1, so that clusters do not move in step.
     pub(super) fn end(&mut self, id: &ClusterId, need: Need, interval: Duration, chance: f64, now: Instant) {
         let Some(entry) = self.entries.get_mut(id) else { return };
         let again = entry.state == State::RunningAgain;
@@ -251,9 +251,9 @@ mod tests {
         let (mut schedule, mut now) = (Schedule::default(), Instant::now());
         schedule.keep([&id("a")], now);
         let mut pauses = Vec::new();
-        let mut turn = |schedule: &mut Schedule, now: &mut Instant| {
+        let mut reconcile = |schedule: &mut Schedule, now: &mut Instant| {
             schedule.stir(&id("a"), *now);
-            // What changes until then is seen by the same turn.
+            // What changes until then is seen by the same reconciliation.
             schedule.stir(&id("a"), *now + Duration::from_millis(500));
             let due = schedule.next().unwrap();
             pauses.push((due - *now).as_secs());
@@ -264,10 +264,10 @@ mod tests {
         schedule.begin(now).unwrap();
         schedule.end(&id("a"), Need::Usual, INTERVAL, 0.5, now);
         for _ in 0..9 {
-            turn(&mut schedule, &mut now);
+            reconcile(&mut schedule, &mut now);
         }
         now += seconds(61);
-        turn(&mut schedule, &mut now);
+        reconcile(&mut schedule, &mut now);
         assert_eq!(pauses, [1, 1, 1, 2, 4, 8, 16, 30, 30, 1]);
     }
 

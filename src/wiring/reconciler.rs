@@ -8,7 +8,7 @@ use capstan::agent_client::{AgentClient, AgentError, AgentOptions, BotSource};
 use capstan::app::ports::{Clock, SystemClock};
 use capstan::app::reconcile::ports::{FleetRecord, NoBot, OpenSource, SecretData, SourceError, Sources};
 use capstan::app::reconcile::resources::SourceSpec;
-use capstan::app::reconcile::{Kinds, Memo, Ports, Throttled};
+use capstan::app::reconcile::{DryRunCache, Kinds, Ports, Throttled};
 use capstan::cli::Failure;
 use capstan::config::ReconcilerConfig;
 use capstan::controllers::{self, Health, Parts, Reconciler};
@@ -49,7 +49,7 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
             status_store: Arc::new(KubeStatusStore::new(&connection, &config.namespace, &identity)),
             clock: Arc::clone(&clock),
             kinds: Arc::new(Kinds::default()),
-            memo: Arc::new(Memo::default()),
+            dry_run_cache: Arc::new(DryRunCache::default()),
         },
         sources: Arc::new(Adapters { mirrors: Arc::new(mirrors), state_dir: config.state_dir.clone() }),
         leadership: Arc::new(KubeLease::new(&connection, &config.namespace, LEASE, &identity)),

@@ -9,7 +9,7 @@ use capstan_plan::flux::PostBuild;
 use capstan_plan::path::ProviderUnknown;
 use capstan_plan::settings::{Record, record_release};
 
-use super::given::used_elsewhere;
+use super::inputs::used_elsewhere;
 use super::planning::{Reading, cluster_facts, documents_of, releases_of};
 use super::{Fleet, Refused, sources};
 

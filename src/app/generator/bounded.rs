@@ -33,14 +33,14 @@ impl<K: Eq + Hash, V: Clone> Bounded<K, V> {
         self.round += 1;
     }
 
-    pub(super) fn recall(&mut self, key: &K) -> Option<V> {
+    pub(super) fn get(&mut self, key: &K) -> Option<V> {
         let entry = self.entries.get_mut(key)?;
         entry.round = self.round;
         Some(entry.value.clone())
     }
 
     /// Asks for all values of a group at once, whoever holds them.
-    pub(super) fn recall_group(&mut self, group: usize) {
+    pub(super) fn want_group(&mut self, group: usize) {
         self.groups.insert(group, self.round);
     }
 
@@ -72,11 +72,11 @@ mod tests {
         map.keep("a", 1, 10, 0);
         map.keep("b", 2, 10, 0);
         map.begin_round();
-        assert_eq!(map.recall(&"b"), Some(2));
+        assert_eq!(map.get(&"b"), Some(2));
         map.keep("c", 3, 15, 0);
-        assert_eq!((map.recall(&"a"), map.recall(&"b"), map.recall(&"c")), (None, Some(2), Some(3)));
+        assert_eq!((map.get(&"a"), map.get(&"b"), map.get(&"c")), (None, Some(2), Some(3)));
         map.keep("d", 4, 10, 0);
-        assert_eq!(map.recall(&"d"), None, "there is no room left in this round");
+        assert_eq!(map.get(&"d"), None, "there is no room left in this round");
     }
 
     #[test]
@@ -85,12 +85,12 @@ mod tests {
         for _ in 0..3 {
             map.begin_round();
             for key in 0..5 {
-                if map.recall(&key).is_none() {
+                if map.get(&key).is_none() {
                     map.keep(key, key, 10, 0);
                 }
             }
         }
-        assert_eq!([0, 1, 2, 3, 4].map(|key| map.recall(&key).is_some()), [true, true, true, false, false]);
+        assert_eq!([0, 1, 2, 3, 4].map(|key| map.get(&key).is_some()), [true, true, true, false, false]);
     }
 
     #[test]
@@ -99,9 +99,9 @@ mod tests {
         map.keep("a", 1, 10, 7);
         map.keep("b", 2, 10, 8);
         map.begin_round();
-        map.recall_group(7);
+        map.want_group(7);
         map.keep("c", 3, 15, 7);
-        assert_eq!((map.recall(&"a"), map.recall(&"b"), map.recall(&"c")), (Some(1), None, Some(3)));
+        assert_eq!((map.get(&"a"), map.get(&"b"), map.get(&"c")), (Some(1), None, Some(3)));
     }
 
     #[test]
@@ -109,8 +109,8 @@ mod tests {
         let mut map = Bounded::new(10);
         map.keep("a", 1, 10, 0);
         map.keep("a", 2, 9, 0);
-        assert_eq!(map.recall(&"a"), Some(2));
+        assert_eq!(map.get(&"a"), Some(2));
         map.keep("a", 3, 11, 0);
-        assert_eq!(map.recall(&"a"), None);
+        assert_eq!(map.get(&"a"), None);
     }
 }

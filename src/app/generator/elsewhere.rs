@@ -11,7 +11,7 @@ use capstan_plan::layout::Layout;
 
 use super::Fleet;
 use super::following::Next;
-use super::looked::{Looked, Reads};
+use super::read_set::{ReadSet, RecordingTree};
 
 /// A class, and what is applied with it.
 type Asked = (ClassRef, BTreeSet<Root>);
@@ -27,7 +27,7 @@ pub(super) struct Lookups {
 #[derive(Debug, Clone)]
 struct Known {
     found: Arc<Found>,
-    looked: Arc<Looked>,
+    looked: Arc<ReadSet>,
 }
 
 /// An answer.
@@ -56,9 +56,9 @@ impl Lookups {
         if let Some(Known { found, .. }) = known {
             return Answer { found: (asked.0, found), failed: false };
         }
-        let reads = Reads::outside(tree);
+        let reads = RecordingTree::outside(tree);
         let found = Arc::new(look_up(&reads, layout, &asked.0, &asked.1));
-        let looked = reads.into_looked();
+        let looked = reads.into_read_set();
         let failed = looked.is_none();
         if let Some(looked) = looked {
             let known = Known { found: Arc::clone(&found), looked: Arc::new(looked) };

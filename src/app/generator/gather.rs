@@ -14,9 +14,9 @@ use capstan_plan::policy;
 use capstan_plan::release::Catalogue;
 
 use super::Fleet;
-use super::given::{FleetGiven, Given, OldGiven, Provided, StepGiven, Used};
-use super::looked::{Looked, Reads};
+use super::inputs::{FleetInputs, OldReleaseInput, PlanInputs, Provided, StepInputs, Used};
 use super::planning::{Conditions, Made, Needs, Offered, Prepared, Reading, Step, Unplanned, applied_by};
+use super::read_set::{ReadSet, RecordingTree};
 use super::refused::Refused;
 use super::releases::Home;
 
@@ -27,12 +27,12 @@ const ROUNDS: usize = 64;
 pub(super) struct Gathered {
     pub(super) made: Made,
     pub(super) offered: Offered,
-    pub(super) step: Option<StepGiven>,
+    pub(super) step: Option<StepInputs>,
 }
 
 /// What a step is given, and whether that may be something else next time because a file could not be had.
 pub(super) struct StepAnswers {
-    given: StepGiven,
+    given: StepInputs,
     prepared: Prepared,
     failed: bool,
 }
@@ -44,7 +44,7 @@ impl Fleet {
     }
 
     /// What the plans of all clusters are given.
-    pub(super) fn fleet_given(&self) -> Arc<FleetGiven> {
+    pub(super) fn fleet_inputs(&self) -> Arc<FleetInputs> {
         if let Some(known) = &self.known {
             return Arc::clone(known.given());
         }
@@ -53,15 +53,15 @@ impl Fleet {
             Home::Elsewhere(tree) => tree.folder_id(&RepoPath::root()),
             Home::Here | Home::Missing(_) => None,
         };
-        let reads = Reads::outside(tree);
+        let reads = RecordingTree::outside(tree);
         let layout = self.releases_layout();
         let _catalogue = Catalogue::read(&reads, &layout);
-        Arc::new(FleetGiven {
+        Arc::new(FleetInputs {
             settings: self.settings.clone(),
             today: self.today,
             releases: layout.releases.clone(),
             elsewhere,
-            looked: reads.into_looked().unwrap_or_default(),
+            looked: reads.into_read_set().unwrap_or_default(),
             definitions: Arc::clone(self.wide.defined(self.tree.as_ref(), &self.layout)),
         })
     }
@@ -73,7 +73,7 @@ impl Fleet {
     pub(super) fn offered(&self, id: &ClusterId, asked: Option<&ReleaseName>) -> Result<Offered, Refused> {
         self.require_releases()?;
         let reading = Reading::of(self.conditions(), self, id)?;
-        let old = self.old_given(&reading.standing);
+        let old = self.old_release_input(&reading.standing);
         reading.offer(self.conditions(), self, old, asked)
     }
 
@@ -97,7 +97,7 @@ impl Fleet {
     pub(super) fn answering<T>(
         &self,
         step: Step<'_>,
-        ask: impl Fn(&StepGiven, &Prepared) -> Result<T, Unplanned>,
+        ask: impl Fn(&StepInputs, &Prepared) -> Result<T, Unplanned>,
     ) -> Result<(T, StepAnswers), Refused> {
         let mut answers = self.step_answers(step)?;
         for _ in 0..ROUNDS {
@@ -118,9 +118,9 @@ impl Fleet {
     }
 
     /// What is known of the release that a cluster comes from.
-    pub(super) fn old_given(&self, standing: &Standing) -> Option<OldGiven> {
+    pub(super) fn old_release_input(&self, standing: &Standing) -> Option<OldReleaseInput> {
         let release = standing.release.clone()?;
-        Some(self.old_again(&OldGiven {
+        Some(self.old_release_now(&OldReleaseInput {
             content: standing.content.clone(),
             provided: Provided::No,
             past: None,
@@ -128,11 +128,11 @@ impl Fleet {
         }))
     }
 
-    fn old_again(&self, old: &OldGiven) -> OldGiven {
+    fn old_release_now(&self, old: &OldReleaseInput) -> OldReleaseInput {
         let is_provided = old.content.as_ref().is_some_and(|content| self.provided.contains_key(content));
         let past = self.past.get(&old.release).map(|past| (past.tree.clone(), past.found_in.clone()));
         let provided = if is_provided { Provided::Yes } else { Provided::No };
-        OldGiven { release: old.release.clone(), content: old.content.clone(), provided, past }
+        OldReleaseInput { release: old.release.clone(), content: old.content.clone(), provided, past }
     }
 
     /// What a step asks, as far as one knows before it is planned.
@@ -140,18 +140,18 @@ impl Fleet {
         let Reading { cluster, effective, .. } = &step.offered.reading;
         let sources = step.sources(self.conditions(), self)?;
         let mut prepared = Prepared::of(cluster);
-        let reads = Reads::beside(self.tree.as_ref(), cluster.id.folder());
+        let reads = RecordingTree::beside(self.tree.as_ref(), cluster.id.folder());
         // What cannot be rendered refuses the plan, which says why.
         prepared.before =
             render::render_with(&reads, &policy::folders_of(&cluster.folder), &prepared.parsed).ok();
         let named = prepared.before.as_ref().map(|before| named_elsewhere(&before.objects));
-        let outside = reads.into_looked();
+        let outside = reads.into_read_set();
         let mut failed = outside.is_none();
         let names = match applied_by(effective) {
             AppliedBy::Reconciler => self.live_names(&cluster.id).cloned(),
             AppliedBy::Others => None,
         };
-        let given = StepGiven {
+        let given = StepInputs {
             flux: sources.have_variables().then(|| self.flux_index().post_build(&cluster.id)),
             own_classes: self.own_classes(cluster),
             retarget: self.retarget(&cluster.id),
@@ -165,7 +165,7 @@ impl Fleet {
 
     fn answer(&self, step: Step<'_>, needs: Needs, answers: &mut StepAnswers) {
         let Needs { places, classes } = needs;
-        answers.given.outside.extend(Looked::at(places, self.tree.as_ref()));
+        answers.given.outside.extend(ReadSet::at(places, self.tree.as_ref()));
         let cluster = &step.offered.reading.cluster.id;
         let found = self.classes_found(cluster, classes, &mut answers.failed);
         answers.given.classes.0.extend(found.0);
@@ -207,27 +207,27 @@ impl Fleet {
 
     /// What a plan was given, with the answers that its questions have in this snapshot; `None` where its
     /// cluster's own folder is another one, so that it would ask other questions.
-    pub(super) fn given_again(&self, fleet: &Arc<FleetGiven>, given: &Given) -> Option<Given> {
+    pub(super) fn inputs_now(&self, fleet: &Arc<FleetInputs>, given: &PlanInputs) -> Option<PlanInputs> {
         let folder = self.tree.folder_id(given.cluster.folder());
         if folder != given.folder {
             return None;
         }
-        Some(Given {
+        Some(PlanInputs {
             fleet: Arc::clone(fleet),
             cluster: given.cluster.clone(),
             folder,
             asked: given.asked.clone(),
-            old: given.old.as_ref().map(|old| self.old_again(old)),
+            old: given.old.as_ref().map(|old| self.old_release_now(old)),
             step: match &given.step {
-                Some(step) => Some(self.step_again(&given.cluster, step)?),
+                Some(step) => Some(self.step_now(&given.cluster, step)?),
                 None => None,
             },
         })
     }
 
-    fn step_again(&self, cluster: &ClusterId, step: &StepGiven) -> Option<StepGiven> {
+    fn step_now(&self, cluster: &ClusterId, step: &StepInputs) -> Option<StepInputs> {
         let mut failed = false;
-        let again = StepGiven {
+        let again = StepInputs {
             flux: step.flux.as_ref().map(|_| self.flux_index().post_build(cluster)),
             own_classes: self.used(cluster, step.own_classes.keys().map(String::as_str)),
             retarget: self.retarget(cluster),
@@ -236,7 +236,7 @@ impl Fleet {
                 AppliedBy::Reconciler => self.live_names(cluster).cloned(),
                 AppliedBy::Others => None,
             },
-            outside: step.outside.again(self.tree.as_ref()),
+            outside: step.outside.now(self.tree.as_ref()),
             classes: self.classes_found(cluster, step.classes.0.keys().cloned(), &mut failed),
         };
         (!failed).then_some(again)

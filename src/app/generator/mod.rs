@@ -11,28 +11,28 @@
 
 mod adopt;
 mod bounded;
+mod cached_plan;
+mod cached_snapshot;
 mod classes;
 mod content;
 mod definitions;
 mod elsewhere;
 mod following;
 mod gather;
-mod given;
+mod inputs;
 mod judge;
-mod kept_plan;
-mod look;
-mod looked;
-mod memory;
 mod plan;
+mod plan_cache;
+mod plan_cached;
 mod plan_each;
 mod planning;
-mod recall;
+mod read_set;
 mod record;
 mod refused;
 mod releases;
 mod sources;
 mod wide;
-mod written;
+mod written_inputs;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
@@ -55,14 +55,14 @@ use capstan_plan::upgrade::{Retarget, Upgrade};
 use jiff::civil::Date;
 
 pub use adopt::Adopted;
-pub use memory::{Memory, MemoryLimits, PlanCounts, SeenAs};
 pub use plan::{Planned, Summary};
+pub use plan_cache::{PlanCache, PlanCacheLimits, PlanCounts, SnapshotView};
 pub use refused::Refused;
 pub use releases::{PastRelease, consents};
-pub use written::{Misread, WrittenPlan};
+pub use written_inputs::{Misread, WrittenInputs};
 
-use look::Look;
-use memory::{KnownFleet, ReleasesIn};
+use cached_snapshot::CachedSnapshot;
+use plan_cache::{CachedFleet, ReleasesIn};
 use planning::Contents;
 use releases::Home;
 use sources::Sources;
@@ -76,9 +76,9 @@ pub struct Fleet {
     layout: Arc<Layout>,
     shared: Arc<Shared>,
     /// What is kept of earlier looks; without it every plan is made anew.
-    known: Option<Arc<KnownFleet>>,
+    known: Option<Arc<CachedFleet>>,
     /// Where that is kept, and this look at the repository.
-    memory: Option<(Memory, Arc<Look>)>,
+    plan_cache: Option<(PlanCache, Arc<CachedSnapshot>)>,
     /// Content of old releases that the snapshot itself does not hold.
     provided: BTreeMap<ContentId, ReleaseContent>,
     /// Releases that are in no folder any more, from history.
@@ -115,7 +115,7 @@ impl Shared {
 }
 
 impl Fleet {
-    /// Reads the settings of a snapshot and finds its releases and clusters. `today` (UTC) is what
+    /// RecordingTree the settings of a snapshot and finds its releases and clusters. `today` (UTC) is what
     /// holds are judged against.
     ///
     /// # Errors
@@ -142,19 +142,24 @@ impl Fleet {
     ///
     /// # Errors
     /// As [`Self::open`].
-    pub fn open_with(memory: &Memory, tree: Arc<dyn Tree>, today: Date) -> Result<Self, FileError> {
-        memory.begin();
-        let tree = memory.remembering(tree);
+    pub fn open_with(plan_cache: &PlanCache, tree: Arc<dyn Tree>, today: Date) -> Result<Self, FileError> {
+        plan_cache.begin();
+        let tree = plan_cache.remembering(tree);
         let (settings, has_settings_file) = read_settings(tree.as_ref())?;
-        let look = memory.look(tree.as_ref(), &settings);
+        let look = plan_cache.look(tree.as_ref(), &settings);
         let layout = Arc::clone(&look.layout);
         let known = matches!(Home::of(&settings), Home::Here).then(|| {
             let releases = ReleasesIn { tree: tree.as_ref(), layout: &layout, elsewhere: None };
-            memory.fleet(&releases, look.wide.defined(tree.as_ref(), &layout), &settings, today)
+            plan_cache.fleet(&releases, look.wide.defined(tree.as_ref(), &layout), &settings, today)
         });
         let shared = known.as_ref().map_or_else(Arc::default, |known| Arc::clone(&known.shared));
         let fleet = Self::of(tree, settings, has_settings_file, layout, shared, today);
-        Ok(Self { wide: Arc::clone(&look.wide), known, memory: Some((memory.clone(), look)), ..fleet })
+        Ok(Self {
+            wide: Arc::clone(&look.wide),
+            known,
+            plan_cache: Some((plan_cache.clone(), look)),
+            ..fleet
+        })
     }
 
     fn of(
@@ -174,7 +179,7 @@ impl Fleet {
             layout,
             shared,
             known: None,
-            memory: None,
+            plan_cache: None,
             provided: BTreeMap::new(),
             retarget: BTreeSet::new(),
             names: BTreeMap::new(),
@@ -203,7 +208,7 @@ impl Fleet {
         &self.layout
     }
 
-    /// Where clusters lie that nobody looks for, and the settings that take them in. Reads every manifest
+    /// Where clusters lie that nobody looks for, and the settings that take them in. RecordingTree every manifest
     /// outside of clusters and releases.
     pub fn outside(&self) -> Option<FileError> {
         layout::outside(self.tree.as_ref(), self.layout(), &self.settings)

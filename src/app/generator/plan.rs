@@ -5,7 +5,7 @@ use capstan_plan::cluster::ReleaseName;
 use capstan_plan::path::{self, NoSuchRelease, Way};
 use capstan_plan::upgrade::{Explanation, Upgrade};
 
-use super::given::StepGiven;
+use super::inputs::StepInputs;
 use super::planning::{Prepared, Reading, require_readable};
 use super::{Fleet, Refused};
 
@@ -45,7 +45,7 @@ impl Fleet {
     pub fn way(&self, id: &ClusterId, asked: Option<&ReleaseName>) -> Result<Way, Refused> {
         self.require_releases()?;
         let reading = Reading::of(self.conditions(), self, id)?;
-        let old = self.old_given(&reading.standing);
+        let old = self.old_release_input(&reading.standing);
         require_readable(self.conditions(), self, &reading, old.as_ref(), asked)?;
         let Reading { standing, effective, .. } = &reading;
         Ok(path::way(standing, effective, self.catalogue(), asked, self.today)?)
@@ -69,7 +69,8 @@ impl Fleet {
         let Some(cluster) = upgrade.target.cluster() else { return Ok(Explanation::default()) };
         let offered = self.offered(cluster, asked)?;
         let Some(step) = offered.step() else { return Ok(Explanation::default()) };
-        let explain = |given: &StepGiven, _: &Prepared| step.explain(self.conditions(), self, given, upgrade);
+        let explain =
+            |given: &StepInputs, _: &Prepared| step.explain(self.conditions(), self, given, upgrade);
         self.answering(step, explain).map(|(explanation, _)| explanation)
     }
 

@@ -29,8 +29,8 @@ use capstan_plan::upgrade::{
 };
 use jiff::civil::Date;
 
-use super::given::{FleetGiven, Given, OldGiven, Provided, StepGiven, used_elsewhere};
-use super::looked::{Looked, Places, Within};
+use super::inputs::{FleetInputs, OldReleaseInput, PlanInputs, Provided, StepInputs, used_elsewhere};
+use super::read_set::{Paths, ReadSet, RestrictedTree};
 use super::refused::Refused;
 use super::releases::PastRelease;
 use super::sources::{self, ReadSource, Sources};
@@ -78,7 +78,7 @@ pub(super) enum Unplanned {
 #[derive(Debug, Default)]
 pub(super) struct Needs {
     /// Files and folders outside of the cluster's.
-    pub(super) places: Places,
+    pub(super) places: Paths,
     /// Classes that its Clusters name and its folder lacks.
     pub(super) classes: BTreeSet<ClassRef>,
 }
@@ -124,7 +124,7 @@ pub(super) struct Reading {
 pub(super) struct Offered {
     pub(super) reading: Reading,
     /// What is known of its release.
-    pub(super) old: Option<OldGiven>,
+    pub(super) old: Option<OldReleaseInput>,
     pub(super) offer: Offer,
 }
 
@@ -160,7 +160,7 @@ pub(super) struct StepFacts<'a> {
     pub(super) contents: &'a dyn Contents,
     /// As much of the repository as was given.
     pub(super) tree: &'a dyn Tree,
-    pub(super) given: &'a StepGiven,
+    pub(super) given: &'a StepInputs,
 }
 
 /// A plan, and whether it may be another one next time because a file could not be had.
@@ -169,7 +169,7 @@ pub(super) struct Made {
     pub(super) failed: bool,
 }
 
-impl FleetGiven {
+impl FleetInputs {
     /// What holds for the plans of all clusters.
     pub(super) const fn conditions(&self) -> Conditions<'_> {
         Conditions { settings: &self.settings, today: self.today }
@@ -177,7 +177,7 @@ impl FleetGiven {
 }
 
 impl Reading {
-    /// Reads a cluster.
+    /// RecordingTree a cluster.
     ///
     /// # Errors
     /// A file of it that cannot be read, or two management clusters that claim it.
@@ -186,8 +186,8 @@ impl Reading {
         contents: &dyn Contents,
         cluster: &ClusterId,
     ) -> Result<Self, Refused> {
-        let nothing = Looked::default();
-        let own = Within::new(contents.repository(), cluster.folder(), &nothing);
+        let nothing = ReadSet::default();
+        let own = RestrictedTree::new(contents.repository(), cluster.folder(), &nothing);
         let cluster = Cluster::read(&own, contents.folder(cluster)?)?;
         let overlay_settings = cluster.overlay_settings.as_ref();
         let effective =
@@ -204,7 +204,7 @@ impl Reading {
         self,
         conditions: Conditions<'_>,
         contents: &dyn Contents,
-        old: Option<OldGiven>,
+        old: Option<OldReleaseInput>,
         asked: Option<&ReleaseName>,
     ) -> Result<Offered, Refused> {
         let Self { standing, effective, .. } = &self;
@@ -219,13 +219,13 @@ pub(super) fn require_readable(
     conditions: Conditions<'_>,
     contents: &dyn Contents,
     reading: &Reading,
-    old: Option<&OldGiven>,
+    old: Option<&OldReleaseInput>,
     asked: Option<&ReleaseName>,
 ) -> Result<(), Refused> {
     let Reading { standing, effective, .. } = reading;
     let catalogue = contents.catalogue();
     let is_elsewhere =
-        |old: &OldGiven| old.past.is_some() || old.content.is_some() && has_content(catalogue, old);
+        |old: &OldReleaseInput| old.past.is_some() || old.content.is_some() && has_content(catalogue, old);
     let own = if old.is_some_and(is_elsewhere) { OwnContent::Elsewhere } else { OwnContent::InItsFolder };
     let error = match asked {
         Some(_) => path::unreadable_own(standing, catalogue, own),
@@ -235,7 +235,7 @@ pub(super) fn require_readable(
 }
 
 /// Whether the content that a cluster records is at hand.
-fn has_content(catalogue: &Catalogue, old: &OldGiven) -> bool {
+fn has_content(catalogue: &Catalogue, old: &OldReleaseInput) -> bool {
     let is_here = |content: &ContentId| catalogue.find_content(content).is_some();
     old.provided == Provided::Yes || old.content.as_ref().is_some_and(is_here)
 }
@@ -298,8 +298,8 @@ impl Offered {
         if old.as_ref().is_some_and(|old| old.past.is_some() || has_content(catalogue, old)) {
             return (None, false);
         }
-        let nothing = Looked::default();
-        let own = Within::new(contents.repository(), cluster.id.folder(), &nothing);
+        let nothing = ReadSet::default();
+        let own = RestrictedTree::new(contents.repository(), cluster.id.folder(), &nothing);
         let finding = policy::unknown_release(&own, cluster, id);
         (conditions.settings.severities().settle(vec![finding]).pop(), own.failed())
     }
@@ -337,7 +337,7 @@ impl<'a> Step<'a> {
         self,
         conditions: Conditions<'_>,
         contents: &dyn Contents,
-        given: &StepGiven,
+        given: &StepInputs,
         prepared: &Prepared,
     ) -> Result<Made, Unplanned> {
         let Offered { reading: Reading { cluster, .. }, offer, .. } = self.offered;
@@ -356,7 +356,7 @@ impl<'a> Step<'a> {
             };
             return Ok(Made { upgrade, failed });
         }
-        let tree = Within::new(contents.repository(), cluster.id.folder(), &given.outside);
+        let tree = RestrictedTree::new(contents.repository(), cluster.id.folder(), &given.outside);
         let facts = StepFacts { conditions, contents, tree: &tree, given };
         let made = self.with_request(facts, &sources, |request| {
             let mut planned = upgrade::plan(request)?;
@@ -396,11 +396,11 @@ impl<'a> Step<'a> {
         self,
         conditions: Conditions<'_>,
         contents: &dyn Contents,
-        given: &StepGiven,
+        given: &StepInputs,
         upgrade: &Upgrade,
     ) -> Result<Explanation, Unplanned> {
         let folder = self.offered.reading.cluster.id.folder();
-        let tree = Within::new(contents.repository(), folder, &given.outside);
+        let tree = RestrictedTree::new(contents.repository(), folder, &given.outside);
         let sources = self.sources(conditions, contents)?;
         let explain = |request: &Request<'_>| Ok(upgrade::explain(request, upgrade)?);
         self.with_request(StepFacts { conditions, contents, tree: &tree, given }, &sources, explain)
@@ -577,7 +577,7 @@ fn link_changelogs(contents: &dyn Contents, upgrade: &mut Upgrade, from: Option<
 ///
 /// # Errors
 /// As [`Step::plan`].
-pub(super) fn plan(given: &Given, contents: &dyn Contents) -> Result<Made, Unplanned> {
+pub(super) fn plan(given: &PlanInputs, contents: &dyn Contents) -> Result<Made, Unplanned> {
     let conditions = given.fleet.conditions();
     let reading = Reading::of(conditions, contents, &given.cluster)?;
     let offered = reading.offer(conditions, contents, given.old.clone(), given.asked.as_ref())?;

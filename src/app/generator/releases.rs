@@ -14,7 +14,7 @@ use capstan_plan::layout::{self, Layout};
 use capstan_plan::release::Catalogue;
 use capstan_plan::settings::{REPOSITORY_FILE, RepositorySettings};
 
-use super::memory::ReleasesIn;
+use super::plan_cache::ReleasesIn;
 use super::{Fleet, Refused, Shared, read_settings};
 
 /// Where the releases are.
@@ -62,10 +62,10 @@ impl Fleet {
     pub fn provide_releases(&mut self, tree: Arc<dyn Tree>) {
         let layout = self.layout_of(tree.as_ref());
         let root = tree.folder_id(&RepoPath::root());
-        self.known = self.memory.as_ref().zip(root).map(|((memory, _), root)| {
+        self.known = self.plan_cache.as_ref().zip(root).map(|((plan_cache, _), root)| {
             let releases = ReleasesIn { tree: tree.as_ref(), layout: &layout, elsewhere: Some(root) };
             let definitions = self.wide.defined(self.tree.as_ref(), &self.layout);
-            memory.fleet(&releases, definitions, &self.settings, self.today)
+            plan_cache.fleet(&releases, definitions, &self.settings, self.today)
         });
         self.shared = match &self.known {
             Some(known) => Arc::clone(&known.shared),

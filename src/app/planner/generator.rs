@@ -23,24 +23,24 @@ use capstan_report::{JudgedCluster, Judgement};
 use jiff::civil::Date;
 
 use super::{LiveNames, OpenFleet, Planner};
-use crate::app::generator::{Fleet, Memory, consents};
+use crate::app::generator::{Fleet, PlanCache, consents};
 
 /// The generator as the bot's planner, with a memory of what it planned before.
 #[derive(Default)]
 pub struct Generator {
-    memory: Memory,
+    plan_cache: PlanCache,
 }
 
 impl Generator {
     /// What it remembers, for figures.
-    pub const fn memory(&self) -> &Memory {
-        &self.memory
+    pub const fn plan_cache(&self) -> &PlanCache {
+        &self.plan_cache
     }
 }
 
 impl Planner for Generator {
     fn open(&self, tree: Arc<dyn Tree>, today: Date) -> Result<Box<dyn OpenFleet>, FileError> {
-        Ok(Box::new(Fleet::open_with(&self.memory, tree, today)?))
+        Ok(Box::new(Fleet::open_with(&self.plan_cache, tree, today)?))
     }
 
     fn judge(
@@ -53,9 +53,9 @@ impl Planner for Generator {
         today: Date,
     ) -> Vec<JudgedCluster> {
         // The second look follows what the first has found: definitions are looked for once.
-        let old_look = self.memory.seen_as(before, settings);
+        let old_look = self.plan_cache.view(before, settings);
         let old = old_look.snapshot();
-        let new_look = self.memory.seen_as(after, settings);
+        let new_look = self.plan_cache.view(after, settings);
         let new = new_look.snapshot();
         clusters
             .iter()
@@ -97,7 +97,7 @@ impl Planner for Generator {
         settings: &RepositorySettings,
     ) -> Vec<ClusterId> {
         let changed = differences(before.as_ref(), after.as_ref());
-        let old = self.memory.seen_as(Arc::clone(&before), settings);
+        let old = self.plan_cache.view(Arc::clone(&before), settings);
         let paths = || changed.iter().map(|difference| &difference.path);
         let (layout, tree) = (old.layout(), before.as_ref());
         let is_beside =
@@ -110,7 +110,7 @@ impl Planner for Generator {
             return Vec::new();
         }
         let has_classes = !old.class_index().is_empty();
-        let new = self.memory.seen_as(Arc::clone(&after), settings);
+        let new = self.plan_cache.view(Arc::clone(&after), settings);
         if !has_classes && new.class_index().is_empty() {
             return Vec::new();
         }
@@ -125,7 +125,7 @@ impl Planner for Generator {
     }
 
     fn scopes(&self, tree: Arc<dyn Tree>, settings: &RepositorySettings) -> Vec<Scope> {
-        scopes_of(self.memory.seen_as(tree, settings).layout(), |_| Retarget::Refused)
+        scopes_of(self.plan_cache.view(tree, settings).layout(), |_| Retarget::Refused)
     }
 }
 
@@ -210,7 +210,7 @@ impl OpenFleet for Fleet {
     }
 
     fn plan_all(&self) -> Vec<(ProposalId, Result<Arc<Upgrade>, String>)> {
-        let plans = self.plan_or_recall_all().into_iter();
+        let plans = self.plan_all_cached().into_iter();
         let plans = plans.map(|plan| plan.map_err(|refused| refused.to_string()));
         self.clusters().cloned().map(ProposalId::of_release).zip(plans).collect()
     }

@@ -38,7 +38,7 @@ pub trait Planner: Send + Sync {
         vec![SourceKind::RELEASE]
     }
 
-    /// Reads settings, releases and clusters of a snapshot. `today` (UTC) is what holds are judged by.
+    /// RecordingTree settings, releases and clusters of a snapshot. `today` (UTC) is what holds are judged by.
     ///
     /// # Errors
     /// A `.capstan.yaml` that is wrong: nothing is planned under settings that nobody meant.

@@ -11,9 +11,9 @@ use serde_json::Value;
 
 use super::apply::uid;
 use super::dry_runs::Trial;
-use super::look::Look;
-use super::pass::Walk;
+use super::observation::Observation;
 use super::reason::Reason;
+use super::reconcile::Reconciliation;
 use super::resources::Adopt;
 use crate::app::ports::LiveError;
 
@@ -23,21 +23,22 @@ pub const ADOPTION_NEEDED: &str = "AdoptionNeeded";
 /// How many fields a preview names of one object.
 const NAMED_FIELDS: usize = 12;
 
-impl Walk<'_> {
+impl Reconciliation<'_> {
     /// What is to become of objects that others applied.
     pub(super) fn adopt(&self) -> Adopt {
-        self.record.spec.adopt.unwrap_or(self.turn.fleet.spec.guards.adopt)
+        self.record.spec.adopt.unwrap_or(self.request.fleet.spec.guards.adopt)
     }
 
     /// Live objects that Capstan has not applied, with the tools that did.
-    pub(super) fn adopted(&self, look: &Look) -> BTreeMap<ObjectId, Vec<String>> {
+    pub(super) fn adopted(&self, observed: &Observation) -> BTreeMap<ObjectId, Vec<String>> {
         let inventory = &self.status.inventory;
         let is_known = |id: &ObjectId, live: &Value| {
             inventory.get(id).is_some_and(|entry| entry.uid.is_some() && entry.uid.as_deref() == uid(live))
         };
-        look.objects
+        observed
+            .objects
             .iter()
-            .filter_map(|object| Some((&object.id, look.live.get(&object.id)?)))
+            .filter_map(|object| Some((&object.id, observed.live.get(&object.id)?)))
             .filter(|(id, live)| !is_known(id, live) && !is_applied_by_capstan(live))
             .map(|(id, live)| (id.clone(), appliers(live)))
             .collect()
@@ -46,17 +47,17 @@ impl Walk<'_> {
     /// What taking over would change, one reason an object.
     pub(super) async fn preview(
         &self,
-        look: &Look,
+        observed: &Observation,
         adopted: &BTreeMap<ObjectId, Vec<String>>,
         trial: &Trial,
     ) -> Result<Vec<Reason>, LiveError> {
         let mut reasons = Vec::new();
-        for object in &look.objects {
-            let (Some(from), Some(live)) = (adopted.get(&object.id), look.live.get(&object.id)) else {
+        for object in &observed.objects {
+            let (Some(from), Some(live)) = (adopted.get(&object.id), observed.live.get(&object.id)) else {
                 continue;
             };
             let created = if speaks_another_version(live, &object.value, from) {
-                match self.live().dry_run_create(&look.wanted.by, &sent(&object.value)).await {
+                match self.live().dry_run_create(&observed.wanted.by, &sent(&object.value)).await {
                     Ok(created) => Some(created),
                     // Then it is told in the words of the other version, as far as they are the same.
                     Err(LiveError::Refused { refusal, .. }) if !refusal.worth_retrying() => None,

@@ -1,4 +1,4 @@
-//! The middle of a pass: guards, adoption, dry runs, and what differs applied phase by phase.
+//! The middle of a reconciliation: guards, adoption, dry runs, and what differs applied phase by phase.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,10 +13,10 @@ use capstan_model::object::{FieldPath, ObjectId};
 use serde_json::Value;
 
 use super::dry_runs::{Trial, try_all};
-use super::look::Look;
+use super::observation::Observation;
 use super::outcome::{Ended, Failure, Over};
-use super::pass::Walk;
 use super::reason::Reason;
+use super::reconcile::Reconciliation;
 use super::resources::{Adopt, CreateClusters, KeptTemplate};
 use super::templates::kept_names;
 use super::wanted::Unwanted;
@@ -38,84 +38,85 @@ struct Hands {
     later: BTreeSet<ObjectId>,
 }
 
-impl Walk<'_> {
+impl Reconciliation<'_> {
     /// Applies what differs and may be applied now.
-    pub(super) async fn apply(&mut self, look: &mut Look) -> Result<Ended, Unwanted> {
-        let broken = guards(&look.objects, &look.live);
+    pub(super) async fn apply(&mut self, observed: &mut Observation) -> Result<Ended, Unwanted> {
+        let broken = guards(&observed.objects, &observed.live);
         if !broken.is_empty() {
             let waits = broken.iter().all(GuardBroken::is_waiting);
             let reasons = broken.iter().map(Reason::of_guard).collect();
             return Ok(if waits { Ended::Waiting(reasons) } else { Ended::Refused(reasons) });
         }
-        if let Some(ended) = self.check_creation(look).await {
+        if let Some(ended) = self.check_creation(observed).await {
             return Ok(ended);
         }
-        let trial = self.try_unknown(look).await?;
+        let trial = self.try_unknown(observed).await?;
         if !trial.refused.is_empty() {
             return Ok(Ended::Refused(trial.refused));
         }
         if !trial.waiting.is_empty() {
             return Ok(Ended::Waiting(trial.waiting));
         }
-        let adopted = self.adopted(look);
-        let let_go = let_go(look, &adopted);
+        let adopted = self.adopted(observed);
+        let let_go = let_go(observed, &adopted);
         if self.adopt() == Adopt::Preview && adopted.keys().any(|id| self.is_stranger(id)) {
             let strangers = adopted.into_iter().filter(|(id, _)| self.is_stranger(id)).collect();
-            return Ok(Ended::Waiting(self.preview(look, &strangers, &trial).await?));
+            return Ok(Ended::Waiting(self.preview(observed, &strangers, &trial).await?));
         }
-        let changes = changes(look, &trial, &adopted, &let_go);
-        self.remember(look, &changes);
-        self.note_survivors(look, &trial, &adopted);
+        let changes = changes(observed, &trial, &adopted, &let_go);
+        self.remember(observed, &changes);
+        self.note_survivors(observed, &trial, &adopted);
         let Some(verdict) = self.verdict.as_ref() else { return Ok(Ended::Applied) };
-        let plan = plan(&look.objects, &changes, &look.live, verdict);
+        let plan = plan(&observed.objects, &changes, &observed.live, verdict);
         self.status.phase = Some(plan.phase.into());
         self.status.withheld = plan.withheld.iter().take(WITHHELD).map(ToString::to_string).collect();
         let hands = Hands { adopted, let_go, later: trial.later };
-        self.intend(look, &plan, &hands).await?;
-        self.perform(look, &plan, &hands).await
+        self.intend(observed, &plan, &hands).await?;
+        self.perform(observed, &plan, &hands).await
     }
 
     /// Tries every object but those that were tried before, beside what is there now, without a difference.
-    async fn try_unknown(&self, look: &Look) -> Result<Trial, LiveError> {
-        let memo = &self.turn.ports.memo;
+    async fn try_unknown(&self, observed: &Observation) -> Result<Trial, LiveError> {
+        let dry_run_cache = &self.request.ports.dry_run_cache;
         let (mut known, mut unknown) = (Vec::new(), Vec::new());
-        for object in &look.objects {
-            match look.live.get(&object.id) {
-                Some(live) if memo.knows(&object.id, &object.value, live, self.now) => {
+        for object in &observed.objects {
+            match observed.live.get(&object.id) {
+                Some(live) if dry_run_cache.knows(&object.id, &object.value, live, self.now) => {
                     known.push((object.id.clone(), live.clone()));
                 }
                 _ => unknown.push(object),
             }
         }
-        let mut trial = try_all(self.live(), &look.wanted.by, &unknown, &look.objects).await?;
+        let mut trial = try_all(self.live(), &observed.wanted.by, &unknown, &observed.objects).await?;
         trial.accepted.extend(known);
         Ok(trial)
     }
 
     /// Remembers what needs no second try.
-    fn remember(&self, look: &Look, changes: &Changes) {
-        for object in &look.objects {
-            match look.live.get(&object.id) {
+    fn remember(&self, observed: &Observation, changes: &Changes) {
+        for object in &observed.objects {
+            match observed.live.get(&object.id) {
                 Some(live) if !changes.contains_key(&object.id) => {
-                    self.turn.ports.memo.note_once(&object.id, &object.value, live, self.now);
+                    self.request.ports.dry_run_cache.note_once(&object.id, &object.value, live, self.now);
                 }
-                _ => self.turn.ports.memo.forget(&object.id),
+                _ => self.request.ports.dry_run_cache.forget(&object.id),
             }
         }
     }
 
     /// A `Cluster` that is nowhere is made only where nobody else ever had it.
-    async fn check_creation(&self, look: &Look) -> Option<Ended> {
-        let allowed = self.record.spec.create_cluster.unwrap_or(self.turn.fleet.spec.guards.create_clusters);
-        let missing = look
+    async fn check_creation(&self, observed: &Observation) -> Option<Ended> {
+        let allowed =
+            self.record.spec.create_cluster.unwrap_or(self.request.fleet.spec.guards.create_clusters);
+        let missing = observed
             .objects
             .iter()
-            .find(|object| is_cluster(&object.id) && look.live.get(&object.id).is_none())?;
+            .find(|object| is_cluster(&object.id) && observed.live.get(&object.id).is_none())?;
         if allowed == CreateClusters::Always {
             return None;
         }
         let root = FieldPath::root();
-        match self.turn.bot.recorded_elsewhere(self.turn.id).await {
+        match self.request.bot.recorded_elsewhere(self.request.id).await {
             Ok(None) => None,
             Ok(Some(other)) => Some(Ended::Refused(vec![Reason::of_object(
                 "RecordedElsewhere",
@@ -130,15 +131,15 @@ impl Walk<'_> {
             )])),
             Err(error) => Some(Ended::Failed(Failure {
                 kind: "BotAway",
-                message: format!("whether another management cluster has {}: {error}", self.turn.id),
+                message: format!("whether another management cluster has {}: {error}", self.request.id),
                 reasons: Vec::new(),
             })),
         }
     }
 
     /// Writes down what will be there, before it is.
-    async fn intend(&mut self, look: &Look, plan: &Plan, hands: &Hands) -> Result<(), LiveError> {
-        let logical: BTreeMap<ObjectId, &str> = look
+    async fn intend(&mut self, observed: &Observation, plan: &Plan, hands: &Hands) -> Result<(), LiveError> {
+        let logical: BTreeMap<ObjectId, &str> = observed
             .templates
             .iter()
             .map(|template| {
@@ -147,39 +148,44 @@ impl Walk<'_> {
             })
             .collect();
         let inventory = &mut self.status.inventory;
-        for object in &look.objects {
+        for object in &observed.objects {
             let name = logical.get(&object.id).copied().unwrap_or(&object.id.name);
             inventory.intend(&object.id, &object.api_version, name);
             // Killed after the apply and before it was noted. What is yet to be taken over has no UID here: so
             // whoever is killed before that takes it over next time.
-            let live = look.live.get(&object.id).filter(|_| !hands.adopted.contains_key(&object.id));
+            let live = observed.live.get(&object.id).filter(|_| !hands.adopted.contains_key(&object.id));
             if let Some(uid) = live.and_then(uid) {
                 inventory.applied(&object.id, uid);
             }
         }
-        let names = kept_names(&look.names, &look.templates, |id| inventory.get(id).is_some());
+        let names = kept_names(&observed.names, &observed.templates, |id| inventory.get(id).is_some());
         self.status.templates = names.templates().iter().map(KeptTemplate::from).collect();
         if plan.steps.is_empty() {
             return Ok(());
         }
-        self.status.attempted_commit = Some(self.turn.revision.commit.to_string());
+        self.status.attempted_commit = Some(self.request.revision.commit.to_string());
         self.save().await
     }
 
-    async fn perform(&mut self, look: &mut Look, plan: &Plan, hands: &Hands) -> Result<Ended, Unwanted> {
+    async fn perform(
+        &mut self,
+        observed: &mut Observation,
+        plan: &Plan,
+        hands: &Hands,
+    ) -> Result<Ended, Unwanted> {
         for step in &plan.steps {
-            if let Some(over) = (self.turn.is_over)() {
+            if let Some(over) = (self.request.is_over)() {
                 return Ok(Ended::Over(over));
             }
             let due: Vec<&RenderedObject> = step
                 .objects
                 .iter()
-                .filter_map(|id| look.objects.iter().find(|object| object.id == *id))
+                .filter_map(|id| observed.objects.iter().find(|object| object.id == *id))
                 .collect();
             let untried: Vec<&RenderedObject> =
                 due.iter().copied().filter(|object| hands.later.contains(&object.id)).collect();
             if !untried.is_empty() {
-                let trial = try_all(self.live(), &look.wanted.by, &untried, &[]).await?;
+                let trial = try_all(self.live(), &observed.wanted.by, &untried, &[]).await?;
                 if !trial.refused.is_empty() || !trial.waiting.is_empty() {
                     let mut reasons = trial.refused;
                     reasons.extend(trial.waiting);
@@ -189,10 +195,10 @@ impl Walk<'_> {
             let mut written = Vec::new();
             for object in due {
                 // A newer commit waits for the end of the step; whoever leads no more writes nothing more.
-                if let Some(Over::Stopping) = (self.turn.is_over)() {
+                if let Some(Over::Stopping) = (self.request.is_over)() {
                     return Ok(Ended::Over(Over::Stopping));
                 }
-                match self.write(look, object, hands).await {
+                match self.write(observed, object, hands).await {
                     Ok(value) => written.push(value),
                     Err(LiveError::Refused { refusal, .. }) if refusal.is_waiting() => {
                         return Ok(Ended::Waiting(vec![Reason::of_refusal(&refusal, object)]));
@@ -204,16 +210,21 @@ impl Walk<'_> {
                     }
                 }
             }
-            written.into_iter().for_each(|value| look.live.insert(value));
+            written.into_iter().for_each(|value| observed.live.insert(value));
         }
         Ok(Ended::Applied)
     }
 
     /// Notes the fields that Git removed and that stay, because somebody else holds them too. They are told
     /// for as long as they stay.
-    fn note_survivors(&mut self, look: &Look, trial: &Trial, adopted: &BTreeMap<ObjectId, Vec<String>>) {
-        for object in &look.objects {
-            let Some(live) = look.live.get(&object.id) else { continue };
+    fn note_survivors(
+        &mut self,
+        observed: &Observation,
+        trial: &Trial,
+        adopted: &BTreeMap<ObjectId, Vec<String>>,
+    ) {
+        for object in &observed.objects {
+            let Some(live) = observed.live.get(&object.id) else { continue };
             let told = self.record.status.kept.iter().filter(|kept| {
                 kept.reason == SURVIVED && kept.object.as_deref() == Some(&object.id.to_string())
             });
@@ -248,11 +259,11 @@ impl Walk<'_> {
     /// Applies one object for real.
     async fn write(
         &mut self,
-        look: &Look,
+        observed: &Observation,
         object: &RenderedObject,
         hands: &Hands,
     ) -> Result<Value, LiveError> {
-        let by = &look.wanted.by;
+        let by = &observed.wanted.by;
         let from = hands.adopted.get(&object.id).map(Vec::as_slice).unwrap_or_default();
         let fields = hands.let_go.get(&object.id).map(Vec::as_slice).unwrap_or_default();
         if (!from.is_empty() || !fields.is_empty())
@@ -261,13 +272,13 @@ impl Walk<'_> {
             self.live().take_over(by, &object, from, fields).await?;
         }
         let taken = !from.is_empty() || !fields.is_empty();
-        let manifest = match look.live.get(&object.id).filter(|_| !taken) {
+        let manifest = match observed.live.get(&object.id).filter(|_| !taken) {
             // What was deleted since the look is not made again, and no version lowered that was raised.
             Some(live) => sent_over(&object.value, live),
             None => sent(&object.value),
         };
         let value = self.live().apply(by, &manifest, Run::Real, Contested::Take).await?;
-        self.turn.ports.memo.note(&object.id, &object.value, &value, self.now);
+        self.request.ports.dry_run_cache.note(&object.id, &object.value, &value, self.now);
         self.applied += 1;
         self.status.last_applied_time = Some(self.now);
         if let Some(uid) = uid(&value) {
@@ -277,7 +288,7 @@ impl Walk<'_> {
             self.echoes.insert(object.id.clone(), version.to_owned());
         }
         metrics::counter!("capstan_applied_objects_total", "kind" => object.id.kind.clone()).increment(1);
-        tracing::info!(cluster = %self.turn.id, commit = %self.turn.revision.commit, object = %object.id, "applied");
+        tracing::info!(cluster = %self.request.id, commit = %self.request.revision.commit, object = %object.id, "applied");
         Ok(value)
     }
 }
@@ -292,10 +303,13 @@ fn survivor(object: &RenderedObject, field: FieldPath, message: String) -> Reaso
 }
 
 /// Counts that Git names no more: let go of, so that they do not fall to their default for a moment.
-fn let_go(look: &Look, adopted: &BTreeMap<ObjectId, Vec<String>>) -> BTreeMap<ObjectId, Vec<FieldPath>> {
+fn let_go(
+    observed: &Observation,
+    adopted: &BTreeMap<ObjectId, Vec<String>>,
+) -> BTreeMap<ObjectId, Vec<FieldPath>> {
     let mut found = BTreeMap::new();
-    for object in &look.objects {
-        let Some(live) = look.live.get(&object.id) else { continue };
+    for object in &observed.objects {
+        let Some(live) = observed.live.get(&object.id) else { continue };
         let from = adopted.get(&object.id).map(Vec::as_slice).unwrap_or_default();
         let fields = handed_over(live, &object.value, from);
         if !fields.is_empty() {
@@ -307,14 +321,14 @@ fn let_go(look: &Look, adopted: &BTreeMap<ObjectId, Vec<String>>) -> BTreeMap<Ob
 
 /// What differs between what is there and what would be.
 fn changes(
-    look: &Look,
+    observed: &Observation,
     trial: &Trial,
     adopted: &BTreeMap<ObjectId, Vec<String>>,
     let_go: &BTreeMap<ObjectId, Vec<FieldPath>>,
 ) -> Changes {
     let mut changes = Changes::default();
-    for object in &look.objects {
-        let live = look.live.get(&object.id);
+    for object in &observed.objects {
+        let live = observed.live.get(&object.id);
         let mut fields = match trial.accepted.get(&object.id) {
             Some(tried) => differs(live, tried),
             None => vec![FieldPath::root()],

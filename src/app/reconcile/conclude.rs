@@ -1,4 +1,4 @@
-//! What is said of a turn: the status with its conditions, events, and the report to the bot. Pure.
+//! What is said of a reconciliation: the status with its conditions, events, and the report to the bot. Pure.
 
 use capstan_live::rollout::observed::Verdict;
 use capstan_model::ids::ClusterId;
@@ -18,7 +18,7 @@ const REASONS: usize = 20;
 /// The longest message of a condition, in characters.
 const LONGEST: usize = 1024;
 
-/// What a turn found, to be put into words.
+/// What a reconciliation found, to be put into words.
 pub(super) struct Found<'a> {
     pub(super) cluster: &'a ClusterId,
     pub(super) commit: &'a CommitId,
@@ -34,7 +34,7 @@ pub(super) struct Found<'a> {
     pub(super) deleted: usize,
 }
 
-/// The status after a turn. `before` is what stood there when it began; `status` what the turn made of it.
+/// The status after a request. `before` is what stood there when it began; `status` what the reconciliation made of it.
 pub(super) fn settle(
     before: &ManagedClusterStatus,
     mut status: ManagedClusterStatus,
@@ -201,7 +201,7 @@ fn lines(reasons: &[Reason]) -> String {
     }
 }
 
-/// What people who look at the ManagedCluster are told, each turn of affairs once.
+/// What people who look at the ManagedCluster are told, each change of state once.
 pub(super) fn notes(
     before: &ManagedClusterStatus,
     after: &ManagedClusterStatus,

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use super::dry_run_cache::DryRunCache;
 use super::kinds::Kinds;
-use super::memo::Memo;
 use super::ports::StatusStore;
 use crate::app::ports::{Clock, ManagementCluster};
 
@@ -19,5 +19,5 @@ pub struct Ports {
     /// What discovery told.
     pub kinds: Arc<Kinds>,
     /// What was tried and needs no second try.
-    pub memo: Arc<Memo>,
+    pub dry_run_cache: Arc<DryRunCache>,
 }

@@ -1,29 +1,29 @@
 //! The reconciler's use cases: what a Git tree asks of a management cluster is applied, judged and told.
 //!
-//! *Expected flow* of one cluster's turn ([`reconcile`]): the folder is rendered ([`revision`]), looked at
+//! *Expected flow* of one cluster's reconciliation ([`reconcile`]): the folder is rendered ([`revision`]), looked at
 //! beside the live cluster, tried, applied phase by phase, pruned, judged; then its `ManagedCluster` says
 //! how it stands. [`preflight`] does the first half for a head commit and writes nothing.
 //!
 //! Decisions are the domain's ([`capstan_live::applying`], [`capstan_live::rollout::observed`]); requests
-//! go through [`ports`]. Deliberately absent: when which cluster has its turn (`controllers`), the Kubernetes
+//! go through [`ports`]. Deliberately absent: when which cluster is reconciled (`controllers`), the Kubernetes
 //! API (`k8s`), and every word to GitHub (the bot's).
 
 mod adopt;
 mod apply;
 mod conclude;
 mod dependencies;
+mod dry_run_cache;
 mod dry_runs;
 mod gather;
 mod kinds;
-mod look;
-mod memo;
 pub mod names;
+mod observation;
 mod outcome;
-mod pass;
 pub mod ports;
 pub mod preflight;
 mod prune;
 pub mod reason;
+mod reconcile;
 pub mod rename_migration;
 pub mod resources;
 pub mod revision;
@@ -35,8 +35,8 @@ mod wanted;
 pub use adopt::ADOPTION_NEEDED;
 pub use conclude::{FleetState, fleet_status};
 pub use dependencies::Ports;
+pub use dry_run_cache::DryRunCache;
 pub use kinds::Kinds;
-pub use memo::Memo;
 pub use outcome::{Ended, Failure, Over};
-pub use pass::{Pass, Turn, reconcile};
+pub use reconcile::{ReconcileOutcome, ReconcileRequest, reconcile};
 pub use throttle::Throttled;

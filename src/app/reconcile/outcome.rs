@@ -1,9 +1,9 @@
-//! How a pass over one cluster folder ends.
+//! How a reconciliation over one cluster folder ends.
 
 use super::reason::Reason;
 use crate::app::ports::LiveError;
 
-/// Why a pass ends before it is through.
+/// Why a reconciliation ends before it is through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Over {
     /// A newer commit is there.
@@ -12,7 +12,7 @@ pub enum Over {
     Stopping,
 }
 
-/// How a pass ended.
+/// How a reconciliation ended.
 #[derive(Debug)]
 pub enum Ended {
     /// Everything is applied that may be applied now.
@@ -31,7 +31,7 @@ pub enum Ended {
     Failed(Failure),
 }
 
-/// Why a pass failed that may succeed next time.
+/// Why a reconciliation failed that may succeed next time.
 #[derive(Debug)]
 pub struct Failure {
     /// A word of a closed set.

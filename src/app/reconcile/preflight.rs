@@ -1,6 +1,6 @@
 //! What the live cluster would say to a head commit, before the merge.
 //!
-//! The same look, guards and dry runs as a pass, and nothing after them: nothing is written, not even a
+//! The same look, guards and dry runs as a reconciliation, and nothing after them: nothing is written, not even a
 //! status. *Guarantee*: no value of an object leaves; messages of the API server are cut where they begin to
 //! show one.
 
@@ -13,7 +13,7 @@ use jiff::Timestamp;
 
 use super::dependencies::Ports;
 use super::dry_runs::try_all;
-use super::look::look;
+use super::observation::observe;
 use super::ports::{ClusterRecord, FleetRecord, PreflightAnswer, PreflightVerdict};
 use super::reason::Reason;
 use super::resources::ManagedClusterStatus;
@@ -70,8 +70,8 @@ async fn try_one(
     let known = status.names();
     let answer = |verdict, reasons, names| PreflightAnswer { cluster: id.clone(), verdict, reasons, names };
     // How machines stand is no question of a preflight.
-    let look = match look(ports, fleet, head, id, &known, &status.inventory, Timestamp::MAX).await {
-        Ok(look) => look,
+    let observed = match observe(ports, fleet, head, id, &known, &status.inventory, Timestamp::MAX).await {
+        Ok(observed) => observed,
         Err(Unwanted::Refused(reasons)) => return answer(PreflightVerdict::Rejected, reasons, known),
         Err(Unwanted::Forbidden { reason, .. }) => {
             return answer(PreflightVerdict::Rejected, vec![*reason], known);
@@ -80,13 +80,13 @@ async fn try_one(
             return answer(PreflightVerdict::NotVerifiable, vec![untold(&error)], known);
         }
     };
-    let names = kept_names(&look.names, &look.templates, |id| status.inventory.get(id).is_some());
-    if matches!(look.wanted.tombstones, Deletion::Cluster) {
+    let names = kept_names(&observed.names, &observed.templates, |id| status.inventory.get(id).is_some());
+    if matches!(observed.wanted.tombstones, Deletion::Cluster) {
         return answer(PreflightVerdict::Accepted, Vec::new(), names);
     }
     let mut reasons = Vec::new();
     let mut verdict = PreflightVerdict::Accepted;
-    for broken in guards(&look.objects, &look.live) {
+    for broken in guards(&observed.objects, &observed.live) {
         // What passes by itself may have passed when the merge comes.
         if broken.is_waiting() {
             verdict = PreflightVerdict::NotVerifiable;
@@ -95,8 +95,8 @@ async fn try_one(
             reasons.push(Reason::of_guard(&broken));
         }
     }
-    let all: Vec<&RenderedObject> = look.objects.iter().collect();
-    match try_all(ports.live.as_ref(), &look.wanted.by, &all, &look.objects).await {
+    let all: Vec<&RenderedObject> = observed.objects.iter().collect();
+    match try_all(ports.live.as_ref(), &observed.wanted.by, &all, &observed.objects).await {
         Ok(trial) => {
             for reason in trial.refused {
                 // A webhook that does not answer has not said no.
@@ -111,7 +111,7 @@ async fn try_one(
                 verdict = PreflightVerdict::NotVerifiable;
                 reasons.push(Reason { severity: Severity::Warning, ..reason });
             }
-            for object in look.objects.iter().filter(|object| trial.later.contains(&object.id)) {
+            for object in observed.objects.iter().filter(|object| trial.later.contains(&object.id)) {
                 verdict = PreflightVerdict::NotVerifiable;
                 let root = capstan_model::object::FieldPath::root();
                 let message = "cannot be tried before the merge: its namespace comes with the same commit";

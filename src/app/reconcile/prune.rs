@@ -1,4 +1,4 @@
-//! The end of a pass: what is gone from Git is deleted, under guard.
+//! The end of a reconciliation: what is gone from Git is deleted, under guard.
 
 use std::collections::BTreeSet;
 
@@ -7,10 +7,10 @@ use capstan_live::rollout::observed::State;
 use capstan_model::finding::{Place, Severity};
 use capstan_model::object::ObjectId;
 
-use super::look::Look;
+use super::observation::Observation;
 use super::outcome::{Ended, Failure};
-use super::pass::Walk;
 use super::reason::Reason;
+use super::reconcile::Reconciliation;
 use super::wanted::Unwanted;
 use crate::app::ports::{ApiObject, Deleted, LiveError, Run};
 
@@ -22,30 +22,30 @@ enum Gone {
     NotYet(Reason),
 }
 
-impl Walk<'_> {
+impl Reconciliation<'_> {
     /// Deletes what may be deleted.
-    pub(super) async fn prune(&mut self, look: &Look) -> Result<Ended, Unwanted> {
-        if let Some(over) = (self.turn.is_over)() {
+    pub(super) async fn prune(&mut self, observed: &Observation) -> Result<Ended, Unwanted> {
+        if let Some(over) = (self.request.is_over)() {
             return Ok(Ended::Over(over));
         }
-        let round = self.round(look);
-        self.perform_deletions(look, round).await
+        let round = self.round(observed);
+        self.perform_deletions(observed, round).await
     }
 
     /// Deletes the whole cluster, step by step; nothing of it is applied any more.
-    pub(super) async fn remove_cluster(&mut self, look: &Look) -> Result<Ended, Unwanted> {
+    pub(super) async fn remove_cluster(&mut self, observed: &Observation) -> Result<Ended, Unwanted> {
         self.status.rollout = None;
         self.status.phase = None;
         self.status.withheld = Vec::new();
         if self.is_suspended() {
             return Ok(Ended::Suspended);
         }
-        if let Some(over) = (self.turn.is_over)() {
+        if let Some(over) = (self.request.is_over)() {
             return Ok(Ended::Over(over));
         }
-        let round = self.round(look);
+        let round = self.round(observed);
         let is_over = round.is_over();
-        let ended = self.perform_deletions(look, round).await?;
+        let ended = self.perform_deletions(observed, round).await?;
         if !matches!(ended, Ended::Applied) {
             return Ok(ended);
         }
@@ -59,26 +59,30 @@ impl Walk<'_> {
         Ok(Ended::Waiting(reasons))
     }
 
-    fn round(&self, look: &Look) -> Deletions {
+    fn round(&self, observed: &Observation) -> Deletions {
         let withheld =
             if self.status.withheld.is_empty() { Withholding::Nothing } else { Withholding::Workers };
-        let budget = self.turn.fleet.spec.guards.max_deletions;
+        let budget = self.request.fleet.spec.guards.max_deletions;
         prune(&PruneFacts {
-            folder: self.turn.id,
+            folder: self.request.id,
             inventory: &self.status.inventory,
-            rendered: Some(&look.objects),
-            templates: &look.templates,
-            delete: &look.wanted.tombstones,
-            namespace: look.wanted.home.namespace(),
-            live: &look.live,
-            owners: &self.turn.revision.owners,
+            rendered: Some(&observed.objects),
+            templates: &observed.templates,
+            delete: &observed.wanted.tombstones,
+            namespace: observed.wanted.home.namespace(),
+            live: &observed.live,
+            owners: &self.request.revision.owners,
             rollout: self.verdict.as_ref().map_or(State::Unknown, |verdict| verdict.state_for_now()),
             withheld,
             budget: u32::try_from(budget).unwrap_or(u32::MAX),
         })
     }
 
-    async fn perform_deletions(&mut self, look: &Look, round: Deletions) -> Result<Ended, Unwanted> {
+    async fn perform_deletions(
+        &mut self,
+        observed: &Observation,
+        round: Deletions,
+    ) -> Result<Ended, Unwanted> {
         for forgotten in &round.forget {
             self.status.inventory.forget(&forgotten.object);
         }
@@ -95,10 +99,10 @@ impl Walk<'_> {
             self.kept.push(Reason { severity: Severity::Warning, ..reason });
         }
         for doomed in &round.delete {
-            if let Some(over) = (self.turn.is_over)() {
+            if let Some(over) = (self.request.is_over)() {
                 return Ok(Ended::Over(over));
             }
-            match self.delete(look, doomed).await {
+            match self.delete(observed, doomed).await {
                 Ok(Gone::Yes) => self.status.inventory.forget(&doomed.object),
                 Ok(Gone::NotYet(reason)) => {
                     self.again = true;
@@ -111,10 +115,10 @@ impl Walk<'_> {
         Ok(Ended::Applied)
     }
 
-    async fn delete(&mut self, look: &Look, doomed: &Doomed) -> Result<Gone, LiveError> {
+    async fn delete(&mut self, observed: &Observation, doomed: &Doomed) -> Result<Gone, LiveError> {
         let id = &doomed.object;
         let object = ApiObject::from(id);
-        match self.live().delete(&look.wanted.by, &object, &doomed.uid, Run::Real).await {
+        match self.live().delete(&observed.wanted.by, &object, &doomed.uid, Run::Real).await {
             Ok(Deleted::Gone) => {
                 self.count_deletion(id);
                 Ok(Gone::Yes)
@@ -126,7 +130,7 @@ impl Walk<'_> {
             }
             // It stays in the inventory and is tried again: a webhook that refuses may have its reasons today.
             Err(LiveError::Refused { refusal, .. }) => {
-                tracing::warn!(cluster = %self.turn.id, object = %id, %refusal, "a deletion was refused");
+                tracing::warn!(cluster = %self.request.id, object = %id, %refusal, "a deletion was refused");
                 metrics::counter!("capstan_failures_total", "cause" => "DeletionRefused").increment(1);
                 let message = format!("{id} was not deleted: {}", refusal.message);
                 Ok(Gone::NotYet(of_object(refusal.kind.as_str(), message, id)))
@@ -137,9 +141,9 @@ impl Walk<'_> {
 
     fn count_deletion(&mut self, id: &ObjectId) {
         self.deleted += 1;
-        self.turn.ports.memo.forget(id);
+        self.request.ports.dry_run_cache.forget(id);
         metrics::counter!("capstan_deleted_objects_total", "kind" => id.kind.clone()).increment(1);
-        tracing::info!(cluster = %self.turn.id, commit = %self.turn.revision.commit, object = %id, "deleted");
+        tracing::info!(cluster = %self.request.id, commit = %self.request.revision.commit, object = %id, "deleted");
     }
 
     /// Names of templates that are in the inventory no more are nobody's.
@@ -150,7 +154,7 @@ impl Walk<'_> {
     }
 
     fn settings_file(&self) -> Option<capstan_model::tree::RepoPath> {
-        let folder = self.turn.revision.fleet.layout().cluster(self.turn.id.as_str())?;
+        let folder = self.request.revision.fleet.layout().cluster(self.request.id.as_str())?;
         folder.settings.as_ref().map(|entry| entry.path.clone())
     }
 }

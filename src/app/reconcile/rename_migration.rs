@@ -2,7 +2,7 @@
 //! folder that renders its objects now.
 //!
 //! *Expected flow*: the folder that has the objects now, the new owner, takes its share before anything else of its
-//! turn: first what people set (so a suspended cluster is suspended under its new name before anybody looks at
+//! reconciliation: first what people set (so a suspended cluster is suspended under its new name before anybody looks at
 //! it), then the inventory and the names of templates; then they are taken out of the old ManagedCluster, which
 //! goes when nothing is left of it. *Guarantee*: each step is the same when it is done again, and what was set is
 //! never in neither: a process that dies in between is followed by one that finds the rest where it was.
@@ -22,8 +22,8 @@ use capstan_model::object::ObjectId;
 use capstan_model::tree::{RepoPath, TreeId};
 
 use super::outcome::Over;
-use super::pass::Turn;
 use super::ports::{ClusterKey, ClusterRecord};
+use super::reconcile::ReconcileRequest;
 use super::resources::{ManagedClusterSpec, ManagedClusterStatus};
 use super::revision::Revision;
 use super::unclaimed::{say_left, unclaimed};
@@ -97,46 +97,46 @@ pub fn migration_sources<'r>(
     (sources, alone)
 }
 
-/// Takes over, for the cluster of a turn that has not begun, what these ManagedClusters have of it. Nothing where
+/// Takes over, for the cluster of a reconciliation that has not begun, what these ManagedClusters have of it. Nothing where
 /// that is over: then a newer commit says whose it is.
 ///
 /// # Errors
 /// A ManagedCluster cannot be read or written; nothing may be applied before it is.
 pub async fn migrate(
-    turn: &Turn<'_>,
+    request: &ReconcileRequest<'_>,
     key: &ClusterKey,
     sources: &[ClusterKey],
 ) -> Result<Option<Over>, LiveError> {
-    let status_store = &turn.ports.status_store;
+    let status_store = &request.ports.status_store;
     for source in sources {
-        if let Some(over) = (turn.is_over)() {
+        if let Some(over) = (request.is_over)() {
             return Ok(Some(over));
         }
         let Some(from) = status_store.cluster(source).await? else { continue };
-        let is_claimed = turn.revision.clusters().any(|id| id.as_str() == from.spec.cluster);
-        if is_claimed || from.spec.fleet != turn.fleet.key.name {
+        let is_claimed = request.revision.clusters().any(|id| id.as_str() == from.spec.cluster);
+        if is_claimed || from.spec.fleet != request.fleet.key.name {
             continue;
         }
-        if let Some(share) = shares(&from, turn.revision).remove(turn.id) {
-            take(turn, key, &from, &share).await?;
+        if let Some(share) = shares(&from, request.revision).remove(request.id) {
+            take(request, key, &from, &share).await?;
         }
     }
     Ok(None)
 }
 
 async fn take(
-    turn: &Turn<'_>,
+    request: &ReconcileRequest<'_>,
     key: &ClusterKey,
     from: &ClusterRecord,
     share: &Share<'_>,
 ) -> Result<(), LiveError> {
-    let status_store = &turn.ports.status_store;
+    let status_store = &request.ports.status_store;
     let found = status_store.cluster(key).await?;
-    let bare = ManagedClusterSpec::of(turn.id, &turn.fleet.key.name);
+    let bare = ManagedClusterSpec::of(request.id, &request.fleet.key.name);
     let is_new = found.is_none();
     let earlier = found.as_ref().map_or(&bare, |found| &found.spec);
     if earlier.cluster != bare.cluster || earlier.fleet != bare.fleet {
-        // Somebody made it for another folder: the turn says so.
+        // Somebody made it for another folder: the reconciliation says so.
         return Ok(());
     }
     let spec = wishes(earlier, &from.spec, share.is_the_cluster, is_new);
@@ -153,11 +153,11 @@ async fn take(
         status_store.write_cluster(key, &status).await?;
     }
     tracing::info!(
-        cluster = %turn.id, from = from.spec.cluster, objects = share.objects.len(), suspend = spec.suspend,
+        cluster = %request.id, from = from.spec.cluster, objects = share.objects.len(), suspend = spec.suspend,
         "its folder was renamed: what its ManagedCluster had goes to the new one"
     );
     let gone: BTreeSet<ObjectId> = share.objects.iter().map(|object| object.id()).collect();
-    say_left(turn.ports, turn.revision, from, &gone).await
+    say_left(request.ports, request.revision, from, &gone).await
 }
 
 /// What is asked of the new owner. Who takes over a part of another cluster takes over nothing that was asked of that;

@@ -20,7 +20,7 @@ pub struct Throttled {
 }
 
 impl Throttled {
-    /// At most `requests` at a time; the others wait for their turn, first come, first served.
+    /// At most `requests` at a time; the others wait, first come, first served.
     pub fn new(live: Arc<dyn ManagementCluster>, requests: usize) -> Self {
         Self { live, places: Semaphore::new(requests) }
     }

@@ -19,8 +19,8 @@ async fn what_others_applied_is_shown_first_and_taken_when_somebody_says_so() {
     let world = World::new();
     plain(&world, "peu01");
     by_kubectl(&world);
-    let pass = world.turn("gauss/peu01").await;
-    assert!(matches!(pass.ended, Ended::Waiting(_)), "{:?}", pass.ended);
+    let outcome = world.reconcile("gauss/peu01").await;
+    assert!(matches!(outcome.ended, Ended::Waiting(_)), "{:?}", outcome.ended);
     assert_eq!(world.live.take_writes(), Vec::<String>::new());
     let preview = &world.status("gauss-peu01").refused[0];
     assert_eq!(preview.reason, "AdoptionNeeded");
@@ -30,8 +30,8 @@ async fn what_others_applied_is_shown_first_and_taken_when_somebody_says_so() {
     assert_eq!(world.condition("gauss-peu01", ConditionType::Applied), "False AdoptionNeeded");
 
     world.status_store.posted().clusters.get_mut("gauss-peu01").unwrap().spec.adopt = Some(Adopt::Take);
-    let pass = world.turn("gauss/peu01").await;
-    assert!(matches!(pass.ended, Ended::Applied), "{:?}", pass.ended);
+    let outcome = world.reconcile("gauss/peu01").await;
+    assert!(matches!(outcome.ended, Ended::Applied), "{:?}", outcome.ended);
     assert_eq!(
         sorted(world.live.take_writes()),
         [
@@ -43,7 +43,7 @@ async fn what_others_applied_is_shown_first_and_taken_when_somebody_says_so() {
     );
     // What Git lacks has really gone.
     assert_eq!(world.live.object("ConfigMap", "peu01-a").unwrap()["data"], json!({"key": "1"}));
-    world.turn("gauss/peu01").await;
+    world.reconcile("gauss/peu01").await;
     assert_eq!(world.live.take_writes(), Vec::<String>::new());
 }
 
@@ -51,11 +51,11 @@ async fn what_others_applied_is_shown_first_and_taken_when_somebody_says_so() {
 async fn an_object_of_capstan_whose_status_was_lost_is_no_stranger() {
     let world = World::new();
     plain(&world, "peu01");
-    world.turn("gauss/peu01").await;
+    world.reconcile("gauss/peu01").await;
     world.live.take_writes();
     world.status_store.posted().clusters.clear();
-    let pass = world.turn("gauss/peu01").await;
-    assert!(matches!(pass.ended, Ended::Applied), "{:?}", pass.ended);
+    let outcome = world.reconcile("gauss/peu01").await;
+    assert!(matches!(outcome.ended, Ended::Applied), "{:?}", outcome.ended);
     assert_eq!(world.live.take_writes(), Vec::<String>::new());
     assert_eq!(world.status("gauss-peu01").inventory.objects().len(), 3);
 }
@@ -119,8 +119,8 @@ async fn a_template_that_lives_under_its_name_in_git_keeps_it() {
         "spec": {"template": {"spec": {"image": "one", "size": "small"}}},
     }));
     world.fleet.lock().unwrap().spec.guards.adopt = Adopt::Take;
-    let pass = world.turn("gauss/peu01").await;
-    assert!(matches!(pass.ended, Ended::Applied), "{:?}", pass.ended);
+    let outcome = world.reconcile("gauss/peu01").await;
+    assert!(matches!(outcome.ended, Ended::Applied), "{:?}", outcome.ended);
     assert_eq!(infrastructure(&world), "peu01-cp");
     assert_eq!(world.live.names("DevMachineTemplate"), ["peu01-cp"]);
     let status = world.status("gauss-peu01");
@@ -131,17 +131,17 @@ async fn a_template_that_lives_under_its_name_in_git_keeps_it() {
 
     // Another spec gets another name, and the old one stays for the machines made from it.
     with_machines(&world, "v1.34.3", "two");
-    world.turn("gauss/peu01").await;
+    world.reconcile("gauss/peu01").await;
     let new = infrastructure(&world);
     assert!(new.starts_with("peu01-cp-"), "{new}");
     assert_eq!(world.live.names("DevMachineTemplate").len(), 2);
     world.live.take_writes();
-    world.turn("gauss/peu01").await;
+    world.reconcile("gauss/peu01").await;
     assert_eq!(world.live.take_writes(), Vec::<String>::new());
 
     // Back again finds the old one.
     with_machines(&world, "v1.34.3", "one");
-    world.turn("gauss/peu01").await;
+    world.reconcile("gauss/peu01").await;
     assert_eq!(infrastructure(&world), "peu01-cp");
 }
 
@@ -149,11 +149,11 @@ async fn a_template_that_lives_under_its_name_in_git_keeps_it() {
 async fn a_lower_version_is_never_sent_not_even_as_a_dry_run() {
     let world = World::new();
     with_machines(&world, "v1.35.1", "one");
-    world.turn("gauss/peu01").await;
+    world.reconcile("gauss/peu01").await;
     world.live.state().log.clear();
     with_machines(&world, "v1.34.3", "one");
-    let pass = world.turn("gauss/peu01").await;
-    assert!(matches!(pass.ended, Ended::Refused(_)), "{:?}", pass.ended);
+    let outcome = world.reconcile("gauss/peu01").await;
+    assert!(matches!(outcome.ended, Ended::Refused(_)), "{:?}", outcome.ended);
     assert_eq!(world.status("gauss-peu01").refused[0].reason, "VersionBelowLive");
     let asked = world.live.state().log.clone();
     assert!(asked.iter().all(|request| !request.object.contains("KubeadmControlPlane")), "{asked:?}");
@@ -167,11 +167,11 @@ async fn who_is_killed_before_taking_over_takes_over_next_time() {
     world.fleet.lock().unwrap().spec.guards.adopt = Adopt::Take;
     for writes in 0..3 {
         world.live.state().dies_after = Some(writes);
-        world.turn("gauss/peu01").await;
+        world.reconcile("gauss/peu01").await;
     }
     world.live.state().dies_after = None;
-    let pass = world.turn("gauss/peu01").await;
-    assert!(matches!(pass.ended, Ended::Applied), "{:?}", pass.ended);
+    let outcome = world.reconcile("gauss/peu01").await;
+    assert!(matches!(outcome.ended, Ended::Applied), "{:?}", outcome.ended);
     assert_eq!(world.live.object("ConfigMap", "peu01-a").unwrap()["data"], json!({"key": "1"}));
 }
 
@@ -179,10 +179,10 @@ async fn who_is_killed_before_taking_over_takes_over_next_time() {
 async fn an_object_of_the_folder_that_somebody_made_anew_is_repaired_without_asking() {
     let world = World::new();
     plain(&world, "peu01");
-    world.turn("gauss/peu01").await;
+    world.reconcile("gauss/peu01").await;
     world.live.remove("ConfigMap", "peu01-a");
     by_kubectl(&world);
-    let pass = world.turn("gauss/peu01").await;
-    assert!(matches!(pass.ended, Ended::Applied), "{:?}", pass.ended);
+    let outcome = world.reconcile("gauss/peu01").await;
+    assert!(matches!(outcome.ended, Ended::Applied), "{:?}", outcome.ended);
     assert_eq!(world.live.object("ConfigMap", "peu01-a").unwrap()["data"], json!({"key": "1"}));
 }

@@ -26,8 +26,8 @@ pub(crate) fn plain(world: &World, name: &str) {
 async fn a_folder_is_applied_once_and_then_costs_nothing() {
     let world = World::new();
     plain(&world, "peu01");
-    let pass = world.turn("gauss/peu01").await;
-    assert!(matches!(pass.ended, Ended::Applied), "{:?}", pass.ended);
+    let outcome = world.reconcile("gauss/peu01").await;
+    assert!(matches!(outcome.ended, Ended::Applied), "{:?}", outcome.ended);
     assert_eq!(
         sorted(world.live.take_writes()),
         ["apply Cluster org/peu01", "apply ConfigMap org/peu01-a", "apply ConfigMap org/peu01-b"]
@@ -41,7 +41,7 @@ async fn a_folder_is_applied_once_and_then_costs_nothing() {
     let writes = world.status_store.posted().writes;
     for _ in 0..3 {
         world.pass_time(300);
-        world.turn("gauss/peu01").await;
+        world.reconcile("gauss/peu01").await;
     }
     assert_eq!(world.live.take_writes(), Vec::<String>::new());
     assert_eq!(world.status_store.posted().writes, writes);
@@ -52,11 +52,11 @@ async fn a_folder_is_applied_once_and_then_costs_nothing() {
 async fn a_commit_that_says_nothing_of_a_cluster_costs_it_nothing() {
     let world = World::new();
     plain(&world, "peu01");
-    world.turn("gauss/peu01").await;
+    world.reconcile("gauss/peu01").await;
     world.live.take_writes();
     let (writes, first) = (world.status_store.posted().writes, world.commit());
     world.empty_commit();
-    world.turn("gauss/peu01").await;
+    world.reconcile("gauss/peu01").await;
     assert_eq!(world.status_store.posted().writes, writes);
     assert_eq!(world.status("gauss-peu01").applied_commit.as_deref(), Some(first.as_str()));
 
@@ -64,7 +64,7 @@ async fn a_commit_that_says_nothing_of_a_cluster_costs_it_nothing() {
     let path = "gauss/peu01/base/maps.yaml";
     let text = world.files.lock().unwrap()[path].clone();
     world.write(path, &format!("# a comment\n{text}"));
-    world.turn("gauss/peu01").await;
+    world.reconcile("gauss/peu01").await;
     assert_eq!(world.live.take_writes(), Vec::<String>::new());
     assert_eq!(world.status("gauss-peu01").applied_commit.as_deref(), Some(world.commit().as_str()));
     assert_eq!(world.bot.reports.lock().unwrap().len(), 2);
@@ -74,15 +74,15 @@ async fn a_commit_that_says_nothing_of_a_cluster_costs_it_nothing() {
 async fn drift_is_repaired_with_one_write() {
     let world = World::new();
     plain(&world, "peu01");
-    world.turn("gauss/peu01").await;
+    world.reconcile("gauss/peu01").await;
     world.live.take_writes();
     world.live.change("ConfigMap", "peu01-b", |object| object["data"]["key"] = json!("by hand"));
-    world.turn("gauss/peu01").await;
+    world.reconcile("gauss/peu01").await;
     assert_eq!(world.live.take_writes(), ["apply ConfigMap org/peu01-b"]);
     assert_eq!(world.live.object("ConfigMap", "peu01-b").unwrap()["data"]["key"], "1");
 
     world.live.remove("ConfigMap", "peu01-a");
-    world.turn("gauss/peu01").await;
+    world.reconcile("gauss/peu01").await;
     assert_eq!(world.live.take_writes(), ["apply ConfigMap org/peu01-a"]);
 }
 
@@ -94,12 +94,12 @@ async fn a_field_that_git_drops_goes() {
         "gauss/peu01/base/more.yaml",
         "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: more\ndata:\n  one: \"1\"\n  two: \"2\"\n",
     );
-    world.turn("gauss/peu01").await;
+    world.reconcile("gauss/peu01").await;
     world.write(
         "gauss/peu01/base/more.yaml",
         "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: more\ndata:\n  one: \"1\"\n",
     );
-    world.turn("gauss/peu01").await;
+    world.reconcile("gauss/peu01").await;
     assert_eq!(world.live.object("ConfigMap", "more").unwrap()["data"], json!({"one": "1"}));
 }
 
@@ -111,8 +111,8 @@ async fn of_a_folder_that_reaches_out_nothing_is_applied() {
         "gauss/peu01/overlay/root.yaml",
         "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata:\n  name: root\nroleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}\n",
     );
-    let pass = world.turn("gauss/peu01").await;
-    assert!(matches!(pass.ended, Ended::Refused(_)), "{:?}", pass.ended);
+    let outcome = world.reconcile("gauss/peu01").await;
+    assert!(matches!(outcome.ended, Ended::Refused(_)), "{:?}", outcome.ended);
     assert_eq!(world.live.take_writes(), Vec::<String>::new());
     let refused = &world.status("gauss-peu01").refused[0];
     assert_eq!(refused.reason, "OutsideBoundary");
@@ -123,10 +123,10 @@ async fn of_a_folder_that_reaches_out_nothing_is_applied() {
 
     // The same again is said once.
     let writes = world.status_store.posted().writes;
-    world.turn("gauss/peu01").await;
+    world.reconcile("gauss/peu01").await;
     assert_eq!(world.status_store.posted().writes, writes);
     world.remove("gauss/peu01/overlay/root.yaml");
-    world.turn("gauss/peu01").await;
+    world.reconcile("gauss/peu01").await;
     assert_eq!(world.condition("gauss-peu01", ConditionType::Refused), "False Accepted");
     assert_eq!(world.condition("gauss-peu01", ConditionType::Ready), "True Done");
     assert!(world.status("gauss-peu01").refused.is_empty());
@@ -143,8 +143,8 @@ async fn one_object_that_is_rejected_keeps_all_the_others_out() {
             (422, "admission webhook \"v.example.com\" denied the request: data.key: Invalid value: {\"secret\": \"s3cret\"}: no".to_owned())
         })
     });
-    let pass = world.turn("gauss/peu01").await;
-    assert!(matches!(pass.ended, Ended::Refused(_)), "{:?}", pass.ended);
+    let outcome = world.reconcile("gauss/peu01").await;
+    assert!(matches!(outcome.ended, Ended::Refused(_)), "{:?}", outcome.ended);
     assert_eq!(world.live.take_writes(), Vec::<String>::new());
     let refused = &world.status("gauss-peu01").refused[0];
     assert_eq!(refused.object.as_deref(), Some("ConfigMap org/peu01-b"));
@@ -153,8 +153,8 @@ async fn one_object_that_is_rejected_keeps_all_the_others_out() {
     assert!(!refused.message.contains("s3cret"), "{}", refused.message);
 
     // The next cluster does not care.
-    let pass = world.turn("gauss/peu02").await;
-    assert!(matches!(pass.ended, Ended::Applied), "{:?}", pass.ended);
+    let outcome = world.reconcile("gauss/peu02").await;
+    assert!(matches!(outcome.ended, Ended::Applied), "{:?}", outcome.ended);
 }
 
 #[tokio::test]
@@ -164,9 +164,9 @@ async fn a_namespace_that_comes_with_the_folder_is_understood() {
         "gauss/peu01/base/all.yaml",
         "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: fresh\n---\napiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata:\n  name: peu01\n  namespace: fresh\nspec: {}\n",
     );
-    let pass = world.turn("gauss/peu01").await;
+    let outcome = world.reconcile("gauss/peu01").await;
     // Whatever the boundary says of namespaces: never half of it.
-    match pass.ended {
+    match outcome.ended {
         Ended::Applied => assert_eq!(world.live.names("Cluster"), ["peu01"]),
         Ended::Refused(_) => assert_eq!(world.live.take_writes(), Vec::<String>::new()),
         other => panic!("{other:?}"),
@@ -181,8 +181,8 @@ async fn a_kind_that_nobody_serves_is_said_with_its_place() {
         "gauss/peu01/base/odd.yaml",
         "apiVersion: example.com/v1\nkind: Oddity\nmetadata:\n  name: odd\n",
     );
-    let pass = world.turn("gauss/peu01").await;
-    assert!(matches!(pass.ended, Ended::Refused(_)), "{:?}", pass.ended);
+    let outcome = world.reconcile("gauss/peu01").await;
+    assert!(matches!(outcome.ended, Ended::Refused(_)), "{:?}", outcome.ended);
     assert_eq!(world.live.take_writes(), Vec::<String>::new());
     let refused = &world.status("gauss-peu01").refused[0];
     assert_eq!(
@@ -195,12 +195,12 @@ async fn a_kind_that_nobody_serves_is_said_with_its_place() {
 async fn a_suspended_cluster_is_left_alone() {
     let world = World::new();
     plain(&world, "peu01");
-    world.turn("gauss/peu01").await;
+    world.reconcile("gauss/peu01").await;
     world.live.take_writes();
     world.status_store.posted().clusters.get_mut("gauss-peu01").unwrap().spec.suspend = true;
     world.live.change("ConfigMap", "peu01-b", |object| object["data"]["key"] = json!("by hand"));
-    let pass = world.turn("gauss/peu01").await;
-    assert!(matches!(pass.ended, Ended::Suspended), "{:?}", pass.ended);
+    let outcome = world.reconcile("gauss/peu01").await;
+    assert!(matches!(outcome.ended, Ended::Suspended), "{:?}", outcome.ended);
     assert_eq!(world.live.take_writes(), Vec::<String>::new());
     assert_eq!(world.condition("gauss-peu01", ConditionType::Ready), "False Suspended");
 }
@@ -210,15 +210,15 @@ async fn a_cluster_that_another_management_cluster_has_reported_is_not_made_here
     let world = World::new();
     plain(&world, "peu01");
     *world.bot.elsewhere.lock().unwrap() = Some("mc-us".to_owned());
-    let pass = world.turn("gauss/peu01").await;
-    assert!(matches!(pass.ended, Ended::Refused(_)), "{:?}", pass.ended);
+    let outcome = world.reconcile("gauss/peu01").await;
+    assert!(matches!(outcome.ended, Ended::Refused(_)), "{:?}", outcome.ended);
     assert_eq!(world.live.take_writes(), Vec::<String>::new());
     assert_eq!(world.status("gauss-peu01").refused[0].reason, "RecordedElsewhere");
 
     // Not knowing is no permission.
     *world.bot.is_away.lock().unwrap() = true;
-    let pass = world.turn("gauss/peu01").await;
-    assert!(matches!(pass.ended, Ended::Failed(_)), "{:?}", pass.ended);
+    let outcome = world.reconcile("gauss/peu01").await;
+    assert!(matches!(outcome.ended, Ended::Failed(_)), "{:?}", outcome.ended);
     assert_eq!(world.live.take_writes(), Vec::<String>::new());
 }
 
@@ -227,12 +227,12 @@ async fn a_turn_that_is_superseded_before_it_begins_to_write_writes_nothing() {
     let world = World::new();
     plain(&world, "peu01");
     *world.over.lock().unwrap() = Some((0, Over::Superseded));
-    let pass = world.turn("gauss/peu01").await;
-    assert!(matches!(pass.ended, Ended::Over(Over::Superseded)), "{:?}", pass.ended);
+    let outcome = world.reconcile("gauss/peu01").await;
+    assert!(matches!(outcome.ended, Ended::Over(Over::Superseded)), "{:?}", outcome.ended);
     assert_eq!(world.live.take_writes(), Vec::<String>::new());
     *world.over.lock().unwrap() = None;
-    let pass = world.turn("gauss/peu01").await;
-    assert!(matches!(pass.ended, Ended::Applied), "{:?}", pass.ended);
+    let outcome = world.reconcile("gauss/peu01").await;
+    assert!(matches!(outcome.ended, Ended::Applied), "{:?}", outcome.ended);
 }
 
 #[tokio::test]
@@ -243,8 +243,8 @@ async fn a_folder_claimed_twice_is_refused() {
         ".capstan.yaml",
         "managementClusters:\n- {name: mc-eu, uid: 6f1c0000-0000-4000-8000-000000000001, clusters: [\"gauss/*\"]}\n- {name: mc-us, uid: 6f1c0000-0000-4000-8000-000000000002, clusters: [\"*/peu01\"]}\n",
     );
-    let pass = world.turn("gauss/peu01").await;
-    assert!(matches!(pass.ended, Ended::Refused(_)), "{:?}", pass.ended);
+    let outcome = world.reconcile("gauss/peu01").await;
+    assert!(matches!(outcome.ended, Ended::Refused(_)), "{:?}", outcome.ended);
     assert_eq!(world.status("gauss-peu01").refused[0].reason, "ClaimedTwice");
     assert_eq!(world.live.take_writes(), Vec::<String>::new());
 }
@@ -256,8 +256,8 @@ async fn what_a_folder_has_applied_that_is_claimed_twice_is_taken_by_no_other() 
     plain(&world, "peu02");
     let map = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: shared\ndata: {one: \"1\"}\n";
     world.write("gauss/peu01/base/more.yaml", map);
-    world.turn("gauss/peu01").await;
-    world.turn("gauss/peu02").await;
+    world.reconcile("gauss/peu01").await;
+    world.reconcile("gauss/peu02").await;
     world.live.take_writes();
     // Nobody says what the folder still wants while two claim it.
     world.write(
@@ -265,8 +265,8 @@ async fn what_a_folder_has_applied_that_is_claimed_twice_is_taken_by_no_other() 
         "managementClusters:\n- {name: mc-eu, uid: 6f1c0000-0000-4000-8000-000000000001, clusters: [\"gauss/*\"]}\n- {name: mc-us, uid: 6f1c0000-0000-4000-8000-000000000002, clusters: [\"*/peu01\"]}\n",
     );
     world.write("gauss/peu02/base/more.yaml", map);
-    let pass = world.turn("gauss/peu02").await;
-    assert!(matches!(pass.ended, Ended::Refused(_)), "{:?}", pass.ended);
+    let outcome = world.reconcile("gauss/peu02").await;
+    assert!(matches!(outcome.ended, Ended::Refused(_)), "{:?}", outcome.ended);
     assert_eq!(world.live.take_writes(), Vec::<String>::new());
 }
 
@@ -279,21 +279,21 @@ pub(crate) fn sorted(mut texts: Vec<String>) -> Vec<String> {
 async fn a_fleet_at_rest_asks_for_no_dry_runs_but_once_an_hour() {
     let world = World::new();
     plain(&world, "peu01");
-    world.turn("gauss/peu01").await;
-    world.turn("gauss/peu01").await;
+    world.reconcile("gauss/peu01").await;
+    world.reconcile("gauss/peu01").await;
     world.live.state().log.clear();
-    world.turn("gauss/peu01").await;
+    world.reconcile("gauss/peu01").await;
     assert_eq!(world.live.state().log.len(), 0);
 
     // Whatever changes is tried again, and only that.
     world.live.change("ConfigMap", "peu01-b", |object| object["data"]["key"] = json!("by hand"));
-    world.turn("gauss/peu01").await;
+    world.reconcile("gauss/peu01").await;
     let tried: Vec<String> = world.live.state().log.iter().map(|request| request.object.clone()).collect();
     assert_eq!(tried, ["ConfigMap org/peu01-b", "ConfigMap org/peu01-b"]);
 
-    world.turn("gauss/peu01").await;
+    world.reconcile("gauss/peu01").await;
     world.live.state().log.clear();
     world.pass_time(3700);
-    world.turn("gauss/peu01").await;
+    world.reconcile("gauss/peu01").await;
     assert_eq!(world.live.state().log.len(), 3);
 }

@@ -36,7 +36,7 @@ fn make(world: &World) {
 async fn a_death_between_any_two_writes_ends_in_the_same_state() {
     let whole = World::new();
     make(&whole);
-    whole.turn("gauss/peu01").await;
+    whole.reconcile("gauss/peu01").await;
     let wanted = end_state(&whole);
     assert_eq!(wanted.len(), 6);
 
@@ -49,7 +49,7 @@ async fn a_death_between_any_two_writes_ends_in_the_same_state() {
                 state.dies_after = Some(writes);
                 state.answers = answers;
             }
-            let _ended = world.turn("gauss/peu01").await;
+            let _ended = world.reconcile("gauss/peu01").await;
             // Whatever is there stands in the inventory, so that nothing is forgotten.
             let inventory = world.status("gauss-peu01").inventory;
             for (key, _) in world.live.state().objects.iter().filter(|(key, _)| key.1 != "Namespace") {
@@ -62,8 +62,8 @@ async fn a_death_between_any_two_writes_ends_in_the_same_state() {
                 state.dies_after = None;
                 state.answers = true;
             }
-            let pass = world.turn("gauss/peu01").await;
-            assert!(matches!(pass.ended, Ended::Applied), "{:?}", pass.ended);
+            let outcome = world.reconcile("gauss/peu01").await;
+            assert!(matches!(outcome.ended, Ended::Applied), "{:?}", outcome.ended);
             assert_eq!(end_state(&world), wanted, "after a death at write {writes}");
             let inventory = world.status("gauss-peu01").inventory;
             assert_eq!(inventory.objects().len(), 6);
@@ -82,14 +82,14 @@ async fn what_was_intended_and_never_applied_is_forgotten_when_git_drops_it() {
     let world = World::new();
     make(&world);
     world.live.state().dies_after = Some(1);
-    let pass = world.turn("gauss/peu01").await;
-    assert!(matches!(pass.ended, Ended::Failed(_)), "{:?}", pass.ended);
+    let outcome = world.reconcile("gauss/peu01").await;
+    assert!(matches!(outcome.ended, Ended::Failed(_)), "{:?}", outcome.ended);
     world.live.state().dies_after = None;
     for name in ["c", "d", "e"] {
         world.remove(&format!("gauss/peu01/base/{name}.yaml"));
     }
-    world.turn("gauss/peu01").await;
-    world.turn("gauss/peu01").await;
+    world.reconcile("gauss/peu01").await;
+    world.reconcile("gauss/peu01").await;
     let inventory = world.status("gauss-peu01").inventory;
     let left: Vec<&str> = inventory.objects().iter().map(|object| object.name.as_str()).collect();
     let live: Vec<String> = world.live.names("ConfigMap");
@@ -102,17 +102,17 @@ async fn what_was_intended_and_never_applied_is_forgotten_when_git_drops_it() {
 async fn a_cluster_that_is_deleted_between_look_and_apply_is_not_made_a_second_time_unseen() {
     let world = World::new();
     plain(&world, "peu01");
-    world.turn("gauss/peu01").await;
+    world.reconcile("gauss/peu01").await;
     world.live.change("Cluster", "peu01", |object| object["spec"]["paused"] = serde_json::json!(true));
     world.live.state().loses_before_write = Some("peu01".to_owned());
-    let pass = world.turn("gauss/peu01").await;
-    let Ended::Failed(failure) = &pass.ended else { panic!("{:?}", pass.ended) };
+    let outcome = world.reconcile("gauss/peu01").await;
+    let Ended::Failed(failure) = &outcome.ended else { panic!("{:?}", outcome.ended) };
     assert_eq!(failure.kind, "Conflict");
     assert_eq!(world.live.names("Cluster"), Vec::<String>::new());
 
     // The next look sees that it is gone, and asks first whether it may be made.
     *world.bot.elsewhere.lock().unwrap() = Some("mc-us".to_owned());
-    let pass = world.turn("gauss/peu01").await;
-    assert!(matches!(pass.ended, Ended::Refused(_)), "{:?}", pass.ended);
+    let outcome = world.reconcile("gauss/peu01").await;
+    assert!(matches!(outcome.ended, Ended::Refused(_)), "{:?}", outcome.ended);
     assert_eq!(world.live.names("Cluster"), Vec::<String>::new());
 }

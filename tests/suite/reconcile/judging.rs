@@ -1,6 +1,6 @@
 //! What a turn says of machines, and what it reads for that.
 
-use capstan::app::reconcile::Pass;
+use capstan::app::reconcile::ReconcileOutcome;
 use capstan::app::reconcile::resources::{ConditionType, RolloutState};
 use serde_json::{Value, json};
 
@@ -30,8 +30,8 @@ fn green(version: &str) -> Value {
         "replicas": 1, "upToDateReplicas": 1, "readyReplicas": 1, "conditions": conditions(1, &says)})
 }
 
-fn rollout(pass: &Pass) -> (RolloutState, String) {
-    let rollout = pass.status.rollout.clone().unwrap();
+fn rollout(outcome: &ReconcileOutcome) -> (RolloutState, String) {
+    let rollout = outcome.status.rollout.clone().unwrap();
     (rollout.state, rollout.message.unwrap_or_default())
 }
 
@@ -62,7 +62,7 @@ async fn topology(world: &World) {
         .live
         .put(json!({"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": "DevMachineTemplate",
         "metadata": of_cluster(("DevMachineTemplate", "old"), "peu01-y"), "spec": {}}));
-    world.turn("gauss/peu01").await;
+    world.reconcile("gauss/peu01").await;
     let says = [("TopologyReconciled", "True"), ("RollingOut", "False"), ("Available", "True")];
     let status = json!({"observedGeneration": 1, "conditions": conditions(1, &says)});
     world.live.change("Cluster", "peu01", |cluster| {
@@ -83,20 +83,20 @@ async fn a_topology_is_not_done_while_its_machines_are_of_another_template_than_
     let world = World::new();
     topology(&world).await;
     for _ in 0..2 {
-        let pass = world.turn("gauss/peu01").await;
-        let (state, message) = rollout(&pass);
+        let outcome = world.reconcile("gauss/peu01").await;
+        let (state, message) = rollout(&outcome);
         assert_eq!(state, RolloutState::Stuck, "{message}");
         assert!(message.contains("is still made from DevMachineTemplate old"), "{message}");
         // However long it lasts.
         world.pass_time(7_200);
     }
     clone_from(&world, "new");
-    let pass = world.turn("gauss/peu01").await;
-    assert_eq!(rollout(&pass), (RolloutState::Done, String::new()));
+    let outcome = world.reconcile("gauss/peu01").await;
+    assert_eq!(rollout(&outcome), (RolloutState::Done, String::new()));
     assert_eq!(world.condition("gauss-peu01", ConditionType::Ready), "True Done");
     // Of a class that was left alone since nothing is read any more.
     clone_from(&world, "old");
-    assert_eq!(rollout(&world.turn("gauss/peu01").await).0, RolloutState::Done);
+    assert_eq!(rollout(&world.reconcile("gauss/peu01").await).0, RolloutState::Done);
 }
 
 #[tokio::test]
@@ -106,7 +106,7 @@ async fn machines_that_are_replaced_later_are_waited_for_until_then() {
         "gauss/peu01/base/cluster.yaml",
         "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {name: peu01, namespace: org}\nspec:\n  controlPlaneRef: {apiGroup: controlplane.cluster.x-k8s.io, kind: KubeadmControlPlane, name: cp}\n---\napiVersion: controlplane.cluster.x-k8s.io/v1beta2\nkind: KubeadmControlPlane\nmetadata: {name: cp, namespace: org}\nspec: {replicas: 1, version: v1.35.1, rollout: {after: \"2027-01-15T09:00:00Z\"}}\n",
     );
-    world.turn("gauss/peu01").await;
+    world.reconcile("gauss/peu01").await;
     world.live.change("KubeadmControlPlane", "cp", |plane| plane["status"] = green("v1.35.1"));
     let ready = json!([{"type": "UpToDate", "status": "True"}, {"type": "Ready", "status": "True"}]);
     world.live.put(json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine",
@@ -114,14 +114,14 @@ async fn machines_that_are_replaced_later_are_waited_for_until_then() {
             "labels": {"cluster.x-k8s.io/cluster-name": "peu01"},
             "ownerReferences": [{"kind": "KubeadmControlPlane", "name": "cp"}]},
         "spec": {"clusterName": "peu01", "version": "v1.35.1"}, "status": {"phase": "Running", "conditions": ready}}));
-    let pass = world.turn("gauss/peu01").await;
+    let outcome = world.reconcile("gauss/peu01").await;
     let words = "KubeadmControlPlane org/cp: waiting: rollout.after: its machines are replaced from 2027-01-15T09:00:00Z on; until then all are as wished, and it waits";
-    assert_eq!(rollout(&pass), (RolloutState::Waiting, words.to_owned()));
-    assert_eq!(pass.put_off_until, Some("2027-01-15T09:00:00Z".parse().unwrap()));
+    assert_eq!(rollout(&outcome), (RolloutState::Waiting, words.to_owned()));
+    assert_eq!(outcome.put_off_until, Some("2027-01-15T09:00:00Z".parse().unwrap()));
     assert_eq!(world.condition("gauss-peu01", ConditionType::Ready), "False Waiting");
     assert_eq!(world.condition("gauss-peu01", ConditionType::Stalled), "none");
     world.pass_time(3_600);
-    let pass = world.turn("gauss/peu01").await;
-    assert_eq!((rollout(&pass).0, pass.put_off_until), (RolloutState::Rolling, None));
+    let outcome = world.reconcile("gauss/peu01").await;
+    assert_eq!((rollout(&outcome).0, outcome.put_off_until), (RolloutState::Rolling, None));
     assert_eq!(world.condition("gauss-peu01", ConditionType::Ready), "False Rolling");
 }

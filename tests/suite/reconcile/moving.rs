@@ -14,9 +14,9 @@ use super::world::{World, id};
 async fn suspended() -> World {
     let world = World::new();
     plain(&world, "peu01");
-    world.turn("gauss/peu01").await;
+    world.reconcile("gauss/peu01").await;
     ask(&world, "gauss-peu01", true);
-    world.turn("gauss/peu01").await;
+    world.reconcile("gauss/peu01").await;
     assert_eq!(world.condition("gauss-peu01", ConditionType::Ready), "False Suspended");
     world.live.take_writes();
     world

@@ -68,7 +68,7 @@ async fn whoever_does_not_answer_has_not_said_no() {
 async fn a_downgrade_is_rejected_before_the_merge() {
     let world = World::new();
     with_machines(&world, "v1.35.1", "one");
-    world.turn("gauss/peu01").await;
+    world.reconcile("gauss/peu01").await;
     with_machines(&world, "v1.34.3", "one");
     let answer = judge(&world, "gauss/peu01").await;
     assert_eq!(answer.verdict, PreflightVerdict::Rejected);
@@ -80,7 +80,7 @@ async fn the_names_that_are_answered_are_those_that_will_be_applied() {
     let world = World::new();
     with_machines(&world, "v1.35.1", "one");
     let answer = judge(&world, "gauss/peu01").await;
-    world.turn("gauss/peu01").await;
+    world.reconcile("gauss/peu01").await;
     let live = world.live.names("DevMachineTemplate");
     let said: Vec<String> = answer.names.templates().iter().map(|name| name.live.clone()).collect();
     assert_eq!(said, live);

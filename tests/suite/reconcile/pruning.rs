@@ -13,7 +13,7 @@ use super::world::{UID, World};
 async fn round(world: &World) {
     let revision = world.revision().await;
     for id in revision.clusters() {
-        world.turn_at(&revision, id.as_str()).await;
+        world.reconcile_at(&revision, id.as_str()).await;
     }
     world.try_say_unclaimed(&revision).await.unwrap();
 }
@@ -73,16 +73,16 @@ async fn what_needs_a_tombstone_stays_and_is_named_until_it_has_one() {
         "gauss/peu01/base/md.yaml",
         "apiVersion: cluster.x-k8s.io/v1beta2\nkind: MachineDeployment\nmetadata:\n  name: md-0\nspec:\n  clusterName: peu01\n  replicas: 0\n  template: {spec: {clusterName: peu01}}\n",
     );
-    world.turn("gauss/peu01").await;
+    world.reconcile("gauss/peu01").await;
     world.remove("gauss/peu01/base/md.yaml");
-    world.turn("gauss/peu01").await;
+    world.reconcile("gauss/peu01").await;
     assert_eq!(deletions(&world), Vec::<String>::new());
     let kept = &world.status("gauss-peu01").kept;
     assert_eq!((kept.len(), kept[0].reason.as_str()), (1, "KeptUntilAsked"));
     assert_eq!(kept[0].object.as_deref(), Some("MachineDeployment org/md-0"));
 
     world.write("gauss/peu01/capstan.yaml", "delete:\n- {kind: MachineDeployment, name: md-0}\n");
-    world.turn("gauss/peu01").await;
+    world.reconcile("gauss/peu01").await;
     assert_eq!(deletions(&world), ["delete MachineDeployment org/md-0"]);
     assert!(world.status("gauss-peu01").kept.is_empty());
 }
@@ -95,17 +95,17 @@ async fn a_webhook_that_refuses_a_deletion_is_asked_again() {
         "gauss/peu01/base/more.yaml",
         "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: more\ndata: {one: \"1\"}\n",
     );
-    world.turn("gauss/peu01").await;
+    world.reconcile("gauss/peu01").await;
     world.remove("gauss/peu01/base/more.yaml");
     world.live.state().refuses_deletion = Some("more".to_owned());
-    let pass = world.turn("gauss/peu01").await;
-    assert!(pass.again);
+    let outcome = world.reconcile("gauss/peu01").await;
+    assert!(outcome.again);
     assert_eq!(world.status("gauss-peu01").inventory.objects().len(), 4);
     let kept = &world.status("gauss-peu01").kept[0];
     assert_eq!(kept.object.as_deref(), Some("ConfigMap org/more"));
     assert!(kept.message.contains("in use"), "{}", kept.message);
     world.live.state().refuses_deletion = None;
-    world.turn("gauss/peu01").await;
+    world.reconcile("gauss/peu01").await;
     assert_eq!(world.status("gauss-peu01").inventory.objects().len(), 3);
     assert_eq!(world.live.names("ConfigMap").len(), 2);
 }
@@ -118,14 +118,14 @@ async fn an_object_that_was_made_anew_by_somebody_is_not_deleted() {
         "gauss/peu01/base/more.yaml",
         "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: more\ndata: {one: \"1\"}\n",
     );
-    world.turn("gauss/peu01").await;
+    world.reconcile("gauss/peu01").await;
     world.remove("gauss/peu01/base/more.yaml");
     world.live.remove("ConfigMap", "more");
     world.live.put(
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "more", "namespace": "org"}}),
     );
     world.live.take_writes();
-    world.turn("gauss/peu01").await;
+    world.reconcile("gauss/peu01").await;
     assert_eq!(deletions(&world), Vec::<String>::new());
     assert_eq!(world.status("gauss-peu01").inventory.objects().len(), 3);
 }
@@ -134,15 +134,15 @@ async fn an_object_that_was_made_anew_by_somebody_is_not_deleted() {
 async fn a_cluster_with_a_tombstone_goes_first_and_its_parts_after_it() {
     let world = World::new();
     with_machines(&world, "v1.34.3", "one");
-    world.turn("gauss/peu01").await;
+    world.reconcile("gauss/peu01").await;
     world.live.take_writes();
     world.write("gauss/peu01/capstan.yaml", "delete: cluster\n");
-    let pass = world.turn("gauss/peu01").await;
-    assert!(matches!(pass.ended, Ended::Waiting(_)), "{:?}", pass.ended);
+    let outcome = world.reconcile("gauss/peu01").await;
+    assert!(matches!(outcome.ended, Ended::Waiting(_)), "{:?}", outcome.ended);
     assert_eq!(world.live.take_writes(), ["delete Cluster org/peu01"]);
     let mut last = None;
     for _ in 0..6 {
-        last = Some(world.turn("gauss/peu01").await);
+        last = Some(world.reconcile("gauss/peu01").await);
     }
     assert!(matches!(last.unwrap().ended, Ended::Removed));
     assert!(world.status("gauss-peu01").inventory.objects().is_empty());
@@ -153,7 +153,7 @@ async fn a_cluster_with_a_tombstone_goes_first_and_its_parts_after_it() {
     assert_eq!(world.condition("gauss-peu01", ConditionType::Ready), "True Removed");
     let writes = world.status_store.posted().writes;
     world.live.take_writes();
-    world.turn("gauss/peu01").await;
+    world.reconcile("gauss/peu01").await;
     assert_eq!((world.live.take_writes(), world.status_store.posted().writes), (Vec::new(), writes));
 }
 
@@ -172,13 +172,13 @@ async fn replicas_that_git_lets_go_do_not_fall() {
         }
     });
     world.write("gauss/peu01/base/md.yaml", &workers("  replicas: 5\n"));
-    world.turn("gauss/peu01").await;
+    world.reconcile("gauss/peu01").await;
     world.live.take_writes();
     world.write("gauss/peu01/base/md.yaml", &workers(""));
-    let pass = world.turn("gauss/peu01").await;
-    assert!(matches!(pass.ended, Ended::Applied), "{:?}", pass.ended);
+    let outcome = world.reconcile("gauss/peu01").await;
+    assert!(matches!(outcome.ended, Ended::Applied), "{:?}", outcome.ended);
     assert_eq!(world.live.object("MachineDeployment", "md-0").unwrap()["spec"]["replicas"], 5);
     world.live.take_writes();
-    world.turn("gauss/peu01").await;
+    world.reconcile("gauss/peu01").await;
     assert_eq!(world.live.take_writes(), Vec::<String>::new());
 }

@@ -19,7 +19,9 @@ use capstan::app::reconcile::resources::{
 };
 use capstan::app::reconcile::revision::{Opened, Revision, Viewpoint};
 use capstan::app::reconcile::unclaimed::say_unclaimed;
-use capstan::app::reconcile::{Kinds, Memo, Over, Pass, Ports, Turn, reconcile};
+use capstan::app::reconcile::{
+    DryRunCache, Kinds, Over, Ports, ReconcileOutcome, ReconcileRequest, reconcile,
+};
 use capstan_live::applying::Inventory;
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::{BlobId, CommitId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
@@ -37,7 +39,7 @@ pub(crate) struct World {
     pub(crate) fleet: Mutex<FleetRecord>,
     clock: Arc<TestClock>,
     kinds: Arc<Kinds>,
-    memo: Arc<Memo>,
+    dry_run_cache: Arc<DryRunCache>,
     /// Whether turns are told to stop, and from which question on.
     pub(crate) over: Mutex<Option<(usize, Over)>>,
     /// The Kubernetes API may be another one between two turns.
@@ -110,7 +112,7 @@ impl World {
             fleet: Mutex::new(fleet()),
             clock: Arc::new(TestClock(AtomicI64::new(1_800_000_000))),
             kinds: Arc::default(),
-            memo: Arc::default(),
+            dry_run_cache: Arc::default(),
             over: Mutex::default(),
             commits: AtomicUsize::new(1),
         };
@@ -167,7 +169,7 @@ impl World {
             status_store: self.status_store.clone(),
             clock: self.clock.clone(),
             kinds: self.kinds.clone(),
-            memo: self.memo.clone(),
+            dry_run_cache: self.dry_run_cache.clone(),
         }
     }
 
@@ -201,12 +203,12 @@ impl World {
     }
 
     /// One turn of a cluster at the present commit.
-    pub(crate) async fn turn(&self, cluster: &str) -> Pass {
+    pub(crate) async fn reconcile(&self, cluster: &str) -> ReconcileOutcome {
         let revision = self.revision().await;
-        self.turn_at(&revision, cluster).await
+        self.reconcile_at(&revision, cluster).await
     }
 
-    pub(crate) async fn turn_at(&self, revision: &Revision, cluster: &str) -> Pass {
+    pub(crate) async fn reconcile_at(&self, revision: &Revision, cluster: &str) -> ReconcileOutcome {
         self.try_turn(revision, cluster).await.unwrap()
     }
 
@@ -214,7 +216,7 @@ impl World {
         &self,
         revision: &Revision,
         cluster: &str,
-    ) -> Result<Pass, capstan::app::ports::LiveError> {
+    ) -> Result<ReconcileOutcome, capstan::app::ports::LiveError> {
         let fleet = self.fleet.lock().unwrap().clone();
         let id = id(cluster);
         let taken = self
@@ -238,12 +240,18 @@ impl World {
             }
         };
         let ports = self.ports();
-        let turn =
-            Turn { ports: &ports, bot: &self.bot, fleet: &fleet, revision, id: &id, is_over: &is_over };
+        let request = ReconcileRequest {
+            ports: &ports,
+            bot: &self.bot,
+            fleet: &fleet,
+            revision,
+            id: &id,
+            is_over: &is_over,
+        };
         let records: Vec<_> = self.status_store.posted().clusters.values().cloned().collect();
         let (mut migration_sources, _) = migration_sources(&records, revision);
-        migrate(&turn, &key, &migration_sources.remove(&id).unwrap_or_default()).await?;
-        reconcile(&turn, &key).await
+        migrate(&request, &key, &migration_sources.remove(&id).unwrap_or_default()).await?;
+        reconcile(&request, &key).await
     }
 
     /// The status as it stands in the status store.

@@ -57,7 +57,7 @@ pub enum PreflightVerdict {
     Rejected,
 }
 
-/// How a pass over one cluster ended, as far as the bot cares.
+/// How a reconciliation over one cluster ended, as far as the bot cares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// Everything is applied that may be applied now.
@@ -83,7 +83,7 @@ pub struct ClusterReport {
     pub applied: Option<CommitId>,
     /// The `Cluster` object, so that the bot knows where it lives.
     pub object: Option<ObjectId>,
-    /// How the pass ended.
+    /// How the reconciliation ended.
     pub outcome: Outcome,
     /// Why nothing of it is applied, what it waits for, or what failed; empty where all is well.
     pub refused: Vec<Reason>,

@@ -40,7 +40,7 @@ pub enum ConditionType {
     Stalled,
     /// Something is being done or waited for.
     Reconciling,
-    /// The source was read in the last pass (of a Fleet).
+    /// The source was read in the last reconciliation (of a Fleet).
     SourceReady,
 }
 

@@ -15,7 +15,7 @@ pub struct FleetSpec {
     pub source: SourceSpec,
     /// How often every cluster is compared with Git; 300 s by default.
     pub interval: Duration,
-    /// How long one pass over one cluster may take; 300 s by default.
+    /// How long one reconciliation over one cluster may take; 300 s by default.
     pub timeout: Duration,
     /// How long a rollout may make no step before it counts as stuck; 1,200 s by default.
     pub stuck_after: Duration,
@@ -82,7 +82,7 @@ impl ServiceAccountSpec {
 /// What is not done without being asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Guards {
-    /// How many objects of one cluster may be deleted in one pass; 5 by default.
+    /// How many objects of one cluster may be deleted in one reconciliation; 5 by default.
     pub max_deletions: usize,
     /// What happens to objects that others applied before; `preview` by default.
     pub adopt: Adopt,

@@ -2,7 +2,7 @@
 //!
 //! *Expected flow.* [`Fleet::open_with`](super::Fleet::open_with) takes the memory along; a cluster whose
 //! inputs are those of a plan that is kept is not planned again, not even read. *Guarantee*: with memory
-//! and without it the plans are equal, because a plan is made from its [`Given`](super::given::Given) alone, and that is
+//! and without it the plans are equal, because a plan is made from its [`PlanInputs`](super::inputs::PlanInputs) alone, and that is
 //! kept with it and compared whole. *Bounds*: so many bytes of plans and contents, so many fleets; what does not fit is computed
 //! again. Nothing is written down: a restart forgets, and the first look plans all.
 //!
@@ -26,12 +26,12 @@ use jiff::civil::Date;
 
 use super::Shared;
 use super::bounded::Bounded;
+use super::cached_plan::CachedPlan;
+use super::cached_snapshot::CachedSnapshot;
 use super::classes::read_class_users;
 use super::definitions::Definitions;
-use super::given::FleetGiven;
-use super::kept_plan::Kept;
-use super::look::Look;
-use super::looked::{Looked, Reads};
+use super::inputs::FleetInputs;
+use super::read_set::{ReadSet, RecordingTree};
 
 /// How many repositories (or states of their settings and releases) are remembered at once.
 const FLEETS: usize = 16;
@@ -40,14 +40,14 @@ const LOOKS: usize = 32;
 
 /// How much may be remembered.
 #[derive(Debug, Clone, Copy)]
-pub struct MemoryLimits {
+pub struct PlanCacheLimits {
     /// Bytes of plans, over all repositories; an estimate.
     pub plan_bytes: usize,
     /// Bytes of small files that every look reads again.
     pub content_bytes: usize,
 }
 
-impl Default for MemoryLimits {
+impl Default for PlanCacheLimits {
     fn default() -> Self {
         Self { plan_bytes: 256 << 20, content_bytes: 64 << 20 }
     }
@@ -59,28 +59,28 @@ pub struct PlanCounts {
     /// Clusters that were read and planned.
     pub planned: usize,
     /// Clusters whose plan was kept.
-    pub recalled: usize,
+    pub reused: usize,
 }
 
 /// Plans, contents, layouts and catalogues of earlier looks. Shared by all workers: a copy is the same
-/// memory.
+/// plan_cache.
 #[derive(Clone)]
-pub struct Memory(Arc<Kinds>);
+pub struct PlanCache(Arc<Caches>);
 
 /// What is remembered, by kind.
-struct Kinds {
+struct Caches {
     contents: Arc<Mutex<Bounded<BlobId, Arc<[u8]>>>>,
-    looks: Mutex<VecDeque<Arc<Look>>>,
-    fleets: Mutex<VecDeque<Arc<KnownFleet>>>,
+    looks: Mutex<VecDeque<Arc<CachedSnapshot>>>,
+    fleets: Mutex<VecDeque<Arc<CachedFleet>>>,
     next_fleet: AtomicUsize,
     plans: Arc<Plans>,
 }
 
 /// The plans of all fleets, by the fleet's number and the cluster.
 pub(super) struct Plans {
-    kept: Mutex<Bounded<(usize, Target), Arc<Kept>>>,
+    kept: Mutex<Bounded<(usize, Target), Arc<CachedPlan>>>,
     planned: AtomicUsize,
-    recalled: AtomicUsize,
+    reused: AtomicUsize,
 }
 
 /// Where the releases of a fleet are.
@@ -93,24 +93,24 @@ pub(super) struct ReleasesIn<'a> {
 }
 
 /// What all clusters of a fleet share, with what it was made from.
-pub(super) struct KnownFleet {
+pub(super) struct CachedFleet {
     /// Tells the plans of this fleet from those of others.
     number: usize,
-    given: Arc<FleetGiven>,
+    given: Arc<FleetInputs>,
     pub(super) shared: Arc<Shared>,
     plans: Arc<Plans>,
 }
 
-impl Default for Memory {
+impl Default for PlanCache {
     fn default() -> Self {
-        Self::new(MemoryLimits::default())
+        Self::new(PlanCacheLimits::default())
     }
 }
 
-impl Memory {
+impl PlanCache {
     /// An empty memory with these bounds.
-    pub fn new(limits: MemoryLimits) -> Self {
-        Self(Arc::new(Kinds {
+    pub fn new(limits: PlanCacheLimits) -> Self {
+        Self(Arc::new(Caches {
             contents: Arc::new(Mutex::new(Bounded::new(limits.content_bytes))),
             looks: Mutex::default(),
             fleets: Mutex::default(),
@@ -118,16 +118,16 @@ impl Memory {
             plans: Arc::new(Plans {
                 kept: Mutex::new(Bounded::new(limits.plan_bytes)),
                 planned: AtomicUsize::new(0),
-                recalled: AtomicUsize::new(0),
+                reused: AtomicUsize::new(0),
             }),
         }))
     }
 
-    /// How many plans were made and recalled since the memory was made.
+    /// How many plans were made and reused since the memory was made.
     pub fn counts(&self) -> PlanCounts {
         PlanCounts {
             planned: self.0.plans.planned.load(Ordering::Relaxed),
-            recalled: self.0.plans.recalled.load(Ordering::Relaxed),
+            reused: self.0.plans.reused.load(Ordering::Relaxed),
         }
     }
 
@@ -143,22 +143,24 @@ impl Memory {
     }
 
     /// A snapshot as these settings see it, for judging it.
-    pub fn seen_as(&self, tree: Arc<dyn Tree>, settings: &RepositorySettings) -> SeenAs {
+    pub fn view(&self, tree: Arc<dyn Tree>, settings: &RepositorySettings) -> SnapshotView {
         let tree = self.remembering(tree);
         let look = self.look(tree.as_ref(), settings);
-        SeenAs { tree, look }
+        SnapshotView { tree, look }
     }
 
     /// The look at a snapshot: made from an earlier one where it differs little from that one's.
-    pub(super) fn look(&self, tree: &dyn Tree, settings: &RepositorySettings) -> Arc<Look> {
+    pub(super) fn look(&self, tree: &dyn Tree, settings: &RepositorySettings) -> Arc<CachedSnapshot> {
         let discover = || Arc::new(layout::discover(tree, settings));
-        let Some(root) = tree.root() else { return Arc::new(Look::first(None, settings, discover())) };
-        let known: Vec<Arc<Look>> = lock(&self.0.looks).iter().cloned().collect();
+        let Some(root) = tree.root() else {
+            return Arc::new(CachedSnapshot::first(None, settings, discover()));
+        };
+        let known: Vec<Arc<CachedSnapshot>> = lock(&self.0.looks).iter().cloned().collect();
         if let Some(look) = known.iter().find(|look| look.is_of(root, settings)) {
             return Arc::clone(look);
         }
         let next = known.iter().find_map(|look| look.next(root, tree, settings));
-        let look = Arc::new(next.unwrap_or_else(|| Look::first(Some(root), settings, discover())));
+        let look = Arc::new(next.unwrap_or_else(|| CachedSnapshot::first(Some(root), settings, discover())));
         // A problem may be a file that could not be had this time.
         if look.layout.problems.is_empty() {
             let mut looks = lock(&self.0.looks);
@@ -175,30 +177,30 @@ impl Memory {
         definitions: &Arc<Definitions>,
         settings: &RepositorySettings,
         today: Date,
-    ) -> Arc<KnownFleet> {
+    ) -> Arc<CachedFleet> {
         let ReleasesIn { tree, layout, elsewhere } = releases;
-        let given = FleetGiven {
+        let given = FleetInputs {
             settings: settings.clone(),
             today,
             releases: layout.releases.clone(),
             elsewhere: elsewhere.clone(),
-            looked: Looked::default(),
+            looked: ReadSet::default(),
             definitions: Arc::clone(definitions),
         };
         let mut fleets = lock(&self.0.fleets);
-        let holds = |known: &Arc<KnownFleet>| known.given.is_still(&given, *tree);
+        let holds = |known: &Arc<CachedFleet>| known.given.is_still(&given, *tree);
         if let Some(known) = fleets.iter().position(holds).and_then(|at| fleets.remove(at)) {
             fleets.push_front(Arc::clone(&known));
             return known;
         }
         drop(fleets);
-        let reads = Reads::outside(*tree);
+        let reads = RecordingTree::outside(*tree);
         let catalogue = Catalogue::read(&reads, layout);
-        let looked = reads.into_looked();
+        let looked = reads.into_read_set();
         let failed = looked.is_none();
-        let known = Arc::new(KnownFleet {
+        let known = Arc::new(CachedFleet {
             number: self.0.next_fleet.fetch_add(1, Ordering::Relaxed),
-            given: Arc::new(FleetGiven { looked: looked.unwrap_or_default(), ..given }),
+            given: Arc::new(FleetInputs { looked: looked.unwrap_or_default(), ..given }),
             shared: Arc::new(Shared::new(catalogue)),
             plans: Arc::clone(&self.0.plans),
         });
@@ -212,12 +214,12 @@ impl Memory {
 }
 
 /// A snapshot under some settings, with what is known of it as a whole.
-pub struct SeenAs {
+pub struct SnapshotView {
     tree: Arc<dyn Tree>,
-    look: Arc<Look>,
+    look: Arc<CachedSnapshot>,
 }
 
-impl SeenAs {
+impl SnapshotView {
     /// Its releases and clusters.
     pub fn layout(&self) -> &Layout {
         &self.look.layout
@@ -233,7 +235,7 @@ impl SeenAs {
     }
 }
 
-impl SeenAs {
+impl SnapshotView {
     /// What is known of the classes that a cluster's render names and lacks.
     pub fn classes_elsewhere(&self, rendered: &[RenderedObject], cluster: &ClusterId) -> Classes {
         let (tree, layout, wide) = (self.tree.as_ref(), self.layout(), &self.look.wide);
@@ -259,15 +261,15 @@ impl SeenAs {
     }
 }
 
-impl KnownFleet {
+impl CachedFleet {
     /// What its plans are given.
-    pub(super) const fn given(&self) -> &Arc<FleetGiven> {
+    pub(super) const fn given(&self) -> &Arc<FleetInputs> {
         &self.given
     }
 
     /// The plan that is kept of a cluster; the caller looks whether what it was given still holds.
-    pub(super) fn kept(&self, cluster: &ClusterId) -> Option<Arc<Kept>> {
-        lock(&self.plans.kept).recall(&(self.number, cluster.clone().into()))
+    pub(super) fn kept(&self, cluster: &ClusterId) -> Option<Arc<CachedPlan>> {
+        lock(&self.plans.kept).get(&(self.number, cluster.clone().into()))
     }
 
     /// Tells the fleet from others.
@@ -275,14 +277,14 @@ impl KnownFleet {
         self.number
     }
 
-    /// Counts plans that were recalled.
-    pub(super) fn count_recalled(&self, plans: usize) {
-        self.plans.recalled.fetch_add(plans, Ordering::Relaxed);
+    /// Counts plans that were reused.
+    pub(super) fn count_reused(&self, plans: usize) {
+        self.plans.reused.fetch_add(plans, Ordering::Relaxed);
     }
 
     /// Says that the fleet's plans are wanted, so that they stay when there is no room for all.
-    pub(super) fn recall_all(&self) {
-        lock(&self.plans.kept).recall_group(self.number);
+    pub(super) fn want_all(&self) {
+        lock(&self.plans.kept).want_group(self.number);
     }
 
     /// Counts a plan that was made.
@@ -291,7 +293,7 @@ impl KnownFleet {
     }
 
     /// Keeps a plan, where there is room.
-    pub(super) fn keep(&self, kept: Kept) -> Arc<Kept> {
+    pub(super) fn keep(&self, kept: CachedPlan) -> Arc<CachedPlan> {
         let bytes = bytes_of(&kept.upgrade);
         let key = (self.number, kept.upgrade.target.clone());
         let kept = Arc::new(kept);
@@ -327,7 +329,7 @@ impl Tree for Remembering {
         if !matches!(entry.kind, EntryKind::File | EntryKind::Executable) {
             return self.tree.read(entry);
         }
-        if let Some(content) = lock(&self.contents).recall(&entry.blob) {
+        if let Some(content) = lock(&self.contents).get(&entry.blob) {
             return Ok(content);
         }
         let content = self.tree.read(entry)?;
@@ -359,5 +361,5 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 #[cfg(test)]
-#[path = "memory_tests.rs"]
+#[path = "plan_cache_tests.rs"]
 mod tests;

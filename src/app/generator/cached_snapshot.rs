@@ -1,12 +1,12 @@
 //! One look at a repository, kept for the next one: which clusters a push left alone needs no question to
 //! each of them.
 //!
-//! *Expected flow*: [`Look::next`] makes the look at a snapshot from the one before it, at the price of the
-//! files in which they differ; the fleet plans; [`Look::keep_plans`] says what came of it. *Guarantee*: a plan is
-//! [trusted](Look::trusted) only where neither its cluster's folder nor anything that any plan looked at outside
-//! of its own folder has changed; the others are judged one by one, as [`Fleet::plan_or_recall`] does it.
+//! *Expected flow*: [`CachedSnapshot::next`] makes the look at a snapshot from the one before it, at the price of the
+//! files in which they differ; the fleet plans; [`CachedSnapshot::keep_plans`] says what came of it. *Guarantee*: a plan is
+//! [trusted](CachedSnapshot::trusted) only where neither its cluster's folder nor anything that any plan looked at outside
+//! of its own folder has changed; the others are judged one by one, as [`Fleet::plan_cached`] does it.
 //!
-//! [`Fleet::plan_or_recall`]: super::Fleet::plan_or_recall
+//! [`Fleet::plan_cached`]: super::Fleet::plan_cached
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -17,16 +17,16 @@ use capstan_plan::layout::{self, Layout};
 use capstan_plan::settings::RepositorySettings;
 use capstan_plan::templates::TemplateNames;
 
+use super::cached_plan::CachedPlan;
 use super::following::Next;
-use super::kept_plan::Kept;
-use super::looked::Places;
+use super::read_set::Paths;
 use super::wide::Wide;
 
 /// A push that changes more files is looked at as if it were the first.
 const MOST_CHANGED: usize = 5_000;
 
 /// A repository at one commit, as it was found.
-pub(super) struct Look {
+pub(super) struct CachedSnapshot {
     /// `None` where the snapshot was not made of folders: nothing follows such a look.
     root: Option<Arc<Folder>>,
     settings: RepositorySettings,
@@ -42,9 +42,9 @@ struct Plans {
     fleet: usize,
     given: FromOutside,
     /// By the clusters' place in the layout; those that were not kept, or may no longer hold, lead nowhere.
-    by_cluster: Vec<Weak<Kept>>,
+    by_cluster: Vec<Weak<CachedPlan>>,
     /// What they read outside of their own folders, all of them together.
-    outside: Places,
+    outside: Paths,
 }
 
 /// What was given to a fleet from outside of its snapshot.
@@ -56,7 +56,7 @@ pub(super) struct FromOutside {
     pub(super) past: BTreeMap<ReleaseId, (TreeId, String)>,
 }
 
-impl Look {
+impl CachedSnapshot {
     /// A first look.
     pub(super) fn first(
         root: Option<&Arc<Folder>>,
@@ -111,13 +111,13 @@ impl Look {
     }
 
     /// The plans that hold without a question, by the clusters' place in the layout; empty where none does.
-    pub(super) fn trusted(&self, fleet: usize, given: &FromOutside) -> Vec<Weak<Kept>> {
+    pub(super) fn trusted(&self, fleet: usize, given: &FromOutside) -> Vec<Weak<CachedPlan>> {
         let fits = |plans: &&Plans| plans.fleet == fleet && plans.given == *given;
         lock(&self.plans).as_ref().filter(fits).map(|plans| plans.by_cluster.clone()).unwrap_or_default()
     }
 
     /// What is known of clusters whose folders are the same, whatever else may have changed.
-    pub(super) fn known(&self) -> Vec<Weak<Kept>> {
+    pub(super) fn known(&self) -> Vec<Weak<CachedPlan>> {
         lock(&self.plans).as_ref().map(|plans| plans.by_cluster.clone()).unwrap_or_default()
     }
 
@@ -126,8 +126,8 @@ impl Look {
         &self,
         fleet: usize,
         given: FromOutside,
-        mut trusted: Vec<Weak<Kept>>,
-        others: &[(usize, Option<Arc<Kept>>)],
+        mut trusted: Vec<Weak<CachedPlan>>,
+        others: &[(usize, Option<Arc<CachedPlan>>)],
     ) {
         let mut plans = lock(&self.plans);
         let known = plans.take().filter(|_| !trusted.is_empty());

@@ -1,10 +1,10 @@
 //! What one cluster's plan may depend on, all of it, as a value.
 //!
-//! *Guarantee*: a plan is made from a [`Given`] and from the contents that its ids name, and from nothing else
+//! *Guarantee*: a plan is made from a [`PlanInputs`] and from the contents that its ids name, and from nothing else
 //! ([`super::planning`] has no other way to ask): so equal givens have equal plans, and a plan that is kept with its
 //! given may be used again where the same questions have the same answers. *Expected flow*: the fleet answers the
 //! questions of one plan ([`super::gather`]), the plan is made, both are [kept](super::memory); at the next look
-//! [`Fleet::given_again`](super::Fleet) answers them again, and the two givens are compared whole.
+//! [`Fleet::inputs_now`](super::Fleet) answers them again, and the two givens are compared whole.
 //!
 //! A given names files, folders and releases by their Git ids. [`super::written`] adds their contents, for a plan
 //! that is made in another process.
@@ -26,11 +26,11 @@ use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
 use super::definitions::Definitions;
-use super::looked::Looked;
+use super::read_set::ReadSet;
 
 /// What the plans of all clusters of a fleet are given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct FleetGiven {
+pub(super) struct FleetInputs {
     /// The settings in force.
     pub(super) settings: RepositorySettings,
     /// The day in UTC, by which holds are judged.
@@ -40,30 +40,30 @@ pub(super) struct FleetGiven {
     /// The root of the repository that holds them, where that is another one.
     pub(super) elsewhere: Option<TreeId>,
     /// What reading them looked at.
-    pub(super) looked: Looked,
+    pub(super) looked: ReadSet,
     /// The files that define kinds.
     pub(super) definitions: Arc<Definitions>,
 }
 
 /// What one cluster's plan is given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Given {
+pub(super) struct PlanInputs {
     /// What it shares with all others.
-    pub(super) fleet: Arc<FleetGiven>,
+    pub(super) fleet: Arc<FleetInputs>,
     pub(super) cluster: ClusterId,
     /// Its folder, with all below it.
     pub(super) folder: Option<TreeId>,
     /// The release that somebody asked for by name.
     pub(super) asked: Option<ReleaseName>,
     /// The release that it comes from.
-    pub(super) old: Option<OldGiven>,
+    pub(super) old: Option<OldReleaseInput>,
     /// What is asked only where it is offered a release.
-    pub(super) step: Option<StepGiven>,
+    pub(super) step: Option<StepInputs>,
 }
 
 /// What is known of the release that a cluster comes from, beside the releases that there are.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct OldGiven {
+pub(super) struct OldReleaseInput {
     pub(super) release: ReleaseId,
     /// Its content, where the cluster records that.
     pub(super) content: Option<ContentId>,
@@ -83,7 +83,7 @@ pub(super) enum Provided {
 
 /// What a plan is given that goes to a release.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct StepGiven {
+pub(super) struct StepInputs {
     /// What Flux substitutes in the cluster; `None` where no release of the plan has a variable.
     pub(super) flux: Option<PostBuild>,
     /// The classes of the cluster's base, and whether Clusters of other folders use them.
@@ -95,7 +95,7 @@ pub(super) struct StepGiven {
     /// The live names of its templates.
     pub(super) names: Option<Arc<TemplateNames>>,
     /// What it reads outside of its folder.
-    pub(super) outside: Looked,
+    pub(super) outside: ReadSet,
     /// What classes are that its Clusters name and its folder lacks.
     pub(super) classes: Classes,
 }
@@ -108,7 +108,7 @@ pub(super) enum Used {
     Here,
 }
 
-impl FleetGiven {
+impl FleetInputs {
     /// Whether the same is given now; what reading the releases would look at is asked of their snapshot.
     pub(super) fn is_still(&self, now: &Self, releases: &dyn Tree) -> bool {
         let Self { settings, today, releases: known, elsewhere, looked, definitions } = self;

@@ -16,7 +16,7 @@ use super::templates::{Namer, NamingError};
 use super::wanted::{self, Unwanted, Wanted};
 
 /// Everything that a folder asks for under its live names, beside everything that is there.
-pub(super) struct Look {
+pub(super) struct Observation {
     /// What the folder asks for, under the names in Git.
     pub(super) wanted: Wanted,
     /// Its objects under their live names.
@@ -31,7 +31,7 @@ pub(super) struct Look {
 
 /// Renders, checks the boundary, names templates, and reads what is there. Writes nothing. What was cloned from a
 /// class tells how the rollout stands where the class was changed after that time.
-pub(super) async fn look(
+pub(super) async fn observe(
     ports: &Ports,
     fleet: &FleetRecord,
     revision: &Revision,
@@ -39,7 +39,7 @@ pub(super) async fn look(
     names: &TemplateNames,
     inventory: &Inventory,
     class_changed_after: Timestamp,
-) -> Result<Look, Unwanted> {
+) -> Result<Observation, Unwanted> {
     let live = ports.live.as_ref();
     let wanted = wanted::read(revision, id, &fleet.spec.service_account, live, &ports.kinds).await?;
     let namer = Namer { fleet: &revision.fleet, cluster: id, live, by: &wanted.by };
@@ -49,5 +49,5 @@ pub(super) async fn look(
     })?;
     let objects = named.rendered.objects;
     let found = read_live(live, &wanted.by, &objects, inventory, class_changed_after).await?;
-    Ok(Look { wanted, objects, templates: named.templates, names: named.names, live: found })
+    Ok(Observation { wanted, objects, templates: named.templates, names: named.names, live: found })
 }

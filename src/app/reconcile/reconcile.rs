@@ -1,14 +1,14 @@
-//! One pass over one cluster folder: look, decide, try, apply, prune, judge, say.
+//! One reconciliation over one cluster folder: look, decide, try, apply, prune, judge, say.
 //!
 //! *Expected flow*: the folder is rendered at one commit; its boundary, the names of its templates and the
 //! live guards are decided on; every object is tried; the inventory is written with all that will be applied;
 //! then the objects that differ are applied, phase by phase; then what is gone from Git is deleted under
 //! guard; then the machines are judged, and all is said in the status.
 //!
-//! *Guarantees*: of a folder that is refused nothing is applied, by any phase. A pass that finds nothing to
+//! *Guarantees*: of a folder that is refused nothing is applied, by any phase. A reconciliation that finds nothing to
 //! do writes nothing at all, no status either. A process that dies anywhere leaves objects that its
 //! successor finds in the inventory; each step is the same when it is done again. A newer commit ends a
-//! pass before its next phase: a phase never mixes commits.
+//! reconciliation before its next phase: a phase never mixes commits.
 //!
 //! *Caveat*: dry runs are per object. What only the whole shows (a reference to nothing, two minors hidden
 //! in two steps) is found by the domain's guards, which look at the live cluster.
@@ -25,7 +25,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::conclude::{Found, notes, report, settle};
 use super::dependencies::Ports;
-use super::look::{Look, look};
+use super::observation::{Observation, observe};
 use super::outcome::{Ended, Failure, Over};
 use super::ports::{Bot, ClusterKey, ClusterRecord, FleetRecord};
 use super::reason::Reason;
@@ -37,8 +37,8 @@ use crate::app::ports::{LiveError, ManagementCluster};
 /// In how long a topology controller has taken up what its ClusterClass says, however many clusters are of it.
 const TAKEN_UP: SignedDuration = SignedDuration::from_hours(1);
 
-/// One cluster's turn.
-pub struct Turn<'a> {
+/// One cluster's request.
+pub struct ReconcileRequest<'a> {
     /// What is needed from outside.
     pub ports: &'a Ports,
     /// Who hears of it.
@@ -53,9 +53,9 @@ pub struct Turn<'a> {
     pub is_over: &'a (dyn Fn() -> Option<Over> + Sync),
 }
 
-/// What a pass did and found.
+/// What a reconciliation did and found.
 #[derive(Debug)]
-pub struct Pass {
+pub struct ReconcileOutcome {
     /// How it ended.
     pub ended: Ended,
     /// Objects that were written.
@@ -66,7 +66,7 @@ pub struct Pass {
     pub written: BTreeMap<ObjectId, String>,
     /// Whether something is waited for besides machines: an object that is being deleted, say.
     pub again: bool,
-    /// When nothing of the machines happens before: until then nobody needs to look.
+    /// When nothing of the machines happens before: until then nobody needs to observed.
     pub put_off_until: Option<Timestamp>,
     /// The generation of the ManagedCluster that was looked at.
     pub generation: i64,
@@ -74,29 +74,32 @@ pub struct Pass {
     pub status: ManagedClusterStatus,
 }
 
-/// Gives one cluster its turn, and says how it stands.
+/// Reconciles one cluster, and says how it stands.
 ///
 /// # Errors
 /// Its ManagedCluster cannot be read or written; what was applied stands in the inventory.
-pub async fn reconcile(turn: &Turn<'_>, key: &ClusterKey) -> Result<Pass, LiveError> {
-    let (status_store, fleet) = (&turn.ports.status_store, turn.fleet);
+pub async fn reconcile(
+    request: &ReconcileRequest<'_>,
+    key: &ClusterKey,
+) -> Result<ReconcileOutcome, LiveError> {
+    let (status_store, fleet) = (&request.ports.status_store, request.fleet);
     let record = match status_store.cluster(key).await? {
         Some(record) => record,
         None => {
-            let spec = ManagedClusterSpec::of(turn.id, &fleet.key.name);
+            let spec = ManagedClusterSpec::of(request.id, &fleet.key.name);
             status_store.create_cluster(key, &spec).await?
         }
     };
-    if record.spec.cluster != turn.id.as_str() {
+    if record.spec.cluster != request.id.as_str() {
         // Somebody made it by hand for another folder: two folders must not share an inventory.
         return Err(LiveError::Malformed {
-            doing: format!("reconciling {}", turn.id),
+            doing: format!("reconciling {}", request.id),
             reason: format!("ManagedCluster {key} belongs to the folder {}", record.spec.cluster),
         });
     }
     if record.spec.fleet != fleet.key.name {
         return Err(LiveError::Malformed {
-            doing: format!("reconciling {}", turn.id),
+            doing: format!("reconciling {}", request.id),
             reason: format!(
                 "ManagedCluster {key} belongs to the Fleet {}: let one Fleet have the cluster, or correct its \
                  `spec.fleet`",
@@ -107,21 +110,21 @@ pub async fn reconcile(turn: &Turn<'_>, key: &ClusterKey) -> Result<Pass, LiveEr
     if record.asked {
         status_store.heard_cluster(key).await?;
     }
-    let mut walk = Walk::new(turn, record);
-    let ended = match tokio::time::timeout(fleet.spec.timeout, walk.run()).await {
+    let mut reconciliation = Reconciliation::new(request, record);
+    let ended = match tokio::time::timeout(fleet.spec.timeout, reconciliation.run()).await {
         Ok(ended) => ended,
         Err(_) => Ended::Failed(Failure {
             kind: "Timeout",
-            message: format!("the turn took longer than {} s", fleet.spec.timeout.as_secs()),
+            message: format!("reconciling took longer than {} s", fleet.spec.timeout.as_secs()),
             reasons: Vec::new(),
         }),
     };
-    walk.conclude(ended).await
+    reconciliation.conclude(ended).await
 }
 
-/// The part of a pass that goes on while it runs.
-pub(super) struct Walk<'a> {
-    pub(super) turn: &'a Turn<'a>,
+/// The part of a reconciliation that goes on while it runs.
+pub(super) struct Reconciliation<'a> {
+    pub(super) request: &'a ReconcileRequest<'a>,
     pub(super) now: Timestamp,
     pub(super) record: ClusterRecord,
     /// What will be said; begins as what was said last.
@@ -141,14 +144,14 @@ pub(super) struct Walk<'a> {
     pub(super) cluster: Option<ObjectId>,
 }
 
-impl<'a> Walk<'a> {
-    pub(super) fn new(turn: &'a Turn<'a>, record: ClusterRecord) -> Self {
+impl<'a> Reconciliation<'a> {
+    pub(super) fn new(request: &'a ReconcileRequest<'a>, record: ClusterRecord) -> Self {
         let (status, written) = (record.status.clone(), record.status.clone());
         // Kubernetes writes times in whole seconds.
-        let now = turn.ports.clock.now();
+        let now = request.ports.clock.now();
         let now = Timestamp::from_second(now.as_second()).unwrap_or(now);
         Self {
-            turn,
+            request,
             now,
             record,
             status,
@@ -164,13 +167,13 @@ impl<'a> Walk<'a> {
     }
 
     pub(super) fn live(&self) -> &'a dyn ManagementCluster {
-        self.turn.ports.live.as_ref()
+        self.request.ports.live.as_ref()
     }
 
     /// Writes what is to be remembered, where that differs from what stands in the status store.
     pub(super) async fn save(&mut self) -> Result<(), LiveError> {
         if self.status != self.written {
-            self.turn.ports.status_store.write_cluster(&self.record.key, &self.status).await?;
+            self.request.ports.status_store.write_cluster(&self.record.key, &self.status).await?;
             self.written = self.status.clone();
         }
         Ok(())
@@ -178,10 +181,10 @@ impl<'a> Walk<'a> {
 
     /// Whether somebody said that nothing is to be applied.
     pub(super) const fn is_suspended(&self) -> bool {
-        self.record.spec.suspend || self.turn.fleet.spec.suspend
+        self.record.spec.suspend || self.request.fleet.spec.suspend
     }
 
-    /// The pass.
+    /// The reconciliation.
     pub(super) async fn run(&mut self) -> Ended {
         match self.try_run().await {
             Ok(ended) => ended,
@@ -194,23 +197,31 @@ impl<'a> Walk<'a> {
     }
 
     async fn try_run(&mut self) -> Result<Ended, Unwanted> {
-        let (turn, names) = (self.turn, self.status.names());
+        let (request, names) = (self.request, self.status.names());
         let inventory = &self.status.inventory;
         let changed_after = self.looked_at_clones();
-        let mut look =
-            look(turn.ports, turn.fleet, turn.revision, turn.id, &names, inventory, changed_after).await?;
-        self.cluster = look.objects.iter().map(|object| &object.id).find(|id| is_cluster(id)).cloned();
-        if matches!(look.wanted.tombstones, Deletion::Cluster) {
-            return self.remove_cluster(&look).await;
+        let mut observed = observe(
+            request.ports,
+            request.fleet,
+            request.revision,
+            request.id,
+            &names,
+            inventory,
+            changed_after,
+        )
+        .await?;
+        self.cluster = observed.objects.iter().map(|object| &object.id).find(|id| is_cluster(id)).cloned();
+        if matches!(observed.wanted.tombstones, Deletion::Cluster) {
+            return self.remove_cluster(&observed).await;
         }
-        self.judge(&look);
+        self.judge(&observed);
         if self.is_suspended() {
             return Ok(Ended::Suspended);
         }
-        let ended = self.apply(&mut look).await?;
-        self.judge(&look);
+        let ended = self.apply(&mut observed).await?;
+        self.judge(&observed);
         if let Ended::Applied = ended {
-            return self.prune(&look).await;
+            return self.prune(&observed).await;
         }
         Ok(ended)
     }
@@ -222,13 +233,13 @@ impl<'a> Walk<'a> {
         if is_done { self.now.saturating_sub(TAKEN_UP).unwrap_or(Timestamp::MIN) } else { Timestamp::MIN }
     }
 
-    /// Says how the turn ended: status, events, report, log.
-    async fn conclude(mut self, ended: Ended) -> Result<Pass, LiveError> {
-        let turn = self.turn;
-        let folder = turn.revision.folder_id(turn.id);
+    /// Says how the reconciliation ended: status, events, report, log.
+    async fn conclude(mut self, ended: Ended) -> Result<ReconcileOutcome, LiveError> {
+        let request = self.request;
+        let folder = request.revision.folder_id(request.id);
         let found = Found {
-            cluster: turn.id,
-            commit: &turn.revision.commit,
+            cluster: request.id,
+            commit: &request.revision.commit,
             folder: folder.as_ref().map(TreeId::as_str),
             generation: self.record.generation,
             now: self.now,
@@ -241,18 +252,18 @@ impl<'a> Walk<'a> {
         let status = settle(before, self.status.clone(), &found);
         let notes = notes(before, &status, &found);
         let report = report(&status, &found, self.cluster.clone(), self.verdict.as_ref());
-        log(turn, &ended, self.applied, self.deleted);
+        log(request, &ended, self.applied, self.deleted);
         self.status = status;
         self.save().await?;
         for note in &notes {
-            turn.ports.status_store.note_cluster(&self.record, note).await;
+            request.ports.status_store.note_cluster(&self.record, note).await;
         }
         if let Some(report) = report
-            && let Err(error) = turn.bot.report(&report).await
+            && let Err(error) = request.bot.report(&report).await
         {
-            tracing::warn!(cluster = %turn.id, %error, "the report cannot be stored");
+            tracing::warn!(cluster = %request.id, %error, "the report cannot be stored");
         }
-        Ok(Pass {
+        Ok(ReconcileOutcome {
             ended,
             applied: self.applied,
             deleted: self.deleted,
@@ -265,32 +276,33 @@ impl<'a> Walk<'a> {
     }
 
     /// Says how the machines stand, by what was read.
-    pub(super) fn judge(&mut self, look: &Look) {
+    pub(super) fn judge(&mut self, observed: &Observation) {
         let patience = Patience::default();
-        let still = SignedDuration::try_from(self.turn.fleet.spec.stuck_after).unwrap_or(patience.still);
-        let verdict = observed::judge(&look.objects, &look.live, self.now, Patience { still, ..patience });
+        let still = SignedDuration::try_from(self.request.fleet.spec.stuck_after).unwrap_or(patience.still);
+        let verdict =
+            observed::judge(&observed.objects, &observed.live, self.now, Patience { still, ..patience });
         self.status.rollout = RolloutStatus::of(&verdict);
         self.verdict = Some(verdict);
     }
 }
 
-fn log(turn: &Turn<'_>, ended: &Ended, applied: usize, deleted: usize) {
-    let (cluster, commit) = (turn.id, &turn.revision.commit);
+fn log(request: &ReconcileRequest<'_>, ended: &Ended, applied: usize, deleted: usize) {
+    let (cluster, commit) = (request.id, &request.revision.commit);
     match ended {
         Ended::Refused(reasons) => {
             let reason = reasons.first().map(Reason::line).unwrap_or_default();
             tracing::warn!(%cluster, %commit, reasons = reasons.len(), reason, "refused: nothing is applied");
         }
         Ended::Failed(failure) => {
-            tracing::warn!(%cluster, %commit, applied, deleted, cause = failure.kind, error = failure.message, "the turn failed");
+            tracing::warn!(%cluster, %commit, applied, deleted, cause = failure.kind, error = failure.message, "reconciling failed");
         }
         Ended::Waiting(reasons) => {
             let reason = reasons.first().map(Reason::line).unwrap_or_default();
             tracing::info!(%cluster, %commit, reason, "waits");
         }
-        Ended::Over(over) => tracing::info!(%cluster, %commit, applied, ?over, "the turn ended early"),
+        Ended::Over(over) => tracing::info!(%cluster, %commit, applied, ?over, "reconciling ended early"),
         Ended::Applied | Ended::Removed | Ended::Suspended if applied + deleted > 0 => {
-            tracing::info!(%cluster, %commit, applied, deleted, "the turn is through");
+            tracing::info!(%cluster, %commit, applied, deleted, "reconciled");
         }
         Ended::Applied | Ended::Removed | Ended::Suspended => {
             tracing::debug!(%cluster, %commit, "nothing to do");

@@ -7,10 +7,10 @@ use capstan_model::ids::{ClusterId, ContentId};
 use capstan_plan::classes::classes_used;
 use capstan_plan::upgrade::Upgrade;
 
+use super::cached_plan::CachedPlan;
+use super::cached_snapshot::FromOutside;
 use super::gather::Gathered;
-use super::given::Given;
-use super::kept_plan::Kept;
-use super::look::FromOutside;
+use super::inputs::PlanInputs;
 use super::plan_each::on_all_cores;
 use super::record::{Record, settings_of};
 use super::{Fleet, Presence, Refused};
@@ -21,27 +21,27 @@ impl Fleet {
     ///
     /// # Errors
     /// As [`Self::plan`].
-    pub fn plan_or_recall(&self, id: &ClusterId) -> Result<Arc<Upgrade>, Refused> {
-        self.recall_or_make(id).map(|(upgrade, _)| upgrade)
+    pub fn plan_cached(&self, id: &ClusterId) -> Result<Arc<Upgrade>, Refused> {
+        self.cached_or_made(id).map(|(upgrade, _)| upgrade)
     }
 
     /// The same for all clusters, in their order. Those that nothing concerns that has changed since the last
     /// look are not even asked about.
-    pub fn plan_or_recall_all(&self) -> Vec<Result<Arc<Upgrade>, Refused>> {
+    pub fn plan_all_cached(&self) -> Vec<Result<Arc<Upgrade>, Refused>> {
         let folders = &self.layout.clusters;
-        let (Some(known), Some((_, look))) = (&self.known, &self.memory) else {
-            return on_all_cores(folders, |folder| self.plan_or_recall(&folder.id));
+        let (Some(known), Some((_, look))) = (&self.known, &self.plan_cache) else {
+            return on_all_cores(folders, |folder| self.plan_cached(&folder.id));
         };
         let given = self.provided_from_outside();
         let trusted = look.trusted(known.number(), &given);
-        known.recall_all();
+        known.want_all();
         let mut plans: Vec<Option<Result<Arc<Upgrade>, Refused>>> =
             trusted.iter().map(|kept| Some(Ok(Arc::clone(&kept.upgrade()?.upgrade)))).collect();
         plans.resize_with(folders.len(), || None);
         let open: Vec<usize> =
             plans.iter().enumerate().filter(|(_, plan)| plan.is_none()).map(|(at, _)| at).collect();
-        known.count_recalled(plans.len() - open.len());
-        let made = on_all_cores(&open, |at| self.recall_or_make(&folders[*at].id));
+        known.count_reused(plans.len() - open.len());
+        let made = on_all_cores(&open, |at| self.cached_or_made(&folders[*at].id));
         let mut others = Vec::with_capacity(open.len());
         for (at, made) in open.into_iter().zip(made) {
             let (plan, kept) = match made {
@@ -55,14 +55,14 @@ impl Fleet {
         plans.into_iter().flatten().collect()
     }
 
-    fn recall_or_make(&self, id: &ClusterId) -> Result<(Arc<Upgrade>, Option<Arc<Kept>>), Refused> {
+    fn cached_or_made(&self, id: &ClusterId) -> Result<(Arc<Upgrade>, Option<Arc<CachedPlan>>), Refused> {
         let Some(known) = &self.known else {
             return self.plan(id, None).map(|upgrade| (Arc::new(upgrade), None));
         };
         if let Some(kept) = self.kept(id)
-            && self.given_again(known.given(), &kept.given).as_ref() == Some(&kept.given)
+            && self.inputs_now(known.given(), &kept.given).as_ref() == Some(&kept.given)
         {
-            known.count_recalled(1);
+            known.count_reused(1);
             return Ok((Arc::clone(&kept.upgrade), Some(kept)));
         }
         known.count_planned();
@@ -71,7 +71,7 @@ impl Fleet {
         if made.failed {
             return Ok((upgrade, None));
         }
-        let given = Given {
+        let given = PlanInputs {
             fleet: Arc::clone(known.given()),
             cluster: id.clone(),
             folder: self.tree.folder_id(id.folder()),
@@ -81,7 +81,7 @@ impl Fleet {
         };
         let cluster = &offered.reading.cluster;
         let (record, classes_used) = (Record::of(cluster.settings.as_ref()), classes_used(cluster));
-        let kept = known.keep(Kept { given, record, classes_used, upgrade: Arc::clone(&upgrade) });
+        let kept = known.keep(CachedPlan { given, record, classes_used, upgrade: Arc::clone(&upgrade) });
         Ok((upgrade, Some(kept)))
     }
 
@@ -101,7 +101,7 @@ impl Fleet {
 
     /// [`Self::missing_contents`] of all clusters.
     pub fn missing_contents_of_all(&self) -> BTreeSet<ContentId> {
-        let known = self.memory.as_ref().map(|(_, look)| look.known()).unwrap_or_default();
+        let known = self.plan_cache.as_ref().map(|(_, look)| look.known()).unwrap_or_default();
         let mut contents = BTreeSet::new();
         let mut last = None;
         for (at, folder) in self.layout.clusters.iter().enumerate() {
@@ -120,7 +120,7 @@ impl Fleet {
     }
 
     /// What is kept of a cluster whose folder has not changed.
-    pub(super) fn kept(&self, id: &ClusterId) -> Option<Arc<Kept>> {
+    pub(super) fn kept(&self, id: &ClusterId) -> Option<Arc<CachedPlan>> {
         let kept = self.known.as_ref()?.kept(id)?;
         (kept.given.folder == self.tree.folder_id(id.folder())).then_some(kept)
     }

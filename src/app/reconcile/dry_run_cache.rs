@@ -22,7 +22,7 @@ const COUNTS: SignedDuration = SignedDuration::from_mins(60);
 
 /// What was tried without a difference.
 #[derive(Debug, Default)]
-pub struct Memo {
+pub struct DryRunCache {
     tried: Mutex<BTreeMap<ObjectId, Tried>>,
 }
 
@@ -33,7 +33,7 @@ struct Tried {
     at: Timestamp,
 }
 
-impl Memo {
+impl DryRunCache {
     /// Whether that manifest was tried beside that content a while ago, and nothing differed.
     pub(super) fn knows(&self, id: &ObjectId, manifest: &Value, live: &Value, now: Timestamp) -> bool {
         let tried = self.tried.lock().unwrap_or_else(PoisonError::into_inner).get(id).copied();
@@ -91,21 +91,26 @@ mod tests {
 
     #[test]
     fn only_the_same_manifest_beside_the_same_content_counts() {
-        let (memo, now) = (Memo::default(), Timestamp::from_second(1_800_000_000).unwrap());
+        let (dry_run_cache, now) = (DryRunCache::default(), Timestamp::from_second(1_800_000_000).unwrap());
         let id =
             ObjectId { group: String::new(), kind: "ConfigMap".into(), namespace: None, name: "a".into() };
         let (manifest, fields) = (json!({"data": {"key": "1"}}), json!({"f:data": {}}));
-        memo.note(&id, &manifest, &live("1", "7", fields.clone()), now);
+        dry_run_cache.note(&id, &manifest, &live("1", "7", fields.clone()), now);
 
         // Status and bookkeeping move without it being news.
-        assert!(memo.knows(&id, &manifest, &live("1", "8", fields.clone()), now));
-        assert!(!memo.knows(&id, &manifest, &live("2", "8", fields.clone()), now));
-        assert!(!memo.knows(&id, &json!({"data": {"key": "2"}}), &live("1", "7", fields.clone()), now));
+        assert!(dry_run_cache.knows(&id, &manifest, &live("1", "8", fields.clone()), now));
+        assert!(!dry_run_cache.knows(&id, &manifest, &live("2", "8", fields.clone()), now));
+        assert!(!dry_run_cache.knows(
+            &id,
+            &json!({"data": {"key": "2"}}),
+            &live("1", "7", fields.clone()),
+            now
+        ));
         // Somebody took a field away from Capstan, with the same value.
-        assert!(!memo.knows(&id, &manifest, &live("1", "7", json!({})), now));
+        assert!(!dry_run_cache.knows(&id, &manifest, &live("1", "7", json!({})), now));
         let later = now + SignedDuration::from_mins(61);
-        assert!(!memo.knows(&id, &manifest, &live("1", "7", fields.clone()), later));
-        memo.forget(&id);
-        assert!(!memo.knows(&id, &manifest, &live("1", "7", fields), now));
+        assert!(!dry_run_cache.knows(&id, &manifest, &live("1", "7", fields.clone()), later));
+        dry_run_cache.forget(&id);
+        assert!(!dry_run_cache.knows(&id, &manifest, &live("1", "7", fields), now));
     }
 }

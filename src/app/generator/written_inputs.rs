@@ -16,18 +16,18 @@ use serde::{Deserialize, Serialize};
 use super::Fleet;
 use super::content::Content;
 use super::gather::Gathered;
-use super::given::{FleetGiven, Given, Provided};
-use super::looked::Looked;
+use super::inputs::{FleetInputs, PlanInputs, Provided};
 use super::plan::Planned;
 use super::planning::{Contents, Unplanned, plan};
+use super::read_set::ReadSet;
 use super::refused::Refused;
 use super::releases::PastRelease;
 use super::sources::Sources;
 
 /// All that one plan depends on, contents included.
 #[derive(Serialize, Deserialize)]
-pub struct WrittenPlan {
-    given: Given,
+pub struct WrittenInputs {
+    given: PlanInputs,
     folder: ClusterFolder,
     repository: Part,
     /// Of the repository that holds the releases, where that is another one.
@@ -94,14 +94,14 @@ impl Part {
     }
 
     /// Takes what was looked at.
-    fn take_looked(&mut self, tree: &dyn Tree, looked: &Looked) {
+    fn take_read_set(&mut self, tree: &dyn Tree, looked: &ReadSet) {
         looked.entries(tree).into_iter().for_each(|entry| self.take(tree, entry));
         self.folders.extend(looked.folder_ids().map(|(path, id)| (path.clone(), id.clone())));
     }
 
     /// Takes the releases of a fleet.
-    fn take_releases(&mut self, tree: &dyn Tree, fleet: &FleetGiven) {
-        self.take_looked(tree, &fleet.looked);
+    fn take_releases(&mut self, tree: &dyn Tree, fleet: &FleetInputs) {
+        self.take_read_set(tree, &fleet.looked);
         fleet.releases.iter().for_each(|release| self.take_folder(tree, &release.folder));
     }
 
@@ -146,10 +146,14 @@ impl Fleet {
     ///
     /// # Errors
     /// As [`Self::plan`].
-    pub fn write_plan(&self, id: &ClusterId, asked: Option<&ReleaseName>) -> Result<WrittenPlan, Refused> {
+    pub fn write_inputs(
+        &self,
+        id: &ClusterId,
+        asked: Option<&ReleaseName>,
+    ) -> Result<WrittenInputs, Refused> {
         let Gathered { offered, step, .. } = self.gather(id, asked)?;
-        let given = Given {
-            fleet: self.fleet_given(),
+        let given = PlanInputs {
+            fleet: self.fleet_inputs(),
             cluster: id.clone(),
             folder: self.tree.folder_id(id.folder()),
             asked: asked.cloned(),
@@ -160,7 +164,7 @@ impl Fleet {
         let mut repository = Part::default();
         repository.take_folder(tree, id.folder());
         if let Some(step) = &given.step {
-            repository.take_looked(tree, &step.outside);
+            repository.take_read_set(tree, &step.outside);
         }
         let mut releases = None;
         match given.fleet.elsewhere {
@@ -179,7 +183,7 @@ impl Fleet {
                     .collect(),
             });
         let past = old.and_then(|old| self.past.get(&old.release));
-        Ok(WrittenPlan {
+        Ok(WrittenInputs {
             past: past.map(|past| Part::whole(past.content.as_ref())),
             folder: offered.reading.cluster.folder,
             given,
@@ -190,10 +194,10 @@ impl Fleet {
     }
 }
 
-impl WrittenPlan {
+impl WrittenInputs {
     /// Tells one input from another. The same in every process; another release of Capstan may give another one.
     pub fn digest(&self) -> String {
-        let Given { fleet, cluster, folder, asked, old, step } = &self.given;
+        let PlanInputs { fleet, cluster, folder, asked, old, step } = &self.given;
         // Values that are written out can be written: JSON has all their shapes.
         fn json(value: &impl Serialize) -> String {
             serde_json::to_string(value).unwrap_or_default()
@@ -216,7 +220,7 @@ impl WrittenPlan {
         Ok(serde_json::to_vec(self)?)
     }
 
-    /// Reads it.
+    /// RecordingTree it.
     ///
     /// # Errors
     /// Bytes that are none.

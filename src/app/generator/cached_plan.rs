@@ -5,13 +5,13 @@ use std::sync::Arc;
 use capstan_plan::classes::ClassRef;
 use capstan_plan::upgrade::Upgrade;
 
-use super::given::Given;
+use super::inputs::PlanInputs;
 use super::record::Record;
 
 /// A plan with what it was made from.
 #[derive(Debug)]
-pub(super) struct Kept {
-    pub(super) given: Given,
+pub(super) struct CachedPlan {
+    pub(super) given: PlanInputs,
     /// The release that the cluster records.
     pub(super) record: Record,
     /// The ClusterClasses that its Clusters use.

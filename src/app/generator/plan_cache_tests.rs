@@ -10,7 +10,7 @@ use capstan_model::tree::{BlobId, EntryKind, Folder, RepoPath, Tree, TreeEntry, 
 use capstan_plan::templates::TemplateNames;
 use jiff::civil::date;
 
-use crate::app::generator::{Fleet, Memory, MemoryLimits, WrittenPlan};
+use crate::app::generator::{Fleet, PlanCache, PlanCacheLimits, WrittenInputs};
 
 /// A repository in memory, with ids that tell contents apart.
 #[derive(Clone, Default)]
@@ -29,7 +29,7 @@ struct Repository {
 #[derive(Clone, Copy, Default, PartialEq)]
 enum Consent {
     #[default]
-    Given,
+    PlanInputs,
     Withdrawn,
 }
 
@@ -162,14 +162,14 @@ fn fleet_with(releases: Releases, clusters: usize) -> Repository {
 }
 
 /// The plans with memory, which must be those without; how many files were read for them.
-fn look(memory: &Memory, repository: &Repository, why: &str) -> usize {
-    look_at(memory, repository, Made::OfFolders, why)
+fn look(plan_cache: &PlanCache, repository: &Repository, why: &str) -> usize {
+    look_at(plan_cache, repository, Made::OfFolders, why)
 }
 
-fn look_at(memory: &Memory, repository: &Repository, made: Made, why: &str) -> usize {
+fn look_at(plan_cache: &PlanCache, repository: &Repository, made: Made, why: &str) -> usize {
     let (snapshot, again) = (repository.snapshot(made), repository.snapshot(Made::OfFiles));
     let today = date(2026, 1, 1);
-    let opened = Fleet::open_with(memory, snapshot.clone(), today);
+    let opened = Fleet::open_with(plan_cache, snapshot.clone(), today);
     let fresh = Fleet::open(again, today);
     let (mut remembering, mut fresh) = match (opened, fresh) {
         (Ok(remembering), Ok(fresh)) => (remembering, fresh),
@@ -200,7 +200,7 @@ fn look_at(memory: &Memory, repository: &Repository, made: Made, why: &str) -> u
     assert_eq!(remembering.missing_contents(&clusters), fresh.missing_contents(&clusters), "{why}");
     let missing = fresh.missing_contents(&clusters);
     assert_eq!(remembering.missing_contents_of_all(), missing, "{why}");
-    let plans = remembering.plan_or_recall_all();
+    let plans = remembering.plan_all_cached();
     for (plan, id) in plans.into_iter().zip(&clusters) {
         let expected = fresh.plan(id, None);
         assert_eq!(plan.map(Arc::unwrap_or_clone), expected, "{why}");
@@ -208,9 +208,9 @@ fn look_at(memory: &Memory, repository: &Repository, made: Made, why: &str) -> u
     let reads = snapshot.reads.load(Ordering::Relaxed);
     // What a plan is given is enough to make it, wherever that is.
     for id in clusters.iter().take(2) {
-        let given = remembering.write_plan(id, None).and_then(|plan| {
+        let given = remembering.write_inputs(id, None).and_then(|plan| {
             let digest = plan.digest();
-            let read = WrittenPlan::from_bytes(&plan.to_bytes().unwrap()).unwrap();
+            let read = WrittenInputs::from_bytes(&plan.to_bytes().unwrap()).unwrap();
             assert_eq!(read.digest(), digest, "{why}");
             read.plan()
         });
@@ -232,15 +232,15 @@ fn live_names(name: &str) -> TemplateNames {
 fn a_push_costs_what_it_changes_however_many_clusters_there_are() {
     let mut reads = Vec::new();
     for clusters in [20, 80] {
-        let memory = Memory::default();
+        let plan_cache = PlanCache::default();
         let mut repository = fleet_of(clusters);
-        look(&memory, &repository, "at first");
-        assert_eq!(memory.counts().planned, clusters);
+        look(&plan_cache, &repository, "at first");
+        assert_eq!(plan_cache.counts().planned, clusters);
         (0..5).for_each(|number| write_cluster(&mut repository, number * 3, 4));
-        reads.push(look(&memory, &repository, "five clusters changed"));
-        assert_eq!(memory.counts().planned, clusters + 5);
-        assert_eq!(memory.counts().recalled, clusters - 5);
-        assert_eq!(look(&memory, &repository, "nothing changed"), 0);
+        reads.push(look(&plan_cache, &repository, "five clusters changed"));
+        assert_eq!(plan_cache.counts().planned, clusters + 5);
+        assert_eq!(plan_cache.counts().reused, clusters - 5);
+        assert_eq!(look(&plan_cache, &repository, "nothing changed"), 0);
     }
     // Of each of the five the one file that changed.
     assert_eq!(reads, [5, 5]);
@@ -248,38 +248,38 @@ fn a_push_costs_what_it_changes_however_many_clusters_there_are() {
 
 #[test]
 fn a_release_concerns_all_clusters() {
-    let memory = Memory::default();
+    let plan_cache = PlanCache::default();
     let mut repository = fleet_of(10);
-    look(&memory, &repository, "at first");
+    look(&plan_cache, &repository, "at first");
     write_release(&mut repository, 2, 0);
-    look(&memory, &repository, "a release came");
-    assert_eq!(memory.counts().planned, 20);
+    look(&plan_cache, &repository, "a release came");
+    assert_eq!(plan_cache.counts().planned, 20);
 }
 
 #[test]
 fn where_releases_lie_in_another_repository_plans_are_kept_as_long_as_it_stays() {
-    let memory = Memory::default();
+    let plan_cache = PlanCache::default();
     let mut repository = fleet_with(Releases::Elsewhere, 10);
-    look(&memory, &repository, "at first");
-    assert_eq!(memory.counts().planned, 10);
+    look(&plan_cache, &repository, "at first");
+    assert_eq!(plan_cache.counts().planned, 10);
     write_cluster(&mut repository, 3, 4);
-    assert_eq!(look(&memory, &repository, "a cluster changed"), 1);
-    assert_eq!((memory.counts().planned, memory.counts().recalled), (11, 9));
+    assert_eq!(look(&plan_cache, &repository, "a cluster changed"), 1);
+    assert_eq!((plan_cache.counts().planned, plan_cache.counts().reused), (11, 9));
     write_release(&mut repository, 2, 0);
-    look(&memory, &repository, "a release came there");
-    assert_eq!(memory.counts().planned, 21);
-    assert_eq!(look(&memory, &repository, "nothing changed"), 0);
+    look(&plan_cache, &repository, "a release came there");
+    assert_eq!(plan_cache.counts().planned, 21);
+    assert_eq!(look(&plan_cache, &repository, "nothing changed"), 0);
     // What lies there under the same name is another release, and here it is none.
     repository.releases = None;
     write_release(&mut repository, 3, 0);
     repository.write(".capstan.yaml", "mode: propose\n");
-    look(&memory, &repository, "the releases moved here");
-    assert_eq!(memory.counts().planned, 31);
+    look(&plan_cache, &repository, "the releases moved here");
+    assert_eq!(plan_cache.counts().planned, 31);
 }
 
 #[test]
 fn what_a_cluster_reads_elsewhere_concerns_it_and_no_other() {
-    let memory = Memory::default();
+    let plan_cache = PlanCache::default();
     let mut repository = fleet_of(10);
     repository.write("shared/patch.yaml", "kind: none\n");
     repository.write(
@@ -287,22 +287,22 @@ fn what_a_cluster_reads_elsewhere_concerns_it_and_no_other() {
         "resources: [../base]\npatches: [{path: ../../../shared/patch.yaml, target: {kind: MachinePool}}]\n",
     );
     repository.write("shared/patch.yaml", "metadata:\n  labels: {a: b}\n");
-    look(&memory, &repository, "at first");
+    look(&plan_cache, &repository, "at first");
     repository.write("shared/patch.yaml", "metadata:\n  labels: {a: c}\n");
-    look(&memory, &repository, "the shared patch changed");
-    assert_eq!(memory.counts().planned, 11);
+    look(&plan_cache, &repository, "the shared patch changed");
+    assert_eq!(plan_cache.counts().planned, 11);
 }
 
 #[test]
 fn what_a_command_allows_makes_the_plan_anew() {
-    let (memory, repository) = (Memory::default(), fleet_of(3));
-    look(&memory, &repository, "at first");
+    let (plan_cache, repository) = (PlanCache::default(), fleet_of(3));
+    look(&plan_cache, &repository, "at first");
     let mut fleet =
-        Fleet::open_with(&memory, repository.snapshot(Made::OfFolders), date(2026, 1, 1)).unwrap();
+        Fleet::open_with(&plan_cache, repository.snapshot(Made::OfFolders), date(2026, 1, 1)).unwrap();
     let clusters: Vec<ClusterId> = fleet.clusters().cloned().collect();
     fleet.allow_retarget(clusters[1].clone());
-    fleet.plan_or_recall_all();
-    assert_eq!(memory.counts().planned, 4);
+    fleet.plan_all_cached();
+    assert_eq!(plan_cache.counts().planned, 4);
 }
 
 /// A Cluster whose class lies elsewhere, in the base of a cluster.
@@ -341,34 +341,34 @@ fn write_shared_class(repository: &mut Repository, workers: &str) {
 #[test]
 fn a_class_far_away_concerns_those_who_use_it_and_no_others() {
     for made in [Made::OfFolders, Made::OfFiles] {
-        let memory = Memory::default();
+        let plan_cache = PlanCache::default();
         let mut repository = fleet_of(10);
         [0, 1].into_iter().for_each(|minor| write_variable(&mut repository, minor));
         [2, 5].into_iter().for_each(|number| write_topology(&mut repository, number));
         write_shared_class(&mut repository, "default");
-        let look = |repository: &Repository, why: &str| look_at(&memory, repository, made, why);
+        let look = |repository: &Repository, why: &str| look_at(&plan_cache, repository, made, why);
         look(&repository, "at first");
-        assert_eq!(memory.counts().planned, 10);
+        assert_eq!(plan_cache.counts().planned, 10);
         write_shared_class(&mut repository, "other");
         look(&repository, "the class changed");
-        assert_eq!(memory.counts().planned, 12, "its two users");
+        assert_eq!(plan_cache.counts().planned, 12, "its two users");
         repository.write("docs/classes.md", "quick\n");
         repository.write("shared/kustomization.yaml", "resources: [map.yaml]\n");
         repository.write("shared/map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\n");
         look(&repository, "something that concerns nobody changed");
-        assert_eq!(memory.counts().planned, 12);
+        assert_eq!(plan_cache.counts().planned, 12);
         write_cluster(&mut repository, 7, 4);
         look(&repository, "another cluster changed");
-        assert_eq!(memory.counts().planned, 13);
+        assert_eq!(plan_cache.counts().planned, 13);
         let overlay = "resources: [quick.yaml]\npatches:\n- target: {kind: DevMachineTemplate}\n  patch: '[{\"op\": \"add\", \"path\": \"/spec/template/spec/a\", \"value\": 1}]'\n";
         repository.write("clusterclasses/kustomization.yaml", overlay);
         look(&repository, "a kustomization patches the class's template");
-        assert_eq!(memory.counts().planned, 15);
+        assert_eq!(plan_cache.counts().planned, 15);
     }
 }
 
 /// More than 500 random fleets, each planned before and after a random edit of any sort, with much and with little
-/// memory.
+/// plan_cache.
 #[test]
 fn plans_with_and_without_memory_are_equal() {
     let seed = std::env::var("CAPSTAN_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0x5eed_0003);
@@ -379,14 +379,14 @@ fn plans_with_and_without_memory_are_equal() {
         state ^= state << 17;
         usize::try_from(state % bound as u64).unwrap()
     };
-    let little = MemoryLimits { plan_bytes: 20_000, content_bytes: 1_000 };
+    let little = PlanCacheLimits { plan_bytes: 20_000, content_bytes: 1_000 };
     let kinds =
-        [Made::OfFolders, Made::OfFiles].map(|made| [(MemoryLimits::default(), made), (little, made)]);
+        [Made::OfFolders, Made::OfFiles].map(|made| [(PlanCacheLimits::default(), made), (little, made)]);
     let homes = [Releases::Here, Releases::Elsewhere];
     let runs = kinds.into_iter().flatten().flat_map(|run| homes.map(|home| (run, home)));
-    let mut recalled = 0;
+    let mut reused = 0;
     for ((limits, made), home) in runs {
-        let memory = Memory::new(limits);
+        let plan_cache = PlanCache::new(limits);
         let mut repository = fleet_with(home, 8);
         if home == Releases::Here {
             [0, 1].into_iter().for_each(|minor| write_variable(&mut repository, minor));
@@ -508,7 +508,8 @@ fn plans_with_and_without_memory_are_equal() {
                     "what is applied of classes changed"
                 }
                 20 if home == Releases::Elsewhere => {
-                    repository.consent = [Consent::Given, Consent::Given, Consent::Withdrawn][below(3)];
+                    repository.consent =
+                        [Consent::PlanInputs, Consent::PlanInputs, Consent::Withdrawn][below(3)];
                     "whether the releases may be used"
                 }
                 21 => {
@@ -526,9 +527,9 @@ fn plans_with_and_without_memory_are_equal() {
                     "a file broke or was mended"
                 }
             };
-            look_at(&memory, &repository, made, &format!("CAPSTAN_SEED={seed}, push {push}: {why}"));
+            look_at(&plan_cache, &repository, made, &format!("CAPSTAN_SEED={seed}, push {push}: {why}"));
         }
-        recalled += memory.counts().recalled;
+        reused += plan_cache.counts().reused;
     }
-    assert!(recalled > 400, "CAPSTAN_SEED={seed}: {recalled} plans were recalled");
+    assert!(reused > 400, "CAPSTAN_SEED={seed}: {reused} plans were reused");
 }

@@ -8,23 +8,23 @@ use serde::{Deserialize, Serialize};
 
 /// Files and folders of a snapshot, with what was found there.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Looked {
+pub(super) struct ReadSet {
     /// Each file, or that there is none.
     files: BTreeMap<RepoPath, Option<(EntryKind, BlobId)>>,
     /// Each folder with all below it, or that there is none.
     folders: BTreeMap<RepoPath, Option<TreeId>>,
 }
 
-/// Places of a snapshot at which somebody looks.
+/// Paths of a snapshot at which somebody looks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Places {
+pub(super) struct Paths {
     pub(super) files: BTreeSet<RepoPath>,
     pub(super) folders: BTreeSet<RepoPath>,
 }
 
-impl Looked {
+impl ReadSet {
     /// What is found at these places.
-    pub(super) fn at(places: Places, tree: &dyn Tree) -> Self {
+    pub(super) fn at(places: Paths, tree: &dyn Tree) -> Self {
         Self {
             files: places.files.into_iter().map(|path| (path.clone(), file(tree, &path))).collect(),
             folders: places.folders.into_iter().map(|path| (path.clone(), tree.folder_id(&path))).collect(),
@@ -32,7 +32,7 @@ impl Looked {
     }
 
     /// What is found at the same places of another snapshot.
-    pub(super) fn again(&self, tree: &dyn Tree) -> Self {
+    pub(super) fn now(&self, tree: &dyn Tree) -> Self {
         Self {
             files: self.files.keys().map(|path| (path.clone(), file(tree, path))).collect(),
             folders: self.folders.keys().map(|path| (path.clone(), tree.folder_id(path))).collect(),
@@ -73,14 +73,14 @@ impl Looked {
     }
 }
 
-impl Places {
+impl Paths {
     /// Whether there is none.
     pub(super) fn is_empty(&self) -> bool {
         self.files.is_empty() && self.folders.is_empty()
     }
 
     /// Adds those of a look.
-    pub(super) fn add(&mut self, looked: &Looked) {
+    pub(super) fn add(&mut self, looked: &ReadSet) {
         self.files.extend(looked.files().cloned());
         self.folders.extend(looked.folders().cloned());
     }
@@ -99,7 +99,7 @@ fn file(tree: &dyn Tree, path: &RepoPath) -> Option<(EntryKind, BlobId)> {
 
 /// A snapshot that notes what is looked at outside of one folder; what happens inside of it, the
 /// folder's own id tells.
-pub(super) struct Reads<'a> {
+pub(super) struct RecordingTree<'a> {
     tree: &'a dyn Tree,
     own: Option<&'a RepoPath>,
     notes: Mutex<Notes>,
@@ -107,12 +107,12 @@ pub(super) struct Reads<'a> {
 
 #[derive(Default)]
 struct Notes {
-    looked: Looked,
+    looked: ReadSet,
     /// A file could not be had: the next time it may.
     failed: bool,
 }
 
-impl<'a> Reads<'a> {
+impl<'a> RecordingTree<'a> {
     /// Notes what is looked at outside of this folder.
     pub(super) fn beside(tree: &'a dyn Tree, own: &'a RepoPath) -> Self {
         Self { tree, own: Some(own), notes: Mutex::default() }
@@ -124,7 +124,7 @@ impl<'a> Reads<'a> {
     }
 
     /// What was looked at; `None` where a file could not be had.
-    pub(super) fn into_looked(self) -> Option<Looked> {
+    pub(super) fn into_read_set(self) -> Option<ReadSet> {
         let notes = self.notes.into_inner().unwrap_or_else(PoisonError::into_inner);
         (!notes.failed).then_some(notes.looked)
     }
@@ -160,7 +160,7 @@ fn is_at(own: &RepoPath, path: &RepoPath) -> bool {
     path == own || path.is_in(own)
 }
 
-impl Tree for Reads<'_> {
+impl Tree for RecordingTree<'_> {
     fn entries(&self) -> &[TreeEntry] {
         self.note_folder(&RepoPath::root());
         self.tree.entries()
@@ -193,26 +193,26 @@ impl Tree for Reads<'_> {
 
 /// A snapshot of which only one folder and some places can be seen. Where somebody looks elsewhere there is
 /// nothing, and that is noted: what came of it is worth nothing before those places were given too.
-pub(super) struct Within<'a> {
+pub(super) struct RestrictedTree<'a> {
     tree: &'a dyn Tree,
     own: &'a RepoPath,
-    given: &'a Looked,
+    given: &'a ReadSet,
     notes: Mutex<Missed>,
 }
 
 #[derive(Default)]
 struct Missed {
-    places: Places,
+    places: Paths,
     failed: bool,
 }
 
-impl<'a> Within<'a> {
-    pub(super) fn new(tree: &'a dyn Tree, own: &'a RepoPath, given: &'a Looked) -> Self {
+impl<'a> RestrictedTree<'a> {
+    pub(super) fn new(tree: &'a dyn Tree, own: &'a RepoPath, given: &'a ReadSet) -> Self {
         Self { tree, own, given, notes: Mutex::default() }
     }
 
     /// Where somebody looked that was not given.
-    pub(super) fn missed(&self) -> Places {
+    pub(super) fn missed(&self) -> Paths {
         self.notes().places.clone()
     }
 
@@ -244,7 +244,7 @@ impl<'a> Within<'a> {
     }
 }
 
-impl Tree for Within<'_> {
+impl Tree for RestrictedTree<'_> {
     fn entries(&self) -> &[TreeEntry] {
         if self.shows_folder(&RepoPath::root()) { self.tree.entries() } else { &[] }
     }
