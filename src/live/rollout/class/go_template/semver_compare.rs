@@ -3,7 +3,7 @@
 //! As Masterminds/semver v3 (`constraints.go`) has it. Lists and ranges of constraints, wildcards, and versions with a
 //! pre-release are not computed: their rules are many.
 
-use super::go_template::Uncomputed;
+use super::uncomputed::Uncomputed;
 
 /// Major, minor, patch, and how many of them are written out.
 struct Version<'t> {
