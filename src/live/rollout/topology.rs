@@ -1,8 +1,8 @@
 //! Clusters with a managed topology: the control plane, then the worker groups.
 
-use super::class::{Cause, Comparison, Group, Outcome, Seen, Strategies, changed_variables, groups};
+use super::class::{Cause, ClassSides, Comparison, Group, Outcome, Strategies, changed_variables, groups};
 use super::course::Verdict;
-use super::facts::{self, CONCURRENCY, DEFER_UPGRADE, HOLD_UPGRADE};
+use super::facts::{self, CONCURRENCY, DEFER_UPGRADE, HOLD_UPGRADE, made_before};
 use super::numbers::Numbers;
 use super::owner::annotation;
 use super::pointer::At;
@@ -12,9 +12,9 @@ use capstan_yaml::Value;
 
 const VARIABLES: &str = "/spec/topology/variables";
 
-/// What becomes of a Cluster with a topology, given what is seen of its class.
-pub(super) fn topology(before: &Value, after: &Value, seen: &Seen<'_>, applied: AppliedBy) -> Verdict {
-    let change = Change::new(before, after, seen, applied);
+/// What becomes of a Cluster with a topology, given its class before and after.
+pub(super) fn topology(before: &Value, after: &Value, sides: &ClassSides<'_>, applied: AppliedBy) -> Verdict {
+    let change = Change::new(before, after, sides, applied);
     let mut verdict = Verdict::default();
     // `spec.topology.rolloutAfter` of v1beta1 never had a function.
     if change.upgraded && after.at("/spec/topology/version").is_some() {
@@ -22,7 +22,7 @@ pub(super) fn topology(before: &Value, after: &Value, seen: &Seen<'_>, applied: 
     }
     change.unseen().iter().for_each(|cause| verdict.perhaps(&cause.path));
     let (old, new) = (groups(before), groups(after));
-    let strategies = Strategies::of(seen, &new);
+    let strategies = Strategies::of(sides, &new);
     let mut story = Story::default();
     let mut held = "";
     let mut parts = Vec::new();
@@ -60,7 +60,7 @@ pub(super) fn topology(before: &Value, after: &Value, seen: &Seen<'_>, applied: 
         change.say_what_reaches_nothing(&mut verdict, &story, [&old, &new]);
     }
     if verdict.is_unknown() && change.comparison.is_none() {
-        let mut unknown = seen.unknown.clone();
+        let mut unknown = sides.unknown.clone();
         unknown.dedup();
         unknown.into_iter().for_each(|why| verdict.note(why));
     }
@@ -74,11 +74,11 @@ pub(super) fn topology(before: &Value, after: &Value, seen: &Seen<'_>, applied: 
 struct Change<'c, 'v> {
     before: &'c Value,
     after: &'c Value,
-    seen: &'c Seen<'v>,
+    sides: &'c ClassSides<'v>,
     upgraded: bool,
     /// Where the Cluster names its class.
     class: &'static str,
-    /// Where the class is seen before and after.
+    /// Where the class is known before and after.
     comparison: Option<Comparison<'c, 'v>>,
 }
 
@@ -108,23 +108,23 @@ impl Story {
 }
 
 impl<'c, 'v> Change<'c, 'v> {
-    fn new(before: &'c Value, after: &'c Value, seen: &'c Seen<'v>, applied: AppliedBy) -> Self {
+    fn new(before: &'c Value, after: &'c Value, sides: &'c ClassSides<'v>, applied: AppliedBy) -> Self {
         let class = ["/spec/topology/class", "/spec/topology/classRef/name"]
             .into_iter()
             .find(|pointer| after.at(pointer).is_some())
             .unwrap_or("/spec/topology/class");
-        let comparison = seen.both().map(|sides| Comparison::new(sides, applied, class));
+        let comparison = sides.both().map(|sides| Comparison::new(sides, applied, class));
         let upgraded = before.at("/spec/topology/version") != after.at("/spec/topology/version");
-        Self { before, after, seen, upgraded, class, comparison }
+        Self { before, after, sides, upgraded, class, comparison }
     }
 
-    /// What may concern all groups where the class is not seen: which variables end in machines only its patches
+    /// What may concern all groups where the class is not known: which variables end in machines only its patches
     /// know, and what another class makes its templates.
     fn unseen(&self) -> Vec<Cause> {
         if self.comparison.is_some() {
             return Vec::new();
         }
-        let other_class = self.seen.renamed || self.seen.differs;
+        let other_class = self.sides.renamed || self.sides.differs;
         let renamed = other_class.then_some(self.class);
         let variables = (self.before.at(VARIABLES) != self.after.at(VARIABLES)).then_some(VARIABLES);
         renamed.into_iter().chain(variables).map(|path| Cause { path: path.to_owned(), note: None }).collect()
@@ -201,7 +201,7 @@ impl<'c, 'v> Change<'c, 'v> {
 
     /// The failure domain of a group, else that of its class.
     fn failure_domain<'g>(&'g self, side: usize, group: &Group<'g>) -> Option<&'g Value> {
-        let of_class = || self.seen.both()?[side].class_of(group)?.get("failureDomain");
+        let of_class = || self.sides.both()?[side].class_of(group)?.get("failureDomain");
         group.value.get("failureDomain").or_else(of_class)
     }
 
@@ -287,11 +287,6 @@ impl Strategies<'_> {
             story.say(group, note);
         }
     }
-}
-
-/// What `rollout.after` does.
-pub(super) fn made_before(machines: &str, time: &str) -> String {
-    format!("{machines} made before {time} are replaced once that time has come.")
 }
 
 impl Verdict {

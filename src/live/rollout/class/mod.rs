@@ -30,6 +30,6 @@ mod strategies;
 mod value;
 mod variables;
 
-pub(super) use self::blueprint::{Blueprint, Find, Group, Seen, groups};
+pub(super) use self::blueprint::{Blueprint, ClassSides, Find, Group, groups};
 pub(super) use self::change::{Cause, Comparison, Outcome, changed_variables};
 pub(super) use self::strategies::Strategies;
