@@ -3,9 +3,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::ConversionStep::{Add, Move, Remove, Replace};
+use super::refusal::{Refusal, Refusals};
 use super::rules::{self, Rule};
-use super::{ConversionStep, Refusal, Refusals};
+use super::step::ConversionStep::{self, Add, Move, Remove, Replace};
 use crate::schema::{Field, Fields, Of, Zero, nanoseconds};
 use capstan_model::object::{FieldPath, api_group};
 use capstan_yaml::scalar::Reading;
@@ -186,7 +186,7 @@ impl Walk {
                     path,
                     &entry.value,
                     "the older version has no such field, so the server drops it today, and the newer \
-                     one would heed it",
+                     one would act on it",
                     "remove the field, or bring the object to the newer version by hand",
                 ));
             }
@@ -349,7 +349,7 @@ impl Walk {
                     return Err(Refusal::new(
                         at,
                         &entry.value,
-                        "the older version has no such field, and the newer one would heed it",
+                        "the older version has no such field, and the newer one would act on it",
                         "remove the field, or bring the object to the newer version by hand",
                     ));
                 }

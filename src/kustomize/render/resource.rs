@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::RenderedObject;
 use super::error::RenderError;
 use super::placed::{Placed, SourceOffset};
-use super::shared;
+use super::rendered::RenderedObject;
+use super::spread::spread;
 use capstan_model::object::{ObjectId, api_group};
 
 /// An object that is being rendered.
@@ -130,7 +130,7 @@ impl Resource {
     /// Lets what was set at one place show at all places that are the same node for kustomize.
     pub(super) fn spread(&mut self) {
         if self.shares == Shares::Some {
-            shared::spread(&mut self.value);
+            spread(&mut self.value);
         }
     }
 
