@@ -3,7 +3,7 @@
 //! [`Forge::start`] gives a server on a port of its own and the hands to play everybody who is not Capstan:
 //!
 //! ```no_run
-//! # use capstan::forge::{Edit, Forge, NewPull, Options, Permission, Selection};
+//! # use capstan_forge::{Edit, Forge, NewPull, Options, Permission, Selection};
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let forge = Forge::start(Options::default())?;
 //! forge.create_organization("acme")?;
@@ -22,6 +22,9 @@
 //!
 //! Deliberately absent: persistence, rate limits that count (they come on demand, see [`Fault`]), webhooks other
 //! than the App's, and everything that Capstan does not call.
+
+// GitHub's large objects are written out in one `json!` each.
+#![recursion_limit = "256"]
 
 mod app_auth;
 mod call;
