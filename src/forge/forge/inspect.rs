@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::error::ApiError;
-use super::state::{CheckRun, Issue, Pull, Repository};
-use super::{Forge, ForgeError, signing};
+use super::error::ForgeError;
+use super::running::Forge;
+use crate::error::ApiError;
+use crate::signing;
+use crate::state::{Account, CheckRun, Issue, Pull, Repository};
 
 /// Where a pull request is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,9 +128,8 @@ fn pull_view(here: &Repository, issue: &Issue, pull: &Pull) -> PullView {
         (None, true) => PullState::Open,
         (None, false) => PullState::Closed,
     };
-    let logins = |accounts: &[super::state::Account]| {
-        accounts.iter().map(|account| account.login.clone()).collect::<Vec<_>>()
-    };
+    let logins =
+        |accounts: &[Account]| accounts.iter().map(|account| account.login.clone()).collect::<Vec<_>>();
     PullView {
         number: issue.number,
         title: issue.title.clone(),
@@ -164,12 +165,12 @@ fn check_view(run: &CheckRun) -> CheckView {
 }
 
 impl Forge {
-    fn look<T>(
+    fn inspect<T>(
         &self,
         full_name: &str,
-        look: impl FnOnce(&Repository) -> Result<T, ForgeError>,
+        read: impl FnOnce(&Repository) -> Result<T, ForgeError>,
     ) -> Result<T, ForgeError> {
-        look(self.shared.lock().repository(full_name)?)
+        read(self.shared.lock().repository(full_name)?)
     }
 
     /// The full names of all repositories.
@@ -179,7 +180,7 @@ impl Forge {
 
     /// All pull requests of a repository, open and closed, by number.
     pub fn pulls(&self, full_name: &str) -> Result<Vec<PullView>, ForgeError> {
-        self.look(full_name, |here| {
+        self.inspect(full_name, |here| {
             let pulls = here.issues.values().filter_map(|issue| Some((issue, issue.pull.as_ref()?)));
             Ok(pulls.map(|(issue, pull)| pull_view(here, issue, pull)).collect())
         })
@@ -187,7 +188,7 @@ impl Forge {
 
     /// One pull request.
     pub fn pull(&self, full_name: &str, number: u64) -> Result<PullView, ForgeError> {
-        self.look(full_name, |here| {
+        self.inspect(full_name, |here| {
             let (issue, pull) = here.pull(number)?;
             Ok(pull_view(here, issue, pull))
         })
@@ -195,7 +196,7 @@ impl Forge {
 
     /// The unified diff of a pull request, as its page shows it.
     pub fn pull_diff(&self, full_name: &str, number: u64) -> Result<String, ForgeError> {
-        self.look(full_name, |here| {
+        self.inspect(full_name, |here| {
             let (_, pull) = here.pull(number)?;
             let tip = here.branch(&pull.base_branch).unwrap_or(pull.base);
             let tip = if pull.merged.is_some() { pull.base } else { tip };
@@ -207,7 +208,7 @@ impl Forge {
 
     /// The check runs on a commit, oldest first.
     pub fn checks(&self, full_name: &str, commit: &str) -> Result<Vec<CheckView>, ForgeError> {
-        self.look(full_name, |here| {
+        self.inspect(full_name, |here| {
             let head = here.resolve(commit).ok_or_else(ApiError::not_found)?;
             Ok(here.checks.values().filter(|run| run.head == head).map(check_view).collect())
         })
@@ -215,7 +216,7 @@ impl Forge {
 
     /// The statuses of a commit, oldest first.
     pub fn statuses(&self, full_name: &str, commit: &str) -> Result<Vec<StatusView>, ForgeError> {
-        self.look(full_name, |here| {
+        self.inspect(full_name, |here| {
             let commit = here.resolve(commit).ok_or_else(ApiError::not_found)?;
             let statuses = here.statuses.iter().filter(|status| status.commit == commit);
             Ok(statuses
@@ -230,7 +231,7 @@ impl Forge {
 
     /// The comments of an issue or pull request, oldest first.
     pub fn comments(&self, full_name: &str, number: u64) -> Result<Vec<CommentView>, ForgeError> {
-        self.look(full_name, |here| {
+        self.inspect(full_name, |here| {
             let comments = here.comments.values().filter(|comment| comment.issue == number);
             Ok(comments
                 .map(|comment| CommentView {
@@ -249,7 +250,7 @@ impl Forge {
 
     /// The commits that a revision has, newest first.
     pub fn commits(&self, full_name: &str, revision: &str) -> Result<Vec<CommitView>, ForgeError> {
-        self.look(full_name, |here| {
+        self.inspect(full_name, |here| {
             let tip = here.resolve(revision).ok_or_else(ApiError::not_found)?;
             let mut found = Vec::new();
             for id in here.store.commits_between(None, tip)?.into_iter().rev() {
@@ -269,12 +270,12 @@ impl Forge {
 
     /// The commit that a branch, tag or reference (`refs/pull/1/merge`) names.
     pub fn resolve(&self, full_name: &str, revision: &str) -> Result<Option<String>, ForgeError> {
-        self.look(full_name, |here| Ok(here.resolve(revision).map(|id| id.to_string())))
+        self.inspect(full_name, |here| Ok(here.resolve(revision).map(|id| id.to_string())))
     }
 
     /// The names of all branches.
     pub fn branches(&self, full_name: &str) -> Result<Vec<String>, ForgeError> {
-        self.look(full_name, |here| {
+        self.inspect(full_name, |here| {
             let references = here.store.references("refs/heads/");
             let short = |name: String| name.trim_start_matches("refs/heads/").to_owned();
             Ok(references.into_iter().map(|(name, _)| short(name)).collect())
@@ -283,7 +284,7 @@ impl Forge {
 
     /// A file's text at a revision.
     pub fn file(&self, full_name: &str, revision: &str, path: &str) -> Result<Option<String>, ForgeError> {
-        self.look(full_name, |here| {
+        self.inspect(full_name, |here| {
             let commit = here.resolve(revision).ok_or_else(ApiError::not_found)?;
             let tree = here.store.known_commit(commit)?.tree;
             let Some(entry) = here.store.entry(tree, path)? else { return Ok(None) };
@@ -294,7 +295,7 @@ impl Forge {
 
     /// All files at a revision.
     pub fn files(&self, full_name: &str, revision: &str) -> Result<BTreeMap<String, Vec<u8>>, ForgeError> {
-        self.look(full_name, |here| {
+        self.inspect(full_name, |here| {
             let commit = here.resolve(revision).ok_or_else(ApiError::not_found)?;
             let tree = here.store.known_commit(commit)?.tree;
             let mut files = BTreeMap::new();

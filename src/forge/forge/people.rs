@@ -5,14 +5,18 @@ use std::collections::BTreeSet;
 use gix::objs::Kind;
 use serde_json::json;
 
-use super::app_auth::random_text;
-use super::error::ApiError;
-use super::state::{
+use super::error::ForgeError;
+use super::running::Forge;
+use crate::actions::{NewPull, merge_pull};
+use crate::clock::now;
+use crate::error::ApiError;
+use crate::random::random_text;
+use crate::state::{
     Account, AccountKind, AutoMerge, BranchRule, Installation, MergeMethod, Permission, Repository,
-    ReviewState, Selection, State, Team, Token, now,
+    ReviewState, Selection, State, Team, Token,
 };
-use super::store::{Entry, NewCommit, Store, parse_id};
-use super::{Forge, ForgeError, NewPull, merge, views};
+use crate::store::{Entry, NewCommit, Store, parse_id};
+use crate::views;
 
 /// A change to one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -306,7 +310,7 @@ impl Forge {
     ) -> Result<String, ForgeError> {
         self.act(|state| {
             let by = author_of(state, by)?;
-            Ok(merge::merge_pull(state, full_name, number, method, &by)?.to_string())
+            Ok(merge_pull(state, full_name, number, method, &by)?.to_string())
         })
     }
 

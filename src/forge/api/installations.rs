@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use super::app_auth::random_text;
 use super::call::{Actor, Answer, Call, METADATA, Reply};
-use super::error::ApiError;
-use super::state::{AccountKind, Permission, Repository, Token, now, rfc3339};
-use super::webhooks::{delivery_item, delivery_view};
-use super::{call, views};
+use crate::clock::{now, rfc3339};
+use crate::error::ApiError;
+use crate::random::random_text;
+use crate::state::{AccountKind, Permission, Repository, Token};
+use crate::views::{self, delivery_item, delivery_view};
 
 const TOKEN_LIFE_SECONDS: i64 = 3600;
 
@@ -232,15 +232,4 @@ pub(crate) fn delivery(call: &mut Call<'_>, id: u64) -> Answer {
 pub(crate) fn redeliver(call: &mut Call<'_>, id: u64) -> Answer {
     require_app(call)?;
     if call.state.redeliver(id) { Ok(Reply::new(202, json!({}))) } else { Err(ApiError::not_found()) }
-}
-
-/// Whether somebody with these credentials may use Git on a repository.
-pub(crate) fn permit_git(
-    state: &super::state::State,
-    actor: &Actor,
-    full_name: &str,
-    write: bool,
-) -> Result<(), ApiError> {
-    let need = if write { call::WRITE_CODE } else { call::READ_CODE };
-    call::permit(state, actor, state.repository(full_name)?, need)
 }

@@ -4,15 +4,13 @@
 use gix::ObjectId;
 use serde_json::{Value, json};
 
-use super::call::{Answer, Call, READ_CODE};
-use super::error::ApiError;
-use super::state::{
-    Account, Activity, CheckSuite, Mergeability, Merged, Repository, Size, State, now, rfc3339,
-};
-use super::store::StoreError;
-use super::views;
+use crate::clock::now;
+use crate::error::ApiError;
+use crate::state::{Account, Activity, CheckSuite, Mergeability, State};
+use crate::views;
 
-const NO_COMMIT: &str = "0000000000000000000000000000000000000000";
+/// What GitHub names where there is no commit.
+pub(crate) const NO_COMMIT: &str = "0000000000000000000000000000000000000000";
 
 impl State {
     /// Refuses what a ruleset of the repository forbids.
@@ -204,21 +202,6 @@ impl State {
         Ok(())
     }
 
-    /// Records that a pull request is merged, closes it and says so.
-    pub(crate) fn mark_merged(
-        &mut self,
-        full_name: &str,
-        number: u64,
-        commit: ObjectId,
-        by: &Account,
-    ) -> Result<(), ApiError> {
-        let pull = self.repository_mut(full_name)?.pull_mut(number)?;
-        pull.merged = Some(Merged { at: now(), by: by.clone(), commit });
-        pull.auto_merge = None;
-        pull.queued = false;
-        self.close_issue(full_name, number, by)
-    }
-
     fn request_check_suite(
         &mut self,
         full_name: &str,
@@ -258,77 +241,4 @@ impl State {
         }
         found
     }
-
-    /// Makes a commit the head of a pull request: its reference, its size, its mergeability.
-    pub(crate) fn take_head(&mut self, full_name: &str, number: u64, head: ObjectId) -> Result<(), ApiError> {
-        let here = self.repository(full_name)?;
-        let (_, pull) = here.pull(number)?;
-        if pull.head_repository != full_name {
-            let source = self.repository(&pull.head_repository)?.store.path().display().to_string();
-            let refspec = format!("+refs/heads/{}:refs/pull/{number}/head", pull.head_branch);
-            here.store.git(&["fetch", "--quiet", "--no-tags", &source, &refspec])?;
-        }
-        here.store.set_reference(&format!("refs/pull/{number}/head"), head)?;
-        let base = here.branch(&pull.base_branch).unwrap_or(pull.base);
-        let size = size(here, base, head)?;
-        let reads_left = self.mergeability_reads;
-        let issue = self.repository_mut(full_name)?.issue_mut(number)?;
-        issue.updated_at = now();
-        if let Some(pull) = issue.pull.as_mut() {
-            pull.head = head;
-            pull.base = base;
-            pull.size = size;
-            pull.mergeability = Mergeability::Unknown { reads_left };
-        }
-        Ok(())
-    }
-}
-
-/// `GET /repos/{owner}/{repo}/activity`
-pub(crate) fn activity(call: &mut Call<'_>, owner: &str, name: &str) -> Answer {
-    let full_name = call.repository(owner, name, READ_CODE)?;
-    let here = call.state.repository(&full_name)?;
-    let wanted = call.parameter("ref").map(|reference| match reference.strip_prefix("refs/") {
-        Some(_) => reference.to_owned(),
-        None => format!("refs/heads/{reference}"),
-    });
-    let text = |id: Option<ObjectId>| id.map_or_else(|| NO_COMMIT.to_owned(), |id| id.to_string());
-    let items = here
-        .activities
-        .iter()
-        .rev()
-        .filter(|activity| wanted.as_deref().is_none_or(|wanted| wanted == activity.reference))
-        .filter(|activity| call.parameter("actor").is_none_or(|actor| actor == activity.actor.login))
-        .map(|activity| {
-            json!({
-                "id": activity.id,
-                "node_id": format!("ACT_{}", activity.id),
-                "before": text(activity.before),
-                "after": text(activity.after),
-                "ref": activity.reference,
-                "timestamp": rfc3339(activity.at),
-                "activity_type": activity.kind,
-                "actor": views::simple_user(&activity.actor, &here.web),
-            })
-        })
-        .collect();
-    Ok(call.page(items))
-}
-
-/// What a head adds to a base.
-pub(crate) fn size(here: &Repository, base: ObjectId, head: ObjectId) -> Result<Size, StoreError> {
-    let store = &here.store;
-    let fork_point = store.merge_base(base, head)?;
-    let commits = store.commits_between(fork_point, head)?.len();
-    let Some(fork_point) = fork_point else { return Ok(Size { commits, ..Size::default() }) };
-    let out =
-        store.git(&["diff", "--numstat", "--no-renames", &fork_point.to_string(), &head.to_string()])?;
-    let mut size = Size { commits, ..Size::default() };
-    for line in String::from_utf8_lossy(&out).lines() {
-        let mut columns = line.split('\t').map(|column| column.parse().unwrap_or(0));
-        size.additions += columns.next().unwrap_or(0);
-        size.deletions += columns.next().unwrap_or(0);
-        size.files += 1;
-    }
-    Ok(size)
 }

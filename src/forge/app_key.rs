@@ -1,18 +1,16 @@
-//! The App's key pair and the two kinds of credentials made from it: JSON web tokens that prove to be the App,
-//! and installation tokens that the forge hands out for them.
+//! The App's key pair, and the JSON web tokens that prove to be the App.
 //!
 //! The key is made when the forge starts and lives in memory only.
 
 use aws_lc_rs::encoding::{AsDer, Pkcs8V1Der};
-use aws_lc_rs::rand::{SecureRandom as _, SystemRandom};
 use aws_lc_rs::rsa::{KeyPair, KeySize};
 use aws_lc_rs::signature::{KeyPair as _, RSA_PKCS1_2048_8192_SHA256, UnparsedPublicKey};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use serde_json::Value;
 
-use super::error::ApiError;
-use super::state::{Seconds, now};
+use crate::clock::{Seconds, now};
+use crate::error::ApiError;
 
 /// GitHub refuses tokens that are valid for longer.
 const LONGEST_VALIDITY_SECONDS: i64 = 600;
@@ -89,22 +87,6 @@ fn verify_times(issued: Option<Seconds>, expires: Option<Seconds>, now: Seconds)
         return refused("'Expiration time' claim ('exp') is too far in the future");
     }
     Ok(())
-}
-
-/// Random text for tokens and secrets.
-pub(crate) fn random_text(prefix: &str) -> String {
-    let mut bytes = [0_u8; 24];
-    // The system's randomness does not fail after start; an empty token would only make a test fail.
-    SystemRandom::new().fill(&mut bytes).ok();
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("{prefix}{hex}")
-}
-
-/// A random identifier in the form of a UUID, as deliveries carry it.
-pub(crate) fn random_guid() -> String {
-    let text = random_text("");
-    let part = |from: usize, to: usize| text.get(from..to).unwrap_or_default();
-    format!("{}-{}-4{}-a{}-{}", part(0, 8), part(8, 12), part(13, 16), part(17, 20), part(20, 32))
 }
 
 #[cfg(test)]

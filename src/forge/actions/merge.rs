@@ -3,11 +3,12 @@
 use gix::ObjectId;
 use serde_json::json;
 
-use super::error::ApiError;
-use super::signing;
-use super::state::{Account, MergeMethod, Mergeability, Repository, State, now};
-use super::store::{NewCommit, Signature, StoreError};
-use super::views;
+use crate::clock::now;
+use crate::error::ApiError;
+use crate::signing;
+use crate::state::{Account, MergeMethod, Mergeability, Merged, Repository, State};
+use crate::store::{NewCommit, Signature, StoreError};
+use crate::views;
 
 /// Who commits what is made on the web.
 pub(crate) fn web_flow() -> Signature {
@@ -152,7 +153,7 @@ pub(crate) fn merge_pull(
     };
     // Marked first, so that the moved base does not find the pull request open and close it a second time.
     let pull = state.repository_mut(full_name)?.pull_mut(number)?;
-    pull.merged = Some(super::state::Merged { at: now(), by: by.clone(), commit });
+    pull.merged = Some(Merged { at: now(), by: by.clone(), commit });
     state.repository_mut(full_name)?.issue_mut(number)?.open = false;
     state.move_reference(full_name, &base_ref, Some(commit), by)?;
     state.repository_mut(full_name)?.issue_mut(number)?.open = true;

@@ -6,12 +6,13 @@ use gix::objs::Kind;
 use serde_json::{Value, json};
 
 use super::call::{Answer, Call, READ_CODE, Reply, WRITE_CODE};
-use super::error::ApiError;
-use super::merge::web_flow;
-use super::signing;
-use super::state::now;
-use super::store::{Entry, NewCommit, Signature, parse_id};
-use super::views;
+use crate::actions::web_flow;
+use crate::clock::now;
+use crate::error::ApiError;
+use crate::signing;
+use crate::state::Repository;
+use crate::store::{Entry, NewCommit, Signature, parse_id};
+use crate::views;
 
 fn known_id(text: &str) -> Result<ObjectId, ApiError> {
     parse_id(text).ok_or_else(|| {
@@ -90,7 +91,7 @@ pub(crate) fn create_tree(call: &mut Call<'_>, owner: &str, name: &str) -> Answe
 }
 
 fn tree_edit(
-    here: &super::state::Repository,
+    here: &Repository,
     base: Option<ObjectId>,
     item: &Value,
 ) -> Result<(String, Option<Entry>), ApiError> {

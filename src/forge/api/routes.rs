@@ -1,9 +1,9 @@
 //! The table of REST routes.
 
-use super::call::{Answer, Call};
-use super::error::ApiError;
+use super::call::{Answer, Call, Reply};
 use super::issues::Reactable;
-use super::{checks, git_data, installations, issues, pulls, references};
+use super::{activity, checks, git_data, installations, issues, pulls, rate_limit};
+use crate::error::ApiError;
 
 fn number(text: &str) -> Result<u64, ApiError> {
     text.parse().map_err(|_| ApiError::not_found())
@@ -29,7 +29,7 @@ pub(crate) fn route(call: &mut Call<'_>, method: &str, path: &[&str]) -> Answer 
             installations::redeliver(call, number(id)?)
         }
         ("GET", ["installation", "repositories"]) => installations::repositories(call),
-        ("GET", ["rate_limit"]) => Ok(super::call::Reply::ok(super::server::rate_limit(call.state))),
+        ("GET", ["rate_limit"]) => Ok(Reply::ok(rate_limit::rate_limit(call.state))),
         ("GET", ["users", login]) => installations::user(call, login),
         ("GET", ["orgs", organization, "teams", slug, "memberships", login]) => {
             installations::team_membership(call, organization, slug, login)
@@ -48,7 +48,7 @@ fn in_repository(call: &mut Call<'_>, method: &str, owner: &str, name: &str, pat
         ["commits", rest @ ..] if method == "GET" => commits(call, owner, name, rest),
         _ => match (method, path) {
             ("GET", []) => installations::repository(call, owner, name),
-            ("GET", ["activity"]) => references::activity(call, owner, name),
+            ("GET", ["activity"]) => activity::activity(call, owner, name),
             ("GET", ["installation"]) => installations::of_repository(call, owner, name),
             ("GET", ["collaborators", login, "permission"]) => {
                 installations::permission(call, owner, name, login)
