@@ -81,8 +81,8 @@ impl Walk {
         other: Option<&'static Field>,
     ) -> Result<Left, Box<Refusal>> {
         // A zero that the older version cannot tell from nothing says nothing in the newer one.
-        let tells = other.is_some_and(|other| other.zero == Zero::Kept);
-        if own.zero == Zero::Dropped && tells && is_false_or_zero(node) {
+        let distinguishes = other.is_some_and(|other| other.zero == Zero::Kept);
+        if own.zero == Zero::Dropped && distinguishes && is_false_or_zero(node) {
             self.steps.push(Remove { at: path.clone() });
             return Ok(Left::Gone);
         }

@@ -81,7 +81,9 @@ pub(super) fn predict(
 impl ClusterChange<'_> {
     fn of(&self, old: &RenderedObject) -> Option<Rollout> {
         let owner = Owner::of(&old.id, &old.value)?;
-        let Some(new) = self.after.get(&key(&old.id)) else { return gone(old, owner).into_rollout(&old.id) };
+        let Some(new) = self.after.get(&key(&old.id)) else {
+            return removed(old, owner).into_rollout(&old.id);
+        };
         let pair = Pair { before: &old.value, after: &new.value };
         let mut verdict = match owner {
             Owner::Topology => topology(pair.before, pair.after, &self.classes(pair), self.applied),
@@ -143,7 +145,7 @@ impl ClusterChange<'_> {
 }
 
 /// An owner that goes takes its machines along.
-fn gone(old: &RenderedObject, owner: Owner) -> Verdict {
+fn removed(old: &RenderedObject, owner: Owner) -> Verdict {
     let mut verdict = Verdict::default();
     verdict.definitely("");
     let machines = match owner {

@@ -168,7 +168,7 @@ impl Builder<'_> {
             ));
         };
         let schema = CustomSchema::new(document.to_value());
-        if schema.tells_scopes() {
+        if schema.names_scopes() {
             return Err(RenderError::unsupported(
                 &name.place,
                 "Capstan does not render `openapi` files with `paths`: leave only `definitions` in it",

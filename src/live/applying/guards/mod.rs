@@ -41,8 +41,8 @@ pub fn guards(rendered: &[RenderedObject], live: &LiveObjects) -> Vec<GuardBroke
             let written = object.written_at(&field);
             found.push(GuardBroken { object: object.id.clone(), field, written, broken });
         };
-        let going = live.get(&object.id).is_some_and(is_terminating);
-        if going && is_cluster(&object.id) {
+        let terminating = live.get(&object.id).is_some_and(is_terminating);
+        if terminating && is_cluster(&object.id) {
             broken(FieldPath::root(), Broken::ClusterTerminating);
         }
         versions::check(object, rendered, live, &mut broken);

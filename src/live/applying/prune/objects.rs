@@ -44,13 +44,13 @@ impl<'a> Round<'_, 'a> {
     fn in_turns(&mut self, mut doomed: Vec<(Present<'a>, Because)>) {
         doomed.sort_by(|(a, _), (b, _)| (turn(&a.id), &a.id).cmp(&(turn(&b.id), &b.id)));
         // What is on its way out already goes before what comes after it.
-        let going = self
+        let terminating = self
             .done
             .keep
             .iter()
             .filter(|kept| kept.why == Keep::Terminating)
             .map(|kept| kept.object.clone());
-        let first = going.chain(doomed.iter().map(|(object, _)| object.id.clone())).min_by_key(turn);
+        let first = terminating.chain(doomed.iter().map(|(object, _)| object.id.clone())).min_by_key(turn);
         for (object, because) in doomed {
             match &first {
                 Some(first) if turn(first) < turn(&object.id) => {

@@ -27,8 +27,8 @@ impl Round<'_, '_> {
             self.forget(object.id.clone(), Forget::NamespaceStays);
         }
         let rest: Vec<_> = left.iter().filter(|object| !namespaces(object)).collect();
-        let going = self.done.keep.iter().filter(|kept| kept.why == Keep::Terminating);
-        let first = going
+        let terminating = self.done.keep.iter().filter(|kept| kept.why == Keep::Terminating);
+        let first = terminating
             .map(|kept| &kept.object)
             .chain(rest.iter().map(|object| &object.id))
             .min_by_key(|id| turn(id));

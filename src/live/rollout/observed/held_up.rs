@@ -59,9 +59,9 @@ pub(super) fn held_up(
                 let since = behind.since.filter(|since| behind.ends == Ends::WhenSeen && lasts(since))?;
                 return Some(HeldUp { since, on: behind.on.clone(), words: behind.words.clone() });
             }
-            let unseen = reading.observed.is_some_and(|observed| observed != reading.generation)
+            let unobserved = reading.observed.is_some_and(|observed| observed != reading.generation)
                 || !reading.has_status();
-            let since = reading.written().filter(|_| unseen && applied(owner, reading))?;
+            let since = reading.written().filter(|_| unobserved && applied(owner, reading))?;
             let words = format!(
                 "its controller has not looked at generation {} (it has seen {})",
                 reading.generation,
@@ -139,8 +139,8 @@ fn last_movement(
             .filter(|condition| condition.is_true() && steps.contains(&condition.kind))
             .filter(|_| machine.state.age == MachineAge::New)
             .filter_map(|condition| condition.since);
-        let going = time(machine.object.pointer("/metadata/deletionTimestamp"));
-        up.chain(machine.created).chain(machine.overdue).chain(going).collect::<Vec<_>>()
+        let deleted_at = time(machine.object.pointer("/metadata/deletionTimestamp"));
+        up.chain(machine.created).chain(machine.overdue).chain(deleted_at).collect::<Vec<_>>()
     });
     let broke = machines.iter().filter_map(|machine| {
         machine.condition(&["Ready"]).filter(|ready| !ready.is_true()).and_then(|ready| ready.since)

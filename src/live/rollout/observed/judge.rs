@@ -19,8 +19,8 @@ use capstan_model::object::ObjectId;
 pub fn judge(rendered: &[RenderedObject], live: &LiveObjects, now: Timestamp, patience: Patience) -> Verdict {
     let mut owners = Vec::new();
     let mut all = Vec::new();
-    let mut add = |id: &ObjectId, kind, wished: Option<&RenderedObject>| {
-        let owner = ObservedOwner { id, kind, wished, live, now, patience };
+    let mut add = |id: &ObjectId, kind, desired: Option<&RenderedObject>| {
+        let owner = ObservedOwner { id, kind, desired, live, now, patience };
         let machines = owner.machines();
         owners.push(owner.judge(&machines));
         all.extend(machines.into_iter().map(|machine| machine.state));

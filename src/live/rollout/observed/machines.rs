@@ -75,7 +75,7 @@ impl ObservedOwner<'_> {
 
     fn found<'v>(&self, id: &'v ObjectId, machine: &'v Value) -> ObservedMachine<'v> {
         let conditions = conditions(machine);
-        let going = is_terminating(machine);
+        let terminating = is_terminating(machine);
         let phase = text(machine, "/status/phase").unwrap_or("Pending");
         let held = COMING_UP
             .iter()
@@ -85,10 +85,10 @@ impl ObservedOwner<'_> {
         let state = MachineState {
             name: id.name.clone(),
             owner: self.id.clone(),
-            state: if going { "Deleting" } else { phase }.to_owned(),
+            state: if terminating { "Deleting" } else { phase }.to_owned(),
             age: if overdue.is_some() { MachineAge::Old } else { self.age(machine, &conditions) },
             version: text(machine, "/spec/version").map(str::to_owned),
-            words: held.filter(|_| !going).map(|condition| said(&condition.sentence())),
+            words: held.filter(|_| !terminating).map(|condition| said(&condition.sentence())),
         };
         ObservedMachine { state, id, object: machine, created: created(machine), overdue, conditions }
     }
@@ -101,7 +101,7 @@ impl ObservedOwner<'_> {
             fields.clone().find_map(|(_, keys)| text(object, &pointer(keys))).map(str::to_owned)
         };
         let live = self.live.get(self.id);
-        let wanted = self.wished.and_then(|wished| asked(&wished.value)).or_else(|| live.and_then(asked));
+        let wanted = self.desired.and_then(|desired| asked(&desired.value)).or_else(|| live.and_then(asked));
         if let (Some(wanted), Some(has)) = (&wanted, text(machine, "/spec/version"))
             && !is_version(has, wanted)
         {

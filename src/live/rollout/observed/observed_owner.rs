@@ -19,7 +19,7 @@ pub(super) struct ObservedOwner<'a> {
     pub(super) id: &'a ObjectId,
     pub(super) kind: Owner,
     /// What Git wants of it; `None` for a control plane that another tool applies.
-    pub(super) wished: Option<&'a RenderedObject>,
+    pub(super) desired: Option<&'a RenderedObject>,
     pub(super) live: &'a LiveObjects,
     pub(super) now: Timestamp,
     pub(super) patience: Patience,

@@ -17,10 +17,10 @@ pub(in crate::rollout::observed) fn is_applied(owner: &ObservedOwner<'_>, live: 
 
 /// Whether the live object asks for something else than what is rendered: it is withheld, say.
 pub(super) fn not_applied(owner: &ObservedOwner<'_>, live: &Value) -> Option<String> {
-    let wished = owner.wished?;
+    let desired = owner.desired?;
     for (_, keys) in version_fields(&owner.id.group, &owner.id.kind) {
         let pointer = kinds::pointer(keys);
-        let (asked, has) = (text(&wished.value, &pointer), text(live, &pointer));
+        let (asked, has) = (text(&desired.value, &pointer), text(live, &pointer));
         if let Some(asked) = asked
             && !has.is_some_and(|has| is_version(has, asked))
         {
@@ -34,7 +34,7 @@ pub(super) fn not_applied(owner: &ObservedOwner<'_>, live: &Value) -> Option<Str
         matches!(role, Role::Machines | Role::Bootstrap | Role::PoolBootstrap | Role::Pool | Role::Class)
     };
     let named = references(&owner.id.group, &owner.id.kind, live);
-    for reference in references(&owner.id.group, &owner.id.kind, &wished.value) {
+    for reference in references(&owner.id.group, &owner.id.kind, &desired.value) {
         let is_there = named.iter().any(|other| {
             other.role == reference.role && other.kind == reference.kind && other.name == reference.name
         });
@@ -43,13 +43,13 @@ pub(super) fn not_applied(owner: &ObservedOwner<'_>, live: &Value) -> Option<Str
         }
     }
     for pointer in facts::WORKER_ROLLS {
-        let asked = text(&wished.value, pointer).filter(|asked| text(live, pointer) != Some(asked));
+        let asked = text(&desired.value, pointer).filter(|asked| text(live, pointer) != Some(asked));
         if let Some(asked) = asked.filter(|_| !is_version_field(owner, pointer)) {
             return Some(format!("not applied yet: Git has {asked} in {pointer}"));
         }
     }
     // The API server writes times its own way.
-    let asked = after(&wished.value).filter(|asked| after(live) != Some(*asked));
+    let asked = after(&desired.value).filter(|asked| after(live) != Some(*asked));
     asked.map(|asked| format!("not applied yet: Git has {asked} as rollout.after"))
 }
 

@@ -89,11 +89,11 @@ pub(super) fn one_version(
 
 /// Whether an owner says that it is ready, in any contract.
 pub(super) fn readiness(reading: &Reading<'_>) -> Readiness {
-    let seen = reading.observed.is_none() || reading.is_observed();
+    let is_current = reading.observed.is_none() || reading.is_observed();
     let said = ["Available", "Ready"].into_iter().find_map(|kind| reading.condition(kind));
     let ready = match said {
         Some(condition) => condition.is_true(),
         None => reading.object.pointer("/status/ready") == Some(&Value::Bool(true)),
     };
-    if seen && ready { Readiness::Ready } else { Readiness::NotReady }
+    if is_current && ready { Readiness::Ready } else { Readiness::NotReady }
 }

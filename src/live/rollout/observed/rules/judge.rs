@@ -92,12 +92,12 @@ fn yet_to_be_replaced(
     machines: &[ObservedMachine<'_>],
     unmet: &mut Unmet,
 ) -> usize {
-    let tells = |machine: &&ObservedMachine<'_>| match owner.kind {
+    let counts_as_old = |machine: &&ObservedMachine<'_>| match owner.kind {
         Owner::Kubeadm | Owner::Deployment | Owner::Topology => machine.state.age == MachineAge::Old,
         Owner::OtherControlPlane => machine.overdue.is_some(),
         Owner::ManagedControlPlane | Owner::Set | Owner::Pool => false,
     };
-    let old: Vec<&ObservedMachine<'_>> = machines.iter().filter(tells).collect();
+    let old: Vec<&ObservedMachine<'_>> = machines.iter().filter(counts_as_old).collect();
     if !old.is_empty() {
         let time = old.iter().filter_map(|machine| machine.overdue).max();
         let why = time.map_or_else(String::new, |time| format!(": {}", owner.has_come(time)));

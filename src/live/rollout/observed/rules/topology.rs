@@ -155,7 +155,7 @@ fn made_by_topology(
     let mut put_off: Option<PutOff> = None;
     for (id, value) in made.plane.iter().chain(&made.groups).copied() {
         let Some(kind) = Owner::of(id, value) else { continue };
-        let part = ObservedOwner { id, kind, wished: None, ..*owner };
+        let part = ObservedOwner { id, kind, desired: None, ..*owner };
         let reading = Reading::of(value);
         if let (Some(asked), Some(wanted)) = (version_asked(&part, &reading), wanted)
             && !is_version(asked, wanted)
