@@ -14,7 +14,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use capstan::forge::{Edit, Forge, MergeMethod, Options, Permission, PullState, PullView, Selection};
+use capstan_forge::{Edit, Forge, MergeMethod, Options, Permission, PullState, PullView, Selection};
 
 const REPOSITORY: &str = "acme/fleet";
 const PATIENCE: Duration = Duration::from_secs(60);

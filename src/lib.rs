@@ -19,7 +19,6 @@
 //! |---|---|---|
 //! | [`config`] | validated settings of the bot and the reconciler | nothing |
 //! | [`telemetry`] | tracing and metrics | nothing |
-//! | [`forge`] | a GitHub stand-in for tests and the demo | nothing |
 //! | [`app`] | use cases: gather facts, ask the heart, perform effects | nothing |
 //! | [`git`] | a mirror of a repository and snapshots of its trees | `app` |
 //! | [`github`] | App authentication, GitHub's calls | `app` |
@@ -31,6 +30,8 @@
 //! | [`cli`] | arguments and the subcommands | `app`, `config` |
 //!
 //! `main.rs` and `wiring/` put them together: the only place that knows every room.
+//!
+//! Beside it lies `src/forge`, a package that knows nothing of Capstan: a GitHub stand-in for tests and the demo.
 //!
 //! # Where to go
 //!
@@ -102,17 +103,12 @@
 //! adapters never import one another. `tests/suite/house.rs` reads the imports and fails when one
 //! breaks it.
 
-// The forge writes GitHub's large objects out in one `json!` each.
-#![recursion_limit = "256"]
-
 pub mod agent_client;
 pub mod app;
 pub mod cli;
 pub mod config;
 pub mod controllers;
 pub mod database;
-#[cfg(feature = "demo")]
-pub mod forge;
 pub mod git;
 pub mod github;
 pub mod k8s;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::store::StoreError;
+use crate::store::StoreError;
 
 /// An answer that is not a success.
 #[derive(Debug, thiserror::Error)]

@@ -9,8 +9,8 @@ use aws_lc_rs::hmac;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::app_auth::random_text;
-use super::store::Commit;
+use crate::random::random_text;
+use crate::store::Commit;
 
 static KEY: LazyLock<hmac::Key> =
     LazyLock::new(|| hmac::Key::new(hmac::HMAC_SHA256, random_text("forge").as_bytes()));

@@ -4,11 +4,11 @@ use std::io::Read as _;
 
 use gix::ObjectId;
 
-use super::call::Actor;
-use super::error::ApiError;
-use super::installations::permit_git;
-use super::server::Shared;
-use super::store::run;
+use crate::api::{Actor, READ_CODE, WRITE_CODE, permit};
+use crate::error::ApiError;
+use crate::shared::Shared;
+use crate::state::State;
+use crate::store::run;
 
 /// A request below `/{owner}/{name}.git/`.
 pub(crate) struct GitRequest<'a> {
@@ -50,6 +50,12 @@ pub(crate) fn answer(shared: &Shared, actor: &Actor, request: &GitRequest<'_>) -
     };
     let plain = if request.gzip { gunzip(request.body)? } else { request.body.to_vec() };
     serve(shared, actor, request, service, command, &plain)
+}
+
+/// Whether somebody with these credentials may use Git on a repository.
+fn permit_git(state: &State, actor: &Actor, full_name: &str, write: bool) -> Result<(), ApiError> {
+    let need = if write { WRITE_CODE } else { READ_CODE };
+    permit(state, actor, state.repository(full_name)?, need)
 }
 
 fn serve(

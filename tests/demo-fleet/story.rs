@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use capstan::forge::Edit;
+use capstan_forge::Edit;
 
 use crate::live::sample::Sample;
 use crate::live::town::{REPOSITORY, SHORT, Town, condition};

@@ -11,7 +11,7 @@ use syn::visit::Visit;
 
 /// The packages, with the table of rooms in each one's `lib.rs`.
 const PACKAGES: &[&str] =
-    &["src/model", "src/yaml", "src/kustomize", "src/plan", "src/live", "src/report", "src"];
+    &["src/model", "src/yaml", "src/kustomize", "src/plan", "src/live", "src/report", "src/forge", "src"];
 
 /// The packages of the heart.
 const HEART: &[&str] = &["src/model", "src/yaml", "src/kustomize", "src/plan", "src/live", "src/report"];

@@ -47,7 +47,7 @@ fn shares<'r>(record: &'r ClusterRecord, revision: &Revision) -> BTreeMap<Cluste
     for object in record.status.inventory.objects() {
         let ids = [object.id(), object.logical_id()];
         has_cluster |= is_cluster(&ids[0]);
-        let Some(owner) = ids.iter().find_map(|id| revision.owners.heir(&folder, id)) else { continue };
+        let Some(owner) = ids.iter().find_map(|id| revision.owners.new_owner(&folder, id)) else { continue };
         if main.is_none() && is_cluster(&ids[0]) {
             main = Some(owner.clone());
         }

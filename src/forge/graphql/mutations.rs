@@ -3,12 +3,13 @@
 use gix::ObjectId;
 use serde_json::{Value, json};
 
-use super::super::call::{Call, WRITE_CODE, WRITE_PULLS};
-use super::super::state::{AutoMerge, MergeMethod, now};
-use super::super::store::parse_id;
-use super::GraphQlError;
 use super::document::Field;
+use super::error::GraphQlError;
 use super::nodes::{pull_by_id, pull_request, repository_by_id, require};
+use crate::api::{Call, WRITE_CODE, WRITE_PULLS};
+use crate::clock::now;
+use crate::state::{AutoMerge, MergeMethod};
+use crate::store::parse_id;
 
 /// Performs one mutation and answers with its complete payload.
 pub(super) fn mutate(call: &mut Call<'_>, field: &Field) -> Result<Value, GraphQlError> {

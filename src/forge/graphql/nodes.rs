@@ -2,13 +2,14 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::call::{Actor, Call, METADATA, READ_PULLS, permit};
-use super::super::error::ApiError;
-use super::super::state::{
-    Account, AccountKind, Issue, Mergeability, Permission, Pull, Repository, ReviewState, State, rfc3339,
-};
-use super::GraphQlError;
 use super::document::Field;
+use super::error::GraphQlError;
+use crate::api::{Actor, Call, METADATA, Need, READ_PULLS, permit};
+use crate::clock::{now, rfc3339};
+use crate::error::ApiError;
+use crate::state::{
+    Account, AccountKind, Issue, Mergeability, Permission, Pull, Repository, ReviewState, State,
+};
 
 /// Answers one field of a query with a complete object.
 pub(super) fn query(call: &mut Call<'_>, field: &Field) -> Result<Value, GraphQlError> {
@@ -17,7 +18,7 @@ pub(super) fn query(call: &mut Call<'_>, field: &Field) -> Result<Value, GraphQl
         "viewer" => Ok(account(&call.account()?, &call.state.web)),
         "rateLimit" => Ok(json!({
             "__typename": "RateLimit", "limit": 5000, "cost": 1, "remaining": 4999, "used": 1,
-            "nodeCount": 1, "resetAt": rfc3339(super::super::state::now() + 3600),
+            "nodeCount": 1, "resetAt": rfc3339(now() + 3600),
         })),
         "repository" => {
             let missing = |_| {
@@ -276,11 +277,6 @@ pub(super) fn pull_request(here: &Repository, issue: &Issue, pull: &Pull) -> Val
 }
 
 /// Whether the actor may write pull requests there.
-pub(super) fn require(
-    state: &State,
-    actor: &Actor,
-    full_name: &str,
-    need: super::super::call::Need,
-) -> Result<(), ApiError> {
+pub(super) fn require(state: &State, actor: &Actor, full_name: &str, need: Need) -> Result<(), ApiError> {
     permit(state, actor, state.repository(full_name)?, need)
 }

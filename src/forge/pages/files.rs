@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use askama::Template;
 
-use super::super::call::encode;
-use super::super::error::ApiError;
-use super::super::state::{Repository, State};
-use super::repository::rendered;
-use super::{Page, Shown};
+use super::layout::rendered;
+use super::page::{Page, Shown};
+use crate::error::ApiError;
+use crate::state::{Repository, State};
+use crate::url_encoding::encode;
 
 #[derive(Template)]
 #[template(

@@ -2,7 +2,8 @@
 
 use askama::Template;
 
-use super::Page;
+use super::page::Page;
+use crate::error::ApiError;
 
 #[derive(Template)]
 #[template(
@@ -33,6 +34,11 @@ struct Layout<'a> {
 pub(super) fn page(page: &Page) -> String {
     let layout = Layout { style: include_str!("style.css"), title: &page.title, body: &page.body };
     layout.render().unwrap_or_default()
+}
+
+/// A template's text.
+pub(super) fn rendered(template: &impl Template) -> Result<String, ApiError> {
+    template.render().map_err(|error| ApiError::new(500, error.to_string()))
 }
 
 /// Text as HTML.

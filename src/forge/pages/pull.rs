@@ -2,13 +2,14 @@
 
 use askama::Template;
 
-use super::super::error::ApiError;
-use super::super::state::{
+use super::diff::{self, Annotation};
+use super::layout::rendered;
+use super::markdown;
+use super::page::{Page, Shown, state_name, time, visitor};
+use crate::error::ApiError;
+use crate::state::{
     CheckRun, Issue, Mergeability, Permission, Pull, Reaction, Repository, ReviewState, State,
 };
-use super::diff::{self, Annotation};
-use super::repository::{rendered, state_name};
-use super::{Page, Shown, markdown, time, visitor};
 
 #[derive(Template)]
 #[template(

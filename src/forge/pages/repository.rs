@@ -2,9 +2,9 @@
 
 use askama::Template;
 
-use super::super::error::ApiError;
-use super::super::state::{Issue, Pull, Repository, State};
-use super::{Page, Shown, time};
+use super::layout::rendered;
+use super::page::{Page, Shown, state_name, time};
+use crate::state::{Issue, Pull, Repository, State};
 
 #[derive(Template)]
 #[template(
@@ -83,19 +83,4 @@ fn row<'a>(here: &'a Repository, issue: &'a Issue, pull: &'a Pull) -> Row<'a> {
             .map(|run| (run.name.as_str(), run.conclusion.as_deref().unwrap_or(&run.status)))
             .collect(),
     }
-}
-
-/// Where a pull request is in its life.
-pub(super) fn state_name(issue: &Issue, pull: &Pull) -> &'static str {
-    match (&pull.merged, issue.open) {
-        (Some(_), _) => "merged",
-        (None, true) if pull.draft => "draft",
-        (None, true) => "open",
-        (None, false) => "closed",
-    }
-}
-
-/// A template's text.
-pub(super) fn rendered(template: &impl Template) -> Result<String, ApiError> {
-    template.render().map_err(|error| ApiError::new(500, error.to_string()))
 }

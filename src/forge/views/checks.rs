@@ -2,9 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::super::state::{CheckRun, CheckSuite, Repository, State, Status, rfc3339};
-use super::super::store::StoreError;
-use super::{app, pull_minimal, repository, simple_commit, simple_user};
+use super::git::simple_commit;
+use super::pulls::pull_minimal;
+use super::repository::{app, repository, simple_user};
+use crate::clock::rfc3339;
+use crate::state::{CheckRun, CheckSuite, Repository, State, Status};
+use crate::store::StoreError;
 
 fn pulls_with_head(here: &Repository, head: gix::ObjectId) -> Vec<Value> {
     here.issues

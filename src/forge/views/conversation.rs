@@ -2,10 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::super::state::{
-    Account, AccountKind, Comment, Issue, Label, Permission, Reaction, Repository, Review, State, rfc3339,
+use super::repository::{app, simple_user};
+use crate::clock::rfc3339;
+use crate::state::{
+    Account, AccountKind, Comment, Issue, Label, Permission, Reaction, Repository, Review, State,
 };
-use super::{app, simple_user};
 
 pub(crate) fn association(repository: &Repository, account: &Account) -> &'static str {
     if repository.owner.login == account.login {

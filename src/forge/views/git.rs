@@ -3,10 +3,11 @@
 use gix::ObjectId;
 use serde_json::{Value, json};
 
-use super::super::signing;
-use super::super::state::{Repository, State, rfc3339};
-use super::super::store::{Commit, Entry, Signature, StoreError};
-use super::simple_user;
+use super::repository::simple_user;
+use crate::clock::rfc3339;
+use crate::signing;
+use crate::state::{Repository, State};
+use crate::store::{Commit, Entry, Signature, StoreError};
 
 pub(crate) fn git_ref(repository: &Repository, name: &str, id: ObjectId) -> Value {
     let api = repository.api();

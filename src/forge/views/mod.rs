@@ -2,29 +2,18 @@
 
 mod checks;
 mod conversation;
+mod deliveries;
 mod git;
+mod object;
 mod pulls;
 mod repository;
 
-pub(crate) use checks::{check_run, check_suite, combined_status, status};
-pub(crate) use conversation::{comment, issue, label, reaction, review};
-pub(crate) use git::{blob, commit, git_commit, git_ref, git_tree, push_commit, simple_commit};
-pub(crate) use pulls::{diff_entry, pull, pull_minimal, pull_simple};
-pub(crate) use repository::{
+pub(crate) use self::checks::{check_run, check_suite, combined_status, status};
+pub(crate) use self::conversation::{comment, issue, label, reaction, review};
+pub(crate) use self::deliveries::{delivery_item, delivery_view};
+pub(crate) use self::git::{blob, commit, git_commit, git_ref, git_tree, push_commit, simple_commit};
+pub(crate) use self::object::extend;
+pub(crate) use self::pulls::{diff_entry, pull, pull_simple};
+pub(crate) use self::repository::{
     app, full_repository, installation, installation_repository, push_repository, repository, simple_user,
 };
-
-use serde_json::{Map, Value};
-
-/// Adds the fields of one object to another.
-pub(crate) fn extend(mut base: Value, more: Value) -> Value {
-    if let (Value::Object(base), Value::Object(more)) = (&mut base, more) {
-        base.extend(more);
-    }
-    base
-}
-
-/// An object with a URL for each name: `{base}/{path}`.
-fn urls(base: &str, fields: &[(&str, &str)]) -> Map<String, Value> {
-    fields.iter().map(|(field, path)| ((*field).to_owned(), Value::String(format!("{base}{path}")))).collect()
-}

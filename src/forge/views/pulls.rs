@@ -2,10 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::super::state::{Account, Issue, Mergeability, Pull, Repository, State, rfc3339};
-use super::super::store::FileChange;
 use super::conversation::association;
-use super::{extend, label, repository, simple_user};
+use super::conversation::label;
+use super::object::extend;
+use super::repository::{repository, simple_user};
+use crate::clock::rfc3339;
+use crate::state::{Account, Issue, Mergeability, Pull, Repository, State};
+use crate::store::FileChange;
 
 /// One side of a pull request.
 fn side(owner: &Account, branch: &str, sha: &str, view: Value, web: &str) -> Value {

@@ -2,10 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::super::state::{
-    Account, AccountKind, App, Installation, Permission, Repository, Selection, rfc3339,
-};
-use super::{extend, urls};
+use super::object::{extend, urls};
+use crate::clock::rfc3339;
+use crate::state::{Account, AccountKind, App, Installation, Permission, Repository, Selection};
 
 pub(crate) fn simple_user(account: &Account, web: &str) -> Value {
     let api = format!("{web}/users/{}", account.login.replace(['[', ']'], ""));

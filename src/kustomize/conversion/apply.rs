@@ -1,6 +1,6 @@
 //! Steps, replayed on a value.
 
-use super::{Conversion, ConversionStep};
+use super::step::{Conversion, ConversionStep};
 use capstan_model::object::{FieldPath, Step};
 use capstan_yaml::{Entry, Node, NodeKind};
 

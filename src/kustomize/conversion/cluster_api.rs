@@ -3,9 +3,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::ConversionStep::{Add, Move, Remove, Replace};
+use super::refusal::{Refusal, Refusals};
 use super::rules::{self, Rule};
-use super::{ConversionStep, Refusal, Refusals};
+use super::step::ConversionStep::{self, Add, Move, Remove, Replace};
 use crate::schema::{Field, Fields, Of, Zero, nanoseconds};
 use capstan_model::object::{FieldPath, api_group};
 use capstan_yaml::scalar::Reading;
@@ -81,8 +81,8 @@ impl Walk {
         other: Option<&'static Field>,
     ) -> Result<Left, Box<Refusal>> {
         // A zero that the older version cannot tell from nothing says nothing in the newer one.
-        let tells = other.is_some_and(|other| other.zero == Zero::Kept);
-        if own.zero == Zero::Dropped && tells && is_false_or_zero(node) {
+        let distinguishes = other.is_some_and(|other| other.zero == Zero::Kept);
+        if own.zero == Zero::Dropped && distinguishes && is_false_or_zero(node) {
             self.steps.push(Remove { at: path.clone() });
             return Ok(Left::Gone);
         }
@@ -186,7 +186,7 @@ impl Walk {
                     path,
                     &entry.value,
                     "the older version has no such field, so the server drops it today, and the newer \
-                     one would heed it",
+                     one would act on it",
                     "remove the field, or bring the object to the newer version by hand",
                 ));
             }
@@ -349,7 +349,7 @@ impl Walk {
                     return Err(Refusal::new(
                         at,
                         &entry.value,
-                        "the older version has no such field, and the newer one would heed it",
+                        "the older version has no such field, and the newer one would act on it",
                         "remove the field, or bring the object to the newer version by hand",
                     ));
                 }

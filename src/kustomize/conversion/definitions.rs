@@ -4,7 +4,7 @@
 //! The same shape need not mean the same; but a provider that gives a field another meaning under its
 //! old name and type has broken Kubernetes' own rules for versions.
 
-use super::{Refusal, Refusals};
+use super::refusal::{Refusal, Refusals};
 use crate::schema::{Schema, Schemas, Unlisted};
 use capstan_model::object::FieldPath;
 use capstan_yaml::{Entry, Node, NodeKind};

@@ -6,8 +6,8 @@
 //! that still converts them is at hand to compare with, so whatever v1beta1 does not know is refused by
 //! name.
 
-use super::ConversionStep::{Move, Remove};
-use super::{ConversionStep, Refusal, Refusals};
+use super::refusal::{Refusal, Refusals};
+use super::step::ConversionStep::{self, Move, Remove};
 use crate::schema::{Fields, Of};
 use capstan_model::object::FieldPath;
 use capstan_yaml::{Node, NodeKind};

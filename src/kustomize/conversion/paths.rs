@@ -1,6 +1,6 @@
 //! Where fields stand before the steps of a conversion, and after them.
 
-use super::{Conversion, ConversionStep};
+use super::step::{Conversion, ConversionStep};
 use capstan_model::object::{FieldPath, Step};
 use capstan_yaml::{Node, NodeKind};
 

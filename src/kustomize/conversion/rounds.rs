@@ -3,7 +3,8 @@
 
 use std::collections::HashMap;
 
-use super::{ConversionStep, apply::apply_step};
+use super::apply::apply_step;
+use super::step::ConversionStep;
 use capstan_model::object::{FieldPath, Step};
 use capstan_yaml::{Node, emptied};
 

@@ -196,7 +196,7 @@ fn what_cannot_be_converted_is_refused_by_name() {
             "/spec/infrastructureRef/apiVersion",
             "the API group must be known",
         ),
-        ("Machine", "{deletion: {nodeDrainTimeoutSeconds: 5}}", "/spec/deletion", "would heed it"),
+        ("Machine", "{deletion: {nodeDrainTimeoutSeconds: 5}}", "/spec/deletion", "would act on it"),
         ("Machine", "{clusterName: [a]}", "/spec/clusterName", "a string is needed"),
         ("Machine", "{version: 1.35}", "/spec/version", "a string is needed"),
         ("Machine", "{taints: {a: b}}", "/spec/taints", "a list is needed"),

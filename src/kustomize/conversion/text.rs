@@ -6,8 +6,9 @@
 //! value ([`super::apply()`]). Where several cannot be done together, fewer are. What is read in all is
 //! bounded: a document is anybody's input.
 
+use super::apply;
 use super::rounds::rounds;
-use super::{Conversion, ConversionStep, apply};
+use super::step::{Conversion, ConversionStep};
 use capstan_model::object::{FieldPath, Step};
 use capstan_yaml::{
     Carriage, Carried, DocumentEdit, Edit, EditRefused, Node, NodeKind, YamlFile, as_arguments, edit,

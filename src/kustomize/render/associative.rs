@@ -4,26 +4,29 @@
 //! (<https://github.com/kubernetes-sigs/kustomize/blob/master/kyaml/yaml/walk/associative_sequence.go>):
 //! what it does with items that lack a key, or have it twice, follows from the steps and from nothing else.
 
+use super::directive::{DIRECTIVE, Directive};
 use super::list_merge::ListMerge;
 use super::placed::{Content, Placed};
-use super::schema::Type;
-use super::strategic::{DIRECTIVE, Directive, Known, Merge, Misfit, Walked};
+use super::walked::{Misfit, Walked};
+
+/// Merges an item of the patch into the object's.
+type MergeItem<'m> = dyn FnMut(Option<&mut Placed>, Option<&Placed>) -> Result<Walked, Misfit> + 'm;
 
 /// Texts of an item, one for each key; empty where it has none.
 type Texts = Vec<String>;
 
-pub(super) fn walk<'a>(
-    merge: &mut Merge<'a>,
+/// Merges a list of the patch, or the object's alone, into the object's, item by item.
+pub(super) fn walk(
+    merge_item: &mut MergeItem<'_>,
     object: Option<&mut Placed>,
     patch: Option<&Placed>,
     how: &ListMerge,
-    of: Option<Type<'a>>,
 ) -> Result<Walked, Misfit> {
     let Some(object) = object.filter(|value| !value.is_null()) else {
-        return patch.map_or(Ok(Walked::Gone), |patch| on_its_own(merge, patch, how, of));
+        return patch.map_or(Ok(Walked::Gone), |patch| on_its_own(merge_item, patch, how));
     };
     let Some(patch) = patch else {
-        merge_items(merge, object, None, how, of)?;
+        merge_items(merge_item, object, None, how)?;
         return Ok(Walked::Same);
     };
     if patch.is_null() {
@@ -31,13 +34,13 @@ pub(super) fn walk<'a>(
     }
     match Directive::of_list(patch.items())? {
         Some(Directive::Delete) => Ok(Walked::Gone),
-        Some(Directive::Replace) => on_its_own(merge, &without_directive(patch), how, of),
+        Some(Directive::Replace) => on_its_own(merge_item, &without_directive(patch), how),
         Some(Directive::Merge) => {
-            merge_items(merge, object, Some(without_directive(patch).items()), how, of)?;
+            merge_items(merge_item, object, Some(without_directive(patch).items()), how)?;
             Ok(Walked::Same)
         }
         None => {
-            merge_items(merge, object, Some(patch.items()), how, of)?;
+            merge_items(merge_item, object, Some(patch.items()), how)?;
             Ok(Walked::Same)
         }
     }
@@ -49,23 +52,17 @@ fn without_directive(list: &Placed) -> Placed {
 }
 
 /// A list that is new is merged with itself.
-fn on_its_own<'a>(
-    merge: &mut Merge<'a>,
-    patch: &Placed,
-    how: &ListMerge,
-    of: Option<Type<'a>>,
-) -> Result<Walked, Misfit> {
+fn on_its_own(merge_item: &mut MergeItem<'_>, patch: &Placed, how: &ListMerge) -> Result<Walked, Misfit> {
     let mut list = patch.clone();
-    merge_items(merge, &mut list, Some(patch.items()), how, of)?;
+    merge_items(merge_item, &mut list, Some(patch.items()), how)?;
     Ok(Walked::Other(list))
 }
 
-fn merge_items<'a>(
-    merge: &mut Merge<'a>,
+fn merge_items(
+    merge_item: &mut MergeItem<'_>,
     object: &mut Placed,
     patch: Option<&[Placed]>,
     how: &ListMerge,
-    of: Option<Type<'a>>,
 ) -> Result<(), Misfit> {
     let Content::Sequence(items) = &mut object.content else { return Ok(()) };
     let keys = match how {
@@ -83,7 +80,7 @@ fn merge_items<'a>(
         let (some, some_texts) = valid_keys(std::slice::from_ref(&wanted), &wanted, &valid);
         let there = find(items, &some, &some_texts);
         let new = patch.and_then(|patch| patch.get(find(patch, &some, &some_texts)?));
-        let walked = merge.walk(there.and_then(|at| items.get_mut(at)), new, Known { of, list: None })?;
+        let walked = merge_item(there.and_then(|at| items.get_mut(at)), new)?;
         used.clone_from(&valid);
         let value = match walked {
             Walked::Gone => None,

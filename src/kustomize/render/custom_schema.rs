@@ -34,8 +34,8 @@ impl CustomSchema {
         })
     }
 
-    /// Whether the file tells of some kind whether it has a namespace.
-    pub(super) fn tells_scopes(&self) -> bool {
+    /// Whether the file says of any kind if it has a namespace.
+    pub(super) fn names_scopes(&self) -> bool {
         self.0.get("paths").and_then(Value::as_object).is_some_and(|paths| !paths.is_empty())
     }
 

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use super::lists;
 use super::placed::{Content, Placed, SourceOffset};
-use super::{RenderedObject, lists};
+use super::rendered::RenderedObject;
 use capstan_model::object::{FieldPath, ObjectId, Step};
 
 /// One field, or one whole object, that differs.

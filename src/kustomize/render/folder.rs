@@ -5,11 +5,13 @@ use super::error::RenderError;
 use super::keys::is_kustomization;
 use super::kustomize::{Accumulated, Builder, Built, Reached};
 use super::load::{Loader, ParsedFiles};
+use super::losses;
 use super::placed::Placed;
+use super::rendered::{Folders, PatchUse, Rendered, RenderedObject};
 use super::resource::{Identity, Resource, refuse_twins};
 use super::schema::Schemas;
-use super::strategic::{self, Misfit, Outcome};
-use super::{Folders, PatchUse, Rendered, RenderedObject, losses};
+use super::strategic::{self, Outcome};
+use super::walked::Misfit;
 use capstan_model::tree::{EntryKind, RepoPath, Tree, TreeEntry, is_manifest};
 
 /// Whether an entry is a manifest, or what may stand for a folder of them: nobody follows a link or enters

@@ -2,7 +2,7 @@
 
 use super::error::RenderError;
 use super::placed::{Content, Placed};
-use super::strategic::Misfit;
+use super::walked::Misfit;
 
 /// One operation.
 #[derive(Debug, Clone)]

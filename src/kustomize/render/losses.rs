@@ -3,10 +3,12 @@
 //! Overlay files without a kustomization are read by nobody but Capstan: there such a patch is told
 //! instead of imitated.
 
+use super::directive::{DIRECTIVE, Directive};
 use super::list_merge::ListMerge;
 use super::placed::{Content, Placed};
 use super::schema::{Schemas, Type};
-use super::strategic::{DIRECTIVE, Directive, Misfit, deletes};
+use super::strategic::deletes;
+use super::walked::Misfit;
 
 /// Looks through a patch of an object, or one that joins as an object of its own.
 pub(super) fn refuse(object: Option<&Placed>, patch: &Placed, schemas: &Schemas) -> Result<(), Misfit> {
@@ -19,14 +21,14 @@ pub(super) fn refuse(object: Option<&Placed>, patch: &Placed, schemas: &Schemas)
     let named = object.unwrap_or(patch);
     let text = |key: &str| named.text_at(&[key]).unwrap_or_default();
     let of = schemas.of(text("apiVersion"), text("kind"));
-    Look { path: Vec::new() }.mapping(object, patch, of)
+    Check { path: Vec::new() }.mapping(object, patch, of)
 }
 
-struct Look {
+struct Check {
     path: Vec<String>,
 }
 
-impl Look {
+impl Check {
     fn mapping(
         &mut self,
         object: Option<&Placed>,

@@ -1,12 +1,17 @@
 //! An object on its way through a render: its value, and what kustomize remembers about it.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use super::RenderedObject;
+use serde_json::Value;
+
 use super::error::RenderError;
-use super::placed::{Placed, SourceOffset};
-use super::shared;
+use super::placed::{Placed, Source, SourceOffset};
+use super::rendered::RenderedObject;
+use super::spread::spread;
 use capstan_model::object::{ObjectId, api_group};
+use capstan_model::tree::RepoPath;
+use capstan_yaml::YamlFile;
 
 /// An object that is being rendered.
 #[derive(Debug, Clone)]
@@ -130,7 +135,7 @@ impl Resource {
     /// Lets what was set at one place show at all places that are the same node for kustomize.
     pub(super) fn spread(&mut self) {
         if self.shares == Shares::Some {
-            shared::spread(&mut self.value);
+            spread(&mut self.value);
         }
     }
 
@@ -146,6 +151,14 @@ impl Resource {
             value: self.value.to_value(),
             placed: self.value,
         })
+    }
+}
+
+impl RenderedObject {
+    /// An object of which only its value and its file are known; `None` where the value is no object.
+    pub fn from_value(file: RepoPath, value: &Value) -> Option<Self> {
+        let source = Arc::new(Source::new(file, YamlFile::read("").ok()?));
+        Resource::new(Placed::from_value(value, &SourceOffset::new(source, 0))).ok()?.finish().ok()
     }
 }
 

@@ -7,10 +7,6 @@
 //! `SetEntry`, and `FieldSetter` in kyaml). It ends where kustomize writes the object or its annotations
 //! anew, as it does for JSON patches.
 
-use std::collections::BTreeMap;
-
-use super::placed::{Content, Placed};
-
 /// The node of one label or annotation, at one of its places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Shared {
@@ -35,59 +31,14 @@ impl Shared {
     pub(super) const fn set(self) -> Self {
         Self { news: News::Set, ..self }
     }
-}
 
-/// Brings what was set at one place of a node to its others. Where several were set, the last counts, in
-/// the order in which kustomize goes through an object: that of the names.
-pub(super) fn spread(object: &mut Placed) {
-    let mut set = BTreeMap::new();
-    collect(object, &mut set);
-    if !set.is_empty() {
-        put(object, &set);
+    /// Which node it is.
+    pub(super) const fn node(self) -> u32 {
+        self.node
     }
-}
 
-fn collect(value: &Placed, set: &mut BTreeMap<u32, Placed>) {
-    match &value.content {
-        Content::Scalar(scalar) => {
-            if let Some(Shared { node, news: News::Set }) = scalar.shared() {
-                set.insert(node, value.clone());
-            }
-        }
-        Content::Sequence(items) => items.iter().for_each(|item| collect(item, set)),
-        Content::Mapping(entries) => {
-            let mut entries: Vec<&(String, Placed)> = entries.iter().collect();
-            entries.sort_by(|a, b| a.0.cmp(&b.0));
-            entries.into_iter().for_each(|(_, value)| collect(value, set));
-        }
-    }
-}
-
-fn put(value: &mut Placed, set: &BTreeMap<u32, Placed>) {
-    match &mut value.content {
-        Content::Scalar(scalar) => {
-            let Some(Shared { node, .. }) = scalar.shared() else { return };
-            let Some(new) = set.get(&node) else { return };
-            *value = new.clone();
-            share(value, Some(Shared::new(node)));
-        }
-        Content::Sequence(items) => items.iter_mut().for_each(|item| put(item, set)),
-        Content::Mapping(entries) => entries.iter_mut().for_each(|(_, value)| put(value, set)),
-    }
-}
-
-/// Says of a scalar which node it is.
-pub(super) const fn share(value: &mut Placed, with: Option<Shared>) {
-    if let Content::Scalar(scalar) = &mut value.content {
-        scalar.share(with);
-    }
-}
-
-/// Makes nodes of their own of everything here.
-pub(super) fn part(value: &mut Placed) {
-    match &mut value.content {
-        Content::Scalar(scalar) => scalar.share(None),
-        Content::Sequence(items) => items.iter_mut().for_each(part),
-        Content::Mapping(entries) => entries.iter_mut().for_each(|(_, value)| part(value)),
+    /// Which node it is, where it was set at this place.
+    pub(super) fn set_here(self) -> Option<u32> {
+        (self.news == News::Set).then_some(self.node)
     }
 }

@@ -9,9 +9,11 @@
 //! [`super::losses`] looks first.
 
 use super::associative;
+use super::directive::{DIRECTIVE, Directive};
 use super::list_merge::ListMerge;
-use super::placed::{Content, Placed, SourceOffset};
+use super::placed::{Content, Placed};
 use super::schema::{Schemas, Type};
+use super::walked::{Misfit, Walked};
 
 /// What a patch leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,22 +23,6 @@ pub(super) enum Outcome {
     /// Nothing: the patch deletes the object.
     Deleted,
 }
-
-/// Why a patch does not fit its object.
-#[derive(Debug, Clone)]
-pub(super) struct Misfit {
-    pub(super) place: SourceOffset,
-    pub(super) message: String,
-}
-
-impl Misfit {
-    pub(super) fn new(place: &SourceOffset, message: impl Into<String>) -> Self {
-        Self { place: place.clone(), message: message.into() }
-    }
-}
-
-/// The key of a directive.
-pub(super) const DIRECTIVE: &str = "$patch";
 
 /// Applies a patch to an object. On an error the object may be half patched: patch a copy.
 pub(super) fn apply(object: &mut Placed, patch: &Placed, schemas: &Schemas) -> Result<Outcome, Misfit> {
@@ -62,75 +48,29 @@ pub(super) fn deletes(patch: &Placed) -> bool {
     patch.text_at(&[DIRECTIVE]) == Some("delete")
 }
 
-/// What a `$patch` says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Directive {
-    Merge,
-    Replace,
-    Delete,
-}
-
-impl Directive {
-    fn read(value: &Placed) -> Result<Self, Misfit> {
-        match &*value.written() {
-            "merge" => Ok(Self::Merge),
-            "replace" => Ok(Self::Replace),
-            "delete" => Ok(Self::Delete),
-            _ => Err(Misfit::new(
-                &value.place,
-                "`$patch` is one of `merge`, `replace` and `delete`: write one of them",
-            )),
-        }
-    }
-
-    /// Of a mapping.
-    pub(super) fn of(patch: &Placed) -> Result<Self, Misfit> {
-        patch.field(DIRECTIVE).map_or(Ok(Self::Merge), Self::read)
-    }
-
-    /// Of a list: an item that is nothing but a directive.
-    pub(super) fn of_list(items: &[Placed]) -> Result<Option<Self>, Misfit> {
-        let item = items.iter().find(|item| item.field(DIRECTIVE).is_some());
-        match item.filter(|item| item.entries().len() == 1).and_then(|item| item.field(DIRECTIVE)) {
-            Some(value) => Self::read(value).map(Some),
-            None => Ok(None),
-        }
-    }
-}
-
 /// What is known about the value that is being merged.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Known<'a> {
-    pub(super) of: Option<Type<'a>>,
-    pub(super) list: Option<ListMerge>,
+struct Known<'a> {
+    of: Option<Type<'a>>,
+    list: Option<ListMerge>,
 }
 
-/// What a walk leaves in the object's place.
-pub(super) enum Walked {
-    /// Nothing.
-    Gone,
-    /// The object's own value, merged where it stands.
-    Same,
-    /// Another value.
-    Other(Placed),
-}
-
-pub(super) struct Merge<'a> {
-    pub(super) schemas: &'a Schemas,
-    pub(super) path: Vec<String>,
-    pub(super) alone: Alone,
+struct Merge<'a> {
+    schemas: &'a Schemas,
+    path: Vec<String>,
+    alone: Alone,
 }
 
 /// Whether a patch is being merged with itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Alone {
+enum Alone {
     Yes,
     No,
 }
 
 impl<'a> Merge<'a> {
     /// Merges one value of the patch, or of the object alone, into the object's.
-    pub(super) fn walk(
+    fn walk(
         &mut self,
         object: Option<&mut Placed>,
         patch: Option<&Placed>,
@@ -145,7 +85,10 @@ impl<'a> Merge<'a> {
         let leads = present.or_else(|| patch.filter(|patch| !patch.is_null()));
         match (leads.map(|value| &value.content), known.list) {
             (Some(Content::Sequence(_)), Some(merge)) => {
-                associative::walk(self, object, patch, &merge, known.of)
+                let mut item = |object: Option<&mut Placed>, patch: Option<&Placed>| {
+                    self.walk(object, patch, Known { of: known.of, list: None })
+                };
+                associative::walk(&mut item, object, patch, &merge)
             }
             (Some(Content::Mapping(_)) | None, _) => self.walk_mapping(object, patch, known.of),
             (Some(Content::Sequence(_) | Content::Scalar(_)), _) => Ok(match patch {

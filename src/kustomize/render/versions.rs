@@ -4,7 +4,8 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::{Placed, RenderedObject};
+use super::placed::{Placed, SourceOffset};
+use super::rendered::RenderedObject;
 use crate::conversion::{apply, convert};
 use crate::render::placed::Content;
 use crate::schema::Schemas;
@@ -71,7 +72,7 @@ impl RenderedObject {
 }
 
 /// Gives every part its own place.
-fn put(value: &mut Placed, path: &FieldPath, place: &dyn Fn(&FieldPath) -> super::SourceOffset) {
+fn put(value: &mut Placed, path: &FieldPath, place: &dyn Fn(&FieldPath) -> SourceOffset) {
     value.place = place(path);
     match &mut value.content {
         Content::Scalar(_) => {}

@@ -54,8 +54,8 @@ impl Scopes {
 
     /// The scope of a kind; `None` where nobody told, as for a kind that is not served.
     pub fn of(&self, group: &str, kind: &str) -> Option<Scope> {
-        let told = self.0.get(&(group.to_owned(), kind.to_owned())).copied();
-        told.or_else(|| CLUSTER_SCOPED.contains(&(group, kind)).then_some(Scope::Cluster))
+        let declared = self.0.get(&(group.to_owned(), kind.to_owned())).copied();
+        declared.or_else(|| CLUSTER_SCOPED.contains(&(group, kind)).then_some(Scope::Cluster))
     }
 
     /// A kind that nobody knows counts as namespaced: so it stays inside the boundary.

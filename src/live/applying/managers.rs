@@ -97,7 +97,7 @@ pub(super) fn taken(live: &Value, from: &[String]) -> Option<Value> {
     {
         let Some(theirs) = entry.get("fieldsV1") else { continue };
         match last_applied(live).filter(|_| manager(entry) == Some(CLIENT_SIDE_APPLY)) {
-            Some(wished) => unite(&mut fields, &restricted(theirs, &wished)),
+            Some(desired) => unite(&mut fields, &restricted(theirs, &desired)),
             None => unite(&mut fields, theirs),
         }
     }
@@ -169,14 +169,14 @@ fn last_applied(live: &Value) -> Option<Value> {
 }
 
 /// The part of a set that a manifest names.
-fn restricted(fields: &Value, wished: &Value) -> Value {
+fn restricted(fields: &Value, desired: &Value) -> Value {
     let Some(members) = fields.as_object() else { return fields.clone() };
     let kept = members.iter().filter_map(|(key, below)| {
         if key == "." {
             return Some((key.clone(), below.clone()));
         }
-        let (_, wished) = member(wished, key)?;
-        let part = restricted(below, wished);
+        let (_, desired) = member(desired, key)?;
+        let part = restricted(below, desired);
         // A container of which nothing else is left was not written for its own sake.
         let is_hollow = |set: &Value| set.as_object().is_some_and(|map| map.keys().all(|key| key == "."));
         (is_hollow(below) || !is_hollow(&part)).then(|| (key.clone(), part))
@@ -242,16 +242,16 @@ fn walk(
     let Some(members) = fields.as_object() else { return };
     for (key, below) in members.iter().filter(|(key, _)| *key != ".") {
         let Some(found) = live.and_then(|live| member(live, key)) else { continue };
-        let wished = manifest.and_then(|manifest| member(manifest, key)).map(|(_, value)| value);
+        let desired = manifest.and_then(|manifest| member(manifest, key)).map(|(_, value)| value);
         let theirs: Vec<&Value> = others.iter().filter_map(|set| set.get(key)).collect();
         let path = path.join(found.0);
         let is_leaf = below.as_object().is_none_or(|map| map.keys().all(|key| key == "."));
         if is_leaf {
-            if wished.is_none() && theirs.is_empty() {
+            if desired.is_none() && theirs.is_empty() {
                 gone.push(path);
             }
         } else {
-            walk(below, Some(found.1), wished, &theirs, &path, gone);
+            walk(below, Some(found.1), desired, &theirs, &path, gone);
         }
     }
 }

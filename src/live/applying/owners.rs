@@ -87,8 +87,8 @@ impl OwnerIndex {
         }
     }
 
-    /// Another folder that renders the object: it is that folder's now.
-    pub fn heir(&self, folder: &ClusterId, id: &ObjectId) -> Option<&ClusterId> {
+    /// The new owner of an object that a folder no longer renders: another folder that does.
+    pub fn new_owner(&self, folder: &ClusterId, id: &ObjectId) -> Option<&ClusterId> {
         self.objects.get(id)?.rendered.0.iter().find(|other| *other != folder)
     }
 

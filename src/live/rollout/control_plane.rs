@@ -1,17 +1,17 @@
 //! Control planes, whoever runs their machines.
 
+use super::cluster_change::ClusterChange;
 use super::course::Verdict;
-use super::facts;
+use super::facts::{self, made_before};
 use super::numbers::rolling;
 use super::own_fields::own_fields;
+use super::pair::{Pair, some};
 use super::pointer::At;
-use super::reading::{Pair, Reading, some};
-use super::topology::made_before;
 use capstan_model::kinds;
 use capstan_model::object::ObjectId;
 use capstan_yaml::Value;
 
-impl Reading<'_> {
+impl ClusterChange<'_> {
     /// A control plane whose machines are the user's own.
     pub(super) fn control_plane(&self, id: &ObjectId, pair: Pair<'_>) -> Verdict {
         let kind = id.kind.as_str();

@@ -3,7 +3,7 @@
 //! They are applied by others than whoever applies the Clusters, under the names that they have in Git: a template
 //! that is edited under its name is refused by the API server, and stays.
 
-use super::reading::{ById, by_id};
+use super::by_id::{ById, by_id};
 use capstan_kustomize::render::{RenderedObject, in_versions_of};
 use capstan_kustomize::schema::Schemas;
 use capstan_plan::classes::{ClassRef, Classes, Elsewhere};

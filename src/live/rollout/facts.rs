@@ -49,6 +49,11 @@ pub(super) const TAKEN_UP_IN_PLACE: &[&str] = &["KubeadmConfigTemplate", "RKE2Co
 /// What is said of machines whose strategy is `OnDelete`.
 pub(super) const ON_DELETE: &str = "`OnDelete`: nothing is replaced until somebody deletes a machine.";
 
+/// What `rollout.after` does.
+pub(super) fn made_before(machines: &str, time: &str) -> String {
+    format!("{machines} made before {time} are replaced once that time has come.")
+}
+
 /// Fields of any control plane that replace no machine: counts, strategies, metadata (propagated in
 /// place), deadlines of deletion (in place), remediation, naming.
 pub(super) const CONTROL_PLANE_IN_PLACE: &[&str] = &[

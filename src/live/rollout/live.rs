@@ -5,8 +5,10 @@
 //! reconciler has asked the API server what each spec comes to, and reports the live name for it: the same live
 //! name is the same live object, another one is another template, and machines roll.
 
+use super::cluster_change::LiveNames;
+use super::facts;
+use super::predict::{predict, rollouts};
 use super::references::class_name;
-use super::{LiveNames, facts, predict, rollouts};
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::kinds::is_cluster;
 use capstan_model::object::FieldPath;

@@ -2,7 +2,7 @@
 
 use super::course::Verdict;
 use super::owner::{Replacing, replacing, replicas};
-use super::reading::Pair;
+use super::pair::Pair;
 
 /// The machines that one owner wants, or one group of a topology, before and after; `None` where Git does not
 /// say.

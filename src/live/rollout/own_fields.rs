@@ -1,7 +1,7 @@
 //! What a control plane's controller makes of its own fields: of the object's, or of those that a template gives it.
 
+use super::pair::{Pair, differing, some};
 use super::pointer::{At, is_below};
-use super::reading::{Pair, differing, some};
 use super::references::REFERENCES;
 use super::{facts, kubeadm};
 use capstan_yaml::Value;

@@ -18,22 +18,23 @@ pub(super) enum Owner {
     Topology,
 }
 
-pub(super) fn owner(id: &ObjectId, value: &Value) -> Option<Owner> {
-    match kinds::role(&id.group, &id.kind)? {
-        KindRole::Cluster => value.at("/spec/topology").map(|_| Owner::Topology),
-        KindRole::ControlPlane(Machines::Provider) => Some(Owner::ManagedControlPlane),
-        KindRole::ControlPlane(Machines::Own) => {
-            Some(if id.kind == facts::KUBEADM { Owner::Kubeadm } else { Owner::OtherControlPlane })
-        }
-        KindRole::Workers(Workers::Deployment) => Some(Owner::Deployment),
-        // One that has an owner is a MachineDeployment's, and never in Git.
-        KindRole::Workers(Workers::Set) => Some(Owner::Set),
-        KindRole::Workers(Workers::Pool) => Some(Owner::Pool),
-        _ => None,
-    }
-}
-
 impl Owner {
+    /// What machines come from this object; `None` where none do.
+    pub(super) fn of(id: &ObjectId, value: &Value) -> Option<Self> {
+        match kinds::role(&id.group, &id.kind)? {
+            KindRole::Cluster => value.at("/spec/topology").map(|_| Self::Topology),
+            KindRole::ControlPlane(Machines::Provider) => Some(Self::ManagedControlPlane),
+            KindRole::ControlPlane(Machines::Own) => {
+                Some(if id.kind == facts::KUBEADM { Self::Kubeadm } else { Self::OtherControlPlane })
+            }
+            KindRole::Workers(Workers::Deployment) => Some(Self::Deployment),
+            // One that has an owner is a MachineDeployment's, and never in Git.
+            KindRole::Workers(Workers::Set) => Some(Self::Set),
+            KindRole::Workers(Workers::Pool) => Some(Self::Pool),
+            _ => None,
+        }
+    }
+
     /// Control planes go first.
     pub(super) const fn turn(self) -> u32 {
         match self {

@@ -1,10 +1,11 @@
 //! MachinePools, whose instances the infrastructure provider replaces.
 
+use super::cluster_change::ClusterChange;
 use super::course::Verdict;
 use super::facts::{self, PoolInfrastructure};
 use super::numbers::rolling;
+use super::pair::{Pair, differing};
 use super::pointer::{At, is_below};
-use super::reading::{Pair, Reading, differing};
 use super::references::{renamed, target, text};
 use capstan_model::kinds::is_managed_pool;
 use capstan_yaml::Value;
@@ -12,7 +13,7 @@ use capstan_yaml::Value;
 /// How many fields of another object a note names.
 const NAMED: usize = 5;
 
-impl Reading<'_> {
+impl ClusterChange<'_> {
     pub(super) fn pool(&self, pair: Pair<'_>) -> Verdict {
         let mut verdict = Verdict::default();
         let infrastructure = "/spec/template/spec/infrastructureRef";

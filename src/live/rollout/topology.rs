@@ -1,8 +1,8 @@
 //! Clusters with a managed topology: the control plane, then the worker groups.
 
-use super::class::{Cause, Comparison, Group, Outcome, Seen, Strategies, changed_variables, groups};
+use super::class::{Cause, ClassSides, Comparison, Group, Outcome, Strategies, changed_variables, groups};
 use super::course::Verdict;
-use super::facts::{self, CONCURRENCY, DEFER_UPGRADE, HOLD_UPGRADE};
+use super::facts::{self, CONCURRENCY, DEFER_UPGRADE, HOLD_UPGRADE, made_before};
 use super::numbers::Numbers;
 use super::owner::annotation;
 use super::pointer::At;
@@ -12,18 +12,18 @@ use capstan_yaml::Value;
 
 const VARIABLES: &str = "/spec/topology/variables";
 
-/// What becomes of a Cluster with a topology, given what is seen of its class.
-pub(super) fn topology(before: &Value, after: &Value, seen: &Seen<'_>, applied: AppliedBy) -> Verdict {
-    let change = Change::new(before, after, seen, applied);
+/// What becomes of a Cluster with a topology, given its class before and after.
+pub(super) fn topology(before: &Value, after: &Value, sides: &ClassSides<'_>, applied: AppliedBy) -> Verdict {
+    let change = Change::new(before, after, sides, applied);
     let mut verdict = Verdict::default();
     // `spec.topology.rolloutAfter` of v1beta1 never had a function.
     if change.upgraded && after.at("/spec/topology/version").is_some() {
         verdict.definitely("/spec/topology/version");
     }
-    change.unseen().iter().for_each(|cause| verdict.perhaps(&cause.path));
+    change.causes_of_unknown_class().iter().for_each(|cause| verdict.perhaps(&cause.path));
     let (old, new) = (groups(before), groups(after));
-    let strategies = Strategies::of(seen, &new);
-    let mut story = Story::default();
+    let strategies = Strategies::of(sides, &new);
+    let mut notes = GroupNotes::default();
     let mut held = "";
     let mut parts = Vec::new();
     for group in &new {
@@ -34,10 +34,10 @@ pub(super) fn topology(before: &Value, after: &Value, seen: &Seen<'_>, applied: 
         let waits =
             (held == group.list && !held.is_empty()) || annotation(group.value, DEFER_UPGRADE).is_some();
         let mut part = match earlier {
-            Some(earlier) => change.part(&mut verdict, &mut story, [earlier, group], waits),
-            None => comes(&mut verdict, group),
+            Some(earlier) => change.part(&mut verdict, &mut notes, [earlier, group], waits),
+            None => added(&mut verdict, group),
         };
-        strategies.say(&mut part, earlier, group, &mut story);
+        strategies.say(&mut part, earlier, group, &mut notes);
         if waits && change.upgraded {
             verdict.note(format!(
                 "`{}` keeps its version until its annotation is taken away (`{DEFER_UPGRADE}` or `{HOLD_UPGRADE}`).",
@@ -46,8 +46,9 @@ pub(super) fn topology(before: &Value, after: &Value, seen: &Seen<'_>, applied: 
         }
         parts.push(part);
     }
-    for gone in old.iter().filter(|old| !new.iter().any(|new| new.name == old.name && new.list == old.list)) {
-        parts.push(goes(&mut verdict, gone));
+    for group in old.iter().filter(|old| !new.iter().any(|new| new.name == old.name && new.list == old.list))
+    {
+        parts.push(removed(&mut verdict, group));
     }
     if change.upgraded && new.len() > 1 {
         let concurrency = annotation(after, CONCURRENCY).unwrap_or("1");
@@ -55,12 +56,12 @@ pub(super) fn topology(before: &Value, after: &Value, seen: &Seen<'_>, applied: 
             "The control plane goes first, then the worker groups, {concurrency} of a kind at a time."
         ));
     }
-    story.tell(&mut verdict);
+    notes.write_to(&mut verdict);
     if change.comparison.as_ref().is_some_and(Comparison::is_complete) {
-        change.say_what_reaches_nothing(&mut verdict, &story, [&old, &new]);
+        change.say_what_reaches_nothing(&mut verdict, &notes, [&old, &new]);
     }
     if verdict.is_unknown() && change.comparison.is_none() {
-        let mut unknown = seen.unknown.clone();
+        let mut unknown = sides.unknown.clone();
         unknown.dedup();
         unknown.into_iter().for_each(|why| verdict.note(why));
     }
@@ -74,33 +75,33 @@ pub(super) fn topology(before: &Value, after: &Value, seen: &Seen<'_>, applied: 
 struct Change<'c, 'v> {
     before: &'c Value,
     after: &'c Value,
-    seen: &'c Seen<'v>,
+    sides: &'c ClassSides<'v>,
     upgraded: bool,
     /// Where the Cluster names its class.
     class: &'static str,
-    /// Where the class is seen before and after.
+    /// Where the class is known before and after.
     comparison: Option<Comparison<'c, 'v>>,
 }
 
-/// What is told of groups by their names, and which fields of the Cluster reach machines.
+/// Notes on groups, by their names, and which fields of the Cluster reach machines.
 #[derive(Default)]
-struct Story {
-    notes: Vec<(String, String)>,
+struct GroupNotes {
+    entries: Vec<(String, String)>,
     reached: Vec<String>,
 }
 
-impl Story {
-    fn say(&mut self, group: &Group<'_>, note: String) {
-        self.notes.push((group.name.clone(), note));
+impl GroupNotes {
+    fn add(&mut self, group: &Group<'_>, note: String) {
+        self.entries.push((group.name.clone(), note));
     }
 
-    /// Groups of which the same is to be told are told of together.
-    fn tell(&self, verdict: &mut Verdict) {
-        for (at, (_, note)) in self.notes.iter().enumerate() {
-            if self.notes[..at].iter().any(|(_, earlier)| earlier == note) {
+    /// One note for all groups that have the same.
+    fn write_to(&self, verdict: &mut Verdict) {
+        for (at, (_, note)) in self.entries.iter().enumerate() {
+            if self.entries[..at].iter().any(|(_, earlier)| earlier == note) {
                 continue;
             }
-            let groups = self.notes.iter().filter(|(_, other)| other == note);
+            let groups = self.entries.iter().filter(|(_, other)| other == note);
             let names: Vec<String> = groups.map(|(name, _)| format!("`{name}`")).collect();
             verdict.note(format!("{}: {note}", names.join(", ")));
         }
@@ -108,23 +109,23 @@ impl Story {
 }
 
 impl<'c, 'v> Change<'c, 'v> {
-    fn new(before: &'c Value, after: &'c Value, seen: &'c Seen<'v>, applied: AppliedBy) -> Self {
+    fn new(before: &'c Value, after: &'c Value, sides: &'c ClassSides<'v>, applied: AppliedBy) -> Self {
         let class = ["/spec/topology/class", "/spec/topology/classRef/name"]
             .into_iter()
             .find(|pointer| after.at(pointer).is_some())
             .unwrap_or("/spec/topology/class");
-        let comparison = seen.both().map(|sides| Comparison::new(sides, applied, class));
+        let comparison = sides.both().map(|sides| Comparison::new(sides, applied, class));
         let upgraded = before.at("/spec/topology/version") != after.at("/spec/topology/version");
-        Self { before, after, seen, upgraded, class, comparison }
+        Self { before, after, sides, upgraded, class, comparison }
     }
 
-    /// What may concern all groups where the class is not seen: which variables end in machines only its patches
+    /// What may concern all groups where the class is not known: which variables end in machines only its patches
     /// know, and what another class makes its templates.
-    fn unseen(&self) -> Vec<Cause> {
+    fn causes_of_unknown_class(&self) -> Vec<Cause> {
         if self.comparison.is_some() {
             return Vec::new();
         }
-        let other_class = self.seen.renamed || self.seen.differs;
+        let other_class = self.sides.renamed || self.sides.differs;
         let renamed = other_class.then_some(self.class);
         let variables = (self.before.at(VARIABLES) != self.after.at(VARIABLES)).then_some(VARIABLES);
         renamed.into_iter().chain(variables).map(|path| Cause { path: path.to_owned(), note: None }).collect()
@@ -134,7 +135,7 @@ impl<'c, 'v> Change<'c, 'v> {
         if let Some(comparison) = &self.comparison {
             return comparison.of_group(both);
         }
-        let mut causes = self.unseen();
+        let mut causes = self.causes_of_unknown_class();
         for field in ["/class", "/variables"] {
             if both[0].value.at(field) != both[1].value.at(field) {
                 causes.push(Cause { path: format!("{}{field}", both[1].path), note: None });
@@ -148,7 +149,7 @@ impl<'c, 'v> Change<'c, 'v> {
     fn part(
         &self,
         verdict: &mut Verdict,
-        story: &mut Story,
+        notes: &mut GroupNotes,
         both: [&Group<'_>; 2],
         waits: bool,
     ) -> RolloutPart {
@@ -161,13 +162,13 @@ impl<'c, 'v> Change<'c, 'v> {
         let left_alone = self.upgraded && waits;
         let outcome = self.outcome(both);
         if let Outcome::Surely(causes) | Outcome::Perhaps(causes) = &outcome {
-            story.reached.extend(causes.iter().map(|cause| cause.path.clone()));
+            notes.reached.extend(causes.iter().map(|cause| cause.path.clone()));
         }
         let replaced = if left_alone {
             Some(0)
         } else {
             let own = self.own_fields(verdict, both);
-            let (rolls, perhaps) = take(verdict, story, group, outcome);
+            let (rolls, perhaps) = take(verdict, notes, group, outcome);
             match (self.upgraded || own || rolls, perhaps) {
                 (true, _) => numbers.replaced(),
                 (false, true) => None,
@@ -201,12 +202,12 @@ impl<'c, 'v> Change<'c, 'v> {
 
     /// The failure domain of a group, else that of its class.
     fn failure_domain<'g>(&'g self, side: usize, group: &Group<'g>) -> Option<&'g Value> {
-        let of_class = || self.seen.both()?[side].class_of(group)?.get("failureDomain");
+        let of_class = || self.sides.both()?[side].class_of(group)?.get("failureDomain");
         group.value.get("failureDomain").or_else(of_class)
     }
 
     /// Of variables that are changed and end in no machine it is said that they do not.
-    fn say_what_reaches_nothing(&self, verdict: &mut Verdict, story: &Story, groups: [&[Group<'_>]; 2]) {
+    fn say_what_reaches_nothing(&self, verdict: &mut Verdict, notes: &GroupNotes, groups: [&[Group<'_>]; 2]) {
         let of_cluster = [self.before, self.after].map(|cluster| cluster.at(VARIABLES));
         let mut changed = changed_variables(of_cluster, VARIABLES);
         for group in groups[1] {
@@ -215,7 +216,7 @@ impl<'c, 'v> Change<'c, 'v> {
             let lists = [earlier, group].map(|group| group.value.at("/variables/overrides"));
             changed.extend(changed_variables(lists, &format!("{}/variables/overrides", group.path)));
         }
-        changed.retain(|(path, _)| !story.reached.contains(path));
+        changed.retain(|(path, _)| !notes.reached.contains(path));
         if changed.is_empty() {
             return;
         }
@@ -230,7 +231,7 @@ impl<'c, 'v> Change<'c, 'v> {
 }
 
 /// Takes over what becomes of a group: whether it rolls, for sure and perhaps.
-fn take(verdict: &mut Verdict, story: &mut Story, group: &Group<'_>, outcome: Outcome) -> (bool, bool) {
+fn take(verdict: &mut Verdict, notes: &mut GroupNotes, group: &Group<'_>, outcome: Outcome) -> (bool, bool) {
     let (causes, sure) = match outcome {
         Outcome::Nothing => return (false, false),
         Outcome::Surely(causes) => (causes, true),
@@ -243,7 +244,7 @@ fn take(verdict: &mut Verdict, story: &mut Story, group: &Group<'_>, outcome: Ou
             verdict.perhaps(&path);
         }
         if let Some(note) = note {
-            story.say(group, note);
+            notes.add(group, note);
         }
     }
     (sure, !sure)
@@ -254,14 +255,14 @@ fn order(group: &Group<'_>) -> u32 {
 }
 
 /// One group that comes.
-fn comes(verdict: &mut Verdict, group: &Group<'_>) -> RolloutPart {
+fn added(verdict: &mut Verdict, group: &Group<'_>) -> RolloutPart {
     verdict.scales(&group.path);
     let name = group.name.clone();
     RolloutPart { name, replaced: Some(0), created: group.replicas, deleted: Some(0), order: order(group) }
 }
 
 /// One that goes.
-fn goes(verdict: &mut Verdict, group: &Group<'_>) -> RolloutPart {
+fn removed(verdict: &mut Verdict, group: &Group<'_>) -> RolloutPart {
     verdict.scales(&format!("/spec/topology/workers/{}", group.list));
     let name = group.name.clone();
     RolloutPart { name, replaced: Some(0), created: Some(0), deleted: group.replicas, order: 2 }
@@ -269,7 +270,13 @@ fn goes(verdict: &mut Verdict, group: &Group<'_>) -> RolloutPart {
 
 impl Strategies<'_> {
     /// What the machines of a group that rolls come to meanwhile.
-    fn say(&self, part: &mut RolloutPart, earlier: Option<&Group<'_>>, group: &Group<'_>, story: &mut Story) {
+    fn say(
+        &self,
+        part: &mut RolloutPart,
+        earlier: Option<&Group<'_>>,
+        group: &Group<'_>,
+        notes: &mut GroupNotes,
+    ) {
         if part.replaced == Some(0) {
             return;
         }
@@ -284,14 +291,9 @@ impl Strategies<'_> {
             numbers.while_deployment_rolls(&replacing)
         };
         if let Some(note) = note {
-            story.say(group, note);
+            notes.add(group, note);
         }
     }
-}
-
-/// What `rollout.after` does.
-pub(super) fn made_before(machines: &str, time: &str) -> String {
-    format!("{machines} made before {time} are replaced once that time has come.")
 }
 
 impl Verdict {

@@ -1,14 +1,15 @@
 //! MachineDeployments and MachineSets.
 
+use super::cluster_change::ClusterChange;
 use super::course::Verdict;
 use super::facts;
 use super::numbers::rolling;
 use super::owner::Owner;
+use super::pair::Pair;
 use super::pointer::At;
-use super::reading::{Pair, Reading};
 use capstan_yaml::Value;
 
-impl Reading<'_> {
+impl ClusterChange<'_> {
     pub(super) fn workers(&self, owner: Owner, pair: Pair<'_>) -> Verdict {
         let mut verdict = Verdict::default();
         for pointer in facts::WORKER_ROLLS {

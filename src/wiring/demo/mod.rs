@@ -13,8 +13,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use capstan::cli::{Demo, Failure};
 use capstan::config::{Config, GithubApp};
-use capstan::forge::{Forge, ForgeError, Options, Permission, Selection};
 use capstan::telemetry;
+use capstan_forge::{Forge, ForgeError, Options, Permission, Selection};
 use secrecy::SecretString;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;

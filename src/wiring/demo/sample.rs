@@ -3,7 +3,7 @@
 //! A cluster's base is the release's own text with the variables filled in, as a person would have
 //! copied it, and what people did to it since: the demo's interest lies in those edits.
 
-use capstan::forge::Edit;
+use capstan_forge::Edit;
 use jiff::civil::Date;
 
 /// The repository.

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::io::Write;
 
 use capstan::cli::Failure;
-use capstan::forge::{CheckView, Forge, MergeMethod, NewPull, PullState, PullView};
+use capstan_forge::{CheckView, Forge, MergeMethod, NewPull, PullState, PullView};
 
 use super::super::failed;
 use super::sample::{

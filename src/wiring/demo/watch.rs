@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use capstan::app::ports::{FleetTarget, FleetView, JobState};
 use capstan::cli::Failure;
-use capstan::forge::Forge;
+use capstan_forge::Forge;
 
 use super::super::failed;
 use super::sample::REPOSITORY;

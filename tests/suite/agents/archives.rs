@@ -1,7 +1,7 @@
 //! What an agent reads: its own folders, what their render reads, and nothing else.
 
 use capstan::agent_client::AgentError;
-use capstan::forge::{Edit, NewPull};
+use capstan_forge::{Edit, NewPull};
 use capstan_kustomize::render;
 use capstan_model::tree::Tree;
 use capstan_plan::policy::folders_of;

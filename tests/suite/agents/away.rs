@@ -65,7 +65,7 @@ async fn a_long_poll_ends_as_soon_as_there_is_a_new_commit() {
     let agent = enrolled(&town, EU, state.path()).await;
     let tip = agent.fetch().await.unwrap().commit;
     let (work, pushed) = tokio::join!(agent.work(Some(&tip), Duration::from_secs(50)), async {
-        let pushed = town.push("main", &[capstan::forge::Edit::write("README.md", "hello\n")]);
+        let pushed = town.push("main", &[capstan_forge::Edit::write("README.md", "hello\n")]);
         town.settle().await;
         pushed
     });

@@ -2,7 +2,7 @@
 
 use capstan::agent_client::AgentClient;
 use capstan::app::agents::rollouts::Looked;
-use capstan::forge::{CheckView, MergeMethod};
+use capstan_forge::{CheckView, MergeMethod};
 use capstan_live::agent::{ReportId, RolloutState};
 use std::sync::Arc;
 
@@ -339,7 +339,7 @@ async fn where_a_cluster_lived_before_is_remembered() {
     say(&eu, &tip, RolloutState::Done, 2).await;
     assert_eq!(eu.record(&super::cluster("gauss/peu01")).await.unwrap().elsewhere, None);
     let moved = SETTINGS.replace("\"gauss/*\", ", "").replace("\"euler/*\"", "\"euler/*\", \"gauss/*\"");
-    town.push("main", &[capstan::forge::Edit::write(".capstan.yaml", moved.as_str())]);
+    town.push("main", &[capstan_forge::Edit::write(".capstan.yaml", moved.as_str())]);
     town.settle().await;
     let us = enrolled(&town, US, other.path()).await;
     assert_eq!(us.record(&super::cluster("gauss/peu01")).await.unwrap().elsewhere.as_deref(), Some("mc-eu"));

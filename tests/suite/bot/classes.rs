@@ -1,6 +1,6 @@
 //! A pull request that edits a ClusterClass, or a template of one, shows what becomes of its users' machines.
 
-use capstan::forge::Edit;
+use capstan_forge::Edit;
 
 use super::town::Town;
 use crate::cli::classes::{CLASS, TEMPLATES, cluster};

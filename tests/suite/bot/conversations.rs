@@ -1,6 +1,6 @@
 //! Conversations on a forge: push this, expect that pull request; comment this, expect that check.
 
-use capstan::forge::{Edit, MergeMethod, NewPull, Order, PullState, ReviewState};
+use capstan_forge::{Edit, MergeMethod, NewPull, Order, PullState, ReviewState};
 
 use super::sample;
 use super::town::{REPOSITORY, Town};

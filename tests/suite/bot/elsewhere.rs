@@ -1,6 +1,6 @@
 //! Releases that are not in the repository as it is now: in another repository, or in its past.
 
-use capstan::forge::{Edit, MergeMethod, Permission, Selection};
+use capstan_forge::{Edit, MergeMethod, Permission, Selection};
 
 use super::sample;
 use super::town::{REPOSITORY, Town};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use capstan::forge::{Forge, MergeMethod, PullState};
+use capstan_forge::{Forge, MergeMethod, PullState};
 use rand::{Rng as _, RngExt as _, SeedableRng as _};
 
 use super::sample;

@@ -1,6 +1,6 @@
 //! `/capstan retarget`: an overlay that patches a template which gets a new name.
 
-use capstan::forge::Edit;
+use capstan_forge::Edit;
 
 use super::town::{REPOSITORY, Town};
 
@@ -88,7 +88,7 @@ async fn a_patch_of_a_template_that_is_renamed_blocks_until_a_writer_says_retarg
     assert!(town.file(BRANCH, WORKERS).contains("replicas: 5"));
     assert_eq!(town.file(BRANCH, PATCH), patch(NEW_NAME));
 
-    town.forge.merge_pull(REPOSITORY, number, "ada", capstan::forge::MergeMethod::Squash).unwrap();
+    town.forge.merge_pull(REPOSITORY, number, "ada", capstan_forge::MergeMethod::Squash).unwrap();
     town.settle().await;
     assert_eq!(town.file("main", PATCH), patch(NEW_NAME));
 

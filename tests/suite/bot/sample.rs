@@ -1,7 +1,7 @@
 //! A repository with two releases' worth of room: clusters of machine pools, and releases that set their
 //! Kubernetes version.
 
-use capstan::forge::Edit;
+use capstan_forge::Edit;
 
 /// A release of a Kubernetes version.
 pub(crate) fn release(name: &str, kubernetes: &str) -> Edit {

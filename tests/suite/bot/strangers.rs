@@ -7,7 +7,7 @@ use capstan::app::ports::{Cause, CheckConclusion, JobRequest, Jobs, Permission, 
 use capstan::app::sync::Synced;
 use capstan::app::worker::perform;
 use capstan::database::Database;
-use capstan::forge::{Edit, NewPull};
+use capstan_forge::{Edit, NewPull};
 
 use super::memory::{Moment, World, repository};
 use super::sample;

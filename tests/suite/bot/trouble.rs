@@ -2,7 +2,7 @@
 
 use capstan::app::ports::{CheckConclusion, CodeHostError, Permission, PullRequestState};
 use capstan::app::sync::{SyncError, Synced};
-use capstan::forge::{Fault, Matching, Permission as Right, Selection, Strike};
+use capstan_forge::{Fault, Matching, Permission as Right, Selection, Strike};
 
 use super::memory::{Moment, World};
 use super::sample;

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use capstan::forge::{AppCredentials, Forge};
+use capstan_forge::{AppCredentials, Forge};
 use serde_json::{Value, json};
 
 /// An answer.

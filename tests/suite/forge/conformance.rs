@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use capstan::forge::{Delivery, Exchange, Forge, Surface};
+use capstan_forge::{Delivery, Exchange, Forge, Surface};
 use jsonschema::{Draft, Validator};
 use serde_json::{Map, Value, json};
 

@@ -1,6 +1,6 @@
 //! Pull requests from opening to merge, and what is said on them.
 
-use capstan::forge::{Edit, MergeMethod, NewPull, Permission, PullState, ReviewState};
+use capstan_forge::{Edit, MergeMethod, NewPull, Permission, PullState, ReviewState};
 use serde_json::{Value, json};
 
 use super::client::Installed;
@@ -16,7 +16,7 @@ fn pull(head: &str) -> NewPull {
     }
 }
 
-fn payloads(forge: &capstan::forge::Forge, event: &str) -> Vec<Value> {
+fn payloads(forge: &capstan_forge::Forge, event: &str) -> Vec<Value> {
     let found = forge.deliveries().into_iter().filter(|delivery| delivery.event == event);
     found.map(|delivery| serde_json::from_str(&delivery.payload).unwrap()).collect()
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use aws_lc_rs::hmac;
-use capstan::forge::{Edit, Forge, Order};
+use capstan_forge::{Edit, Forge, Order};
 use serde_json::Value;
 
 use super::client::as_app;

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use capstan::forge::{Edit, Forge, Options, Permission, Selection};
+use capstan_forge::{Edit, Forge, Options, Permission, Selection};
 use serde_json::{Value, json};
 
 use super::client::{Installed, as_app, try_request, web_token};

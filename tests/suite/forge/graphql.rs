@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use capstan::forge::Exchange;
+use capstan_forge::Exchange;
 use graphql_parser::query::{Definition, OperationDefinition, Selection, SelectionSet, Value as Literal};
 use graphql_parser::schema::{Definition as SchemaDefinition, InputValue, Type, TypeDefinition};
 use serde_json::Value;
@@ -258,7 +258,7 @@ fn a_field_that_github_does_not_have_is_found() {
         path: "/graphql".to_owned(),
         query: String::new(),
         who: "installation 1".to_owned(),
-        surface: capstan::forge::Surface::GraphQl,
+        surface: capstan_forge::Surface::GraphQl,
         request: serde_json::json!({"query": query, "variables": variables}),
         status: 200,
         headers: Vec::new(),

@@ -1,6 +1,6 @@
 //! The pages for people, as a browser asks for them.
 
-use capstan::forge::{Edit, Forge, NewPull, Permission, PullState};
+use capstan_forge::{Edit, Forge, NewPull, Permission, PullState};
 use serde_json::{Value, json};
 
 use super::client::{Installed, try_request};

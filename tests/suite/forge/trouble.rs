@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use capstan::forge::{Fault, Matching, Strike};
+use capstan_forge::{Fault, Matching, Strike};
 use serde_json::{Value, json};
 
 use super::client::{Installed, try_request};

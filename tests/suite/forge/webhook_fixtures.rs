@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use capstan::forge::{Edit, Forge, MergeMethod, NewPull, Options, Permission, ReviewState, Selection};
+use capstan_forge::{Edit, Forge, MergeMethod, NewPull, Options, Permission, ReviewState, Selection};
 use serde_json::{Value, json};
 
 use super::client::Installed;

@@ -5,7 +5,7 @@ use capstan::app::ports::{
     CreatedReference, MovedReference, NewCheckRun, NewPullRequest, NewTreeEntry, Permission, PullRequest,
     PullRequestEdit, PullRequestState, Reaction, RepositoryName, ReviewDecision,
 };
-use capstan::forge::{Edit, MergeMethod, ReviewState};
+use capstan_forge::{Edit, MergeMethod, ReviewState};
 use capstan_model::tree::{BlobId, CommitId, RepoPath, TreeId};
 use capstan_report::{Annotation, AnnotationLevel};
 
@@ -169,7 +169,7 @@ async fn long_lists_are_read_to_the_end() {
         let edit = [Edit::write("notes.txt", format!("{number}\n"))];
         let branch = format!("capstan/upgrade/c{number:03}");
         fleet.forge.commit(NAME, &branch, "alice", "Note", &edit).unwrap();
-        let new = capstan::forge::NewPull {
+        let new = capstan_forge::NewPull {
             title: branch.clone(),
             body: String::new(),
             head: branch,

@@ -31,7 +31,7 @@ fn what_is_no_private_key_is_refused_by_name() {
 
 #[test]
 fn both_forms_of_a_key_are_taken() {
-    let forge = capstan::forge::Forge::start(capstan::forge::Options::default()).unwrap();
+    let forge = capstan_forge::Forge::start(capstan_forge::Options::default()).unwrap();
     let pkcs8 = forge.app().private_key;
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("key.pem"), &pkcs8).unwrap();
@@ -53,7 +53,7 @@ fn both_forms_of_a_key_are_taken() {
 #[tokio::test]
 async fn a_url_that_shows_tokens_is_refused() {
     let forge =
-        tokio::task::spawn_blocking(|| capstan::forge::Forge::start(capstan::forge::Options::default()));
+        tokio::task::spawn_blocking(|| capstan_forge::Forge::start(capstan_forge::Options::default()));
     let forge = forge.await.unwrap().unwrap();
     let credentials =
         AppCredentials::from_pem(1, &SecretString::from(forge.app().private_key), "key").unwrap();

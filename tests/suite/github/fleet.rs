@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use capstan::app::ports::{CodeHost, CommitMetadata, CreatedReference, NewTreeEntry, Repository};
-use capstan::forge::{Edit, Forge, Options, Permission, Selection};
 use capstan::github::{AppCredentials, GitHub, GitHubLimits};
+use capstan_forge::{Edit, Forge, Options, Permission, Selection};
 use capstan_model::tree::{CommitId, RepoPath, TreeId};
 use secrecy::SecretString;
 

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use capstan::app::ports::{CodeHost, CodeHostError, NewPullRequest};
-use capstan::forge::{Fault, Matching, Strike};
 use capstan::github::{AppCredentials, GitHub, GitHubLimits};
+use capstan_forge::{Fault, Matching, Strike};
 use secrecy::{ExposeSecret, SecretString};
 
 use super::fleet::{Fleet, NAME, connect};

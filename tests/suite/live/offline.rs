@@ -1,6 +1,6 @@
 //! What the scenarios' proposals say from Git alone: without a management cluster these still hold.
 
-use capstan::forge::Edit;
+use capstan_forge::Edit;
 use serde_json::Value;
 
 use super::sample::Sample;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use capstan::forge::Edit;
+use capstan_forge::Edit;
 
 /// The customer all clusters belong to; the claim of the management cluster is `gauss/*`.
 pub(crate) const CUSTOMER: &str = "gauss";

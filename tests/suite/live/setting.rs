@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use capstan::forge::{Forge, Options, Permission, Recording, Selection};
+use capstan_forge::{Forge, Options, Permission, Recording, Selection};
 
 use super::sample::{CUSTOMER, Sample};
 use super::town::REPOSITORY;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use capstan::forge::{CheckView, Edit, Forge, MergeMethod, NewPull, PullState, PullView};
+use capstan_forge::{CheckView, Edit, Forge, MergeMethod, NewPull, PullState, PullView};
 use serde_json::Value;
 
 use super::ground::Ground;

@@ -2,45 +2,24 @@
 
 use std::sync::Arc;
 
+use super::accumulated::Accumulated;
+use super::builder::Builder;
 use super::config::Config;
+use super::defaults;
 use super::file::{Flavour, Kustomization, Named};
 use super::finish::finish;
 use super::generate::{self, Kind};
-use super::id::Id;
 use super::origin::{Origin, Tracks};
 use super::plugins;
 use super::transformer;
-use super::vars::{self, Var};
-use crate::render::PatchUse;
+use super::vars;
 use crate::render::custom_schema::CustomSchema;
 use crate::render::dialect::Dialect;
 use crate::render::error::{RenderError, Trouble};
-use crate::render::load::Loader;
 use crate::render::placed::Placed;
 use crate::render::resource::Resource;
 use crate::render::schema::Schemas;
 use capstan_model::tree::{RepoPath, TreeEntry};
-
-/// Objects on their way, and the fields that transformers above may reach.
-#[derive(Debug, Clone, Default)]
-pub(in crate::render) struct Accumulated {
-    pub(in crate::render) resources: Vec<Resource>,
-    pub(super) config: Option<Arc<Config>>,
-    pub(super) vars: Vec<Var>,
-}
-
-/// Builds kustomizations, and keeps account of their patches.
-pub(in crate::render) struct Builder<'a> {
-    pub(in crate::render) loader: &'a Loader<'a>,
-    /// Files that are Capstan's own and never rendered.
-    pub(in crate::render) own: Vec<RepoPath>,
-    pub(in crate::render) patches: Vec<PatchUse>,
-    pub(in crate::render) notes: Vec<String>,
-    pub(in crate::render) schemas: Schemas,
-    pub(super) origin: Origin,
-    /// The folders being built, outermost first.
-    pub(super) way: Vec<RepoPath>,
-}
 
 /// What the outermost kustomization gives, before and after the end.
 pub(in crate::render) struct Built {
@@ -63,63 +42,7 @@ impl Built {
 /// How many kustomizations may lie within one another.
 const DEEPEST: usize = 64;
 
-impl Accumulated {
-    /// Objects that no kustomization gave.
-    pub(in crate::render) const fn plain(resources: Vec<Resource>) -> Self {
-        Self { resources, config: None, vars: Vec::new() }
-    }
-
-    fn take_config(&mut self, other: &Arc<Config>, kustomization: &Kustomization) -> Result<(), RenderError> {
-        match &mut self.config {
-            None => self.config = Some(Arc::clone(other)),
-            Some(config) if Arc::ptr_eq(config, other) => {}
-            Some(config) => Arc::make_mut(config).merge(other, &kustomization.place)?,
-        }
-        Ok(())
-    }
-
-    /// Adds objects; one identity may come only once.
-    fn append(&mut self, more: Vec<Resource>) -> Result<(), RenderError> {
-        let mut ids: Vec<Id> = self.resources.iter().map(Resource::id).collect();
-        for resource in more {
-            let id = resource.id();
-            let twin = ids.iter().position(|known| known.is(&id)).and_then(|at| self.resources.get(at));
-            if let Some(twin) = twin {
-                return Err(twins(&id, twin, &resource));
-            }
-            ids.push(id);
-            self.resources.push(resource);
-        }
-        Ok(())
-    }
-}
-
-fn twins(id: &Id, first: &Resource, second: &Resource) -> RenderError {
-    RenderError::at(
-        &second.value.place,
-        Trouble::Duplicate,
-        format!(
-            "{} stands here and in {} line {} too: an object may be given only once, remove or rename one",
-            id.object_id(),
-            first.value.place.file(),
-            first.value.place.position().line
-        ),
-    )
-}
-
-impl<'a> Builder<'a> {
-    pub(in crate::render) fn new(loader: &'a Loader<'a>, own: Vec<RepoPath>) -> Self {
-        Self {
-            loader,
-            own,
-            patches: Vec::new(),
-            notes: Vec::new(),
-            schemas: Schemas::default(),
-            origin: Origin::default(),
-            way: Vec::new(),
-        }
-    }
-
+impl Builder<'_> {
     /// What the outermost kustomization gives; `first` are objects before its own.
     pub(in crate::render) fn build_top(
         &mut self,
@@ -245,7 +168,7 @@ impl<'a> Builder<'a> {
             ));
         };
         let schema = CustomSchema::new(document.to_value());
-        if schema.tells_scopes() {
+        if schema.names_scopes() {
             return Err(RenderError::unsupported(
                 &name.place,
                 "Capstan does not render `openapi` files with `paths`: leave only `definitions` in it",
@@ -267,7 +190,7 @@ impl<'a> Builder<'a> {
         kustomization: &Kustomization,
         all: &mut Accumulated,
     ) -> Result<(), RenderError> {
-        let mut own = Config::built_in();
+        let mut own = defaults::built_in();
         for name in &kustomization.configurations {
             let loaded = self.read_file(folder, name)?;
             for document in loaded.documents.iter().take(1) {
@@ -333,7 +256,7 @@ impl<'a> Builder<'a> {
         kustomization: &Kustomization,
         all: &mut Accumulated,
     ) -> Result<(), RenderError> {
-        let config = all.config.clone().unwrap_or_else(Config::built_in);
+        let config = all.config.clone().unwrap_or_else(defaults::built_in);
         let file = kustomization.place.file().name();
         let mut steps = Vec::new();
         for transformer in transformer::of(kustomization, &config, self, folder)? {

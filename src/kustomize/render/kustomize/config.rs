@@ -1,11 +1,8 @@
 //! Which fields the transformers of a kustomization reach: kustomize's own, and those of files under
 //! `configurations` and `crds`.
 
-use std::sync::{Arc, OnceLock};
-
 use serde_json::Value;
 
-use super::defaults;
 use super::fields::{Conflict, Create, FieldSpec, split_path};
 use super::id::Gvk;
 use crate::render::error::RenderError;
@@ -53,12 +50,6 @@ const KEYS: [&str; 11] = [
 ];
 
 impl Config {
-    /// Kustomize's own.
-    pub(super) fn built_in() -> Arc<Self> {
-        static BUILT_IN: OnceLock<Arc<Config>> = OnceLock::new();
-        Arc::clone(BUILT_IN.get_or_init(|| Arc::new(defaults::config())))
-    }
-
     /// Reads a file that `configurations` names.
     pub(super) fn read(document: &Placed) -> Result<Self, RenderError> {
         let mut config = Self::default();

@@ -3,6 +3,8 @@
 //! From kustomize's built-in configuration
 //! (<https://github.com/kubernetes-sigs/kustomize/tree/master/api/internal/konfig/builtinpluginconsts>).
 
+use std::sync::{Arc, OnceLock};
+
 use super::config::{Config, NameReference};
 use super::fields::{Create, FieldSpec};
 use super::id::Gvk;
@@ -53,7 +55,12 @@ const RBAC: &str = "rbac.authorization.k8s.io";
 const NGINX: &str = r"metadata/annotations/nginx.ingress.kubernetes.io\/";
 
 /// The configuration that every kustomization begins with.
-pub(super) fn config() -> Config {
+pub(super) fn built_in() -> Arc<Config> {
+    static BUILT_IN: OnceLock<Arc<Config>> = OnceLock::new();
+    Arc::clone(BUILT_IN.get_or_init(|| Arc::new(config())))
+}
+
+fn config() -> Config {
     Config {
         name_prefix: vec![spec("", "", "", "metadata/name", Create::No)],
         name_suffix: vec![spec("", "", "", "metadata/name", Create::No)],

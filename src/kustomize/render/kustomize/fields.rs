@@ -4,7 +4,8 @@ use super::id::Gvk;
 use crate::render::error::RenderError;
 use crate::render::placed::{Content, Placed, SourceOffset};
 use crate::render::resource::Resource;
-use crate::render::shared::{Shared, share};
+use crate::render::shared::Shared;
+use crate::render::spread::share;
 
 /// One such field, as kustomize's configuration writes it: `spec/template/metadata/labels`.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,13 +1,14 @@
 //! What kustomize does once, at the very end: hashes, references, variables, order, and its own marks.
 
-use super::accumulate::Accumulated;
-use super::config::Config;
+use super::accumulated::Accumulated;
+use super::annotations::settle_annotations;
+use super::defaults;
 use super::file::Kustomization;
 use super::origin::{ORIGIN, TRANSFORMATIONS};
 use super::{names, references, vars};
 use crate::render::error::{RenderError, Trouble};
 use crate::render::load::is_local;
-use crate::render::placed::{Content, Placed};
+use crate::render::placed::Placed;
 use crate::render::resource::Resource;
 
 /// What `managedByLabel` says, in the version of kustomize that is imitated.
@@ -18,7 +19,7 @@ pub(super) fn finish(
     kustomization: &Kustomization,
 ) -> Result<Vec<Resource>, RenderError> {
     let Accumulated { mut resources, config, vars } = accumulated;
-    let config = config.unwrap_or_else(Config::built_in);
+    let config = config.unwrap_or_else(defaults::built_in);
     names::add_hashes(&mut resources);
     references::fix(&mut resources, &config)?;
     vars::replace_all(&mut resources, vars, &config.variables)?;
@@ -66,19 +67,5 @@ fn mark(resource: &mut Resource, kustomization: &Kustomization) {
         for (mark, _) in marks.iter().filter(|(_, option)| !kustomization.adds(option)) {
             annotations.remove(mark);
         }
-    }
-}
-
-/// Kustomize writes all annotations anew, as strings, and none where there are none.
-pub(super) fn settle_annotations(value: &mut Placed) {
-    let Some(metadata) = value.field_mut("metadata") else { return };
-    let Some(annotations) = metadata.field_mut("annotations") else { return };
-    match &mut annotations.content {
-        Content::Mapping(entries) if !entries.is_empty() => {
-            for (_, value) in entries {
-                *value = Placed::text(&value.written(), &value.place);
-            }
-        }
-        _ => drop(metadata.remove("annotations")),
     }
 }

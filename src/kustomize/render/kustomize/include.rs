@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::accumulate::Builder;
+use super::builder::Builder;
 use super::file::Named;
 use super::remote;
 use crate::render::dialect::Dialect;

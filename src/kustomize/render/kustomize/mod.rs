@@ -9,6 +9,9 @@
 //! Deliberately absent: Helm charts, validators, plugins that are programs. They are refused by name. Remote bases are read only where the repository vendors them (see [`remote`]).
 
 mod accumulate;
+mod accumulated;
+mod annotations;
+mod builder;
 mod config;
 mod defaults;
 mod field_path;
@@ -36,6 +39,8 @@ mod structured;
 mod transformer;
 mod vars;
 
-pub(super) use accumulate::{Accumulated, Builder, Built};
+pub(super) use accumulate::Built;
+pub(super) use accumulated::Accumulated;
+pub(super) use builder::Builder;
 pub(super) use id::{Gvk, Id};
 pub(super) use include::Reached;

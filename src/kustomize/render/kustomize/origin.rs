@@ -6,7 +6,7 @@
 use super::id::text_at;
 use crate::render::placed::Placed;
 use crate::render::resource::Resource;
-use crate::render::shared::part;
+use crate::render::spread::part;
 
 /// Whether origins are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

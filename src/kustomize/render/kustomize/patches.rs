@@ -5,20 +5,21 @@
 
 use std::rc::Rc;
 
-use super::accumulate::Builder;
+use super::annotations::settle_annotations;
+use super::builder::Builder;
 use super::file::{Allowed, MayChange, Named, PatchBody, PatchEntry};
-use super::finish::settle_annotations;
 use super::id::{Gvk, Id, text_at};
-use crate::render::PatchUse;
 use crate::render::dialect::Dialect;
 use crate::render::error::RenderError;
 use crate::render::json_patch::{self, Operation};
 use crate::render::load::{expand, read_inline};
 use crate::render::placed::{Content, Placed, SourceOffset};
+use crate::render::rendered::PatchUse;
 use crate::render::resource::{Resource, Shares};
 use crate::render::schema::Schemas;
 use crate::render::selector::Selector;
-use crate::render::strategic::{self, Misfit, Outcome};
+use crate::render::strategic::{self, Outcome};
+use crate::render::walked::Misfit;
 use capstan_model::tree::RepoPath;
 
 /// One patch, read.

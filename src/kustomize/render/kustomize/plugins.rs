@@ -1,7 +1,7 @@
 //! Plugins that kustomize has built in, under `generators` and `transformers`. All others are programs and
 //! are refused.
 
-use super::accumulate::Builder;
+use super::builder::Builder;
 use super::config::read_field;
 use super::fields::FieldSpec;
 use super::file::{Named, name, pairs, patch_entry};

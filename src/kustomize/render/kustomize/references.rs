@@ -64,9 +64,9 @@ pub(super) fn fix(resources: &mut [Resource], config: &Config) -> Result<(), Ren
         let original = own.original().gvk.clone();
         for reference in &config.references {
             for field in reference.fields.iter().filter(|field| original.fits(&field.gvk)) {
-                let seen = visible.get_or_insert_with(|| seen_by(&resource.value, own, &candidates));
+                let visible = visible.get_or_insert_with(|| visible_to(&resource.value, own, &candidates));
                 let referrer =
-                    Referrer { own, seen, reference, field, role: role_of(&resource.value, field) };
+                    Referrer { own, visible, reference, field, role: role_of(&resource.value, field) };
                 // The object's kind may have changed since.
                 let field = FieldSpec::new(Gvk::default(), &field.path, field.create);
                 let place = resource.value.place.clone();
@@ -79,7 +79,7 @@ pub(super) fn fix(resources: &mut [Resource], config: &Config) -> Result<(), Ren
 
 /// The objects that an object may refer to: those of its namespace and those without; an object without
 /// namespace may refer to all, and a role binding to those in the namespaces of its subjects.
-fn seen_by<'a>(value: &Placed, own: &Candidate, candidates: &'a [Candidate]) -> Vec<&'a Candidate> {
+fn visible_to<'a>(value: &Placed, own: &Candidate, candidates: &'a [Candidate]) -> Vec<&'a Candidate> {
     if own.id.is_cluster_scoped() {
         return candidates.iter().collect();
     }
@@ -113,7 +113,7 @@ fn role_of(value: &Placed, field: &FieldSpec) -> Option<Gvk> {
 
 struct Referrer<'a> {
     own: &'a Candidate,
-    seen: &'a [&'a Candidate],
+    visible: &'a [&'a Candidate],
     reference: &'a NameReference,
     field: &'a FieldSpec,
     role: Option<Gvk>,
@@ -147,7 +147,7 @@ impl Referrer<'_> {
             return Ok(());
         }
         let old = found.written().into_owned();
-        if let Some(target) = self.select(&old, self.seen, Same::Name, found)?
+        if let Some(target) = self.select(&old, self.visible, Same::Name, found)?
             && target.id.name != old
         {
             let place = found.place.clone();
@@ -168,7 +168,7 @@ impl Referrer<'_> {
         };
         let (old, place) = (name.written().into_owned(), name.place.clone());
         let target = match found.field("namespace") {
-            None => self.select(&old, self.seen, Same::NameAndNamespace, found)?,
+            None => self.select(&old, self.visible, Same::NameAndNamespace, found)?,
             Some(namespace) => {
                 let namespace = namespace.written();
                 let of = |id: &dyn Fn(&Candidate) -> Id| -> Vec<&Candidate> {
@@ -176,7 +176,7 @@ impl Referrer<'_> {
                         let id = id(candidate);
                         !id.is_cluster_scoped() && id.effective_namespace() == namespace
                     };
-                    self.seen.iter().filter(fits).copied().collect()
+                    self.visible.iter().filter(fits).copied().collect()
                 };
                 let mut candidates = of(&|candidate| candidate.original().clone());
                 if candidates.is_empty() {

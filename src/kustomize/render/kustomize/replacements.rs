@@ -11,7 +11,7 @@ use crate::render::keys::fields_of;
 use crate::render::placed::{Content, Placed, Scalar, SourceOffset};
 use crate::render::resource::Resource;
 use crate::render::selector::Selector;
-use crate::render::shared;
+use crate::render::spread;
 
 /// One replacement.
 pub(super) struct Replacement {
@@ -205,7 +205,7 @@ fn source(
         .ok_or_else(|| missing(""))?;
     let Some(part) = part else {
         let mut value = value.clone();
-        shared::part(&mut value);
+        spread::part(&mut value);
         return Ok((at, value));
     };
     let Content::Scalar(scalar) = &value.content else {

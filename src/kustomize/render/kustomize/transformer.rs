@@ -1,6 +1,6 @@
 //! One step of a kustomization's transformation: of its own fields, or of a plugin that kustomize has built in.
 
-use super::accumulate::Builder;
+use super::builder::Builder;
 use super::config::Config;
 use super::fields::{Conflict, FieldSpec};
 use super::file::{Kustomization, Named};

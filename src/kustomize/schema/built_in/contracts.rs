@@ -1,7 +1,7 @@
 //! What kinds round Cluster API's own have in common with them, in every version.
 
-use super::Entry;
-use super::Row::{self, Atomic, Part, Value};
+use super::entry::Entry;
+use super::entry::Row::{self, Atomic, Part, Value};
 use crate::schema::ValueKind::{Duration, Version};
 
 /// A selector of labels.

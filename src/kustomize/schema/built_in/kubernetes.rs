@@ -1,9 +1,9 @@
 //! Kubernetes' own kinds, from the list types, merge keys and quantities of its API:
 //! <https://github.com/kubernetes/kubernetes/blob/master/api/openapi-spec/swagger.json>.
 
-use super::Entry;
-use super::Row::{self, Atomic, Keyed, Part, Set, Value};
 use super::contracts::SELECTOR;
+use super::entry::Entry;
+use super::entry::Row::{self, Atomic, Keyed, Part, Set, Value};
 use crate::schema::ValueKind::Quantity;
 
 const NAME: &[&str] = &["name"];

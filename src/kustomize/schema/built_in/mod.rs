@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `fields` | every field of Cluster API's own kinds, in two tables of text |
 //! | `own_kinds` | these as schemas |
+//! | `entry` | the shape of the table of the others |
 //! | `kubernetes` | Kubernetes' kinds, by hand, as paths |
 //! | `contracts` | what other providers' kinds have in common with Cluster API's own, likewise |
 //!
@@ -12,6 +13,7 @@
 //! must be in the repository. Tests compare all of it with the real definitions.
 
 mod contracts;
+mod entry;
 pub(super) mod fields;
 mod kubernetes;
 mod own_kinds;
@@ -19,33 +21,10 @@ mod own_kinds;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
+use self::entry::{Entry, Row};
 use super::cursor::Origin;
 use super::node::{ListType, MapKey, Schema};
 use super::value::ValueKind;
-
-/// One line of the table: a path and what is known there. `.` separates fields, `[]` is a list's
-/// items, `*` any field of a map.
-#[derive(Debug)]
-enum Row {
-    /// A list whose items these fields tell apart; `protocol=TCP` has a default.
-    Keyed(&'static str, &'static [&'static str]),
-    /// Lists that are one value.
-    Atomic(&'static [&'static str]),
-    /// A list that is a set.
-    Set(&'static str),
-    /// A text that stands for a value.
-    Value(&'static str, ValueKind),
-    /// Below the path another part of the table holds.
-    Part(&'static str, &'static [Row]),
-}
-
-/// What the table knows of some kinds.
-struct Entry {
-    group: &'static str,
-    /// Their names, in every version; `*` is any other of the group.
-    kinds: &'static [&'static str],
-    rows: &'static [Row],
-}
 
 /// A kind in a version, and what is known of it.
 type Known = (&'static Entry, Schema);

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::home::Home;
 use super::super::outside::Beyond;
-use super::Hand;
+use super::origin::Origin;
 use crate::live_objects::{CLUSTER_NAME_LABEL, text};
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::object::FieldPath;
@@ -21,12 +21,16 @@ fn is_mark(key: &str) -> bool {
 }
 
 /// Owner marks, finalizers and tokens.
-pub(super) fn marks(object: &RenderedObject, hand: Hand<'_>, outside: &mut impl FnMut(FieldPath, Beyond)) {
+pub(super) fn marks(
+    object: &RenderedObject,
+    origin: Origin<'_>,
+    outside: &mut impl FnMut(FieldPath, Beyond),
+) {
     let metadata = FieldPath::root().key("metadata");
-    let by_overlay = |pointer: &str| match hand {
-        Hand::Base => false,
-        Hand::Added => true,
-        Hand::Changed(base) => base.value.pointer(pointer) != object.value.pointer(pointer),
+    let by_overlay = |pointer: &str| match origin {
+        Origin::Base => false,
+        Origin::Added => true,
+        Origin::Changed(base) => base.value.pointer(pointer) != object.value.pointer(pointer),
     };
     for field in ["labels", "annotations"] {
         let marks = object.value.pointer(&format!("/metadata/{field}")).and_then(Value::as_object);
@@ -51,7 +55,7 @@ pub(super) fn marks(object: &RenderedObject, hand: Hand<'_>, outside: &mut impl 
     let token = object.id.group.is_empty()
         && object.id.kind == "Secret"
         && text(&object.value, "/type") == Some("kubernetes.io/service-account-token");
-    if token && !matches!(hand, Hand::Base) {
+    if token && !matches!(origin, Origin::Base) {
         outside(FieldPath::root().key("type"), Beyond::ServiceAccountToken);
     }
 }

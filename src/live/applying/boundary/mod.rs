@@ -13,12 +13,14 @@
 
 mod kinds;
 mod marks;
+mod origin;
 #[cfg(test)]
 mod tests;
 
 use std::collections::HashMap;
 
 use self::kinds::{Family, acts_with_other_rights, family, is_identity};
+use self::origin::Origin;
 use super::differs::differing;
 use super::home::{Home, Scopes};
 use super::outside::{Beyond, Outside};
@@ -27,17 +29,6 @@ use capstan_kustomize::render::{Rendered, RenderedObject};
 use capstan_model::ids::ClusterId;
 use capstan_model::kinds::is_cluster;
 use capstan_model::object::{FieldPath, ObjectId};
-
-/// Whose hand an object shows.
-#[derive(Clone, Copy)]
-enum Hand<'a> {
-    /// The base's alone.
-    Base,
-    /// The overlay changed this object of the base.
-    Changed(&'a RenderedObject),
-    /// The overlay brought it.
-    Added,
-}
 
 /// What of a render lies outside the folder's boundary, ordered by object. Where anything does, nothing of
 /// the folder is applied.
@@ -54,17 +45,17 @@ pub fn boundary(
         rendered.base_objects().iter().map(|object| (&object.id, object)).collect();
     let mut found = Vec::new();
     for object in &rendered.objects {
-        let hand = match base.get(&object.id) {
-            None => Hand::Added,
+        let origin = match base.get(&object.id) {
+            None => Origin::Added,
             Some(of_base) if rendered.base.is_some() && of_base.value != object.value => {
-                Hand::Changed(of_base)
+                Origin::Changed(of_base)
             }
-            Some(_) => Hand::Base,
+            Some(_) => Origin::Base,
         };
         let mut outside = |field: FieldPath, why| found.push(Outside::of(object, field, why));
-        place(object, hand, home, scopes, &mut outside);
-        brought(object, hand, &mut outside);
-        marks::marks(object, hand, &mut outside);
+        place(object, origin, home, scopes, &mut outside);
+        brought(object, origin, &mut outside);
+        marks::marks(object, origin, &mut outside);
         marks::belongs(object, home, &mut outside);
         match owners.claim(folder, &object.id) {
             Claim::Own => {}
@@ -80,7 +71,7 @@ pub fn boundary(
 /// Where the object lies.
 fn place(
     object: &RenderedObject,
-    hand: Hand<'_>,
+    origin: Origin<'_>,
     home: &Home,
     scopes: &Scopes,
     outside: &mut impl FnMut(FieldPath, Beyond),
@@ -100,30 +91,30 @@ fn place(
         }
     } else if !is_identity(id) {
         outside(FieldPath::root(), Beyond::ClusterScoped);
-    } else if !matches!(hand, Hand::Base) {
+    } else if !matches!(origin, Origin::Base) {
         outside(FieldPath::root(), Beyond::KindFromOverlay("identities that have no namespace"));
     }
 }
 
 /// Whether whoever brings it may.
-fn brought(object: &RenderedObject, hand: Hand<'_>, outside: &mut impl FnMut(FieldPath, Beyond)) {
-    match (family(&object.id), hand) {
+fn brought(object: &RenderedObject, origin: Origin<'_>, outside: &mut impl FnMut(FieldPath, Beyond)) {
+    match (family(&object.id), origin) {
         (Family::Never(what), _) => outside(FieldPath::root(), Beyond::Kind(what)),
-        (Family::BaseOnly(what), Hand::Added) => outside(FieldPath::root(), Beyond::KindFromOverlay(what)),
-        (Family::BaseOnly(what), Hand::Changed(base)) => {
+        (Family::BaseOnly(what), Origin::Added) => outside(FieldPath::root(), Beyond::KindFromOverlay(what)),
+        (Family::BaseOnly(what), Origin::Changed(base)) => {
             let mut first = None;
             differing(Some(&base.value), Some(&object.value), &FieldPath::root(), &mut |path| {
                 first.get_or_insert(path);
             });
             outside(first.unwrap_or_default(), Beyond::KindFromOverlay(what));
         }
-        (Family::BaseOnly(_) | Family::Anyone, Hand::Base) => {}
-        (Family::Anyone, Hand::Added) if is_cluster(&object.id) => {
+        (Family::BaseOnly(_) | Family::Anyone, Origin::Base) => {}
+        (Family::Anyone, Origin::Added) if is_cluster(&object.id) => {
             outside(FieldPath::root(), Beyond::AddsCluster);
         }
-        (Family::Anyone, Hand::Added) if acts_with_other_rights(object) => {
+        (Family::Anyone, Origin::Added) if acts_with_other_rights(object) => {
             outside(FieldPath::root(), Beyond::OtherRights);
         }
-        (Family::Anyone, Hand::Added | Hand::Changed(_)) => {}
+        (Family::Anyone, Origin::Added | Origin::Changed(_)) => {}
     }
 }

@@ -1,6 +1,6 @@
 //! References to templates, configs and classes that do not exist.
 
-use super::Broken;
+use super::broken::Broken;
 use crate::live_objects::{LiveObjects, is_terminating};
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::object::{FieldPath, ObjectId};

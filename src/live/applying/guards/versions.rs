@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use serde_json::Value;
 
-use super::Broken;
+use super::broken::Broken;
 use crate::live_objects::{CLUSTER_NAME_LABEL, LiveObjects, label, text};
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::kinds::{VersionRole, is_cluster, path, version_fields};

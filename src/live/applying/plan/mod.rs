@@ -11,26 +11,22 @@
 //! go first. A new cluster has nothing to protect: its workers are made beside its control plane, which
 //! Cluster API brings up in order. A `Cluster` with a topology carries both, and Cluster API orders them.
 
+mod changes;
 mod order;
 #[cfg(test)]
 mod tests;
 mod waiting;
 
-use std::collections::BTreeMap;
-use std::fmt;
-
 pub use capstan_model::kinds::Stage;
 
+pub use self::changes::Changes;
 use self::order::Order;
-use self::waiting::Groups;
+pub use self::waiting::Withheld;
+use self::waiting::{Groups, changes_spec, is_through};
 use crate::live_objects::LiveObjects;
-use crate::rollout::observed::{OwnerVerdict, Readiness, State, Turn, Verdict};
+use crate::rollout::observed::{Turn, Verdict};
 use capstan_kustomize::render::RenderedObject;
-use capstan_model::object::{FieldPath, ObjectId};
-
-/// What an apply would change, by object: the answer of [`differs`](super::differs) where it is not empty.
-/// The root alone stands for an object that is not there yet.
-pub type Changes = BTreeMap<ObjectId, Vec<FieldPath>>;
+use capstan_model::object::ObjectId;
 
 /// What is applied now.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,23 +46,6 @@ pub struct Step {
     pub stage: Stage,
     /// The objects.
     pub objects: Vec<ObjectId>,
-}
-
-/// A change that waits.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Withheld {
-    /// The object.
-    pub object: ObjectId,
-    /// The control plane that it waits for.
-    pub control_plane: ObjectId,
-    /// Why that one is not done.
-    pub why: String,
-}
-
-impl fmt::Display for Withheld {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} waits until {} is done: {}", self.object, self.control_plane, self.why)
-    }
 }
 
 /// How far a cluster is applied.
@@ -126,7 +105,7 @@ fn phase(
 ) -> Phase {
     let open = |turn: Turn| {
         verdict.owners.iter().filter(|owner| owner.turn == turn).any(|owner| {
-            !is_through(owner) || changes.get(&owner.object).is_some_and(|fields| waiting::is_wish(fields))
+            !is_through(owner) || changes.get(&owner.object).is_some_and(|fields| changes_spec(fields))
         })
     };
     let workers_change = || now.iter().any(|(stage, _, _)| *stage == Stage::Workers);
@@ -136,15 +115,5 @@ fn phase(
         Phase::Workers
     } else {
         Phase::Done
-    }
-}
-
-/// Whether nobody needs to wait for an owner any more: it is done, if only until its own time comes, or its
-/// provider shows no more than that it is ready.
-pub(super) fn is_through(owner: &OwnerVerdict) -> bool {
-    match owner.state {
-        State::Done => true,
-        State::Unknown => owner.ready == Readiness::Ready,
-        State::Waiting | State::Rolling | State::Stuck => owner.until.is_some(),
     }
 }

@@ -2,7 +2,8 @@
 
 use super::super::testing::{id, live, objects};
 use super::*;
-use crate::rollout::observed::Counts;
+use crate::rollout::observed::{Counts, OwnerVerdict, Readiness, State};
+use capstan_model::object::FieldPath;
 
 const CLUSTER: &str = "\
 apiVersion: cluster.x-k8s.io/v1beta2

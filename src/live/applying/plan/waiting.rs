@@ -1,14 +1,33 @@
 //! Workers that wait for their control plane.
 
-use super::{Changes, Withheld, is_through};
+use std::fmt;
+
+use super::changes::Changes;
 use crate::live_objects::{LiveObjects, text};
 use crate::rollout::facts::{self, PoolInfrastructure};
-use crate::rollout::observed::{Verdict, control_plane_reference};
+use crate::rollout::observed::{OwnerVerdict, Readiness, State, Verdict, control_plane_reference};
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::kinds::{is_cluster, is_control_plane, is_workers, names};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_plan::templates::{Role, references};
 use capstan_yaml::Value;
+
+/// A change that waits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Withheld {
+    /// The object.
+    pub object: ObjectId,
+    /// The control plane that it waits for.
+    pub control_plane: ObjectId,
+    /// Why that one is not done.
+    pub why: String,
+}
+
+impl fmt::Display for Withheld {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} waits until {} is done: {}", self.object, self.control_plane, self.why)
+    }
+}
 
 /// Workers with everything that rolls by being edited in place, and the control plane that they follow.
 struct Group<'a> {
@@ -70,7 +89,7 @@ impl<'a> Groups<'a> {
     fn why(&self, control_plane: &ObjectId, changes: &Changes, verdict: &Verdict) -> Option<String> {
         // A new cluster comes up in Cluster API's own order.
         self.live.get(control_plane)?;
-        if changes.get(control_plane).is_some_and(|fields| is_wish(fields)) {
+        if changes.get(control_plane).is_some_and(|fields| changes_spec(fields)) {
             return Some("it changes first".to_owned());
         }
         match verdict.owner(control_plane) {
@@ -84,8 +103,18 @@ impl<'a> Groups<'a> {
     }
 }
 
+/// Whether nobody needs to wait for an owner any more: it is done, if only until its own time comes, or its
+/// provider shows no more than that it is ready.
+pub(super) fn is_through(owner: &OwnerVerdict) -> bool {
+    match owner.state {
+        State::Done => true,
+        State::Unknown => owner.ready == Readiness::Ready,
+        State::Waiting | State::Rolling | State::Stuck => owner.until.is_some(),
+    }
+}
+
 /// Whether a change of an owner is more than labels: its controller has something to do.
-pub(super) fn is_wish(fields: &[FieldPath]) -> bool {
+pub(super) fn changes_spec(fields: &[FieldPath]) -> bool {
     let spec = FieldPath::root().key("spec");
     fields.iter().any(|field| field.is_root() || field.starts_with(&spec))
 }

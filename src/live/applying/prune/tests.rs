@@ -3,10 +3,15 @@
 mod random;
 
 use super::super::testing::{documents, id, objects};
+use super::super::{Inventory, OwnerIndex};
 use super::*;
+use crate::live_objects::LiveObjects;
+use crate::rollout::observed::State;
+use capstan_model::ids::ClusterId;
+use capstan_model::object::ObjectId;
 use capstan_model::tree::RepoPath;
 use capstan_plan::settings::Tombstone;
-use capstan_plan::templates::{Naming, SpecDigest};
+use capstan_plan::templates::{NamedTemplate, Naming, SpecDigest};
 use capstan_yaml::Value;
 
 const CLUSTER: &str = "\

@@ -1,6 +1,7 @@
 //! Which objects the tombstones of a folder mean.
 
-use super::{PruneFacts, TombstoneFinding, Useless};
+use super::facts::PruneFacts;
+use super::outcome::{TombstoneFinding, Useless};
 use crate::applying::inventory::InventoryObject;
 use capstan_model::object::ObjectId;
 use capstan_plan::settings::{Deletion, Tombstone};

@@ -4,7 +4,8 @@
 //! needs every template and credential for that: deleting any of them beside it would leave machines behind
 //! that nobody pays attention to and somebody pays for.
 
-use super::{Because, Forget, Keep, Present, Round, turn};
+use super::outcome::{Because, Forget, Keep};
+use super::round::{Present, Round, turn};
 use crate::live_objects::is_terminating;
 use capstan_model::kinds::is_cluster;
 use capstan_model::object::ObjectId;
@@ -14,7 +15,7 @@ impl Round<'_, '_> {
         if let Some((cluster, keep)) = self.standing_cluster(left) {
             for object in left {
                 if is_cluster(&object.id) && matches!(keep, Keep::WaitsFor(_)) {
-                    self.doom(object, Because::Cluster);
+                    self.delete(object, Because::Cluster);
                 } else if object.id != cluster {
                     self.keep(object.id.clone(), keep.clone());
                 }
@@ -26,8 +27,8 @@ impl Round<'_, '_> {
             self.forget(object.id.clone(), Forget::NamespaceStays);
         }
         let rest: Vec<_> = left.iter().filter(|object| !namespaces(object)).collect();
-        let going = self.done.keep.iter().filter(|kept| kept.why == Keep::Terminating);
-        let first = going
+        let terminating = self.done.keep.iter().filter(|kept| kept.why == Keep::Terminating);
+        let first = terminating
             .map(|kept| &kept.object)
             .chain(rest.iter().map(|object| &object.id))
             .min_by_key(|id| turn(id));
@@ -37,7 +38,7 @@ impl Round<'_, '_> {
                 Some(first) if turn(first) < turn(&object.id) => {
                     self.keep(object.id.clone(), Keep::WaitsFor(first.clone()));
                 }
-                _ => self.doom(object, Because::Cluster),
+                _ => self.delete(object, Because::Cluster),
             }
         }
     }

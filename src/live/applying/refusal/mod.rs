@@ -112,14 +112,14 @@ impl Refusal {
     pub fn read(status: u16, body: &Value) -> Self {
         let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
         let raw = body.as_str().unwrap_or_else(|| text("/message"));
-        let told: Vec<&Value> =
+        let reported: Vec<&Value> =
             body.pointer("/details/causes").and_then(Value::as_array).into_iter().flatten().collect();
-        let kind = kind(status, body, raw, &told);
-        let mut causes: Vec<Cause> = told.iter().filter_map(|cause| Cause::read(cause)).collect();
+        let kind = kind(status, body, raw, &reported);
+        let mut causes: Vec<Cause> = reported.iter().filter_map(|cause| Cause::read(cause)).collect();
         if causes.is_empty() {
             causes.extend(Cause::found_in(raw));
         }
-        let message = if told.is_empty() || causes.is_empty() {
+        let message = if reported.is_empty() || causes.is_empty() {
             match safe(raw).filter(|message| !message.is_empty()) {
                 Some(message) => match explained(raw).filter(|words| !message.contains(words)) {
                     Some(words) => shortened(&format!("{message} ({words})")),
@@ -187,7 +187,7 @@ impl Cause {
     fn read(cause: &Value) -> Option<Self> {
         let text = |key: &str| cause.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
         let raw = text("message").or_else(|| text("reason"))?;
-        let message = match (explained(raw), safe::tells_value(raw)) {
+        let message = match (explained(raw), safe::quotes_value(raw)) {
             (Some(words), Some(value)) => format!("{words} ({value})"),
             _ => safe(raw).unwrap_or_default(),
         };

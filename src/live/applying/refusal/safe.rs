@@ -8,8 +8,8 @@ const VALUES: &[&str] = &["Invalid value:", "Duplicate value:", "Unsupported val
 /// What values and whole objects begin with, in the messages of the API server and its libraries.
 const BEFORE_VALUES: &[&str] = &["{", "map[", "&value", ", got ", "Diff:", "last-applied-configuration"];
 
-/// The words before the first value that the message tells: `Invalid value`.
-pub(super) fn tells_value(raw: &str) -> Option<&'static str> {
+/// The words before the first value that the message quotes: `Invalid value`.
+pub(super) fn quotes_value(raw: &str) -> Option<&'static str> {
     let first = VALUES.iter().filter_map(|words| Some((raw.find(words)?, *words))).min()?;
     Some(first.1.trim_end_matches(':'))
 }

@@ -50,9 +50,9 @@ pub(in crate::rollout) struct Blueprint<'v> {
     pub(in crate::rollout) find: Find<'v>,
 }
 
-/// What is seen of the class of a Cluster, before and after.
+/// What is known of the class of a Cluster, before and after.
 #[derive(Default)]
-pub(in crate::rollout) struct Seen<'v> {
+pub(in crate::rollout) struct ClassSides<'v> {
     /// `None` where the class is not known.
     pub(in crate::rollout) sides: [Option<Blueprint<'v>>; 2],
     /// Whether the Cluster names another one.
@@ -63,8 +63,8 @@ pub(in crate::rollout) struct Seen<'v> {
     pub(in crate::rollout) differs: bool,
 }
 
-impl<'v> Seen<'v> {
-    /// Both sides, where both are seen.
+impl<'v> ClassSides<'v> {
+    /// Both sides, where both are known.
     pub(in crate::rollout) fn both(&self) -> Option<[&Blueprint<'v>; 2]> {
         match &self.sides {
             [Some(one), Some(other)] => Some([one, other]),

@@ -8,8 +8,8 @@ use super::value::{Work, holds_uncomputed, is_uncomputed, surely_differ};
 use super::variables::{Variables, given, places, size};
 use crate::rollout::facts::{self, PoolInfrastructure, ROLLOUT_AFTER};
 use crate::rollout::own_fields::own_fields;
+use crate::rollout::pair::{Pair, differing, some};
 use crate::rollout::pointer::{At, is_below};
-use crate::rollout::reading::{Pair, differing, some};
 use crate::rollout::references::target;
 use capstan_model::kinds::{self, KindRole, Machines};
 use capstan_plan::merge::AppliedBy;
@@ -100,10 +100,10 @@ impl<'s, 'v> Comparison<'s, 'v> {
             return found.outcome();
         }
         let variables = Variables::of(self.sides, groups, self.applied);
-        let seen = Compared { comparison: self, groups, variables };
+        let compared = Compared { comparison: self, groups, variables };
         for (one, other) in templates[0].iter().zip(&templates[1]) {
             match (one, other) {
-                (Some(one), Some(other)) => seen.templates([*one, *other], &mut found),
+                (Some(one), Some(other)) => compared.templates([*one, *other], &mut found),
                 (None, None) => {}
                 _ => found.surely.push(self.of_class(None)),
             }
@@ -178,7 +178,7 @@ impl Compared<'_, '_, '_, '_> {
     /// One template of the group.
     fn templates(&self, templates: Both<Template<'_>>, found: &mut Findings) {
         let comparison = self.comparison;
-        let templates = seen_alike(templates);
+        let templates = both_or_neither(templates);
         let [one, other] = templates;
         if let Some(extension) = self.extension() {
             if self.inputs_differ(templates) {
@@ -251,7 +251,7 @@ impl Compared<'_, '_, '_, '_> {
             }
             let differs = |field: &&str| self.variables[0].differs(&self.variables[1], field);
             let reads: Vec<&str> = reads.into_iter().filter(differs).collect();
-            let note = Some(told(leaf.doubt, patch, &reads, kind));
+            let note = Some(explained(leaf.doubt, patch, &reads, kind));
             if reads.is_empty() {
                 causes.push(self.comparison.of_class(note));
             } else {
@@ -329,7 +329,7 @@ fn written<'p>(leaf: &Leaf, sides: Both<&'p Patched>, work: &Work) -> Option<BTr
                 let path = path.trim_end_matches("/-");
                 is_below(path, &leaf.path) || is_below(&leaf.path, path)
             });
-            of_patch.writes[at].extend(of_leaf.map(|(path, told)| (path.as_str(), told)));
+            of_patch.writes[at].extend(of_leaf.map(|(path, value)| (path.as_str(), value)));
         }
     }
     Some(found)
@@ -337,7 +337,7 @@ fn written<'p>(leaf: &Leaf, sides: Both<&'p Patched>, work: &Work) -> Option<BTr
 
 /// Both with their objects, or none: one that is rendered on one side alone under the same name has only come here
 /// or gone elsewhere.
-fn seen_alike(mut templates: Both<Template<'_>>) -> Both<Template<'_>> {
+fn both_or_neither(mut templates: Both<Template<'_>>) -> Both<Template<'_>> {
     if templates.iter().any(|template| template.object.is_none()) {
         templates.iter_mut().for_each(|template| template.object = None);
     }
@@ -345,7 +345,7 @@ fn seen_alike(mut templates: Both<Template<'_>>) -> Both<Template<'_>> {
 }
 
 /// What a person reads of it.
-fn told(doubt: Option<Doubt>, patch: &str, fields: &[&str], kind: &str) -> String {
+fn explained(doubt: Option<Doubt>, patch: &str, fields: &[&str], kind: &str) -> String {
     let named: Vec<String> = fields.iter().map(|field| format!("`{field}`")).collect();
     let is_built_in = |field: &&str| field.starts_with("builtin.");
     let (subject, reach) = match named.as_slice() {

@@ -17,7 +17,7 @@ pub(super) enum Operation {
 
 impl Operation {
     /// All that it means, as one value.
-    pub(super) fn told(&self) -> Value {
+    pub(super) fn as_value(&self) -> Value {
         match self {
             Self::Add(value) => json!(["add", value]),
             Self::Replace(value) => json!(["replace", value]),
@@ -52,7 +52,7 @@ pub(super) fn apply(document: &mut Value, path: &str, operation: &Operation) -> 
         parent = child(parent, step, steps.get(at + 1).unwrap_or(last), operation)?;
     }
     if is_uncomputed(parent) {
-        *parent = uncomputed(&json!([parent, path, operation.told()]));
+        *parent = uncomputed(&json!([parent, path, operation.as_value()]));
         return Ok(());
     }
     write(parent, last, operation)

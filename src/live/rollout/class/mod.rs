@@ -15,7 +15,7 @@
 //! |---|---|
 //! | `variables` | `internal/topology/variables/cluster_variable_defaulting.go`, `internal/controllers/topology/cluster/patches/variables/variables.go` |
 //! | `go_template` | `renderValueTemplate` in `internal/controllers/topology/cluster/patches/inline/json_patch_generator.go`; a small part of Go's text/template, the rest is not computed |
-//! | `semver_compare` | one of sprig's functions there (`HermeticTxtFuncMap`) |
+//! | `go_template/semver_compare` | one of sprig's functions there (`HermeticTxtFuncMap`) |
 //! | `patches` | `matchesSelector`, `patchIsEnabled`, `calculateValue` in that file; `Apply` in `patches/engine.go` |
 //! | `json_patch` | RFC 6902 as `patches/engine.go` applies it, but that missing parents are made: the API server may have defaulted them |
 //! | `change` | `updateDesiredState` in `patches/engine.go`, `reconcileReferencedTemplate` in `internal/controllers/topology/cluster/reconcile_state.go` |
@@ -26,11 +26,10 @@ mod change;
 mod go_template;
 mod json_patch;
 mod patches;
-mod semver_compare;
 mod strategies;
 mod value;
 mod variables;
 
-pub(super) use self::blueprint::{Blueprint, Find, Group, Seen, groups};
+pub(super) use self::blueprint::{Blueprint, ClassSides, Find, Group, groups};
 pub(super) use self::change::{Cause, Comparison, Outcome, changed_variables};
 pub(super) use self::strategies::Strategies;

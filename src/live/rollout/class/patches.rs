@@ -144,15 +144,17 @@ impl Run<'_> {
             let path = json_patch.get("path").and_then(Value::as_str).unwrap_or_default();
             let operation = self.operation(json_patch, &mut trace.reads)?;
             let operation = match &enabled {
-                Enabled::Uncomputed(condition) => Operation::Uncertain(json!([condition, operation.told()])),
+                Enabled::Uncomputed(condition) => {
+                    Operation::Uncertain(json!([condition, operation.as_value()]))
+                }
                 _ => operation,
             };
-            let told = operation.told();
+            let value = operation.as_value();
             if apply(document, path, &operation).is_err() {
                 // Cluster API would stop here; what is live may have what this needs.
-                *document = json!({"spec": uncomputed(&json!([document, path, told]))});
+                *document = json!({"spec": uncomputed(&json!([document, path, value]))});
             }
-            trace.writes.push((path.to_owned(), told));
+            trace.writes.push((path.to_owned(), value));
         }
         Some(trace)
     }

@@ -1,6 +1,6 @@
 //! How outdated machines of a group are replaced.
 
-use super::blueprint::{Group, Seen};
+use super::blueprint::{ClassSides, Group};
 use super::change::control_plane;
 use super::value::{holds_uncomputed, is_uncomputed};
 use crate::rollout::facts::rolls_as_kubeadm;
@@ -20,8 +20,8 @@ pub(in crate::rollout) struct Strategies<'v> {
 
 impl<'v> Strategies<'v> {
     /// Of the class that the Cluster names in the end.
-    pub(in crate::rollout) fn of(seen: &Seen<'v>, groups: &[Group<'_>]) -> Self {
-        let Some(side) = &seen.sides[1] else { return Self::default() };
+    pub(in crate::rollout) fn of(sides: &ClassSides<'v>, groups: &[Group<'_>]) -> Self {
+        let Some(side) = &sides.sides[1] else { return Self::default() };
         let plane = groups.iter().find(|group| group.list == "controlPlane");
         Self { class: Some(side.class), control_plane: plane.and_then(|plane| control_plane(side, plane)) }
     }

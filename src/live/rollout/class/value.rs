@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use serde_json::json;
 
-use crate::rollout::reading::some;
+use crate::rollout::pair::some;
 use capstan_plan::templates::SpecDigest;
 use capstan_yaml::Value;
 

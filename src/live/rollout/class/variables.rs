@@ -12,8 +12,8 @@ use serde_json::{Map, json};
 use super::blueprint::{Blueprint, Group};
 use super::go_template::Mentions;
 use super::value::{only_live, uncomputed, weight};
+use crate::rollout::pair::some;
 use crate::rollout::pointer::At;
-use crate::rollout::reading::some;
 use capstan_plan::merge::AppliedBy;
 use capstan_yaml::Value;
 

@@ -8,10 +8,11 @@
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-use super::machines::{Found, owner_named};
+use super::machines::ObservedMachine;
+use super::observed_owner::{ObservedOwner, is_owned_by_topology, owner_named};
 use super::reading::{Condition, Reading, conditions, time, written};
-use super::rules::{Ends, Standing};
-use super::{MachineAge, Seen, State};
+use super::rules::{Ends, Standing, is_applied, waits_for_nobody};
+use super::verdict::{MachineAge, State};
 use crate::live_objects::{is_terminating, text};
 use crate::rollout::owner::Owner;
 use capstan_model::kinds::{KindRole, Workers, role_of};
@@ -30,24 +31,24 @@ const GONE: &[&str] = &["ObjectDoesNotExist", "ObjectDeleted"];
 const HOPELESS: &[&str] = &["CannotBeRemediated", "InPlaceUpdateFailed", "RemediationTemplateNotFound"];
 
 pub(super) fn held_up(
-    seen: &Seen<'_>,
+    owner: &ObservedOwner<'_>,
     reading: &Reading<'_>,
-    machines: &[Found<'_>],
+    machines: &[ObservedMachine<'_>],
     standing: &Standing,
 ) -> Option<HeldUp> {
-    let patience = seen.patience;
-    let over = |since: Timestamp, patience: SignedDuration| seen.now.duration_since(since) >= patience;
+    let patience = owner.patience;
+    let over = |since: Timestamp, patience: SignedDuration| owner.now.duration_since(since) >= patience;
     match standing.state {
         State::Rolling => {
-            let missing = missing(seen, reading, machines);
+            let missing = missing(owner, reading, machines);
             if let Some(held) = missing.filter(|held| over(held.since, patience.blocked)) {
                 return Some(held);
             }
-            let since = last_movement(seen, reading, machines)?;
+            let since = last_movement(owner, reading, machines)?;
             if !over(since, patience.still) {
                 return None;
             }
-            let (on, words) = culprit(seen, reading, machines, standing);
+            let (on, words) = culprit(owner, reading, machines, standing);
             Some(HeldUp { since, on, words })
         }
         // Git's word is in the object, and its controller does not take it up: a template is missing, or
@@ -58,27 +59,31 @@ pub(super) fn held_up(
                 let since = behind.since.filter(|since| behind.ends == Ends::WhenSeen && lasts(since))?;
                 return Some(HeldUp { since, on: behind.on.clone(), words: behind.words.clone() });
             }
-            let unseen = reading.observed.is_some_and(|observed| observed != reading.generation)
+            let unobserved = reading.observed.is_some_and(|observed| observed != reading.generation)
                 || !reading.has_status();
-            let since = reading.written().filter(|_| unseen && applied(seen, reading))?;
+            let since = reading.written().filter(|_| unobserved && applied(owner, reading))?;
             let words = format!(
                 "its controller has not looked at generation {} (it has seen {})",
                 reading.generation,
                 reading.observed.unwrap_or_default()
             );
-            over(since, patience.unobserved).then(|| HeldUp { since, on: seen.id.clone(), words })
+            over(since, patience.unobserved).then(|| HeldUp { since, on: owner.id.clone(), words })
         }
         State::Waiting | State::Done | State::Unknown | State::Stuck => None,
     }
 }
 
 /// Whether the wait is for a controller: not for Capstan, nor for a person.
-fn applied(seen: &Seen<'_>, reading: &Reading<'_>) -> bool {
-    super::rules::is_applied(seen, reading.object) && super::rules::waits_for_nobody(seen, reading)
+fn applied(owner: &ObservedOwner<'_>, reading: &Reading<'_>) -> bool {
+    is_applied(owner, reading.object) && waits_for_nobody(owner, reading)
 }
 
 /// Something that is missing and will not come by itself.
-fn missing(seen: &Seen<'_>, reading: &Reading<'_>, machines: &[Found<'_>]) -> Option<HeldUp> {
+fn missing(
+    owner: &ObservedOwner<'_>,
+    reading: &Reading<'_>,
+    machines: &[ObservedMachine<'_>],
+) -> Option<HeldUp> {
     let written = reading.written();
     for machine in machines.iter().filter(|machine| !is_terminating(machine.object)) {
         let hopeless = machine.conditions.iter().find(|condition| {
@@ -101,11 +106,11 @@ fn missing(seen: &Seen<'_>, reading: &Reading<'_>, machines: &[Found<'_>]) -> Op
     if let Some(condition) = scaling {
         // The condition may be older than the edit that named what is missing.
         let since = reading.rolling_since().into_iter().chain(written).max()?;
-        return Some(HeldUp { since, on: seen.id.clone(), words: condition.message.to_owned() });
+        return Some(HeldUp { since, on: owner.id.clone(), words: condition.message.to_owned() });
     }
     let hopeless = reading.conditions.iter().find(|condition| HOPELESS.contains(&condition.reason));
     hopeless.and_then(|condition| {
-        Some(HeldUp { since: condition.since?, on: seen.id.clone(), words: condition.sentence() })
+        Some(HeldUp { since: condition.since?, on: owner.id.clone(), words: condition.sentence() })
     })
 }
 
@@ -121,7 +126,11 @@ fn is_blocked(condition: &&Condition<'_>) -> bool {
 }
 
 /// When a machine last moved; where none did, when the rollout began.
-fn last_movement(seen: &Seen<'_>, reading: &Reading<'_>, machines: &[Found<'_>]) -> Option<Timestamp> {
+fn last_movement(
+    owner: &ObservedOwner<'_>,
+    reading: &Reading<'_>,
+    machines: &[ObservedMachine<'_>],
+) -> Option<Timestamp> {
     let steps = ["BootstrapConfigReady", "BootstrapReady", "InfrastructureReady", "NodeReady"];
     let moved = machines.iter().flat_map(|machine| {
         let up = machine
@@ -130,8 +139,8 @@ fn last_movement(seen: &Seen<'_>, reading: &Reading<'_>, machines: &[Found<'_>])
             .filter(|condition| condition.is_true() && steps.contains(&condition.kind))
             .filter(|_| machine.state.age == MachineAge::New)
             .filter_map(|condition| condition.since);
-        let going = time(machine.object.pointer("/metadata/deletionTimestamp"));
-        up.chain(machine.created).chain(machine.overdue).chain(going).collect::<Vec<_>>()
+        let deleted_at = time(machine.object.pointer("/metadata/deletionTimestamp"));
+        up.chain(machine.created).chain(machine.overdue).chain(deleted_at).collect::<Vec<_>>()
     });
     let broke = machines.iter().filter_map(|machine| {
         machine.condition(&["Ready"]).filter(|ready| !ready.is_true()).and_then(|ready| ready.since)
@@ -142,10 +151,10 @@ fn last_movement(seen: &Seen<'_>, reading: &Reading<'_>, machines: &[Found<'_>])
         .filter(|condition| !condition.is_true())
         .filter_map(|condition| condition.since);
     // What a pool is made of rolls in place.
-    let named = references(&seen.id.group, &seen.id.kind, reading.object);
+    let named = references(&owner.id.group, &owner.id.kind, reading.object);
     let parts = named
         .iter()
-        .filter_map(|reference| seen.live.meant(reference, seen.id.namespace.as_deref()))
+        .filter_map(|reference| owner.live.meant(reference, owner.id.namespace.as_deref()))
         .filter_map(written);
     let began = reading.rolling_since().into_iter().chain(reading.written()).chain(parts);
     moved.chain(broke).chain(went_wrong).chain(began).max()
@@ -154,9 +163,9 @@ fn last_movement(seen: &Seen<'_>, reading: &Reading<'_>, machines: &[Found<'_>])
 /// Who is to blame: a machine that does not come up, one that does not go, a set that is blocked, else the
 /// owner itself.
 fn culprit(
-    seen: &Seen<'_>,
+    owner: &ObservedOwner<'_>,
     reading: &Reading<'_>,
-    machines: &[Found<'_>],
+    machines: &[ObservedMachine<'_>],
     standing: &Standing,
 ) -> (ObjectId, String) {
     let coming = machines.iter().find(|machine| {
@@ -166,7 +175,7 @@ fn culprit(
         let words = machine.state.words.clone().unwrap_or_else(|| format!("phase {}", machine.state.state));
         return (machine.id.clone(), words);
     }
-    if let Some((id, words)) = blocked_set(seen) {
+    if let Some((id, words)) = blocked_set(owner) {
         return (id, words);
     }
     let blocked =
@@ -194,20 +203,20 @@ fn culprit(
         .map(|condition| condition.message)
         .or(standing.words.as_deref())
         .unwrap_or("no machine has moved");
-    (seen.id.clone(), words.to_owned())
+    (owner.id.clone(), words.to_owned())
 }
 
 /// A set of machines of the owner that says it is blocked.
-fn blocked_set(seen: &Seen<'_>) -> Option<(ObjectId, String)> {
-    let owns = |set: &Value| match seen.owner {
-        Owner::Deployment => owner_named(set, &seen.id.kind) == Some(seen.id.name.as_str()),
+fn blocked_set(owner: &ObservedOwner<'_>) -> Option<(ObjectId, String)> {
+    let owns = |set: &Value| match owner.kind {
+        Owner::Deployment => owner_named(set, &owner.id.kind) == Some(owner.id.name.as_str()),
         Owner::Topology => {
-            super::machines::is_owned_by_topology(set)
-                && text(set, "/spec/clusterName") == Some(seen.id.name.as_str())
+            is_owned_by_topology(set) && text(set, "/spec/clusterName") == Some(owner.id.name.as_str())
         }
         _ => false,
     };
-    seen.live
+    owner
+        .live
         .iter()
         .filter(|(id, set)| role_of(id) == Some(KindRole::Workers(Workers::Set)) && owns(set))
         .find_map(|(id, set)| {

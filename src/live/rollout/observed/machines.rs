@@ -3,8 +3,9 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::Seen;
+use super::observed_owner::{ObservedOwner, Workers, is_owned_by_topology, owner_named};
 use super::reading::{Condition, conditions, created, is_version, said};
+use super::verdict::{MachineAge, MachineState};
 use crate::live_objects::{CLUSTER_NAME_LABEL, is_terminating, label, text};
 use crate::rollout::facts;
 use crate::rollout::owner::Owner;
@@ -12,34 +13,8 @@ use capstan_model::kinds::{names, pointer, version_fields};
 use capstan_model::object::ObjectId;
 use capstan_plan::templates::{Role, references};
 
-/// One machine.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MachineState {
-    /// Name of the `Machine`.
-    pub name: String,
-    /// The rendered owner.
-    pub owner: ObjectId,
-    /// Its phase in Cluster API's word: `Running`, `Provisioning`, `Deleting`.
-    pub state: String,
-    /// Whether it is yet to be replaced.
-    pub age: MachineAge,
-    /// The version of Kubernetes that it is made with.
-    pub version: Option<String>,
-    /// What keeps it from being ready, in its own words.
-    pub words: Option<String>,
-}
-
-/// Whether a machine is as wished.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum MachineAge {
-    /// As wished.
-    New,
-    /// Yet to be replaced.
-    Old,
-}
-
 /// A machine with what it was read from.
-pub(super) struct Found<'v> {
+pub(super) struct ObservedMachine<'v> {
     pub(super) state: MachineState,
     pub(super) id: &'v ObjectId,
     pub(super) object: &'v Value,
@@ -49,7 +24,7 @@ pub(super) struct Found<'v> {
     pub(super) conditions: Vec<Condition<'v>>,
 }
 
-impl Found<'_> {
+impl ObservedMachine<'_> {
     pub(super) fn condition(&self, kinds: &[&str]) -> Option<&Condition<'_>> {
         kinds.iter().find_map(|kind| self.conditions.iter().find(|condition| condition.kind == *kind))
     }
@@ -59,12 +34,6 @@ impl Found<'_> {
     }
 }
 
-/// What a machine of workers was made by.
-pub(super) struct Workers<'v> {
-    pub(super) set: &'v Value,
-    pub(super) deployment: (&'v ObjectId, &'v Value),
-}
-
 /// Conditions in the order in which a machine comes up: the first that is not met holds it up.
 const COMING_UP: &[&str] =
     &["BootstrapConfigReady", "BootstrapReady", "InfrastructureReady", "NodeHealthy", "NodeReady", "Ready"];
@@ -72,23 +41,10 @@ const COMING_UP: &[&str] =
 /// Labels by which Cluster API says what a machine belongs to.
 const DEPLOYMENT_LABEL: &str = "cluster.x-k8s.io/deployment-name";
 const POOL_LABEL: &str = "cluster.x-k8s.io/pool-name";
-const TOPOLOGY_LABEL: &str = "topology.cluster.x-k8s.io/owned";
 
-/// Whether the topology controller made an object.
-pub(super) fn is_owned_by_topology(object: &Value) -> bool {
-    label(object, TOPOLOGY_LABEL).is_some()
-}
-
-/// The name of the owner of that kind which an object says it has.
-pub(super) fn owner_named<'v>(object: &'v Value, kind: &str) -> Option<&'v str> {
-    let owners = object.pointer("/metadata/ownerReferences").and_then(Value::as_array);
-    let found = owners.into_iter().flatten().find(|owner| text(owner, "/kind") == Some(kind));
-    found.and_then(|owner| text(owner, "/name"))
-}
-
-impl Seen<'_> {
+impl ObservedOwner<'_> {
     /// Its machines, ordered by name.
-    pub(super) fn machines(&self) -> Vec<Found<'_>> {
+    pub(super) fn machines(&self) -> Vec<ObservedMachine<'_>> {
         let machines = self.live.core(names::MACHINE).filter(|(id, machine)| self.owns(id, machine));
         machines.map(|(id, machine)| self.found(id, machine)).collect()
     }
@@ -96,7 +52,7 @@ impl Seen<'_> {
     fn owns(&self, id: &ObjectId, machine: &Value) -> bool {
         let name = Some(self.id.name.as_str());
         id.namespace == self.id.namespace
-            && match self.owner {
+            && match self.kind {
                 // A name that is no label's value stands there as a hash.
                 Owner::Deployment => match label(machine, DEPLOYMENT_LABEL) {
                     Some(deployment) if self.id.name.len() <= 63 => Some(deployment) == name,
@@ -117,24 +73,9 @@ impl Seen<'_> {
             }
     }
 
-    pub(super) fn machine_set_of(&self, machine: &Value) -> Option<&Value> {
-        let name = owner_named(machine, names::MACHINE_SET)?;
-        let sets = self.live.core(names::MACHINE_SET);
-        sets.filter(|(id, _)| id.namespace == self.id.namespace && id.name == name).map(|(_, set)| set).next()
-    }
-
-    /// The set of a machine of workers, and the deployment of that set.
-    pub(super) fn workers_of(&self, machine: &Value) -> Option<Workers<'_>> {
-        let set = self.machine_set_of(machine)?;
-        let name = owner_named(set, names::MACHINE_DEPLOYMENT)?;
-        let mut deployments = self.live.core(names::MACHINE_DEPLOYMENT);
-        let deployment = deployments.find(|(id, _)| id.namespace == self.id.namespace && id.name == name)?;
-        Some(Workers { set, deployment })
-    }
-
-    fn found<'v>(&self, id: &'v ObjectId, machine: &'v Value) -> Found<'v> {
+    fn found<'v>(&self, id: &'v ObjectId, machine: &'v Value) -> ObservedMachine<'v> {
         let conditions = conditions(machine);
-        let going = is_terminating(machine);
+        let terminating = is_terminating(machine);
         let phase = text(machine, "/status/phase").unwrap_or("Pending");
         let held = COMING_UP
             .iter()
@@ -144,12 +85,12 @@ impl Seen<'_> {
         let state = MachineState {
             name: id.name.clone(),
             owner: self.id.clone(),
-            state: if going { "Deleting" } else { phase }.to_owned(),
+            state: if terminating { "Deleting" } else { phase }.to_owned(),
             age: if overdue.is_some() { MachineAge::Old } else { self.age(machine, &conditions) },
             version: text(machine, "/spec/version").map(str::to_owned),
-            words: held.filter(|_| !going).map(|condition| said(&condition.sentence())),
+            words: held.filter(|_| !terminating).map(|condition| said(&condition.sentence())),
         };
-        Found { state, id, object: machine, created: created(machine), overdue, conditions }
+        ObservedMachine { state, id, object: machine, created: created(machine), overdue, conditions }
     }
 
     /// What Git asks for decides, then Cluster API's own word, then what the machine was made from: whichever
@@ -160,7 +101,7 @@ impl Seen<'_> {
             fields.clone().find_map(|(_, keys)| text(object, &pointer(keys))).map(str::to_owned)
         };
         let live = self.live.get(self.id);
-        let wanted = self.wished.and_then(|wished| asked(&wished.value)).or_else(|| live.and_then(asked));
+        let wanted = self.desired.and_then(|desired| asked(&desired.value)).or_else(|| live.and_then(asked));
         if let (Some(wanted), Some(has)) = (&wanted, text(machine, "/spec/version"))
             && !is_version(has, wanted)
         {

@@ -10,8 +10,7 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::control_plane_reference;
-use super::machines::is_owned_by_topology;
+use super::observed_owner::{control_plane_reference, is_owned_by_topology};
 use super::reading::spec_written;
 use crate::live_objects::{CLUSTER_NAME_LABEL, LiveObjects, annotation, is_terminating, label, text};
 use capstan_model::kinds::{KindRole, Workers, names, role_of};

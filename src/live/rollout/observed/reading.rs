@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::Counts;
+use super::verdict::Counts;
 use crate::live_objects::{MANAGER, text};
 use capstan_model::version::KubernetesVersion;
 

@@ -8,8 +8,7 @@
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-use super::Seen;
-use super::machines::owner_named;
+use super::observed_owner::{ObservedOwner, control_plane_reference, owner_named};
 use super::reading::{created, time};
 use crate::rollout::facts::ROLLOUT_AFTER;
 use crate::rollout::owner::Owner;
@@ -28,7 +27,7 @@ pub(super) fn after(owner: &Value) -> Option<Timestamp> {
     ROLLOUT_AFTER.iter().find_map(|pointer| time(owner.pointer(pointer)))
 }
 
-impl Seen<'_> {
+impl ObservedOwner<'_> {
     /// Why machines are old whose time has come. Within a resync of it, nothing may move yet though nothing is
     /// wrong.
     pub(super) fn has_come(&self, time: Timestamp) -> String {
@@ -42,7 +41,7 @@ impl Seen<'_> {
 
     /// The replacement of all its machines that is still to come.
     pub(super) fn put_off(&self, object: &Value, machines: u32) -> Option<PutOff> {
-        let goes_by_it = matches!(self.owner, Owner::Kubeadm | Owner::OtherControlPlane | Owner::Deployment);
+        let goes_by_it = matches!(self.kind, Owner::Kubeadm | Owner::OtherControlPlane | Owner::Deployment);
         let until = after(object).filter(|after| goes_by_it && machines > 0 && *after > self.now)?;
         let words = format!(
             "rollout.after: its machines are replaced from {until} on; until then all are as wished, and it waits"
@@ -61,10 +60,10 @@ impl Seen<'_> {
 
     /// The control plane that a machine says it belongs to.
     fn control_plane_of(&self, machine: &Value) -> Option<&Value> {
-        match self.owner {
+        match self.kind {
             Owner::Kubeadm | Owner::OtherControlPlane => self.live.get(self.id),
             Owner::Topology => {
-                let named = super::control_plane_reference(self.id, self.live.get(self.id)?)?;
+                let named = control_plane_reference(self.id, self.live.get(self.id)?)?;
                 let is_its = owner_named(machine, named.kind) == Some(named.name);
                 self.live.meant(&named, self.id.namespace.as_deref()).filter(|_| is_its)
             }

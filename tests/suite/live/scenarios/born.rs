@@ -1,7 +1,7 @@
 //! A cluster's life from the merge that creates it to the tombstone that deletes it, with proposals in between that
 //! must not get green.
 
-use capstan::forge::Edit;
+use capstan_forge::Edit;
 
 use super::super::sample::Sample;
 use super::super::town::{LONG, REPOSITORY, SHORT, Town};

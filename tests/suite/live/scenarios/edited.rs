@@ -1,6 +1,6 @@
 //! A person gives the workers other machines; later the bot is away for a while.
 
-use capstan::forge::Edit;
+use capstan_forge::Edit;
 
 use super::super::sample::Sample;
 use super::super::town::{LONG, SHORT, Town};

@@ -1,6 +1,6 @@
 //! Workers that never boot: the rollout stops, says where, and goes on with the next pull request.
 
-use capstan::forge::Edit;
+use capstan_forge::Edit;
 
 use super::super::sample::Sample;
 use super::super::town::{LONG, SHORT, Town, brief};

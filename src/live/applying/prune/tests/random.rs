@@ -8,6 +8,10 @@ use serde_json::{Value, json};
 use super::super::*;
 use super::folder;
 use crate::applying::testing::{id, rendered as render};
+use crate::applying::{Inventory, OwnerIndex};
+use crate::live_objects::LiveObjects;
+use crate::rollout::observed::State;
+use capstan_model::object::ObjectId;
 use capstan_plan::settings::Tombstone;
 use capstan_plan::templates::NamedTemplate;
 
@@ -32,7 +36,7 @@ struct One {
     recorded: Recorded,
     live: Live,
     tombstone: bool,
-    heir: bool,
+    new_owner: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -76,14 +80,14 @@ fn one() -> impl Strategy<Value = One> {
         proptest::bool::weighted(0.3),
         rarely(),
     )
-        .prop_map(|(kind, name, rendered, recorded, live, tombstone, heir)| One {
+        .prop_map(|(kind, name, rendered, recorded, live, tombstone, new_owner)| One {
             kind,
             name,
             rendered,
             recorded,
             live,
             tombstone,
-            heir,
+            new_owner,
         })
 }
 
@@ -152,7 +156,7 @@ proptest! {
                 tombstoned.insert(id.clone());
                 stones.push(Tombstone { group: None, kind: id.kind.clone(), namespace: None, name: id.name.clone() });
             }
-            if one.heir {
+            if one.new_owner {
                 owners.renders(&folder("other"), [&id]);
             }
         }
@@ -175,7 +179,7 @@ proptest! {
             prop_assert_eq!(&doomed.uid, &format!("uid-{}-{}", one.kind, one.name));
             prop_assert!(one.recorded == Recorded::WithUid || one.recorded == Recorded::Intended && one.live == Live::Ours);
             prop_assert!(matches!(one.live, Live::Ours | Live::Theirs));
-            prop_assert!(!one.heir, "another folder's");
+            prop_assert!(!one.new_owner, "another folder's");
             prop_assert!(doomed.object.kind != "Namespace" || !whole);
             if !whole {
                 prop_assert!(!gone && !rendered.is_empty());
@@ -224,7 +228,7 @@ proptest! {
         let mut inventory = Inventory::default();
         let mut world: Vec<(ObjectId, Value, Option<usize>)> = Vec::new();
         for (at, (kind, name)) in names.iter().enumerate() {
-            let one = One { kind: *kind, name: *name, rendered: true, recorded: Recorded::WithUid, live: Live::Ours, tombstone: false, heir: false };
+            let one = One { kind: *kind, name: *name, rendered: true, recorded: Recorded::WithUid, live: Live::Ours, tombstone: false, new_owner: false };
             let (api, id, mut value) = object(&one);
             value["metadata"]["uid"] = json!(format!("u{at}"));
             inventory.intend(&id, &api, &id.name);

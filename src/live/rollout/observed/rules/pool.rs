@@ -2,21 +2,23 @@
 
 use serde_json::Value;
 
-use super::{Tells, Unmet, all_are_there, expect, observed, one_version, version_asked};
+use super::evidence::{all_are_there, expect, observed, one_version, version_asked};
+use super::standing::{Evidence, Unmet};
 use crate::live_objects::text;
-use crate::rollout::observed::machines::Found;
+use crate::rollout::observed::machines::ObservedMachine;
+use crate::rollout::observed::observed_owner::ObservedOwner;
 use crate::rollout::observed::reading::{Reading, written};
-use crate::rollout::observed::{MachineAge, Seen};
+use crate::rollout::observed::verdict::MachineAge;
 use capstan_plan::templates::references;
 
 /// A pool: its provider replaces instances in place, and Cluster API's own counters of pools without
 /// `Machine`s are copies of what is wished. Versions are real: they come from the nodes.
 pub(super) fn pool(
-    seen: &Seen<'_>,
+    owner: &ObservedOwner<'_>,
     reading: &Reading<'_>,
-    machines: &[Found<'_>],
+    machines: &[ObservedMachine<'_>],
     unmet: &mut Unmet,
-) -> Tells {
+) -> Evidence {
     observed(reading, unmet);
     let counts = reading.counts();
     all_are_there(counts, unmet, &[("ready", counts.ready)]);
@@ -31,15 +33,15 @@ pub(super) fn pool(
     if old > 0 {
         unmet.add(format!("{old} machines are not up to date"));
     }
-    let wanted = version_asked(seen, reading);
+    let wanted = version_asked(owner, reading);
     let mut shown = false;
     if let (Some(wanted), Some(running)) = (wanted, &reading.versions) {
         one_version(running, wanted, counts.wanted, "machines", unmet);
         shown = true;
     }
-    let parts: Vec<&Value> = references(&seen.id.group, &seen.id.kind, reading.object)
+    let parts: Vec<&Value> = references(&owner.id.group, &owner.id.kind, reading.object)
         .iter()
-        .filter_map(|reference| seen.live.meant(reference, seen.id.namespace.as_deref()))
+        .filter_map(|reference| owner.live.meant(reference, owner.id.namespace.as_deref()))
         .collect();
     let models = |part: &Value| -> Vec<bool> {
         let instances = part.pointer("/status/instances").and_then(Value::as_array);
@@ -72,9 +74,9 @@ pub(super) fn pool(
         !machines.is_empty() && machines.iter().all(|machine| machine.created.is_some_and(|time| time > part))
     });
     if (shown && proven) || provider_tells || made_since {
-        Tells::Everything
+        Evidence::Complete
     } else {
-        Tells::TooLittle(
+        Evidence::TooLittle(
             "its provider does not show whether instances were replaced since the last change".to_owned(),
         )
     }

@@ -3,26 +3,32 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{Behind, Ends, Standing, Tells, Unmet, expect, observed, one_version, standing, version_asked};
-use crate::rollout::observed::machines::Found;
+use super::evidence::{expect, observed, one_version, version_asked};
+use super::standing::{Behind, Ends, Evidence, Standing, Unmet};
+use crate::rollout::observed::machines::ObservedMachine;
 use crate::rollout::observed::made::{Made, class_of};
+use crate::rollout::observed::observed_owner::ObservedOwner;
 use crate::rollout::observed::reading::{
     Contract, Reading, count, is_version, said, spec_written, version_counts, written,
 };
 use crate::rollout::observed::scheduled::PutOff;
-use crate::rollout::observed::{Counts, Seen, State};
-use crate::rollout::owner::owner;
+use crate::rollout::observed::verdict::{Counts, State};
+use crate::rollout::owner::Owner;
 
 /// Reasons of `TopologyReconciled` with which nothing has been done of what is asked for, in both contracts.
 const NOTHING_DONE: &[&str] = &["ReconcileFailed", "TopologyReconcileFailed", "ClusterClassNotReconciled"];
 
+/// How a part of a topology stands by itself: its control plane, or a worker group.
+type StandingOfPart = fn(&ObservedOwner<'_>, &Reading<'_>, &[ObservedMachine<'_>]) -> Standing;
+
 /// A `Cluster` with a topology, and what its controller made of it.
 pub(super) fn topology(
-    seen: &Seen<'_>,
+    owner: &ObservedOwner<'_>,
     reading: &Reading<'_>,
-    machines: &[Found<'_>],
+    machines: &[ObservedMachine<'_>],
+    standing: StandingOfPart,
     unmet: &mut Unmet,
-) -> Tells {
+) -> Evidence {
     observed(reading, unmet);
     let failed = reading
         .condition("TopologyReconciled")
@@ -30,7 +36,7 @@ pub(super) fn topology(
     if failed.is_none() {
         expect(reading, unmet, &[], &[("TopologyReconciled", "True")]);
     }
-    let wanted = version_asked(seen, reading);
+    let wanted = version_asked(owner, reading);
     if reading.contract == Contract::V1beta2 {
         let available =
             if failed.is_some() && only_lacks_topology(reading) { None } else { Some(("Available", "True")) };
@@ -68,20 +74,20 @@ pub(super) fn topology(
             unmet.add(format!("more upgrades of the {words} are planned"));
         }
     }
-    let made = Made::of(seen.id, reading.object, seen.live);
-    let tells = made_by_topology(seen, &made, wanted, unmet);
+    let made = Made::of(owner.id, reading.object, owner.live);
+    let evidence = made_by_topology(owner, &made, wanted, standing, unmet);
     let failed = failed.map(|condition| Behind {
-        on: seen.id.clone(),
+        on: owner.id.clone(),
         since: condition.since,
         words: condition.message.to_owned(),
         ends: Ends::WhenSeen,
     });
     // What passes by itself is told last.
-    let (lasting, passing) = match class(seen, reading.object, &made, machines) {
+    let (lasting, passing) = match class(owner, reading.object, &made, machines) {
         Some(behind) if behind.ends == Ends::WhenSeen => (Some(behind), None),
         behind => (None, behind),
     };
-    lasting.or(failed).or(passing).map_or(tells, Tells::Behind)
+    lasting.or(failed).or(passing).map_or(evidence, Evidence::Behind)
 }
 
 /// Whether a `Cluster` is not available for no more than that its topology could not be reconciled. The reasons of
@@ -94,8 +100,13 @@ fn only_lacks_topology(reading: &Reading<'_>) -> bool {
 
 /// What of the class the controller may not have taken up. Neither the generation of the `Cluster` nor a condition
 /// of it changes with its class until then.
-fn class(seen: &Seen<'_>, cluster: &Value, made: &Made<'_>, machines: &[Found<'_>]) -> Option<Behind> {
-    let (id, class) = class_of(seen.id, cluster, seen.live)?;
+fn class(
+    owner: &ObservedOwner<'_>,
+    cluster: &Value,
+    made: &Made<'_>,
+    machines: &[ObservedMachine<'_>],
+) -> Option<Behind> {
+    let (id, class) = class_of(owner.id, cluster, owner.live)?;
     let changed = spec_written(class);
     let since = changed.max(written(cluster));
     let of_class = |since, words, ends| Some(Behind { on: id.clone(), since, words, ends });
@@ -108,17 +119,17 @@ fn class(seen: &Seen<'_>, cluster: &Value, made: &Made<'_>, machines: &[Found<'_
         let words = format!("ClusterClass {}: {}{why}", id.name, unmet.0.concat());
         return of_class(since, words, Ends::WhenSeen);
     }
-    if let Some(words) = made.behind(id, class, seen.live) {
+    if let Some(words) = made.behind(id, class, owner.live) {
         return of_class(since, words, Ends::WhenSeen);
     }
     // Machines that were all made since have been made from it.
-    let changed = changed.filter(|changed| seen.now.duration_since(*changed) < seen.patience.settling)?;
+    let changed = changed.filter(|changed| owner.now.duration_since(*changed) < owner.patience.settling)?;
     let made_since = !machines.is_empty()
         && machines.iter().all(|machine| machine.created.is_some_and(|time| time > changed));
     if made_since {
         return None;
     }
-    let until = changed.saturating_add(seen.patience.settling).unwrap_or(Timestamp::MAX);
+    let until = changed.saturating_add(owner.patience.settling).unwrap_or(Timestamp::MAX);
     let words = format!(
         "ClusterClass {} was changed at {changed}: its controller may not have taken that up. Where nothing has moved by {until}, nothing has to",
         id.name
@@ -134,11 +145,17 @@ fn half_of<'v>(cluster: &'v Value, half: &str) -> Option<&'v Value> {
 }
 
 /// The control plane and the worker groups, each by itself: their conditions know their own generation.
-fn made_by_topology(seen: &Seen<'_>, made: &Made<'_>, wanted: Option<&str>, unmet: &mut Unmet) -> Tells {
+fn made_by_topology(
+    owner: &ObservedOwner<'_>,
+    made: &Made<'_>,
+    wanted: Option<&str>,
+    standing: StandingOfPart,
+    unmet: &mut Unmet,
+) -> Evidence {
     let mut put_off: Option<PutOff> = None;
     for (id, value) in made.plane.iter().chain(&made.groups).copied() {
-        let Some(kind) = owner(id, value) else { continue };
-        let part = Seen { id, owner: kind, wished: None, ..*seen };
+        let Some(kind) = Owner::of(id, value) else { continue };
+        let part = ObservedOwner { id, kind, desired: None, ..*owner };
         let reading = Reading::of(value);
         if let (Some(asked), Some(wanted)) = (version_asked(&part, &reading), wanted)
             && !is_version(asked, wanted)
@@ -156,11 +173,11 @@ fn made_by_topology(seen: &Seen<'_>, made: &Made<'_>, wanted: Option<&str>, unme
         }
     }
     match (made.plane, &made.names) {
-        (Some(_), _) => put_off.map_or(Tells::Everything, Tells::PutOff),
-        (None, Some(_)) => Tells::TooLittle("its control plane cannot be seen".to_owned()),
+        (Some(_), _) => put_off.map_or(Evidence::Complete, Evidence::PutOff),
+        (None, Some(_)) => Evidence::TooLittle("its control plane cannot be seen".to_owned()),
         (None, None) => {
             unmet.add("it has no control plane yet");
-            Tells::Everything
+            Evidence::Complete
         }
     }
 }

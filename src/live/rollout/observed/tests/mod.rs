@@ -17,11 +17,14 @@ mod providers;
 mod topologies;
 mod upgrades;
 
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::*;
 use crate::applying::testing::{id, objects};
+use crate::live_objects::LiveObjects;
 use crate::rollout::tests::set;
+use capstan_model::object::ObjectId;
 
 const VERSION: &str = "v1.35.1";
 

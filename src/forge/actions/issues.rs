@@ -1,0 +1,142 @@
+//! Issues opened, comments and labels.
+
+use serde_json::{Value, json};
+
+use super::limits::check_length;
+use crate::clock::now;
+use crate::error::ApiError;
+use crate::state::{Account, Comment, Issue, Label, State};
+use crate::views;
+
+impl State {
+    /// Adds a comment and says so.
+    pub(crate) fn comment(
+        &mut self,
+        full_name: &str,
+        number: u64,
+        by: &Account,
+        by_app: bool,
+        body: &str,
+    ) -> Result<u64, ApiError> {
+        check_length(body)?;
+        if body.trim().is_empty() {
+            return Err(ApiError::custom("IssueComment", "body cannot be blank"));
+        }
+        let id = self.fresh_id();
+        let here = self.repository_mut(full_name)?;
+        here.issue_mut(number)?.updated_at = now();
+        let comment = Comment {
+            id,
+            issue: number,
+            user: by.clone(),
+            by_app,
+            body: body.to_owned(),
+            created_at: now(),
+            updated_at: now(),
+            reactions: Vec::new(),
+        };
+        here.comments.insert(id, comment);
+        self.emit_comment(full_name, id, by, "created", json!({}))?;
+        Ok(id)
+    }
+
+    /// Records an `issue_comment` event with the comment as it is now.
+    pub(crate) fn emit_comment(
+        &mut self,
+        full_name: &str,
+        id: u64,
+        by: &Account,
+        action: &str,
+        more: Value,
+    ) -> Result<(), ApiError> {
+        let here = self.repository(full_name)?;
+        let comment = here.comments.get(&id).ok_or_else(ApiError::not_found)?;
+        let payload = json!({
+            "comment": views::comment(self, here, comment),
+            "issue": views::issue(here, here.issue(comment.issue)?),
+        });
+        self.emit(full_name, by, "issue_comment", action, views::extend(payload, more));
+        Ok(())
+    }
+
+    /// Changes a comment and says so.
+    pub(crate) fn edit_comment(
+        &mut self,
+        full_name: &str,
+        id: u64,
+        by: &Account,
+        body: &str,
+    ) -> Result<(), ApiError> {
+        check_length(body)?;
+        let here = self.repository_mut(full_name)?;
+        let comment = here.comments.get_mut(&id).ok_or_else(ApiError::not_found)?;
+        let before = std::mem::replace(&mut comment.body, body.to_owned());
+        comment.updated_at = now();
+        self.emit_comment(full_name, id, by, "edited", json!({"changes": {"body": {"from": before}}}))
+    }
+
+    /// Opens an issue (without an event: Capstan does not subscribe to issues).
+    pub(crate) fn open_issue(
+        &mut self,
+        full_name: &str,
+        by: &Account,
+        title: &str,
+        body: Option<String>,
+    ) -> Result<u64, ApiError> {
+        let id = self.fresh_id();
+        let here = self.repository_mut(full_name)?;
+        let number = here.next_number();
+        let issue = Issue {
+            id,
+            number,
+            title: title.to_owned(),
+            body,
+            user: by.clone(),
+            open: true,
+            locked: false,
+            labels: Vec::new(),
+            assignees: Vec::new(),
+            created_at: now(),
+            updated_at: now(),
+            closed_at: None,
+            closed_by: None,
+            reactions: Vec::new(),
+            pull: None,
+        };
+        here.issues.insert(number, issue);
+        Ok(number)
+    }
+
+    /// Puts a label on an issue or pull request, making the label where it is new.
+    pub(crate) fn add_label(
+        &mut self,
+        full_name: &str,
+        number: u64,
+        name: &str,
+        by: &Account,
+    ) -> Result<(), ApiError> {
+        let known = self.repository(full_name)?.labels.iter().find(|label| label.name == name).cloned();
+        let label = match known {
+            Some(label) => label,
+            None => {
+                let id = self.fresh_id();
+                let label =
+                    Label { id, name: name.to_owned(), color: "ededed".to_owned(), description: None };
+                self.repository_mut(full_name)?.labels.push(label.clone());
+                label
+            }
+        };
+        let here = self.repository_mut(full_name)?;
+        let issue = here.issue_mut(number)?;
+        if issue.labels.iter().any(|known| known.name == name) {
+            return Ok(());
+        }
+        issue.labels.push(label.clone());
+        issue.updated_at = now();
+        if issue.pull.is_some() {
+            let view = views::label(self.repository(full_name)?, &label);
+            self.emit_pull(full_name, number, by, "labeled", json!({"label": view}))?;
+        }
+        Ok(())
+    }
+}

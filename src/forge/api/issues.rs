@@ -1,0 +1,253 @@
+//! Conversations: issues, comments, reactions, labels and assignees.
+
+use serde_json::{Value, json};
+
+use super::call::{Answer, Call, READ_TALK, Reply, TRIAGE, WRITE_TALK};
+use crate::actions::check_length;
+use crate::clock::{now, rfc3339};
+use crate::error::ApiError;
+use crate::state::{Account, Reaction, Repository};
+use crate::views;
+
+pub(crate) fn get(call: &mut Call<'_>, owner: &str, name: &str, number: u64) -> Answer {
+    let full_name = call.repository(owner, name, READ_TALK)?;
+    let here = call.state.repository(&full_name)?;
+    let issue = here.issue(number)?;
+    let mut view = views::issue(here, issue);
+    view["closed_by"] = json!(issue.closed_by.as_ref().map(|by| views::simple_user(by, &here.web)));
+    Ok(Reply::ok(view))
+}
+
+pub(crate) fn list(call: &mut Call<'_>, owner: &str, name: &str) -> Answer {
+    let full_name = call.repository(owner, name, READ_TALK)?;
+    let here = call.state.repository(&full_name)?;
+    let state = call.parameter("state").unwrap_or("open");
+    let labels: Vec<&str> =
+        call.parameter("labels").into_iter().flat_map(|labels| labels.split(',')).collect();
+    let creator = call.parameter("creator");
+    let items = here
+        .issues
+        .values()
+        .rev()
+        .filter(|issue| state == "all" || issue.open == (state == "open"))
+        .filter(|issue| labels.iter().all(|wanted| issue.labels.iter().any(|label| label.name == *wanted)))
+        .filter(|issue| creator.is_none_or(|creator| issue.user.login == creator))
+        .map(|issue| views::issue(here, issue))
+        .collect();
+    Ok(call.page(items))
+}
+
+pub(crate) fn create(call: &mut Call<'_>, owner: &str, name: &str) -> Answer {
+    let full_name = call.repository(owner, name, WRITE_TALK)?;
+    let by = call.account()?;
+    let title = call.required_text("title")?.to_owned();
+    let body = call.text("body").map(str::to_owned);
+    check_length(body.as_deref().unwrap_or_default())?;
+    let number = call.state.open_issue(&full_name, &by, &title, body)?;
+    for label in call.texts("labels") {
+        call.state.add_label(&full_name, number, &label, &by)?;
+    }
+    let here = call.state.repository(&full_name)?;
+    Ok(Reply::created(views::issue(here, here.issue(number)?)))
+}
+
+pub(crate) fn update(call: &mut Call<'_>, owner: &str, name: &str, number: u64) -> Answer {
+    let full_name = call.repository(owner, name, WRITE_TALK)?;
+    let by = call.account()?;
+    check_length(call.text("body").unwrap_or_default())?;
+    let (title, body) = (call.text("title").map(str::to_owned), call.text("body").map(str::to_owned));
+    let issue = call.state.repository_mut(&full_name)?.issue_mut(number)?;
+    issue.title = title.unwrap_or_else(|| issue.title.clone());
+    issue.body = body.or_else(|| issue.body.clone());
+    issue.updated_at = now();
+    let is_pull = issue.pull.is_some();
+    match call.text("state") {
+        Some("closed") => call.state.close_issue(&full_name, number, &by)?,
+        Some("open") if is_pull => call.state.reopen_pull(&full_name, number, &by)?,
+        Some("open") => {
+            let issue = call.state.repository_mut(&full_name)?.issue_mut(number)?;
+            (issue.open, issue.closed_at) = (true, None);
+        }
+        _ => {}
+    }
+    let here = call.state.repository(&full_name)?;
+    Ok(Reply::ok(views::issue(here, here.issue(number)?)))
+}
+
+pub(crate) fn comments(call: &mut Call<'_>, owner: &str, name: &str, number: u64) -> Answer {
+    let full_name = call.repository(owner, name, READ_TALK)?;
+    let here = call.state.repository(&full_name)?;
+    here.issue(number)?;
+    let since = call.parameter("since").unwrap_or_default();
+    let found = here
+        .comments
+        .values()
+        .filter(|comment| comment.issue == number && rfc3339(comment.updated_at).as_str() >= since)
+        .map(|comment| views::comment(call.state, here, comment));
+    Ok(call.page(found.collect()))
+}
+
+pub(crate) fn repository_comments(call: &mut Call<'_>, owner: &str, name: &str) -> Answer {
+    let full_name = call.repository(owner, name, READ_TALK)?;
+    let here = call.state.repository(&full_name)?;
+    let since = call.parameter("since").unwrap_or_default();
+    let mut found: Vec<Value> = here
+        .comments
+        .values()
+        .filter(|comment| rfc3339(comment.updated_at).as_str() >= since)
+        .map(|comment| views::comment(call.state, here, comment))
+        .collect();
+    if call.parameter("direction") == Some("desc") {
+        found.reverse();
+    }
+    Ok(call.page(found))
+}
+
+fn show_comment(call: &Call<'_>, here: &Repository, id: u64, status: u16) -> Answer {
+    let comment = here.comments.get(&id).ok_or_else(ApiError::not_found)?;
+    Ok(Reply::new(status, views::comment(call.state, here, comment)))
+}
+
+pub(crate) fn comment(call: &mut Call<'_>, owner: &str, name: &str, id: u64) -> Answer {
+    let full_name = call.repository(owner, name, READ_TALK)?;
+    show_comment(call, call.state.repository(&full_name)?, id, 200)
+}
+
+pub(crate) fn create_comment(call: &mut Call<'_>, owner: &str, name: &str, number: u64) -> Answer {
+    let full_name = call.repository(owner, name, WRITE_TALK)?;
+    let by = call.account()?;
+    let body = call.required_text("body")?.to_owned();
+    let by_app = call.is_app();
+    let id = call.state.comment(&full_name, number, &by, by_app, &body)?;
+    show_comment(call, call.state.repository(&full_name)?, id, 201)
+}
+
+pub(crate) fn update_comment(call: &mut Call<'_>, owner: &str, name: &str, id: u64) -> Answer {
+    let full_name = call.repository(owner, name, WRITE_TALK)?;
+    let by = call.account()?;
+    let body = call.required_text("body")?.to_owned();
+    call.state.edit_comment(&full_name, id, &by, &body)?;
+    show_comment(call, call.state.repository(&full_name)?, id, 200)
+}
+
+pub(crate) fn delete_comment(call: &mut Call<'_>, owner: &str, name: &str, id: u64) -> Answer {
+    let full_name = call.repository(owner, name, WRITE_TALK)?;
+    let by = call.account()?;
+    call.state.emit_comment(&full_name, id, &by, "deleted", json!({}))?;
+    call.state.repository_mut(&full_name)?.comments.remove(&id);
+    Ok(Reply::no_content())
+}
+
+const REACTIONS: [&str; 8] = ["+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"];
+
+/// Adds a reaction unless the account has it there already: 201 for a new one, 200 for a known one.
+fn react(reactions: &mut Vec<Reaction>, id: u64, by: Account, content: &str) -> (u16, Reaction) {
+    let known = reactions.iter().find(|known| known.user.id == by.id && known.content == content);
+    if let Some(known) = known {
+        return (200, known.clone());
+    }
+    let reaction = Reaction { id, user: by, content: content.to_owned(), at: now() };
+    reactions.push(reaction.clone());
+    (201, reaction)
+}
+
+/// Where reactions hang.
+pub(crate) enum Reactable {
+    Issue(u64),
+    Comment(u64),
+}
+
+fn reactions_of<'a>(here: &'a mut Repository, on: &Reactable) -> Result<&'a mut Vec<Reaction>, ApiError> {
+    match on {
+        Reactable::Issue(number) => Ok(&mut here.issue_mut(*number)?.reactions),
+        Reactable::Comment(id) => {
+            Ok(&mut here.comments.get_mut(id).ok_or_else(ApiError::not_found)?.reactions)
+        }
+    }
+}
+
+pub(crate) fn reactions(call: &mut Call<'_>, owner: &str, name: &str, on: Reactable) -> Answer {
+    let full_name = call.repository(owner, name, READ_TALK)?;
+    let web = call.state.web.clone();
+    let content = call.parameter("content").map(str::to_owned);
+    let found = reactions_of(call.state.repository_mut(&full_name)?, &on)?;
+    let items = found
+        .iter()
+        .filter(|reaction| content.as_deref().is_none_or(|content| reaction.content == content))
+        .map(|reaction| views::reaction(reaction, &web))
+        .collect();
+    Ok(call.page(items))
+}
+
+pub(crate) fn create_reaction(call: &mut Call<'_>, owner: &str, name: &str, on: Reactable) -> Answer {
+    let full_name = call.repository(owner, name, WRITE_TALK)?;
+    let by = call.account()?;
+    let content = call.required_text("content")?;
+    if !REACTIONS.contains(&content) {
+        return Err(ApiError::invalid("Reaction", "content", "invalid"));
+    }
+    let id = call.state.fresh_id();
+    let here = call.state.repository_mut(&full_name)?;
+    let (status, reaction) = react(reactions_of(here, &on)?, id, by, content);
+    Ok(Reply::new(status, views::reaction(&reaction, &here.web)))
+}
+
+pub(crate) fn delete_reaction(
+    call: &mut Call<'_>,
+    owner: &str,
+    name: &str,
+    on: Reactable,
+    id: u64,
+) -> Answer {
+    let full_name = call.repository(owner, name, WRITE_TALK)?;
+    reactions_of(call.state.repository_mut(&full_name)?, &on)?.retain(|reaction| reaction.id != id);
+    Ok(Reply::no_content())
+}
+
+fn show_labels(call: &Call<'_>, full_name: &str, number: u64) -> Answer {
+    let here = call.state.repository(full_name)?;
+    Ok(Reply::ok(here.issue(number)?.labels.iter().map(|label| views::label(here, label)).collect()))
+}
+
+pub(crate) fn labels(call: &mut Call<'_>, owner: &str, name: &str, number: u64) -> Answer {
+    let full_name = call.repository(owner, name, READ_TALK)?;
+    show_labels(call, &full_name, number)
+}
+
+pub(crate) fn add_labels(call: &mut Call<'_>, owner: &str, name: &str, number: u64) -> Answer {
+    let full_name = call.repository(owner, name, TRIAGE)?;
+    let by = call.account()?;
+    for label in call.texts("labels") {
+        call.state.add_label(&full_name, number, &label, &by)?;
+    }
+    show_labels(call, &full_name, number)
+}
+
+pub(crate) fn remove_label(call: &mut Call<'_>, owner: &str, name: &str, number: u64, label: &str) -> Answer {
+    let full_name = call.repository(owner, name, TRIAGE)?;
+    let by = call.account()?;
+    let here = call.state.repository_mut(&full_name)?;
+    let issue = here.issue_mut(number)?;
+    let at = issue.labels.iter().position(|known| known.name == label);
+    let at = at.ok_or_else(|| ApiError::new(404, "Label does not exist"))?;
+    let removed = issue.labels.remove(at);
+    if issue.pull.is_some() {
+        let view = views::label(here, &removed);
+        call.state.emit_pull(&full_name, number, &by, "unlabeled", json!({"label": view}))?;
+    }
+    show_labels(call, &full_name, number)
+}
+
+pub(crate) fn add_assignees(call: &mut Call<'_>, owner: &str, name: &str, number: u64) -> Answer {
+    let full_name = call.repository(owner, name, TRIAGE)?;
+    for login in call.texts("assignees") {
+        // GitHub leaves out, without a word, whom it cannot assign.
+        let Ok(account) = call.state.account(&login).cloned() else { continue };
+        let issue = call.state.repository_mut(&full_name)?.issue_mut(number)?;
+        if issue.assignees.iter().all(|known| known.id != account.id) {
+            issue.assignees.push(account);
+        }
+    }
+    let here = call.state.repository(&full_name)?;
+    Ok(Reply::created(views::issue(here, here.issue(number)?)))
+}

@@ -1,0 +1,17 @@
+//! The REST API: who may ask for what, the handlers, and the table of routes above them.
+
+mod activity;
+mod call;
+mod checks;
+mod git_data;
+mod installations;
+mod issues;
+mod pulls;
+mod rate_limit;
+mod routes;
+
+pub(crate) use self::call::{
+    Actor, Call, METADATA, Need, READ_CODE, READ_PULLS, Reply, WRITE_CODE, WRITE_PULLS, permit,
+};
+pub(crate) use self::rate_limit::{REQUESTS_PER_HOUR, used};
+pub(crate) use self::routes::{is_api, route};

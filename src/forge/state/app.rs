@@ -1,0 +1,65 @@
+//! The App, its installations, and tokens.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::account::Account;
+use super::repository::Repository;
+use crate::app_key::AppKey;
+use crate::clock::Seconds;
+
+/// The App as it was registered.
+pub(crate) struct App {
+    pub(crate) id: u64,
+    pub(crate) slug: String,
+    pub(crate) owner: Account,
+    pub(crate) bot: Account,
+    pub(crate) key: AppKey,
+    pub(crate) webhook_secret: String,
+    pub(crate) webhook_url: Option<String>,
+    pub(crate) permissions: BTreeMap<String, String>,
+    pub(crate) events: Vec<String>,
+    pub(crate) created_at: Seconds,
+}
+
+/// Which repositories of an account an installation covers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Selection {
+    /// All of them, future ones included.
+    All,
+    /// Those with these names (`owner/name`).
+    Selected(BTreeSet<String>),
+}
+
+/// The App on one account.
+#[derive(Clone, Debug)]
+pub(crate) struct Installation {
+    pub(crate) id: u64,
+    pub(crate) account: Account,
+    pub(crate) selection: Selection,
+    pub(crate) suspended: bool,
+    pub(crate) created_at: Seconds,
+}
+
+impl Installation {
+    pub(crate) fn covers(&self, repository: &Repository) -> bool {
+        !self.suspended
+            && self.account.login == repository.owner.login
+            && match &self.selection {
+                Selection::All => true,
+                Selection::Selected(names) => names.contains(&repository.full_name()),
+            }
+    }
+}
+
+/// What a bearer token stands for.
+#[derive(Clone, Debug)]
+pub(crate) enum Token {
+    User(Account),
+    Installation {
+        installation: u64,
+        permissions: BTreeMap<String, String>,
+        /// Names (without owner) the token is limited to.
+        repositories: Option<BTreeSet<String>>,
+        expires_at: Seconds,
+    },
+}

@@ -1,0 +1,64 @@
+//! Everything that the forge knows.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::PathBuf;
+
+use super::account::Account;
+use super::app::{App, Installation, Token};
+use super::repository::Repository;
+use crate::error::ApiError;
+use crate::faults::Faults;
+use crate::log::Log;
+use crate::outbox::Outbox;
+
+/// A team of an organization.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Team {
+    pub(crate) members: BTreeSet<String>,
+}
+
+/// Everything; guarded by one lock.
+pub(crate) struct State {
+    pub(crate) web: String,
+    pub(crate) folder: PathBuf,
+    pub(crate) last_id: u64,
+    pub(crate) accounts: BTreeMap<String, Account>,
+    /// `organization/slug` to team.
+    pub(crate) teams: BTreeMap<String, Team>,
+    pub(crate) app: App,
+    pub(crate) installations: BTreeMap<u64, Installation>,
+    pub(crate) tokens: HashMap<String, Token>,
+    pub(crate) repositories: BTreeMap<String, Repository>,
+    pub(crate) outbox: Outbox,
+    pub(crate) faults: Faults,
+    pub(crate) log: Log,
+    /// How often a read says that mergeability is being computed before it is.
+    pub(crate) mergeability_reads: u32,
+}
+
+impl State {
+    pub(crate) fn fresh_id(&mut self) -> u64 {
+        self.last_id += 1;
+        self.last_id
+    }
+
+    pub(crate) fn account(&self, login: &str) -> Result<&Account, ApiError> {
+        self.accounts
+            .values()
+            .find(|account| account.login.eq_ignore_ascii_case(login))
+            .ok_or_else(ApiError::not_found)
+    }
+
+    pub(crate) fn repository(&self, full_name: &str) -> Result<&Repository, ApiError> {
+        self.repositories.get(&full_name.to_ascii_lowercase()).ok_or_else(ApiError::not_found)
+    }
+
+    pub(crate) fn repository_mut(&mut self, full_name: &str) -> Result<&mut Repository, ApiError> {
+        self.repositories.get_mut(&full_name.to_ascii_lowercase()).ok_or_else(ApiError::not_found)
+    }
+
+    /// The installation that covers a repository.
+    pub(crate) fn installation_for(&self, repository: &Repository) -> Option<&Installation> {
+        self.installations.values().find(|installation| installation.covers(repository))
+    }
+}

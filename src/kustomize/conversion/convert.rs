@@ -1,0 +1,117 @@
+//! The steps from one API version to another, whoever knows them.
+
+use super::apply::{Did, apply_step};
+use super::refusal::{Refusal, Refusals, Unconvertible};
+use super::step::{Conversion, ConversionStep};
+use super::{cluster_api, definitions, older};
+use crate::schema::{Fields, Schemas};
+use capstan_model::object::{FieldPath, api_group};
+use capstan_yaml::Node;
+
+/// The steps that bring `object` to `to_api_version` (`group/version`). `schemas` decide for kinds that
+/// are not Cluster API's own.
+///
+/// # Errors
+/// The first of the fields that stand in the way.
+pub fn convert(
+    object: &Node,
+    to_api_version: &str,
+    schemas: &Schemas,
+) -> Result<Conversion, Box<Unconvertible>> {
+    convert_or_all(object, to_api_version, schemas).map_err(|(first, _)| first)
+}
+
+/// The same, and where there is no conversion the other fields too that stand in the way, as far as one look
+/// at the object shows them.
+pub fn convert_or_all(
+    object: &Node,
+    to_api_version: &str,
+    schemas: &Schemas,
+) -> Result<Conversion, (Box<Unconvertible>, Vec<Unconvertible>)> {
+    let text = |key: &str| object.get(key).and_then(Node::as_str).unwrap_or_default();
+    let (kind, from) = (text("kind"), text("apiVersion"));
+    if from == to_api_version {
+        return Ok(Conversion::default());
+    }
+    let of = |refusal: Refusal| {
+        let Refusal { field, value, why, advice } = refusal;
+        let (kind, from, to) = (kind.to_owned(), from.to_owned(), to_api_version.to_owned());
+        Unconvertible { kind, from, to, field, value, why, advice }
+    };
+    steps(object, kind, from, to_api_version, schemas)
+        .map(|steps| Conversion { steps })
+        .map_err(|Refusals { first, others }| (Box::new(of(*first)), others.into_iter().map(of).collect()))
+}
+
+fn steps(
+    object: &Node,
+    kind: &str,
+    from: &str,
+    to: &str,
+    schemas: &Schemas,
+) -> Result<Vec<ConversionStep>, Refusals> {
+    let group = api_group(from);
+    if group != api_group(to) || group.is_empty() {
+        return Err(Refusal::whole(
+            "these are no two versions of one API group",
+            "write the object anew in the other group",
+        )
+        .into());
+    }
+    let mut done = Done { object: object.clone(), steps: Vec::new() };
+    let named = ConversionStep::Replace { at: FieldPath::root().key("apiVersion"), value: Node::string(to) };
+    done.all([named]);
+    let own = |version: &str| Fields::of(kind, &format!("{group}/{version}"));
+    let (Some((name, beta1)), Some((_, beta2))) = (own("v1beta1"), own("v1beta2")) else {
+        definitions::same_shape(object, kind, from, to, schemas)?;
+        return Ok(done.steps);
+    };
+    match (version(from), version(to)) {
+        ("v1beta1", "v1beta2") => {}
+        ("v1alpha3" | "v1alpha4", "v1beta1" | "v1beta2") => {
+            done.all(older::steps(&done.object, kind));
+            older::known(&done.object, name, beta1)?;
+            if to.ends_with("v1beta1") {
+                return Ok(done.steps);
+            }
+        }
+        ("v1beta1" | "v1beta2", "v1alpha3" | "v1alpha4" | "v1beta1") => {
+            return Err(Refusal::whole(
+                "the way back to an older version needs what only the server knows, such as the versions \
+                 of what is referred to",
+                "bring the object to that version by hand, or stay at the newer one",
+            )
+            .into());
+        }
+        _ => {
+            return Err(Refusal::whole(
+                "no conversion between these versions is known",
+                "bring the object to that version by hand",
+            )
+            .into());
+        }
+    }
+    done.all(cluster_api::steps(&done.object, name, beta1, beta2)?);
+    done.all(cluster_api::tidy(&done.object, name, beta2));
+    Ok(done.steps)
+}
+
+fn version(api_version: &str) -> &str {
+    api_version.split_once('/').map_or(api_version, |(_, version)| version)
+}
+
+/// Steps, and the object after them. Steps that find nothing to do are left out.
+struct Done {
+    object: Node,
+    steps: Vec<ConversionStep>,
+}
+
+impl Done {
+    fn all(&mut self, steps: impl IntoIterator<Item = ConversionStep>) {
+        for step in steps {
+            if apply_step(&mut self.object, &step) == Did::Something {
+                self.steps.push(step);
+            }
+        }
+    }
+}

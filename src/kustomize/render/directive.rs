@@ -1,0 +1,43 @@
+//! Directives of strategic merge patches: `$patch`.
+
+use super::placed::Placed;
+use super::walked::Misfit;
+
+/// The key of a directive.
+pub(super) const DIRECTIVE: &str = "$patch";
+
+/// What a `$patch` says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Directive {
+    Merge,
+    Replace,
+    Delete,
+}
+
+impl Directive {
+    fn read(value: &Placed) -> Result<Self, Misfit> {
+        match &*value.written() {
+            "merge" => Ok(Self::Merge),
+            "replace" => Ok(Self::Replace),
+            "delete" => Ok(Self::Delete),
+            _ => Err(Misfit::new(
+                &value.place,
+                "`$patch` is one of `merge`, `replace` and `delete`: write one of them",
+            )),
+        }
+    }
+
+    /// Of a mapping.
+    pub(super) fn of(patch: &Placed) -> Result<Self, Misfit> {
+        patch.field(DIRECTIVE).map_or(Ok(Self::Merge), Self::read)
+    }
+
+    /// Of a list: an item that is nothing but a directive.
+    pub(super) fn of_list(items: &[Placed]) -> Result<Option<Self>, Misfit> {
+        let item = items.iter().find(|item| item.field(DIRECTIVE).is_some());
+        match item.filter(|item| item.entries().len() == 1).and_then(|item| item.field(DIRECTIVE)) {
+            Some(value) => Self::read(value).map(Some),
+            None => Ok(None),
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! What merging a value of a patch comes to.
+
+use super::placed::{Placed, SourceOffset};
+
+/// Why a patch does not fit its object.
+#[derive(Debug, Clone)]
+pub(super) struct Misfit {
+    pub(super) place: SourceOffset,
+    pub(super) message: String,
+}
+
+impl Misfit {
+    pub(super) fn new(place: &SourceOffset, message: impl Into<String>) -> Self {
+        Self { place: place.clone(), message: message.into() }
+    }
+}
+
+/// What a walk leaves in the object's place.
+pub(super) enum Walked {
+    /// Nothing.
+    Gone,
+    /// The object's own value, merged where it stands.
+    Same,
+    /// Another value.
+    Other(Placed),
+}

@@ -1,0 +1,47 @@
+//! What a round of deletions is decided from.
+
+use crate::applying::inventory::Inventory;
+use crate::applying::owners::OwnerIndex;
+use crate::live_objects::LiveObjects;
+use crate::rollout::observed::State;
+use capstan_kustomize::render::RenderedObject;
+use capstan_model::ids::ClusterId;
+use capstan_plan::settings::Deletion;
+use capstan_plan::templates::NamedTemplate;
+
+/// What a round of deletions is decided from.
+#[derive(Debug, Clone, Copy)]
+pub struct PruneFacts<'a> {
+    /// The folder.
+    pub folder: &'a ClusterId,
+    /// What it has applied.
+    pub inventory: &'a Inventory,
+    /// What it renders, with namespaces and live names; `None` where the folder is gone or the render
+    /// failed.
+    pub rendered: Option<&'a [RenderedObject]>,
+    /// The templates among it: the names that Git gives them.
+    pub templates: &'a [NamedTemplate],
+    /// The tombstones in its `capstan.yaml`.
+    pub delete: &'a Deletion,
+    /// The namespace of tombstones that name none.
+    pub namespace: Option<&'a str>,
+    /// Everything of the inventory, what is rendered, and all `MachineSet`s and `Machine`s.
+    pub live: &'a LiveObjects,
+    /// What all folders render and have applied.
+    pub owners: &'a OwnerIndex,
+    /// How the rollout stands.
+    pub rollout: State,
+    /// Whether changes are withheld.
+    pub withheld: Withholding,
+    /// How many objects may go at once without a tombstone.
+    pub budget: u32,
+}
+
+/// Whether changes wait to be applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Withholding {
+    /// Everything rendered is applied.
+    Nothing,
+    /// Workers wait for their control plane.
+    Workers,
+}

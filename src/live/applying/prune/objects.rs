@@ -1,0 +1,140 @@
+//! Objects that are gone from a render: which go, and which stay.
+
+use super::facts::Withholding;
+use super::named::Named;
+use super::outcome::{Because, Keep};
+use super::round::{Present, Round, turn};
+use super::tombstones::Tombstones;
+use crate::applying::inventory::InventoryObject;
+use crate::rollout::observed::State;
+use capstan_model::kinds::{KindRole, Loss, loss, names, role_of};
+use capstan_model::object::ObjectId;
+
+impl<'a> Round<'_, 'a> {
+    /// What is gone from a render.
+    pub(super) fn objects(&mut self, left: Vec<Present<'a>>) {
+        let facts = self.facts;
+        let Some(rendered) = facts.rendered.filter(|rendered| !rendered.is_empty()) else {
+            left.into_iter().for_each(|object| self.keep(object.id, Keep::NothingRendered));
+            return;
+        };
+        let tombstones = Tombstones::of(facts);
+        self.done.findings = tombstones.findings.clone();
+        let named = Named::of(rendered, facts.live);
+        let mut doomed: Vec<(Present<'a>, Because)> = Vec::new();
+        for object in left {
+            match self.verdict(&object, &tombstones, &named) {
+                Ok(because) => doomed.push((object, because)),
+                Err(why) => self.keep(object.id, why),
+            }
+        }
+        let pruned = doomed.iter().filter(|(_, because)| *because == Because::Pruned).count();
+        let pruned = u32::try_from(pruned).unwrap_or(u32::MAX);
+        if pruned > facts.budget {
+            let over = Keep::OverBudget { doomed: pruned, budget: facts.budget };
+            let (kept, rest): (Vec<_>, Vec<_>) =
+                doomed.into_iter().partition(|(_, because)| *because == Because::Pruned);
+            kept.into_iter().for_each(|(object, _)| self.keep(object.id, over.clone()));
+            doomed = rest;
+        }
+        self.in_turns(doomed);
+    }
+
+    /// Deletes what comes first; the rest waits for it.
+    fn in_turns(&mut self, mut doomed: Vec<(Present<'a>, Because)>) {
+        doomed.sort_by(|(a, _), (b, _)| (turn(&a.id), &a.id).cmp(&(turn(&b.id), &b.id)));
+        // What is on its way out already goes before what comes after it.
+        let terminating = self
+            .done
+            .keep
+            .iter()
+            .filter(|kept| kept.why == Keep::Terminating)
+            .map(|kept| kept.object.clone());
+        let first = terminating.chain(doomed.iter().map(|(object, _)| object.id.clone())).min_by_key(turn);
+        for (object, because) in doomed {
+            match &first {
+                Some(first) if turn(first) < turn(&object.id) => {
+                    self.keep(object.id, Keep::WaitsFor(first.clone()));
+                }
+                _ => self.delete(&object, because),
+            }
+        }
+    }
+
+    fn verdict(
+        &self,
+        object: &Present<'_>,
+        tombstones: &Tombstones,
+        named: &Named<'_>,
+    ) -> Result<Because, Keep> {
+        let facts = self.facts;
+        let id = &object.id;
+        if tombstones.name(object.entry) {
+            let rolls = matches!(facts.rollout, State::Waiting | State::Rolling | State::Stuck);
+            let not_through = rolls || facts.withheld == Withholding::Workers;
+            return if has_workers(id) && not_through {
+                Err(Keep::RolloutNotDone)
+            } else {
+                Ok(Because::Tombstone)
+            };
+        }
+        let rotated = object.entry.logical.is_some() && self.has_successor(object.entry);
+        let because = if rotated { Because::Rotated } else { Because::Pruned };
+        match sort(id, rotated) {
+            Sort::Tombstone => Err(Keep::NeedsTombstone),
+            Sort::Free => Ok(because),
+            Sort::Unnamed => named.by(id).map_or(Ok(because), |by| Err(Keep::StillNamed(by))),
+            Sort::Template => {
+                let read = [names::MACHINE_SET, names::MACHINE]
+                    .iter()
+                    .all(|kind| facts.live.has_all("cluster.x-k8s.io", kind));
+                if !read {
+                    Err(Keep::NotRead)
+                } else if let Some(by) = named.by(id) {
+                    Err(Keep::StillNamed(by))
+                } else if facts.rollout != State::Done || facts.withheld == Withholding::Workers {
+                    Err(Keep::RolloutNotDone)
+                } else {
+                    Ok(because)
+                }
+            }
+        }
+    }
+
+    /// Whether the same template is rendered under another live name.
+    fn has_successor(&self, entry: &InventoryObject) -> bool {
+        let logical = entry.logical_id();
+        self.facts.templates.iter().any(|template| {
+            template.logical.kind == logical.kind
+                && template.logical.group == logical.group
+                && template.logical.name == logical.name
+        })
+    }
+}
+
+/// How an object may go.
+enum Sort {
+    /// By itself.
+    Free,
+    /// By itself, where nothing names it.
+    Unnamed,
+    /// By itself, where nothing names it and every machine is as wished.
+    Template,
+    /// With a tombstone.
+    Tombstone,
+}
+
+fn sort(id: &ObjectId, rotated: bool) -> Sort {
+    match loss(id) {
+        Loss::Nothing => Sort::Free,
+        Loss::WhileNamed => Sort::Unnamed,
+        Loss::Template => Sort::Template,
+        // A class may be used from other folders; one that a rotation left behind is this folder's own.
+        Loss::Class if rotated => Sort::Template,
+        Loss::Class | Loss::Cluster | Loss::ClusterIfNamed | Loss::Unknown => Sort::Tombstone,
+    }
+}
+
+fn has_workers(id: &ObjectId) -> bool {
+    role_of(id).is_some_and(KindRole::is_worker)
+}

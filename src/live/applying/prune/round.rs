@@ -1,0 +1,95 @@
+//! A round of deletions in the making: what of the inventory is there, and in which turns it goes.
+
+use super::facts::PruneFacts;
+use super::outcome::{Because, Deletions, Doomed, Forget, Forgotten, Keep, Kept};
+use crate::applying::inventory::InventoryObject;
+use crate::applying::managers::is_applied_by_capstan;
+use crate::live_objects::{is_terminating, uid};
+use capstan_model::kinds::{KindRole, role_of};
+use capstan_model::object::ObjectId;
+use capstan_plan::settings::Deletion;
+
+/// A round in the making.
+pub(super) struct Round<'f, 'a> {
+    pub(super) facts: &'f PruneFacts<'a>,
+    pub(super) done: Deletions,
+}
+
+/// An object of the inventory that is live under its UID.
+pub(super) struct Present<'a> {
+    pub(super) entry: &'a InventoryObject,
+    pub(super) id: ObjectId,
+    pub(super) uid: &'a str,
+}
+
+impl<'a> Round<'_, 'a> {
+    pub(super) fn keep(&mut self, object: ObjectId, why: Keep) {
+        self.done.keep.push(Kept { object, why });
+    }
+
+    pub(super) fn forget(&mut self, object: ObjectId, why: Forget) {
+        self.done.forget.push(Forgotten { object, why });
+    }
+
+    pub(super) fn delete(&mut self, object: &Present<'_>, because: Because) {
+        self.done.delete.push(Doomed { object: object.id.clone(), uid: object.uid.to_owned(), because });
+    }
+
+    fn is_rendered(&self, id: &ObjectId) -> bool {
+        self.facts.rendered.into_iter().flatten().any(|object| object.id == *id)
+    }
+
+    /// The inventory as far as it is live and this folder's; the rest is settled here. With `delete:
+    /// cluster` what is rendered counts too.
+    pub(super) fn present(&mut self) -> Vec<Present<'a>> {
+        let facts = self.facts;
+        let mut left = Vec::new();
+        for entry in facts.inventory.objects() {
+            let id = entry.id();
+            let whole = *facts.delete == Deletion::Cluster;
+            if !whole && self.is_rendered(&id) {
+                continue;
+            }
+            let new_owner = facts
+                .owners
+                .new_owner(facts.folder, &id)
+                .or_else(|| facts.owners.new_owner(facts.folder, &entry.logical_id()));
+            if let Some(new_owner) = new_owner {
+                self.forget(id, Forget::Transferred(new_owner.clone()));
+                continue;
+            }
+            let Some(live) = facts.live.get(&id) else {
+                if facts.live.is_absent(&id) {
+                    self.forget(id, Forget::Gone);
+                } else {
+                    self.keep(id, Keep::NotRead);
+                }
+                continue;
+            };
+            let Some(uid) = uid(live) else {
+                self.keep(id, Keep::NotRead);
+                continue;
+            };
+            // Without a UID it was intended; whether it was applied only the live object tells.
+            let ours = entry.uid.as_deref().map_or_else(|| is_applied_by_capstan(live), |known| known == uid);
+            if !ours {
+                self.forget(id, Forget::Replaced);
+            } else if is_terminating(live) {
+                self.keep(id, Keep::Terminating);
+            } else {
+                left.push(Present { entry, id, uid });
+            }
+        }
+        left
+    }
+}
+
+/// The `Cluster`, then everything, then credentials.
+pub(super) fn turn(id: &ObjectId) -> u8 {
+    match role_of(id) {
+        Some(KindRole::Cluster) => 0,
+        Some(KindRole::Identity | KindRole::Secret) => 2,
+        Some(KindRole::Namespace) => 3,
+        _ => 1,
+    }
+}

@@ -1,0 +1,35 @@
+//! Which variables a template reads, whether or not it can be computed.
+
+use super::pieces::{Piece, pieces};
+use super::tokens::{Token, tokens};
+
+/// What a template reads of the variables.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::rollout::class) enum Mentions {
+    /// These fields, by their paths: `workers.size`.
+    Fields(Vec<String>),
+    /// Perhaps anything.
+    Anything,
+}
+
+/// The fields that a template names, whether or not it can be computed. Within `range` and `with` names are of
+/// something else; they are counted all the same, and what they are of is named too.
+pub(in crate::rollout::class) fn mentions(template: &str) -> Mentions {
+    let Ok(pieces) = pieces(template) else { return Mentions::Anything };
+    let mut fields = Vec::new();
+    for piece in pieces {
+        let Piece::Action(action) = piece else { continue };
+        let Ok(tokens) = tokens(action) else { return Mentions::Anything };
+        for token in tokens {
+            match token {
+                Token::Field(path) | Token::RootField(path) if path.is_empty() => return Mentions::Anything,
+                Token::Field(path) | Token::RootField(path) => fields.push(path.join(".")),
+                Token::Root => return Mentions::Anything,
+                _ => {}
+            }
+        }
+    }
+    fields.sort();
+    fields.dedup();
+    Mentions::Fields(fields)
+}

@@ -1,0 +1,102 @@
+//! How the rollout of a folder stands, owner by owner.
+
+use jiff::Timestamp;
+
+use super::held_up::{HeldUp, held_up};
+use super::machines::ObservedMachine;
+use super::observed_owner::{ObservedOwner, control_plane_reference};
+use super::patience::Patience;
+use super::reading::{Reading, said};
+use super::rules::standing;
+use super::verdict::{Counts, OwnerVerdict, Readiness, State, Turn, Verdict};
+use crate::live_objects::LiveObjects;
+use crate::rollout::owner::Owner;
+use capstan_kustomize::render::RenderedObject;
+use capstan_model::kinds::is_cluster;
+use capstan_model::object::ObjectId;
+
+/// How the rollout of what is rendered stands. `rendered` has its namespaces and its live names.
+pub fn judge(rendered: &[RenderedObject], live: &LiveObjects, now: Timestamp, patience: Patience) -> Verdict {
+    let mut owners = Vec::new();
+    let mut all = Vec::new();
+    let mut add = |id: &ObjectId, kind, desired: Option<&RenderedObject>| {
+        let owner = ObservedOwner { id, kind, desired, live, now, patience };
+        let machines = owner.machines();
+        owners.push(owner.judge(&machines));
+        all.extend(machines.into_iter().map(|machine| machine.state));
+    };
+    for object in rendered {
+        if let Some(kind) = Owner::of(&object.id, &object.value) {
+            add(&object.id, kind, Some(object));
+        }
+    }
+    for (id, kind) in unrendered_control_planes(rendered, live) {
+        add(id, kind, None);
+    }
+    owners.sort_by(|a, b| a.object.cmp(&b.object));
+    all.sort_by(|a, b| (&a.owner, &a.name).cmp(&(&b.owner, &b.name)));
+    let state = owners.iter().map(|owner| owner.state).max().unwrap_or(State::Done);
+    Verdict { state, owners, machines: all }
+}
+
+/// The control plane that a rendered `Cluster` without a topology names, where it is live and another tool's.
+fn unrendered_control_planes<'a>(
+    rendered: &[RenderedObject],
+    live: &'a LiveObjects,
+) -> Vec<(&'a ObjectId, Owner)> {
+    let clusters = rendered.iter().filter(|object| is_cluster(&object.id));
+    let named = clusters.filter_map(|cluster| {
+        let topology = cluster.value.pointer("/spec/topology").is_some();
+        let reference = control_plane_reference(&cluster.id, &cluster.value).filter(|_| !topology)?;
+        let namespace = cluster.id.namespace.as_deref();
+        if rendered.iter().any(|object| reference.means(namespace, &object.id)) {
+            return None;
+        }
+        let (id, value) = live.iter().find(|(id, _)| reference.means(namespace, id))?;
+        Some((id, Owner::of(id, value)?))
+    });
+    named.collect()
+}
+
+impl ObservedOwner<'_> {
+    /// How it stands, by these machines of its own.
+    fn judge(&self, machines: &[ObservedMachine<'_>]) -> OwnerVerdict {
+        let turn = if self.kind.turn() == 1 { Turn::ControlPlane } else { Turn::Workers };
+        let mut verdict = OwnerVerdict {
+            object: self.id.clone(),
+            turn,
+            state: State::Waiting,
+            since: None,
+            until: None,
+            on: None,
+            words: None,
+            counts: Counts::default(),
+            ready: Readiness::NotReady,
+        };
+        let Some(object) = self.live.get(self.id) else {
+            verdict.words = Some("not applied yet".to_owned());
+            return verdict;
+        };
+        let reading = Reading::of(object);
+        let standing = standing(self, &reading, machines);
+        verdict.counts = standing.counts;
+        verdict.ready = standing.ready;
+        verdict.state = standing.state;
+        verdict.until = standing.until;
+        verdict.words = standing.words.as_deref().map(said);
+        verdict.since = match standing.state {
+            State::Done | State::Unknown => None,
+            State::Waiting | State::Rolling | State::Stuck => {
+                let behind = standing.behind.as_ref().and_then(|behind| behind.since);
+                behind.or_else(|| reading.rolling_since()).or_else(|| reading.written())
+            }
+        };
+        if let Some(HeldUp { since, on, words }) = held_up(self, &reading, machines, &standing) {
+            verdict.state = State::Stuck;
+            verdict.since = Some(since);
+            verdict.on = Some(on);
+            verdict.words = Some(said(&words));
+        }
+        verdict
+    }
+}

@@ -1,0 +1,58 @@
+//! How an owner stands, and what says so.
+
+use jiff::Timestamp;
+
+use crate::rollout::observed::scheduled::PutOff;
+use crate::rollout::observed::verdict::{Counts, Readiness, State};
+use capstan_model::object::ObjectId;
+
+/// How an owner stands, before anybody asks whether it is stuck.
+pub(in crate::rollout::observed) struct Standing {
+    pub(in crate::rollout::observed) state: State,
+    pub(in crate::rollout::observed) words: Option<String>,
+    pub(in crate::rollout::observed) counts: Counts,
+    pub(in crate::rollout::observed) ready: Readiness,
+    /// What it waits for besides its own controller.
+    pub(in crate::rollout::observed) behind: Option<Behind>,
+    /// Until when all is as wished.
+    pub(in crate::rollout::observed) until: Option<Timestamp>,
+}
+
+/// Something above an owner that has changed, and that nothing shows to have been taken up.
+pub(in crate::rollout::observed) struct Behind {
+    pub(in crate::rollout::observed) on: ObjectId,
+    pub(in crate::rollout::observed) since: Option<Timestamp>,
+    pub(in crate::rollout::observed) words: String,
+    pub(in crate::rollout::observed) ends: Ends,
+}
+
+/// How a wait ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::rollout::observed) enum Ends {
+    /// When somebody looks, who may be away.
+    WhenSeen,
+    /// After a while.
+    ByItself,
+}
+
+/// What is missing, the most telling first.
+#[derive(Default)]
+pub(super) struct Unmet(pub(super) Vec<String>);
+
+impl Unmet {
+    pub(super) fn add(&mut self, words: impl Into<String>) {
+        self.0.push(words.into());
+    }
+}
+
+/// What an owner shows that lacks nothing.
+pub(super) enum Evidence {
+    /// Enough to be called done.
+    Complete,
+    /// Not whether its machines are as wished.
+    TooLittle(String),
+    /// Not that what stands above it has been taken up.
+    Behind(Behind),
+    /// That something of it will be replaced later.
+    PutOff(PutOff),
+}

@@ -1,0 +1,165 @@
+//! Which rollouts a change begins: owner by owner, then what waits for what.
+
+use super::by_id::{by_id, key};
+use super::class::ClassSides;
+use super::cluster_change::{ClusterChange, LiveNames};
+use super::control_plane::managed_control_plane;
+use super::course::Verdict;
+use super::elsewhere::InOneVersion;
+use super::facts::{self, made_before};
+use super::owner::{Owner, annotation, replicas};
+use super::pair::Pair;
+use super::pointer::At;
+use super::topology::topology;
+use capstan_kustomize::render::{RenderedObject, in_versions_of};
+use capstan_kustomize::schema::Schemas;
+use capstan_model::kinds::is_cluster;
+use capstan_plan::classes::Elsewhere;
+use capstan_plan::merge::AppliedBy;
+use capstan_plan::upgrade::Rollout;
+use capstan_yaml::Value;
+
+/// What becomes of machines when `after` is applied over `before`, ordered by object.
+///
+/// Who applies decides what an edited template means: the reconciler gives it a new name, so machines
+/// roll; under its old name, applied by others, it is refused or rolls nothing. `elsewhere` is what is known of
+/// classes that the Clusters name and these objects lack: they are looked up, and nothing becomes of them here.
+pub fn rollouts(
+    before: &[RenderedObject],
+    after: &[RenderedObject],
+    applied: AppliedBy,
+    elsewhere: &Elsewhere,
+) -> Vec<Rollout> {
+    predict(before, after, applied, &LiveNames::default(), elsewhere)
+}
+
+/// What [`rollouts`] gives, where objects of these kinds and names are one live object each: the same name, the same spec.
+pub(super) fn predict(
+    before: &[RenderedObject],
+    after: &[RenderedObject],
+    applied: AppliedBy,
+    live: &LiveNames,
+    elsewhere: &Elsewhere,
+) -> Vec<Rollout> {
+    // What one API version only spells otherwise than another replaces nothing. A change may go back to an older
+    // one, to which no steps are known: then both are compared in the newer.
+    let before: &[RenderedObject] = &in_versions_of(before, after, Schemas::built_in());
+    let after: &[RenderedObject] = &in_versions_of(after, before, Schemas::built_in());
+    let elsewhere = InOneVersion::of(elsewhere);
+    let change = ClusterChange {
+        before: by_id(before),
+        after: by_id(after),
+        applied,
+        live,
+        elsewhere: elsewhere.sides(),
+    };
+    let mut found: Vec<Rollout> = before.iter().filter_map(|object| change.of(object)).collect();
+    found.extend(after.iter().filter_map(|object| change.of_new(object)));
+    found.sort_by(|a, b| a.object.cmp(&b.object));
+    let upgrades = |rollout: &Rollout| {
+        rollout.because.iter().any(|path| path.to_string().ends_with("/version"))
+            && rollout.course.order == Some(1)
+    };
+    let control_plane_upgrades = found.iter().any(upgrades);
+    for rollout in &mut found {
+        let replaced = rollout.course.replaced != Some(0) && !is_cluster(&rollout.object);
+        if control_plane_upgrades && rollout.course.order == Some(2) && replaced {
+            rollout.course.notes.push(
+                match applied {
+                    AppliedBy::Reconciler => "Waits until the control plane is done.",
+                    AppliedBy::Others => {
+                        "Applied together with the control plane: Cluster API's preflight checks hold new workers back until it is stable, where they are on."
+                    }
+                }
+                .to_owned(),
+            );
+        }
+    }
+    found
+}
+
+impl ClusterChange<'_> {
+    fn of(&self, old: &RenderedObject) -> Option<Rollout> {
+        let owner = Owner::of(&old.id, &old.value)?;
+        let Some(new) = self.after.get(&key(&old.id)) else {
+            return removed(old, owner).into_rollout(&old.id);
+        };
+        let pair = Pair { before: &old.value, after: &new.value };
+        let mut verdict = match owner {
+            Owner::Topology => topology(pair.before, pair.after, &self.classes(pair), self.applied),
+            Owner::ManagedControlPlane => managed_control_plane(&old.id, pair),
+            Owner::Kubeadm | Owner::OtherControlPlane => self.control_plane(&old.id, pair),
+            Owner::Deployment | Owner::Set => self.workers(owner, pair),
+            Owner::Pool => self.pool(pair),
+        };
+        verdict.course.order = Some(owner.turn());
+        if self.is_paused(new) {
+            verdict.note("Paused: nothing happens until the pause is taken away.");
+        }
+        verdict.into_rollout(&old.id)
+    }
+
+    /// An owner that comes: machines are made, none is replaced.
+    fn of_new(&self, new: &RenderedObject) -> Option<Rollout> {
+        let owner = Owner::of(&new.id, &new.value)?;
+        if self.before.is_empty()
+            || self.before.contains_key(&key(&new.id))
+            || owner == Owner::ManagedControlPlane
+        {
+            return None;
+        }
+        let mut verdict = if owner == Owner::Topology {
+            let nothing = serde_json::json!({"spec": {"topology": {}}});
+            let mut verdict = topology(&nothing, &new.value, &ClassSides::default(), self.applied);
+            verdict.only_scales("/spec/topology");
+            verdict
+        } else {
+            let mut verdict = Verdict::default();
+            verdict.scales("/spec/replicas");
+            verdict.course.created = replicas(&new.value);
+            let after = facts::ROLLOUT_AFTER.iter().find_map(|pointer| new.value.at(pointer)?.as_str());
+            if let Some(time) = after {
+                verdict.note(made_before("Machines", time));
+            }
+            verdict
+        };
+        verdict.machines = Some(0);
+        verdict.course.replaced = Some(0);
+        verdict.course.deleted = Some(0);
+        verdict.course.order = Some(owner.turn());
+        verdict.into_rollout(&new.id)
+    }
+
+    fn is_paused(&self, object: &RenderedObject) -> bool {
+        let paused = |value: &Value| {
+            annotation(value, facts::PAUSED).is_some() || value.at("/spec/paused") == Some(&Value::Bool(true))
+        };
+        let named = object.value.at("/spec/clusterName").and_then(Value::as_str);
+        let cluster = self
+            .after
+            .values()
+            .find(|other| is_cluster(&other.id) && named.is_none_or(|name| other.id.name == name));
+        annotation(&object.value, facts::PAUSED).is_some()
+            || cluster.is_some_and(|cluster| paused(&cluster.value))
+    }
+}
+
+/// An owner that goes takes its machines along.
+fn removed(old: &RenderedObject, owner: Owner) -> Verdict {
+    let mut verdict = Verdict::default();
+    verdict.definitely("");
+    let machines = match owner {
+        Owner::ManagedControlPlane => Some(0),
+        Owner::Topology => {
+            let nothing = serde_json::json!({"spec": {"topology": {}}});
+            topology(&old.value, &nothing, &ClassSides::default(), AppliedBy::Others).course.deleted
+        }
+        _ => replicas(&old.value),
+    };
+    verdict.machines = machines;
+    verdict.course.replaced = Some(0);
+    verdict.course.created = Some(0);
+    verdict.course.deleted = machines;
+    verdict.course.order = Some(owner.turn());
+    verdict
+}
