@@ -151,7 +151,10 @@ impl Fleet {
         let effective = self.effective(&cluster)?;
         let (standing, offer) = self.offer(&cluster, &effective, asked)?;
         let Some(step) = offer.step() else { return Ok(Explanation::default()) };
-        let explain = |request: &Request<'_>| Ok(upgrade::explain(request, upgrade)?);
+        let explain = |request: &Request<'_>| {
+            let planned = upgrade::plan(request)?;
+            Ok(upgrade::explain(&planned.provenance, upgrade))
+        };
         let offered =
             Offered { cluster: &cluster, effective: &effective, standing: &standing, offer: &offer };
         let reads = Reads::beside(self.tree.as_ref(), cluster.id.folder());

@@ -6,7 +6,8 @@
 //! [U4]: crate::merge::objects#u4
 
 use super::cluster_objects::Base;
-use super::fields::{FieldMerge, OldState, same_value};
+use super::decision::{Record, Stands};
+use super::fields::FieldMerge;
 use super::form::Form;
 use super::knowledge::{Field, Knowledge};
 use super::lists::{DecidedBy, ListKind, ListRule};
@@ -14,6 +15,8 @@ use super::matching::Matched;
 use super::objects::MergedObject;
 use super::prepared::remove;
 use super::source::Piece;
+use super::three_way::OldState;
+use super::values::same_value;
 use crate::release::only_lists;
 use crate::settings::FieldRule;
 use crate::substitution::{Bindings, Substitution};
@@ -58,7 +61,7 @@ pub(super) fn identity(root: &Node, file: &str) -> ObjectId {
 
 /// How a list of a kustomization merges, where its own table says.
 pub(crate) fn rule(list: &Field<'_>) -> Option<ListRule<'static>> {
-    let listed = list.path.steps().len() == 1 && SETS.contains(&list.known.key);
+    let listed = list.is_of_object() && SETS.contains(&list.known.key);
     let rule = ListRule { kind: ListKind::Set, decided_by: DecidedBy::OwnTable, broken_key: None };
     listed.then_some(rule)
 }
@@ -127,14 +130,14 @@ pub(super) fn merge(
     for object in base.kustomizations.clone() {
         let Some((o, n)) = views(base, old, new, bindings, object) else { continue };
         let state = if old.is_some() { OldState::Known } else { OldState::Unknown };
-        let mut fields = FieldMerge::new(KIND, owners, state, false);
-        fields.object(Knowledge::default(), o.as_ref(), base.node(object), Some(&n));
-        if !fields.decisions.is_empty() {
-            let FieldMerge { decisions, unkeyed, .. } = fields;
+        let fields = FieldMerge::<Record>::new(KIND, owners, state, false);
+        let record = fields.object(Knowledge::default(), o.as_ref(), base.node(object), Some(&n));
+        if !record.decisions.is_empty() {
             merged.push(MergedObject {
                 object,
-                decisions,
-                unkeyed,
+                record,
+                stands: Stands::default(),
+                converted: Vec::new(),
                 versions: Vec::new(),
                 renamed: None,
                 sides: None,

@@ -18,8 +18,9 @@
 //! | [`prepared`] | a piece as one cluster sees it ([U3]) |
 //! | [`kinds`] | objects whose kind changes ([U2]) |
 //! | [`objects`] | whole objects, and all objects of a cluster ([U4]) |
-//! | [`fields`], [`values`] | fields, types and equality ([U5], [U6], [U8]) |
-//! | [`explain`] | why it came out as it did |
+//! | [`fields`], [`values`] | the walk over the fields; types and equality ([U5], [U6], [U8]) |
+//! | [`three_way`] | one field of the three inputs |
+//! | [`decision`] | the record of what was decided, by which rule, and where the releases have it |
 //! | [`knowledge`] | what the own table and the schemas are asked with |
 //! | [`lists`], `list_merge`, `sequence` | how lists merge ([U7]) |
 //! | [`form`], [`kustomization`], [`inputs`] | a release with kustomizations: as objects, or as files of a type of their own, with what those read ([U1], [U4]) |
@@ -44,7 +45,6 @@ pub(crate) mod api_versions;
 pub(crate) mod cluster_objects;
 pub(crate) mod converted;
 pub(crate) mod decision;
-pub(crate) mod explain;
 mod facts;
 pub(crate) mod fields;
 pub(crate) mod fit;
@@ -69,6 +69,7 @@ pub(crate) mod step_group;
 mod tables;
 #[cfg(test)]
 mod tests;
+pub(crate) mod three_way;
 mod tidying;
 mod twins;
 pub(crate) mod values;

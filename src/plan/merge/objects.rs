@@ -29,8 +29,8 @@ use std::collections::BTreeMap;
 use super::api_versions;
 use super::cluster_objects::Base;
 use super::converted::in_version_of;
-use super::decision::{Decision, UnkeyedList};
-use super::fields::{FieldMerge, OldState, same_value};
+use super::decision::{DecisionKind, Record, Stands};
+use super::fields::FieldMerge;
 use super::form::Form;
 use super::inputs::{self, MergedInput};
 use super::kinds::{KindChange, kind_changes};
@@ -42,13 +42,16 @@ use super::overlay::overlaid;
 use super::prepared::{add_namespace, remove, substitution};
 use super::source::{Piece, Shape, Source, text};
 use super::step_group::NamedVersion;
+use super::three_way::OldState;
 use super::twins::{Twins, judge};
+use super::values::same_value;
 use crate::flux::PostBuild;
 use crate::merge::OtherFile;
 use crate::settings::{FieldOwner, FieldRule};
 use crate::substitution::reader::Cursor;
 use crate::substitution::{Bindings, Extent, Flux, Found, Missing, Scope, Substitution, Trouble};
 use crate::templates::split_suffix;
+use capstan_kustomize::conversion::ConversionStep;
 use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::Place;
 use capstan_model::object::{FieldPath, ObjectId, Step};
@@ -63,8 +66,8 @@ pub(crate) struct ClusterMerge {
     pub(crate) merged: Vec<MergedObject>,
     /// Objects that come.
     pub(crate) added: Vec<NewObject>,
-    /// Objects that go: indexes into the base's objects.
-    pub(crate) removed: Vec<usize>,
+    /// Objects that go.
+    pub(crate) removed: Vec<DroppedObject>,
     /// Whole objects that both sides changed.
     pub(crate) conflicts: Vec<ObjectConflict>,
     /// Pieces and objects of which nobody can tell which belong together.
@@ -83,13 +86,24 @@ pub(crate) struct ClusterMerge {
     pub(crate) inputs: Vec<MergedInput>,
 }
 
+impl ClusterMerge {
+    /// Whether the release drops an object, and nobody edited it.
+    pub(crate) fn drops(&self, object: usize) -> bool {
+        self.removed.iter().any(|dropped| dropped.object == object)
+    }
+}
+
 /// One object of the cluster with what the release would do to it.
 #[derive(Debug)]
 pub(crate) struct MergedObject {
     /// Index into the base's objects.
     pub(crate) object: usize,
-    pub(crate) decisions: Vec<Decision>,
-    pub(crate) unkeyed: Vec<UnkeyedList>,
+    /// What was decided of its fields.
+    pub(crate) record: Record,
+    /// Where the releases have it.
+    pub(crate) stands: Stands,
+    /// Fields that its conversion touched, which need no decision, and where the releases have them.
+    pub(crate) converted: Vec<(FieldPath, Stands)>,
     /// The Kubernetes versions that O and N name for the object, for the step group.
     pub(crate) versions: Vec<NamedVersion>,
     /// The name that the new release gives it, where the old one's, which the cluster has, was another.
@@ -105,6 +119,15 @@ pub(crate) struct Sides {
     pub(crate) new: Node,
 }
 
+/// An object that the release drops and that nobody edited.
+#[derive(Debug)]
+pub(crate) struct DroppedObject {
+    /// Index into the base's objects.
+    pub(crate) object: usize,
+    /// Where the old release has it.
+    pub(crate) stands: Stands,
+}
+
 /// An object that the release brings.
 #[derive(Debug)]
 pub(crate) struct NewObject {
@@ -115,6 +138,8 @@ pub(crate) struct NewObject {
     pub(crate) node: Node,
     /// Expressions in it that have no value.
     pub(crate) missing: Vec<Missing>,
+    /// Where the releases have it.
+    pub(crate) stands: Stands,
 }
 
 /// A whole object that both sides changed.
@@ -127,6 +152,8 @@ pub(crate) struct ObjectConflict {
     pub(crate) release: Option<Node>,
     /// The new object, should the release win.
     pub(crate) new: Option<NewObject>,
+    /// Where the releases have it.
+    pub(crate) stands: Stands,
 }
 
 /// A piece of which nobody can tell what it is to be.
@@ -169,7 +196,7 @@ pub(crate) struct Merged<'a> {
 }
 
 /// Both sources, matched with the cluster, and what its variables are.
-pub(super) fn matched<'a>(input: &MergeInput<'a>) -> (Bindings, Option<Matched<'a>>, Matched<'a>) {
+pub(crate) fn matched<'a>(input: &MergeInput<'a>) -> (Bindings, Option<Matched<'a>>, Matched<'a>) {
     let mut bindings = Bindings::new(input.variables, input.flux);
     let form = Form::of(input.base, input.old, input.new);
     let mut old = input.old.map(|source| match_source(source, form, input.base, &mut bindings));
@@ -215,6 +242,37 @@ pub(crate) struct Work<'w, 'a> {
     pub(crate) bindings: &'w Bindings,
     pub(crate) old: Option<&'w Matched<'a>>,
     pub(crate) new: &'w Matched<'a>,
+}
+
+/// A whole object of a release that the cluster lacks, as it would have come into it.
+pub(crate) struct AbsentObject<'a> {
+    pub(crate) piece: &'a Piece,
+    pub(crate) node: Cow<'a, Node>,
+}
+
+/// Where a release has what it says of one object.
+struct PlacesIn<'p, 'a> {
+    source: &'a Source,
+    pieces: &'p [&'a Piece],
+    /// All of it, as the cluster sees it; `None` where the release says nothing.
+    side: Option<&'p Node>,
+}
+
+impl PlacesIn<'_, '_> {
+    /// The place of a field, or of what is nearest above it: in the last piece that has it, else that of the
+    /// first one's document.
+    fn place_of(&self, path: &FieldPath) -> Option<Place> {
+        let side = self.side?;
+        let path = std::iter::successors(Some(path.clone()), FieldPath::parent)
+            .find(|path| side.at(path).is_some())?;
+        let piece = self.pieces.iter().rev().find(|piece| piece.root.at(&path).is_some());
+        let piece = piece.or(self.pieces.first())?;
+        let exact = piece.root.at(&path).zip(self.source.document(piece));
+        let line = exact.map(|(node, (yaml, _))| yaml.position(node.span.start).line);
+        Some(
+            line.map_or_else(|| piece.place.clone(), |line| Place::line_of(piece.place.file().clone(), line)),
+        )
+    }
 }
 
 /// Both releases' views of one object of the cluster.
@@ -325,14 +383,14 @@ impl<'a> Work<'_, 'a> {
     }
 
     /// Whole objects of the old release that the cluster lacks, as they would have come into it.
-    pub(crate) fn absent_of_old(&self) -> BTreeMap<ObjectId, Vec<Cow<'a, Node>>> {
-        let mut absent: BTreeMap<ObjectId, Vec<Cow<'a, Node>>> = BTreeMap::new();
+    pub(crate) fn absent_of_old(&self) -> BTreeMap<ObjectId, Vec<AbsentObject<'a>>> {
+        let mut absent: BTreeMap<ObjectId, Vec<AbsentObject<'a>>> = BTreeMap::new();
         if let Some(matched) = self.old {
             for (piece, target) in matched.pieces.iter().zip(&matched.targets) {
                 if piece.shape == Shape::Whole && *target == Target::Absent {
                     let node = self.instantiated(matched, piece);
                     if let Some(id) = identity(&node) {
-                        absent.entry(id).or_default().push(node);
+                        absent.entry(id).or_default().push(AbsentObject { piece, node });
                     }
                 }
             }
@@ -354,13 +412,34 @@ impl<'a> Work<'_, 'a> {
         let state = if self.input.old.is_some() { OldState::Known } else { OldState::Unknown };
         let converted = base.converted.get(&object).map(|converted| converted.owners(self.input.owners));
         let owners = converted.as_deref().unwrap_or(self.input.owners);
-        let mut fields = FieldMerge::new(&id.kind, owners, state, partial);
         let known = self.known(&[Some(cluster), Some(&n)]);
-        fields.object(known, o.as_deref(), cluster, Some(&n));
+        let fields = FieldMerge::<Record>::new(&id.kind, owners, state, partial);
+        let mut record = fields.object(known, o.as_deref(), cluster, Some(&n));
+        let in_old =
+            self.old.map(|matched| PlacesIn { source: matched.source, pieces: old, side: o.as_deref() });
+        let in_new = PlacesIn { source: self.new.source, pieces: new, side: Some(&*n) };
+        for decision in record.decisions.iter_mut().filter(|one| one.kind != DecisionKind::Held) {
+            let of_old = in_old.as_ref().filter(|_| decision.cluster.is_some());
+            decision.stands.old = of_old.and_then(|old| old.place_of(&decision.path_in_old));
+            let of_new = decision.release.as_ref().map(|_| &in_new);
+            decision.stands.new = of_new.and_then(|new| new.place_of(&decision.path_in_new));
+        }
+        let stands = |path: &FieldPath| Stands {
+            old: in_old.as_ref().and_then(|old| old.place_of(path)),
+            new: in_new.place_of(path),
+        };
+        let steps = base.converted.get(&object).map(|converted| converted.conversion.steps.as_slice());
+        let touched = steps.unwrap_or_default().iter().map(|step| match step {
+            ConversionStep::Move { to: field, .. }
+            | ConversionStep::Replace { at: field, .. }
+            | ConversionStep::Remove { at: field }
+            | ConversionStep::Add { at: field, .. } => (field.clone(), stands(field)),
+        });
+        let (touched, stands) = (touched.collect(), stands(&FieldPath::root()));
         let scope = self.new.scope(self.bindings, substitution);
         if new.iter().any(|piece| piece.templated) {
             let troubles = troubles(&scope, new);
-            for decision in &mut fields.decisions {
+            for decision in &mut record.decisions {
                 let Some(release) = &decision.release else { continue };
                 let place = Cursor::of(Some(&id.kind)).at(decision.path.steps());
                 decision.missing = scope.missing(&troubles, release, place);
@@ -368,8 +447,9 @@ impl<'a> Work<'_, 'a> {
         }
         MergedObject {
             object,
-            decisions: fields.decisions,
-            unkeyed: fields.unkeyed,
+            record,
+            stands,
+            converted: touched,
             versions: NamedVersion::of(id, o.as_deref(), Some(&n)),
             renamed: self.renamed(id, old, new, substitution),
             sides: api_versions::differ(o.as_deref(), cluster, &n)
@@ -485,8 +565,9 @@ impl<'a> Work<'_, 'a> {
             // As it came into the cluster, see U2.
             add_namespace(o, namespace);
         }
+        let stands = Stands { old: old.first().map(|piece| piece.place.clone()), new: None };
         if same_value(&self.known(&[Some(cluster)]), o.as_deref(), Some(cluster)) {
-            out.removed.push(object);
+            out.removed.push(DroppedObject { object, stands });
         } else {
             out.conflicts.push(ObjectConflict {
                 id: id.clone(),
@@ -494,6 +575,7 @@ impl<'a> Work<'_, 'a> {
                 base: o.map(Cow::into_owned),
                 release: None,
                 new: None,
+                stands,
             });
         }
     }
@@ -502,11 +584,11 @@ impl<'a> Work<'_, 'a> {
     fn absent(
         &self,
         id: ObjectId,
-        old: &[Cow<'a, Node>],
+        old: &[AbsentObject<'a>],
         documents: Vec<(usize, Node)>,
         out: &mut ClusterMerge,
     ) {
-        let before: Vec<&Node> = old.iter().map(AsRef::as_ref).collect();
+        let before: Vec<&Node> = old.iter().map(|old| old.node.as_ref()).collect();
         let after: Vec<&Node> = documents.iter().map(|(_, node)| node).collect();
         match judge(&before, &after) {
             Twins::Alike => {}
@@ -520,7 +602,7 @@ impl<'a> Work<'_, 'a> {
         let Some((at, mut node)) = documents.into_iter().next() else { return };
         let old = old.first();
         let unchanged = old.is_some_and(|old| {
-            let old = in_version_of(Cow::Borrowed(old.as_ref()), &node, None, self.input.schemas);
+            let old = in_version_of(Cow::Borrowed(old.node.as_ref()), &node, None, self.input.schemas);
             same_value(&self.known(&[Some(&node)]), Some(&old), Some(&node))
         });
         if unchanged {
@@ -534,15 +616,17 @@ impl<'a> Work<'_, 'a> {
         let piece = self.new.pieces[at];
         let scope = self.new.scope(self.bindings, self.substitution_of_new(piece));
         let missing = scope.missing(&troubles(&scope, &[piece]), &node, Cursor::of(Some(&id.kind)));
-        let new = NewObject { piece: at, id: id.clone(), node, missing };
+        let stands = Stands { old: old.map(|old| old.piece.place.clone()), new: Some(piece.place.clone()) };
+        let new = NewObject { piece: at, id: id.clone(), node, missing, stands: stands.clone() };
         match old {
             None => out.added.push(new),
             Some(old) => out.conflicts.push(ObjectConflict {
                 id,
                 object: None,
-                base: Some(old.clone().into_owned()),
+                base: Some(old.node.clone().into_owned()),
                 release: Some(new.node.clone()),
                 new: Some(new),
+                stands,
             }),
         }
     }

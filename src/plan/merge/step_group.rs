@@ -113,7 +113,7 @@ impl StepGroup {
         }
         group.moves = merge.merged.iter().any(|merged| {
             let id = &base.objects[merged.object].id;
-            merged.decisions.iter().any(|decision| group.holds(id, decision))
+            merged.record.decisions.iter().any(|decision| group.holds(id, decision))
         });
         if group.moves {
             group.ahead = ahead;

@@ -124,7 +124,7 @@ impl Plan<'_> {
         let mut known = vec![false; self.base.objects.len()];
         let merged = merge.merged.iter().map(|merged| merged.object);
         let conflicts = merge.conflicts.iter().filter_map(|conflict| conflict.object);
-        for object in merged.chain(merge.removed.iter().copied()).chain(conflicts) {
+        for object in merged.chain(merge.removed.iter().map(|dropped| dropped.object)).chain(conflicts) {
             known[object] = true;
         }
         for ambiguity in &merge.ambiguous {

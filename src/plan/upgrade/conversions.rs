@@ -18,7 +18,7 @@ impl Plan<'_> {
     /// The fields that a conversion touches, each once; and what blocks.
     pub(super) fn say_conversions(&mut self, merge: &ClusterMerge, obstacles: Vec<Obstacle>) {
         for (object, converted) in &self.base.converted {
-            if merge.removed.contains(object) {
+            if merge.drops(*object) {
                 continue;
             }
             let now = self.base.node(*object);

@@ -4,6 +4,7 @@
 //! any other upgrade.
 
 use super::draft::Draft;
+use super::provenance::Provenance;
 use super::record::{TombstoneChanges, record};
 use super::{
     Basis, Change, ChangeSource, ComponentChange, Conflict, OldSource, Planned, Reason, Request, Rollout,
@@ -99,7 +100,8 @@ pub(super) fn plan(
         Err(obstacle) => {
             upgrade.blocked.push(obstacle.sentence);
             upgrade.findings.extend(obstacle.finding.map(|finding| *finding));
-            return Ok(Planned { upgrade, intended: Vec::new(), rotated: Vec::new() });
+            let provenance = Provenance::default();
+            return Ok(Planned { upgrade, intended: Vec::new(), rotated: Vec::new(), provenance });
         }
     };
     let mut draft = Draft::default();
@@ -138,5 +140,7 @@ pub(super) fn plan(
         upgrade.blocked.push(format!("{file} cannot be edited as intended."));
     }
     upgrade.findings.extend(stay);
-    Ok(Planned { upgrade, intended, rotated: Vec::new() })
+    let (because, place) = source.origin();
+    let provenance = Provenance::of_source(because, place);
+    Ok(Planned { upgrade, intended, rotated: Vec::new(), provenance })
 }

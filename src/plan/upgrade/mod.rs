@@ -94,6 +94,7 @@ mod moved_fields;
 mod namespaces;
 mod overlay_patches;
 mod plan;
+mod provenance;
 mod record;
 mod redact;
 mod removal;
@@ -105,7 +106,7 @@ mod whole;
 
 pub use change_source::{ChangeSource, ComponentVersion, OwnFields, ReleaseRecord};
 pub use components::{ComponentChange, Part, link_changelogs};
-pub use explain::{ChangeOrigin, Decider, Explanation, HowMerged, ListMerged, ValueCompared, explain};
+pub use explain::{ChangeOrigin, Explanation, explain};
 pub use explain_json::explanation_to_json;
 pub use giantswarm::GiantSwarmRelease;
 pub use json::{finding_to_json, to_json};
@@ -114,8 +115,11 @@ pub use model::{
     Basis, Certainty, Change, Conflict, Course, Effect, Reason, Rollout, RolloutPart, Side, Upgrade, whole_of,
 };
 pub use plan::plan;
+pub use provenance::{ListMerged, Provenance, ValueCompared};
 pub use redact::redact;
 pub use request::{MergeSettings, OldSource, Request, Retarget};
+
+pub use crate::merge::decision::{Decider, HowMerged, MergeRule};
 
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::{Finding, rules};
@@ -131,6 +135,8 @@ pub struct Planned {
     pub intended: Vec<FileChange>,
     /// Templates that got a new name, as they were called; they stand there still.
     pub rotated: Vec<ObjectId>,
+    /// Why each field is what it is, as the merge recorded it.
+    pub provenance: Provenance,
 }
 
 impl Planned {
@@ -138,7 +144,7 @@ impl Planned {
     /// written where it blocks. Orders everything as the contract says.
     #[must_use]
     pub fn finish(self, findings: Vec<Finding>, rollouts: Vec<Rollout>) -> Upgrade {
-        let Self { mut upgrade, mut intended, rotated: _ } = self;
+        let Self { mut upgrade, mut intended, rotated: _, provenance: _ } = self;
         // The merge may have said already what a rule sees in the rendered objects.
         let known = |new: &Finding| {
             upgrade.findings.iter().any(|old| {

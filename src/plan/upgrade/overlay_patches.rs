@@ -36,7 +36,7 @@ impl<'p> Plan<'p> {
     /// Names what patches of the overlay say in the words of the version before.
     pub(super) fn overlay_patches(&mut self, merge: &ClusterMerge) {
         let base = self.base;
-        let converted = base.converted.iter().filter(|(object, _)| !merge.removed.contains(object));
+        let converted = base.converted.iter().filter(|(object, _)| !merge.drops(**object));
         for (object, converted) in converted {
             let Some(version) = text(base.node(*object), "apiVersion") else { continue };
             let target = Target { id: &base.objects[*object].id, was: &converted.was, version };

@@ -6,6 +6,7 @@ use super::complete::{Completed, incomplete};
 use super::draft::Draft;
 use super::foundation::replaced_foundations;
 use super::namespaces::half_moved;
+use super::provenance::Provenance;
 use super::record::{TombstoneChanges, record};
 use super::retarget::OverlayEdits;
 use super::rotation::Rotated;
@@ -69,7 +70,8 @@ pub fn plan(request: &Request<'_>) -> Result<Planned, FileError> {
             .collect(),
         staying: BTreeSet::new(),
     };
-    plan.templates_that_stay(&merged.merge.removed);
+    let removed: Vec<usize> = merged.merge.removed.iter().map(|dropped| dropped.object).collect();
+    plan.templates_that_stay(&removed);
     plan.say(&merged.merge);
     plan.namespaces(&merged.merge);
     plan.say_conversions(&merged.merge, obstacles);
@@ -84,8 +86,7 @@ pub fn plan(request: &Request<'_>) -> Result<Planned, FileError> {
     }
     plan.bystanders(&merged.merge, &group);
     // All that goes names nothing any more, whatever its place among them.
-    let goes: Vec<usize> =
-        merged.merge.removed.iter().copied().filter(|object| !plan.staying.contains(object)).collect();
+    let goes: Vec<usize> = removed.into_iter().filter(|object| !plan.staying.contains(object)).collect();
     for object in &goes {
         plan.draft.remove_object(*object);
     }
@@ -104,7 +105,8 @@ pub fn plan(request: &Request<'_>) -> Result<Planned, FileError> {
         plan.object_conflict(&merged.new, &merged.merge.kind_changes, conflict);
     }
     let work = Work { input: &input, bindings: &merged.bindings, old: merged.old.as_ref(), new: &merged.new };
-    plan.finish(work, basis)
+    let planned = plan.finish(work, basis)?;
+    Ok(Planned { provenance: Provenance::of_merge(&base, merged.merge), ..planned })
 }
 
 /// A file that the release replaces as a whole, and in which the upgrade has to edit something besides.
@@ -195,14 +197,15 @@ impl Plan<'_> {
     /// Settles what was decided of one object.
     fn settle(&mut self, merged: &MergedObject, group: &StepGroup) {
         let id = &self.base.objects[merged.object].id;
-        for unkeyed in &merged.unkeyed {
+        for (list, fields) in merged.record.lists_without_key() {
             let message = format!(
                 "The items of this list are told apart by {}, which one of them lacks or two share, so the list counts as one value.",
-                unkeyed.fields.join(" and "),
+                fields.join(" and "),
             );
-            self.finding_at(rules::LIST_WITHOUT_KEY, message, merged.object, unkeyed.at, &unkeyed.path);
+            let at = list.at.unwrap_or_default();
+            self.finding_at(rules::LIST_WITHOUT_KEY, message, merged.object, at, &list.path);
         }
-        for decision in &merged.decisions {
+        for decision in &merged.record.decisions {
             let in_group = group.holds(id, decision);
             let policy = self.request.settings.conflicts;
             let is_ahead = || {
@@ -377,6 +380,6 @@ impl Plan<'_> {
             notes,
         };
         let rotated = rotated.into_iter().map(|rotated| rotated.id).collect();
-        Ok(Planned { upgrade, intended, rotated })
+        Ok(Planned { upgrade, intended, rotated, provenance: Provenance::default() })
     }
 }

@@ -22,13 +22,13 @@ use super::Conflict;
 use super::redact::redact;
 use super::rotation::Rotated;
 use crate::merge::cluster_objects::Base;
-use crate::merge::fields::same_value;
 use crate::merge::knowledge::{Field, Knowledge};
 use crate::merge::kustomization;
 use crate::merge::matching::{Matched, Target};
-use crate::merge::objects::{Views, Work, pieces_of};
+use crate::merge::objects::{AbsentObject, Views, Work, pieces_of};
 use crate::merge::prepared::set_text;
 use crate::merge::source::{Piece, Shape};
+use crate::merge::values::same_value;
 use crate::settings::FieldRule;
 use crate::templates::references;
 use capstan_model::file_change::FileChange;
@@ -292,7 +292,7 @@ impl<'a> Check<'_, 'a> {
             }
             let of_old = of_old.get_or_insert_with(|| self.upgrade.work.absent_of_old());
             let known = self.upgrade.work.known(&[Some(&new)]);
-            let removed_by_cluster = |old: &Cow<'_, Node>| same_value(&known, Some(old), Some(&new));
+            let removed_by_cluster = |old: &AbsentObject<'_>| same_value(&known, Some(&old.node), Some(&new));
             match after.with_id(&id) {
                 Some(result) => {
                     let renamed = self.renamed(&id, &new);
@@ -327,7 +327,7 @@ impl<'a> Check<'_, 'a> {
             .filter_map(|new| {
                 let id = identity(&new)?;
                 let known = self.upgrade.work.known(&[Some(&new)]);
-                let same = |old: &Cow<'_, Node>| same_value(&known, Some(old), Some(&new));
+                let same = |old: &AbsentObject<'_>| same_value(&known, Some(&old.node), Some(&new));
                 let is_known = of_old.get(&id).is_some_and(|old| old.iter().any(same));
                 (!is_known).then_some(id)
             });
