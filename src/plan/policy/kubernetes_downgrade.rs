@@ -1,6 +1,6 @@
 //! `kubernetes-downgrade`
 
-use super::kubernetes::{spot, steps};
+use super::kubernetes_steps::{spot, steps};
 use super::{About, Evidence, Example, Rule};
 use capstan_model::finding::{Finding, rules};
 

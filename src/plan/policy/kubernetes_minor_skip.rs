@@ -1,6 +1,7 @@
 //! `kubernetes-minor-skip`
 
-use super::kubernetes::{Role, Wanted, spot, steps};
+use super::kubernetes::{Role, Wanted};
+use super::kubernetes_steps::{spot, steps};
 use super::topology_version::offered;
 use super::{About, Evidence, Example, Rule, Survey};
 use capstan_model::finding::{Finding, rules};

@@ -1,6 +1,7 @@
 //! `kubernetes-workers-ahead`
 
-use super::kubernetes::{Role, control_plane_of};
+use super::kubernetes::Role;
+use super::kubernetes_steps::control_plane_of;
 use super::{About, Example, Rule, Survey};
 use capstan_model::finding::{Finding, rules};
 

@@ -1,6 +1,7 @@
 //! `kubernetes-workers-behind`
 
-use super::kubernetes::{Role, control_plane_of};
+use super::kubernetes::Role;
+use super::kubernetes_steps::control_plane_of;
 use super::{About, Example, Rule, Survey};
 use capstan_model::finding::{Finding, rules};
 use capstan_model::version::KubernetesMinor;

@@ -34,6 +34,7 @@ mod deletions;
 mod duplicate_object;
 mod edit_refused;
 mod evidence;
+mod facts;
 mod file_not_listed;
 mod fitting;
 mod immutable_field;
@@ -48,6 +49,7 @@ mod kubernetes;
 mod kubernetes_api_removed;
 mod kubernetes_downgrade;
 mod kubernetes_minor_skip;
+mod kubernetes_steps;
 mod kubernetes_version_unsupported;
 mod kubernetes_version_without_v;
 mod kubernetes_workers_ahead;
@@ -101,8 +103,9 @@ mod wrong_type;
 
 pub use cluster_api::{CoreVersion, core_version, may_name_core};
 pub use evidence::{Evidence, Survey};
+pub use facts::{Facts, Occasion, ReleaseStep};
 pub use inside::inside;
-pub use rule::{About, Example, Facts, Files, Occasion, ReleaseStep, Rule};
+pub use rule::{About, Example, Files, Rule};
 pub use unknown_release::unknown_release;
 pub use validate::{Scope, Snapshot, folders_of, validate};
 

@@ -1,6 +1,7 @@
 //! `split-rollout`
 
-use super::kubernetes::{Wanted, steps};
+use super::kubernetes::Wanted;
+use super::kubernetes_steps::steps;
 use super::{About, Evidence, Example, Occasion, Rule, Survey};
 use crate::merge::AppliedBy;
 use crate::templates::reference_paths;

@@ -6,10 +6,10 @@ use jiff::civil::Date;
 
 use super::cluster_api::CoreVersion;
 use super::deletions::Deletions;
+use super::facts::{Facts, Occasion};
 use super::file_not_listed::unlisted;
 use super::inside;
 use super::release_without_predecessor::gaps;
-use super::rule::{Facts, Occasion};
 use super::variables::{Values, without_value};
 use super::{release_breaks_requests, release_reads_outside, sort, unknown_release};
 use crate::cluster::{Cluster, is_unread};
