@@ -43,7 +43,7 @@ use super::knowledge::{Field, Knowledge};
 use super::kustomization;
 use super::list_merge::{ListItem, Lists, Turn, arguments, keyed, sequence, set};
 use super::lists::{ListKind, kind_of};
-use super::prepared::remove;
+use super::nodes::remove;
 use super::three_way::{OldState, Slot, Three, entries_of, find, items_of};
 use super::values::same_value;
 use crate::settings::{FieldOwner, FieldRule};

@@ -8,11 +8,14 @@
 use super::cluster_objects::Base;
 use super::decision::{Decided, Recorder, Together};
 use super::fields::FieldMerge;
-use super::form::Form;
-use super::matching::{Matched, Target, bind, match_source};
-use super::objects::known_object;
-use super::prepared::{remove, substitution};
-use super::source::{Piece, Shape, Source};
+use super::form::form_of;
+use super::knowledge::known_object;
+use super::matched::{Matched, Target};
+use super::matching::{bind, match_source};
+use super::nodes::remove;
+use super::piece::{Piece, Shape};
+use super::prepared::substitution;
+use super::source::Source;
 use super::three_way::OldState;
 use crate::flux::PostBuild;
 use crate::substitution::Bindings;
@@ -88,7 +91,7 @@ fn fit(
     schemas: &Schemas,
 ) -> Fit {
     let mut bindings = Bindings::new(variables, flux);
-    let form = Form::of(base, None, source);
+    let form = form_of(base, None, source);
     let first = match_source(source, form, base, &mut bindings);
     bind(&first, base, &mut bindings);
     let matched = match_source(source, form, base, &mut bindings);

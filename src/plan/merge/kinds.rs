@@ -3,19 +3,11 @@
 //!
 //! [U2]: crate::merge::matching#u2
 
+use super::cluster_merge::{ClusterMerge, KindChange};
 use super::cluster_objects::Base;
-use super::objects::ClusterMerge;
 use crate::templates::{references, split_suffix};
 use capstan_model::kinds::succession;
 use capstan_model::object::{ObjectId, Step};
-
-/// An object in whose place the release puts one of another kind, or of another API group.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct KindChange {
-    /// Index into the base's objects.
-    pub(crate) object: usize,
-    pub(crate) added: ObjectId,
-}
 
 /// The changed kinds among what goes (or was edited and stays) and what comes.
 pub(super) fn kind_changes(base: &Base, merge: &ClusterMerge) -> Vec<KindChange> {

@@ -4,8 +4,10 @@
 //! [U6]: crate::merge::values#u6
 //! [U7]: crate::merge::lists#u7
 
-use capstan_kustomize::schema::Cursor;
+use super::nodes::text;
+use capstan_kustomize::schema::{Cursor, Schemas};
 use capstan_model::object::{FieldPath, Step};
+use capstan_yaml::Node;
 
 /// What is known of one field.
 #[derive(Debug, Clone, Copy, Default)]
@@ -37,6 +39,13 @@ impl<'a> Knowledge<'a> {
     pub(crate) fn item(&self) -> Self {
         Self { schema: self.schema.item(), is_item: true, ..*self }
     }
+}
+
+/// What is known of an object of which these are sides: the first kind, all their versions.
+pub(crate) fn known_object<'s>(schemas: &'s Schemas, sides: &[Option<&Node>]) -> Knowledge<'s> {
+    let sides = || sides.iter().copied().flatten();
+    let kind = sides().find_map(|side| text(side, "kind")).unwrap_or_default();
+    Knowledge::of(schemas.object(kind, sides().filter_map(|side| text(side, "apiVersion"))))
 }
 
 /// A field of an object, as a walk comes to it: the way there on each side, and what is known of it. No path is

@@ -11,8 +11,8 @@ use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
 
 use super::plan::Plan;
+use crate::merge::cluster_merge::{Between, ClusterMerge};
 use crate::merge::cluster_objects::Base;
-use crate::merge::objects::{Between, ClusterMerge};
 use crate::merge::step_group::StepGroup;
 use crate::templates::{Reference, foundations, references};
 use capstan_model::finding::{Finding, Place, rules};

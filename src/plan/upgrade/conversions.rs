@@ -6,8 +6,9 @@
 use super::plan::Plan;
 use super::{Change, Conflict, Reason, Side};
 use crate::merge::api_versions;
-use crate::merge::converted::{Converted, Obstacle, Why};
-use crate::merge::objects::ClusterMerge;
+use crate::merge::cluster_merge::ClusterMerge;
+use crate::merge::convert::{Obstacle, Why};
+use crate::merge::converted::Converted;
 use crate::templates::references;
 use capstan_kustomize::conversion::{Conversion, ConversionStep, Unconvertible};
 use capstan_model::finding::{Finding, Place, rules, sentence};

@@ -6,7 +6,7 @@
 
 use super::plan::Plan;
 use super::{Change, Reason};
-use crate::merge::prepared::set_text;
+use crate::merge::nodes::set_text;
 use crate::templates::references;
 use capstan_model::object::{FieldPath, ObjectId, Step};
 use capstan_yaml::{Edit, Node, Value};

@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::plan::Plan;
 use super::{Change, Conflict, Reason, Side, redact};
+use crate::merge::cluster_merge::MergedInput;
 use crate::merge::decision::DecisionKind;
-use crate::merge::inputs::MergedInput;
 use crate::settings::ConflictPolicy;
 use capstan_model::file_change::FileChange;
 use capstan_model::object::FieldPath;

@@ -7,10 +7,10 @@
 //! [U2]: crate::merge::matching#u2
 
 use super::plan::Plan;
+use crate::merge::cluster_merge::ClusterMerge;
+use crate::merge::cluster_merge::{Meaning, NamespaceChange};
 use crate::merge::cluster_objects::Base;
-use crate::merge::namespaces::{Meaning, NamespaceChange};
-use crate::merge::objects::ClusterMerge;
-use crate::merge::source::text;
+use crate::merge::nodes::text;
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::names;

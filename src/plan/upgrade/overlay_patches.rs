@@ -11,7 +11,7 @@
 use super::moved_fields::{Moved, There, fate_of, moved_fields, put};
 use super::plan::Plan;
 use super::retarget::{is_object, items, matches, text};
-use crate::merge::objects::ClusterMerge;
+use crate::merge::cluster_merge::ClusterMerge;
 use capstan_kustomize::render::{is_kustomization, meets_selector};
 use capstan_model::finding::{Finding, Place, Position, rules};
 use capstan_model::object::{FieldPath, ObjectId};

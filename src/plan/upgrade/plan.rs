@@ -16,12 +16,14 @@ use capstan_model::file_change::FileChange;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::merge::Source;
+use crate::merge::cluster_merge::MergedObject;
 use crate::merge::cluster_objects::Base;
-use crate::merge::converted::{Obstacle, wanted};
+use crate::merge::convert::{Obstacle, wanted};
 use crate::merge::decision::{Decision, DecisionKind};
 use crate::merge::fit::rank;
-use crate::merge::objects::{MergeInput, MergedObject, Work, merge_cluster};
+use crate::merge::objects::merge_cluster;
 use crate::merge::step_group::StepGroup;
+use crate::merge::views::{MergeInput, Work};
 use crate::settings::{ConflictPolicy, Tombstone};
 use capstan_model::finding::{FileError, Finding, Place, rules};
 use capstan_yaml::YamlFile;

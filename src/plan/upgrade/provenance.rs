@@ -3,9 +3,9 @@
 //! Nothing is found out anew here. What a merge decides it records ([`crate::merge::decision`]); of that stays
 //! what tells of the cluster's objects one by one.
 
+use crate::merge::cluster_merge::ClusterMerge;
 use crate::merge::cluster_objects::Base;
 use crate::merge::decision::{Decider, Decision, HowMerged, MergeRule, Record, Stands};
-use crate::merge::objects::ClusterMerge;
 use capstan_kustomize::schema::ValueKind;
 use capstan_model::finding::Place;
 use capstan_model::object::{FieldPath, ObjectId};

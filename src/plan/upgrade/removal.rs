@@ -5,7 +5,7 @@
 use super::plan::Plan;
 use super::{Change, Reason};
 use crate::giant_swarm::chart_name;
-use crate::merge::source::text;
+use crate::merge::nodes::text;
 use crate::settings::Tombstone;
 use crate::templates::foundations;
 use capstan_model::finding::{Finding, Place, rules};

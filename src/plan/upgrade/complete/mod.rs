@@ -24,11 +24,12 @@ use super::rotation::Rotated;
 use crate::merge::cluster_objects::Base;
 use crate::merge::knowledge::{Field, Knowledge};
 use crate::merge::kustomization;
-use crate::merge::matching::{Matched, Target};
-use crate::merge::objects::{AbsentObject, Views, Work, pieces_of};
-use crate::merge::prepared::set_text;
-use crate::merge::source::{Piece, Shape};
+use crate::merge::kustomization_merge;
+use crate::merge::matched::{Matched, Target};
+use crate::merge::nodes::set_text;
+use crate::merge::piece::{Piece, Shape};
 use crate::merge::values::same_value;
+use crate::merge::views::{AbsentObject, Views, Work, pieces_of};
 use crate::settings::FieldRule;
 use crate::templates::references;
 use capstan_model::file_change::FileChange;
@@ -182,7 +183,9 @@ impl<'a> Check<'_, 'a> {
         let result = after.find(&self.id_after(id));
         if base.kustomizations.contains(&object) {
             let Work { old, new, bindings, .. } = self.upgrade.work;
-            let Some((old, new)) = kustomization::views(base, old, new, bindings, object) else { return };
+            let Some((old, new)) = kustomization_merge::views(base, old, new, bindings, object) else {
+                return;
+            };
             return self.compare(object, (old.as_ref(), &new, result), false, findings);
         }
         let of = |matched: &Matched<'a>| pieces_of(matched, object);
