@@ -3,8 +3,8 @@
 //!
 //! Read from what the merge recorded ([`Provenance`]); no rule is applied a second time.
 
+use super::model::{Change, Reason, Rollout, Upgrade};
 use super::provenance::{ListMerged, ObjectProvenance, Provenance, ValueCompared};
-use super::{Change, Reason, Rollout, Upgrade};
 use crate::merge::decision::{Decision, MergeRule, Stands};
 use capstan_model::finding::Place;
 use capstan_model::object::{FieldPath, ObjectId};

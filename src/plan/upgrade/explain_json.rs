@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use super::Rollout;
 use super::explain::{ChangeOrigin, Explanation};
+use super::model::Rollout;
 use super::provenance::{ListMerged, ValueCompared};
 use crate::merge::decision::{Decider, HowMerged};
 use capstan_kustomize::schema::Origin;

@@ -1,6 +1,6 @@
 //! The facts that an upgrade is planned from.
 
-use super::ChangeSource;
+use super::change_source::ChangeSource;
 use crate::merge::{ClusterFacts, Source};
 use crate::settings::{ConflictPolicy, FieldRule};
 use capstan_kustomize::schema::Schemas;

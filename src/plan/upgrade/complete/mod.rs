@@ -15,12 +15,13 @@ mod lists;
 mod tests;
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use self::fields::{Comparison, Four, Lack};
-use super::Conflict;
+use super::model::Conflict;
 use super::redact::redact;
 use super::rotation::Rotated;
+use super::staying::Staying;
 use crate::merge::cluster_objects::Base;
 use crate::merge::knowledge::{Field, Knowledge};
 use crate::merge::kustomization;
@@ -50,7 +51,7 @@ pub(super) struct Completed<'c, 'a> {
     pub(super) findings: &'c [Finding],
     pub(super) rotated: &'c [Rotated],
     /// Templates that the release drops and that stay on purpose, since machine sets may name them still.
-    pub(super) staying: &'c BTreeSet<usize>,
+    pub(super) staying: &'c Staying,
 }
 
 /// What is missing, one finding each; empty where the upgrade is complete.
@@ -273,7 +274,7 @@ impl<'a> Check<'_, 'a> {
     fn dropped(&self, object: usize, result: Option<&Node>, findings: &mut Vec<Finding>) {
         let id = &self.upgrade.work.input.base.objects[object].id;
         let told =
-            self.upgrade.staying.contains(&object) || self.comparison(id, false).is_told(&FieldPath::root());
+            self.upgrade.staying.contains(object) || self.comparison(id, false).is_told(&FieldPath::root());
         if let (Some(result), false) = (result, told) {
             let lack = Lack { path: FieldPath::root(), wanted: None, found: Some(result.clone()) };
             findings.push(self.finding(object, lack));

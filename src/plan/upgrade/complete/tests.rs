@@ -11,7 +11,8 @@ use crate::merge::objects::merge_cluster;
 use crate::merge::views::Work;
 use crate::merge::{AppliedBy, ClusterFacts, Source, SourceFacts, SourceFile};
 use crate::settings::{FieldOwner, FieldRule};
-use crate::upgrade::plan::merge_input;
+use crate::upgrade::merge_facts::merge_input;
+use crate::upgrade::staying::Staying;
 use crate::upgrade::{Change, MergeSettings, OldSource, Planned, Reason, Request, Retarget, plan};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::file_change::FileChange;
@@ -140,7 +141,7 @@ impl Case {
             conflicts: &planned.upgrade.conflicts,
             findings: &planned.upgrade.findings,
             rotated: &[],
-            staying: &BTreeSet::new(),
+            staying: &Staying::default(),
         })
     }
 }
