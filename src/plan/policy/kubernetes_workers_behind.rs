@@ -1,8 +1,9 @@
 //! `kubernetes-workers-behind`
 
+use super::evidence::Survey;
 use super::kubernetes::Role;
 use super::kubernetes_steps::control_plane_of;
-use super::{About, Example, Rule, Survey};
+use super::rule::{About, Example, Rule};
 use capstan_model::finding::{Finding, rules};
 use capstan_model::version::KubernetesMinor;
 

@@ -1,7 +1,7 @@
 //! The plan of one cluster: the steps from the merge's decisions to changes and edits, one after another.
 //!
 //! Each step takes what those before it found, by value where it goes on with it, so that no step can be done out
-//! of turn: [`Settled`] fields, a [`Reduced`] upgrade without what goes, a [`Rotation`](super::rotation::Rotation)
+//! of turn: [`Settled`] fields, a [`Reduced`] upgrade without what goes, a [`Rotation`]
 //! with new names of templates, a [`Whole`] one with what comes.
 
 use std::collections::BTreeMap;
