@@ -47,7 +47,8 @@ impl Counted {
             Ended::Over(_) => ("over", None),
             Ended::Failed(failure) => ("failed", Some(failure.kind)),
         };
-        metrics::histogram!("capstan_reconcile_duration_seconds", "result" => result).record(took.as_secs_f64());
+        metrics::histogram!("capstan_reconcile_duration_seconds", "result" => result)
+            .record(took.as_secs_f64());
         if let Some(cause) = cause {
             metrics::counter!("capstan_failures_total", "cause" => cause).increment(1);
         }

@@ -402,7 +402,10 @@ impl<'a> Step<'a> {
         let folder = self.offered.reading.cluster.id.folder();
         let tree = RestrictedTree::new(contents.repository(), folder, &given.outside);
         let sources = self.sources(conditions, contents)?;
-        let explain = |request: &Request<'_>| Ok(upgrade::explain(request, upgrade)?);
+        let explain = |request: &Request<'_>| {
+            let planned = upgrade::plan(request)?;
+            Ok(upgrade::explain(&planned.provenance, upgrade))
+        };
         self.with_request(StepFacts { conditions, contents, tree: &tree, given }, &sources, explain)
     }
 

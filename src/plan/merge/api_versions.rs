@@ -12,8 +12,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::objects::Sides;
-use super::source::text;
+use super::cluster_merge::Sides;
+use super::nodes::text;
 use capstan_kustomize::schema::{self, Schema, Schemas, Unlisted};
 use capstan_model::object::{FieldPath, Step};
 use capstan_yaml::{Edit, Node, NodeKind, Value};

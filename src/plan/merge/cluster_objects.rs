@@ -1,11 +1,13 @@
 //! The cluster's base, read: its files and the objects in them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::converted::{Converted, FileBefore};
+use super::facts::ClusterFacts;
 use super::kustomization;
+use super::nodes::text;
+use super::positions::{offset_of, path_of};
 use crate::giant_swarm::generated_from;
-use crate::merge::ClusterFacts;
 use capstan_kustomize::render::{is_kustomization, kustomization_field};
 use capstan_model::finding::{FileError, Place, Position};
 use capstan_model::kinds::is_cluster;
@@ -161,6 +163,54 @@ impl Base {
     pub(crate) fn position(&self, object: usize, offset: usize) -> Position {
         let file = self.objects[object].file;
         self.text_before(file).position(self.offset_before(object, offset))
+    }
+
+    /// Where a byte of the converted text stood in the file.
+    pub(crate) fn offset_before(&self, object: usize, offset: usize) -> usize {
+        let place = &self.objects[object];
+        let file = &self.files[place.file];
+        let Some(before) = &file.before else { return offset };
+        let [own, was] = [&file.yaml, &before.yaml].map(|yaml| &yaml.documents()[place.document]);
+        if !before.is_other(place.document) {
+            return (offset + was.span.start).saturating_sub(own.span.start);
+        }
+        let (path, at_key) = path_of(self.node(object), offset);
+        match self.converted.get(&object) {
+            Some(converted) => offset_of(&converted.was, &converted.conversion.before(&path), at_key),
+            None => was.root.at(&place.path).map_or(0, |root| offset_of(root, &path, at_key)),
+        }
+    }
+
+    /// A file as it stands in the repository.
+    pub(crate) fn text_before(&self, file: usize) -> &YamlFile {
+        let file = &self.files[file];
+        file.before.as_ref().map_or(&file.yaml, |before| &before.yaml)
+    }
+
+    /// A file to edit, in which these objects stay in the version that they have: none but those alone in
+    /// their documents can.
+    pub(crate) fn to_edit(&self, file: usize, left: &BTreeSet<usize>) -> YamlFile {
+        let own = &self.files[file];
+        let stay: BTreeSet<usize> = left
+            .iter()
+            .map(|object| &self.objects[*object])
+            .filter(|place| place.file == file && place.path.is_root())
+            .map(|place| place.document)
+            .collect();
+        let again = own.before.as_ref().filter(|_| !stay.is_empty()).and_then(|before| before.after(&stay));
+        again.unwrap_or_else(|| own.yaml.clone())
+    }
+
+    /// The spec that an object had when it got its name.
+    pub(crate) fn spec_as_named(&self, object: usize) -> Option<&Node> {
+        let was = self.converted.get(&object).map(|converted| &converted.was);
+        was.unwrap_or_else(|| self.node(object)).get("spec")
+    }
+
+    /// The API version that an object has in the repository.
+    pub(crate) fn version_before(&self, object: usize) -> Option<&str> {
+        let was = self.converted.get(&object).map(|converted| &converted.was);
+        text(was.unwrap_or_else(|| self.node(object)), "apiVersion")
     }
 
     /// The same place with its file.

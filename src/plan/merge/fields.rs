@@ -38,128 +38,116 @@
 //! [U6]: crate::merge::values#u6
 //! [U8]: self#u8
 
-use super::decision::{Decision, DecisionKind, UnkeyedList};
+use super::decision::{Decided, DecisionKind, MergeRule, Recorder, Together};
 use super::knowledge::{Field, Knowledge};
-use super::prepared::remove;
-use super::values::same_scalar;
+use super::kustomization;
+use super::list_merge::{ListItem, Lists, Turn, arguments, keyed, sequence, set};
+use super::lists::{ListKind, kind_of};
+use super::nodes::remove;
+use super::three_way::{OldState, Slot, Three, entries_of, find, items_of};
+use super::values::same_value;
 use crate::settings::{FieldOwner, FieldRule};
-use capstan_model::object::{FieldPath, Step};
-use capstan_yaml::{Edit, Entry, Node, NodeKind};
+use capstan_model::object::FieldPath;
+use capstan_yaml::{Node, NodeKind};
 
-/// How the two releases' nodes are read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum OldState {
-    /// O is what the cluster started from; absent in O is absent.
-    Known,
-    /// Nobody knows: N's fields overwrite, nothing is removed.
-    Unknown,
-}
-
-/// Merges one object.
-pub(crate) struct FieldMerge<'m> {
-    pub(super) old: OldState,
+/// Merges one object, and tells a recorder what it decides.
+pub(crate) struct FieldMerge<'m, R> {
+    old: OldState,
     /// N is a partial document: `null` there removes.
-    pub(super) partial: bool,
-    pub(super) kind: &'m str,
-    pub(super) owners: &'m [FieldRule],
-    pub(crate) decisions: Vec<Decision>,
-    pub(crate) unkeyed: Vec<UnkeyedList>,
+    partial: bool,
+    kind: &'m str,
+    owners: &'m [FieldRule],
+    record: R,
 }
 
-/// The three inputs at one path.
+/// A field at which the walk stands.
 #[derive(Clone, Copy)]
-pub(super) struct Three<'n> {
-    pub(super) o: Option<&'n Node>,
-    pub(super) c: Option<&'n Node>,
-    pub(super) n: Option<&'n Node>,
+struct Here<'h> {
+    field: &'h Field<'h>,
+    three: Three<'h>,
+    slot: Slot<'h>,
+    /// `key: null` in the cluster is absent as a value, but there is a place to write to.
+    had_null: bool,
 }
 
-/// Where a value would be written that the cluster lacks, and where one is that it has.
-pub(super) enum Slot<'n> {
-    /// The cluster has it, beginning at this byte (of its key or item).
-    At(usize),
-    /// It would be a new key of a mapping.
-    Key { parent: &'n FieldPath, key: &'n str, after: Option<&'n str> },
-    /// It would be a new item of a list, before this index.
-    Item { list: &'n FieldPath, index: usize },
-}
-
-impl<'m> FieldMerge<'m> {
+impl<'m, R: Recorder + Default> FieldMerge<'m, R> {
     pub(crate) fn new(kind: &'m str, owners: &'m [FieldRule], old: OldState, partial: bool) -> Self {
-        Self { old, partial, kind, owners, decisions: Vec::new(), unkeyed: Vec::new() }
+        Self { old, partial, kind, owners, record: R::default() }
     }
 
     /// Merges the objects themselves.
-    pub(crate) fn object(&mut self, known: Knowledge<'_>, o: Option<&Node>, c: &Node, n: Option<&Node>) {
-        self.field(&Field::root(known), Three { o, c: Some(c), n }, &Slot::At(c.span.start));
+    pub(crate) fn object(mut self, known: Knowledge<'_>, o: Option<&Node>, c: &Node, n: Option<&Node>) -> R {
+        self.field(&Field::root(known), Three { o, c: Some(c), n }, Slot::At(c.span.start));
+        self.record
     }
 
     /// Merges one field.
-    pub(super) fn field(&mut self, path: &Field<'_>, three: Three<'_>, slot: &Slot<'_>) {
+    fn field(&mut self, field: &Field<'_>, three: Three<'_>, slot: Slot<'_>) {
         let present = |node: Option<&'_ Node>| node.is_some_and(|node| !node.is_null());
         let removes = self.partial && three.n.is_some_and(Node::is_null);
         // A fragment that says nothing has no opinion; one that says null has.
         let speaks_first = removes && three.o.is_none();
-        let (had_null, three) = {
-            let keep = |node| if present(node) { node } else { None };
-            let had_null = three.c.is_some_and(Node::is_null);
-            (had_null, Three { o: keep(three.o), c: keep(three.c), n: keep(three.n) })
-        };
-        // `key: null` in the cluster is absent as a value, but there is a place to write to.
-        let write = |merge: &mut Self, kind| merge.decide(path, three, slot, had_null, kind);
-        if let Some(owner) = self.owner(&path.path) {
-            match owner {
-                FieldOwner::Cluster => {
-                    if self.release_changes(path, three) {
-                        write(self, DecisionKind::Held);
-                    }
-                }
-                FieldOwner::Release => {
-                    if (three.n.is_some() || three.o.is_some()) && !self.same(path, three.c, three.n) {
-                        write(self, DecisionKind::Take);
-                    }
-                }
-                FieldOwner::Live => {
-                    if three.c.is_some() {
-                        self.decide(path, Three { n: None, ..three }, slot, had_null, DecisionKind::Take);
-                    }
-                }
+        let had_null = three.c.is_some_and(Node::is_null);
+        let keep = |node| if present(node) { node } else { None };
+        let three = Three { o: keep(three.o), c: keep(three.c), n: keep(three.n) };
+        let here = Here { field, three, slot, had_null };
+        if !self.owners.is_empty() {
+            let path = field.path();
+            if let Some(owner) = self.owner(&path) {
+                return self.owned(here, owner);
             }
-            return;
-        }
-        if three.c.is_none()
-            && let Some(rest) = three.n.and_then(|node| self.without_owned(&path.path, node))
-        {
-            let three = Three { n: Some(&rest).filter(|rest| !rest.is_empty_collection()), ..three };
-            return self.known_or_not(path, three, slot, had_null, removes);
+            if three.c.is_none()
+                && let Some(rest) = three.n.and_then(|node| self.without_owned(&path, node))
+            {
+                let three = Three { n: Some(&rest).filter(|rest| !rest.is_empty_collection()), ..three };
+                return self.known_or_not(Here { three, ..here }, removes);
+            }
         }
         if speaks_first && self.old == OldState::Known && three.c.is_some() {
-            return self.decide(path, three, slot, had_null, DecisionKind::Conflict);
+            return self.decide(here, DecisionKind::Conflict, MergeRule::Fields);
         }
-        self.known_or_not(path, three, slot, had_null, removes);
+        self.known_or_not(here, removes);
     }
 
-    fn known_or_not(
-        &mut self,
-        path: &Field<'_>,
-        three: Three<'_>,
-        slot: &Slot<'_>,
-        had_null: bool,
-        removes: bool,
-    ) {
+    fn owned(&mut self, here: Here<'_>, owner: FieldOwner) {
+        let Here { field, three, .. } = here;
+        match owner {
+            FieldOwner::Cluster => {
+                if self.release_changes(field, three) {
+                    self.decide(here, DecisionKind::Held, MergeRule::Owner);
+                }
+            }
+            FieldOwner::Release => {
+                if (three.n.is_some() || three.o.is_some()) && !same(field, three.c, three.n) {
+                    self.decide(here, DecisionKind::Take, MergeRule::Owner);
+                }
+            }
+            FieldOwner::Live => {
+                if three.c.is_some() {
+                    let here = Here { three: Three { n: None, ..three }, ..here };
+                    self.decide(here, DecisionKind::Take, MergeRule::Owner);
+                }
+            }
+        }
+    }
+
+    fn known_or_not(&mut self, here: Here<'_>, removes: bool) {
         match self.old {
-            OldState::Known => self.known(path, three, slot, had_null),
-            OldState::Unknown => self.unknown(path, three, slot, had_null, removes),
+            OldState::Known => self.known(here),
+            OldState::Unknown => self.unknown(here, removes),
         }
     }
 
-    fn known(&mut self, path: &Field<'_>, three: Three<'_>, slot: &Slot<'_>, had_null: bool) {
+    fn known(&mut self, here: Here<'_>) {
+        let Here { field, three, .. } = here;
         let Three { o, c, n } = three;
-        let decide = |merge: &mut Self, kind| merge.decide(path, three, slot, had_null, kind);
         let Some(cluster) = c else {
+            self.record.compared(field, three);
             match (o, n) {
-                (None, Some(_)) => decide(self, DecisionKind::Take),
-                (Some(_), Some(_)) if !self.same(path, o, n) => decide(self, DecisionKind::Conflict),
+                (None, Some(_)) => self.decide(here, DecisionKind::Take, MergeRule::Fields),
+                (Some(_), Some(_)) if !same(field, o, n) => {
+                    self.decide(here, DecisionKind::Conflict, MergeRule::Fields);
+                }
                 _ => {}
             }
             return;
@@ -168,75 +156,60 @@ impl<'m> FieldMerge<'m> {
             (Collection::Scalar, ..) | (_, None, None) => {}
             (own, old, new) if old.is_none_or(|kind| kind == own) && new.is_none_or(|kind| kind == own) => {
                 // A side that went, and of which the cluster has nothing of its own, goes as a whole.
-                if n.is_none() && !self.owns_below(&path.path) && self.nothing_stays(path, o, cluster) {
-                    decide(self, DecisionKind::Take);
+                if n.is_none() && !self.owns_below(field) && nothing_stays(field, o, cluster) {
+                    self.decide(here, DecisionKind::Take, MergeRule::Fields);
                 } else if own == Collection::Mapping {
-                    self.mapping(path, three);
+                    self.mapping(field, three);
                 } else {
-                    self.list(path, three, slot);
+                    self.list(here);
                 }
                 return;
             }
             _ => {}
         }
-        if self.same(path, o, n) || self.same(path, c, n) {
+        self.record.compared(field, three);
+        if same(field, o, n) || same(field, c, n) {
             return;
         }
-        if self.same(path, c, o) {
-            decide(self, DecisionKind::Take);
-        } else {
-            decide(
-                self,
-                if types_differ(three) { DecisionKind::TypeConflict } else { DecisionKind::Conflict },
-            );
-        }
+        let rule = if types_differ(three) { MergeRule::Types } else { MergeRule::Fields };
+        let kind = match rule {
+            _ if same(field, c, o) => DecisionKind::Take,
+            MergeRule::Types => DecisionKind::TypeConflict,
+            _ => DecisionKind::Conflict,
+        };
+        self.decide(here, kind, rule);
     }
 
-    fn unknown(
-        &mut self,
-        path: &Field<'_>,
-        three: Three<'_>,
-        slot: &Slot<'_>,
-        had_null: bool,
-        removes: bool,
-    ) {
-        let decide = |merge: &mut Self, kind| merge.decide(path, three, slot, had_null, kind);
+    fn unknown(&mut self, here: Here<'_>, removes: bool) {
+        let Here { field, three, .. } = here;
         match (three.c, three.n) {
-            (Some(_), None) if removes => decide(self, DecisionKind::Take),
+            (Some(_), None) if removes => self.decide(here, DecisionKind::Take, MergeRule::Fields),
             (_, None) => {}
-            (None, Some(_)) => decide(self, DecisionKind::Take),
+            (None, Some(_)) => self.decide(here, DecisionKind::Take, MergeRule::Fields),
             (Some(c), Some(n)) => match (collection(c), collection(n)) {
-                (Collection::Mapping, Collection::Mapping) => self.mapping(path, three),
-                (Collection::Sequence, Collection::Sequence) => self.list(path, three, slot),
+                (Collection::Mapping, Collection::Mapping) => self.mapping(field, three),
+                (Collection::Sequence, Collection::Sequence) => self.list(here),
                 (one, other) if one == other => {
-                    if !self.same(path, three.c, three.n) {
-                        decide(self, DecisionKind::Take);
+                    self.record.compared(field, three);
+                    if same(field, three.c, three.n) {
+                        self.record.alike(1);
+                    } else {
+                        self.decide(here, DecisionKind::Take, MergeRule::Fields);
                     }
                 }
-                _ => decide(self, DecisionKind::TypeConflict),
+                _ => self.decide(here, DecisionKind::TypeConflict, MergeRule::Types),
             },
         }
     }
 
-    /// Whether all that the cluster has is what the old release has there.
-    fn nothing_stays(&self, path: &Field<'_>, old: Option<&Node>, cluster: &Node) -> bool {
-        match (cluster.as_mapping(), old.and_then(Node::as_mapping)) {
-            (Some(own), Some(old)) => own
-                .iter()
-                .filter(|entry| !entry.value.is_null())
-                .all(|entry| self.nothing_stays(&path.key(&entry.key), find(old, &entry.key), &entry.value)),
-            _ => old.is_some() && self.same(path, old, Some(cluster)),
-        }
-    }
-
-    fn mapping(&mut self, path: &Field<'_>, Three { o, c, n }: Three<'_>) {
+    fn mapping(&mut self, field: &Field<'_>, Three { o, c, n }: Three<'_>) {
         let (o, c, n) = (entries_of(o), entries_of(c), entries_of(n));
         for entry in c {
             let three = Three { o: find(o, &entry.key), c: Some(&entry.value), n: find(n, &entry.key) };
             if self.owners.is_empty() && self.is_settled(three) {
                 continue;
             }
-            self.field(&path.key(&entry.key), three, &Slot::At(entry.key_span.start));
+            self.field(&field.key(&entry.key), three, Slot::At(entry.key_span.start));
         }
         for (at, entry) in n.iter().enumerate() {
             if find(c, &entry.key).is_some() {
@@ -244,68 +217,93 @@ impl<'m> FieldMerge<'m> {
             }
             // New keys go where the release has them: after the nearest one before that both have.
             let after = n[..at].iter().rev().find(|before| find(c, &before.key).is_some());
-            let slot = Slot::Key {
-                parent: &path.path,
-                key: &entry.key,
-                after: after.map(|entry| entry.key.as_str()),
-            };
+            let slot = Slot::Key { after: after.map(|entry| entry.key.as_str()) };
             let three = Three { o: find(o, &entry.key), c: None, n: Some(&entry.value) };
-            self.field(&path.key(&entry.key), three, &slot);
+            self.field(&field.key(&entry.key), three, slot);
         }
     }
 
-    /// Whether nothing is to be decided whatever the settings say of types: what both releases leave out, or
-    /// spell alike. Most fields are; for them no path is made.
+    /// Whether nothing is to be decided or said whatever the settings say of types: what both releases leave
+    /// out, or all spell alike. Most fields are.
     fn is_settled(&self, three: Three<'_>) -> bool {
-        match (three.o, three.n) {
-            (None, None) => true,
-            (Some(o), Some(n)) if self.old == OldState::Known && !self.partial => spelled_alike(o, n),
+        match (three.o, three.c, three.n) {
+            (None, _, None) => true,
+            (Some(o), Some(c), Some(n)) if self.old == OldState::Known && !self.partial => {
+                spelled_alike(o, n) && spelled_alike(c, n)
+            }
             _ => false,
         }
     }
 
-    /// Notes a decision with the edits that write the release's value.
-    pub(super) fn decide(
-        &mut self,
-        path: &Field<'_>,
-        three: Three<'_>,
-        slot: &Slot<'_>,
-        had_null: bool,
-        kind: DecisionKind,
-    ) {
-        let path = &path.path;
-        let bare = three.n.filter(|_| self.partial).map(without_nulls);
-        let three = Three { n: bare.as_ref().or(three.n), ..three };
-        let edit = match (slot, three.n) {
-            (Slot::At(_), Some(node)) => Some(Edit::Set { path: path.clone(), node: node.clone() }),
-            (Slot::At(_), None) if three.c.is_some() || had_null => Some(Edit::Remove { path: path.clone() }),
-            (Slot::Key { parent, key, after }, Some(node)) => Some(Edit::Insert {
-                parent: (*parent).clone(),
-                key: (*key).to_owned(),
-                node: node.clone(),
-                after: after.map(str::to_owned),
-            }),
-            (Slot::Item { list, index }, Some(node)) => {
-                Some(Edit::InsertItem { list: (*list).clone(), index: *index, node: node.clone() })
+    fn list(&mut self, here: Here<'_>) {
+        let Here { field, three, .. } = here;
+        let is_alike = three.are_alike();
+        if is_alike && self.old == OldState::Known && self.owners.is_empty() {
+            return;
+        }
+        let lists = Lists { old: items_of(three.o), own: items_of(three.c), new: items_of(three.n) };
+        let rule = match kustomization::rule(field).filter(|_| self.kind == kustomization::KIND) {
+            Some(rule) => rule,
+            None => kind_of(&field.known, &[lists.old, lists.own, lists.new]),
+        };
+        if !is_alike {
+            self.record.list(field, three, rule);
+        }
+        let (known, state) = (&field.known, self.old);
+        let turns = match rule.kind {
+            ListKind::Keyed(keys) => keyed(keys, known, state, lists),
+            ListKind::Set => set(known, state, lists),
+            ListKind::Arguments => arguments(known, state, lists),
+            ListKind::Sequence if state == OldState::Known => sequence(known, lists),
+            ListKind::Sequence | ListKind::Whole => return self.whole_list(here),
+        };
+        turns.into_iter().for_each(|turn| self.turn(field, turn));
+    }
+
+    fn turn(&mut self, list: &Field<'_>, turn: Turn<'_>) {
+        match turn {
+            Turn::Merge(ListItem { item, three, slot }) => self.field(&list.item(item), three, slot),
+            Turn::Decide(ListItem { item, three, slot }, kind) => {
+                let here = Here { field: &list.item(item), three, slot, had_null: false };
+                self.decide(here, kind, MergeRule::Lists);
             }
-            _ => None,
+            Turn::Alike(items) => self.record.alike(items),
+            Turn::Conflict { parts, items, at } => {
+                let kind = DecisionKind::Conflict;
+                let fields: Vec<Field<'_>> = parts.iter().map(|part| list.item(part.item)).collect();
+                let parts = fields.iter().zip(&parts).map(|(field, ListItem { three, slot, .. })| {
+                    let here = Here { field, three: *three, slot: *slot, had_null: false };
+                    self.decided(here, kind, MergeRule::Lists)
+                });
+                let parts: Vec<Decided<'_>> = parts.collect();
+                let items = [&*items[0], &*items[1], &*items[2]];
+                self.record.decided_together(Together { list, parts: &parts, items, at, kind });
+            }
+        }
+    }
+
+    fn whole_list(&mut self, here: Here<'_>) {
+        let Here { field, three: Three { o, c, n }, .. } = here;
+        if same(field, c, n) {
+            return self.record.alike(1);
+        }
+        let kind = match self.old {
+            OldState::Unknown => DecisionKind::Take,
+            OldState::Known if same(field, o, n) => return,
+            OldState::Known if same(field, c, o) => DecisionKind::Take,
+            OldState::Known => DecisionKind::Conflict,
         };
-        let (path, at) = match slot {
-            Slot::At(at) => (path.clone(), Some(*at)),
-            Slot::Key { .. } => (path.clone(), None),
-            Slot::Item { list, .. } => (list.join(Step::New), None),
-        };
-        let owned = |node: Option<&Node>| node.cloned();
-        self.decisions.push(Decision {
-            path,
-            at: at.filter(|_| three.c.is_some() || had_null),
-            base: owned(three.o),
-            cluster: owned(three.c),
-            release: owned(three.n),
-            kind,
-            missing: Vec::new(),
-            edits: edit.into_iter().collect(),
-        });
+        self.decide(Here { had_null: false, ..here }, kind, MergeRule::Lists);
+    }
+
+    fn decide(&mut self, here: Here<'_>, kind: DecisionKind, rule: MergeRule) {
+        let decided = self.decided(here, kind, rule);
+        self.record.decided(decided);
+    }
+
+    const fn decided<'h>(&self, here: Here<'h>, kind: DecisionKind, rule: MergeRule) -> Decided<'h> {
+        let Here { field, three, slot, had_null } = here;
+        Decided { field, three, slot, had_null, partial: self.partial, kind, rule }
     }
 
     fn owner(&self, path: &FieldPath) -> Option<FieldOwner> {
@@ -314,15 +312,18 @@ impl<'m> FieldMerge<'m> {
     }
 
     /// Whether an owner rule speaks of a field below this one.
-    fn owns_below(&self, path: &FieldPath) -> bool {
-        self.owners
-            .iter()
-            .any(|rule| rule.kind == self.kind && rule.path.starts_with(path) && rule.path != *path)
+    fn owns_below(&self, field: &Field<'_>) -> bool {
+        !self.owners.is_empty() && self.has_owner_below(&field.path())
+    }
+
+    fn has_owner_below(&self, path: &FieldPath) -> bool {
+        let is_below = |rule: &FieldRule| rule.path.starts_with(path) && rule.path != *path;
+        self.owners.iter().any(|rule| rule.kind == self.kind && is_below(rule))
     }
 
     /// A value that the cluster lacks, without the fields in it that are not the release's to bring.
     fn without_owned(&self, path: &FieldPath, node: &Node) -> Option<Node> {
-        if !self.owns_below(path) || node.as_mapping().is_none() {
+        if !self.has_owner_below(path) || node.as_mapping().is_none() {
             return None;
         }
         let depth = path.steps().len();
@@ -336,64 +337,28 @@ impl<'m> FieldMerge<'m> {
         (rest != *node).then_some(rest)
     }
 
-    fn release_changes(&self, path: &Field<'_>, three: Three<'_>) -> bool {
+    fn release_changes(&self, field: &Field<'_>, three: Three<'_>) -> bool {
         match self.old {
-            OldState::Known => !self.same(path, three.o, three.n) && !self.same(path, three.c, three.n),
-            OldState::Unknown => three.n.is_some() && !self.same(path, three.c, three.n),
+            OldState::Known => !same(field, three.o, three.n) && !same(field, three.c, three.n),
+            OldState::Unknown => three.n.is_some() && !same(field, three.c, three.n),
         }
     }
+}
 
-    /// Whether two values are the same to Kubernetes; `null` in a mapping is absent.
-    pub(super) fn same(&self, path: &Field<'_>, one: Option<&Node>, other: Option<&Node>) -> bool {
-        same_value(&path.known, one, other)
+/// Whether two values are the same to Kubernetes; `null` in a mapping is absent.
+fn same(field: &Field<'_>, one: Option<&Node>, other: Option<&Node>) -> bool {
+    same_value(&field.known, one, other)
+}
+
+/// Whether all that the cluster has is what the old release has there.
+fn nothing_stays(field: &Field<'_>, old: Option<&Node>, cluster: &Node) -> bool {
+    match (cluster.as_mapping(), old.and_then(Node::as_mapping)) {
+        (Some(own), Some(old)) => own
+            .iter()
+            .filter(|entry| !entry.value.is_null())
+            .all(|entry| nothing_stays(&field.key(&entry.key), find(old, &entry.key), &entry.value)),
+        _ => old.is_some() && same(field, old, Some(cluster)),
     }
-}
-
-/// Whether two values of one field are the same.
-pub(crate) fn same_value(known: &Knowledge<'_>, one: Option<&Node>, other: Option<&Node>) -> bool {
-    let present = |node: Option<&'_ Node>| node.is_some_and(|node| !node.is_null());
-    match (one, other) {
-        (Some(one), Some(other)) if present(Some(one)) && present(Some(other)) => {
-            match (&one.kind, &other.kind) {
-                (NodeKind::Scalar(one), NodeKind::Scalar(other)) => same_scalar(known, one, other),
-                (NodeKind::Mapping(one), NodeKind::Mapping(other)) => {
-                    one.iter().all(|entry| {
-                        let known = known.field(&entry.key);
-                        same_value(&known, Some(&entry.value), find(other, &entry.key))
-                    }) && other.iter().all(|entry| find(one, &entry.key).is_some() || entry.value.is_null())
-                }
-                (NodeKind::Sequence(one), NodeKind::Sequence(other)) => {
-                    let known = known.item();
-                    one.len() == other.len()
-                        && one.iter().zip(other).all(|(a, b)| same_value(&known, Some(a), Some(b)))
-                }
-                _ => false,
-            }
-        }
-        (one, other) => !present(one) && !present(other),
-    }
-}
-
-/// What a fragment brings, without the fields that it says are none.
-fn without_nulls(node: &Node) -> Node {
-    let kind = match &node.kind {
-        NodeKind::Mapping(entries) => {
-            let kept = entries.iter().filter(|entry| !entry.value.is_null());
-            NodeKind::Mapping(
-                kept.map(|entry| Entry { value: without_nulls(&entry.value), ..entry.clone() }).collect(),
-            )
-        }
-        _ => return node.clone(),
-    };
-    Node { kind, ..node.clone() }
-}
-
-pub(super) fn entries_of(node: Option<&Node>) -> &[Entry] {
-    node.and_then(Node::as_mapping).unwrap_or_default()
-}
-
-pub(super) fn find<'n>(entries: &'n [Entry], key: &str) -> Option<&'n Node> {
-    entries.iter().find(|entry| entry.key == key).map(|entry| &entry.value)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -6,14 +6,17 @@
 //! [U5]: crate::merge::fields#u5
 
 use super::cluster_objects::Base;
-use super::fields::same_value;
-use super::form::Form;
-use super::knowledge::Knowledge;
-use super::lists::{ListKind, kind_of};
-use super::matching::{Matched, Target, bind, match_source};
-use super::objects::known_object;
-use super::prepared::{remove, substitution};
-use super::source::{Piece, Shape, Source};
+use super::decision::{Decided, Recorder, Together};
+use super::fields::FieldMerge;
+use super::form::form_of;
+use super::knowledge::known_object;
+use super::matched::{Matched, Target};
+use super::matching::{bind, match_source};
+use super::nodes::remove;
+use super::piece::{Piece, Shape};
+use super::prepared::substitution;
+use super::source::Source;
+use super::three_way::OldState;
 use crate::flux::PostBuild;
 use crate::substitution::Bindings;
 use capstan_kustomize::schema::Schemas;
@@ -77,8 +80,9 @@ pub(crate) fn rank<'a>(
     ranked
 }
 
-/// Lays a release over a base. Variables are bound as in a merge, so that a value of the cluster's own is
-/// no difference; a document that fits several objects counts as missing.
+/// Lays a release over a base: what a merge would take in if nobody knew the old release is what the base does
+/// not have. Variables are bound as in a merge, so that a value of the cluster's own is no difference; a
+/// document that fits several objects counts as missing.
 fn fit(
     source: &Source,
     base: &Base,
@@ -87,7 +91,7 @@ fn fit(
     schemas: &Schemas,
 ) -> Fit {
     let mut bindings = Bindings::new(variables, flux);
-    let form = Form::of(base, None, source);
+    let form = form_of(base, None, source);
     let first = match_source(source, form, base, &mut bindings);
     bind(&first, base, &mut bindings);
     let matched = match_source(source, form, base, &mut bindings);
@@ -97,17 +101,46 @@ fn fit(
         match target {
             Target::Objects(objects) => {
                 for object in objects {
-                    let cluster = Some(base.node(*object));
-                    let known = known_object(schemas, &[cluster]);
-                    compare(&known, &node(Some(*object)), cluster, &mut sum);
+                    let cluster = base.node(*object);
+                    let kind = &base.objects[*object].id.kind;
+                    let merge = FieldMerge::<Fit>::new(kind, &[], OldState::Unknown, false);
+                    let known = known_object(schemas, &[Some(cluster)]);
+                    sum.add(merge.object(known, None, cluster, Some(&node(Some(*object)))));
                 }
             }
-            Target::Absent | Target::Ambiguous(_) => {
-                compare(&known_object(schemas, &[Some(&piece.root)]), &node(None), None, &mut sum);
-            }
+            Target::Absent | Target::Ambiguous(_) => sum.missing += leaves(&node(None)),
         }
     }
     sum
+}
+
+impl Recorder for Fit {
+    fn decided(&mut self, decided: Decided<'_>) {
+        match (decided.three.c, decided.three.n) {
+            (_, None) => {}
+            (Some(_), Some(_)) => self.differing += 1,
+            (None, Some(new)) => self.missing += leaves(new),
+        }
+    }
+
+    fn decided_together(&mut self, together: Together<'_>) {
+        together.parts.iter().for_each(|part| self.decided(*part));
+    }
+
+    fn alike(&mut self, fields: usize) {
+        self.equal += fields;
+    }
+}
+
+/// How many fields a value has that the base lacks.
+fn leaves(node: &Node) -> usize {
+    match &node.kind {
+        NodeKind::Mapping(entries) => {
+            entries.iter().filter(|entry| !entry.value.is_null()).map(|entry| leaves(&entry.value)).sum()
+        }
+        NodeKind::Sequence(items) => items.iter().map(leaves).sum(),
+        NodeKind::Scalar(_) => 1,
+    }
 }
 
 /// The piece as one object of the cluster sees it, without what matching looked at.
@@ -135,46 +168,3 @@ fn without_identity(
     }
     node
 }
-
-/// Counts the leaves of `release` by what `cluster` has in their places.
-fn compare(known: &Knowledge<'_>, release: &Node, cluster: Option<&Node>, sum: &mut Fit) {
-    let cluster = cluster.filter(|node| !node.is_null());
-    match (&release.kind, cluster.map(|node| &node.kind)) {
-        (NodeKind::Mapping(entries), Some(NodeKind::Mapping(_)) | None) => {
-            for entry in entries.iter().filter(|entry| !entry.value.is_null()) {
-                let own = cluster.and_then(|cluster| cluster.get(&entry.key));
-                compare(&known.field(&entry.key), &entry.value, own, sum);
-            }
-        }
-        (NodeKind::Sequence(items), Some(NodeKind::Sequence(own))) => {
-            match kind_of(known, &[items, own]).kind {
-                ListKind::Keyed(keys) => {
-                    for item in items {
-                        let mine = own.iter().find(|mine| keys.of(mine) == keys.of(item));
-                        compare(&known.item(), item, mine, sum);
-                    }
-                }
-                ListKind::Set | ListKind::Arguments => {
-                    for item in items {
-                        let has = own.iter().any(|mine| same_value(&known.item(), Some(mine), Some(item)));
-                        sum.add(if has { EQUAL } else { MISSING });
-                    }
-                }
-                ListKind::Sequence | ListKind::Whole => sum.add(same(known, release, cluster)),
-            }
-        }
-        (NodeKind::Sequence(items), None) => {
-            items.iter().for_each(|item| compare(&known.item(), item, None, sum));
-        }
-        (_, None) => sum.add(MISSING),
-        (_, Some(_)) => sum.add(same(known, release, cluster)),
-    }
-}
-
-fn same(known: &Knowledge<'_>, release: &Node, cluster: Option<&Node>) -> Fit {
-    if same_value(known, Some(release), cluster) { EQUAL } else { DIFFERING }
-}
-
-const EQUAL: Fit = Fit { equal: 1, differing: 0, missing: 0 };
-const DIFFERING: Fit = Fit { equal: 0, differing: 1, missing: 0 };
-const MISSING: Fit = Fit { equal: 0, differing: 0, missing: 1 };

@@ -8,30 +8,20 @@
 use std::collections::BTreeSet;
 
 use super::cluster_objects::Base;
+use super::piece::Form;
 use super::source::Source;
 use crate::release::only_lists;
 use capstan_yaml::Node;
 
-/// A form of a release's documents.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
-    /// File by file, kustomizations among them.
-    AsFiles,
-    /// As objects.
-    Rendered,
-}
-
-impl Form {
-    /// The form in which a base holds these releases. Where their kustomizations only list files, both are
-    /// the same.
-    pub(crate) fn of(base: &Base, old: Option<&Source>, new: &Source) -> Self {
-        let sources = || old.into_iter().chain([new]);
-        if !sources().any(Source::is_made) {
-            return Self::AsFiles;
-        }
-        let is_closed = !sources().any(|source| source.reads_outside);
-        if is_closed && mirrors(base, old, new) { Self::AsFiles } else { Self::Rendered }
+/// The form in which a base holds these releases. Where their kustomizations only list files, both are
+/// the same.
+pub(crate) fn form_of(base: &Base, old: Option<&Source>, new: &Source) -> Form {
+    let sources = || old.into_iter().chain([new]);
+    if !sources().any(Source::is_made) {
+        return Form::AsFiles;
     }
+    let is_closed = !sources().any(|source| source.reads_outside);
+    if is_closed && mirrors(base, old, new) { Form::AsFiles } else { Form::Rendered }
 }
 
 /// Whether a base has kustomizations that do what the release's own do.

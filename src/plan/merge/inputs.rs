@@ -4,40 +4,17 @@
 //! and what somebody edited is a conflict.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
+use super::cluster_merge::MergedInput;
 use super::cluster_objects::Base;
 use super::decision::DecisionKind;
-use super::form::Form;
+use super::facts::OtherFile;
 use super::kustomization::{files_besides, files_of_secrets};
-use super::matching::Matched;
-use crate::merge::OtherFile;
+use super::matched::Matched;
+use super::piece::Form;
+use super::source::Input;
 use crate::substitution::{Bindings, Substitution};
 use capstan_model::tree::{BlobId, RepoPath};
-
-/// A file that a release's kustomizations read besides resources.
-#[derive(Debug, Clone)]
-pub(crate) struct Input {
-    pub(crate) path: RepoPath,
-    /// `None` where it is no text.
-    pub(crate) text: Option<Arc<str>>,
-    /// Its Git id, where it is the content of a generated object and no manifest.
-    pub(crate) blob: Option<BlobId>,
-}
-
-/// One such file of the cluster that the release changes.
-#[derive(Debug)]
-pub(crate) struct MergedInput {
-    /// The path below the base folder.
-    pub(crate) below: String,
-    /// What is to be done: [`DecisionKind::Take`] or [`DecisionKind::Conflict`].
-    pub(crate) kind: DecisionKind,
-    pub(crate) base: Option<String>,
-    pub(crate) cluster: Option<String>,
-    pub(crate) release: Option<String>,
-    /// A kustomization makes a Secret of it.
-    pub(crate) is_secret: bool,
-}
 
 /// What the releases make of the cluster's own files, and the new release's files that cannot be written since
 /// they are no text.

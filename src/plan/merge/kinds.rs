@@ -3,24 +3,20 @@
 //!
 //! [U2]: crate::merge::matching#u2
 
+use super::cluster_merge::{ClusterMerge, KindChange};
 use super::cluster_objects::Base;
-use super::objects::ClusterMerge;
 use crate::templates::{references, split_suffix};
 use capstan_model::kinds::succession;
 use capstan_model::object::{ObjectId, Step};
 
-/// An object in whose place the release puts one of another kind, or of another API group.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct KindChange {
-    /// Index into the base's objects.
-    pub(crate) object: usize,
-    pub(crate) added: ObjectId,
-}
-
 /// The changed kinds among what goes (or was edited and stays) and what comes.
 pub(super) fn kind_changes(base: &Base, merge: &ClusterMerge) -> Vec<KindChange> {
     let edited = merge.conflicts.iter().filter(|conflict| conflict.release.is_none());
-    let dropped = merge.removed.iter().copied().chain(edited.filter_map(|conflict| conflict.object));
+    let dropped = merge
+        .removed
+        .iter()
+        .map(|dropped| dropped.object)
+        .chain(edited.filter_map(|conflict| conflict.object));
     let changes = dropped.filter_map(|object| {
         let id = &base.objects[object].id;
         let added = merge.added.iter().map(|new| &new.id);
@@ -47,7 +43,7 @@ fn owner_turns_to(base: &Base, merge: &ClusterMerge, old: &ObjectId, new: &Objec
         found.iter().filter(|reference| reference.kind == old.kind && reference.name == old.name).any(
             |reference| {
                 let kind = reference.path.parent().map(|parent| parent.join(Step::Key("kind".to_owned())));
-                merged.decisions.iter().any(|decision| {
+                merged.record.decisions.iter().any(|decision| {
                     let becomes = decision.release.as_ref().and_then(|node| node.as_scalar());
                     Some(&decision.path) == kind.as_ref()
                         && becomes.is_some_and(|scalar| scalar.text == new.kind)

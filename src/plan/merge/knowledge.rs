@@ -4,8 +4,10 @@
 //! [U6]: crate::merge::values#u6
 //! [U7]: crate::merge::lists#u7
 
-use capstan_kustomize::schema::Cursor;
+use super::nodes::text;
+use capstan_kustomize::schema::{Cursor, Schemas};
 use capstan_model::object::{FieldPath, Step};
+use capstan_yaml::Node;
 
 /// What is known of one field.
 #[derive(Debug, Clone, Copy, Default)]
@@ -39,34 +41,99 @@ impl<'a> Knowledge<'a> {
     }
 }
 
-/// A field of an object: its path and what is known of it.
-#[derive(Debug, Clone)]
+/// What is known of an object of which these are sides: the first kind, all their versions.
+pub(crate) fn known_object<'s>(schemas: &'s Schemas, sides: &[Option<&Node>]) -> Knowledge<'s> {
+    let sides = || sides.iter().copied().flatten();
+    let kind = sides().find_map(|side| text(side, "kind")).unwrap_or_default();
+    Knowledge::of(schemas.object(kind, sides().filter_map(|side| text(side, "apiVersion"))))
+}
+
+/// A field of an object, as a walk comes to it: the way there on each side, and what is known of it. No path is
+/// made before somebody asks for one: of most fields there is nothing to say.
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Field<'a> {
-    pub(crate) path: FieldPath,
+    /// `None` of an object as a whole.
+    above: Option<(&'a Field<'a>, Way<'a>)>,
     pub(crate) known: Knowledge<'a>,
+}
+
+/// The last step of the way to a field.
+#[derive(Debug, Clone, Copy)]
+enum Way<'a> {
+    Key(&'a str),
+    Item(Item),
+}
+
+/// Where one item stands in the lists of the old release, the cluster and the new release, from 0; `None` in
+/// those that lack it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Item {
+    pub(crate) old: Option<usize>,
+    pub(crate) own: Option<usize>,
+    pub(crate) new: Option<usize>,
 }
 
 impl<'a> Field<'a> {
     /// An object as a whole.
     pub(crate) const fn root(known: Knowledge<'a>) -> Self {
-        Self { path: FieldPath::root(), known }
+        Self { above: None, known }
     }
 
     /// The field of that name below this one.
-    pub(crate) fn key<'b>(&self, key: &'b str) -> Field<'b>
+    pub(crate) fn key<'b>(&'b self, key: &'b str) -> Field<'b>
     where
         'a: 'b,
     {
-        Field { path: self.path.key(key), known: self.known.field(key) }
+        Field { above: Some((self, Way::Key(key))), known: self.known.field(key) }
     }
 
     /// An item of this list.
-    pub(crate) fn index(&self, index: usize) -> Self {
-        Self { path: self.path.index(index), known: self.known.item() }
+    pub(crate) fn item<'b>(&'b self, item: Item) -> Field<'b>
+    where
+        'a: 'b,
+    {
+        Field { above: Some((self, Way::Item(item))), known: self.known.item() }
+    }
+
+    /// An item of the cluster's list.
+    pub(crate) fn index(&self, own: usize) -> Field<'_> {
+        self.item(Item { own: Some(own), ..Item::default() })
     }
 
     /// An item that the upgrade adds to this list.
-    pub(crate) fn new_item(&self) -> Self {
-        Self { path: self.path.join(Step::New), known: self.known.item() }
+    pub(crate) fn new_item(&self) -> Field<'_> {
+        self.item(Item::default())
+    }
+
+    /// Whether this is a field of the object itself, and of nothing in it.
+    pub(crate) fn is_of_object(&self) -> bool {
+        self.above.is_some_and(|(above, _)| above.above.is_none())
+    }
+
+    /// The field, with the indexes of the cluster's lists.
+    pub(crate) fn path(&self) -> FieldPath {
+        self.path_by(|item| Some(item.own.map_or(Step::New, Step::Index)))
+    }
+
+    /// The field as the old release counts items; a list that lacks the item there stands for it.
+    pub(crate) fn path_in_old(&self) -> FieldPath {
+        self.path_by(|item| item.old.map(Step::Index))
+    }
+
+    /// The same of the new release.
+    pub(crate) fn path_in_new(&self) -> FieldPath {
+        self.path_by(|item| item.new.map(Step::Index))
+    }
+
+    fn path_by(&self, index: impl Fn(&Item) -> Option<Step>) -> FieldPath {
+        let step = |way: &Way<'_>| match way {
+            Way::Key(key) => Some(Step::Key((*key).to_owned())),
+            Way::Item(item) => index(item),
+        };
+        let fields = std::iter::successors(Some(self), |field| field.above.as_ref().map(|(above, _)| *above));
+        let mut steps: Vec<Option<Step>> =
+            fields.filter_map(|field| field.above.as_ref().map(|(_, way)| step(way))).collect();
+        steps.reverse();
+        steps.into_iter().map_while(|step| step).collect()
     }
 }

@@ -1,235 +1,227 @@
-//! Lists, merged by their kind ([U7]). The cluster's order stays; new items go where the release has them.
+//! What becomes of the items of a list, by its kind ([U7]). The cluster's order stays; new items go where the
+//! release has them.
+//!
+//! Deliberately absent: the items themselves. Those that are to be merged field by field are named, and whoever
+//! walks the fields goes on there.
 //!
 //! [U7]: crate::merge::lists#u7
 
-use super::decision::{DecisionKind, UnkeyedList};
-use super::fields::{FieldMerge, OldState, Slot, Three, same_value};
-use super::knowledge::Field;
-use super::kustomization;
-use super::lists::{Keys, ListKind, kind_of};
+use super::decision::DecisionKind;
+use super::knowledge::{Item, Knowledge};
+use super::lists::Keys;
 use super::sequence::{Hunk, HunkKind, merge_sequences};
-use capstan_yaml::{Edit, Node};
+use super::three_way::{OldState, Slot, Three};
+use super::values::same_value;
+use capstan_yaml::Node;
 
-impl FieldMerge<'_> {
-    pub(super) fn list(&mut self, path: &Field<'_>, three: Three<'_>, slot: &Slot<'_>) {
-        let Three { o, c, n } = three;
-        let (old, own, new) = (items_of(o), items_of(c), items_of(n));
-        let rule = match kustomization::rule(path).filter(|_| self.kind == kustomization::KIND) {
-            Some(rule) => rule,
-            None => kind_of(&path.known, &[old, own, new]),
-        };
-        match rule.kind {
-            ListKind::Keyed(keys) => self.keyed(path, keys, (old, own, new)),
-            ListKind::Set => self.set(path, (old, own, new)),
-            ListKind::Arguments => self.arguments(path, (old, own, new)),
-            ListKind::Sequence if self.old == OldState::Known => self.sequence(path, (old, own, new)),
-            ListKind::Sequence | ListKind::Whole => {
-                let before = self.decisions.len();
-                self.whole_list(path, three, slot);
-                if let (Some(keys), true) = (rule.broken_key, self.decisions.len() > before) {
-                    let at = c.map_or(0, |node| node.span.start);
-                    let fields = keys.names().into_iter().map(str::to_owned).collect();
-                    self.unkeyed.push(UnkeyedList { path: path.path.clone(), at, fields });
-                }
-            }
-        }
-    }
-
-    fn whole_list(&mut self, path: &Field<'_>, three: Three<'_>, slot: &Slot<'_>) {
-        let Three { o, c, n } = three;
-        if self.same(path, c, n) {
-            return;
-        }
-        let kind = match self.old {
-            OldState::Unknown => DecisionKind::Take,
-            OldState::Known if self.same(path, o, n) => return,
-            OldState::Known if self.same(path, c, o) => DecisionKind::Take,
-            OldState::Known => DecisionKind::Conflict,
-        };
-        self.decide(path, three, slot, false, kind);
-    }
-
-    fn keyed(&mut self, path: &Field<'_>, keys: Keys<'_>, (old, own, new): (&[Node], &[Node], &[Node])) {
-        let find = |items: &'_ [Node], item: &Node| -> Option<usize> {
-            let key = keys.of(item);
-            items.iter().position(|other| keys.of(other) == key)
-        };
-        for (at, item) in own.iter().enumerate() {
-            let three = Three {
-                o: find(old, item).and_then(|at| old.get(at)),
-                c: Some(item),
-                n: find(new, item).and_then(|at| new.get(at)),
-            };
-            if self.old == OldState::Known && three.o.is_some() && three.n.is_none() {
-                // An item is one thing like an object (U4): dropped and untouched it goes, dropped and
-                // edited it stays whole.
-                let untouched = self.same(&path.index(at), three.o, three.c);
-                let kind = if untouched { DecisionKind::Take } else { DecisionKind::Conflict };
-                self.decide(&path.index(at), three, &Slot::At(item.span.start), false, kind);
-            } else if three.n.is_some() || !self.owners.is_empty() {
-                self.field(&path.index(at), three, &Slot::At(item.span.start));
-            }
-        }
-        for (at, item) in new.iter().enumerate() {
-            if find(own, item).is_some() {
-                continue;
-            }
-            let index = place_of_new(new, at, own.len(), |item| find(own, item));
-            let three = Three { o: find(old, item).and_then(|at| old.get(at)), c: None, n: Some(item) };
-            self.field(&path.new_item(), three, &Slot::Item { list: &path.path, index });
-        }
-    }
-
-    fn set(&mut self, path: &Field<'_>, (old, own, new): (&[Node], &[Node], &[Node])) {
-        let known = path.known.item();
-        let find = |items: &[Node], item: &Node| {
-            items.iter().position(|other| same_value(&known, Some(other), Some(item)))
-        };
-        for (at, item) in own.iter().enumerate() {
-            if self.old == OldState::Known && find(old, item).is_some() && find(new, item).is_none() {
-                let three = Three { o: Some(item), c: Some(item), n: None };
-                self.decide(&path.index(at), three, &Slot::At(item.span.start), false, DecisionKind::Take);
-            }
-        }
-        for (at, item) in new.iter().enumerate() {
-            let doubled = find(new, item) != Some(at);
-            let dropped_by_cluster = self.old == OldState::Known && find(old, item).is_some();
-            if doubled || dropped_by_cluster || find(own, item).is_some() {
-                continue;
-            }
-            // What comes instead of something goes where that was.
-            let instead = own.iter().rposition(|item| find(old, item).is_some());
-            let end = instead.map_or(own.len(), |at| at + 1);
-            let index = place_of_new(new, at, end, |item| find(own, item));
-            let three = Three { o: None, c: None, n: Some(item) };
-            let slot = Slot::Item { list: &path.path, index };
-            self.decide(&path.new_item(), three, &slot, false, DecisionKind::Take);
-        }
-    }
-
-    /// One unit per name, which may stand several times.
-    fn arguments(&mut self, path: &Field<'_>, (old, own, new): (&[Node], &[Node], &[Node])) {
-        let mut names: Vec<&str> = Vec::new();
-        for item in own.iter().chain(new) {
-            if let Some(name) = argument_name(item)
-                && !names.contains(&name)
-            {
-                names.push(name);
-            }
-        }
-        for name in names {
-            let unit = |items| unit_of(items, name);
-            let (o, c, n) = (unit(old), unit(own), unit(new));
-            let known = path.known.item();
-            let same = |one: &[(usize, &Node)], other: &[(usize, &Node)]| {
-                one.len() == other.len()
-                    && one.iter().zip(other).all(|(a, b)| same_value(&known, Some(a.1), Some(b.1)))
-            };
-            let kind = match self.old {
-                _ if same(&c, &n) => continue,
-                OldState::Unknown if n.is_empty() => continue,
-                OldState::Unknown => DecisionKind::Take,
-                OldState::Known if same(&o, &n) => continue,
-                OldState::Known if same(&c, &o) => DecisionKind::Take,
-                OldState::Known => DecisionKind::Conflict,
-            };
-            let index_of_new = n.first().map_or(own.len(), |(at, _)| {
-                place_of_new(new, *at, own.len(), |item| {
-                    own.iter().rposition(|other| argument_name(other) == argument_name(item))
-                })
-            });
-            self.replace_items(path, own, &o, &c, &n, index_of_new, kind);
-        }
-    }
-
-    fn sequence(&mut self, path: &Field<'_>, (old, own, new): (&[Node], &[Node], &[Node])) {
-        let numbered = |items: &'_ [Node], range: std::ops::Range<usize>| -> Vec<(usize, Node)> {
-            range.filter_map(|at| Some((at, items.get(at)?.clone()))).collect()
-        };
-        for Hunk { kind, old: o, own: c, new: n } in merge_sequences(old, own, new) {
-            let index = c.end;
-            let (o, c, n) = (numbered(old, o), numbered(own, c), numbered(new, n));
-            let borrowed = |items: &'_ [(usize, Node)]| -> Vec<(usize, Node)> { items.to_vec() };
-            let kind = match kind {
-                HunkKind::Take => DecisionKind::Take,
-                HunkKind::Conflict => DecisionKind::Conflict,
-            };
-            let (o, c, n) = (borrowed(&o), borrowed(&c), borrowed(&n));
-            fn refs(items: &[(usize, Node)]) -> Vec<(usize, &Node)> {
-                items.iter().map(|(at, node)| (*at, node)).collect()
-            }
-            self.replace_items(path, own, &refs(&o), &refs(&c), &refs(&n), index, kind);
-        }
-    }
-
-    /// The cluster's items `c` become `n`: item by item where both have one, the rest removed or added
-    /// before `index`. As a conflict it is one decision about the list, with the items as arrays.
-    #[expect(clippy::too_many_arguments, reason = "three sides of one hunk and where it lies")]
-    fn replace_items(
-        &mut self,
-        path: &Field<'_>,
-        own: &[Node],
-        o: &[(usize, &Node)],
-        c: &[(usize, &Node)],
-        n: &[(usize, &Node)],
-        index: usize,
-        kind: DecisionKind,
-    ) {
-        let first = self.decisions.len();
-        for at in 0..c.len().max(n.len()) {
-            let (own_item, new_item) = (c.get(at), n.get(at));
-            let three = Three {
-                o: o.get(at).map(|(_, node)| *node),
-                c: own_item.map(|(_, node)| *node),
-                n: new_item.map(|(_, node)| *node),
-            };
-            if three.c.is_some() && same_value(&path.known.item(), three.c, three.n) {
-                continue;
-            }
-            match own_item {
-                Some((at, node)) => {
-                    self.decide(&path.index(*at), three, &Slot::At(node.span.start), false, kind);
-                }
-                None => {
-                    // After the unit's last item where there is one.
-                    let index = c.last().map_or(index, |(at, _)| at + 1);
-                    self.decide(
-                        &path.new_item(),
-                        three,
-                        &Slot::Item { list: &path.path, index },
-                        false,
-                        kind,
-                    );
-                }
-            }
-        }
-        if kind == DecisionKind::Take {
-            return;
-        }
-        let parts: Vec<_> = self.decisions.drain(first..).collect();
-        let edits: Vec<Edit> = parts.into_iter().flat_map(|part| part.edits).collect();
-        let array = |items: &[(usize, &Node)]| match items {
-            [] => None,
-            items => Some(Node::sequence(items.iter().map(|(_, node)| (*node).clone()))),
-        };
-        let at = c
-            .first()
-            .map_or_else(|| own.first().map(|node| node.span.start), |(_, node)| Some(node.span.start));
-        self.decisions.push(super::decision::Decision {
-            path: path.path.clone(),
-            at,
-            base: array(o),
-            cluster: array(c),
-            release: array(n),
-            kind,
-            missing: Vec::new(),
-            edits,
-        });
-    }
+/// The items of one list in O, C and N.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Lists<'n> {
+    pub(super) old: &'n [Node],
+    pub(super) own: &'n [Node],
+    pub(super) new: &'n [Node],
 }
 
-fn items_of(node: Option<&Node>) -> &[Node] {
-    node.and_then(Node::as_sequence).unwrap_or_default()
+/// One item: where it stands, what the sides have of it, and where the release's would go.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ListItem<'n> {
+    pub(super) item: Item,
+    pub(super) three: Three<'n>,
+    pub(super) slot: Slot<'n>,
+}
+
+/// What becomes of items.
+#[derive(Debug)]
+pub(super) enum Turn<'n> {
+    /// This one is merged field by field.
+    Merge(ListItem<'n>),
+    /// This one is one thing.
+    Decide(ListItem<'n>, DecisionKind),
+    /// These are one conflict: what would happen to each, the items of O, C and N, and the byte of the
+    /// cluster's that a person looks at.
+    Conflict { parts: Vec<ListItem<'n>>, items: [Vec<&'n Node>; 3], at: Option<usize> },
+    /// So many are the same in cluster and new release.
+    Alike(usize),
+}
+
+/// A list by key.
+pub(super) fn keyed<'n>(
+    keys: Keys<'_>,
+    known: &Knowledge<'_>,
+    state: OldState,
+    Lists { old, own, new }: Lists<'n>,
+) -> Vec<Turn<'n>> {
+    let find = |items: &'n [Node], item: &'n Node| -> Option<usize> {
+        let key = keys.of(item);
+        items.iter().position(|other| keys.of(other) == key)
+    };
+    let mut turns = Vec::with_capacity(own.len());
+    for (at, item) in own.iter().enumerate() {
+        let (in_old, in_new) = (find(old, item), find(new, item));
+        let three = Three {
+            o: in_old.and_then(|at| old.get(at)),
+            c: Some(item),
+            n: in_new.and_then(|at| new.get(at)),
+        };
+        let place = Item { old: in_old, own: Some(at), new: in_new };
+        let item = ListItem { item: place, three, slot: Slot::At(item.span.start) };
+        turns.push(if state == OldState::Known && three.o.is_some() && three.n.is_none() {
+            // An item is one thing like an object (U4): dropped and untouched it goes, dropped and
+            // edited it stays whole.
+            let untouched = same_value(&known.item(), three.o, three.c);
+            Turn::Decide(item, if untouched { DecisionKind::Take } else { DecisionKind::Conflict })
+        } else {
+            Turn::Merge(item)
+        });
+    }
+    for (at, item) in new.iter().enumerate() {
+        if find(own, item).is_some() {
+            continue;
+        }
+        let index = place_of_new(new, at, own.len(), |item| find(own, item));
+        let in_old = find(old, item);
+        let three = Three { o: in_old.and_then(|at| old.get(at)), c: None, n: Some(item) };
+        let item = Item { old: in_old, own: None, new: Some(at) };
+        turns.push(Turn::Merge(ListItem { item, three, slot: Slot::Item { index } }));
+    }
+    turns
+}
+
+/// A set.
+pub(super) fn set<'n>(
+    known: &Knowledge<'_>,
+    state: OldState,
+    Lists { old, own, new }: Lists<'n>,
+) -> Vec<Turn<'n>> {
+    let known = known.item();
+    let find = |items: &[Node], item: &Node| {
+        items.iter().position(|other| same_value(&known, Some(other), Some(item)))
+    };
+    let mut turns = Vec::new();
+    for (at, item) in own.iter().enumerate().filter(|_| state == OldState::Known) {
+        if let (Some(in_old), None) = (find(old, item), find(new, item)) {
+            let three = Three { o: Some(item), c: Some(item), n: None };
+            let place = Item { old: Some(in_old), own: Some(at), new: None };
+            let item = ListItem { item: place, three, slot: Slot::At(item.span.start) };
+            turns.push(Turn::Decide(item, DecisionKind::Take));
+        }
+    }
+    for (at, item) in new.iter().enumerate() {
+        let is_there = find(own, item).is_some();
+        let doubled = find(new, item) != Some(at);
+        let dropped_by_cluster = state == OldState::Known && find(old, item).is_some();
+        if is_there {
+            turns.push(Turn::Alike(1));
+        }
+        if doubled || dropped_by_cluster || is_there {
+            continue;
+        }
+        // What comes instead of something goes where that was.
+        let instead = own.iter().rposition(|item| find(old, item).is_some());
+        let end = instead.map_or(own.len(), |at| at + 1);
+        let index = place_of_new(new, at, end, |item| find(own, item));
+        let three = Three { o: None, c: None, n: Some(item) };
+        let place = Item { old: None, own: None, new: Some(at) };
+        let item = ListItem { item: place, three, slot: Slot::Item { index } };
+        turns.push(Turn::Decide(item, DecisionKind::Take));
+    }
+    turns
+}
+
+/// Arguments: one unit per name, which may stand several times.
+pub(super) fn arguments<'n>(known: &Knowledge<'_>, state: OldState, lists: Lists<'n>) -> Vec<Turn<'n>> {
+    let Lists { old, own, new } = lists;
+    let mut names: Vec<&str> = Vec::new();
+    for item in own.iter().chain(new) {
+        if let Some(name) = argument_name(item)
+            && !names.contains(&name)
+        {
+            names.push(name);
+        }
+    }
+    let known = known.item();
+    let same = |one: &[(usize, &Node)], other: &[(usize, &Node)]| {
+        one.len() == other.len()
+            && one.iter().zip(other).all(|(a, b)| same_value(&known, Some(a.1), Some(b.1)))
+    };
+    let mut turns = Vec::new();
+    for name in names {
+        let unit = |items: &'n [Node]| unit_of(items, name);
+        let (o, c, n) = (unit(old), unit(own), unit(new));
+        let kind = match state {
+            _ if same(&c, &n) => {
+                turns.push(Turn::Alike(n.len()));
+                continue;
+            }
+            OldState::Unknown if n.is_empty() => continue,
+            OldState::Unknown => DecisionKind::Take,
+            OldState::Known if same(&o, &n) => continue,
+            OldState::Known if same(&c, &o) => DecisionKind::Take,
+            OldState::Known => DecisionKind::Conflict,
+        };
+        let index_of_new = n.first().map_or(own.len(), |(at, _)| {
+            place_of_new(new, *at, own.len(), |item| {
+                own.iter().rposition(|other| argument_name(other) == argument_name(item))
+            })
+        });
+        replace(&known, own, [o, c, n], index_of_new, kind, &mut turns);
+    }
+    turns
+}
+
+/// Ordered items, where the old release is known.
+pub(super) fn sequence<'n>(known: &Knowledge<'_>, lists: Lists<'n>) -> Vec<Turn<'n>> {
+    let Lists { old, own, new } = lists;
+    let numbered = |items: &'n [Node], range: std::ops::Range<usize>| -> Vec<(usize, &'n Node)> {
+        range.filter_map(|at| Some((at, items.get(at)?))).collect()
+    };
+    let mut turns = Vec::new();
+    for Hunk { kind, old: o, own: c, new: n } in merge_sequences(old, own, new) {
+        let kind = match kind {
+            HunkKind::Take => DecisionKind::Take,
+            HunkKind::Conflict => DecisionKind::Conflict,
+        };
+        let index = c.end;
+        let hunk = [numbered(old, o), numbered(own, c), numbered(new, n)];
+        replace(&known.item(), own, hunk, index, kind, &mut turns);
+    }
+    turns
+}
+
+/// The cluster's items become the release's: item by item where both have one, the rest removed or added
+/// before `index`. As a conflict it is one decision about the list.
+fn replace<'n>(
+    known: &Knowledge<'_>,
+    own: &'n [Node],
+    [o, c, n]: [Vec<(usize, &'n Node)>; 3],
+    index: usize,
+    kind: DecisionKind,
+    turns: &mut Vec<Turn<'n>>,
+) {
+    let mut parts = Vec::new();
+    let node = |side: &[(usize, &'n Node)], at: usize| side.get(at).map(|(_, node)| *node);
+    let place = |side: &[(usize, &'n Node)], at: usize| side.get(at).map(|(at, _)| *at);
+    for at in 0..c.len().max(n.len()) {
+        let three = Three { o: node(&o, at), c: node(&c, at), n: node(&n, at) };
+        if three.c.is_some() && same_value(known, three.c, three.n) {
+            turns.push(Turn::Alike(1));
+            continue;
+        }
+        let slot = match three.c {
+            Some(node) => Slot::At(node.span.start),
+            // After the unit's last item where there is one.
+            None => Slot::Item { index: c.last().map_or(index, |(at, _)| at + 1) },
+        };
+        let item = Item { old: place(&o, at), own: place(&c, at), new: place(&n, at) };
+        parts.push(ListItem { item, three, slot });
+    }
+    if kind == DecisionKind::Take {
+        turns.extend(parts.into_iter().map(|part| Turn::Decide(part, kind)));
+        return;
+    }
+    let at = c.first().map_or_else(|| own.first(), |(_, node)| Some(node)).map(|node| node.span.start);
+    let items = [o, c, n].map(|side| side.into_iter().map(|(_, node)| node).collect());
+    turns.push(Turn::Conflict { parts, items, at });
 }
 
 fn argument_name(item: &Node) -> Option<&str> {
@@ -242,7 +234,12 @@ fn unit_of<'n>(items: &'n [Node], name: &str) -> Vec<(usize, &'n Node)> {
 
 /// Before which of the cluster's items a new one goes: after the nearest one before it in the release
 /// that the cluster has, else before the nearest one after it, else at the end.
-fn place_of_new(new: &[Node], at: usize, end: usize, find: impl Fn(&Node) -> Option<usize>) -> usize {
+fn place_of_new<'n>(
+    new: &'n [Node],
+    at: usize,
+    end: usize,
+    find: impl Fn(&'n Node) -> Option<usize>,
+) -> usize {
     let before = new[..at].iter().rev().find_map(&find).map(|index| index + 1);
     let after = || new[at + 1..].iter().find_map(&find);
     before.or_else(after).unwrap_or(end)

@@ -32,45 +32,16 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::cluster_objects::Base;
-use super::form::Form;
 use super::learning;
-use super::source::{Piece, Shape, Source};
+use super::matched::{Matched, Target};
+use super::piece::{Form, Piece, Shape};
+use super::source::Source;
 use super::twins::part_by_namespace;
 use crate::substitution::{Bindings, Extent, Found, Scope, Substitution, Token, tokens};
 use crate::templates::{base_name, references};
 use capstan_model::kinds::{KindRole, role, role_of_fragment};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_yaml::{Node, NodeKind};
-
-/// What a piece speaks of.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Target {
-    /// Of these objects; more than one only for a document without identity.
-    Objects(Vec<usize>),
-    /// Of nothing that the cluster has.
-    Absent,
-    /// Of one of these, and nobody can tell which.
-    Ambiguous(Vec<usize>),
-}
-
-/// A source's pieces, matched with one cluster.
-pub(crate) struct Matched<'a> {
-    pub(crate) source: &'a Source,
-    /// The form of the release that the cluster holds.
-    pub(crate) form: Form,
-    /// The pieces in effect: what a ConfigMap wraps, where the cluster has that.
-    pub(crate) pieces: Vec<&'a Piece>,
-    /// One per piece.
-    pub(crate) targets: Vec<Target>,
-    /// The pieces that speak of an object of the cluster, whole ones first.
-    pub(crate) of_object: HashMap<usize, Vec<&'a Piece>>,
-    /// (kind, name in the release) -> name in the cluster.
-    pub(crate) names: HashMap<(&'a str, &'a str), String>,
-    /// Name of the release's own `Cluster` and of the cluster's, where they differ and neither is a
-    /// variable; the same for namespaces.
-    pub(crate) renamed: Option<(String, String)>,
-    pub(crate) moved: Option<(String, String)>,
-}
 
 /// Matches all pieces. Binds the cluster's name on the way, which names depend on.
 pub(crate) fn match_source<'a>(

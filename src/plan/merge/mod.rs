@@ -5,24 +5,25 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | [`source`] | a release's pieces and what they wrap ([U1]) |
+//! | [`piece`], [`source`] | a release's documents, and what they wrap ([U1]) |
 //! | [`overlay`] | a release's overlay over its base |
 //! | [`cluster_objects`] | the cluster's base, read |
-//! | [`converted`] | objects in the new release's API version ([U7a]) |
+//! | [`form`] | in which form it holds a release that has kustomizations ([U1]) |
+//! | [`convert`], [`converted`] | objects in the new release's API version ([U7a]) |
 //! | `tidying` | what of them holds nothing and stays written all the same ([U7a]) |
 //! | `positions` | where what is found in them stands in the file ([U7a]) |
-//! | [`matching`] | which object a piece speaks of ([U2]) |
-//! | `namespaces` | namespaces that a release gives its objects anew ([U2]) |
+//! | [`matching`], [`matched`] | which object a piece speaks of ([U2]) |
 //! | `twins` | documents of a release that are one object ([U2]) |
 //! | `learning` | what a cluster says of a release's variables ([U3]) |
 //! | [`prepared`] | a piece as one cluster sees it ([U3]) |
-//! | [`kinds`] | objects whose kind changes ([U2]) |
-//! | [`objects`] | whole objects, and all objects of a cluster ([U4]) |
-//! | [`fields`], [`values`] | fields, types and equality ([U5], [U6], [U8]) |
-//! | [`explain`] | why it came out as it did |
-//! | [`knowledge`] | what the own table and the schemas are asked with |
+//! | [`views`] | all that each release says of an object, as one cluster sees it |
+//! | [`objects`], [`cluster_merge`] | whole objects, and all objects of a cluster ([U4]); what that comes to |
+//! | [`namespaces`], [`kinds`] | namespaces that a release gives its objects anew, objects whose kind changes ([U2]) |
+//! | [`fields`], [`values`] | the walk over the fields; types and equality ([U5], [U6], [U8]) |
 //! | [`lists`], `list_merge`, `sequence` | how lists merge ([U7]) |
-//! | [`form`], [`kustomization`], [`inputs`] | a release with kustomizations: as objects, or as files of a type of their own, with what those read ([U1], [U4]) |
+//! | [`three_way`], [`knowledge`], [`nodes`] | one field: the three inputs, what tables and schemas say of it, its value |
+//! | [`decision`], `places` | the record of what was decided, by which rule, and where the releases have it |
+//! | [`kustomization`], [`kustomization_merge`], [`inputs`] | a type of its own, with the files that it reads ([U4]) |
 //! | [`step_group`] | what moves together ([U9]) |
 //! | [`fit`] | how well a release fits a base of unknown release ([U5], `infer`; `adopt`) |
 //! | [`api_versions`] | what an API version leaves behind ([U8]) |
@@ -41,10 +42,11 @@
 //! [U9]: crate::merge::step_group#u9
 
 pub(crate) mod api_versions;
+pub(crate) mod cluster_merge;
 pub(crate) mod cluster_objects;
+pub(crate) mod convert;
 pub(crate) mod converted;
 pub(crate) mod decision;
-pub(crate) mod explain;
 mod facts;
 pub(crate) mod fields;
 pub(crate) mod fit;
@@ -53,13 +55,18 @@ pub(crate) mod inputs;
 pub(crate) mod kinds;
 pub(crate) mod knowledge;
 pub(crate) mod kustomization;
+pub(crate) mod kustomization_merge;
 mod learning;
 mod list_merge;
 pub(crate) mod lists;
+pub(crate) mod matched;
 pub(crate) mod matching;
 pub(crate) mod namespaces;
+pub(crate) mod nodes;
 pub(crate) mod objects;
 pub(crate) mod overlay;
+pub(crate) mod piece;
+mod places;
 mod positions;
 pub(crate) mod prepared;
 mod sequence;
@@ -69,9 +76,11 @@ pub(crate) mod step_group;
 mod tables;
 #[cfg(test)]
 mod tests;
+pub(crate) mod three_way;
 mod tidying;
 mod twins;
 pub(crate) mod values;
+pub(crate) mod views;
 
 pub use facts::{AppliedBy, ClusterFacts, OtherFile, SourceFile};
 pub use fit::Fit;

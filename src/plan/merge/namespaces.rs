@@ -7,29 +7,11 @@
 //!
 //! [U2]: crate::merge::matching#u2
 
-use super::matching::Matched;
-use super::objects::Work;
-use super::source::{Piece, Shape};
+use super::cluster_merge::{Meaning, NamespaceChange};
+use super::matched::Matched;
+use super::piece::{Piece, Shape};
+use super::views::Work;
 use crate::substitution::Substitution;
-
-/// A namespace that the release adds to one of the cluster's objects, or changes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct NamespaceChange {
-    /// Index into the base's objects.
-    pub(crate) object: usize,
-    pub(crate) old: Option<String>,
-    pub(crate) new: String,
-    pub(crate) meaning: Meaning,
-}
-
-/// What the new namespace stands for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Meaning {
-    /// The release's own place for all its objects, in this cluster another one.
-    Placeholder,
-    /// Another object than the cluster's.
-    AnotherObject,
-}
 
 impl<'a> Work<'_, 'a> {
     pub(super) fn namespace_change(

@@ -27,137 +27,32 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::api_versions;
-use super::cluster_objects::Base;
+use super::cluster_merge::{
+    Ambiguity, Between, ClusterMerge, DroppedObject, MergedObject, NamedVersion, NewObject, NotMerged,
+    ObjectConflict, Sides,
+};
 use super::converted::in_version_of;
-use super::decision::{Decision, UnkeyedList};
-use super::fields::{FieldMerge, OldState, same_value};
-use super::form::Form;
-use super::inputs::{self, MergedInput};
-use super::kinds::{KindChange, kind_changes};
-use super::knowledge::Knowledge;
-use super::kustomization::{self, NotMerged};
-use super::matching::{Matched, Target, bind, match_source};
-use super::namespaces::NamespaceChange;
-use super::overlay::overlaid;
-use super::prepared::{add_namespace, remove, substitution};
-use super::source::{Piece, Shape, Source, text};
-use super::step_group::NamedVersion;
+use super::decision::{DecisionKind, Record, Stands};
+use super::fields::FieldMerge;
+use super::inputs;
+use super::kinds::kind_changes;
+use super::kustomization_merge;
+use super::matched::{Matched, Target};
+use super::nodes::{add_namespace, remove};
+use super::piece::{Piece, Shape, describe};
+use super::places::{Places, PlacesIn};
+use super::prepared::substitution;
+use super::three_way::OldState;
 use super::twins::{Twins, judge};
-use crate::flux::PostBuild;
-use crate::merge::OtherFile;
-use crate::settings::{FieldOwner, FieldRule};
+use super::values::same_value;
+use super::views::{AbsentObject, MergeInput, Views, Work, matched, pieces_of};
+use crate::settings::FieldOwner;
 use crate::substitution::reader::Cursor;
-use crate::substitution::{Bindings, Extent, Flux, Found, Missing, Scope, Substitution, Trouble};
+use crate::substitution::{Bindings, Scope, Substitution, Trouble};
 use crate::templates::split_suffix;
-use capstan_kustomize::schema::Schemas;
-use capstan_model::finding::Place;
-use capstan_model::object::{FieldPath, ObjectId, Step};
-use capstan_yaml::manifest::identity;
-
+use capstan_model::object::{FieldPath, ObjectId};
 use capstan_yaml::Node;
-
-/// What the merge of one cluster comes to, before the step group and the settings decide conflicts.
-#[derive(Debug, Default)]
-pub(crate) struct ClusterMerge {
-    /// Objects that stay and may change.
-    pub(crate) merged: Vec<MergedObject>,
-    /// Objects that come.
-    pub(crate) added: Vec<NewObject>,
-    /// Objects that go: indexes into the base's objects.
-    pub(crate) removed: Vec<usize>,
-    /// Whole objects that both sides changed.
-    pub(crate) conflicts: Vec<ObjectConflict>,
-    /// Pieces and objects of which nobody can tell which belong together.
-    pub(crate) ambiguous: Vec<Ambiguity>,
-    /// Fragments that speak of nothing.
-    pub(crate) unmatched: Vec<(Place, String)>,
-    /// Variables to which two places of the cluster's objects give two values.
-    pub(crate) contradictions: Vec<(String, Found, Found)>,
-    /// Objects in whose place others come.
-    pub(crate) kind_changes: Vec<KindChange>,
-    /// Namespaces that the release gives the cluster's objects anew.
-    pub(crate) namespaces: Vec<NamespaceChange>,
-    /// What the release's kustomization says and the base cannot take over.
-    pub(crate) not_merged: Vec<NotMerged>,
-    /// Files that its kustomizations read besides resources.
-    pub(crate) inputs: Vec<MergedInput>,
-}
-
-/// One object of the cluster with what the release would do to it.
-#[derive(Debug)]
-pub(crate) struct MergedObject {
-    /// Index into the base's objects.
-    pub(crate) object: usize,
-    pub(crate) decisions: Vec<Decision>,
-    pub(crate) unkeyed: Vec<UnkeyedList>,
-    /// The Kubernetes versions that O and N name for the object, for the step group.
-    pub(crate) versions: Vec<NamedVersion>,
-    /// The name that the new release gives it, where the old one's, which the cluster has, was another.
-    pub(crate) renamed: Option<String>,
-    /// O and N, where not all of the three are of one API version.
-    pub(crate) sides: Option<Box<Sides>>,
-}
-
-/// Both releases' views of one object.
-#[derive(Debug)]
-pub(crate) struct Sides {
-    pub(crate) old: Option<Node>,
-    pub(crate) new: Node,
-}
-
-/// An object that the release brings.
-#[derive(Debug)]
-pub(crate) struct NewObject {
-    /// The piece, among the new source's pieces in effect.
-    pub(crate) piece: usize,
-    pub(crate) id: ObjectId,
-    /// As it comes into the cluster.
-    pub(crate) node: Node,
-    /// Expressions in it that have no value.
-    pub(crate) missing: Vec<Missing>,
-}
-
-/// A whole object that both sides changed.
-#[derive(Debug)]
-pub(crate) struct ObjectConflict {
-    pub(crate) id: ObjectId,
-    /// The cluster's object; `None` where the cluster removed it.
-    pub(crate) object: Option<usize>,
-    pub(crate) base: Option<Node>,
-    pub(crate) release: Option<Node>,
-    /// The new object, should the release win.
-    pub(crate) new: Option<NewObject>,
-}
-
-/// A piece of which nobody can tell what it is to be.
-#[derive(Debug)]
-pub(crate) struct Ambiguity {
-    pub(crate) place: Place,
-    pub(crate) piece: String,
-    pub(crate) between: Between,
-}
-
-/// What an ambiguity lies between.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Between {
-    /// Objects of the cluster, any of which the piece could speak of.
-    Objects(Vec<String>),
-    /// Documents of the release that are this one object and differ: their places.
-    Documents(ObjectId, Vec<Place>),
-}
-
-/// The facts of [`merge_cluster`].
-pub(crate) struct MergeInput<'a> {
-    pub(crate) base: &'a Base,
-    pub(crate) old: Option<&'a Source>,
-    pub(crate) new: &'a Source,
-    /// The base's files that are no manifests.
-    pub(crate) contents: &'a [OtherFile],
-    pub(crate) variables: &'a BTreeMap<String, String>,
-    pub(crate) flux: &'a PostBuild,
-    pub(crate) owners: &'a [FieldRule],
-    pub(crate) schemas: &'a Schemas,
-}
+use capstan_yaml::manifest::identity;
 
 /// The merge, both sources as they were matched (new objects are made from the new one's pieces), and what
 /// the cluster's variables are.
@@ -168,32 +63,13 @@ pub(crate) struct Merged<'a> {
     pub(crate) bindings: Bindings,
 }
 
-/// Both sources, matched with the cluster, and what its variables are.
-pub(super) fn matched<'a>(input: &MergeInput<'a>) -> (Bindings, Option<Matched<'a>>, Matched<'a>) {
-    let mut bindings = Bindings::new(input.variables, input.flux);
-    let form = Form::of(input.base, input.old, input.new);
-    let mut old = input.old.map(|source| match_source(source, form, input.base, &mut bindings));
-    if let Some(matched) = &old {
-        bind(matched, input.base, &mut bindings);
-        // Names that could not be bound before may be now.
-        if matched.source.pieces(form).iter().any(|piece| piece.templated) {
-            old = Some(match_source(matched.source, form, input.base, &mut bindings));
-        }
-    }
-    let new = match_source(input.new, form, input.base, &mut bindings);
-    if old.is_none() {
-        bind(&new, input.base, &mut bindings);
-    }
-    (bindings, old, new)
-}
-
 /// Merges all objects of one cluster.
 pub(crate) fn merge_cluster<'a>(input: &MergeInput<'a>) -> Merged<'a> {
     let (bindings, old, new) = matched(input);
     let work = Work { input, bindings: &bindings, old: old.as_ref(), new: &new };
     let mut merge = work.merge();
     let (kustomizations, not_merged) =
-        kustomization::merge(input.base, old.as_ref(), &new, &bindings, input.owners);
+        kustomization_merge::merge(input.base, old.as_ref(), &new, &bindings, input.owners);
     merge.merged.extend(kustomizations);
     merge.not_merged = not_merged;
     let (inputs, unwritable) = inputs::merge(input.base, input.contents, old.as_ref(), &new, &bindings);
@@ -205,27 +81,6 @@ pub(crate) fn merge_cluster<'a>(input: &MergeInput<'a>) -> Merged<'a> {
         .map(|(name, one, other)| (name.to_owned(), one.clone(), other.clone()))
         .collect();
     Merged { merge, old, new, bindings }
-}
-
-/// The facts of a merge with both sources matched: what each release says of each object, as the cluster
-/// sees it.
-#[derive(Clone, Copy)]
-pub(crate) struct Work<'w, 'a> {
-    pub(crate) input: &'w MergeInput<'a>,
-    pub(crate) bindings: &'w Bindings,
-    pub(crate) old: Option<&'w Matched<'a>>,
-    pub(crate) new: &'w Matched<'a>,
-}
-
-/// Both releases' views of one object of the cluster.
-pub(crate) struct Views<'a> {
-    /// `None` where the old release is unknown or says nothing of it.
-    pub(crate) old: Option<Cow<'a, Node>>,
-    /// Empty where a release dropped the fragment that spoke of it: its fields are absent then.
-    pub(crate) new: Cow<'a, Node>,
-    /// The new release speaks of it in fragments alone.
-    pub(crate) partial: bool,
-    pub(crate) substitution: Substitution,
 }
 
 impl<'a> Work<'_, 'a> {
@@ -324,27 +179,6 @@ impl<'a> Work<'_, 'a> {
         (judge(&before, &after), if new.len() > 1 { new } else { old })
     }
 
-    /// Whole objects of the old release that the cluster lacks, as they would have come into it.
-    pub(crate) fn absent_of_old(&self) -> BTreeMap<ObjectId, Vec<Cow<'a, Node>>> {
-        let mut absent: BTreeMap<ObjectId, Vec<Cow<'a, Node>>> = BTreeMap::new();
-        if let Some(matched) = self.old {
-            for (piece, target) in matched.pieces.iter().zip(&matched.targets) {
-                if piece.shape == Shape::Whole && *target == Target::Absent {
-                    let node = self.instantiated(matched, piece);
-                    if let Some(id) = identity(&node) {
-                        absent.entry(id).or_default().push(node);
-                    }
-                }
-            }
-        }
-        absent
-    }
-
-    pub(crate) fn instantiated(&self, matched: &Matched<'a>, piece: &'a Piece) -> Cow<'a, Node> {
-        let scope = matched.scope(self.bindings, self.substitution_of_new(piece));
-        matched.instantiated(piece, scope, self.input.base.namespace())
-    }
-
     /// The object stays: its fields are merged.
     fn merged(&self, object: usize, old: &[&'a Piece], new: &[&'a Piece]) -> MergedObject {
         let base = self.input.base;
@@ -352,15 +186,29 @@ impl<'a> Work<'_, 'a> {
         let cluster = base.node(object);
         let Views { old: o, new: n, partial, substitution } = self.views(object, old, new);
         let state = if self.input.old.is_some() { OldState::Known } else { OldState::Unknown };
-        let converted = base.converted.get(&object).map(|converted| converted.owners(self.input.owners));
-        let owners = converted.as_deref().unwrap_or(self.input.owners);
-        let mut fields = FieldMerge::new(&id.kind, owners, state, partial);
+        let rules = base.converted.get(&object).map(|converted| converted.owners(self.input.owners));
+        let owners = rules.as_deref().unwrap_or(self.input.owners);
         let known = self.known(&[Some(cluster), Some(&n)]);
-        fields.object(known, o.as_deref(), cluster, Some(&n));
+        let fields = FieldMerge::<Record>::new(&id.kind, owners, state, partial);
+        let mut record = fields.object(known, o.as_deref(), cluster, Some(&n));
+        let places = Places {
+            old: self.old.map(|matched| PlacesIn { source: matched.source, pieces: old, side: o.as_deref() }),
+            new: PlacesIn { source: self.new.source, pieces: new, side: Some(&*n) },
+        };
+        for decision in record.decisions.iter_mut().filter(|one| one.kind != DecisionKind::Held) {
+            decision.stands = places.of_decision(decision);
+        }
+        let (stands, converted) = (
+            places.of(&FieldPath::root()),
+            base.converted
+                .get(&object)
+                .map(|converted| places.of_conversion(&converted.conversion))
+                .unwrap_or_default(),
+        );
         let scope = self.new.scope(self.bindings, substitution);
         if new.iter().any(|piece| piece.templated) {
             let troubles = troubles(&scope, new);
-            for decision in &mut fields.decisions {
+            for decision in &mut record.decisions {
                 let Some(release) = &decision.release else { continue };
                 let place = Cursor::of(Some(&id.kind)).at(decision.path.steps());
                 decision.missing = scope.missing(&troubles, release, place);
@@ -368,37 +216,14 @@ impl<'a> Work<'_, 'a> {
         }
         MergedObject {
             object,
-            decisions: fields.decisions,
-            unkeyed: fields.unkeyed,
+            record,
+            stands,
+            converted,
             versions: NamedVersion::of(id, o.as_deref(), Some(&n)),
             renamed: self.renamed(id, old, new, substitution),
             sides: api_versions::differ(o.as_deref(), cluster, &n)
                 .then(|| Box::new(Sides { old: o.map(Cow::into_owned), new: n.into_owned() })),
         }
-    }
-
-    /// What both releases say of an object that stays.
-    pub(crate) fn views(&self, object: usize, old: &[&'a Piece], new: &[&'a Piece]) -> Views<'a> {
-        let id = &self.input.base.objects[object].id;
-        let both: Vec<&Piece> = old.iter().chain(new).copied().collect();
-        let substitution = substitution(&both, self.input.base.node(object));
-        let partial = !new.iter().any(|piece| piece.shape == Shape::Whole);
-        let side = |matched: &Matched<'a>, pieces: &[&'a Piece]| self.side(matched, pieces, id, substitution);
-        let old = self.old.and_then(|matched| side(matched, old));
-        let [mut old, new] = self.in_one_version(object, [old, side(self.new, new)]);
-        // A fragment that the release dropped: its fields are absent, the object stays.
-        let mut new = new.unwrap_or_else(|| Cow::Owned(Node::mapping::<String>([])));
-        if let (true, Some(old)) = (partial, &mut old) {
-            leave_identity_out(old, &new);
-        }
-        if let (false, Some(old), Some(namespace)) = (partial, &old, &id.namespace) {
-            // A release that drops its objects' namespace leaves them where they are, see U2.
-            let place = FieldPath::root().key("metadata").key("namespace");
-            if old.at(&place).is_some() {
-                add_namespace(&mut new, namespace);
-            }
-        }
-        Views { old, new, partial, substitution }
     }
 
     /// The new release's own name for an object that the old one called as the cluster does.
@@ -419,58 +244,6 @@ impl<'a> Work<'_, 'a> {
         (is_own && before != after && own.name != after).then_some(after)
     }
 
-    /// Both releases' views of one of the cluster's objects, in the API version in which that is merged. A
-    /// release that goes back to an older version than the cluster has of it is left as it is.
-    pub(super) fn in_one_version(
-        &self,
-        object: usize,
-        [old, new]: [Option<Cow<'a, Node>>; 2],
-    ) -> [Option<Cow<'a, Node>>; 2] {
-        let own = text(self.input.base.node(object), "apiVersion");
-        let goes_back = old.as_deref().is_some_and(|old| text(old, "apiVersion") == own);
-        let new = new.map(|new| if goes_back { new } else { self.in_version(new, object) });
-        [old.map(|old| self.in_version(old, object)), new]
-    }
-
-    /// A release's view of one of the cluster's objects, in the API version in which that is merged.
-    pub(super) fn in_version(&self, side: Cow<'a, Node>, object: usize) -> Cow<'a, Node> {
-        let base = self.input.base;
-        in_version_of(side, base.node(object), base.version_before(object), self.input.schemas)
-    }
-
-    /// What is known of an object of which these are sides: the first kind, all their versions.
-    pub(crate) fn known(&self, sides: &[Option<&Node>]) -> Knowledge<'a> {
-        known_object(self.input.schemas, sides)
-    }
-
-    /// One release's view of an object: its pieces over one another, identity left out of fragments.
-    pub(crate) fn side(
-        &self,
-        matched: &Matched<'a>,
-        pieces: &[&'a Piece],
-        id: &ObjectId,
-        substitution: Substitution,
-    ) -> Option<Cow<'a, Node>> {
-        let scope = matched.scope(self.bindings, substitution);
-        let mut sum: Option<Cow<'a, Node>> = None;
-        for piece in pieces {
-            let mut node = matched.prepared(piece, scope, id);
-            if piece.shape == Shape::Partial {
-                for path in [&["kind"][..], &["metadata", "name"], &["metadata", "namespace"]] {
-                    let steps: Vec<Step> = path.iter().map(|key| Step::Key((*key).to_owned())).collect();
-                    if node.at(&steps.iter().cloned().collect()).is_some() {
-                        remove(node.to_mut(), &steps);
-                    }
-                }
-            }
-            sum = Some(match sum {
-                None => node,
-                Some(below) => Cow::Owned(overlaid(&self.known(&[Some(&node), Some(&below)]), &below, &node)),
-            });
-        }
-        sum
-    }
-
     /// The release drops a whole object that the cluster has.
     fn dropped(&self, object: usize, old: &[&'a Piece], out: &mut ClusterMerge) {
         let base = self.input.base;
@@ -485,8 +258,9 @@ impl<'a> Work<'_, 'a> {
             // As it came into the cluster, see U2.
             add_namespace(o, namespace);
         }
+        let stands = Stands { old: old.first().map(|piece| piece.place.clone()), new: None };
         if same_value(&self.known(&[Some(cluster)]), o.as_deref(), Some(cluster)) {
-            out.removed.push(object);
+            out.removed.push(DroppedObject { object, stands });
         } else {
             out.conflicts.push(ObjectConflict {
                 id: id.clone(),
@@ -494,6 +268,7 @@ impl<'a> Work<'_, 'a> {
                 base: o.map(Cow::into_owned),
                 release: None,
                 new: None,
+                stands,
             });
         }
     }
@@ -502,11 +277,11 @@ impl<'a> Work<'_, 'a> {
     fn absent(
         &self,
         id: ObjectId,
-        old: &[Cow<'a, Node>],
+        old: &[AbsentObject<'a>],
         documents: Vec<(usize, Node)>,
         out: &mut ClusterMerge,
     ) {
-        let before: Vec<&Node> = old.iter().map(AsRef::as_ref).collect();
+        let before: Vec<&Node> = old.iter().map(|old| old.node.as_ref()).collect();
         let after: Vec<&Node> = documents.iter().map(|(_, node)| node).collect();
         match judge(&before, &after) {
             Twins::Alike => {}
@@ -520,7 +295,7 @@ impl<'a> Work<'_, 'a> {
         let Some((at, mut node)) = documents.into_iter().next() else { return };
         let old = old.first();
         let unchanged = old.is_some_and(|old| {
-            let old = in_version_of(Cow::Borrowed(old.as_ref()), &node, None, self.input.schemas);
+            let old = in_version_of(Cow::Borrowed(old.node.as_ref()), &node, None, self.input.schemas);
             same_value(&self.known(&[Some(&node)]), Some(&old), Some(&node))
         });
         if unchanged {
@@ -534,32 +309,19 @@ impl<'a> Work<'_, 'a> {
         let piece = self.new.pieces[at];
         let scope = self.new.scope(self.bindings, self.substitution_of_new(piece));
         let missing = scope.missing(&troubles(&scope, &[piece]), &node, Cursor::of(Some(&id.kind)));
-        let new = NewObject { piece: at, id: id.clone(), node, missing };
+        let stands = Stands { old: old.map(|old| old.piece.place.clone()), new: Some(piece.place.clone()) };
+        let new = NewObject { piece: at, id: id.clone(), node, missing, stands: stands.clone() };
         match old {
             None => out.added.push(new),
             Some(old) => out.conflicts.push(ObjectConflict {
                 id,
                 object: None,
-                base: Some(old.clone().into_owned()),
+                base: Some(old.node.clone().into_owned()),
                 release: Some(new.node.clone()),
                 new: Some(new),
+                stands,
             }),
         }
-    }
-
-    /// In a base that is still a template new objects are templates too.
-    fn substitution_of_new(&self, piece: &Piece) -> Substitution {
-        let base = self.input.base;
-        let passes_over = crate::flux::passes_over(&piece.root);
-        let flux = if passes_over { Flux::PassesOver } else { Flux::Substitutes };
-        let is_template = |at: usize| {
-            let mut pieces = pieces_of(self.new, at);
-            pieces.extend(self.old.into_iter().flat_map(|old| pieces_of(old, at)));
-            substitution(&pieces, base.node(at)).extent == Extent::OwnOnly
-        };
-        let is_one =
-            self.new.pieces.iter().any(|piece| piece.templated) && (0..base.objects.len()).any(is_template);
-        Substitution { extent: if is_one { Extent::OwnOnly } else { Extent::Full }, flux }
     }
 }
 
@@ -582,36 +344,4 @@ fn troubles(scope: &Scope<'_>, pieces: &[&Piece]) -> BTreeMap<String, Trouble> {
         scope.troubles_below(&piece.root, Cursor::of(piece.kind.as_deref()), &mut troubles);
     }
     troubles
-}
-
-/// What makes the object itself is never removed: of a side that a fragment speaks for, what the
-/// fragment leaves out is as it was.
-fn leave_identity_out(old: &mut Cow<'_, Node>, new: &Node) {
-    for path in [&["apiVersion"][..], &["kind"], &["metadata", "name"], &["metadata", "namespace"]] {
-        let path = path.iter().map(|key| Step::Key((*key).to_owned())).collect::<FieldPath>();
-        if old.at(&path).is_some() && new.at(&path).is_none() {
-            remove(old.to_mut(), path.steps());
-        }
-    }
-}
-
-/// The pieces that speak of an object of the cluster, whole ones first.
-pub(crate) fn pieces_of<'a>(matched: &Matched<'a>, object: usize) -> Vec<&'a Piece> {
-    matched.of_object.get(&object).cloned().unwrap_or_default()
-}
-
-/// A piece in words: `MachineDeployment ${CLUSTER_NAME}-md-0`, or `fields without a kind`.
-fn describe(piece: &Piece) -> String {
-    match (&piece.kind, &piece.name) {
-        (Some(kind), Some(name)) => format!("{kind} {name}"),
-        (Some(kind), None) => format!("{kind} without a name"),
-        _ => "fields without a kind".to_owned(),
-    }
-}
-
-/// What is known of an object of which these are sides: the first kind, all their versions.
-pub(crate) fn known_object<'s>(schemas: &'s Schemas, sides: &[Option<&Node>]) -> Knowledge<'s> {
-    let sides = || sides.iter().copied().flatten();
-    let kind = sides().find_map(|side| text(side, "kind")).unwrap_or_default();
-    Knowledge::of(schemas.object(kind, sides().filter_map(|side| text(side, "apiVersion"))))
 }

@@ -2,7 +2,8 @@
 
 use super::knowledge::Knowledge;
 use super::lists::{ListKind, kind_of};
-use super::source::{Piece, Shape, text};
+use super::nodes::text;
+use super::piece::{Piece, Shape};
 use crate::substitution::is_templated;
 use capstan_kustomize::schema::Schemas;
 use capstan_yaml::{Entry, Node, NodeKind, same_meaning};

@@ -3,30 +3,11 @@
 //!
 //! [U7a]: crate::merge::converted#u7a
 
-use super::cluster_objects::Base;
 use capstan_model::object::{FieldPath, Step};
 use capstan_yaml::{Entry, Node, NodeKind};
 
-impl Base {
-    /// Where a byte of the converted text stood in the file.
-    pub(crate) fn offset_before(&self, object: usize, offset: usize) -> usize {
-        let place = &self.objects[object];
-        let file = &self.files[place.file];
-        let Some(before) = &file.before else { return offset };
-        let [own, was] = [&file.yaml, &before.yaml].map(|yaml| &yaml.documents()[place.document]);
-        if !before.is_other(place.document) {
-            return (offset + was.span.start).saturating_sub(own.span.start);
-        }
-        let (path, at_key) = path_of(self.node(object), offset);
-        match self.converted.get(&object) {
-            Some(converted) => offset_of(&converted.was, &converted.conversion.before(&path), at_key),
-            None => was.root.at(&place.path).map_or(0, |root| offset_of(root, &path, at_key)),
-        }
-    }
-}
-
 /// The deepest field that begins at a byte, or holds it; and whether the byte is of its key.
-fn path_of(root: &Node, offset: usize) -> (FieldPath, bool) {
+pub(super) fn path_of(root: &Node, offset: usize) -> (FieldPath, bool) {
     let (mut path, mut node) = (FieldPath::root(), root);
     loop {
         let (step, below) = match &node.kind {
@@ -58,7 +39,7 @@ fn path_of(root: &Node, offset: usize) -> (FieldPath, bool) {
 }
 
 /// The byte of a field, or of what is nearest above it.
-fn offset_of(root: &Node, path: &FieldPath, at_key: bool) -> usize {
+pub(super) fn offset_of(root: &Node, path: &FieldPath, at_key: bool) -> usize {
     let (mut node, mut offset) = (root, root.span.start);
     for (at, step) in path.steps().iter().enumerate() {
         let is_last = at + 1 == path.steps().len();

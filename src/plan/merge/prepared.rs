@@ -4,14 +4,15 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use super::matching::Matched;
-use super::source::Piece;
+use super::matched::Matched;
+use super::nodes::{add_namespace, remove, set_text};
+use super::piece::Piece;
 use crate::substitution::{
     Bindings, Extent, Flux, Scope, Substitution, expressions, expressions_of_fields, unescaped,
 };
 use crate::templates::references;
-use capstan_model::object::{FieldPath, ObjectId, Step};
-use capstan_yaml::{Node, NodeKind, Scalar};
+use capstan_model::object::{FieldPath, ObjectId};
+use capstan_yaml::{Node, NodeKind};
 
 /// How variables are substituted for an object: one that still holds some expression of the release's is
 /// a template itself.
@@ -165,49 +166,4 @@ impl<'a> Matched<'a> {
             NodeKind::Scalar(_) => {}
         }
     }
-}
-
-/// Replaces the text of a scalar that exists.
-pub(crate) fn set_text(node: &mut Node, steps: &[Step], text: &str) {
-    if let Some(node) = node_mut(node, steps)
-        && let NodeKind::Scalar(scalar) = &mut node.kind
-    {
-        let string = Scalar::string(text);
-        *scalar = match scalar.style {
-            capstan_yaml::ScalarStyle::Plain => string,
-            style => Scalar { text: text.to_owned(), style },
-        };
-    }
-}
-
-/// Takes a key out of a mapping, where both exist.
-pub(crate) fn remove(node: &mut Node, steps: &[Step]) {
-    let Some((Step::Key(key), parent)) = steps.split_last() else { return };
-    if let Some(Node { kind: NodeKind::Mapping(entries), .. }) = node_mut(node, parent) {
-        entries.retain(|entry| entry.key != *key);
-    }
-}
-
-/// Gives an object a namespace that has none.
-pub(crate) fn add_namespace(node: &mut Cow<'_, Node>, namespace: &str) {
-    let steps = [Step::Key("metadata".to_owned())];
-    if node.at(&FieldPath::root().key("metadata").key("namespace")).is_some() {
-        return;
-    }
-    let node = node.to_mut();
-    if let Some(Node { kind: NodeKind::Mapping(entries), .. }) = node_mut(node, &steps) {
-        let at = entries.iter().position(|entry| entry.key == "name").map_or(entries.len(), |at| at + 1);
-        let value = Node::string(namespace);
-        entries.insert(at, capstan_yaml::Entry { key: "namespace".to_owned(), key_span: 0..0, value });
-    }
-}
-
-fn node_mut<'n>(node: &'n mut Node, steps: &[Step]) -> Option<&'n mut Node> {
-    steps.iter().try_fold(node, |node, step| match (&mut node.kind, step) {
-        (NodeKind::Mapping(entries), Step::Key(key)) => {
-            entries.iter_mut().find(|entry| entry.key == *key).map(|entry| &mut entry.value)
-        }
-        (NodeKind::Sequence(items), Step::Index(at)) => items.get_mut(*at),
-        _ => None,
-    })
 }

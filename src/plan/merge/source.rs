@@ -22,20 +22,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::form::Form;
-use super::inputs::Input;
+use super::facts::SourceFile;
 use super::kustomization;
+use super::nodes::text;
 use super::overlay::overlay_piece;
-use crate::merge::SourceFile;
+use super::piece::{Form, Piece, piece_of};
 use crate::release::Rendering;
-use crate::substitution::is_templated;
 use capstan_kustomize::render::{RenderedObject, is_kustomization};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::{FileError, Place};
 use capstan_model::ids::ContentId;
-use capstan_model::object::api_group;
 use capstan_model::source::SourceId;
-use capstan_model::tree::RepoPath;
+use capstan_model::tree::{BlobId, RepoPath};
 use capstan_yaml::{Document, Entry, Node, NodeKind, YamlFile, manifest};
 
 /// What a release folder holds, as facts for [`Source::read`].
@@ -75,40 +73,14 @@ pub struct Source {
     files: Vec<YamlFile>,
 }
 
-/// One document of a release, unwrapped.
+/// A file that a release's kustomizations read besides resources.
 #[derive(Debug, Clone)]
-pub(crate) struct Piece {
-    /// The file's path below the release's base.
-    pub(crate) file: String,
-    /// The repository's path of that file, and the document's line in it.
-    pub(crate) place: Place,
-    pub(crate) shape: Shape,
-    pub(crate) group: Option<String>,
-    pub(crate) kind: Option<String>,
-    pub(crate) name: Option<String>,
-    pub(crate) namespace: Option<String>,
-    /// The object or fields, without a wrapping ConfigMap.
-    pub(crate) root: Node,
-    /// Some scalar holds a variable.
-    pub(crate) templated: bool,
-    /// The document itself, whose text a new object is made from: index of the file, of the document.
-    /// `None` where the object was wrapped, or an overlay was merged over it.
-    pub(crate) document: Option<(usize, usize)>,
-    /// A kustomization of the release names its file as a patch: where the cluster has a kustomization
-    /// too, the patch is not part of any object.
-    pub(crate) patch: bool,
-    /// A ConfigMap whose one string is a document with a kind: that document, whole or partial, for clusters
-    /// that have such an object.
-    pub(crate) wraps: Option<Box<Piece>>,
-}
-
-/// Whether a piece is an object or some fields of one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shape {
-    /// `apiVersion`, `kind` and `metadata.name`.
-    Whole,
-    /// Anything else.
-    Partial,
+pub(crate) struct Input {
+    pub(crate) path: RepoPath,
+    /// `None` where it is no text.
+    pub(crate) text: Option<Arc<str>>,
+    /// Its Git id, where it is the content of a generated object and no manifest.
+    pub(crate) blob: Option<BlobId>,
 }
 
 impl Source {
@@ -333,34 +305,4 @@ fn parsed_string(node: &Node) -> Option<Node> {
     let [document] = file.documents() else { return None };
     document.root.as_mapping()?;
     Some(document.root.clone())
-}
-
-fn piece_of(root: Node, file: &str, place: Place) -> Piece {
-    let metadata = root.get("metadata");
-    let owned = |node: Option<&Node>| node.and_then(Node::as_scalar).map(|scalar| scalar.text.clone());
-    let name = owned(metadata.and_then(|metadata| metadata.get("name")));
-    let namespace = owned(metadata.and_then(|metadata| metadata.get("namespace")));
-    let kind = owned(root.get("kind"));
-    let api_version = owned(root.get("apiVersion"));
-    let shape =
-        if kind.is_some() && api_version.is_some() && name.is_some() { Shape::Whole } else { Shape::Partial };
-    Piece {
-        file: file.to_owned(),
-        place,
-        shape,
-        group: api_version.as_deref().map(|version| api_group(version).to_owned()),
-        kind,
-        name,
-        namespace,
-        templated: is_templated(&root),
-        root,
-        document: Some((0, 0)),
-        patch: false,
-        wraps: None,
-    }
-}
-
-/// A string field of an object.
-pub(crate) fn text<'n>(node: &'n Node, key: &str) -> Option<&'n str> {
-    node.get(key)?.as_scalar().map(|scalar| scalar.text.as_str())
 }

@@ -25,9 +25,9 @@
 
 use std::cmp::Ordering;
 
+use super::cluster_merge::{ClusterMerge, NamedVersion};
 use super::cluster_objects::Base;
 use super::decision::Decision;
-use super::objects::ClusterMerge;
 use capstan_model::kinds::{bears_images, is_version, version_paths};
 use capstan_model::object::{FieldPath, ObjectId, Step};
 use capstan_model::version::KubernetesVersion;
@@ -47,27 +47,6 @@ pub(crate) struct StepGroup {
     versions: Vec<String>,
     /// Those that the new release names.
     pub(crate) wanted: Vec<KubernetesVersion>,
-}
-
-/// A field in which a release names an object's version, with what O and N say.
-#[derive(Debug, Clone)]
-pub(crate) struct NamedVersion {
-    pub(crate) path: FieldPath,
-    pub(crate) old: Option<String>,
-    pub(crate) new: Option<String>,
-}
-
-impl NamedVersion {
-    /// The versions that O and N name for an object.
-    pub(crate) fn of(id: &ObjectId, old: Option<&Node>, new: Option<&Node>) -> Vec<Self> {
-        let version = |side: Option<&Node>, path: &FieldPath| Some(side?.at(path)?.as_scalar()?.text.clone());
-        let named = version_paths(id).into_iter().map(|path| Self {
-            old: version(old, &path),
-            new: version(new, &path),
-            path,
-        });
-        named.filter(|named| named.old.is_some() || named.new.is_some()).collect()
-    }
 }
 
 /// An object whose version is ahead of the release's.
@@ -113,7 +92,7 @@ impl StepGroup {
         }
         group.moves = merge.merged.iter().any(|merged| {
             let id = &base.objects[merged.object].id;
-            merged.decisions.iter().any(|decision| group.holds(id, decision))
+            merged.record.decisions.iter().any(|decision| group.holds(id, decision))
         });
         if group.moves {
             group.ahead = ahead;

@@ -14,8 +14,8 @@
 //! The letters: `.` the cluster's stays, and nobody is told; `N` the release's comes; `c` the cluster's
 //! stays as a conflict; `B` the same, and it blocks; `u` both stand.
 
-use super::fields::OldState;
 use super::tests::{Said, merged_as};
+use super::three_way::OldState;
 use capstan_yaml::{Value, YamlFile};
 
 /// What stands in the place: texts for `1`, `2` and `T`.

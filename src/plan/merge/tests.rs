@@ -3,8 +3,11 @@
 use proptest::prelude::*;
 
 use super::decision::DecisionKind;
-use super::fields::{FieldMerge, OldState, same_value};
+use super::decision::Record;
+use super::fields::FieldMerge;
 use super::knowledge::Knowledge;
+use super::three_way::OldState;
+use super::values::same_value;
 use capstan_yaml::{DocumentEdit, Node, Value, YamlFile, edit};
 
 /// How the releases speak.
@@ -33,12 +36,13 @@ pub(super) fn merged_as(
     let (file, new) = (read(cluster), read(new));
     let old = Some(read(old)).filter(|_| state == OldState::Known);
     let root = |file: &YamlFile| file.documents()[0].root.clone();
-    let mut fields = FieldMerge::new("MachineDeployment", &[], state, said == Said::Fragment);
+    let fields = FieldMerge::<Record>::new("MachineDeployment", &[], state, said == Said::Fragment);
     let known = Knowledge::default();
-    fields.object(known, old.as_ref().map(root).as_ref(), &file.documents()[0].root, Some(&root(&new)));
+    let record =
+        fields.object(known, old.as_ref().map(root).as_ref(), &file.documents()[0].root, Some(&root(&new)));
     let mut edits = Vec::new();
     let mut conflicts = Vec::new();
-    for decision in fields.decisions {
+    for decision in record.decisions {
         match decision.kind {
             DecisionKind::Take => {
                 edits.extend(decision.edits.into_iter().map(|edit| DocumentEdit::Edit { document: 0, edit }))

@@ -2,8 +2,8 @@
 //! does the file. What they say where they differ is not for Capstan to choose from.
 
 use super::cluster_objects::Base;
-use super::matching::Target;
-use super::source::{Piece, Shape};
+use super::matched::Target;
+use super::piece::{Piece, Shape};
 use crate::substitution::Scope;
 use capstan_yaml::{Node, same_meaning};
 

@@ -1,4 +1,4 @@
-//! Equality of scalars ([U6]): exact after Kubernetes' reading, and as values where the own table or the
+//! Equality of scalars and of what is made of them ([U6]): exact after Kubernetes' reading, and as values where the own table or the
 //! schema says that the field is a quantity, a duration or a version.
 //!
 //! # U6
@@ -17,9 +17,10 @@ use std::borrow::Cow;
 
 use super::knowledge::Knowledge;
 use super::lists::DecidedBy;
+use super::three_way::find;
 use capstan_kustomize::schema::ValueKind;
-use capstan_yaml::Scalar;
 use capstan_yaml::scalar::Reading;
+use capstan_yaml::{Node, NodeKind, Scalar};
 
 /// Fields that are values whoever's they are: the mapping that holds them (any where it is empty), the
 /// field, what its text stands for. Only what no other API uses for something else.
@@ -50,7 +51,7 @@ pub(crate) fn value_kind<'a>(known: &Knowledge<'a>) -> Option<(ValueKind, Decide
 }
 
 /// Whether two scalars of a field are the same.
-pub(crate) fn same_scalar(known: &Knowledge<'_>, one: &Scalar, other: &Scalar) -> bool {
+fn same_scalar(known: &Knowledge<'_>, one: &Scalar, other: &Scalar) -> bool {
     if one.text == other.text && one.style == other.style {
         return true;
     }
@@ -77,6 +78,31 @@ fn text_of(kind: ValueKind, scalar: &Scalar) -> Option<Cow<'_, str>> {
             Some(Cow::Owned(number.to_value().to_string()))
         }
         _ => None,
+    }
+}
+
+/// Whether two values of one field are the same.
+pub(crate) fn same_value(known: &Knowledge<'_>, one: Option<&Node>, other: Option<&Node>) -> bool {
+    let present = |node: Option<&'_ Node>| node.is_some_and(|node| !node.is_null());
+    match (one, other) {
+        (Some(one), Some(other)) if present(Some(one)) && present(Some(other)) => {
+            match (&one.kind, &other.kind) {
+                (NodeKind::Scalar(one), NodeKind::Scalar(other)) => same_scalar(known, one, other),
+                (NodeKind::Mapping(one), NodeKind::Mapping(other)) => {
+                    one.iter().all(|entry| {
+                        let known = known.field(&entry.key);
+                        same_value(&known, Some(&entry.value), find(other, &entry.key))
+                    }) && other.iter().all(|entry| find(one, &entry.key).is_some() || entry.value.is_null())
+                }
+                (NodeKind::Sequence(one), NodeKind::Sequence(other)) => {
+                    let known = known.item();
+                    one.len() == other.len()
+                        && one.iter().zip(other).all(|(a, b)| same_value(&known, Some(a), Some(b)))
+                }
+                _ => false,
+            }
+        }
+        (one, other) => !present(one) && !present(other),
     }
 }
 

@@ -1,6 +1,6 @@
 //! `api-version-leaves-field`, found while the fields of an object are merged.
 
-use super::{About, Example, Rule};
+use super::rule::{About, Example, Rule};
 use capstan_model::finding::rules;
 
 pub(super) struct ApiVersionLeavesField;

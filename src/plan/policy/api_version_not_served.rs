@@ -1,7 +1,8 @@
 //! `api-version-not-served`
 
 use super::cluster_api::CoreVersion;
-use super::{About, Example, Rule, Survey};
+use super::evidence::Survey;
+use super::rule::{About, Example, Rule};
 use capstan_kustomize::schema::Origin;
 use capstan_model::finding::{Finding, rules};
 use capstan_model::object::FieldPath;

@@ -1,6 +1,6 @@
 //! `chart-stays`, found while an upgrade is planned.
 
-use super::{About, Example, Rule};
+use super::rule::{About, Example, Rule};
 use capstan_model::finding::rules;
 
 pub(super) struct ChartStays;

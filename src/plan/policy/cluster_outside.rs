@@ -1,6 +1,6 @@
 //! `cluster-outside`, found by `validate`.
 
-use super::{About, Example, Rule};
+use super::rule::{About, Example, Rule};
 use capstan_model::finding::rules;
 
 pub(super) struct ClusterOutside;

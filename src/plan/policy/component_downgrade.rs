@@ -1,6 +1,7 @@
 //! `component-downgrade`
 
-use super::{About, Evidence, Example, Rule};
+use super::evidence::Evidence;
+use super::rule::{About, Example, Rule};
 use crate::release::downgrades;
 use capstan_model::finding::{Finding, rules};
 

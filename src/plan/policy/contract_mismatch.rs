@@ -1,7 +1,8 @@
 //! `contract-mismatch`
 
+use super::evidence::Survey;
 use super::references::Named;
-use super::{About, Example, Rule, Survey};
+use super::rule::{About, Example, Rule};
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::finding::{Finding, rules};
 use capstan_model::object::FieldPath;

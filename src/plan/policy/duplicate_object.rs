@@ -1,6 +1,6 @@
 //! `duplicate-object`, found by `validate` and whoever renders.
 
-use super::{About, Example, Rule};
+use super::rule::{About, Example, Rule};
 use capstan_model::finding::rules;
 
 pub(super) struct DuplicateObject;

@@ -1,6 +1,6 @@
 //! `edit-refused`, found while an upgrade edits files.
 
-use super::{About, Example, Rule};
+use super::rule::{About, Example, Rule};
 use capstan_model::finding::rules;
 
 pub(super) struct EditRefused;

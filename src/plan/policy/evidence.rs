@@ -5,10 +5,10 @@ use std::ops::Deref;
 use std::sync::OnceLock;
 
 use super::cluster_api::{CoreVersion, of_release};
+use super::facts::{Facts, Occasion};
 use super::fitting::{Misfit, misfits_of};
 use super::kubernetes::{Wanted, wanted};
 use super::references::{Named, named_by};
-use super::{Facts, Occasion};
 use crate::templates::{base_name, split_suffix};
 use capstan_kustomize::render::{Rendered, RenderedObject, SourceOffset};
 use capstan_kustomize::schema::Schemas;

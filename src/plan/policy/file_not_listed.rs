@@ -1,6 +1,6 @@
 //! `file-not-listed`, found by `validate`.
 
-use super::{About, Example, Rule};
+use super::rule::{About, Example, Rule};
 use crate::layout::ClusterFolder;
 use capstan_kustomize::render::{KUSTOMIZATION_NAMES, ParsedFiles, is_kustomization};
 use capstan_model::finding::{Finding, Place, rules};

@@ -1,8 +1,9 @@
 //! `immutable-field`
 
+use super::evidence::Evidence;
 use super::fitting::{Trail, defined_in};
+use super::rule::{About, Example, Rule};
 use super::unknown_field::DEFINITION;
-use super::{About, Evidence, Example, Rule};
 use capstan_kustomize::render::{Content, Placed, RenderedObject, diff_placed};
 use capstan_kustomize::schema::{Absent, Allowed, Immutable, ListType, MapKey, Origin, Schema};
 use capstan_model::finding::{Finding, Place, rules};

@@ -1,6 +1,6 @@
 //! `incomplete-upgrade`, found where the result of an upgrade is compared with the release once more.
 
-use super::{About, Example, Rule};
+use super::rule::{About, Example, Rule};
 use capstan_model::finding::rules;
 
 pub(super) struct IncompleteUpgrade;

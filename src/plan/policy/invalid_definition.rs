@@ -1,6 +1,6 @@
 //! `invalid-definition`, found while definitions are read.
 
-use super::{About, Example, Rule};
+use super::rule::{About, Example, Rule};
 use capstan_model::finding::rules;
 
 pub(super) struct InvalidDefinition;

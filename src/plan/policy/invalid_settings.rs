@@ -1,6 +1,6 @@
 //! `invalid-settings`, found by `validate` and whoever reads settings.
 
-use super::{About, Example, Rule};
+use super::rule::{About, Example, Rule};
 use capstan_model::finding::rules;
 
 pub(super) struct InvalidSettings;

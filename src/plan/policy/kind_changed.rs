@@ -1,6 +1,6 @@
 //! `kind-changed`, found while objects are merged.
 
-use super::{About, Example, Rule};
+use super::rule::{About, Example, Rule};
 use capstan_model::finding::rules;
 
 pub(super) struct KindChanged;

@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 
+use super::evidence::Survey;
 use super::kubernetes::Role;
 use super::removed_apis::removed;
-use super::{About, Example, Rule, Survey};
+use super::rule::{About, Example, Rule};
 use capstan_kustomize::render::{Placed, RenderedObject, SourceOffset};
 use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::{KindRole, role_of};

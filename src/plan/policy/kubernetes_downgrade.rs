@@ -1,7 +1,8 @@
 //! `kubernetes-downgrade`
 
-use super::kubernetes::{spot, steps};
-use super::{About, Evidence, Example, Rule};
+use super::evidence::Evidence;
+use super::kubernetes_steps::{spot, steps};
+use super::rule::{About, Example, Rule};
 use capstan_model::finding::{Finding, rules};
 
 pub(super) struct KubernetesDowngrade;

@@ -1,8 +1,10 @@
 //! `kubernetes-minor-skip`
 
-use super::kubernetes::{Role, Wanted, spot, steps};
+use super::evidence::{Evidence, Survey};
+use super::kubernetes::{Role, Wanted};
+use super::kubernetes_steps::{spot, steps};
+use super::rule::{About, Example, Rule};
 use super::topology_version::offered;
-use super::{About, Evidence, Example, Rule, Survey};
 use capstan_model::finding::{Finding, rules};
 use capstan_model::version::{KubernetesMinor, KubernetesVersion};
 

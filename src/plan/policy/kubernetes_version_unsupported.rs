@@ -1,7 +1,8 @@
 //! `kubernetes-version-unsupported`
 
 use super::cluster_api::{Verdict as Support, supports};
-use super::{About, Example, Rule, Survey};
+use super::evidence::Survey;
+use super::rule::{About, Example, Rule};
 use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::is_cluster;
 use capstan_model::version::LooseVersion;

@@ -1,6 +1,7 @@
 //! `kubernetes-version-without-v`
 
-use super::{About, Example, Rule, Survey};
+use super::evidence::Survey;
+use super::rule::{About, Example, Rule};
 use capstan_model::finding::{Finding, rules};
 use capstan_model::object::ObjectId;
 

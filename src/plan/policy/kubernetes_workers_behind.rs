@@ -1,7 +1,9 @@
 //! `kubernetes-workers-behind`
 
-use super::kubernetes::{Role, control_plane_of};
-use super::{About, Example, Rule, Survey};
+use super::evidence::Survey;
+use super::kubernetes::Role;
+use super::kubernetes_steps::control_plane_of;
+use super::rule::{About, Example, Rule};
 use capstan_model::finding::{Finding, rules};
 use capstan_model::version::KubernetesMinor;
 

@@ -1,6 +1,6 @@
 //! `kustomization-not-merged`, found while kustomizations are merged.
 
-use super::{About, Example, Rule};
+use super::rule::{About, Example, Rule};
 use capstan_model::finding::rules;
 
 pub(super) struct KustomizationNotMerged;

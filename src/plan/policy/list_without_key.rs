@@ -1,6 +1,6 @@
 //! `list-without-key`, found while lists are merged.
 
-use super::{About, Example, Rule};
+use super::rule::{About, Example, Rule};
 use capstan_model::finding::rules;
 
 pub(super) struct ListWithoutKey;

@@ -1,6 +1,7 @@
 //! `missing-reference`
 
-use super::{About, Example, Rule, Survey};
+use super::evidence::Survey;
+use super::rule::{About, Example, Rule};
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::finding::{Finding, rules};
 

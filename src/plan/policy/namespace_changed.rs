@@ -1,6 +1,7 @@
 //! `namespace-changed`: found while an upgrade is planned, and between any two trees.
 
-use super::{About, Evidence, Example, Rule};
+use super::evidence::Evidence;
+use super::rule::{About, Example, Rule};
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::is_cluster_api;

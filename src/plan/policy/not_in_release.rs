@@ -1,6 +1,6 @@
 //! `not-in-release`, found while an upgrade is planned.
 
-use super::{About, Example, Rule};
+use super::rule::{About, Example, Rule};
 use capstan_model::finding::rules;
 
 pub(super) struct NotInRelease;

@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use super::{About, Evidence, Example, Facts, Rule};
+use super::evidence::Evidence;
+use super::facts::Facts;
+use super::rule::{About, Example, Rule};
 use capstan_kustomize::render::{Content, Placed, RenderedObject, SourceOffset, diff};
 use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::object::FieldPath;

@@ -1,6 +1,7 @@
 //! `overlay-loses-target`
 
-use super::{About, Evidence, Example, Rule};
+use super::evidence::Evidence;
+use super::rule::{About, Example, Rule};
 use capstan_kustomize::render::PatchUse;
 use capstan_model::finding::{Finding, rules};
 

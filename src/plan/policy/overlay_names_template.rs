@@ -1,6 +1,6 @@
 //! `overlay-names-template`, found while an upgrade rotates templates.
 
-use super::{About, Example, Rule};
+use super::rule::{About, Example, Rule};
 use capstan_model::finding::rules;
 
 pub(super) struct OverlayNamesTemplate;

@@ -1,7 +1,8 @@
 //! `reference-mismatch`
 
+use super::evidence::Survey;
 use super::references::Named;
-use super::{About, Example, Rule, Survey};
+use super::rule::{About, Example, Rule};
 use capstan_kustomize::render::{Placed, RenderedObject};
 use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::{KindRole, is_cluster, role_of};

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::{About, Evidence, Example, Rule};
+use super::evidence::Evidence;
+use super::rule::{About, Example, Rule};
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::{KindRole, role_of};

@@ -1,6 +1,7 @@
 //! `release-deprecated`
 
-use super::{About, Evidence, Example, Rule};
+use super::evidence::Evidence;
+use super::rule::{About, Example, Rule};
 use crate::release::ReleaseState;
 use capstan_model::finding::{Finding, rules};
 

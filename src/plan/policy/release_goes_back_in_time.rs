@@ -1,6 +1,7 @@
 //! `release-goes-back-in-time`
 
-use super::{About, Evidence, Example, Rule};
+use super::evidence::Evidence;
+use super::rule::{About, Example, Rule};
 use crate::release::goes_back_in_time;
 use capstan_model::finding::{Finding, rules};
 

@@ -1,6 +1,7 @@
 //! `release-reads-outside`, found where releases are read, and of an upgrade between such releases.
 
-use super::{About, Evidence, Example, Rule};
+use super::evidence::Evidence;
+use super::rule::{About, Example, Rule};
 use crate::release::Release;
 use capstan_model::finding::{Finding, Place, rules};
 

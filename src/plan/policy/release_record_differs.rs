@@ -1,6 +1,6 @@
 //! `release-record-differs`, found while a cluster is read.
 
-use super::{About, Example, Rule};
+use super::rule::{About, Example, Rule};
 use capstan_model::finding::rules;
 
 pub(super) struct ReleaseRecordDiffers;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{About, Example, Rule};
+use super::rule::{About, Example, Rule};
 use crate::release::Release;
 use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::ids::Provider;

@@ -1,6 +1,8 @@
 //! `removes-cluster`: found while an upgrade removes objects, and between any two trees.
 
-use super::{About, Evidence, Example, Occasion, Rule, Survey};
+use super::evidence::{Evidence, Survey};
+use super::facts::Occasion;
+use super::rule::{About, Example, Rule};
 use crate::templates::{Foundation, Role, foundations, references, replaced};
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::finding::{Finding, rules};

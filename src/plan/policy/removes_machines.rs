@@ -1,6 +1,8 @@
 //! `removes-machines`
 
-use super::{About, Evidence, Example, Occasion, Rule};
+use super::evidence::Evidence;
+use super::facts::Occasion;
+use super::rule::{About, Example, Rule};
 use capstan_kustomize::render::{Placed, RenderedObject};
 use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::{has_machines, is_cluster, is_control_plane};

@@ -1,6 +1,6 @@
 //! `render-failed`, found by `validate` and whoever renders.
 
-use super::{About, Example, Rule};
+use super::rule::{About, Example, Rule};
 use capstan_model::finding::rules;
 
 pub(super) struct RenderFailed;

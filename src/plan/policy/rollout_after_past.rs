@@ -3,7 +3,9 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::{About, Evidence, Example, Occasion, Rule};
+use super::evidence::Evidence;
+use super::facts::Occasion;
+use super::rule::{About, Example, Rule};
 use capstan_kustomize::render::Placed;
 use capstan_model::finding::{Finding, rules};
 use capstan_model::object::FieldPath;

@@ -1,6 +1,8 @@
 //! `rollout-without-change`
 
-use super::{About, Evidence, Example, Occasion, Rule};
+use super::evidence::Evidence;
+use super::facts::Occasion;
+use super::rule::{About, Example, Rule};
 use crate::templates::{references, treatment_in_role};
 use capstan_kustomize::render::{RenderedObject, in_one_version};
 use capstan_model::finding::{Finding, rules};

@@ -1,7 +1,8 @@
 //! `secret-in-clear-text`
 
 use super::clear_text::{Kind, give_away, is_certificate, is_placeholder};
-use super::{About, Example, Rule, Survey};
+use super::evidence::Survey;
+use super::rule::{About, Example, Rule};
 use capstan_kustomize::render::{Content, Placed, RenderedObject};
 use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::object::FieldPath;

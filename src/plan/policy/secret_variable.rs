@@ -1,6 +1,6 @@
 //! `secret-variable`, found while an upgrade puts values in.
 
-use super::{About, Example, Rule};
+use super::rule::{About, Example, Rule};
 use capstan_model::finding::rules;
 
 pub(super) struct SecretVariable;

@@ -1,7 +1,10 @@
 //! `split-rollout`
 
-use super::kubernetes::{Wanted, steps};
-use super::{About, Evidence, Example, Occasion, Rule, Survey};
+use super::evidence::{Evidence, Survey};
+use super::facts::Occasion;
+use super::kubernetes::Wanted;
+use super::kubernetes_steps::steps;
+use super::rule::{About, Example, Rule};
 use crate::merge::AppliedBy;
 use crate::templates::reference_paths;
 use capstan_kustomize::render::{Content, Placed, RenderedObject};

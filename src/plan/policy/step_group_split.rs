@@ -1,6 +1,6 @@
 //! `step-group-split`, found while a merge is settled.
 
-use super::{About, Example, Rule};
+use super::rule::{About, Example, Rule};
 use capstan_model::finding::rules;
 
 pub(super) struct StepGroupSplit;

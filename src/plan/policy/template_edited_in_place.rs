@@ -1,6 +1,8 @@
 //! `template-edited-in-place`
 
-use super::{About, Evidence, Example, Occasion, Rule};
+use super::evidence::Evidence;
+use super::facts::Occasion;
+use super::rule::{About, Example, Rule};
 use crate::merge::AppliedBy;
 use crate::templates::reference_paths;
 use capstan_kustomize::render::{RenderedObject, diff_placed, in_one_version};

@@ -1,6 +1,7 @@
 //! `topology-switched`
 
-use super::{About, Evidence, Example, Rule};
+use super::evidence::Evidence;
+use super::rule::{About, Example, Rule};
 use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::is_cluster;
 use capstan_model::object::FieldPath;

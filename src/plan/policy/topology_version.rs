@@ -1,6 +1,7 @@
 //! `topology-version`
 
-use super::{About, Example, Rule, Survey};
+use super::evidence::Survey;
+use super::rule::{About, Example, Rule};
 use capstan_kustomize::render::Placed;
 use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::{is_cluster, names};

@@ -1,6 +1,6 @@
 //! `unbound-variable`, found while an upgrade puts values in, and in trees by [`super::variables`].
 
-use super::{About, Example, Rule};
+use super::rule::{About, Example, Rule};
 use capstan_model::finding::rules;
 
 pub(super) struct UnboundVariable;

@@ -1,8 +1,9 @@
 //! `unknown-field`
 
 use super::cluster_api::CoreVersion;
+use super::evidence::Survey;
 use super::fitting::{Misfit, MisfitKind, Stray, defined_in};
-use super::{About, Example, Rule, Survey};
+use super::rule::{About, Example, Rule};
 use capstan_kustomize::schema::{CLUSTER_API_MINOR, Origin};
 use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::object::{FieldPath, Step};

@@ -1,6 +1,6 @@
 //! `unknown-release`, found in a cluster's record, and by whoever plans from it.
 
-use super::{About, Example, Rule};
+use super::rule::{About, Example, Rule};
 use crate::cluster::Cluster;
 use crate::layout::Layout;
 use capstan_model::finding::{Finding, Place, rules};

@@ -1,6 +1,7 @@
 //! `unknown-template`
 
-use super::{About, Example, Rule, Survey};
+use super::evidence::Survey;
+use super::rule::{About, Example, Rule};
 use crate::templates::{Role, is_known_in_role, references};
 use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::is_template;

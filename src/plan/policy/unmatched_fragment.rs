@@ -1,6 +1,6 @@
 //! `unmatched-fragment`, found while a release is matched with a cluster.
 
-use super::{About, Example, Rule};
+use super::rule::{About, Example, Rule};
 use capstan_model::finding::rules;
 
 pub(super) struct UnmatchedFragment;

@@ -6,12 +6,13 @@ use jiff::civil::Date;
 
 use super::cluster_api::CoreVersion;
 use super::deletions::Deletions;
+use super::facts::{Facts, Occasion};
 use super::file_not_listed::unlisted;
 use super::inside;
+use super::judge::{judge, sort};
 use super::release_without_predecessor::gaps;
-use super::rule::{Facts, Occasion};
 use super::variables::{Values, without_value};
-use super::{release_breaks_requests, release_reads_outside, sort, unknown_release};
+use super::{release_breaks_requests, release_reads_outside, unknown_release};
 use crate::cluster::{Cluster, is_unread};
 use crate::flux::FluxIndex;
 use crate::layout::{ClusterFolder, Layout, outside};
@@ -303,7 +304,7 @@ impl Checked<'_> {
             cluster_api: self.cluster_api.clone(),
             today: self.today,
         };
-        self.judged.extend(super::judge(&facts, severities));
+        self.judged.extend(judge(&facts, severities));
     }
 
     fn finish(self, severities: &Severities) -> Vec<Finding> {

@@ -1,6 +1,6 @@
 //! `variable-contradiction`, found while variables are bound.
 
-use super::{About, Example, Rule};
+use super::rule::{About, Example, Rule};
 use capstan_model::finding::rules;
 
 pub(super) struct VariableContradiction;

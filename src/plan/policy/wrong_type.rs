@@ -1,8 +1,9 @@
 //! `wrong-type`
 
+use super::evidence::Survey;
 use super::fitting::{MisfitKind, defined_in};
+use super::rule::{About, Example, Rule};
 use super::unknown_field::DEFINITION;
-use super::{About, Example, Rule, Survey};
 use crate::upgrade::redact;
 use capstan_kustomize::render::{Content, Placed};
 use capstan_kustomize::schema::Type;

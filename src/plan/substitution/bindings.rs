@@ -2,15 +2,12 @@
 //!
 //! In this order: the cluster's own `variables:`, Flux's post-build substitution, and what comes of
 //! laying the old release over the cluster's objects. A variable that two places of the objects bind
-//! to two values is bound by neither. What the release owns is no binding: see [`Scope`].
+//! to two values is bound by neither. What the release owns is no binding: see [`Scope`](super::Scope).
 //!
 //! [U3]: crate::substitution#u3
 
 use std::collections::BTreeMap;
 
-use super::expression::{Operation, Token, may_hold_expressions, tokens};
-use super::reader::is_of_the_machine;
-use super::substitute::{Flux, Scope, Substitution};
 use crate::flux::PostBuild;
 use capstan_model::object::FieldPath;
 
@@ -22,9 +19,18 @@ pub(crate) struct Bindings {
     /// From Flux.
     flux: PostBuild,
     /// From unifying the old release with the cluster.
-    found: BTreeMap<String, Found>,
+    pub(super) found: BTreeMap<String, Found>,
     /// Found with two values: bound by neither.
     contradicting: BTreeMap<String, (Found, Found)>,
+}
+
+/// Whether Flux substitutes in an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flux {
+    /// It does, where it does so at all.
+    Substitutes,
+    /// The object asks it not to.
+    PassesOver,
 }
 
 /// A value and the place in the cluster that gives it.
@@ -52,7 +58,7 @@ impl Bindings {
     }
 
     /// What somebody wrote down for the variable.
-    fn given(&self, name: &str, flux: Flux) -> Option<&str> {
+    pub(super) fn given(&self, name: &str, flux: Flux) -> Option<&str> {
         let declared = self.declared.get(name).map(String::as_str);
         declared.or_else(|| self.flux.value(name).filter(|_| flux == Flux::Substitutes))
     }
@@ -66,7 +72,8 @@ impl Bindings {
         self.contradicting.iter().map(|(name, (one, other))| (name.as_str(), one, other))
     }
 
-    fn bind(&mut self, name: &str, found: Found) {
+    /// Learns a value; a second one of another place binds neither.
+    pub(super) fn bind(&mut self, name: &str, found: Found) {
         match self.found.get(name) {
             None => {
                 self.found.insert(name.to_owned(), found);
@@ -77,133 +84,5 @@ impl Bindings {
                 self.contradicting.entry(name.to_owned()).or_insert_with(|| (known, found));
             }
         }
-    }
-
-    /// Learns from a release's scalar and the cluster's text in the same place. Only one unknown in
-    /// one place can be solved for; a value that equals the default binds nothing.
-    pub(crate) fn unify(&mut self, own: &BTreeMap<String, String>, release: &str, cluster: Found) {
-        if !may_hold_expressions(release) {
-            return;
-        }
-        let parts = tokens(release);
-        let solved = {
-            let scope = Scope { own, bindings: self, substitution: Substitution::FULL };
-            solve(&parts, &scope, &cluster.value)
-        };
-        if let Some((name, value)) = solved {
-            self.bind(name, Found { value, ..cluster });
-        }
-    }
-}
-
-/// The one unknown of a scalar, solved for.
-fn solve<'t>(parts: &[Token<'t>], scope: &Scope<'_>, cluster: &str) -> Option<(&'t str, String)> {
-    let (mut before, mut after) = (String::new(), String::new());
-    let mut unknown = None;
-    for token in parts {
-        let is_solved_for = |name: &str| {
-            !scope.own.contains_key(name)
-                && scope.bindings.given(name, scope.substitution.flux).is_none()
-                // A second place for the same variable is how contradictions are seen.
-                && (parts.len() == 1 || !scope.bindings.found.contains_key(name))
-        };
-        let known = match token {
-            Token::Text(text) | Token::Escaped(text) => Some((*text).to_owned()),
-            Token::Malformed(_) => None,
-            // What the machine fills in stands in the cluster as it is written.
-            Token::Variable(variable) if is_of_the_machine(variable.name) => {
-                Some(scope.variable(variable).unwrap_or_else(|_| variable.raw.to_owned()))
-            }
-            Token::Variable(variable) => match &variable.operation {
-                Operation::Value | Operation::Default { .. } if is_solved_for(variable.name) => {
-                    if unknown.replace(variable).is_some() {
-                        return None;
-                    }
-                    continue;
-                }
-                _ => scope.variable(variable).ok(),
-            },
-        };
-        if unknown.is_some() { &mut after } else { &mut before }.push_str(&known?);
-    }
-    let variable = unknown?;
-    let value = cluster.strip_prefix(before.as_str())?.strip_suffix(after.as_str())?;
-    let is_default = match &variable.operation {
-        Operation::Default { tokens, .. } => {
-            scope.tokens(tokens).is_ok_and(|default| default == value || unquoted(&default) == Some(value))
-        }
-        _ => false,
-    };
-    (!value.is_empty() && !value.contains("${") && !is_default).then(|| (variable.name, value.to_owned()))
-}
-
-/// What stands between the quotes of a default like `"1.23"`: substituted into a plain scalar they are YAML's,
-/// so the cluster's value is without them.
-fn unquoted(default: &str) -> Option<&str> {
-    let inside = |quote: char| default.strip_prefix(quote)?.strip_suffix(quote);
-    inside('"').or_else(|| inside('\''))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn found(value: &str) -> Found {
-        Found { value: value.to_owned(), object: 0, path: FieldPath::root(), at: 0 }
-    }
-
-    fn learnt(pairs: &[(&str, &str)]) -> Bindings {
-        let mut bindings = Bindings::default();
-        for (release, cluster) in pairs {
-            bindings.unify(&BTreeMap::new(), release, found(cluster));
-        }
-        bindings
-    }
-
-    #[test]
-    fn one_unknown_is_solved_for() {
-        let bindings = learnt(&[("${CLUSTER_NAME}-md-0", "peu01-md-0"), ("${A}${B}", "xy")]);
-        assert_eq!(bindings.value("CLUSTER_NAME", Flux::Substitutes), Some("peu01"));
-        assert_eq!(bindings.value("A", Flux::Substitutes), None);
-        // What was found helps with the next.
-        let bindings = learnt(&[("${A}", "x"), ("${A}-${B}", "x-y")]);
-        assert_eq!(bindings.value("B", Flux::Substitutes), Some("y"));
-    }
-
-    #[test]
-    fn a_value_that_equals_the_default_binds_nothing() {
-        assert_eq!(learnt(&[("${COUNT:=3}", "3")]).value("COUNT", Flux::Substitutes), None);
-        assert_eq!(learnt(&[("${COUNT:=3}", "5")]).value("COUNT", Flux::Substitutes), Some("5"));
-        assert_eq!(learnt(&[("${CIS:-\"1.23\"}", "1.23")]).value("CIS", Flux::Substitutes), None);
-        assert_eq!(learnt(&[("${CIS:-\"1.23\"}", "1.6")]).value("CIS", Flux::Substitutes), Some("1.6"));
-        assert_eq!(learnt(&[("${A:=${B:=x}}", "x")]).value("A", Flux::Substitutes), None);
-        assert_eq!(learnt(&[("${A:=${B:=x}}", "z")]).value("A", Flux::Substitutes), Some("z"));
-    }
-
-    #[test]
-    fn two_values_bind_neither() {
-        let bindings = learnt(&[("${N}", "one"), ("x-${N}", "x-one"), ("${N}", "two")]);
-        assert_eq!(bindings.value("N", Flux::Substitutes), None);
-        let found: Vec<_> = bindings
-            .contradictions()
-            .map(|(name, one, other)| (name, one.value.as_str(), other.value.as_str()))
-            .collect();
-        assert_eq!(found, [("N", "one", "two")]);
-    }
-
-    #[test]
-    fn what_is_written_down_is_not_learnt_again() {
-        let declared = BTreeMap::from([("N".to_owned(), "3".to_owned())]);
-        let mut bindings = Bindings::new(&declared, &PostBuild::default());
-        bindings.unify(&BTreeMap::new(), "${N}", found("5"));
-        assert_eq!(bindings.value("N", Flux::Substitutes), Some("3"));
-        assert_eq!(bindings.contradictions().count(), 0);
-    }
-
-    #[test]
-    fn a_function_says_nothing_of_its_variable_and_helps_where_that_is_known() {
-        assert_eq!(learnt(&[("${A,,}", "x")]).value("A", Flux::Substitutes), None);
-        let bindings = learnt(&[("${A}", "AB"), ("${A,,}-${B}", "ab-c")]);
-        assert_eq!(bindings.value("B", Flux::Substitutes), Some("c"));
     }
 }

@@ -42,13 +42,14 @@ mod function;
 pub(crate) mod reader;
 mod substitute;
 mod troubles;
+mod unify;
 
 use std::collections::BTreeMap;
 
-pub(crate) use bindings::{Bindings, Found};
+pub(crate) use bindings::{Bindings, Flux, Found};
 pub(crate) use expression::{Operation, Token, Variable, may_hold_tokens, tokens};
-pub(crate) use substitute::{Extent, Flux, Scope, Substitution, is_collection};
-pub(crate) use troubles::{Missing, Trouble, expressions, expressions_of_fields, unescaped};
+pub(crate) use substitute::{Extent, Scope, Substitution, Trouble, is_collection};
+pub(crate) use troubles::{Missing, expressions, expressions_of_fields, unescaped};
 
 use expression::may_hold_expressions;
 

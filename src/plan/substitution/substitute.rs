@@ -7,9 +7,8 @@
 
 use std::collections::BTreeMap;
 
-use super::bindings::Bindings;
+use super::bindings::{Bindings, Flux};
 use super::expression::{Operation, Token, Variable, may_hold_expressions, may_hold_tokens, tokens};
-use super::troubles::Trouble;
 use capstan_yaml::scalar::{Reading, read_plain};
 use capstan_yaml::{Entry, Node, NodeKind, Scalar, ScalarStyle, YamlFile};
 
@@ -31,18 +30,22 @@ pub(crate) enum Extent {
     OwnOnly,
 }
 
-/// Whether Flux substitutes in an object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Flux {
-    /// It does, where it does so at all.
-    Substitutes,
-    /// The object asks it not to.
-    PassesOver,
-}
-
 impl Substitution {
     /// Everything, Flux's values included.
     pub(crate) const FULL: Self = Self { extent: Extent::Full, flux: Flux::Substitutes };
+}
+
+/// Why an expression has no value.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Trouble {
+    /// Nothing binds this variable.
+    Unbound(String),
+    /// Flux takes this variable from a Secret, which is never read.
+    Secret(String),
+    /// The object stays a template, and Flux, which will substitute in it, has no value for this one.
+    NotGiven(String),
+    /// Not an expression that Capstan computes, as written.
+    Unsupported(String),
 }
 
 /// One source's view of the variables.

@@ -5,25 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::bindings::{Bindings, Found};
+use super::bindings::{Bindings, Flux, Found};
 use super::expression::{Operation, Token, Variable, may_hold_expressions, tokens};
 use super::reader::{Cursor, Reader, is_of_the_machine, patched_by, texts};
-use super::substitute::{Extent, Flux, Scope, is_collection};
+use super::substitute::{Extent, Scope, Trouble, is_collection};
 use capstan_model::object::{FieldPath, Step};
 use capstan_yaml::{Node, NodeKind};
-
-/// Why an expression has no value.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Trouble {
-    /// Nothing binds this variable.
-    Unbound(String),
-    /// Flux takes this variable from a Secret, which is never read.
-    Secret(String),
-    /// The object stays a template, and Flux, which will substitute in it, has no value for this one.
-    NotGiven(String),
-    /// Not an expression that Capstan computes, as written.
-    Unsupported(String),
-}
 
 /// An expression without a value, and the text that it would leave in the cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,9 +10,11 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
 
-use super::plan::Plan;
+use super::context::Context;
+use super::said::Said;
+use super::settle::Moved;
+use crate::merge::cluster_merge::{Between, ClusterMerge};
 use crate::merge::cluster_objects::Base;
-use crate::merge::objects::{Between, ClusterMerge};
 use crate::merge::step_group::StepGroup;
 use crate::templates::{Reference, foundations, references};
 use capstan_model::finding::{Finding, Place, rules};
@@ -76,43 +78,61 @@ impl<'b> Parts<'b> {
     }
 }
 
-impl Plan<'_> {
-    /// Names what the release does not speak of and what is left behind by it.
-    pub(super) fn bystanders(&mut self, merge: &ClusterMerge, group: &StepGroup) {
+/// Names what the release does not speak of and what is left behind by it.
+pub(super) fn bystanders(
+    context: Context<'_>,
+    merge: &ClusterMerge,
+    group: &StepGroup,
+    moved: &Moved,
+    said: &mut Said,
+) {
+    Bystanders { context, group, moved, said }.say(merge);
+}
+
+/// What is looked at on the way.
+struct Bystanders<'b> {
+    context: Context<'b>,
+    group: &'b StepGroup,
+    moved: &'b Moved,
+    said: &'b mut Said,
+}
+
+impl Bystanders<'_> {
+    fn say(&mut self, merge: &ClusterMerge) {
         let spoken_of = self.spoken_of(merge);
         let strangers = self.other_clusters(&spoken_of);
-        let parts = Parts::of(self.base, &strangers);
-        for object in (0..self.base.kustomizations.start).filter(|object| !spoken_of[*object]) {
-            let id = self.base.objects[object].id.clone();
-            let stays = stays(&id, self.base.node(object));
+        let parts = Parts::of(self.context.base, &strangers);
+        for object in (0..self.context.base.kustomizations.start).filter(|object| !spoken_of[*object]) {
+            let id = self.context.base.objects[object].id.clone();
+            let stays = stays(&id, self.context.base.node(object));
             if let Some(stays) = &stays
-                && self.shares_a_moving_template(object, stays, group)
+                && self.shares_a_moving_template(object, stays)
             {
                 continue;
             }
             let at_release = stays
                 .as_ref()
-                .is_some_and(|stays| group.wanted.iter().any(|wanted| is_at(&stays.text, wanted)));
+                .is_some_and(|stays| self.group.wanted.iter().any(|wanted| is_at(&stays.text, wanted)));
             let counts = match role(&id.group, &id.kind) {
                 Some(KindRole::Cluster) => strangers.contains(&object),
                 Some(KindRole::Workers(_) | KindRole::Machine) => {
-                    !parts.whole_of(&id, self.base.node(object)).is_empty()
-                        || (!group.wanted.is_empty() && stays.is_some() && !at_release)
+                    !parts.whole_of(&id, self.context.base.node(object)).is_empty()
+                        || (!self.group.wanted.is_empty() && stays.is_some() && !at_release)
                 }
                 _ => false,
             };
             if counts {
-                self.stays_behind(object, stays, group);
+                self.stays_behind(object, stays);
             }
         }
-        self.machines_of_the_overlay(group);
+        self.machines_of_the_overlay();
         if !strangers.is_empty() {
             let names: Vec<String> =
-                strangers.iter().map(|at| self.base.objects[*at].id.to_string()).collect();
+                strangers.iter().map(|at| self.context.base.objects[*at].id.to_string()).collect();
             let verb = if strangers.len() == 1 { "is" } else { "are" };
-            self.notes.push(format!(
+            self.said.notes.push(format!(
                 "This folder's record will name {} for the clusters that the release knows. {} {verb} none of them: what the record says is not true of {}.",
-                self.request.new.id(),
+                self.context.request.new.id(),
                 names.join(" and "),
                 if strangers.len() == 1 { "it" } else { "them" },
             ));
@@ -121,10 +141,10 @@ impl Plan<'_> {
 
     /// By object, whether a piece of either release speaks of it, or may.
     fn spoken_of(&self, merge: &ClusterMerge) -> Vec<bool> {
-        let mut known = vec![false; self.base.objects.len()];
+        let mut known = vec![false; self.context.base.objects.len()];
         let merged = merge.merged.iter().map(|merged| merged.object);
         let conflicts = merge.conflicts.iter().filter_map(|conflict| conflict.object);
-        for object in merged.chain(merge.removed.iter().copied()).chain(conflicts) {
+        for object in merged.chain(merge.removed.iter().map(|dropped| dropped.object)).chain(conflicts) {
             known[object] = true;
         }
         for ambiguity in &merge.ambiguous {
@@ -132,7 +152,7 @@ impl Plan<'_> {
                 Between::Objects(names) => names.contains(&id.to_string()),
                 Between::Documents(other, _) => other == id,
             };
-            for (at, object) in self.base.objects.iter().enumerate() {
+            for (at, object) in self.context.base.objects.iter().enumerate() {
                 known[at] |= may_be(&object.id);
             }
         }
@@ -142,17 +162,18 @@ impl Plan<'_> {
     /// The Clusters of the folder of which the release says nothing, where it speaks of another one.
     fn other_clusters(&self, spoken_of: &[bool]) -> Vec<usize> {
         let is_cluster = |at: &usize| {
-            let id = &self.base.objects[*at].id;
+            let id = &self.context.base.objects[*at].id;
             role(&id.group, &id.kind) == Some(KindRole::Cluster)
         };
-        let clusters: Vec<usize> = (0..self.base.objects.len()).filter(is_cluster).collect();
+        let clusters: Vec<usize> = (0..self.context.base.objects.len()).filter(is_cluster).collect();
         if clusters.len() < 2 {
             return Vec::new();
         }
-        let parts = Parts::of(self.base, &clusters);
+        let parts = Parts::of(self.context.base, &clusters);
         let touched = (0..spoken_of.len()).filter(|at| spoken_of[*at]);
-        let with_parts: BTreeSet<usize> =
-            touched.flat_map(|at| parts.whole_of(&self.base.objects[at].id, self.base.node(at))).collect();
+        let with_parts: BTreeSet<usize> = touched
+            .flat_map(|at| parts.whole_of(&self.context.base.objects[at].id, self.context.base.node(at)))
+            .collect();
         let is_other = |at: &usize| !spoken_of[*at] && !with_parts.contains(at);
         let others: Vec<usize> = clusters.iter().copied().filter(is_other).collect();
         // Of none of them would say nothing of any.
@@ -160,31 +181,37 @@ impl Plan<'_> {
     }
 
     /// Blocks where an object would get the release's image and keep its own version.
-    fn shares_a_moving_template(&mut self, object: usize, stays: &Stays, group: &StepGroup) -> bool {
-        let id = &self.base.objects[object].id;
-        let found = references(&id.group, &id.kind, self.base.node(object));
-        let moving = self.moved.iter().map(|moved| &self.base.objects[*moved].id);
+    fn shares_a_moving_template(&mut self, object: usize, stays: &Stays) -> bool {
+        let id = &self.context.base.objects[object].id;
+        let found = references(&id.group, &id.kind, self.context.base.node(object));
+        let moving = self.moved.0.iter().map(|moved| &self.context.base.objects[*moved].id);
         let Some(template) = moving.into_iter().find(|template| {
             found.iter().any(|reference| reference.kind == template.kind && reference.name == template.name)
         }) else {
             return false;
         };
-        if group.wanted.is_empty() || group.wanted.iter().any(|wanted| is_at(&stays.text, wanted)) {
+        if self.group.wanted.is_empty() || self.group.wanted.iter().any(|wanted| is_at(&stays.text, wanted)) {
             return false;
         }
         let text = &stays.text;
         let message = format!(
             "{id} is not of the release and stays at {text}, but {template}, which it names, moves to the release's version. Set its version too, or give it a template of its own.",
         );
-        self.blocked.push(format!(
+        self.said.blocked.push(format!(
             "{id} would keep its version {text} with the image that the release gives {template}."
         ));
-        self.finding_at(rules::STEP_GROUP_SPLIT, message, object, stays.at, &stays.path);
+        self.said.findings.push(self.context.finding_at(
+            rules::STEP_GROUP_SPLIT,
+            message,
+            object,
+            stays.at,
+            &stays.path,
+        ));
         true
     }
 
-    fn stays_behind(&mut self, object: usize, stays: Option<Stays>, group: &StepGroup) {
-        let id = self.base.objects[object].id.clone();
+    fn stays_behind(&mut self, object: usize, stays: Option<Stays>) {
+        let id = self.context.base.objects[object].id.clone();
         let stays = stays.or_else(|| self.version_of_control_plane(object));
         let version = stays.as_ref().map_or_else(
             || "as it is, with no version of Kubernetes said here".to_owned(),
@@ -192,41 +219,42 @@ impl Plan<'_> {
         );
         let message = format!(
             "{id} is not of the release and stays {version}{}. {}.",
-            goes_on(group),
+            goes_on(self.group),
             if is_cluster(&id) {
                 "Give each cluster a folder of its own, so that each has its record"
             } else {
                 "Set its version by hand in the same change, or let it follow"
             }
         );
-        let own = stays.filter(|stays| self.base.node(object).at(&stays.path).is_some());
+        let own = stays.filter(|stays| self.context.base.node(object).at(&stays.path).is_some());
         let (at, path) = own.map_or_else(
-            || (self.base.node(object).span.start, FieldPath::root()),
+            || (self.context.base.node(object).span.start, FieldPath::root()),
             |stays| (stays.at, stays.path),
         );
-        self.finding_at(rules::NOT_IN_RELEASE, message, object, at, &path);
+        self.said.findings.push(self.context.finding_at(rules::NOT_IN_RELEASE, message, object, at, &path));
     }
 
     /// The version of the control plane that a Cluster names.
     fn version_of_control_plane(&self, cluster: usize) -> Option<Stays> {
-        let id = &self.base.objects[cluster].id;
-        let built = foundations(&id.group, &id.kind, self.base.node(cluster));
+        let id = &self.context.base.objects[cluster].id;
+        let built = foundations(&id.group, &id.kind, self.context.base.node(cluster));
         let part = built.iter().find(|part| part.part == "controlPlaneRef")?;
-        let means = |at: &usize| part.reference.means(id.namespace.as_deref(), &self.base.objects[*at].id);
-        let plane = (0..self.base.objects.len()).find(means)?;
-        stays(&self.base.objects[plane].id, self.base.node(plane))
+        let means =
+            |at: &usize| part.reference.means(id.namespace.as_deref(), &self.context.base.objects[*at].id);
+        let plane = (0..self.context.base.objects.len()).find(means)?;
+        stays(&self.context.base.objects[plane].id, self.context.base.node(plane))
     }
 
     /// Machines that stand in the overlay alone.
-    fn machines_of_the_overlay(&mut self, group: &StepGroup) {
-        if group.wanted.is_empty() {
+    fn machines_of_the_overlay(&mut self) {
+        if self.group.wanted.is_empty() {
             return;
         }
         let mut found = Vec::new();
-        for (source, file) in self.request.cluster.overlay.iter().zip(self.overlay) {
+        for (source, file) in self.context.request.cluster.overlay.iter().zip(self.context.overlay) {
             for document in file.documents() {
                 let Some(id) = identity(&document.root) else { continue };
-                let is_patch = self.base.objects.iter().any(|object| {
+                let is_patch = self.context.base.objects.iter().any(|object| {
                     (&object.id.group, &object.id.kind, &object.id.name) == (&id.group, &id.kind, &id.name)
                 });
                 let makes_machines =
@@ -234,7 +262,7 @@ impl Plan<'_> {
                 let Some(stays) = stays(&id, &document.root).filter(|_| makes_machines && !is_patch) else {
                     continue;
                 };
-                if !group.wanted.iter().any(|wanted| is_at(&stays.text, wanted)) {
+                if !self.group.wanted.iter().any(|wanted| is_at(&stays.text, wanted)) {
                     let place = file.position(stays.at);
                     found.push((Place::at(source.path.clone(), place), id, stays));
                 }
@@ -244,9 +272,9 @@ impl Plan<'_> {
             let message = format!(
                 "{id} is not of the release and stays at Kubernetes {}{}. It stands in the overlay: whoever owns that sets its version.",
                 stays.text,
-                goes_on(group)
+                goes_on(self.group)
             );
-            self.findings.push(
+            self.said.findings.push(
                 Finding::new(rules::NOT_IN_RELEASE, message).place(place).object(&id).path(&stays.path),
             );
         }

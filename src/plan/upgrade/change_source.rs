@@ -2,11 +2,16 @@
 
 use std::fmt;
 
-use super::components::Part;
-use super::fields::FieldSource;
+use super::component::{ComponentChange, ComponentVersion};
+use super::model::{Conflict, Rollout};
 use crate::merge::Source;
+use crate::merge::cluster_objects::Base;
+use crate::settings::ConflictPolicy;
+use capstan_model::finding::{Finding, Place};
 use capstan_model::ids::{ContentId, ReleaseId};
+use capstan_model::object::FieldPath;
 use capstan_model::source::{SourceContent, SourceId};
+use capstan_yaml::Edit;
 
 /// A source of change, read once and shared by the plans of all targets.
 ///
@@ -53,15 +58,56 @@ pub struct ReleaseRecord<'s> {
     pub content: Option<&'s ContentId>,
 }
 
-/// One component or app of a source.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ComponentVersion {
-    /// Which list it stands in.
-    pub part: Part,
-    /// Its name: `cilium`.
-    pub name: String,
-    /// Its version.
-    pub version: String,
+/// Knows the fields of a target that a source sets.
+pub(super) trait FieldSource: Send + Sync {
+    /// What becomes of them, the target coming from `old` where that is known.
+    ///
+    /// # Errors
+    /// Why nobody can tell which fields are meant: nothing is changed then.
+    fn changes(
+        &self,
+        target: &Base,
+        old: Option<&dyn ChangeSource>,
+        policy: ConflictPolicy,
+    ) -> Result<FieldChanges, Obstacle>;
+
+    /// Why such a field changes, and where the source says so.
+    fn origin(&self) -> (&'static str, Place);
+}
+
+/// What becomes of fields.
+#[derive(Debug, Default)]
+pub(super) struct FieldChanges {
+    /// Those that change, in their order.
+    pub(super) sets: Vec<FieldSet>,
+    /// Those that stay, with what is said of each.
+    pub(super) stays: Vec<(Finding, Option<Conflict>)>,
+    /// What a person should know besides.
+    pub(super) notes: Vec<String>,
+    /// Components and apps that differ.
+    pub(super) components: Vec<ComponentChange>,
+    /// Machines that may be replaced, which nothing rendered shows.
+    pub(super) rollouts: Vec<Rollout>,
+}
+
+/// A field that changes.
+#[derive(Debug)]
+pub(super) struct FieldSet {
+    /// Index into the target's objects.
+    pub(super) object: usize,
+    /// The field as it is reported, through the string that it may stand in.
+    pub(super) path: FieldPath,
+    pub(super) line: u32,
+    pub(super) old: String,
+    pub(super) new: String,
+    pub(super) edit: Edit,
+}
+
+/// Why nobody can tell which fields are meant.
+#[derive(Debug)]
+pub(super) struct Obstacle {
+    pub(super) sentence: String,
+    pub(super) finding: Option<Box<Finding>>,
 }
 
 /// A release folder, and whatever else is made of files alone.

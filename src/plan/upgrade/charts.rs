@@ -10,8 +10,10 @@
 
 use std::cmp::Ordering;
 
-use super::components::{ComponentChange, component};
-use super::{ChangeSource, Conflict, Side};
+use super::change_source::ChangeSource;
+use super::component::ComponentChange;
+use super::components::component;
+use super::model::{Conflict, Side};
 use crate::giant_swarm::{Holder, NamedRelease, chart_of, deploys};
 use crate::merge::cluster_objects::Base;
 use crate::settings::ConflictPolicy;

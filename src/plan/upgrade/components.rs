@@ -1,57 +1,8 @@
 //! Components and apps that an upgrade brings, moves or takes away.
 
-use super::change_source::{ChangeSource, ComponentVersion};
+use super::change_source::ChangeSource;
+use super::component::{ComponentChange, ComponentVersion, Part};
 use crate::release::changelogs;
-
-/// A component or app of a source that differs between the old state and the new one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ComponentChange {
-    /// Which list it stands in.
-    pub part: Part,
-    /// Its name: `cilium`.
-    pub name: String,
-    /// Its version before; `None` where it comes.
-    pub old: Option<String>,
-    /// Its version after; `None` where it goes.
-    pub new: Option<String>,
-    /// Links to changelogs of its way, as the releases' own notes give them, oldest first.
-    pub changelogs: Vec<String>,
-}
-
-/// Which list of a release something stands in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Part {
-    /// `spec.components`
-    Component,
-    /// `spec.apps`
-    App,
-}
-
-impl Part {
-    pub(super) const ALL: [(Self, &'static str); 2] = [(Self::Component, "components"), (Self::App, "apps")];
-}
-
-impl std::fmt::Display for Part {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Component => "Component",
-            Self::App => "App",
-        })
-    }
-}
-
-impl std::fmt::Display for ComponentChange {
-    /// `Component flatcar: 4593.2.2 -> 4593.2.4.`
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { part, name, .. } = self;
-        match (&self.old, &self.new) {
-            (Some(old), Some(new)) => write!(f, "{part} {name}: {old} -> {new}."),
-            (None, Some(new)) => write!(f, "{part} {name} {new} comes."),
-            (Some(old), None) => write!(f, "{part} {name} {old} goes."),
-            (None, None) => write!(f, "{part} {name}."),
-        }
-    }
-}
 
 /// What differs, components first, in the order of the new release; what goes comes last of its list.
 /// Nothing where the old release is unknown: then nobody can tell.

@@ -3,155 +3,161 @@
 //!
 //! [U7a]: crate::merge::converted#u7a
 
-use super::plan::Plan;
-use super::{Change, Conflict, Reason, Side};
+use super::context::Context;
+use super::draft::Draft;
+use super::model::{Change, Conflict, Reason, Side};
+use super::said::Said;
 use crate::merge::api_versions;
-use crate::merge::converted::{Converted, Obstacle, Why};
-use crate::merge::objects::ClusterMerge;
+use crate::merge::cluster_merge::ClusterMerge;
+use crate::merge::cluster_objects::Base;
+use crate::merge::convert::{Obstacle, Why};
+use crate::merge::converted::Converted;
 use crate::templates::references;
 use capstan_kustomize::conversion::{Conversion, ConversionStep, Unconvertible};
 use capstan_model::finding::{Finding, Place, rules, sentence};
 use capstan_model::object::{FieldPath, ObjectId, Step};
 use capstan_yaml::{Edit, Node, Value};
 
-impl Plan<'_> {
-    /// The fields that a conversion touches, each once; and what blocks.
-    pub(super) fn say_conversions(&mut self, merge: &ClusterMerge, obstacles: Vec<Obstacle>) {
-        for (object, converted) in &self.base.converted {
-            if merge.removed.contains(object) {
+/// The fields that a conversion touches, each once; and what blocks.
+pub(super) fn conversions(
+    context: Context<'_>,
+    merge: &ClusterMerge,
+    obstacles: Vec<Obstacle>,
+    said: &mut Said,
+) {
+    for (object, converted) in &context.base.converted {
+        if merge.drops(*object) {
+            continue;
+        }
+        let now = context.base.node(*object);
+        for Net { from, to } in net(&converted.conversion) {
+            let value = |node: &Node, path: &Option<FieldPath>| {
+                path.as_ref().and_then(|path| node.at(path)).map(Node::value)
+            };
+            let (old, new) = (value(&converted.was, &from), value(now, &to));
+            let Some(path) = to.clone().or_else(|| from.clone()) else { continue };
+            if from == to && old == new || old.is_none() && new.is_none() {
                 continue;
             }
-            let now = self.base.node(*object);
-            for Net { from, to } in net(&converted.conversion) {
-                let value = |node: &Node, path: &Option<FieldPath>| {
-                    path.as_ref().and_then(|path| node.at(path)).map(Node::value)
-                };
-                let (old, new) = (value(&converted.was, &from), value(now, &to));
-                let Some(path) = to.clone().or_else(|| from.clone()) else { continue };
-                if from == to && old == new || old.is_none() && new.is_none() {
-                    continue;
-                }
-                let line = from.as_ref().map(|from| self.line_before(*object, converted, from));
-                self.changes.push(Change {
-                    object: self.base.objects[*object].id.clone(),
-                    file: self.base.file_of(*object).path.clone(),
-                    line,
-                    from: from.filter(|from| to.is_some() && *from != path),
-                    path,
-                    old,
-                    new,
-                    reason: Reason::Release,
-                });
-            }
-        }
-        for obstacle in obstacles {
-            self.obstacle(obstacle);
+            let line = from.as_ref().map(|from| line_before(context.base, *object, converted, from));
+            said.changes.push(Change {
+                object: context.base.objects[*object].id.clone(),
+                file: context.base.file_of(*object).path.clone(),
+                line,
+                from: from.filter(|from| to.is_some() && *from != path),
+                path,
+                old,
+                new,
+                reason: Reason::Release,
+            });
         }
     }
-
-    fn line_before(&self, object: usize, converted: &Converted, path: &FieldPath) -> u32 {
-        let file = self.base.objects[object].file;
-        let offset = match (path.parent(), path.steps().last()) {
-            (Some(parent), Some(Step::Key(key))) => converted
-                .was
-                .at(&parent)
-                .and_then(|parent| parent.entry(key))
-                .map(|entry| entry.key_span.start),
-            _ => converted.was.at(path).map(|node| node.span.start),
-        };
-        self.base.text_before(file).position(offset.unwrap_or(converted.was.span.start)).line
+    for obstacle in obstacles {
+        say_obstacle(context, obstacle, said);
     }
+}
 
-    fn obstacle(&mut self, Obstacle { object, why }: Obstacle) {
-        let id = self.base.objects[object].id.clone();
-        let file = self.base.file_of(object).path.clone();
-        match why {
-            Why::Field(why) => {
-                let line = self
-                    .base
-                    .converted
-                    .get(&object)
-                    .map(|converted| self.line_before(object, converted, &why.field));
-                let message = unconvertible(&id, &why);
-                self.blocked.push(message.clone());
-                self.conflicts.push(Conflict {
-                    object: id.clone(),
-                    file: file.clone(),
-                    line,
-                    path: why.field.clone(),
-                    base: None,
-                    cluster: why.value,
-                    release: None,
-                    kept: Side::Cluster,
-                    blocks: true,
-                });
-                let place = Place::line_of(file, line.unwrap_or(1)).at_first_column();
-                self.findings.push(
-                    Finding::new(rules::API_VERSION_LEAVES_FIELD, message)
-                        .place(place)
-                        .object(&id)
-                        .path(&why.field)
-                        .blocking(),
-                );
-            }
-            Why::Text(refused) => {
-                let start = self.base.position(object, self.base.node(object).span.start);
-                let message = format!(
-                    "{id} cannot be brought to the release's API version in this file: {}. Make the change by hand, or rewrite this place plainly.",
-                    refused.reason
-                );
-                let place = Place::at(file, start);
-                self.findings.push(
-                    Finding::new(rules::EDIT_REFUSED, message).place(place).object(&id).path(&refused.path),
-                );
-            }
+fn line_before(base: &Base, object: usize, converted: &Converted, path: &FieldPath) -> u32 {
+    let file = base.objects[object].file;
+    let offset = match (path.parent(), path.steps().last()) {
+        (Some(parent), Some(Step::Key(key))) => {
+            converted.was.at(&parent).and_then(|parent| parent.entry(key)).map(|entry| entry.key_span.start)
+        }
+        _ => converted.was.at(path).map(|node| node.span.start),
+    };
+    base.text_before(file).position(offset.unwrap_or(converted.was.span.start)).line
+}
+
+fn say_obstacle(context: Context<'_>, Obstacle { object, why }: Obstacle, said: &mut Said) {
+    let id = context.base.objects[object].id.clone();
+    let file = context.base.file_of(object).path.clone();
+    match why {
+        Why::Field(why) => {
+            let converted = context.base.converted.get(&object);
+            let line = converted.map(|converted| line_before(context.base, object, converted, &why.field));
+            let message = unconvertible(&id, &why);
+            said.blocked.push(message.clone());
+            said.conflicts.push(Conflict {
+                object: id.clone(),
+                file: file.clone(),
+                line,
+                path: why.field.clone(),
+                base: None,
+                cluster: why.value,
+                release: None,
+                kept: Side::Cluster,
+                blocks: true,
+            });
+            let place = Place::line_of(file, line.unwrap_or(1)).at_first_column();
+            said.findings.push(
+                Finding::new(rules::API_VERSION_LEAVES_FIELD, message)
+                    .place(place)
+                    .object(&id)
+                    .path(&why.field)
+                    .blocking(),
+            );
+        }
+        Why::Text(refused) => {
+            let start = context.base.position(object, context.base.node(object).span.start);
+            let message = format!(
+                "{id} cannot be brought to the release's API version in this file: {}. Make the change by hand, or rewrite this place plainly.",
+                refused.reason
+            );
+            let place = Place::at(file, start);
+            said.findings.push(
+                Finding::new(rules::EDIT_REFUSED, message).place(place).object(&id).path(&refused.path),
+            );
         }
     }
+}
 
-    /// References of the cluster's own objects, of which the release says nothing, follow the API versions
-    /// of what they name.
-    pub(super) fn follow_versions(&mut self, merge: &ClusterMerge) {
-        let versions: Vec<(usize, String, String)> = (0..self.base.kustomizations.start)
-            .filter(|object| !self.draft.removes(*object))
-            .filter_map(|object| {
-                let before = self.base.version_before(object)?;
-                let edits = self.draft.edits_of(object);
-                let after = api_versions::version_after(self.base.node(object), edits)?;
-                (before != after).then(|| (object, before.to_owned(), after.to_owned()))
-            })
-            .collect();
-        for owner in 0..self.base.kustomizations.start {
-            if versions.is_empty()
-                || self.draft.removes(owner)
-                || merge.merged.iter().any(|merged| merged.object == owner)
-            {
+/// References of the cluster's own objects, of which the release says nothing, follow the API versions
+/// of what they name.
+pub(super) fn follow_versions(
+    context: Context<'_>,
+    merge: &ClusterMerge,
+    draft: &mut Draft,
+    said: &mut Said,
+) {
+    let versions: Vec<(usize, String, String)> = (0..context.base.kustomizations.start)
+        .filter(|object| !draft.removes(*object))
+        .filter_map(|object| {
+            let before = context.base.version_before(object)?;
+            let edits = draft.edits_of(object);
+            let after = api_versions::version_after(context.base.node(object), edits)?;
+            (before != after).then(|| (object, before.to_owned(), after.to_owned()))
+        })
+        .collect();
+    for owner in 0..context.base.kustomizations.start {
+        if versions.is_empty()
+            || draft.removes(owner)
+            || merge.merged.iter().any(|merged| merged.object == owner)
+        {
+            continue;
+        }
+        let (base, id) = (context.base, &context.base.objects[owner].id);
+        for reference in references(&id.group, &id.kind, base.node(owner)) {
+            let Some(field) = reference.path.parent().map(|parent| parent.key("apiVersion")) else {
                 continue;
-            }
-            let (base, id) = (self.base, &self.base.objects[owner].id);
-            for reference in references(&id.group, &id.kind, base.node(owner)) {
-                let Some(field) = reference.path.parent().map(|parent| parent.key("apiVersion")) else {
-                    continue;
-                };
-                let Some(own) = base.node(owner).at(&field) else { continue };
-                let text = own.as_scalar().map(|scalar| scalar.text.as_str());
-                let named = versions.iter().find(|(object, before, _)| {
-                    text == Some(before)
-                        && reference.means(id.namespace.as_deref(), &base.objects[*object].id)
-                });
-                let Some((_, before, after)) = named else { continue };
-                self.changes.push(Change {
-                    object: id.clone(),
-                    file: base.file_of(owner).path.clone(),
-                    line: Some(base.position(owner, own.span.start).line),
-                    path: field.clone(),
-                    from: None,
-                    old: Some(Value::from(before.as_str())),
-                    new: Some(Value::from(after.as_str())),
-                    reason: Reason::Reference,
-                });
-                let edit = Edit::Set { path: field, node: Node::string(after.as_str()) };
-                self.draft.edit_object(owner, [edit]);
-            }
+            };
+            let Some(own) = base.node(owner).at(&field) else { continue };
+            let text = own.as_scalar().map(|scalar| scalar.text.as_str());
+            let named = versions.iter().find(|(object, before, _)| {
+                text == Some(before) && reference.means(id.namespace.as_deref(), &base.objects[*object].id)
+            });
+            let Some((_, before, after)) = named else { continue };
+            said.changes.push(Change {
+                object: id.clone(),
+                file: base.file_of(owner).path.clone(),
+                line: Some(base.position(owner, own.span.start).line),
+                path: field.clone(),
+                from: None,
+                old: Some(Value::from(before.as_str())),
+                new: Some(Value::from(after.as_str())),
+                reason: Reason::Reference,
+            });
+            let edit = Edit::Set { path: field, node: Node::string(after.as_str()) };
+            draft.edit_object(owner, [edit]);
         }
     }
 }

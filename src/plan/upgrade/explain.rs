@@ -1,21 +1,13 @@
 //! Why an upgrade is what it is: where in the release each change comes from, and how lists and texts
 //! were told to be the same or not.
 //!
-//! Computed beside the plan, only where somebody asks (`--explain`).
+//! Read from what the merge recorded ([`Provenance`]); no rule is applied a second time.
 
-use super::change_source::OwnFields;
-use super::fields::FieldSource;
-use super::plan::{Facts, facts, merge_input};
-use super::{Change, Reason, Request, Rollout, Upgrade};
-use crate::merge::cluster_objects::Base;
-use crate::merge::explain::{Document, ObjectExplained, Stands, explain_cluster};
-use capstan_kustomize::schema::ValueKind;
-use capstan_model::finding::{FileError, Place};
-use capstan_model::object::{FieldPath, ObjectId, Step};
-use capstan_model::tree::RepoPath;
-use capstan_yaml::Value;
-
-pub use crate::merge::explain::{Decider, HowMerged};
+use super::model::{Change, Reason, Rollout, Upgrade};
+use super::provenance::{ListMerged, ObjectProvenance, Provenance, ValueCompared};
+use crate::merge::decision::{Decision, MergeRule, Stands};
+use capstan_model::finding::Place;
+use capstan_model::object::{FieldPath, ObjectId};
 
 /// Why an upgrade is what it is.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -39,6 +31,9 @@ pub struct ChangeOrigin {
     pub path: FieldPath,
     /// Why, in a sentence without a full stop.
     pub because: &'static str,
+    /// The rule of the merge by which it came; `None` of what follows from other changes, and of a source that
+    /// sets fields by itself.
+    pub rule: Option<MergeRule>,
     /// Where the old release has the field (a whole object: its document): file, from the root of the
     /// repository or of the tree in which the release was found, and line; of a value out of a wrapped or
     /// overlaid document, the document's.
@@ -47,113 +42,69 @@ pub struct ChangeOrigin {
     pub new: Option<Place>,
 }
 
-/// How one list was merged, and who said so.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ListMerged {
-    /// The object.
-    pub object: ObjectId,
-    /// The cluster's file.
-    pub file: RepoPath,
-    /// The cluster's line; `None` where it has no such list.
-    pub line: Option<u32>,
-    /// The list.
-    pub path: FieldPath,
-    /// How.
-    pub how: HowMerged,
-    /// Who said so.
-    pub decided_by: Decider,
-}
-
-/// Texts that differ and are one value.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ValueCompared {
-    /// The object.
-    pub object: ObjectId,
-    /// The cluster's file.
-    pub file: RepoPath,
-    /// The cluster's line.
-    pub line: Option<u32>,
-    /// The field.
-    pub path: FieldPath,
-    /// What the texts stand for.
-    pub kind: ValueKind,
-    /// Who said so.
-    pub decided_by: Decider,
-    /// The old release's text.
-    pub base: Option<String>,
-    /// The cluster's.
-    pub cluster: Option<String>,
-    /// The new release's.
-    pub release: Option<String>,
-}
-
-/// Explains an upgrade that was planned from these facts.
-///
-/// # Errors
-/// As [`plan`](super::plan()).
-pub fn explain(request: &Request<'_>, upgrade: &Upgrade) -> Result<Explanation, FileError> {
-    let base = Base::read(request.cluster)?;
-    if let Some(OwnFields(source)) = request.new.fields() {
-        return Ok(of_fields(source, upgrade));
+/// Explains an upgrade by what was recorded when it was planned.
+pub fn explain(provenance: &Provenance, upgrade: &Upgrade) -> Explanation {
+    Explanation {
+        changes: upgrade.changes.iter().map(|change| provenance.origin(change)).collect(),
+        lists: provenance.lists.clone(),
+        values: provenance.values.clone(),
+        rollouts: upgrade.rollouts.clone(),
     }
-    let Facts { base, old, .. } = facts(request, base);
-    let told = explain_cluster(&merge_input(request, &base, old));
-    let mut explanation = Explanation { rollouts: upgrade.rollouts.clone(), ..Explanation::default() };
-    for object in &told.objects {
-        explanation.add(&base, object);
-    }
-    explanation.lists.sort_by_cached_key(|list| (list.file.clone(), list.line, list.path.to_string()));
-    explanation.values.sort_by_cached_key(|value| (value.file.clone(), value.line, value.path.to_string()));
-    let of_object = |id: &ObjectId| told.objects.iter().find(|told| base.objects[told.object].id == *id);
-    explanation.changes = upgrade
-        .changes
-        .iter()
-        .map(|change| {
-            let (old, new) = match of_object(&change.object) {
-                Some(told) if !change.path.is_root() => (
-                    place(&told.old, &change.path, change.old.as_ref()),
-                    place(&told.new, &change.path, change.new.as_ref()),
-                ),
-                _ => (document(&told.old, &change.object), document(&told.added, &change.object)),
-            };
-            origin(change, old, new)
-        })
-        .collect();
-    Ok(explanation)
 }
 
-impl Explanation {
-    fn add(&mut self, base: &Base, told: &ObjectExplained) {
-        let object = &base.objects[told.object].id;
-        let file = &base.file_of(told.object).path;
-        let line = |at: Option<usize>| at.map(|at| base.position(told.object, at).line);
-        self.lists.extend(told.lists.iter().map(|list| ListMerged {
-            object: object.clone(),
-            file: file.clone(),
-            line: line(list.at),
-            path: list.path.clone(),
-            how: list.how.clone(),
-            decided_by: list.decided_by.clone(),
-        }));
-        self.values.extend(told.values.iter().map(|value| {
-            let [base, cluster, release] = value.texts.clone();
-            ValueCompared {
-                object: object.clone(),
-                file: file.clone(),
-                line: line(value.at),
-                path: value.path.clone(),
-                kind: value.kind,
-                decided_by: value.decided_by.clone(),
-                base,
-                cluster,
-                release,
+impl Provenance {
+    fn origin(&self, change: &Change) -> ChangeOrigin {
+        let (object, path) = (change.object.clone(), change.path.clone());
+        if let Some((because, place)) = &self.source {
+            return ChangeOrigin { object, path, because, rule: None, old: None, new: Some(place.clone()) };
+        }
+        let of_object = self.objects.iter().find(|of| of.id == change.object);
+        let decision = of_object.and_then(|of| of.decision(change));
+        let stands = match (decision, of_object) {
+            (Some(decision), _) => decision.stands.clone(),
+            (None, Some(of)) => {
+                let Stands { old, new } = of.stands_of(&change.path);
+                Stands {
+                    old: old.clone().filter(|_| change.path.is_root() || change.old.is_some()),
+                    new: new.clone().filter(|_| change.new.is_some()),
+                }
             }
-        }));
+            (None, None) => Stands::default(),
+        };
+        let because = because(change, &stands);
+        let Stands { old, new } = match change.reason {
+            Reason::Reference => Stands::default(),
+            // What moves is the cluster's own value: no release need have it.
+            _ if change.from.is_some() => Stands::default(),
+            _ => stands,
+        };
+        let whole = of_object.filter(|_| change.path.is_root()).map(|of| of.rule);
+        let rule = decision.map(|decision| decision.rule).or(whole);
+        ChangeOrigin { object, path, because, rule, old, new }
     }
 }
 
-fn origin(change: &Change, old: Option<Place>, new: Option<Place>) -> ChangeOrigin {
-    let because = match (change.reason, &old, &new) {
+impl ObjectProvenance {
+    /// Where the releases have a field about which nothing was decided, or else the object.
+    fn stands_of(&self, path: &FieldPath) -> &Stands {
+        let touched = self.converted.iter().find(|(field, _)| field == path);
+        touched.map_or(&self.stands, |(_, stands)| stands)
+    }
+
+    /// The decision of which a change was made. New items of one list have one path, and differ in their values.
+    fn decision(&self, change: &Change) -> Option<&Decision> {
+        if !matches!(change.reason, Reason::Release) || change.from.is_some() {
+            return None;
+        }
+        let of_field = || self.decisions.iter().filter(|decision| decision.path == change.path);
+        let is_it =
+            |decision: &&Decision| decision.release.as_ref().map(capstan_yaml::Node::value) == change.new;
+        of_field().find(is_it).or_else(|| of_field().next())
+    }
+}
+
+fn because(change: &Change, stands: &Stands) -> &'static str {
+    match (change.reason, &stands.old, &stands.new) {
         (Reason::Rotation, ..) => {
             "a template is never edited: what changes in it makes a new one with a new name"
         }
@@ -166,52 +117,5 @@ fn origin(change: &Change, old: Option<Place>, new: Option<Place>) -> ChangeOrig
             "the new release has it, and the old one did not"
         }
         (Reason::Release | Reason::Object, ..) => "the new release says so",
-    };
-    let (old, new) = match change.reason {
-        Reason::Reference => (None, None),
-        // What moves is the cluster's own value: no release need have it.
-        _ if change.from.is_some() => (None, None),
-        _ => (old, new),
-    };
-    ChangeOrigin { object: change.object.clone(), path: change.path.clone(), because, old, new }
-}
-
-/// Where a release has the value of a field: at that path with that value, else among the items of its
-/// list, else whatever holds it.
-fn place(values: &[Stands], path: &FieldPath, value: Option<&Value>) -> Option<Place> {
-    let value = value?;
-    let items = path.parent().map(|list| list.join(Step::New));
-    let at = |path: &FieldPath, value: Option<&Value>| {
-        let fits = |stands: &&Stands| {
-            stands.path == *path && value.is_none_or(|value| stands.value.value() == *value)
-        };
-        values.iter().find(fits)
-    };
-    let around = || std::iter::successors(path.parent(), FieldPath::parent).find_map(|path| at(&path, None));
-    let found = at(path, Some(value))
-        .or_else(|| at(items.as_ref()?, Some(value)))
-        .or_else(|| at(path, None))
-        .or_else(around)?;
-    Some(found.place.clone())
-}
-
-fn document(documents: &[Document], id: &ObjectId) -> Option<Place> {
-    let is_it = |document: &&Document| {
-        document.kind.as_ref() == Some(&id.kind) && document.name.as_ref() == Some(&id.name)
-    };
-    let found = documents.iter().find(is_it)?;
-    Some(found.place.clone())
-}
-
-/// Fields that the source sets by itself.
-fn of_fields(source: &dyn FieldSource, upgrade: &Upgrade) -> Explanation {
-    let (because, place) = source.origin();
-    let changes = upgrade.changes.iter().map(|change| ChangeOrigin {
-        object: change.object.clone(),
-        path: change.path.clone(),
-        because,
-        old: None,
-        new: Some(place.clone()),
-    });
-    Explanation { changes: changes.collect(), rollouts: upgrade.rollouts.clone(), ..Explanation::default() }
+    }
 }

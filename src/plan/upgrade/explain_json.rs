@@ -2,8 +2,10 @@
 
 use serde_json::json;
 
-use super::Rollout;
-use super::explain::{ChangeOrigin, Decider, Explanation, HowMerged, ListMerged, ValueCompared};
+use super::explain::{ChangeOrigin, Explanation};
+use super::model::Rollout;
+use super::provenance::{ListMerged, ValueCompared};
+use crate::merge::decision::{Decider, HowMerged};
 use capstan_kustomize::schema::Origin;
 use capstan_model::finding::Place;
 use capstan_yaml::Value;

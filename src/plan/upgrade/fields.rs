@@ -3,71 +3,19 @@
 //! The source says which fields become what; the edits, the gate before them, the record and what blocks are as in
 //! any other upgrade.
 
+use super::change_source::FieldSource;
 use super::draft::Draft;
+use super::model::{Basis, Change, Reason, Upgrade};
+use super::planned::Planned;
+use super::provenance::Provenance;
 use super::record::{TombstoneChanges, record};
-use super::{
-    Basis, Change, ChangeSource, ComponentChange, Conflict, OldSource, Planned, Reason, Request, Rollout,
-    Upgrade,
-};
+use super::request::{OldSource, Request};
 use crate::merge::cluster_objects::Base;
-use crate::settings::ConflictPolicy;
-use capstan_model::finding::{FileError, Finding, Place};
-use capstan_model::object::FieldPath;
+use capstan_model::finding::FileError;
 use capstan_model::source::SourceId;
-use capstan_yaml::{Edit, Value};
+use capstan_yaml::Value;
 
-/// Knows the fields of a target that a source sets.
-pub(super) trait FieldSource: Send + Sync {
-    /// What becomes of them, the target coming from `old` where that is known.
-    ///
-    /// # Errors
-    /// Why nobody can tell which fields are meant: nothing is changed then.
-    fn changes(
-        &self,
-        target: &Base,
-        old: Option<&dyn ChangeSource>,
-        policy: ConflictPolicy,
-    ) -> Result<FieldChanges, Obstacle>;
-
-    /// Why such a field changes, and where the source says so.
-    fn origin(&self) -> (&'static str, Place);
-}
-
-/// What becomes of fields.
-#[derive(Debug, Default)]
-pub(super) struct FieldChanges {
-    /// Those that change, in their order.
-    pub(super) sets: Vec<FieldSet>,
-    /// Those that stay, with what is said of each.
-    pub(super) stays: Vec<(Finding, Option<Conflict>)>,
-    /// What a person should know besides.
-    pub(super) notes: Vec<String>,
-    /// Components and apps that differ.
-    pub(super) components: Vec<ComponentChange>,
-    /// Machines that may be replaced, which nothing rendered shows.
-    pub(super) rollouts: Vec<Rollout>,
-}
-
-/// A field that changes.
-#[derive(Debug)]
-pub(super) struct FieldSet {
-    /// Index into the target's objects.
-    pub(super) object: usize,
-    /// The field as it is reported, through the string that it may stand in.
-    pub(super) path: FieldPath,
-    pub(super) line: u32,
-    pub(super) old: String,
-    pub(super) new: String,
-    pub(super) edit: Edit,
-}
-
-/// Why nobody can tell which fields are meant.
-#[derive(Debug)]
-pub(super) struct Obstacle {
-    pub(super) sentence: String,
-    pub(super) finding: Option<Box<Finding>>,
-}
-
+/// Plans what such a source sets.
 pub(super) fn plan(
     request: &Request<'_>,
     base: &Base,
@@ -99,7 +47,8 @@ pub(super) fn plan(
         Err(obstacle) => {
             upgrade.blocked.push(obstacle.sentence);
             upgrade.findings.extend(obstacle.finding.map(|finding| *finding));
-            return Ok(Planned { upgrade, intended: Vec::new(), rotated: Vec::new() });
+            let provenance = Provenance::default();
+            return Ok(Planned { upgrade, intended: Vec::new(), rotated: Vec::new(), provenance });
         }
     };
     let mut draft = Draft::default();
@@ -138,5 +87,7 @@ pub(super) fn plan(
         upgrade.blocked.push(format!("{file} cannot be edited as intended."));
     }
     upgrade.findings.extend(stay);
-    Ok(Planned { upgrade, intended, rotated: Vec::new() })
+    let (because, place) = source.origin();
+    let provenance = Provenance::of_source(because, place);
+    Ok(Planned { upgrade, intended, rotated: Vec::new(), provenance })
 }

@@ -1,196 +1,200 @@
 //! What a plan says: findings of the merge, each with its place, and why the upgrade blocks.
 
+use super::context::Context;
 use super::conversions::unconvertible;
-use super::plan::Plan;
-use super::{Conflict, Side};
+use super::draft::Draft;
+use super::model::{Conflict, Side};
+use super::said::Said;
+use super::staying::Staying;
+use super::variables::contradictions;
 use crate::merge::api_versions::{self, Origin};
+use crate::merge::cluster_merge::{Between, ClusterMerge, MergedObject};
 use crate::merge::decision::Decision;
-use crate::merge::objects::{Between, ClusterMerge, MergedObject};
 use crate::merge::step_group::StepGroup;
 use capstan_kustomize::conversion::convert_or_all;
-use capstan_model::finding::{Finding, Place, RuleEntry, rules};
+use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_yaml::Node;
 
-impl Plan<'_> {
-    /// What the merge could not match, bind or take over, and what it does that needs words.
-    pub(super) fn say(&mut self, merge: &ClusterMerge) {
-        self.say_matching(merge);
-        self.say_contradictions(merge);
-        for change in &merge.kind_changes {
-            let (old, new) = (&self.base.objects[change.object].id, &change.added);
-            let what = if self.staying.contains(&change.object) {
-                "another object comes, and this one stays until nothing can name it any more"
-            } else {
-                "one object goes and another comes"
-            };
-            let message = format!(
-                "The release puts {} of {} in place of this {} of {}: {what}.",
-                new,
-                api(new),
-                old.kind,
-                api(old),
-            );
-            let at = self.base.node(change.object).span.start;
-            self.finding_at(rules::KIND_CHANGED, message, change.object, at, &FieldPath::root());
-        }
-        for not_merged in &merge.not_merged {
-            let what = &not_merged.what;
-            let message = format!(
-                "The release changes {what}, which Capstan cannot take over into this cluster's base. Make the same change in the base by hand; then the upgrade goes on.",
-            );
-            let place = not_merged.place.clone().at_first_column();
-            self.findings.push(Finding::new(rules::KUSTOMIZATION_NOT_MERGED, message).place(place));
-            self.blocked.push(format!("{}: the base cannot take over {what}.", not_merged.place.file()));
-        }
-    }
-
-    fn say_matching(&mut self, merge: &ClusterMerge) {
-        for ambiguity in &merge.ambiguous {
-            let piece = &ambiguity.piece;
-            let (message, blocked) = match &ambiguity.between {
-                Between::Objects(candidates) => {
-                    let candidates = candidates.join(" or ");
-                    (
-                        format!(
-                            "{piece} could be {candidates}: nothing is changed for it. Give the release's document the name that the cluster's object has after the cluster's name, or split the file.",
-                        ),
-                        format!("{piece} of the release could be {candidates}."),
-                    )
-                }
-                Between::Documents(id, places) => {
-                    let places: Vec<String> = places.iter().map(Place::to_string).collect();
-                    let places = places.join(" and ");
-                    (
-                        format!(
-                            "{places} are both {id} and say different things: nothing is changed for it. An object is known by group, kind, namespace and name, not by its API version: leave one of them in the release.",
-                        ),
-                        format!("{piece} stands in the release more than once, and differs: {places}."),
-                    )
-                }
-            };
-            let place = ambiguity.place.clone().at_first_column();
-            self.findings.push(Finding::new(rules::AMBIGUOUS_MATCH, message).place(place));
-            // Recorded as done, what was left out would never be offered again.
-            self.blocked.push(blocked);
-        }
-        for (place, piece) in &merge.unmatched {
-            let message = format!(
-                "The release's fragment ({piece}) speaks of no object of this cluster, so it changes nothing here. Put it into a file of the same name as the cluster's, or give it a kind."
-            );
-            let place = place.clone().at_first_column();
-            self.findings.push(Finding::new(rules::UNMATCHED_FRAGMENT, message).place(place));
-        }
-    }
-
-    /// A finding about a byte of one of the base's objects.
-    pub(super) fn finding_at(
-        &mut self,
-        rule: &'static RuleEntry,
-        message: String,
-        object: usize,
-        at: usize,
-        path: &FieldPath,
-    ) {
-        let finding = self.found_at(rule, message, object, at, path);
-        self.findings.push(finding);
-    }
-
-    fn found_at(
-        &self,
-        rule: &'static RuleEntry,
-        message: String,
-        object: usize,
-        at: usize,
-        path: &FieldPath,
-    ) -> Finding {
-        let id = &self.base.objects[object].id;
-        Finding::new(rule, message).place(self.base.place(object, at)).object(id).path(path)
-    }
-
-    /// The cluster is ahead of the release: no Kubernetes version ever goes back.
-    pub(super) fn ahead(&mut self, group: &StepGroup) {
-        for ahead in &group.ahead {
-            let id = self.base.objects[ahead.object].id.to_string();
-            let (cluster, release) = (&ahead.cluster, &ahead.release);
-            self.blocked.push(format!(
-                "{id} runs Kubernetes {cluster}, which is newer than the release's {release}."
-            ));
-            let message = format!(
-                "{id} is at Kubernetes {cluster}, the release at {release}. Kubernetes cannot go back: choose a release of {cluster} or newer."
-            );
-            self.finding_at(rules::KUBERNETES_DOWNGRADE, message, ahead.object, ahead.at, &ahead.path);
-        }
-    }
-
-    /// A field of the step group stays while others move.
-    pub(super) fn split(&mut self, merged: &MergedObject, decision: &Decision, holder: &str) {
-        let id = self.base.objects[merged.object].id.to_string();
-        self.blocked.push(format!(
-            "{id} {} is held by {holder}, and versions and images move together.",
-            decision.path
-        ));
-        let message = format!(
-            "{} of {id} is held by {holder}, while the release moves Kubernetes versions and images, which move together or not at all. Take the release's value, or hold back the whole upgrade.",
-            decision.path
-        );
-        let at = decision.at.unwrap_or(self.base.node(merged.object).span.start);
-        self.finding_at(rules::STEP_GROUP_SPLIT, message, merged.object, at, &decision.path);
-    }
-
-    /// What an API version leaves behind: a field in the shape of another version blocks, with both
-    /// values; one that the cluster alone has is named.
-    pub(super) fn foreign_fields(&mut self, merged: &MergedObject) {
-        let Some(sides) = &merged.sides else { return };
-        let (object, cluster) = (merged.object, self.base.node(merged.object));
-        let edits = self.draft.edits_of(object);
-        let after = api_versions::version_after(cluster, edits).unwrap_or_default().to_owned();
-        let id = self.base.objects[object].id.clone();
-        // Where both versions are defined, they say what it is in either.
-        let refused = match convert_or_all(cluster, &after, self.request.schemas) {
-            Err((first, others)) => [*first].into_iter().chain(others).collect(),
-            Ok(_) => Vec::new(),
+/// What the merge could not match, bind or take over, and what it does that needs words.
+pub(super) fn say(context: Context<'_>, merge: &ClusterMerge, staying: &Staying, said: &mut Said) {
+    say_matching(merge, said);
+    contradictions(context, merge, said);
+    for change in &merge.kind_changes {
+        let (old, new) = (&context.base.objects[change.object].id, &change.added);
+        let what = if staying.contains(change.object) {
+            "another object comes, and this one stays until nothing can name it any more"
+        } else {
+            "one object goes and another comes"
         };
-        for foreign in api_versions::foreign(sides, self.request.schemas, cluster, edits) {
-            let path = foreign.path;
-            if foreign.origin == Origin::ClusterAlone {
-                let message = format!(
-                    "{id} becomes {after}, for which no conversion is known here, and {path}, which only this cluster has, stays as it is. Look up what {after} calls it, and write it so; a definition of both versions in `.capstan/crds` tells whether it is the same.",
-                );
+        let message = format!(
+            "The release puts {} of {} in place of this {} of {}: {what}.",
+            new,
+            api(new),
+            old.kind,
+            api(old),
+        );
+        let at = context.base.node(change.object).span.start;
+        said.findings.push(context.finding_at(
+            rules::KIND_CHANGED,
+            message,
+            change.object,
+            at,
+            &FieldPath::root(),
+        ));
+    }
+    for not_merged in &merge.not_merged {
+        let what = &not_merged.what;
+        let message = format!(
+            "The release changes {what}, which Capstan cannot take over into this cluster's base. Make the same change in the base by hand; then the upgrade goes on.",
+        );
+        let place = not_merged.place.clone().at_first_column();
+        said.findings.push(Finding::new(rules::KUSTOMIZATION_NOT_MERGED, message).place(place));
+        said.blocked.push(format!("{}: the base cannot take over {what}.", not_merged.place.file()));
+    }
+}
+
+fn say_matching(merge: &ClusterMerge, said: &mut Said) {
+    for ambiguity in &merge.ambiguous {
+        let piece = &ambiguity.piece;
+        let (message, blocked) = match &ambiguity.between {
+            Between::Objects(candidates) => {
+                let candidates = candidates.join(" or ");
+                (
+                    format!(
+                        "{piece} could be {candidates}: nothing is changed for it. Give the release's document the name that the cluster's object has after the cluster's name, or split the file.",
+                    ),
+                    format!("{piece} of the release could be {candidates}."),
+                )
+            }
+            Between::Documents(id, places) => {
+                let places: Vec<String> = places.iter().map(Place::to_string).collect();
+                let places = places.join(" and ");
+                (
+                    format!(
+                        "{places} are both {id} and say different things: nothing is changed for it. An object is known by group, kind, namespace and name, not by its API version: leave one of them in the release.",
+                    ),
+                    format!("{piece} stands in the release more than once, and differs: {places}."),
+                )
+            }
+        };
+        let place = ambiguity.place.clone().at_first_column();
+        said.findings.push(Finding::new(rules::AMBIGUOUS_MATCH, message).place(place));
+        // Recorded as done, what was left out would never be offered again.
+        said.blocked.push(blocked);
+    }
+    for (place, piece) in &merge.unmatched {
+        let message = format!(
+            "The release's fragment ({piece}) speaks of no object of this cluster, so it changes nothing here. Put it into a file of the same name as the cluster's, or give it a kind."
+        );
+        let place = place.clone().at_first_column();
+        said.findings.push(Finding::new(rules::UNMATCHED_FRAGMENT, message).place(place));
+    }
+}
+
+/// The cluster is ahead of the release: no Kubernetes version ever goes back.
+pub(super) fn ahead(context: Context<'_>, group: &StepGroup, said: &mut Said) {
+    for ahead in &group.ahead {
+        let id = context.base.objects[ahead.object].id.to_string();
+        let (cluster, release) = (&ahead.cluster, &ahead.release);
+        said.blocked
+            .push(format!("{id} runs Kubernetes {cluster}, which is newer than the release's {release}."));
+        let message = format!(
+            "{id} is at Kubernetes {cluster}, the release at {release}. Kubernetes cannot go back: choose a release of {cluster} or newer."
+        );
+        said.findings.push(context.finding_at(
+            rules::KUBERNETES_DOWNGRADE,
+            message,
+            ahead.object,
+            ahead.at,
+            &ahead.path,
+        ));
+    }
+}
+
+/// A field of the step group stays while others move.
+pub(super) fn split(
+    context: Context<'_>,
+    merged: &MergedObject,
+    decision: &Decision,
+    holder: &str,
+    said: &mut Said,
+) {
+    let id = context.base.objects[merged.object].id.to_string();
+    said.blocked
+        .push(format!("{id} {} is held by {holder}, and versions and images move together.", decision.path));
+    let message = format!(
+        "{} of {id} is held by {holder}, while the release moves Kubernetes versions and images, which move together or not at all. Take the release's value, or hold back the whole upgrade.",
+        decision.path
+    );
+    let at = decision.at.unwrap_or(context.base.node(merged.object).span.start);
+    said.findings.push(context.finding_at(
+        rules::STEP_GROUP_SPLIT,
+        message,
+        merged.object,
+        at,
+        &decision.path,
+    ));
+}
+
+/// What an API version leaves behind: a field in the shape of another version blocks, with both
+/// values; one that the cluster alone has is named.
+pub(super) fn foreign_fields(context: Context<'_>, merged: &MergedObject, draft: &Draft, said: &mut Said) {
+    let Some(sides) = &merged.sides else { return };
+    let (object, cluster) = (merged.object, context.base.node(merged.object));
+    let edits = draft.edits_of(object);
+    let after = api_versions::version_after(cluster, edits).unwrap_or_default().to_owned();
+    let id = context.base.objects[object].id.clone();
+    // Where both versions are defined, they say what it is in either.
+    let refused = match convert_or_all(cluster, &after, context.request.schemas) {
+        Err((first, others)) => [*first].into_iter().chain(others).collect(),
+        Ok(_) => Vec::new(),
+    };
+    for foreign in api_versions::foreign(sides, context.request.schemas, cluster, edits) {
+        let path = foreign.path;
+        if foreign.origin == Origin::ClusterAlone {
+            let message = format!(
+                "{id} becomes {after}, for which no conversion is known here, and {path}, which only this cluster has, stays as it is. Look up what {after} calls it, and write it so; a definition of both versions in `.capstan/crds` tells whether it is the same.",
+            );
+            let at = foreign.at.unwrap_or(cluster.span.start);
+            said.findings.push(context.finding_at(
+                rules::API_VERSION_LEAVES_FIELD,
+                message,
+                object,
+                at,
+                &path,
+            ));
+            continue;
+        }
+        match refused.iter().find(|why| !why.field.is_root() && path.starts_with(&why.field)) {
+            Some(why) => {
+                let message = unconvertible(&id, why);
+                said.blocked.push(message.clone());
                 let at = foreign.at.unwrap_or(cluster.span.start);
-                self.finding_at(rules::API_VERSION_LEAVES_FIELD, message, object, at, &path);
-                continue;
+                let rule = rules::API_VERSION_LEAVES_FIELD;
+                let finding = context.finding_at(rule, message, object, at, &path).blocking();
+                said.findings.push(finding);
             }
-            match refused.iter().find(|why| !why.field.is_root() && path.starts_with(&why.field)) {
-                Some(why) => {
-                    let message = unconvertible(&id, why);
-                    self.blocked.push(message.clone());
-                    let at = foreign.at.unwrap_or(cluster.span.start);
-                    let rule = rules::API_VERSION_LEAVES_FIELD;
-                    let finding = self.found_at(rule, message, object, at, &path).blocking();
-                    self.findings.push(finding);
-                }
-                None => self.blocked.push(format!(
-                    "{path} of {id} is not in the shape of {after}, and no conversion of this kind is known here: write by hand what it becomes there, or take the release's value."
-                )),
-            }
-            match self.conflicts.iter_mut().find(|known| known.object == id && known.path == path) {
-                Some(known) => known.blocks = true,
-                None => {
-                    let value = |node: &Node| node.at(&path).map(Node::value);
-                    let stays = foreign.at.is_some();
-                    self.conflicts.push(Conflict {
-                        object: id.clone(),
-                        file: self.base.file_of(object).path.clone(),
-                        line: foreign.at.map(|at| self.base.position(object, at).line),
-                        base: sides.old.as_ref().and_then(value),
-                        cluster: if stays { Some(foreign.value) } else { value(cluster) },
-                        release: value(&sides.new),
-                        path,
-                        kept: Side::Cluster,
-                        blocks: true,
-                    });
-                }
+            None => said.blocked.push(format!(
+                "{path} of {id} is not in the shape of {after}, and no conversion of this kind is known here: write by hand what it becomes there, or take the release's value."
+            )),
+        }
+        match said.conflicts.iter_mut().find(|known| known.object == id && known.path == path) {
+            Some(known) => known.blocks = true,
+            None => {
+                let value = |node: &Node| node.at(&path).map(Node::value);
+                let stays = foreign.at.is_some();
+                said.conflicts.push(Conflict {
+                    object: id.clone(),
+                    file: context.base.file_of(object).path.clone(),
+                    line: foreign.at.map(|at| context.base.position(object, at).line),
+                    base: sides.old.as_ref().and_then(value),
+                    cluster: if stays { Some(foreign.value) } else { value(cluster) },
+                    release: value(&sides.new),
+                    path,
+                    kept: Side::Cluster,
+                    blocks: true,
+                });
             }
         }
     }

@@ -4,72 +4,62 @@
 //!
 //! [U12]: crate::templates#u12
 
-use super::plan::Plan;
-use super::{Change, Reason};
-use crate::merge::prepared::set_text;
+use super::draft::Draft;
+use super::model::{Change, Reason};
+use crate::merge::cluster_objects::Base;
+use crate::merge::nodes::set_text;
 use crate::templates::references;
 use capstan_model::object::{FieldPath, ObjectId, Step};
 use capstan_yaml::{Edit, Node, Value};
 
-impl Plan<'_> {
-    /// The owner's references follow the new name.
-    pub(super) fn follow(&mut self, owner: usize, named: &ObjectId, new: &str) {
-        let id = &self.base.objects[owner].id;
-        let node = self.base.node(owner);
-        for reference in references(&id.group, &id.kind, node) {
-            let goes = |edit: &Edit| replaces(edit, &reference.path);
-            if !reference.means(id.namespace.as_deref(), named) || self.draft.edits_of(owner).iter().any(goes)
-            {
-                continue;
-            }
-            let at = node.at(&reference.path).map_or(0, |node| node.span.start);
-            let line = Some(self.base.position(owner, at).line);
-            self.changes.push(self.followed(owner, reference.path.clone(), line, named, new));
-            let edit = Edit::Set { path: reference.path, node: Node::string(new) };
-            self.draft.edit_object(owner, [edit]);
+/// The owner's references follow the new name.
+pub(super) fn follow(
+    base: &Base,
+    draft: &mut Draft,
+    owner: usize,
+    (named, new): (&ObjectId, &str),
+) -> Vec<Change> {
+    let id = &base.objects[owner].id;
+    let node = base.node(owner);
+    let followed = |path: FieldPath, line: Option<u32>| Change {
+        object: id.clone(),
+        file: base.file_of(owner).path.clone(),
+        line,
+        path,
+        old: Some(Value::from(named.name.as_str())),
+        new: Some(Value::from(new)),
+        from: None,
+        reason: Reason::Reference,
+    };
+    let mut changes = Vec::new();
+    for reference in references(&id.group, &id.kind, node) {
+        let goes = |edit: &Edit| replaces(edit, &reference.path);
+        if !reference.means(id.namespace.as_deref(), named) || draft.edits_of(owner).iter().any(goes) {
+            continue;
         }
-        let mut brought = Vec::new();
-        for edit in self.draft.edits_mut(owner) {
-            let (place, value) = match edit {
-                Edit::Set { path, node } => (path.clone(), node),
-                Edit::Insert { parent, key, node, .. } => (parent.key(key), node),
-                Edit::InsertItem { list, node, .. } => (list.join(Step::New), node),
-                Edit::Remove { .. } | Edit::Within { .. } => continue,
-            };
-            let depth = place.steps().len();
-            let around = standing_at(&place, value.clone());
-            for reference in references(&id.group, &id.kind, &around) {
-                let below = reference.path.steps().get(depth..).unwrap_or_default();
-                if reference.means(id.namespace.as_deref(), named) && !below.is_empty() {
-                    set_text(value, below, new);
-                    brought.push(place.steps().iter().chain(below).cloned().collect::<FieldPath>());
-                }
+        let at = node.at(&reference.path).map_or(0, |node| node.span.start);
+        changes.push(followed(reference.path.clone(), Some(base.position(owner, at).line)));
+        let edit = Edit::Set { path: reference.path, node: Node::string(new) };
+        draft.edit_object(owner, [edit]);
+    }
+    for edit in draft.edits_mut(owner) {
+        let (place, value) = match edit {
+            Edit::Set { path, node } => (path.clone(), node),
+            Edit::Insert { parent, key, node, .. } => (parent.key(key), node),
+            Edit::InsertItem { list, node, .. } => (list.join(Step::New), node),
+            Edit::Remove { .. } | Edit::Within { .. } => continue,
+        };
+        let depth = place.steps().len();
+        let around = standing_at(&place, value.clone());
+        for reference in references(&id.group, &id.kind, &around) {
+            let below = reference.path.steps().get(depth..).unwrap_or_default();
+            if reference.means(id.namespace.as_deref(), named) && !below.is_empty() {
+                set_text(value, below, new);
+                changes.push(followed(place.steps().iter().chain(below).cloned().collect(), None));
             }
-        }
-        for path in brought {
-            self.changes.push(self.followed(owner, path, None, named, new));
         }
     }
-
-    fn followed(
-        &self,
-        owner: usize,
-        path: FieldPath,
-        line: Option<u32>,
-        named: &ObjectId,
-        new: &str,
-    ) -> Change {
-        Change {
-            object: self.base.objects[owner].id.clone(),
-            file: self.base.file_of(owner).path.clone(),
-            line,
-            path,
-            old: Some(Value::from(named.name.as_str())),
-            new: Some(Value::from(new)),
-            from: None,
-            reason: Reason::Reference,
-        }
-    }
+    changes
 }
 
 /// Whether an edit puts something else in the place of a field, or takes it away.

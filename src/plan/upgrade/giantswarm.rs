@@ -8,11 +8,13 @@
 //!
 //! [U16]: crate::upgrade#u16
 
-use super::change_source::{ChangeSource, ComponentVersion, OwnFields, ReleaseRecord};
+use super::change_source::{
+    ChangeSource, FieldChanges, FieldSet, FieldSource, Obstacle, OwnFields, ReleaseRecord,
+};
 use super::charts::{self, ChartMove, chart_moves};
-use super::components::{self, ComponentChange, Part};
-use super::fields::{FieldChanges, FieldSet, FieldSource, Obstacle};
-use super::{Certainty, Course, Rollout};
+use super::component::{ComponentChange, ComponentVersion, Part};
+use super::components;
+use super::model::{Certainty, Course, Rollout};
 use crate::giant_swarm::{Holder, NamedRelease, named_releases};
 use crate::merge::cluster_objects::Base;
 use crate::merge::{Source, SourceFile};

@@ -2,72 +2,65 @@
 
 use serde_json::json;
 
-use super::plan::Plan;
-use super::{Change, Conflict, Reason, Side, redact};
+use super::context::Context;
+use super::model::{Change, Conflict, Reason, Side};
+use super::redact::redact;
+use super::said::Said;
+use crate::merge::cluster_merge::MergedInput;
 use crate::merge::decision::DecisionKind;
-use crate::merge::inputs::MergedInput;
 use crate::settings::ConflictPolicy;
 use capstan_model::file_change::FileChange;
-use capstan_model::object::FieldPath;
+use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::tree::{RepoPath, is_manifest};
 use capstan_yaml::manifest::identity;
 use capstan_yaml::{Node, Value, YamlFile};
 
-impl Plan<'_> {
-    /// Settles one of them.
-    pub(super) fn input(&mut self, input: &MergedInput) {
-        let Ok(path) = self.request.cluster.base_folder.join(&input.below) else { return };
-        let policy = self.request.settings.conflicts;
-        match (input.kind, policy) {
-            (DecisionKind::Take, _) => self.take_input(input, path),
-            (_, ConflictPolicy::Take) => {
-                self.input_conflict(input, &path, Side::Release, false);
-                self.take_input(input, path);
-            }
-            (_, ConflictPolicy::Block) => {
-                self.blocked.push(format!("{path}: the cluster and the release changed it."));
-                self.input_conflict(input, &path, Side::Cluster, true);
-            }
-            (_, ConflictPolicy::Keep) => self.input_conflict(input, &path, Side::Cluster, false),
-        }
+/// Settles one of them; what it becomes, where the release's text comes.
+pub(super) fn input(context: Context<'_>, input: &MergedInput, said: &mut Said) -> Option<FileChange> {
+    let path = context.request.cluster.base_folder.join(&input.below).ok()?;
+    let policy = context.request.settings.conflicts;
+    let (kept, blocks) = match (input.kind, policy) {
+        (DecisionKind::Take, _) => return take(context, input, path, said),
+        (_, ConflictPolicy::Take) => (Side::Release, false),
+        (_, ConflictPolicy::Block) => (Side::Cluster, true),
+        (_, ConflictPolicy::Keep) => (Side::Cluster, false),
+    };
+    if blocks {
+        said.blocked.push(format!("{path}: the cluster and the release changed it."));
     }
+    said.conflicts.extend(kustomization(context).map(|object| Conflict {
+        object,
+        file: path.clone(),
+        line: input.cluster.as_ref().map(|_| 1),
+        path: FieldPath::root(),
+        base: shown(input, &input.base),
+        cluster: shown(input, &input.cluster),
+        release: shown(input, &input.release),
+        kept,
+        blocks,
+    }));
+    if kept == Side::Release { take(context, input, path, said) } else { None }
+}
 
-    fn take_input(&mut self, input: &MergedInput, path: RepoPath) {
-        let Some(object) = self.kustomization() else { return };
-        self.changes.push(Change {
-            object,
-            file: path.clone(),
-            line: input.cluster.as_ref().map(|_| 1),
-            path: FieldPath::root(),
-            old: shown(input, &input.cluster),
-            new: shown(input, &input.release),
-            from: None,
-            reason: Reason::Release,
-        });
-        let (before, after) = (input.cluster.clone(), input.release.clone());
-        self.inputs.push(FileChange { path, before, after });
-    }
+fn take(context: Context<'_>, input: &MergedInput, path: RepoPath, said: &mut Said) -> Option<FileChange> {
+    said.changes.push(Change {
+        object: kustomization(context)?,
+        file: path.clone(),
+        line: input.cluster.as_ref().map(|_| 1),
+        path: FieldPath::root(),
+        old: shown(input, &input.cluster),
+        new: shown(input, &input.release),
+        from: None,
+        reason: Reason::Release,
+    });
+    let (before, after) = (input.cluster.clone(), input.release.clone());
+    Some(FileChange { path, before, after })
+}
 
-    fn input_conflict(&mut self, input: &MergedInput, path: &RepoPath, kept: Side, blocks: bool) {
-        let Some(object) = self.kustomization() else { return };
-        self.conflicts.push(Conflict {
-            object,
-            file: path.clone(),
-            line: input.cluster.as_ref().map(|_| 1),
-            path: FieldPath::root(),
-            base: shown(input, &input.base),
-            cluster: shown(input, &input.cluster),
-            release: shown(input, &input.release),
-            kept,
-            blocks,
-        });
-    }
-
-    /// The base's own kustomization.
-    fn kustomization(&self) -> Option<capstan_model::object::ObjectId> {
-        let at = self.base.kustomizations.start;
-        self.base.objects.get(at).map(|object| object.id.clone())
-    }
+/// The base's own kustomization.
+fn kustomization(context: Context<'_>) -> Option<ObjectId> {
+    let at = context.base.kustomizations.start;
+    context.base.objects.get(at).map(|object| object.id.clone())
 }
 
 /// A file's text as it may be shown: whole, or not at all. Of a Secret, and of a patch in which something is

@@ -2,7 +2,7 @@
 //! so that its comments and layout come along.
 
 use crate::merge::Source;
-use crate::merge::source::Piece;
+use crate::merge::piece::Piece;
 use capstan_model::object::FieldPath;
 use capstan_yaml::{DocumentEdit, Edit, Node, NodeKind, YamlFile, edit, with_words, write};
 

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, json};
 
+use super::model::{Change, Conflict, Effect, Rollout, Upgrade};
 use super::redact::redact;
-use super::{Change, Conflict, Effect, Rollout, Upgrade};
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::Finding;
 use capstan_model::object::ObjectId;

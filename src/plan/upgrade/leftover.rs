@@ -4,7 +4,8 @@
 //! same name, which the API server refuses, and with it often the whole apply. So what the patches had
 //! made of it is written into the base, where it stays until the next upgrade takes it out.
 
-use super::{Change, Planned, Reason};
+use super::model::{Change, Reason};
+use super::planned::Planned;
 use capstan_kustomize::render::Rendered;
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_yaml::{DocumentEdit, Edit, Node, Value, YamlFile, edit};

@@ -75,7 +75,9 @@ mod change_source;
 mod charts;
 mod class_patches;
 mod complete;
+mod component;
 mod components;
+mod context;
 mod conversions;
 mod draft;
 mod explain;
@@ -89,23 +91,33 @@ mod inputs;
 mod instance;
 mod json;
 mod leftover;
+mod merge_facts;
 mod model;
 mod moved_fields;
 mod namespaces;
+mod object_text;
 mod overlay_patches;
+mod owners;
 mod plan;
+mod planned;
+mod provenance;
 mod record;
 mod redact;
 mod removal;
 mod request;
 mod retarget;
 mod rotation;
+mod said;
+mod settle;
+mod staying;
+mod unknown_templates;
 mod variables;
 mod whole;
 
-pub use change_source::{ChangeSource, ComponentVersion, OwnFields, ReleaseRecord};
-pub use components::{ComponentChange, Part, link_changelogs};
-pub use explain::{ChangeOrigin, Decider, Explanation, HowMerged, ListMerged, ValueCompared, explain};
+pub use change_source::{ChangeSource, OwnFields, ReleaseRecord};
+pub use component::{ComponentChange, ComponentVersion, Part};
+pub use components::link_changelogs;
+pub use explain::{ChangeOrigin, Explanation, explain};
 pub use explain_json::explanation_to_json;
 pub use giantswarm::GiantSwarmRelease;
 pub use json::{finding_to_json, to_json};
@@ -114,70 +126,9 @@ pub use model::{
     Basis, Certainty, Change, Conflict, Course, Effect, Reason, Rollout, RolloutPart, Side, Upgrade, whole_of,
 };
 pub use plan::plan;
+pub use planned::Planned;
+pub use provenance::{ListMerged, Provenance, ValueCompared};
 pub use redact::redact;
 pub use request::{MergeSettings, OldSource, Request, Retarget};
 
-use capstan_model::file_change::FileChange;
-use capstan_model::finding::{Finding, rules};
-use capstan_model::object::ObjectId;
-
-/// A merge that was thought through, before anything rendered was looked at.
-#[derive(Debug, Clone)]
-pub struct Planned {
-    /// The upgrade so far: changes, conflicts, the merge's own findings, and why it blocks, if it does.
-    /// Its `files` are empty; [`finish`](Self::finish) fills them.
-    pub upgrade: Upgrade,
-    /// The files as they would be, also where the upgrade blocks: render these to judge it.
-    pub intended: Vec<FileChange>,
-    /// Templates that got a new name, as they were called; they stand there still.
-    pub rotated: Vec<ObjectId>,
-}
-
-impl Planned {
-    /// The upgrade with what was seen in the rendered objects: more findings, and rollouts. Nothing is
-    /// written where it blocks. Orders everything as the contract says.
-    #[must_use]
-    pub fn finish(self, findings: Vec<Finding>, rollouts: Vec<Rollout>) -> Upgrade {
-        let Self { mut upgrade, mut intended, rotated: _ } = self;
-        // The merge may have said already what a rule sees in the rendered objects.
-        let known = |new: &Finding| {
-            upgrade.findings.iter().any(|old| {
-                old.rule == new.rule
-                    && old.object == new.object
-                    && old.path == new.path
-                    && old.file() == new.file()
-            })
-        };
-        let new: Vec<Finding> = findings.into_iter().filter(|finding| !known(finding)).collect();
-        // What only the rendered objects show takes a cluster or an object away all the same.
-        let lost = new
-            .iter()
-            .filter(|finding| matches!(finding.rule, rules::REMOVES_CLUSTER | rules::NAMESPACE_CHANGED));
-        upgrade.blocked.extend(lost.map(|finding| finding.message.clone()));
-        upgrade.findings.extend(new);
-        upgrade.rollouts.extend(rollouts);
-        if !upgrade.blocked.is_empty() {
-            intended.clear();
-        }
-        upgrade.files = intended;
-        upgrade.files.sort_by(|a, b| a.path.cmp(&b.path));
-        let line = |line: Option<u32>| line.unwrap_or(u32::MAX);
-        upgrade
-            .changes
-            .sort_by_cached_key(|change| (change.file.clone(), line(change.line), change.path.to_string()));
-        upgrade
-            .conflicts
-            .sort_by_cached_key(|item| (item.file.clone(), line(item.line), item.path.to_string()));
-        upgrade.findings.sort_by_cached_key(|item| {
-            let path = item.path.as_ref().map(ToString::to_string);
-            (
-                item.file().cloned().map_or((1, None), |file| (0, Some(file))),
-                line(item.line()),
-                path,
-                item.rule,
-            )
-        });
-        upgrade.rollouts.sort_by_cached_key(|rollout| rollout.object.clone());
-        upgrade
-    }
-}
+pub use crate::merge::decision::{Decider, HowMerged, MergeRule};

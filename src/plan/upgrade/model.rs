@@ -1,6 +1,6 @@
 //! The words of an upgrade: changes, conflicts, rollouts, and the upgrade that holds them.
 
-use super::ComponentChange;
+use super::component::ComponentChange;
 use crate::merge::kustomization;
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::Finding;

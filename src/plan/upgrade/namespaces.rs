@@ -6,11 +6,12 @@
 //!
 //! [U2]: crate::merge::matching#u2
 
-use super::plan::Plan;
+use super::context::Context;
+use super::said::Said;
+use crate::merge::cluster_merge::ClusterMerge;
+use crate::merge::cluster_merge::{Meaning, NamespaceChange};
 use crate::merge::cluster_objects::Base;
-use crate::merge::namespaces::{Meaning, NamespaceChange};
-use crate::merge::objects::ClusterMerge;
-use crate::merge::source::text;
+use crate::merge::nodes::text;
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::names;
@@ -18,51 +19,49 @@ use capstan_model::object::{FieldPath, ObjectId, Step};
 use capstan_yaml::manifest::identity;
 use capstan_yaml::{Node, NodeKind, YamlFile, manifest};
 
-impl Plan<'_> {
-    /// Says which namespaces the release adds or changes, and blocks where that means other objects.
-    pub(super) fn namespaces(&mut self, merge: &ClusterMerge) {
-        let (placeholders, others): (Vec<&NamespaceChange>, Vec<&NamespaceChange>) =
-            merge.namespaces.iter().partition(|change| change.meaning == Meaning::Placeholder);
-        for change in others {
-            let id = self.base.objects[change.object].id.clone();
-            let was = change.old.as_ref().map_or_else(
-                || "without a namespace before".to_owned(),
-                |old| format!("in namespace {old} before"),
-            );
-            let own = id.namespace.as_ref().map_or_else(
-                || "names no namespace in this cluster".to_owned(),
-                |own| format!("is in {own} in this cluster"),
-            );
-            let message = format!(
-                "The release puts {} {} into namespace {} ({was}); it {own}. In another namespace it is another object: the one that is there would go or stay behind unmanaged. Leave the namespace out of the release, or move the object by hand.",
-                id.kind, id.name, change.new
-            );
-            self.blocked.push(format!(
-                "The release puts {} {} into namespace {}: that is another object.",
-                id.kind, id.name, change.new
-            ));
-            let metadata = FieldPath::root().key("metadata");
-            let path = metadata.key("namespace");
-            let node = self.base.node(change.object);
-            let at = node.at(&path).or_else(|| node.at(&metadata)).unwrap_or(node).span.start;
-            self.finding_at(rules::NAMESPACE_CHANGED, message, change.object, at, &path);
-        }
-        if let Some(first) = placeholders.first() {
-            let own = self.base.objects[first.object].id.namespace.clone().unwrap_or_default();
-            let names: Vec<String> = placeholders
-                .iter()
-                .map(|change| {
-                    let id = &self.base.objects[change.object].id;
-                    format!("{} {}", id.kind, id.name)
-                })
-                .collect();
-            let was = first.old.as_deref().unwrap_or("none");
-            self.notes.push(format!(
-                "The release writes namespace {} where it wrote {was}. This cluster lives in {own}, and its objects stay there: {}.",
-                first.new,
-                names.join(", ")
-            ));
-        }
+/// Says which namespaces the release adds or changes, and blocks where that means other objects.
+pub(super) fn namespaces(context: Context<'_>, merge: &ClusterMerge, said: &mut Said) {
+    let (placeholders, others): (Vec<&NamespaceChange>, Vec<&NamespaceChange>) =
+        merge.namespaces.iter().partition(|change| change.meaning == Meaning::Placeholder);
+    for change in others {
+        let id = context.base.objects[change.object].id.clone();
+        let was = change.old.as_ref().map_or_else(
+            || "without a namespace before".to_owned(),
+            |old| format!("in namespace {old} before"),
+        );
+        let own = id.namespace.as_ref().map_or_else(
+            || "names no namespace in this cluster".to_owned(),
+            |own| format!("is in {own} in this cluster"),
+        );
+        let message = format!(
+            "The release puts {} {} into namespace {} ({was}); it {own}. In another namespace it is another object: the one that is there would go or stay behind unmanaged. Leave the namespace out of the release, or move the object by hand.",
+            id.kind, id.name, change.new
+        );
+        said.blocked.push(format!(
+            "The release puts {} {} into namespace {}: that is another object.",
+            id.kind, id.name, change.new
+        ));
+        let metadata = FieldPath::root().key("metadata");
+        let path = metadata.key("namespace");
+        let node = context.base.node(change.object);
+        let at = node.at(&path).or_else(|| node.at(&metadata)).unwrap_or(node).span.start;
+        said.findings.push(context.finding_at(rules::NAMESPACE_CHANGED, message, change.object, at, &path));
+    }
+    if let Some(first) = placeholders.first() {
+        let own = context.base.objects[first.object].id.namespace.clone().unwrap_or_default();
+        let names: Vec<String> = placeholders
+            .iter()
+            .map(|change| {
+                let id = &context.base.objects[change.object].id;
+                format!("{} {}", id.kind, id.name)
+            })
+            .collect();
+        let was = first.old.as_deref().unwrap_or("none");
+        said.notes.push(format!(
+            "The release writes namespace {} where it wrote {was}. This cluster lives in {own}, and its objects stay there: {}.",
+            first.new,
+            names.join(", ")
+        ));
     }
 }
 

@@ -8,10 +8,10 @@
 //! [U7a]: crate::merge::converted#u7a
 //! [U11]: crate::policy#u11
 
+use super::context::Context;
 use super::moved_fields::{Moved, There, fate_of, moved_fields, put};
-use super::plan::Plan;
 use super::retarget::{is_object, items, matches, text};
-use crate::merge::objects::ClusterMerge;
+use crate::merge::cluster_merge::ClusterMerge;
 use capstan_kustomize::render::{is_kustomization, meets_selector};
 use capstan_model::finding::{Finding, Place, Position, rules};
 use capstan_model::object::{FieldPath, ObjectId};
@@ -32,30 +32,31 @@ struct Mention {
     place: Place,
 }
 
-impl<'p> Plan<'p> {
-    /// Names what patches of the overlay say in the words of the version before.
-    pub(super) fn overlay_patches(&mut self, merge: &ClusterMerge) {
-        let base = self.base;
-        let converted = base.converted.iter().filter(|(object, _)| !merge.removed.contains(object));
-        for (object, converted) in converted {
-            let Some(version) = text(base.node(*object), "apiVersion") else { continue };
-            let target = Target { id: &base.objects[*object].id, was: &converted.was, version };
-            for Mention { moved, place } in self.mentions_of(&target) {
-                let Moved { field, there } = moved;
-                let message = format!(
-                    "This patch is for {field} of {}, which the upgrade brings to {version}. There the field {there}: after the upgrade the patch has no effect, or fails. Write it for {version} in the same change.",
-                    target.id
-                );
-                self.findings.push(
-                    Finding::new(rules::OVERLAY_LOSES_TARGET, message)
-                        .place(place)
-                        .object(target.id)
-                        .path(&field),
-                );
-            }
+/// Names what patches of the overlay say in the words of the version before.
+pub(super) fn overlay_patches(context: Context<'_>, merge: &ClusterMerge) -> Vec<Finding> {
+    let (base, mut findings) = (context.base, Vec::new());
+    let converted = base.converted.iter().filter(|(object, _)| !merge.drops(**object));
+    for (object, converted) in converted {
+        let Some(version) = text(base.node(*object), "apiVersion") else { continue };
+        let target = Target { id: &base.objects[*object].id, was: &converted.was, version };
+        for Mention { moved, place } in context.mentions_of(&target) {
+            let Moved { field, there } = moved;
+            let message = format!(
+                "This patch is for {field} of {}, which the upgrade brings to {version}. There the field {there}: after the upgrade the patch has no effect, or fails. Write it for {version} in the same change.",
+                target.id
+            );
+            findings.push(
+                Finding::new(rules::OVERLAY_LOSES_TARGET, message)
+                    .place(place)
+                    .object(target.id)
+                    .path(&field),
+            );
         }
     }
+    findings
+}
 
+impl Context<'_> {
     fn mentions_of(&self, target: &Target<'_>) -> Vec<Mention> {
         let mut found = Vec::new();
         for (file, source) in self.overlay.iter().zip(&self.request.cluster.overlay) {

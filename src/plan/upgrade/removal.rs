@@ -2,10 +2,15 @@
 //!
 //! [U13]: crate::upgrade#u13
 
-use super::plan::Plan;
-use super::{Change, Reason};
+use super::context::Context;
+use super::draft::Draft;
+use super::model::{Change, Reason};
+use super::said::Said;
+use super::staying::Staying;
 use crate::giant_swarm::chart_name;
-use crate::merge::source::text;
+use crate::merge::cluster_merge::DroppedObject;
+use crate::merge::cluster_objects::Base;
+use crate::merge::nodes::text;
 use crate::settings::Tombstone;
 use crate::templates::foundations;
 use capstan_model::finding::{Finding, Place, rules};
@@ -74,14 +79,39 @@ fn is_cluster_chart(name: &str) -> bool {
     (name.starts_with("cluster-") && !other) || name.starts_with("release-")
 }
 
-impl Plan<'_> {
+/// An upgrade out of which what the release drops has gone.
+#[derive(Debug)]
+pub(super) struct Reduced {
+    pub(super) draft: Draft,
+    /// Of what goes with one.
+    pub(super) tombstones: Vec<Tombstone>,
+}
+
+impl Reduced {
+    /// Takes out what the release drops and nobody edited, but for what stays.
+    pub(super) fn of(
+        context: Context<'_>,
+        mut draft: Draft,
+        dropped: &[DroppedObject],
+        staying: &Staying,
+        said: &mut Said,
+    ) -> Self {
+        let goes =
+            || dropped.iter().map(|dropped| dropped.object).filter(|object| !staying.contains(*object));
+        // All that goes names nothing any more, whatever its place among them.
+        goes().for_each(|object| draft.remove_object(object));
+        let mut reduced = Self { draft, tombstones: Vec::new() };
+        goes().for_each(|object| reduced.remove(context, object, said));
+        reduced
+    }
+
     /// Takes an object out that the release drops and nobody edited.
-    pub(super) fn remove(&mut self, object: usize) {
-        let id = self.base.objects[object].id.clone();
-        let node = self.base.node(object);
-        let position = self.base.position(object, node.span.start);
-        let file = self.base.file_of(object).path.clone();
-        self.changes.push(Change {
+    pub(super) fn remove(&mut self, context: Context<'_>, object: usize, said: &mut Said) {
+        let id = context.base.objects[object].id.clone();
+        let node = context.base.node(object);
+        let position = context.base.position(object, node.span.start);
+        let file = context.base.file_of(object).path.clone();
+        said.changes.push(Change {
             object: id.clone(),
             file: file.clone(),
             line: Some(position.line),
@@ -91,17 +121,20 @@ impl Plan<'_> {
             from: None,
             reason: Reason::Object,
         });
-        let removal =
-            if self.is_lifeline(&id, node) { Removal::Forbidden } else { removal(&id, self.is_named(&id)) };
+        let removal = if is_lifeline_here(context.base, &id, node) {
+            Removal::Forbidden
+        } else {
+            removal(&id, self.is_named(context, &id))
+        };
         match removal {
             Removal::Forbidden => {
                 self.draft.keep_object(object);
-                self.blocked.push(format!("The release drops {id}, which an upgrade never removes."));
+                said.blocked.push(format!("The release drops {id}, which an upgrade never removes."));
                 let message = format!(
                     "The release drops {id}. Without it the cluster is lost, so the upgrade blocks. If that is meant, delete the cluster with `delete: cluster` in its capstan.yaml."
                 );
                 let place = Place::at(file, position);
-                self.findings.push(
+                said.findings.push(
                     Finding::new(rules::REMOVES_CLUSTER, message)
                         .place(place)
                         .object(&id)
@@ -110,66 +143,72 @@ impl Plan<'_> {
                 return;
             }
             Removal::Prunable => {}
-            Removal::Tombstone => self.tombstones.push(self.tombstone(&id)),
+            Removal::Tombstone => self.tombstones.push(tombstone(context.base, &id)),
         }
         self.draft.remove_object(object);
     }
 
     /// Takes out what a rotation left behind: its live object goes by itself, whatever its kind.
-    pub(super) fn remove_leftover(&mut self, object: usize) {
+    pub(super) fn remove_leftover(&mut self, context: Context<'_>, object: usize, said: &mut Said) {
         let tombstones = self.tombstones.len();
-        self.remove(object);
+        self.remove(context, object, said);
         self.tombstones.truncate(tombstones);
     }
 
     /// Whether something that stays, in base or overlay, names a ConfigMap.
-    fn is_named(&self, id: &ObjectId) -> bool {
-        let stays = |at: &usize| !self.draft.removes(*at) && self.base.objects[*at].id != *id;
-        let base = (0..self.base.objects.len()).filter(stays).map(|at| self.base.node(at));
-        let overlay = self.overlay.iter().flat_map(YamlFile::documents).map(|document| &document.root);
+    fn is_named(&self, context: Context<'_>, id: &ObjectId) -> bool {
+        let stays = |at: &usize| !self.draft.removes(*at) && context.base.objects[*at].id != *id;
+        let base = (0..context.base.objects.len()).filter(stays).map(|at| context.base.node(at));
+        let overlay = context.overlay.iter().flat_map(YamlFile::documents).map(|document| &document.root);
         role_of(id) == Some(KindRole::ConfigMap)
             && base.chain(overlay).any(|node| names_config_map(node, "", &id.name))
     }
+}
 
-    /// Whether a cluster is lost with an object: also with what a `Cluster` of the base names as its
-    /// infrastructure or control plane, and, where no `Cluster` is at hand to say so, with what is called an
-    /// infrastructure cluster.
-    fn is_lifeline(&self, id: &ObjectId, node: &Node) -> bool {
-        let clusters = || {
-            let is_one = |at: &usize| is_cluster(&self.base.objects[*at].id);
-            (0..self.base.objects.len()).filter(is_one)
-        };
-        let names_it = |at: usize| {
-            let cluster = &self.base.objects[at].id;
-            foundations(&cluster.group, &cluster.kind, self.base.node(at))
-                .iter()
-                .any(|part| part.reference.means(cluster.namespace.as_deref(), id))
-        };
-        is_lifeline(id, node)
-            || clusters().any(names_it)
-            || (clusters().next().is_none() && loss(id) == Loss::ClusterIfNamed)
+/// Whether a cluster is lost with an object: also with what a `Cluster` of the base names as its
+/// infrastructure or control plane, and, where no `Cluster` is at hand to say so, with what is called an
+/// infrastructure cluster.
+fn is_lifeline_here(base: &Base, id: &ObjectId, node: &Node) -> bool {
+    let clusters = || {
+        let is_one = |at: &usize| is_cluster(&base.objects[*at].id);
+        (0..base.objects.len()).filter(is_one)
+    };
+    let names_it = |at: usize| {
+        let cluster = &base.objects[at].id;
+        foundations(&cluster.group, &cluster.kind, base.node(at))
+            .iter()
+            .any(|part| part.reference.means(cluster.namespace.as_deref(), id))
+    };
+    is_lifeline(id, node)
+        || clusters().any(names_it)
+        || (clusters().next().is_none() && loss(id) == Loss::ClusterIfNamed)
+}
+
+/// The release changes the kind of something that the cluster edited and would be lost without.
+pub(super) fn forbid_kind_change(context: Context<'_>, object: usize, said: &mut Said) {
+    let id = context.base.objects[object].id.clone();
+    let node = context.base.node(object);
+    if is_lifeline_here(context.base, &id, node) {
+        let message = format!(
+            "The release changes the kind of {id}. Another control plane or infrastructure is another cluster, so the upgrade blocks."
+        );
+        let at = node.span.start;
+        said.findings.push(context.finding_at(
+            rules::REMOVES_CLUSTER,
+            message,
+            object,
+            at,
+            &FieldPath::root(),
+        ));
     }
+}
 
-    /// The release changes the kind of something that the cluster edited and would be lost without.
-    pub(super) fn forbid_kind_change(&mut self, object: usize) {
-        let id = self.base.objects[object].id.clone();
-        let node = self.base.node(object);
-        if self.is_lifeline(&id, node) {
-            let message = format!(
-                "The release changes the kind of {id}. Another control plane or infrastructure is another cluster, so the upgrade blocks."
-            );
-            let at = node.span.start;
-            self.finding_at(rules::REMOVES_CLUSTER, message, object, at, &FieldPath::root());
-        }
-    }
-
-    fn tombstone(&self, id: &ObjectId) -> Tombstone {
-        let own_namespace = self.base.namespace();
-        Tombstone {
-            group: Some(id.group.clone()).filter(|group| !group.is_empty() && group != "cluster.x-k8s.io"),
-            kind: id.kind.clone(),
-            namespace: id.namespace.clone().filter(|namespace| own_namespace != Some(namespace)),
-            name: id.name.clone(),
-        }
+fn tombstone(base: &Base, id: &ObjectId) -> Tombstone {
+    let own_namespace = base.namespace();
+    Tombstone {
+        group: Some(id.group.clone()).filter(|group| !group.is_empty() && group != "cluster.x-k8s.io"),
+        kind: id.kind.clone(),
+        namespace: id.namespace.clone().filter(|namespace| own_namespace != Some(namespace)),
+        name: id.name.clone(),
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ChangeSource;
+use super::change_source::ChangeSource;
 use crate::merge::{ClusterFacts, Source};
 use crate::settings::{ConflictPolicy, FieldRule};
 use capstan_kustomize::schema::Schemas;

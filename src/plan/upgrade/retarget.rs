@@ -7,9 +7,12 @@ use std::collections::BTreeMap;
 
 use regex::Regex;
 
-use super::draft::edit_refused;
-use super::plan::Plan;
-use super::{Change, Reason, Retarget};
+use super::context::Context;
+use super::draft::{Draft, edit_refused};
+use super::model::{Change, Reason};
+use super::request::Retarget;
+use super::said::Said;
+use crate::merge::cluster_objects::Base;
 use capstan_kustomize::render::is_kustomization;
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::{Finding, Place, rules};
@@ -39,99 +42,113 @@ enum How {
     Pattern,
 }
 
-impl Plan<'_> {
-    /// What patches that target a rotated template come to.
-    pub(super) fn patches_follow(&mut self, id: &ObjectId, new: &str) {
-        self.base_patches_follow(id, new);
-        for file in 0..self.overlay.len() {
-            for document in 0..self.overlay[file].documents().len() {
-                let root = &self.overlay[file].documents()[document].root;
-                for mention in mentions(root, id, new) {
-                    self.overlay_mention(file, document, &mention, id, new);
+/// What patches that target a rotated template come to: in the base they follow, in the overlay they block or
+/// are edited.
+pub(super) fn patches_follow(
+    context: Context<'_>,
+    (id, new): (&ObjectId, &str),
+    draft: &mut Draft,
+    overlay_edits: &mut OverlayEdits,
+    said: &mut Said,
+) {
+    base_patches_follow(context.base, (id, new), draft);
+    for (file, yaml) in context.overlay.iter().enumerate() {
+        for (document, content) in yaml.documents().iter().enumerate() {
+            for mention in mentions(&content.root, id, new) {
+                let edits = overlay_edits.entry(file).or_default();
+                overlay_mention(context, (file, document, &mention), (id, new), edits, said);
+                if edits.is_empty() {
+                    overlay_edits.remove(&file);
                 }
             }
         }
     }
+}
 
-    fn base_patches_follow(&mut self, id: &ObjectId, new: &str) {
-        for object in self.base.kustomizations.clone() {
-            let edits =
-                mentions(self.base.node(object), id, new).into_iter().filter_map(|mention| mention.edit(new));
-            let edits: Vec<Edit> = edits.collect();
-            if !edits.is_empty() {
-                self.draft.edit_object(object, edits);
-            }
+fn base_patches_follow(base: &Base, (id, new): (&ObjectId, &str), draft: &mut Draft) {
+    for object in base.kustomizations.clone() {
+        let edits = mentions(base.node(object), id, new).into_iter().filter_map(|mention| mention.edit(new));
+        let edits: Vec<Edit> = edits.collect();
+        if !edits.is_empty() {
+            draft.edit_object(object, edits);
         }
-        for (file, base) in self.base.files.iter().enumerate() {
-            if !self.base.has_kustomization() || self.base.counts(file) || is_kustomization(&base.path) {
-                continue;
-            }
-            for (document, content) in base.yaml.documents().iter().enumerate() {
-                for edit in mentions(&content.root, id, new).iter().filter_map(|mention| mention.edit(new)) {
-                    self.draft.edit_document(file, document, edit);
-                }
+    }
+    for (at, file) in base.files.iter().enumerate() {
+        if !base.has_kustomization() || base.counts(at) || is_kustomization(&file.path) {
+            continue;
+        }
+        for (document, content) in file.yaml.documents().iter().enumerate() {
+            for edit in mentions(&content.root, id, new).iter().filter_map(|mention| mention.edit(new)) {
+                draft.edit_document(at, document, edit);
             }
         }
     }
+}
 
-    fn overlay_mention(&mut self, file: usize, document: usize, mention: &Mention, id: &ObjectId, new: &str) {
-        let path = self.request.cluster.overlay[file].path.clone();
-        let position = self.overlay[file].position(mention.at);
-        let known = self.overlay_edits.get(&file).is_some_and(|edits| {
-            edits.iter().any(|edit| matches!(edit, DocumentEdit::Edit { document: at, edit } if *at == document && *place_of(edit) == mention.path))
-        });
-        let within = matches!(mention.how, How::Within { .. });
-        let edit = mention.edit(new).filter(|_| !known || within);
-        match (self.request.retarget, edit) {
-            (Retarget::Allowed, Some(edit)) => {
-                if matches!(mention.how, How::Name) && mention.path == name_path() {
-                    self.changes.push(Change {
-                        object: id.clone(),
-                        file: path,
-                        line: Some(position.line),
-                        path: name_path(),
-                        old: Some(Value::from(id.name.as_str())),
-                        new: Some(Value::from(new)),
-                        from: None,
-                        reason: Reason::Reference,
-                    });
-                }
-                self.overlay_edits.entry(file).or_default().push(DocumentEdit::Edit { document, edit });
+fn overlay_mention(
+    context: Context<'_>,
+    (file, document, mention): (usize, usize, &Mention),
+    (id, new): (&ObjectId, &str),
+    edits: &mut Vec<DocumentEdit>,
+    said: &mut Said,
+) {
+    let path = context.request.cluster.overlay[file].path.clone();
+    let position = context.overlay[file].position(mention.at);
+    let is_it = |edit: &DocumentEdit| matches!(edit, DocumentEdit::Edit { document: at, edit } if *at == document && *place_of(edit) == mention.path);
+    let known = edits.iter().any(is_it);
+    let within = matches!(mention.how, How::Within { .. });
+    let edit = mention.edit(new).filter(|_| !known || within);
+    match (context.request.retarget, edit) {
+        (Retarget::Allowed, Some(edit)) => {
+            if matches!(mention.how, How::Name) && mention.path == name_path() {
+                said.changes.push(Change {
+                    object: id.clone(),
+                    file: path,
+                    line: Some(position.line),
+                    path: name_path(),
+                    old: Some(Value::from(id.name.as_str())),
+                    new: Some(Value::from(new)),
+                    from: None,
+                    reason: Reason::Reference,
+                });
             }
-            (_, edit) => {
-                self.blocked
-                    .push(format!("The overlay patches {} {}, which gets a new name.", id.kind, id.name));
-                let way_out = if edit.is_some() {
-                    "`/capstan retarget`, or `capstan upgrade --retarget`, edits just this name in the overlay; or let the patch select its target by kind or label"
-                } else {
-                    "This target is a pattern, or selects several objects, so that no one name can take its place: let the patch select by kind or label, or name each object"
-                };
-                let message = format!(
-                    "This patch targets {} {}, which the upgrade gives the new name {new}, so the patch would be lost. {way_out}.",
-                    id.kind, id.name
-                );
-                let place = Place::at(path, position);
-                self.findings.push(Finding::new(rules::OVERLAY_NAMES_TEMPLATE, message).place(place));
-            }
+            edits.push(DocumentEdit::Edit { document, edit });
+        }
+        (_, edit) => {
+            said.blocked.push(format!("The overlay patches {} {}, which gets a new name.", id.kind, id.name));
+            let way_out = if edit.is_some() {
+                "`/capstan retarget`, or `capstan upgrade --retarget`, edits just this name in the overlay; or let the patch select its target by kind or label"
+            } else {
+                "This target is a pattern, or selects several objects, so that no one name can take its place: let the patch select by kind or label, or name each object"
+            };
+            let message = format!(
+                "This patch targets {} {}, which the upgrade gives the new name {new}, so the patch would be lost. {way_out}.",
+                id.kind, id.name
+            );
+            let place = Place::at(path, position);
+            said.findings.push(Finding::new(rules::OVERLAY_NAMES_TEMPLATE, message).place(place));
         }
     }
+}
 
-    /// The overlay's files with their names edited; a file that cannot be is a finding.
-    pub(super) fn overlay_files(&self) -> (Vec<FileChange>, Vec<Finding>) {
-        let (mut files, mut findings) = (Vec::new(), Vec::new());
-        for (file, edits) in &self.overlay_edits {
-            let (yaml, path) = (&self.overlay[*file], &self.request.cluster.overlay[*file].path);
-            match edit(yaml, edits) {
-                Ok(edited) => files.push(FileChange {
-                    path: path.clone(),
-                    before: Some(yaml.text().to_owned()),
-                    after: Some(edited.text().to_owned()),
-                }),
-                Err(refused) => findings.push(edit_refused(path, &refused)),
-            }
+/// The overlay's files with their names edited; a file that cannot be is a finding.
+pub(super) fn overlay_files(
+    context: Context<'_>,
+    overlay_edits: &OverlayEdits,
+) -> (Vec<FileChange>, Vec<Finding>) {
+    let (mut files, mut findings) = (Vec::new(), Vec::new());
+    for (file, edits) in overlay_edits {
+        let (yaml, path) = (&context.overlay[*file], &context.request.cluster.overlay[*file].path);
+        match edit(yaml, edits) {
+            Ok(edited) => files.push(FileChange {
+                path: path.clone(),
+                before: Some(yaml.text().to_owned()),
+                after: Some(edited.text().to_owned()),
+            }),
+            Err(refused) => findings.push(edit_refused(path, &refused)),
         }
-        (files, findings)
     }
+    (files, findings)
 }
 
 fn name_path() -> FieldPath {

@@ -4,220 +4,228 @@
 
 use std::collections::BTreeSet;
 
-use super::OldSource;
-use super::plan::Plan;
+use super::context::Context;
 use super::redact::redact;
+use super::request::OldSource;
+use super::said::Said;
 use crate::merge::Source;
+use crate::merge::cluster_merge::{ClusterMerge, NewObject};
 use crate::merge::decision::Decision;
-use crate::merge::objects::{ClusterMerge, NewObject};
 use crate::substitution::{Found, Missing, Trouble, expressions};
 use capstan_model::finding::{Finding, Place, RuleEntry, rules};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_yaml::{Node, Value, flow_text};
 
-impl Plan<'_> {
-    /// Variables with two values: in the cluster's objects, and in what is written down for them.
-    pub(super) fn say_contradictions(&mut self, merge: &ClusterMerge) {
-        for (name, one, other) in &merge.contradictions {
-            let message = format!(
-                "${{{name}}} of the release is {} and {} in this cluster's objects, so it is bound by neither. \
-                 Say which in `variables:` of the cluster's capstan.yaml, or give the release a variable for each.",
-                self.shown(one),
-                self.shown(other),
-            );
-            let rule = rules::VARIABLE_CONTRADICTION;
-            self.finding_at(rule, message, other.object, other.at, &other.path);
-        }
-        self.say_disagreements();
-    }
-
-    fn shown(&self, found: &Found) -> String {
-        let id = &self.base.objects[found.object].id;
-        let value = match redact(id, &found.path, Some(&Value::from(found.value.as_str()))) {
-            Value::String(text) => format!("`{text}`"),
-            _ => "a secret value".to_owned(),
-        };
-        let line = self.base.position(found.object, found.at).line;
-        format!("{value} at {}:{line} ({})", self.base.file_of(found.object).path, found.path)
-    }
-
-    /// What is written down twice and differently: by two Kustomizations of Flux, by Flux and the
-    /// cluster's settings, by the settings for what is the release's.
-    fn say_disagreements(&mut self) {
-        let cluster = self.request.cluster;
-        let used = self.used();
-        let declared: Vec<(&String, &String)> =
-            cluster.variables.iter().filter(|(name, _)| used.contains(*name)).collect();
-        let mut findings = Vec::new();
-        let mut say = |place: Place, message: String| {
-            findings.push(Finding::new(rules::VARIABLE_CONTRADICTION, message).place(place));
-        };
-        for item in cluster.flux.disagreements().iter().filter(|item| used.contains(&item.name)) {
-            let shown = |given: &crate::flux::Given| {
-                let value = given
-                    .text
-                    .as_ref()
-                    .map_or_else(|| "a secret value".to_owned(), |text| format!("`{text}`"));
-                format!("{value} by {given}")
-            };
-            let message = format!(
-                "Flux gives ${{{}}} two values where it applies this cluster: {} and {}. It is bound by neither.",
-                item.name,
-                shown(&item.one),
-                shown(&item.other),
-            );
-            say(item.other.place.clone(), message);
-        }
-        for (name, value) in declared {
-            let place = self.declaration(name);
-            if self.request.new.documents().variables.get(name).is_some_and(|own| own != value) {
-                let message = format!(
-                    "`variables:` gives ${{{name}}} a value, but the release {} declares it as its own, and its value counts. Take it out here.",
-                    self.request.new.id(),
-                );
-                say(place, message);
-            } else if let Some(given) = cluster.flux.given(name)
-                && given.text.as_ref().is_some_and(|text| text != value)
-            {
-                let message = format!(
-                    "${{{name}}} is `{value}` here and `{}` in {given}, which Flux substitutes. `variables:` counts for upgrades; make them equal, or take it out here.",
-                    given.text.as_deref().unwrap_or_default(),
-                );
-                say(place, message);
-            }
-        }
-        self.findings.extend(findings);
-    }
-
-    /// Names of the variables that the releases have.
-    fn used(&self) -> BTreeSet<String> {
-        let mut used = BTreeSet::new();
-        let old = match self.request.old {
-            OldSource::Known(source) => Some(source.documents()),
-            _ => None,
-        };
-        let mut add = |source: &Source| {
-            let templated = source.all_pieces().filter(|piece| piece.templated);
-            templated.for_each(|piece| expressions(&piece.root, &mut used));
-        };
-        old.into_iter().chain([self.request.new.documents()]).for_each(&mut add);
-        used
-    }
-
-    /// Where `variables:` names a variable.
-    fn declaration(&self, name: &str) -> Place {
-        let cluster = self.request.cluster;
-        let Some(record) = &cluster.record else { return Place::whole(cluster.id.folder().clone()) };
-        let position = record.read().ok().and_then(|file| {
-            let entry = file.documents().iter().find_map(|document| {
-                let entry = document.root.get("variables")?.entry(name)?;
-                Some(entry.key_span.start)
-            });
-            entry.map(|at| file.position(at))
-        });
-        Place::maybe_at(record.path.clone(), position)
-    }
-
-    /// The release's value for a field of the cluster has an expression without a value.
-    pub(super) fn without_value(&mut self, object: usize, decision: &Decision, missing: &Missing) {
-        let id = self.base.objects[object].id.clone();
-        let path: FieldPath = decision.path.steps().iter().chain(missing.below.steps()).cloned().collect();
-        let stands = decision.cluster.as_ref().and_then(|node| node.at(&missing.below));
-        let begins = decision.at.unwrap_or(self.base.node(object).span.start);
-        let at = stands.filter(|_| !missing.below.is_root()).map_or(begins, |node| node.span.start);
-        let text =
-            stands.map(|node| node.as_scalar().map_or_else(|| flow_text(node), |own| own.text.clone()));
-        let is_secret = stands.map(Node::value).is_some_and(|own| redact(&id, &path, Some(&own)) != own);
-        let here = match &text {
-            Some(_) if is_secret => "a secret value stands here".to_owned(),
-            Some(text) if text.len() <= LONGEST_SHOWN => format!("`{text}` stands here"),
-            Some(_) => "a longer text stands here".to_owned(),
-            None => "nothing stands here yet".to_owned(),
-        };
-        let proposed = text.filter(|_| !is_secret).and_then(|text| missing.proposed(&text));
-        let trouble = self.trouble(&missing.trouble, &here, proposed.as_deref());
-        self.say_trouble(trouble, self.base.place(object, at), &id, &path);
-    }
-
-    /// A new object of the release has an expression without a value.
-    pub(super) fn new_without_value(&mut self, new: &NewObject, place: &Place, missing: &Missing) {
-        let here = format!("{} is new", new.id);
-        let trouble = self.trouble(&missing.trouble, &here, None);
-        self.say_trouble(trouble, place.clone().at_first_column(), &new.id, &missing.below);
-    }
-
-    fn say_trouble(&mut self, said: Said, place: Place, id: &ObjectId, path: &FieldPath) {
-        let Said { rule, message, blocks } = said;
-        self.findings.push(Finding::new(rule, message).place(place).object(id).path(path));
-        if let Some(sentence) = blocks
-            && !self.blocked.contains(&sentence)
-        {
-            self.blocked.push(sentence);
-        }
-    }
-
-    /// What is said of an expression without a value, which would take the place of what is `here`. It comes
-    /// in as the release writes it where whoever applies the cluster knows it; else it blocks.
-    fn trouble(&self, trouble: &Trouble, here: &str, proposed: Option<&str>) -> Said {
-        match trouble {
-            Trouble::Unbound(name) => Said {
-                rule: rules::UNBOUND_VARIABLE,
-                message: format!(
-                    "The release's ${{{name}}} has no value for this cluster, and {here}: a variable without a value replaces nothing. {} Literal text is written `$${{{name}}}` in the release.",
-                    self.line_to_add(name, proposed)
-                ),
-                blocks: Some(format!("The release's ${{{name}}} has no value for this cluster.")),
-            },
-            Trouble::Secret(name) => {
-                let given = self.request.cluster.flux.given(name);
-                let from = given.map_or_else(String::new, |given| {
-                    format!(" ({}, {})", given.by, given.place.clone().without_column())
-                });
-                let message = format!(
-                    "The release's ${{{name}}} stays as it is written: Flux takes its value from a secret{from}, which Capstan never reads, and substitutes it where it applies this cluster. Whoever else applies it does not."
-                );
-                Said { rule: rules::SECRET_VARIABLE, message, blocks: None }
-            }
-            Trouble::NotGiven(name) => Said {
-                rule: rules::UNBOUND_VARIABLE,
-                message: format!(
-                    "The release's ${{{name}}} would stay in this file for Flux to substitute, but neither `substitute` nor `substituteFrom` of its Kustomization gives it a value, so that nothing would stand there. Add it there first."
-                ),
-                blocks: Some(format!("Flux has no value for the release's ${{{name}}}.")),
-            },
-            Trouble::Unsupported(raw) => Said {
-                rule: rules::UNSUPPORTED_SUBSTITUTION,
-                message: format!(
-                    "The release's `{raw}` is no expression that Capstan computes, and it guesses no value. Understood are ${{V}}, defaults (`:=`, `:-`, `=`), and the functions that clusterctl and Flux share (`,` `^` `:` `/` `#` `%`) with plain arguments; literal text is written `$${{…}}`."
-                ),
-                blocks: Some(format!("The release's `{raw}` is no expression that Capstan computes.")),
-            },
-        }
-    }
-
-    /// What to write, and where, so that a variable has a value.
-    fn line_to_add(&self, name: &str, proposed: Option<&str>) -> String {
-        let value = proposed.map_or_else(|| "…".to_owned(), |value| Value::from(value).to_string());
-        let cluster = self.request.cluster;
-        let has_variables = cluster.record.as_ref().and_then(|record| {
-            let file = record.read().ok()?;
-            let documents = file.documents();
-            Some(documents.iter().any(|document| document.root.get("variables").is_some()))
-        });
-        let file = cluster.record.as_ref().map_or_else(
-            || format!("{}/capstan.yaml", cluster.id.folder()),
-            |record| record.path.to_string(),
+/// Variables with two values: in the cluster's objects, and in what is written down for them.
+pub(super) fn contradictions(context: Context<'_>, merge: &ClusterMerge, said: &mut Said) {
+    for (name, one, other) in &merge.contradictions {
+        let message = format!(
+            "${{{name}}} of the release is {} and {} in this cluster's objects, so it is bound by neither. \
+             Say which in `variables:` of the cluster's capstan.yaml, or give the release a variable for each.",
+            shown(context, one),
+            shown(context, other),
         );
-        if has_variables == Some(true) {
-            format!("Add `{name}: {value}` under `variables:` in {file}.")
-        } else {
-            format!("Add `variables: {{{name}: {value}}}` to {file}.")
+        let rule = rules::VARIABLE_CONTRADICTION;
+        said.findings.push(context.finding_at(rule, message, other.object, other.at, &other.path));
+    }
+    say_disagreements(context, said);
+}
+
+fn shown(context: Context<'_>, found: &Found) -> String {
+    let id = &context.base.objects[found.object].id;
+    let value = match redact(id, &found.path, Some(&Value::from(found.value.as_str()))) {
+        Value::String(text) => format!("`{text}`"),
+        _ => "a secret value".to_owned(),
+    };
+    let line = context.base.position(found.object, found.at).line;
+    format!("{value} at {}:{line} ({})", context.base.file_of(found.object).path, found.path)
+}
+
+/// What is written down twice and differently: by two Kustomizations of Flux, by Flux and the
+/// cluster's settings, by the settings for what is the release's.
+fn say_disagreements(context: Context<'_>, said: &mut Said) {
+    let cluster = context.request.cluster;
+    let used = used(context);
+    let declared: Vec<(&String, &String)> =
+        cluster.variables.iter().filter(|(name, _)| used.contains(*name)).collect();
+    let mut findings = Vec::new();
+    let mut say = |place: Place, message: String| {
+        findings.push(Finding::new(rules::VARIABLE_CONTRADICTION, message).place(place));
+    };
+    for item in cluster.flux.disagreements().iter().filter(|item| used.contains(&item.name)) {
+        let shown = |given: &crate::flux::Given| {
+            let value =
+                given.text.as_ref().map_or_else(|| "a secret value".to_owned(), |text| format!("`{text}`"));
+            format!("{value} by {given}")
+        };
+        let message = format!(
+            "Flux gives ${{{}}} two values where it applies this cluster: {} and {}. It is bound by neither.",
+            item.name,
+            shown(&item.one),
+            shown(&item.other),
+        );
+        say(item.other.place.clone(), message);
+    }
+    for (name, value) in declared {
+        let place = declaration(context, name);
+        if context.request.new.documents().variables.get(name).is_some_and(|own| own != value) {
+            let message = format!(
+                "`variables:` gives ${{{name}}} a value, but the release {} declares it as its own, and its value counts. Take it out here.",
+                context.request.new.id(),
+            );
+            say(place, message);
+        } else if let Some(given) = cluster.flux.given(name)
+            && given.text.as_ref().is_some_and(|text| text != value)
+        {
+            let message = format!(
+                "${{{name}}} is `{value}` here and `{}` in {given}, which Flux substitutes. `variables:` counts for upgrades; make them equal, or take it out here.",
+                given.text.as_deref().unwrap_or_default(),
+            );
+            say(place, message);
         }
+    }
+    said.findings.extend(findings);
+}
+
+/// Names of the variables that the releases have.
+fn used(context: Context<'_>) -> BTreeSet<String> {
+    let mut used = BTreeSet::new();
+    let old = match context.request.old {
+        OldSource::Known(source) => Some(source.documents()),
+        _ => None,
+    };
+    let mut add = |source: &Source| {
+        let templated = source.all_pieces().filter(|piece| piece.templated);
+        templated.for_each(|piece| expressions(&piece.root, &mut used));
+    };
+    old.into_iter().chain([context.request.new.documents()]).for_each(&mut add);
+    used
+}
+
+/// Where `variables:` names a variable.
+fn declaration(context: Context<'_>, name: &str) -> Place {
+    let cluster = context.request.cluster;
+    let Some(record) = &cluster.record else { return Place::whole(cluster.id.folder().clone()) };
+    let position = record.read().ok().and_then(|file| {
+        let entry = file.documents().iter().find_map(|document| {
+            let entry = document.root.get("variables")?.entry(name)?;
+            Some(entry.key_span.start)
+        });
+        entry.map(|at| file.position(at))
+    });
+    Place::maybe_at(record.path.clone(), position)
+}
+
+/// The release's value for a field of the cluster has an expression without a value.
+pub(super) fn without_value(
+    context: Context<'_>,
+    object: usize,
+    decision: &Decision,
+    missing: &Missing,
+    said: &mut Said,
+) {
+    let id = context.base.objects[object].id.clone();
+    let path: FieldPath = decision.path.steps().iter().chain(missing.below.steps()).cloned().collect();
+    let stands = decision.cluster.as_ref().and_then(|node| node.at(&missing.below));
+    let begins = decision.at.unwrap_or(context.base.node(object).span.start);
+    let at = stands.filter(|_| !missing.below.is_root()).map_or(begins, |node| node.span.start);
+    let text = stands.map(|node| node.as_scalar().map_or_else(|| flow_text(node), |own| own.text.clone()));
+    let is_secret = stands.map(Node::value).is_some_and(|own| redact(&id, &path, Some(&own)) != own);
+    let here = match &text {
+        Some(_) if is_secret => "a secret value stands here".to_owned(),
+        Some(text) if text.len() <= LONGEST_SHOWN => format!("`{text}` stands here"),
+        Some(_) => "a longer text stands here".to_owned(),
+        None => "nothing stands here yet".to_owned(),
+    };
+    let proposed = text.filter(|_| !is_secret).and_then(|text| missing.proposed(&text));
+    let verdict = trouble(context, &missing.trouble, &here, proposed.as_deref());
+    say(verdict, context.base.place(object, at), &id, &path, said);
+}
+
+/// A new object of the release has an expression without a value.
+pub(super) fn new_without_value(
+    context: Context<'_>,
+    new: &NewObject,
+    place: &Place,
+    missing: &Missing,
+    said: &mut Said,
+) {
+    let here = format!("{} is new", new.id);
+    let verdict = trouble(context, &missing.trouble, &here, None);
+    say(verdict, place.clone().at_first_column(), &new.id, &missing.below, said);
+}
+
+fn say(verdict: Verdict, place: Place, id: &ObjectId, path: &FieldPath, said: &mut Said) {
+    let Verdict { rule, message, blocks } = verdict;
+    said.findings.push(Finding::new(rule, message).place(place).object(id).path(path));
+    if let Some(sentence) = blocks
+        && !said.blocked.contains(&sentence)
+    {
+        said.blocked.push(sentence);
+    }
+}
+
+/// What is said of an expression without a value, which would take the place of what is `here`. It comes
+/// in as the release writes it where whoever applies the cluster knows it; else it blocks.
+fn trouble(context: Context<'_>, trouble: &Trouble, here: &str, proposed: Option<&str>) -> Verdict {
+    match trouble {
+        Trouble::Unbound(name) => Verdict {
+            rule: rules::UNBOUND_VARIABLE,
+            message: format!(
+                "The release's ${{{name}}} has no value for this cluster, and {here}: a variable without a value replaces nothing. {} Literal text is written `$${{{name}}}` in the release.",
+                line_to_add(context, name, proposed)
+            ),
+            blocks: Some(format!("The release's ${{{name}}} has no value for this cluster.")),
+        },
+        Trouble::Secret(name) => {
+            let given = context.request.cluster.flux.given(name);
+            let from = given.map_or_else(String::new, |given| {
+                format!(" ({}, {})", given.by, given.place.clone().without_column())
+            });
+            let message = format!(
+                "The release's ${{{name}}} stays as it is written: Flux takes its value from a secret{from}, which Capstan never reads, and substitutes it where it applies this cluster. Whoever else applies it does not."
+            );
+            Verdict { rule: rules::SECRET_VARIABLE, message, blocks: None }
+        }
+        Trouble::NotGiven(name) => Verdict {
+            rule: rules::UNBOUND_VARIABLE,
+            message: format!(
+                "The release's ${{{name}}} would stay in this file for Flux to substitute, but neither `substitute` nor `substituteFrom` of its Kustomization gives it a value, so that nothing would stand there. Add it there first."
+            ),
+            blocks: Some(format!("Flux has no value for the release's ${{{name}}}.")),
+        },
+        Trouble::Unsupported(raw) => Verdict {
+            rule: rules::UNSUPPORTED_SUBSTITUTION,
+            message: format!(
+                "The release's `{raw}` is no expression that Capstan computes, and it guesses no value. Understood are ${{V}}, defaults (`:=`, `:-`, `=`), and the functions that clusterctl and Flux share (`,` `^` `:` `/` `#` `%`) with plain arguments; literal text is written `$${{…}}`."
+            ),
+            blocks: Some(format!("The release's `{raw}` is no expression that Capstan computes.")),
+        },
+    }
+}
+
+/// What to write, and where, so that a variable has a value.
+fn line_to_add(context: Context<'_>, name: &str, proposed: Option<&str>) -> String {
+    let value = proposed.map_or_else(|| "…".to_owned(), |value| Value::from(value).to_string());
+    let cluster = context.request.cluster;
+    let has_variables = cluster.record.as_ref().and_then(|record| {
+        let file = record.read().ok()?;
+        let documents = file.documents();
+        Some(documents.iter().any(|document| document.root.get("variables").is_some()))
+    });
+    let file = cluster
+        .record
+        .as_ref()
+        .map_or_else(|| format!("{}/capstan.yaml", cluster.id.folder()), |record| record.path.to_string());
+    if has_variables == Some(true) {
+        format!("Add `{name}: {value}` under `variables:` in {file}.")
+    } else {
+        format!("Add `variables: {{{name}: {value}}}` to {file}.")
     }
 }
 
 /// What is said of an expression without a value.
-struct Said {
+struct Verdict {
     rule: &'static RuleEntry,
     message: String,
     /// Why the upgrade blocks, where it does.

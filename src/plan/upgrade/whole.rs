@@ -4,34 +4,72 @@
 
 use std::borrow::Cow;
 
+use super::context::Context;
 use super::instance::instance;
-use super::plan::Plan;
-use super::rotation::Rotated;
-use super::{Change, Conflict, Reason, Side};
-use crate::merge::kinds::KindChange;
-use crate::merge::matching::Matched;
-use crate::merge::objects::{NewObject, ObjectConflict};
-use crate::merge::prepared::set_text;
+use super::model::{Change, Conflict, Reason, Side};
+use super::removal::forbid_kind_change;
+use super::rotation::{Rotated, Rotation};
+use super::said::Said;
+use super::variables::new_without_value;
+use crate::merge::cluster_merge::{ClusterMerge, KindChange, NewObject, ObjectConflict};
+use crate::merge::matched::Matched;
+use crate::merge::nodes::set_text;
 use crate::settings::ConflictPolicy;
 use crate::templates::references;
-use capstan_model::object::FieldPath;
+use capstan_model::object::{FieldPath, ObjectId};
+use capstan_model::tree::{InvalidPath, RepoPath};
 
-impl Plan<'_> {
+/// An upgrade in which everything is decided that stands in the base's objects.
+#[derive(Debug)]
+pub(super) struct Whole {
+    pub(super) rotation: Rotation,
+    /// Whole objects that come: a tombstone of one of them goes.
+    pub(super) brought: Vec<ObjectId>,
+}
+
+impl Whole {
+    /// Brings what comes, and settles what both sides changed as a whole.
+    pub(super) fn of(
+        context: Context<'_>,
+        rotation: Rotation,
+        matched: &Matched<'_>,
+        merge: &ClusterMerge,
+        said: &mut Said,
+    ) -> Self {
+        let mut bringing = Bringing { context, matched, done: Self { rotation, brought: Vec::new() }, said };
+        merge.added.iter().for_each(|new| bringing.add(new));
+        for conflict in &merge.conflicts {
+            bringing.conflict(&merge.kind_changes, conflict);
+        }
+        bringing.done
+    }
+}
+
+/// What is looked at on the way, and what came of it so far.
+struct Bringing<'b, 'a> {
+    context: Context<'b>,
+    /// The new release.
+    matched: &'b Matched<'a>,
+    done: Whole,
+    said: &'b mut Said,
+}
+
+impl Bringing<'_, '_> {
     /// A whole object comes.
-    pub(super) fn add(&mut self, matched: &Matched<'_>, new: &NewObject) {
-        let piece = matched.pieces[new.piece];
+    fn add(&mut self, new: &NewObject) {
+        let piece = self.matched.pieces[new.piece];
         let Ok(file) = self.file_of_new(&piece.file) else { return };
         for missing in &new.missing {
-            self.new_without_value(new, &piece.place, missing);
+            new_without_value(self.context, new, &piece.place, missing, self.said);
         }
         let mut node = Cow::Borrowed(&new.node);
         for reference in references(&new.id.group, &new.id.kind, &new.node) {
             let follows = |rotated: &&Rotated| reference.means(new.id.namespace.as_deref(), &rotated.id);
-            if let Some(rotated) = self.rotated.iter().find(follows) {
+            if let Some(rotated) = self.done.rotation.rotated.iter().find(follows) {
                 set_text(node.to_mut(), reference.path.steps(), &rotated.new);
             }
         }
-        self.changes.push(Change {
+        self.said.changes.push(Change {
             object: new.id.clone(),
             file,
             line: None,
@@ -41,56 +79,51 @@ impl Plan<'_> {
             from: None,
             reason: Reason::Object,
         });
-        self.brought.push(new.id.clone());
-        let text = instance(self.request.new.documents(), piece, &node);
-        self.draft.add_document(self.base, &piece.file, text);
+        self.done.brought.push(new.id.clone());
+        let text = instance(self.context.request.new.documents(), piece, &node);
+        self.done.rotation.reduced.draft.add_document(self.context.base, &piece.file, text);
     }
 
-    fn file_of_new(
-        &self,
-        below: &str,
-    ) -> Result<capstan_model::tree::RepoPath, capstan_model::tree::InvalidPath> {
-        self.request.cluster.base_folder.join(below)
+    fn file_of_new(&self, below: &str) -> Result<RepoPath, InvalidPath> {
+        self.context.request.cluster.base_folder.join(below)
     }
 
-    pub(super) fn object_conflict(
-        &mut self,
-        matched: &Matched<'_>,
-        kinds: &[KindChange],
-        conflict: &ObjectConflict,
-    ) {
-        let policy = self.request.settings.conflicts;
+    fn conflict(&mut self, kinds: &[KindChange], conflict: &ObjectConflict) {
+        let policy = self.context.request.settings.conflicts;
         let kept = if policy == ConflictPolicy::Take { Side::Release } else { Side::Cluster };
         // Kept beside the one that comes in its place, it would be named by nothing.
         let heir = kinds.iter().find(|change| Some(change.object) == conflict.object);
         let blocks = policy == ConflictPolicy::Block || (heir.is_some() && kept == Side::Cluster);
         let (file, line) = match (conflict.object, &conflict.new) {
             (Some(object), _) => {
-                let at = self.base.node(object).span.start;
-                (self.base.file_of(object).path.clone(), Some(self.base.position(object, at).line))
+                let at = self.context.base.node(object).span.start;
+                (
+                    self.context.base.file_of(object).path.clone(),
+                    Some(self.context.base.position(object, at).line),
+                )
             }
-            (None, Some(new)) => match self.file_of_new(&matched.pieces[new.piece].file) {
+            (None, Some(new)) => match self.file_of_new(&self.matched.pieces[new.piece].file) {
                 Ok(file) => (file, None),
                 Err(_) => return,
             },
             (None, None) => return,
         };
-        self.conflicts.push(Conflict {
+        self.said.conflicts.push(Conflict {
             object: conflict.id.clone(),
             file,
             line,
             path: FieldPath::root(),
             base: conflict.base.as_ref().map(capstan_yaml::Node::value),
-            cluster: conflict.object.map(|object| self.base.node(object).value()),
+            cluster: conflict.object.map(|object| self.context.base.node(object).value()),
             release: conflict.release.as_ref().map(capstan_yaml::Node::value),
             kept,
             blocks,
         });
         if blocks {
             if let (Some(object), Some(_)) = (conflict.object, heir) {
-                self.forbid_kind_change(object);
+                forbid_kind_change(self.context, object, self.said);
             }
-            self.blocked.push(match heir {
+            self.said.blocked.push(match heir {
                 Some(heir) => format!(
                     "{}: the cluster changed it, and the release puts {} in its place.",
                     conflict.id, heir.added
@@ -100,8 +133,8 @@ impl Plan<'_> {
         }
         if kept == Side::Release {
             match (conflict.object, &conflict.new) {
-                (Some(object), _) => self.remove(object),
-                (None, Some(new)) => self.add(matched, new),
+                (Some(object), _) => self.done.rotation.reduced.remove(self.context, object, self.said),
+                (None, Some(new)) => self.add(new),
                 (None, None) => {}
             }
         }

@@ -364,9 +364,10 @@ fn run(folder: &Path) -> Vec<String> {
     let intended = planned.intended.clone();
     let rolled =
         rollouts(&rendered_before.objects, &rendered_after.objects, cluster.applied, &Elsewhere::default());
+    let provenance = planned.provenance.clone();
     let upgrade = planned.finish(Vec::new(), rolled);
     let mut troubles = compare_files(&case, &root, &upgrade);
-    let explanation = explain(&request, &upgrade).unwrap();
+    let explanation = explain(&provenance, &upgrade);
     troubles.extend(compare_json(&case, &upgrade, &explanation));
     troubles.extend(twice(&request, &intended, &upgrade));
     troubles

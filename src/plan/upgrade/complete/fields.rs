@@ -1,7 +1,7 @@
 //! One object of the new release, laid over what stands there after the upgrade.
 
-use crate::merge::fields::same_value;
 use crate::merge::knowledge::Field;
+use crate::merge::values::same_value;
 use crate::settings::{FieldOwner, FieldRule};
 use crate::upgrade::Conflict;
 use capstan_model::object::FieldPath;
@@ -64,10 +64,10 @@ impl Comparison<'_> {
             return;
         }
         let dropped = removes || self.knows_old && four.o.is_some();
-        if four.n.is_none() && !dropped || self.is_told(&path.path) || self.removed_whole(path, four) {
+        if four.n.is_none() && !dropped || self.is_told(&path.path()) || self.removed_whole(path, four) {
             return;
         }
-        let owner = self.owner(&path.path);
+        let owner = self.owner(&path.path());
         match owner {
             Some(FieldOwner::Cluster | FieldOwner::Live) => return,
             // The settings say so, whatever the cluster edited.
@@ -108,7 +108,7 @@ impl Comparison<'_> {
     }
 
     pub(super) fn lacks(&mut self, path: &Field<'_>, wanted: Option<&Node>, found: Option<&Node>) {
-        self.lacks.push(Lack { path: path.path.clone(), wanted: wanted.cloned(), found: found.cloned() });
+        self.lacks.push(Lack { path: path.path(), wanted: wanted.cloned(), found: found.cloned() });
     }
 
     /// Whether a conflict that is listed, or a finding of its own, names this very field. What lies above is
@@ -121,7 +121,7 @@ impl Comparison<'_> {
     /// Whether the cluster removed a whole list, and a conflict says so: it is then about all of it, also where
     /// the release left nothing in the list but the list.
     fn removed_whole(&self, path: &Field<'_>, four: Four<'_>) -> bool {
-        four.c.is_none() && self.item_conflicts(&path.path).next().is_some()
+        four.c.is_none() && self.item_conflicts(&path.path()).next().is_some()
     }
 
     /// The conflicts of a list in which only some of its items are at stake.

@@ -2,10 +2,10 @@
 //! words, since none of them keeps the release's order for its own sake.
 
 use super::fields::{Comparison, Four};
-use crate::merge::fields::same_value;
 use crate::merge::knowledge::{Field, Knowledge};
 use crate::merge::kustomization;
 use crate::merge::lists::{Keys, ListKind, kind_of};
+use crate::merge::values::same_value;
 use capstan_yaml::{Node, Value};
 
 /// The items of one list.
@@ -34,7 +34,7 @@ impl Comparison<'_> {
 
     /// A list that is one value: a conflict about it is about all of it.
     fn one_value(&mut self, path: &Field<'_>, four: Four<'_>) {
-        if self.item_conflicts(&path.path).next().is_none() {
+        if self.item_conflicts(&path.path()).next().is_none() {
             self.lacks(path, four.n, four.r);
         }
     }
@@ -53,7 +53,7 @@ impl Comparison<'_> {
             let four = Four { o: node(all.o), c: node(all.c), n: node(all.n), r: node(all.r) };
             // An item is one thing: what is left of one that went is what the cluster had of it.
             if four.n.is_none() && four.r.is_some() {
-                if !self.is_told(&place.path) {
+                if !self.is_told(&place.path()) {
                     self.lacks(&place, None, four.r);
                 }
             } else {
@@ -75,7 +75,7 @@ impl Comparison<'_> {
         for item in all.o.iter().filter(|item| knows_old && !has(all.n, item)) {
             if let Some(at) = all.c.iter().position(|own| same_value(&known, Some(own), Some(item)))
                 && has(all.r, item)
-                && !self.is_told(&path.index(at).path)
+                && !self.is_told(&path.index(at).path())
             {
                 self.lacks(&path.index(at), None, Some(item));
             }
@@ -87,7 +87,7 @@ impl Comparison<'_> {
         let name = |item: &'_ Node| item.get("name").map(Node::value);
         let known = path.known.item();
         let disputed: Vec<Value> = self
-            .item_conflicts(&path.path)
+            .item_conflicts(&path.path())
             .flat_map(items_in_dispute)
             .filter_map(|item| item.get("name").cloned())
             .collect();
@@ -119,7 +119,7 @@ impl Comparison<'_> {
     fn sequence(&mut self, path: &Field<'_>, four: Four<'_>, all: Items<'_>) {
         let known = path.known.item();
         let of = |items: &[Node], item: &Node| count(&known, items, item);
-        let disputed: Vec<&Value> = self.item_conflicts(&path.path).flat_map(items_in_dispute).collect();
+        let disputed: Vec<&Value> = self.item_conflicts(&path.path()).flat_map(items_in_dispute).collect();
         if disputed.is_empty() && same_value(&path.known, four.c, four.o) {
             return self.lacks(path, four.n, four.r);
         }

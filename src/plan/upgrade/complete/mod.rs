@@ -15,20 +15,22 @@ mod lists;
 mod tests;
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use self::fields::{Comparison, Four, Lack};
-use super::Conflict;
+use super::model::Conflict;
 use super::redact::redact;
 use super::rotation::Rotated;
+use super::staying::Staying;
 use crate::merge::cluster_objects::Base;
-use crate::merge::fields::same_value;
 use crate::merge::knowledge::{Field, Knowledge};
 use crate::merge::kustomization;
-use crate::merge::matching::{Matched, Target};
-use crate::merge::objects::{Views, Work, pieces_of};
-use crate::merge::prepared::set_text;
-use crate::merge::source::{Piece, Shape};
+use crate::merge::kustomization_merge;
+use crate::merge::matched::{Matched, Target};
+use crate::merge::nodes::set_text;
+use crate::merge::piece::{Piece, Shape};
+use crate::merge::values::same_value;
+use crate::merge::views::{AbsentObject, Views, Work, pieces_of};
 use crate::settings::FieldRule;
 use crate::templates::references;
 use capstan_model::file_change::FileChange;
@@ -49,7 +51,7 @@ pub(super) struct Completed<'c, 'a> {
     pub(super) findings: &'c [Finding],
     pub(super) rotated: &'c [Rotated],
     /// Templates that the release drops and that stay on purpose, since machine sets may name them still.
-    pub(super) staying: &'c BTreeSet<usize>,
+    pub(super) staying: &'c Staying,
 }
 
 /// What is missing, one finding each; empty where the upgrade is complete.
@@ -182,7 +184,9 @@ impl<'a> Check<'_, 'a> {
         let result = after.find(&self.id_after(id));
         if base.kustomizations.contains(&object) {
             let Work { old, new, bindings, .. } = self.upgrade.work;
-            let Some((old, new)) = kustomization::views(base, old, new, bindings, object) else { return };
+            let Some((old, new)) = kustomization_merge::views(base, old, new, bindings, object) else {
+                return;
+            };
             return self.compare(object, (old.as_ref(), &new, result), false, findings);
         }
         let of = |matched: &Matched<'a>| pieces_of(matched, object);
@@ -270,7 +274,7 @@ impl<'a> Check<'_, 'a> {
     fn dropped(&self, object: usize, result: Option<&Node>, findings: &mut Vec<Finding>) {
         let id = &self.upgrade.work.input.base.objects[object].id;
         let told =
-            self.upgrade.staying.contains(&object) || self.comparison(id, false).is_told(&FieldPath::root());
+            self.upgrade.staying.contains(object) || self.comparison(id, false).is_told(&FieldPath::root());
         if let (Some(result), false) = (result, told) {
             let lack = Lack { path: FieldPath::root(), wanted: None, found: Some(result.clone()) };
             findings.push(self.finding(object, lack));
@@ -292,7 +296,7 @@ impl<'a> Check<'_, 'a> {
             }
             let of_old = of_old.get_or_insert_with(|| self.upgrade.work.absent_of_old());
             let known = self.upgrade.work.known(&[Some(&new)]);
-            let removed_by_cluster = |old: &Cow<'_, Node>| same_value(&known, Some(old), Some(&new));
+            let removed_by_cluster = |old: &AbsentObject<'_>| same_value(&known, Some(&old.node), Some(&new));
             match after.with_id(&id) {
                 Some(result) => {
                     let renamed = self.renamed(&id, &new);
@@ -327,7 +331,7 @@ impl<'a> Check<'_, 'a> {
             .filter_map(|new| {
                 let id = identity(&new)?;
                 let known = self.upgrade.work.known(&[Some(&new)]);
-                let same = |old: &Cow<'_, Node>| same_value(&known, Some(old), Some(&new));
+                let same = |old: &AbsentObject<'_>| same_value(&known, Some(&old.node), Some(&new));
                 let is_known = of_old.get(&id).is_some_and(|old| old.iter().any(same));
                 (!is_known).then_some(id)
             });

@@ -7,10 +7,12 @@ use std::path::Path;
 use super::{Completed, incomplete};
 use crate::flux::PostBuild;
 use crate::merge::cluster_objects::Base;
-use crate::merge::objects::{Work, merge_cluster};
+use crate::merge::objects::merge_cluster;
+use crate::merge::views::Work;
 use crate::merge::{AppliedBy, ClusterFacts, Source, SourceFacts, SourceFile};
 use crate::settings::{FieldOwner, FieldRule};
-use crate::upgrade::plan::merge_input;
+use crate::upgrade::merge_facts::merge_input;
+use crate::upgrade::staying::Staying;
 use crate::upgrade::{Change, MergeSettings, OldSource, Planned, Reason, Request, Retarget, plan};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::file_change::FileChange;
@@ -139,7 +141,7 @@ impl Case {
             conflicts: &planned.upgrade.conflicts,
             findings: &planned.upgrade.findings,
             rotated: &[],
-            staying: &BTreeSet::new(),
+            staying: &Staying::default(),
         })
     }
 }

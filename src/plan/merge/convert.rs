@@ -1,0 +1,200 @@
+//! Brings a base to the API versions of the new release, in the texts of its files ([U7a]).
+//!
+//! [U7a]: crate::merge::converted#u7a
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::cluster_objects::Base;
+use super::converted::{Converted, FileBefore, steps_to};
+use super::form::form_of;
+use super::nodes::text;
+use super::piece::Piece;
+use super::tidying::without_tidying;
+use super::views::{MergeInput, matched, pieces_of};
+use capstan_kustomize::conversion::{Conversion, Replay, Unconvertible, in_order_of};
+use capstan_kustomize::schema::Schemas;
+use capstan_model::object::api_group;
+use capstan_yaml::{EditRefused, Node, YamlFile, same_meaning};
+
+/// What keeps an object from being brought to the new release's version.
+#[derive(Debug)]
+pub(crate) struct Obstacle {
+    /// Index into the base's objects.
+    pub(crate) object: usize,
+    pub(crate) why: Why,
+}
+
+#[derive(Debug)]
+pub(crate) enum Why {
+    /// One of its fields. The object was converted without it.
+    Field(Box<Unconvertible>),
+    /// Its text.
+    Text(EditRefused),
+}
+
+/// What the new release has of one of the cluster's objects, where that is another version.
+#[derive(Debug)]
+pub(crate) struct Wanted {
+    version: String,
+    /// What the old release says of the object, and the new one.
+    old: Vec<Node>,
+    release: Vec<Node>,
+}
+
+/// The objects that the new release has in another version.
+pub(crate) fn wanted(input: &MergeInput<'_>) -> BTreeMap<usize, Wanted> {
+    let own = |object: usize| text(input.base.node(object), "apiVersion");
+    let objects = 0..input.base.kustomizations.start;
+    let known: BTreeSet<(&str, &str)> =
+        objects.clone().filter_map(|at| Some((input.base.objects[at].id.kind.as_str(), own(at)?))).collect();
+    let kinds: BTreeSet<&str> = known.iter().map(|(kind, _)| *kind).collect();
+    let is_news = |root: &Node| {
+        let (Some(kind), Some(version)) = (text(root, "kind"), text(root, "apiVersion")) else {
+            return false;
+        };
+        kinds.contains(kind) && !known.contains(&(kind, version))
+            || known.iter().any(|(other, own)| *other == kind && *own != version)
+    };
+    let mut pieces = input.new.pieces(form_of(input.base, input.old, input.new)).iter();
+    if !pieces.any(|piece| is_news(&piece.root) || piece.wraps.as_ref().is_some_and(|own| is_news(&own.root)))
+    {
+        return BTreeMap::new();
+    }
+    let (_, old, new) = matched(input);
+    let version = |object: usize| {
+        let pieces = pieces_of(&new, object);
+        let mut versions = pieces.iter().filter_map(|piece| text(&piece.root, "apiVersion"));
+        let version = versions.next()?;
+        let own = own(object)?;
+        // Documents in several versions are an ambiguity of the release.
+        let is_one = versions.all(|other| other == version);
+        let is_other = is_one && own != version && api_group(own) == api_group(version);
+        let roots = |pieces: &[&Piece]| pieces.iter().map(|piece| piece.root.clone()).collect();
+        let old = || old.as_ref().map(|old| roots(&pieces_of(old, object))).unwrap_or_default();
+        is_other
+            .then(|| (object, Wanted { version: version.to_owned(), old: old(), release: roots(&pieces) }))
+    };
+    objects.filter_map(version).collect()
+}
+
+/// How an object is to be brought to its version.
+#[derive(Debug)]
+struct Planned {
+    object: usize,
+    conversion: Conversion,
+    /// The object as it stands in the file.
+    was: Node,
+    /// Fields without a conversion that are the cluster's own.
+    fields: Vec<Unconvertible>,
+}
+
+impl Planned {
+    /// `None` where the object has no conversion.
+    fn new(object: usize, was: &Node, wanted: &Wanted, schemas: &Schemas) -> Option<Self> {
+        let (conversion, mut fields) = steps_to(was, &wanted.version, schemas)?;
+        let conversion = without_tidying(was, in_order_of(was, conversion), &wanted.release);
+        // What nobody edited is the release's to say anew.
+        fields.retain(|why| {
+            let (own, mut theirs) = (was.at(&why.field), wanted.old.iter());
+            !theirs.any(|old| own.zip(old.at(&why.field)).is_some_and(|(own, old)| same_meaning(own, old)))
+        });
+        Some(Self { object, conversion, was: was.clone(), fields })
+    }
+}
+
+impl Base {
+    /// Brings objects to these versions, in the texts of their files. What has no conversion stays as it is.
+    pub(crate) fn convert(&mut self, wanted: BTreeMap<usize, Wanted>, schemas: &Schemas) -> Vec<Obstacle> {
+        let mut obstacles = Vec::new();
+        let mut documents: BTreeMap<(usize, usize), Vec<Planned>> = BTreeMap::new();
+        for (object, wanted) in wanted {
+            let place = &self.objects[object];
+            let planned = Planned::new(object, self.node(object), &wanted, schemas);
+            documents.entry((place.file, place.document)).or_default().extend(planned);
+        }
+        let mut texts: BTreeMap<usize, BTreeMap<usize, String>> = BTreeMap::new();
+        for ((file, document), planned) in documents.into_iter().filter(|(_, planned)| !planned.is_empty()) {
+            let (text, done) = self.replayed(file, document, planned, &mut obstacles);
+            if !done.is_empty() {
+                texts.entry(file).or_default().insert(document, text);
+            }
+            for Planned { object, conversion, was, fields } in done {
+                obstacles.extend(
+                    fields.into_iter().map(|why| Obstacle { object, why: Why::Field(Box::new(why)) }),
+                );
+                self.converted.insert(object, Converted { conversion, was });
+            }
+        }
+        for (file, documents) in texts {
+            self.put_together(file, documents, &mut obstacles);
+        }
+        obstacles
+    }
+
+    /// A document's text with its objects converted, all at once, else those that can be; and which these are.
+    fn replayed(
+        &self,
+        file: usize,
+        document: usize,
+        planned: Vec<Planned>,
+        obstacles: &mut Vec<Obstacle>,
+    ) -> (String, Vec<Planned>) {
+        let yaml = &self.files[file].yaml;
+        let mut now = match alone(&yaml.text()[yaml.documents()[document].span.clone()]) {
+            Ok(own) => own,
+            Err(refused) => {
+                let of =
+                    |planned: &Planned| Obstacle { object: planned.object, why: Why::Text(refused.clone()) };
+                obstacles.extend(planned.iter().map(of));
+                return (String::new(), Vec::new());
+            }
+        };
+        let mut replay = Replay::default();
+        let place = |planned: &Planned| &self.objects[planned.object].path;
+        let all: Vec<_> = planned.iter().map(|planned| (place(planned), &planned.conversion)).collect();
+        if let Ok(together) = replay.objects(&now, &all) {
+            return (together.text().to_owned(), planned);
+        }
+        let mut done = Vec::new();
+        for planned in planned {
+            match replay.objects(&now, &[(place(&planned), &planned.conversion)]) {
+                Ok(after) => {
+                    now = after;
+                    done.push(planned);
+                }
+                Err(refused) => obstacles.push(Obstacle { object: planned.object, why: Why::Text(refused) }),
+            }
+        }
+        (now.text().to_owned(), done)
+    }
+
+    /// A file with these documents converted.
+    fn put_together(
+        &mut self,
+        file: usize,
+        documents: BTreeMap<usize, String>,
+        obstacles: &mut Vec<Obstacle>,
+    ) {
+        let before = FileBefore::new(self.files[file].yaml.clone(), documents);
+        if let Some(after) = before.after(&BTreeSet::new()) {
+            self.files[file].yaml = after;
+            self.files[file].before = Some(before);
+            return;
+        }
+        let of_file: Vec<usize> =
+            self.converted.keys().copied().filter(|at| self.objects[*at].file == file).collect();
+        for object in of_file {
+            self.converted.remove(&object);
+            let refused = EditRefused::of_whole("its documents cannot be put together again");
+            obstacles.push(Obstacle { object, why: Why::Text(refused) });
+        }
+    }
+}
+
+/// A document's text as a file.
+fn alone(text: &str) -> Result<YamlFile, EditRefused> {
+    match YamlFile::read(text) {
+        Ok(file) if file.documents().len() == 1 => Ok(file),
+        _ => Err(EditRefused::of_whole("the document cannot be read without the others of its file")),
+    }
+}

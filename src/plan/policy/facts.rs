@@ -1,0 +1,55 @@
+//! What rules judge.
+
+use jiff::civil::Date;
+
+use super::cluster_api::CoreVersion;
+use crate::merge::AppliedBy;
+use crate::release::Release;
+use capstan_kustomize::render::{Folders, Rendered, RenderedObject};
+use capstan_kustomize::schema::Schemas;
+use capstan_model::finding::Place;
+
+/// What rules judge: one cluster before and after. Plain values; whoever has them asks.
+#[derive(Debug, Clone)]
+pub struct Facts<'a> {
+    /// Where the cluster's files lie.
+    pub folders: &'a Folders,
+    /// The cluster as it is; empty for a cluster that is new.
+    pub before: &'a Rendered,
+    /// The cluster as it would be.
+    pub after: &'a Rendered,
+    /// What the repository applies inside the cluster.
+    pub inside: &'a [RenderedObject],
+    /// Who applies it.
+    pub applied_by: AppliedBy,
+    /// What brought the change.
+    pub occasion: Occasion,
+    /// The releases, where the change goes from one to another.
+    pub release: Option<ReleaseStep<'a>>,
+    /// What is known of objects' fields.
+    pub schemas: &'a Schemas,
+    /// The version of Cluster API that manages the cluster, where that is known.
+    pub cluster_api: Option<CoreVersion>,
+    /// The day (UTC) on which it is judged.
+    pub today: Date,
+}
+
+/// What brought a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Occasion {
+    /// An upgrade that Capstan plans.
+    Upgrade,
+    /// Anything in a pull request or between two revisions.
+    Revision,
+}
+
+/// From one release to another.
+#[derive(Debug, Clone)]
+pub struct ReleaseStep<'a> {
+    /// The release left; `None` where it is unknown.
+    pub from: Option<&'a Release>,
+    /// The release entered.
+    pub to: &'a Release,
+    /// Where the cluster names its release.
+    pub place: Option<Place>,
+}

@@ -1,0 +1,54 @@
+//! Kubernetes versions before and after a change, and whose they are.
+
+use std::collections::HashMap;
+
+use super::evidence::{Evidence, Survey};
+use super::facts::Occasion;
+use super::kubernetes::{Role, Wanted};
+use capstan_kustomize::render::SourceOffset;
+use capstan_model::kinds::{is_cluster, names};
+use capstan_model::object::ObjectId;
+
+/// Versions of the same field before and after.
+pub(super) fn steps<'a>(change: &Evidence<'a>) -> Vec<(Wanted<'a>, Wanted<'a>)> {
+    let old: HashMap<(&ObjectId, &[&str]), &Wanted<'a>> =
+        change.before.versions.iter().map(|old| ((old.object, old.keys), old)).collect();
+    let pair = |new: &Wanted<'a>| Some(((*old.get(&(new.object, new.keys))?).clone(), new.clone()));
+    change.after.versions.iter().filter_map(pair).collect()
+}
+
+/// Where a version is to be looked for: an upgrade speaks of the files before it, a pull request of
+/// those that it brings.
+pub(super) fn spot<'a>(occasion: Occasion, old: &Wanted<'a>, new: &Wanted<'a>) -> &'a SourceOffset {
+    match occasion {
+        Occasion::Upgrade => &old.placed.place,
+        Occasion::Revision => &new.placed.place,
+    }
+}
+
+/// The control plane whose API servers a worker's kubelets talk to: that of the Cluster which the
+/// worker names, else the only one there is.
+pub(super) fn control_plane_of<'s, 'a>(
+    cluster: &'s Survey<'a>,
+    worker: &Wanted<'a>,
+) -> Option<&'s Wanted<'a>> {
+    let planes = || cluster.versions.iter().filter(|wanted| wanted.role == Role::ControlPlane);
+    let named =
+        cluster.object(worker.object).and_then(|object| object.placed.text_at(&["spec", "clusterName"]));
+    let owner =
+        named.and_then(|name| cluster.named(names::CLUSTER, name).find(|object| is_cluster(&object.id)));
+    if let Some(owner) = owner {
+        let reference = owner.placed.at(&["spec", "controlPlaneRef"]);
+        let text = |key| reference.and_then(|reference| reference.text_at(&[key]));
+        let found = planes().find(|plane| {
+            *plane.object == owner.id
+                || text("kind") == Some(plane.object.kind.as_str())
+                    && text("name") == Some(plane.object.name.as_str())
+        });
+        if found.is_some() {
+            return found;
+        }
+    }
+    let mut all = planes();
+    all.next().filter(|_| all.next().is_none())
+}

@@ -1,0 +1,61 @@
+//! What is merged: O, and the base in the API versions of the new release.
+
+use super::model::Basis;
+use super::request::{OldSource, Request};
+use crate::merge::Source;
+use crate::merge::cluster_objects::Base;
+use crate::merge::convert::{Obstacle, wanted};
+use crate::merge::fit::rank;
+use crate::merge::views::MergeInput;
+
+/// What is merged: the cluster's base in the new release's API versions, and O.
+pub(super) struct Facts<'a> {
+    pub(super) base: Base,
+    pub(super) old: Option<&'a Source>,
+    pub(super) basis: Basis,
+    /// What could not be brought to those versions.
+    pub(super) obstacles: Vec<Obstacle>,
+}
+
+/// Finds O, and converts the base ([U7a](crate::merge::converted#u7a)).
+pub(super) fn facts<'a>(request: &Request<'a>, mut base: Base) -> Facts<'a> {
+    let (old, basis) = old_source(request, &base);
+    let wanted = wanted(&merge_input(request, &base, old));
+    let obstacles = base.convert(wanted, request.schemas);
+    Facts { base, old, basis, obstacles }
+}
+
+/// The facts of the merge.
+pub(in crate::upgrade) fn merge_input<'a>(
+    request: &Request<'a>,
+    base: &'a Base,
+    old: Option<&'a Source>,
+) -> MergeInput<'a> {
+    let cluster = request.cluster;
+    MergeInput {
+        base,
+        old,
+        new: request.new.documents(),
+        contents: &cluster.contents,
+        variables: &cluster.variables,
+        flux: &cluster.flux,
+        owners: &request.settings.owners,
+        schemas: request.schemas,
+    }
+}
+
+/// O and how it is known.
+fn old_source<'a>(request: &Request<'a>, base: &Base) -> (Option<&'a Source>, Basis) {
+    match request.old {
+        OldSource::Known(source) => (Some(source.documents()), Basis::Known),
+        OldSource::Unknown => (None, Basis::Unknown),
+        OldSource::Infer(candidates) => {
+            let (variables, flux) = (&request.cluster.variables, &request.cluster.flux);
+            match rank(candidates, base, variables, flux, request.schemas).as_slice() {
+                [(first, _), (second, _), ..] if first.rank() == second.rank() => (None, Basis::Unknown),
+                [(fit, source), ..] if fit.is_whole() => (Some(source), Basis::Inferred),
+                _ => (None, Basis::Unknown),
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Who names which template of the base, and what follows for its rotation ([U12]).
+//!
+//! [U12]: crate::templates#u12
+
+use std::collections::BTreeMap;
+
+use crate::merge::cluster_objects::Base;
+use crate::templates::{Role, references, treatment_in_role};
+use capstan_model::kinds::{KindRole, Treatment, is_class, role_of};
+use capstan_model::object::ObjectId;
+
+/// Templates name templates: what is named rotates before what names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Level {
+    /// Named by other templates.
+    Data,
+    /// Named by owners and classes.
+    Template,
+    /// Named by Clusters.
+    Class,
+}
+
+/// Who names which object of the base, where, and as what.
+pub(super) struct Owners {
+    pub(super) of_object: Vec<Vec<(usize, Role)>>,
+}
+
+impl Owners {
+    pub(super) fn of(base: &Base) -> Self {
+        let mut by_name: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
+        for (at, object) in base.objects.iter().enumerate() {
+            by_name.entry((&object.id.kind, &object.id.name)).or_default().push(at);
+        }
+        let mut of_object = vec![Vec::new(); base.objects.len()];
+        for (at, owner) in base.objects.iter().enumerate() {
+            for reference in references(&owner.id.group, &owner.id.kind, base.node(at)) {
+                for named in by_name.get(&(reference.kind, reference.name)).into_iter().flatten() {
+                    if reference.means(owner.id.namespace.as_deref(), &base.objects[*named].id) {
+                        of_object[*named].push((at, reference.role));
+                    }
+                }
+            }
+        }
+        Self { of_object }
+    }
+
+    /// On which level a template rotates; `None` where it does not.
+    pub(super) fn level(&self, base: &Base, object: usize) -> Option<Level> {
+        let id = &base.objects[object].id;
+        if is_class(id) {
+            return Some(Level::Class);
+        }
+        let roles: Vec<Role> = self.of_object[object].iter().map(|(_, role)| *role).collect();
+        match treatment_in_role(id, base.node(object), &roles)? {
+            Treatment::Rotate if roles.contains(&Role::Data) || is_data(id) => Some(Level::Data),
+            Treatment::Rotate | Treatment::Never => Some(Level::Template),
+            Treatment::MutableAndRolls | Treatment::MutableSilent => None,
+        }
+    }
+}
+
+/// Whether templates name such a template.
+pub(super) fn is_data(id: &ObjectId) -> bool {
+    role_of(id) == Some(KindRole::DataTemplate)
+}

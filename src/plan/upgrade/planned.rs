@@ -1,0 +1,70 @@
+//! An upgrade that was thought through, and what the rendered objects add to it.
+
+use super::model::{Rollout, Upgrade};
+use super::provenance::Provenance;
+use capstan_model::file_change::FileChange;
+use capstan_model::finding::{Finding, rules};
+use capstan_model::object::ObjectId;
+
+/// A merge that was thought through, before anything rendered was looked at.
+#[derive(Debug, Clone)]
+pub struct Planned {
+    /// The upgrade so far: changes, conflicts, the merge's own findings, and why it blocks, if it does.
+    /// Its `files` are empty; [`finish`](Self::finish) fills them.
+    pub upgrade: Upgrade,
+    /// The files as they would be, also where the upgrade blocks: render these to judge it.
+    pub intended: Vec<FileChange>,
+    /// Templates that got a new name, as they were called; they stand there still.
+    pub rotated: Vec<ObjectId>,
+    /// Why each field is what it is, as the merge recorded it.
+    pub provenance: Provenance,
+}
+
+impl Planned {
+    /// The upgrade with what was seen in the rendered objects: more findings, and rollouts. Nothing is
+    /// written where it blocks. Orders everything as the contract says.
+    #[must_use]
+    pub fn finish(self, findings: Vec<Finding>, rollouts: Vec<Rollout>) -> Upgrade {
+        let Self { mut upgrade, mut intended, rotated: _, provenance: _ } = self;
+        // The merge may have said already what a rule sees in the rendered objects.
+        let known = |new: &Finding| {
+            upgrade.findings.iter().any(|old| {
+                old.rule == new.rule
+                    && old.object == new.object
+                    && old.path == new.path
+                    && old.file() == new.file()
+            })
+        };
+        let new: Vec<Finding> = findings.into_iter().filter(|finding| !known(finding)).collect();
+        // What only the rendered objects show takes a cluster or an object away all the same.
+        let lost = new
+            .iter()
+            .filter(|finding| matches!(finding.rule, rules::REMOVES_CLUSTER | rules::NAMESPACE_CHANGED));
+        upgrade.blocked.extend(lost.map(|finding| finding.message.clone()));
+        upgrade.findings.extend(new);
+        upgrade.rollouts.extend(rollouts);
+        if !upgrade.blocked.is_empty() {
+            intended.clear();
+        }
+        upgrade.files = intended;
+        upgrade.files.sort_by(|a, b| a.path.cmp(&b.path));
+        let line = |line: Option<u32>| line.unwrap_or(u32::MAX);
+        upgrade
+            .changes
+            .sort_by_cached_key(|change| (change.file.clone(), line(change.line), change.path.to_string()));
+        upgrade
+            .conflicts
+            .sort_by_cached_key(|item| (item.file.clone(), line(item.line), item.path.to_string()));
+        upgrade.findings.sort_by_cached_key(|item| {
+            let path = item.path.as_ref().map(ToString::to_string);
+            (
+                item.file().cloned().map_or((1, None), |file| (0, Some(file))),
+                line(item.line()),
+                path,
+                item.rule,
+            )
+        });
+        upgrade.rollouts.sort_by_cached_key(|rollout| rollout.object.clone());
+        upgrade
+    }
+}

@@ -1,0 +1,143 @@
+//! Why the fields of an upgrade are what they are: the record of its merge, kept beside the plan.
+//!
+//! Nothing is found out anew here. What a merge decides it records ([`crate::merge::decision`]); of that stays
+//! what tells of the cluster's objects one by one.
+
+use crate::merge::cluster_merge::ClusterMerge;
+use crate::merge::cluster_objects::Base;
+use crate::merge::decision::{Decider, Decision, HowMerged, MergeRule, Record, Stands};
+use capstan_kustomize::schema::ValueKind;
+use capstan_model::finding::Place;
+use capstan_model::object::{FieldPath, ObjectId};
+use capstan_model::tree::RepoPath;
+
+/// What is known of the reasons of an upgrade's changes.
+#[derive(Debug, Clone, Default)]
+pub struct Provenance {
+    pub(super) objects: Vec<ObjectProvenance>,
+    /// Why every field changes, and where the source says so, of a source that sets fields by itself.
+    pub(super) source: Option<(&'static str, Place)>,
+    /// Lists on which cluster and releases differ.
+    pub(super) lists: Vec<ListMerged>,
+    /// Texts that differ and are one value.
+    pub(super) values: Vec<ValueCompared>,
+}
+
+/// What was decided of one object.
+#[derive(Debug, Clone)]
+pub(super) struct ObjectProvenance {
+    pub(super) id: ObjectId,
+    /// Where the releases have it.
+    pub(super) stands: Stands,
+    /// Whether it comes or goes, or its fields merge.
+    pub(super) rule: MergeRule,
+    pub(super) decisions: Vec<Decision>,
+    /// Fields that its conversion to another API version touched, and where the releases have them.
+    pub(super) converted: Vec<(FieldPath, Stands)>,
+}
+
+/// How one list was merged, and who said so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListMerged {
+    /// The object.
+    pub object: ObjectId,
+    /// The cluster's file.
+    pub file: RepoPath,
+    /// The cluster's line; `None` where it has no such list.
+    pub line: Option<u32>,
+    /// The list.
+    pub path: FieldPath,
+    /// How.
+    pub how: HowMerged,
+    /// Who said so.
+    pub decided_by: Decider,
+}
+
+/// Texts that differ and are one value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ValueCompared {
+    /// The object.
+    pub object: ObjectId,
+    /// The cluster's file.
+    pub file: RepoPath,
+    /// The cluster's line.
+    pub line: Option<u32>,
+    /// The field.
+    pub path: FieldPath,
+    /// What the texts stand for.
+    pub kind: ValueKind,
+    /// Who said so.
+    pub decided_by: Decider,
+    /// The old release's text.
+    pub base: Option<String>,
+    /// The cluster's.
+    pub cluster: Option<String>,
+    /// The new release's.
+    pub release: Option<String>,
+}
+
+impl Provenance {
+    /// Of a source that sets fields by itself: why, and where it says so.
+    pub(super) fn of_source(because: &'static str, place: Place) -> Self {
+        Self { source: Some((because, place)), ..Self::default() }
+    }
+
+    /// Of a merge.
+    pub(super) fn of_merge(base: &Base, merge: ClusterMerge) -> Self {
+        let mut provenance = Self::default();
+        for merged in merge.merged {
+            let Record { decisions, lists, values } = merged.record;
+            let id = &base.objects[merged.object].id;
+            let file = &base.file_of(merged.object).path;
+            let line = |at: Option<usize>| at.map(|at| base.position(merged.object, at).line);
+            provenance.lists.extend(lists.into_iter().map(|list| ListMerged {
+                object: id.clone(),
+                file: file.clone(),
+                line: line(list.at),
+                path: list.path,
+                how: list.how,
+                decided_by: list.decided_by,
+            }));
+            provenance.values.extend(values.into_iter().map(|value| {
+                let [base, cluster, release] = value.texts;
+                ValueCompared {
+                    object: id.clone(),
+                    file: file.clone(),
+                    line: line(value.at),
+                    path: value.path,
+                    kind: value.kind,
+                    decided_by: value.decided_by,
+                    base,
+                    cluster,
+                    release,
+                }
+            }));
+            provenance.objects.push(ObjectProvenance {
+                id: id.clone(),
+                stands: merged.stands,
+                rule: MergeRule::Fields,
+                decisions,
+                converted: merged.converted,
+            });
+        }
+        let mut whole = |id: ObjectId, stands: Stands| {
+            let (decisions, converted) = (Vec::new(), Vec::new());
+            let rule = MergeRule::Objects;
+            provenance.objects.push(ObjectProvenance { id, stands, rule, decisions, converted });
+        };
+        for dropped in merge.removed {
+            whole(base.objects[dropped.object].id.clone(), dropped.stands);
+        }
+        for new in merge.added {
+            whole(new.id, new.stands);
+        }
+        for conflict in merge.conflicts {
+            whole(conflict.id, conflict.stands);
+        }
+        provenance.lists.sort_by_cached_key(|list| (list.file.clone(), list.line, list.path.to_string()));
+        provenance
+            .values
+            .sort_by_cached_key(|value| (value.file.clone(), value.line, value.path.to_string()));
+        provenance
+    }
+}
