@@ -301,7 +301,7 @@ mod tests {
     fn what_is_waited_for_is_said_in_words_and_what_rolls_by_its_machines() {
         let waits = observed::OwnerVerdict {
             object: object("md"),
-            turn: observed::Turn::Workers,
+            kind: observed::OwnerKind::Workers,
             state: State::Waiting,
             since: None,
             until: Some(jiff::Timestamp::UNIX_EPOCH),

@@ -3,19 +3,19 @@
 use capstan_model::file_change::FileChange;
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::TreeId;
-use capstan_plan::adopt::{Adoption, Candidate, SENSIBLE_PERCENT, Verdict};
+use capstan_plan::inference::{Candidate, Inference, SENSIBLE_PERCENT, Verdict};
 use capstan_plan::merge::Fit;
 use serde_json::{Value, json};
 
 use super::arguments::Adopt;
 use super::refusal::refusal;
 use super::{Context, Failure, Format, Outcome, output};
-use crate::app::generator::{Adopted, Refused};
+use crate::app::generator::{Inferred, Refused};
 
 /// Releases that are shown of one cluster.
 const SHOWN: usize = 5;
 
-type Answer = Result<Adopted, Refused>;
+type Answer = Result<Inferred, Refused>;
 
 pub(super) fn run(context: &Context<'_>, command: &Adopt) -> Result<Outcome, Failure> {
     if !matches!(command.output, Format::Text | Format::Json | Format::Yaml) {
@@ -25,7 +25,7 @@ pub(super) fn run(context: &Context<'_>, command: &Adopt) -> Result<Outcome, Fai
     let fleet = context.fleet_with_releases(workspace.as_ref())?;
     let clusters = context.clusters(&fleet, &command.clusters)?;
     let results: Vec<(ClusterId, Answer)> =
-        clusters.into_iter().map(|cluster| (cluster.clone(), fleet.adopt(&cluster))).collect();
+        clusters.into_iter().map(|cluster| (cluster.clone(), fleet.infer_release(&cluster))).collect();
     if command.write {
         workspace.write(&results.iter().filter_map(change).cloned().collect::<Vec<FileChange>>())?;
     }
@@ -39,7 +39,7 @@ pub(super) fn run(context: &Context<'_>, command: &Adopt) -> Result<Outcome, Fai
             }
         }
     }
-    let is_open = |result: &Answer| matches!(result, Ok(Adopted::Undecided(_)));
+    let is_open = |result: &Answer| matches!(result, Ok(Inferred::Undecided(_)));
     Ok(if results.iter().any(|(_, result)| result.is_err()) {
         Outcome::PartlyFailed
     } else if results.iter().any(|(_, result)| is_open(result)) {
@@ -51,7 +51,7 @@ pub(super) fn run(context: &Context<'_>, command: &Adopt) -> Result<Outcome, Fai
 
 const fn change((_, result): &(ClusterId, Answer)) -> Option<&FileChange> {
     match result {
-        Ok(Adopted::Fits { change, .. }) => Some(change),
+        Ok(Inferred::Fits { change, .. }) => Some(change),
         _ => None,
     }
 }
@@ -62,18 +62,18 @@ fn element(cluster: &ClusterId, result: &Answer) -> Value {
         Err(refused) => return refusal(cluster, refused),
     };
     let chosen = match adopted {
-        Adopted::Fits { adoption, .. } => adoption.candidates.first(),
+        Inferred::Fits { inference, .. } => inference.candidates.first(),
         _ => None,
     };
     let candidates: Vec<Value> = adopted.candidates().iter().take(SHOWN).map(candidate).collect();
     json!({
         "cluster": cluster,
         "outcome": word(adopted),
-        "recorded": if let Adopted::Recorded(release) = adopted { Some(release) } else { None },
+        "recorded": if let Inferred::Recorded(release) = adopted { Some(release) } else { None },
         "release": chosen.map(|candidate| &candidate.release),
         "releaseTree": chosen.and_then(tree),
         "fit": chosen.map(|candidate| fit(candidate.fit)),
-        "file": if let Adopted::Fits { change, .. } = adopted { Some(&change.path) } else { None },
+        "file": if let Inferred::Fits { change, .. } = adopted { Some(&change.path) } else { None },
         "reason": reason(adopted),
         "candidates": candidates,
     })
@@ -93,24 +93,24 @@ fn fit(fit: Fit) -> Value {
     })
 }
 
-const fn word(adopted: &Adopted) -> &'static str {
+const fn word(adopted: &Inferred) -> &'static str {
     match adopted {
-        Adopted::Recorded(_) => "recorded",
-        Adopted::Fits { .. } => "fits",
-        Adopted::Undecided(Adoption { verdict: Verdict::Equals(_), .. }) => "equals",
-        Adopted::Undecided(Adoption { verdict: Verdict::NoCandidate, .. }) => "no-candidate",
-        Adopted::Undecided(_) => "poor",
+        Inferred::Recorded(_) => "recorded",
+        Inferred::Fits { .. } => "fits",
+        Inferred::Undecided(Inference { verdict: Verdict::Equals(_), .. }) => "equals",
+        Inferred::Undecided(Inference { verdict: Verdict::NoCandidate, .. }) => "no-candidate",
+        Inferred::Undecided(_) => "poor",
     }
 }
 
 /// Why no release is recorded, in a sentence; `None` where one is.
-fn reason(adopted: &Adopted) -> Option<String> {
+fn reason(adopted: &Inferred) -> Option<String> {
     match adopted {
-        Adopted::Fits { .. } => None,
-        Adopted::Recorded(release) => Some(format!("Its release is recorded already: {release}.")),
-        Adopted::Undecided(adoption) => Some(match (adoption.verdict, adoption.candidates.first()) {
+        Inferred::Fits { .. } => None,
+        Inferred::Recorded(release) => Some(format!("Its release is recorded already: {release}.")),
+        Inferred::Undecided(inference) => Some(match (inference.verdict, inference.candidates.first()) {
             (Verdict::Equals(count), Some(first)) => {
-                let equals = adoption.candidates.iter().take(count);
+                let equals = inference.candidates.iter().take(count);
                 let names: Vec<&str> = equals.map(|candidate| candidate.release.as_str()).collect();
                 format!(
                     "{} fit equally well ({}), so none is taken: record `release` in its capstan.yaml.",
@@ -149,10 +149,10 @@ fn text(cluster: &ClusterId, result: &Answer, written: bool) -> String {
         Ok(adopted) => adopted,
         Err(refused) => return format!("{cluster}  cannot be read: {refused}\n"),
     };
-    let Adopted::Fits { adoption, change } = adopted else {
+    let Inferred::Fits { inference, change } = adopted else {
         return format!("{cluster}  {}\n", reason(adopted).unwrap_or_default());
     };
-    let mut lines = adoption.candidates.iter();
+    let mut lines = inference.candidates.iter();
     let best = lines.next().map_or_else(String::new, |best| {
         format!("{cluster}  {}  has {}\n", best.release, in_words(best.fit))
     });

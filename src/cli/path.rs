@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use capstan_model::ids::{ClusterId, ReleaseId};
 use capstan_plan::cluster::ReleaseName;
-use capstan_plan::path::{Leg, Way, way_to_json};
+use capstan_plan::path::{PathStep, UpgradePath, path_to_json};
 use capstan_report::markdown::{code, prose, prose_cell};
 use clap::builder::styling::{AnsiColor, Style};
 use serde_json::Value;
@@ -15,7 +15,7 @@ use crate::app::generator::{Fleet, Refused};
 
 const BOLD: Style = Style::new().bold();
 
-type Planned = Result<Way, Refused>;
+type Planned = Result<UpgradePath, Refused>;
 
 pub(super) fn run(
     fleet: &Fleet,
@@ -29,7 +29,7 @@ pub(super) fn run(
         ));
     }
     let ways: Vec<(&ClusterId, Planned)> =
-        clusters.iter().map(|cluster| (cluster, fleet.way(cluster, target))).collect();
+        clusters.iter().map(|cluster| (cluster, fleet.upgrade_path(cluster, target))).collect();
     let each = |say: &dyn Fn(&ClusterId, &Planned) -> String| {
         ways.iter().try_for_each(|(cluster, told)| output::print(&say(cluster, told)))
     };
@@ -37,11 +37,11 @@ pub(super) fn run(
         Format::Json => output::print_json(&elements(&ways))?,
         Format::Yaml => output::print_yaml(&elements(&ways))?,
         Format::Markdown => each(&|cluster, told| match told {
-            Ok(way) => markdown(way),
+            Ok(path) => markdown(path),
             Err(refused) => format!("## {cluster}\n\nCannot be planned: {refused}\n\n"),
         })?,
         Format::Text | Format::Diff => each(&|cluster, told| match told {
-            Ok(way) => in_words(way),
+            Ok(path) => in_words(path),
             Err(refused) => text::refused(cluster, refused),
         })?,
     }
@@ -51,41 +51,41 @@ pub(super) fn run(
 
 fn elements(ways: &[(&ClusterId, Planned)]) -> Value {
     let element = |(cluster, told): &(&ClusterId, Planned)| match told {
-        Ok(way) => way_to_json(way),
+        Ok(path) => path_to_json(path),
         Err(refused) => refusal(cluster, refused),
     };
     ways.iter().map(element).collect()
 }
 
-fn in_words(way: &Way) -> String {
+fn in_words(path: &UpgradePath) -> String {
     let mut text = String::new();
-    let kubernetes = way.kubernetes.as_ref().map(|version| format!("Kubernetes {version}"));
-    let facts: Vec<String> = kubernetes.into_iter().chain(way.date.map(|date| date.to_string())).collect();
+    let kubernetes = path.kubernetes.as_ref().map(|version| format!("Kubernetes {version}"));
+    let facts: Vec<String> = kubernetes.into_iter().chain(path.date.map(|date| date.to_string())).collect();
     let facts = if facts.is_empty() { String::new() } else { format!(" ({})", facts.join(", ")) };
-    let _ = writeln!(text, "{BOLD}{}{BOLD:#}  {}{facts}", way.cluster, name(way.from.as_ref()));
-    for note in &way.notes {
+    let _ = writeln!(text, "{BOLD}{}{BOLD:#}  {}{facts}", path.cluster, name(path.from.as_ref()));
+    for note in &path.notes {
         let _ = writeln!(text, "  {note}");
     }
     let yellow = AnsiColor::Yellow.on_default().bold();
-    if let Some(held) = &way.held {
+    if let Some(held) = &path.held {
         let _ = writeln!(text, "  {yellow}held{yellow:#}: {held}");
     }
-    for (index, leg) in way.steps.iter().enumerate() {
-        let from = name(leg.from.as_ref());
-        let _ = writeln!(text, "  {}. {from} -> {}{}", index + 1, leg.to, between(leg));
-        let _ = writeln!(text, "     {}", leg.why);
-        for warning in &leg.warnings {
+    for (index, step) in path.steps.iter().enumerate() {
+        let from = name(step.from.as_ref());
+        let _ = writeln!(text, "  {}. {from} -> {}{}", index + 1, step.to, between(step));
+        let _ = writeln!(text, "     {}", step.why);
+        for warning in &step.warnings {
             let _ = writeln!(text, "     {yellow}warning{yellow:#}: {warning}");
         }
     }
-    let _ = writeln!(text, "  {}", way.end);
+    let _ = writeln!(text, "  {}", path.end);
     text
 }
 
 /// `, Kubernetes 1.33.6 -> 1.34.3, 2026-06-02 -> 2026-01-23`
-fn between(leg: &Leg) -> String {
+fn between(step: &PathStep) -> String {
     let mut text = String::new();
-    for (word, change) in [("Kubernetes ", kubernetes(leg)), ("", dates(leg))] {
+    for (word, change) in [("Kubernetes ", kubernetes(step)), ("", dates(step))] {
         if let Some(change) = change {
             let _ = write!(text, ", {word}{change}");
         }
@@ -93,12 +93,12 @@ fn between(leg: &Leg) -> String {
     text
 }
 
-fn kubernetes(leg: &Leg) -> Option<String> {
-    change(leg.kubernetes.0.as_ref().map(|version| version.as_str()), leg.kubernetes.1.as_ref()?.as_str())
+fn kubernetes(step: &PathStep) -> Option<String> {
+    change(step.kubernetes.0.as_ref().map(|version| version.as_str()), step.kubernetes.1.as_ref()?.as_str())
 }
 
-fn dates(leg: &Leg) -> Option<String> {
-    change(leg.dates.0.map(|date| date.to_string()).as_deref(), &leg.dates.1?.to_string())
+fn dates(step: &PathStep) -> Option<String> {
+    change(step.dates.0.map(|date| date.to_string()).as_deref(), &step.dates.1?.to_string())
 }
 
 fn change(old: Option<&str>, new: &str) -> Option<String> {
@@ -113,32 +113,32 @@ fn name(release: Option<&ReleaseId>) -> String {
     release.map_or_else(|| "(unknown release)".to_owned(), ToString::to_string)
 }
 
-fn markdown(way: &Way) -> String {
-    let mut text = format!("## The way of {}\n\n", code(way.cluster.as_str(), 200));
-    if let Some(held) = &way.held {
+fn markdown(path: &UpgradePath) -> String {
+    let mut text = format!("## The way of {}\n\n", code(path.cluster.as_str(), 200));
+    if let Some(held) = &path.held {
         let _ = writeln!(text, "> {}\n", prose(held, 600));
     }
-    for note in &way.notes {
+    for note in &path.notes {
         let _ = writeln!(text, "> {}\n", prose(note, 600));
     }
-    if !way.steps.is_empty() {
+    if !path.steps.is_empty() {
         text.push_str("| | From | To | Kubernetes | Published | Why, and what is wrong with it |\n|---|---|---|---|---|---|\n");
     }
-    for (index, leg) in way.steps.iter().enumerate() {
-        let mut reasons = vec![prose_cell(&leg.why, 600)];
+    for (index, step) in path.steps.iter().enumerate() {
+        let mut reasons = vec![prose_cell(&step.why, 600)];
         reasons
-            .extend(leg.warnings.iter().map(|warning| format!("**Warning**: {}", prose_cell(warning, 600))));
+            .extend(step.warnings.iter().map(|warning| format!("**Warning**: {}", prose_cell(warning, 600))));
         let _ = writeln!(
             text,
             "| {} | {} | {} | {} | {} | {} |",
             index + 1,
-            prose_cell(&name(leg.from.as_ref()), 200),
-            prose_cell(leg.to.as_str(), 200),
-            prose_cell(&kubernetes(leg).unwrap_or_default(), 100),
-            dates(leg).unwrap_or_default(),
+            prose_cell(&name(step.from.as_ref()), 200),
+            prose_cell(step.to.as_str(), 200),
+            prose_cell(&kubernetes(step).unwrap_or_default(), 100),
+            dates(step).unwrap_or_default(),
             reasons.join("<br>"),
         );
     }
-    let _ = writeln!(text, "\n{}\n", prose(&way.end, 600));
+    let _ = writeln!(text, "\n{}\n", prose(&path.end, 600));
     text
 }

@@ -16,7 +16,7 @@
 //! | [`release`] | what one release holds | `layout`, `settings`, `substitution` |
 //! | [`cluster`] | what one cluster folder holds | `giant_swarm`, `layout`, `release`, `settings` |
 //! | [`merge`] | three-way merge of objects, fields, lists and templated scalars | `flux`, `giant_swarm`, `release`, `settings`, `substitution`, `templates` |
-//! | [`adopt`] | which release a base comes from that records none | `merge` |
+//! | [`inference`] | which release a base comes from that records none | `merge` |
 //! | [`path`] | the way from release to release, one Kubernetes minor at a time | `cluster`, `release`, `settings` |
 //! | [`upgrade`] | cluster + source + policy -> [`upgrade::Upgrade`] | `flux`, `giant_swarm`, `merge`, `release`, `settings`, `substitution`, `templates` |
 //! | [`policy`] | rules, one a file, and their catalogue | `cluster`, `flux`, `layout`, `merge`, `release`, `settings`, `substitution`, `templates`, `upgrade` |
@@ -50,13 +50,13 @@
 //! | U15 | machines that are replaced | `capstan_live::rollout` |
 //! | U16 | releases of Giant Swarm | [`upgrade`](upgrade#u16) |
 
-pub mod adopt;
 pub mod campaign;
 pub mod classes;
 pub mod cluster;
 pub mod command;
 pub mod flux;
 pub mod giant_swarm;
+pub mod inference;
 pub mod layout;
 pub mod merge;
 pub mod patch;

@@ -56,7 +56,7 @@ pub use commit::commit_message;
 pub use excerpt::{Excerpt, excerpts};
 pub use fingerprint::{Fingerprint, ReportId, finding_fingerprint, preflight_fingerprint};
 pub use rollout::{RolloutSubject, StatusState, rollout_check, rollout_status};
-pub use rollout_comment::{TurnId, announced_in, mark_announced, news, next_news, rollout_comment};
+pub use rollout_comment::{TransitionId, announced_in, mark_announced, news, next_news, rollout_comment};
 pub use sarif::sarif;
 pub use standing::{StandingInWords, standing_in_words};
 pub use tables::becomes;

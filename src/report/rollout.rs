@@ -14,7 +14,7 @@ use jiff::Timestamp;
 
 use super::check::{Annotation, AnnotationLevel, CheckReport, Conclusion};
 use super::markdown::{MAX_BODY, Page, code, code_cell, one_line, prose_cell};
-use capstan_live::agent::{MachineAge, Progress, RolloutReport, RolloutState, TurnKind};
+use capstan_live::agent::{MachineAge, Progress, RolloutReport, RolloutState, TransitionKind};
 use capstan_model::finding::{Severity, sentence};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::CommitId;
@@ -230,7 +230,7 @@ fn one_cluster(page: &mut Page, subject: &RolloutSubject, share: usize, web: &st
             let words = turn.words.as_ref();
             let words =
                 words.map_or_else(String::new, |words| format!(": {}", prose_cell(words.as_str(), 400)));
-            format!("- {} {}{words}\n", minute(turn.at), turn_word(turn.kind))
+            format!("- {} {}{words}\n", minute(turn.at), transition_word(turn.kind))
         })
         .collect();
     page.section("\n", &rows, share / 3, |left| format!("- … and {left} more turns\n"));
@@ -273,14 +273,14 @@ fn duration_words(progress: &Progress) -> String {
     }
 }
 
-pub(super) const fn turn_word(kind: TurnKind) -> &'static str {
+pub(super) const fn transition_word(kind: TransitionKind) -> &'static str {
     match kind {
-        TurnKind::Began => "the first machine is replaced",
-        TurnKind::Stuck => "**stuck**",
-        TurnKind::Refused => "**refused**",
-        TurnKind::Freed => "goes on again",
-        TurnKind::Done => "done",
-        TurnKind::Unknown => "nobody can tell about its machines",
+        TransitionKind::Began => "the first machine is replaced",
+        TransitionKind::Stuck => "**stuck**",
+        TransitionKind::Refused => "**refused**",
+        TransitionKind::Freed => "goes on again",
+        TransitionKind::Done => "done",
+        TransitionKind::Unknown => "nobody can tell about its machines",
     }
 }
 

@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::markdown::{MAX_BODY, Page, code, prose_cell};
-use super::rollout::{RolloutSubject, minute, turn_word};
-use capstan_live::agent::{Announced, Progress, Turn, TurnKind};
+use super::rollout::{RolloutSubject, minute, transition_word};
+use capstan_live::agent::{Announced, Progress, Transition, TransitionKind};
 use capstan_model::digest::digest;
 use capstan_model::tree::CommitId;
 
@@ -25,7 +25,7 @@ const MARKED: usize = 500;
 const MARKER: &str = "<!-- capstan-rollout:";
 
 /// Tells one turn of one merge from every other.
-pub type TurnId = String;
+pub type TransitionId = String;
 
 /// The turns that are to be told in a comment now, by subject and turn.
 pub fn news(subjects: &[RolloutSubject], now: Timestamp) -> Vec<(usize, usize)> {
@@ -62,8 +62,8 @@ fn worth_telling(progress: &Progress, now: Timestamp) -> Vec<usize> {
                     worth.push(at);
                 }
             }
-            TurnKind::Freed if told && room => worth.push(at),
-            TurnKind::Done if told => {
+            TransitionKind::Freed if told && room => worth.push(at),
+            TransitionKind::Done if told => {
                 told = false;
                 worth.push(at);
             }
@@ -73,8 +73,8 @@ fn worth_telling(progress: &Progress, now: Timestamp) -> Vec<usize> {
     worth
 }
 
-const fn is_trouble(kind: TurnKind) -> bool {
-    matches!(kind, TurnKind::Stuck | TurnKind::Refused)
+const fn is_trouble(kind: TransitionKind) -> bool {
+    matches!(kind, TransitionKind::Stuck | TransitionKind::Refused)
 }
 
 fn seconds(from: Timestamp, to: Timestamp) -> i64 {
@@ -86,14 +86,14 @@ pub fn rollout_comment(
     subjects: &[RolloutSubject],
     news: &[(usize, usize)],
     merge: &CommitId,
-    before: &BTreeSet<TurnId>,
+    before: &BTreeSet<TransitionId>,
 ) -> Option<String> {
     let mut rows = Vec::new();
-    let mut ids: Vec<TurnId> = Vec::new();
+    let mut ids: Vec<TransitionId> = Vec::new();
     for (subject, turn) in news {
         let Some(subject) = subjects.get(*subject) else { continue };
         let Some(turn) = subject.progress.turns.get(*turn) else { continue };
-        let id = turn_id(subject, turn, merge);
+        let id = transition_id(subject, turn, merge);
         if !before.contains(&id) {
             ids.push(id);
             rows.push(row(subject, turn));
@@ -111,26 +111,26 @@ pub fn rollout_comment(
     Some(page.finish() + &marker)
 }
 
-fn row(subject: &RolloutSubject, turn: &Turn) -> String {
+fn row(subject: &RolloutSubject, turn: &Transition) -> String {
     let words = turn.words.as_ref();
     let words = words.map_or_else(String::new, |words| format!(": {}", prose_cell(words.as_str(), 600)));
     format!(
         "- {} on {}: {} since {}{words}\n",
         code(subject.cluster.as_str(), 200),
         code(&subject.management_cluster, 100),
-        turn_word(turn.kind),
+        transition_word(turn.kind),
         minute(turn.at)
     )
 }
 
 /// Comments hold these ids, and what was told once is not told again: they stay as they are in every release.
-fn turn_id(subject: &RolloutSubject, turn: &Turn, merge: &CommitId) -> TurnId {
+fn transition_id(subject: &RolloutSubject, turn: &Transition, merge: &CommitId) -> TransitionId {
     let at = turn.at.as_millisecond().to_string();
     digest(&[merge.as_str(), subject.cluster.as_str(), turn.kind.as_str(), &at])
 }
 
 /// The turns that a comment of Capstan's tells. Only to be asked of comments that Capstan wrote.
-pub fn announced_in(body: &str) -> Vec<TurnId> {
+pub fn announced_in(body: &str) -> Vec<TransitionId> {
     let Some((_, rest)) = body.rsplit_once(MARKER) else { return Vec::new() };
     let ids = rest.split_once(" -->").map_or("", |(ids, _)| ids);
     ids.split_whitespace().map(str::to_owned).collect()
@@ -158,11 +158,11 @@ mod tests {
         CommitId::parse(&"a".repeat(40)).unwrap()
     }
 
-    fn subject(turns: &[(i64, TurnKind)]) -> RolloutSubject {
+    fn subject(turns: &[(i64, TransitionKind)]) -> RolloutSubject {
         let mut progress = Progress::waiting(at(0));
         for (second, kind) in turns {
             let words = is_trouble(*kind).then(|| Words::new("no IP addresses left, says @ipam"));
-            progress.turns.push(Turn { at: at(*second), kind: *kind, words, announced: Announced::No });
+            progress.turns.push(Transition { at: at(*second), kind: *kind, words, announced: Announced::No });
         }
         let cluster = ClusterId::new(RepoPath::parse("gauss/peu01").unwrap());
         RolloutSubject { cluster, management_cluster: "mc-eu".to_owned(), progress }
@@ -170,8 +170,8 @@ mod tests {
 
     #[test]
     fn trouble_that_lasts_is_told_and_how_it_ends_and_what_goes_well_is_not() {
-        use TurnKind::{Began, Done, Freed, Refused, Stuck, Unknown};
-        type Turns<'a> = &'a [(i64, TurnKind)];
+        use TransitionKind::{Began, Done, Freed, Refused, Stuck, Unknown};
+        type Turns<'a> = &'a [(i64, TransitionKind)];
         let cases: [(Turns<'_>, i64, &[usize]); 9] = [
             (&[(0, Began), (90, Done)], 900, &[]),
             (&[(0, Began), (30, Stuck)], 89, &[]),
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn a_trouble_that_may_last_is_looked_at_again_in_time() {
-        use TurnKind::{Freed, Stuck};
+        use TransitionKind::{Freed, Stuck};
         assert_eq!(next_news(&[subject(&[(30, Stuck)])], at(50)), Some(40));
         assert_eq!(next_news(&[subject(&[(30, Stuck)])], at(90)), None);
         assert_eq!(next_news(&[subject(&[(30, Stuck), (40, Freed)])], at(50)), None);
@@ -202,10 +202,10 @@ mod tests {
     fn a_rollout_that_stumbles_all_the_time_is_told_so_often_and_its_end() {
         let mut turns = Vec::new();
         for round in 0..20 {
-            turns.push((round * 1_000, TurnKind::Stuck));
-            turns.push((round * 1_000 + 500, TurnKind::Freed));
+            turns.push((round * 1_000, TransitionKind::Stuck));
+            turns.push((round * 1_000 + 500, TransitionKind::Freed));
         }
-        turns.push((30_000, TurnKind::Done));
+        turns.push((30_000, TransitionKind::Done));
         let told: Vec<usize> =
             news(&[subject(&turns)], at(40_000)).into_iter().map(|(_, turn)| turn).collect();
         assert_eq!(told, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 40]);
@@ -215,22 +215,22 @@ mod tests {
     #[test]
     fn the_ids_of_turns_are_the_same_in_every_release() {
         let ids = [
-            (TurnKind::Began, "ebc159ba464b196960d75646"),
-            (TurnKind::Stuck, "783d1511d1cc44e1b102319a"),
-            (TurnKind::Refused, "51afd8bbb615a4615bc2ac9f"),
-            (TurnKind::Freed, "e35a052c393c088b13070fcd"),
-            (TurnKind::Done, "aa4afa7009c584f3b7cc9801"),
-            (TurnKind::Unknown, "b3235b6f3417fa216388b9fb"),
+            (TransitionKind::Began, "ebc159ba464b196960d75646"),
+            (TransitionKind::Stuck, "783d1511d1cc44e1b102319a"),
+            (TransitionKind::Refused, "51afd8bbb615a4615bc2ac9f"),
+            (TransitionKind::Freed, "e35a052c393c088b13070fcd"),
+            (TransitionKind::Done, "aa4afa7009c584f3b7cc9801"),
+            (TransitionKind::Unknown, "b3235b6f3417fa216388b9fb"),
         ];
         for (kind, id) in ids {
             let subject = subject(&[(0, kind)]);
-            assert_eq!(turn_id(&subject, &subject.progress.turns[0], &merge()), id, "{kind:?}");
+            assert_eq!(transition_id(&subject, &subject.progress.turns[0], &merge()), id, "{kind:?}");
         }
     }
 
     #[test]
     fn a_comment_says_what_and_since_when_and_is_found_again_by_its_marker() {
-        let mut subjects = [subject(&[(0, TurnKind::Stuck), (120, TurnKind::Freed)])];
+        let mut subjects = [subject(&[(0, TransitionKind::Stuck), (120, TransitionKind::Freed)])];
         let all = news(&subjects, at(200));
         let text = rollout_comment(&subjects, &all, &merge(), &BTreeSet::new()).unwrap();
         assert!(
@@ -242,7 +242,7 @@ mod tests {
         );
         assert!(text.contains("goes on again since 2026-11-21 12:02 UTC\n"), "{text}");
         assert!(!text.contains("@ipam"), "nobody is mentioned: {text}");
-        let told: BTreeSet<TurnId> = announced_in(&text).into_iter().collect();
+        let told: BTreeSet<TransitionId> = announced_in(&text).into_iter().collect();
         assert_eq!(told.len(), 2);
         assert_eq!(rollout_comment(&subjects, &all, &merge(), &told), None);
         for (subject, turn) in all {
@@ -253,6 +253,6 @@ mod tests {
         subjects[0].progress.turns[1].at = at(3);
         subjects[0].progress.turns[1].announced = Announced::No;
         assert_eq!(news(&subjects, at(200)), [(0, 1)]);
-        assert_eq!(announced_in("hello"), Vec::<TurnId>::new());
+        assert_eq!(announced_in("hello"), Vec::<TransitionId>::new());
     }
 }

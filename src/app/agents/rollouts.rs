@@ -18,8 +18,8 @@ use capstan_model::ids::ClusterId;
 use capstan_model::tree::CommitId;
 use capstan_plan::settings::ManagementClusterUid;
 use capstan_report::{
-    CheckReport, Conclusion, ReportId, RolloutSubject, TurnId, announced_in, mark_announced, news, next_news,
-    rollout_check, rollout_comment, rollout_status,
+    CheckReport, Conclusion, ReportId, RolloutSubject, TransitionId, announced_in, mark_announced, news,
+    next_news, rollout_check, rollout_comment, rollout_status,
 };
 use jiff::Timestamp;
 use tokio::sync::Mutex;
@@ -276,7 +276,7 @@ impl RolloutReporter {
         let login = self.host.bot_login().await?;
         let since = first.min(now) - jiff::SignedDuration::from_mins(10);
         let recent = self.host.recent_comments(repository, since).await?;
-        let before: BTreeSet<TurnId> = recent
+        let before: BTreeSet<TransitionId> = recent
             .iter()
             .filter(|placed| placed.number == merge.pull_request && placed.comment.author == login)
             .flat_map(|placed| announced_in(&placed.comment.body))

@@ -9,7 +9,6 @@
 //! Deliberately absent: I/O (everything comes through [`Tree`]), clocks (the day is passed in), and
 //! every decision that the domain can take.
 
-mod adopt;
 mod bounded;
 mod cached_plan;
 mod cached_snapshot;
@@ -19,6 +18,7 @@ mod definitions;
 mod elsewhere;
 mod following;
 mod gather;
+mod infer;
 mod inputs;
 mod judge;
 mod plan;
@@ -54,7 +54,7 @@ use capstan_plan::templates::{self, NamedTemplate, TemplateNames};
 use capstan_plan::upgrade::{Retarget, Upgrade};
 use jiff::civil::Date;
 
-pub use adopt::Adopted;
+pub use infer::Inferred;
 pub use plan::{Planned, Summary};
 pub use plan_cache::{PlanCache, PlanCacheLimits, PlanCounts, SnapshotView};
 pub use refused::Refused;

@@ -2,7 +2,7 @@
 
 use capstan_model::ids::{ClusterId, ReleaseId};
 use capstan_plan::cluster::ReleaseName;
-use capstan_plan::path::{self, NoSuchRelease, Way};
+use capstan_plan::path::{self, NoSuchRelease, UpgradePath};
 use capstan_plan::upgrade::{Explanation, Upgrade};
 
 use super::inputs::StepInputs;
@@ -38,17 +38,17 @@ impl Fleet {
         Ok(Summary { offered: offer.step().map(|step| step.to.clone()), current: offer.from.clone(), notes })
     }
 
-    /// The whole way of a cluster: to the newest release that it may have, or to the one asked for.
+    /// The whole upgrade path of a cluster: to the newest release that it may have, or to the one asked for.
     ///
     /// # Errors
     /// A file that cannot be read, a release that does not exist.
-    pub fn way(&self, id: &ClusterId, asked: Option<&ReleaseName>) -> Result<Way, Refused> {
+    pub fn upgrade_path(&self, id: &ClusterId, asked: Option<&ReleaseName>) -> Result<UpgradePath, Refused> {
         self.require_releases()?;
         let reading = Reading::of(self.conditions(), self, id)?;
         let old = self.old_release_input(&reading.standing);
         require_readable(self.conditions(), self, &reading, old.as_ref(), asked)?;
         let Reading { standing, effective, .. } = &reading;
-        Ok(path::way(standing, effective, self.catalogue(), asked, self.today)?)
+        Ok(path::upgrade_path(standing, effective, self.catalogue(), asked, self.today)?)
     }
 
     /// Plans one cluster: for the release that it is offered, or for the one asked for by name.

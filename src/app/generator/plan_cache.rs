@@ -131,7 +131,7 @@ impl PlanCache {
         }
     }
 
-    /// Begins a look at a repository: what it does not ask for is the first to give way.
+    /// Begins a look at a repository: what it does not ask for is the first to give path.
     pub(super) fn begin(&self) {
         lock(&self.0.contents).begin_round();
         lock(&self.0.plans.kept).begin_round();

@@ -1,11 +1,11 @@
-//! The middle of a reconciliation: guards, adoption, dry runs, and what differs applied phase by phase.
+//! The middle of a reconciliation: guards, take-over, dry runs, and what differs applied phase by phase.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_kustomize::render::RenderedObject;
 use capstan_live::applying::{
     Changes, GuardBroken, Plan, differs, fields_that_go, guards, handed_over, plan, sent, sent_over,
-    survived, survives_adoption,
+    survived, survives_take_over,
 };
 use capstan_model::finding::Severity;
 use capstan_model::kinds::is_cluster;
@@ -16,7 +16,7 @@ use super::dry_runs::{Trial, try_all};
 use super::observation::Observation;
 use super::outcome::{Ended, Failure, Over};
 use super::reason::Reason;
-use super::reconcile::Reconciliation;
+use super::reconciliation::Reconciliation;
 use super::resources::{Adopt, CreateClusters, KeptTemplate};
 use super::templates::kept_names;
 use super::wanted::Unwanted;
@@ -238,7 +238,7 @@ impl Reconciliation<'_> {
             let tried = trial.accepted.get(&object.id);
             let dropped = tried.map(|tried| survived(live, tried)).unwrap_or_default();
             let adopted = adopted.get(&object.id);
-            let adopted = adopted.map(|from| survives_adoption(live, &object.value, from));
+            let adopted = adopted.map(|from| survives_take_over(live, &object.value, from));
             for found in dropped.into_iter().chain(adopted.unwrap_or_default()) {
                 let is_it = |kept: &Reason| {
                     kept.object.as_ref() == Some(&object.id) && kept.field.as_ref() == Some(&found.field)

@@ -8,7 +8,6 @@
 //! go through [`ports`]. Deliberately absent: when which cluster is reconciled (`controllers`), the Kubernetes
 //! API (`k8s`), and every word to GitHub (the bot's).
 
-mod adopt;
 mod apply;
 mod conclude;
 mod dependencies;
@@ -23,20 +22,21 @@ pub mod ports;
 pub mod preflight;
 mod prune;
 pub mod reason;
-mod reconcile;
+mod reconciliation;
 pub mod rename_migration;
 pub mod resources;
 pub mod revision;
+mod take_over;
 mod templates;
 mod throttle;
 pub mod unclaimed;
 mod wanted;
 
-pub use adopt::ADOPTION_NEEDED;
 pub use conclude::{FleetState, fleet_status};
 pub use dependencies::Ports;
 pub use dry_run_cache::DryRunCache;
 pub use kinds::Kinds;
 pub use outcome::{Ended, Failure, Over};
-pub use reconcile::{ReconcileOutcome, ReconcileRequest, reconcile};
+pub use reconciliation::{ReconcileOutcome, ReconcileRequest, reconcile};
+pub use take_over::ADOPTION_NEEDED;
 pub use throttle::Throttled;

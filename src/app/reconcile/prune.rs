@@ -10,7 +10,7 @@ use capstan_model::object::ObjectId;
 use super::observation::Observation;
 use super::outcome::{Ended, Failure};
 use super::reason::Reason;
-use super::reconcile::Reconciliation;
+use super::reconciliation::Reconciliation;
 use super::wanted::Unwanted;
 use crate::app::ports::{ApiObject, Deleted, LiveError, Run};
 

@@ -23,7 +23,7 @@ use capstan_model::tree::{RepoPath, TreeId};
 
 use super::outcome::Over;
 use super::ports::{ClusterKey, ClusterRecord};
-use super::reconcile::ReconcileRequest;
+use super::reconciliation::ReconcileRequest;
 use super::resources::{ManagedClusterSpec, ManagedClusterStatus};
 use super::revision::Revision;
 use super::unclaimed::{say_left, unclaimed};

@@ -34,7 +34,7 @@ mod words;
 
 pub use identity::{AgentId, JoinCode, PreflightId, PublicKey, ReportId};
 pub use preflight::{ClusterAnswer, PreflightAnswer, PreflightQuestion, PreflightVerdict};
-pub use progress::{Announced, Progress, Turn, TurnKind};
+pub use progress::{Announced, Progress, Transition, TransitionKind};
 pub use rollout::{Machine, MachineAge, Reason, RolloutReport, RolloutState};
 pub use token::{Claims, TokenRefusal, judge_claims};
 pub use words::Words;

@@ -22,16 +22,16 @@ pub struct Progress {
     /// When it began: the merge, or the first report.
     pub began: Timestamp,
     /// What happened, oldest first: each once.
-    pub turns: Vec<Turn>,
+    pub turns: Vec<Transition>,
 }
 
 /// A turn of a rollout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Turn {
+pub struct Transition {
     /// When.
     pub at: Timestamp,
     /// What.
-    pub kind: TurnKind,
+    pub kind: TransitionKind,
     /// In the words of the report, where it had any.
     #[serde(default)]
     pub words: Option<Words>,
@@ -54,7 +54,7 @@ pub enum Announced {
 /// What may happen to a rollout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum TurnKind {
+pub enum TransitionKind {
     /// The first machine is being replaced.
     Began,
     /// It does not go on.
@@ -69,7 +69,7 @@ pub enum TurnKind {
     Unknown,
 }
 
-impl TurnKind {
+impl TransitionKind {
     /// Its word in the id of a turn, as comments on GitHub hold it: never another one.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -113,7 +113,7 @@ impl Progress {
             next.since = at.max(self.since);
             if let Some(kind) = turn(was, is) {
                 let (at, words) = (next.since, what_is_said(report));
-                next.turns.push(Turn { at, kind, words, announced: Announced::No });
+                next.turns.push(Transition { at, kind, words, announced: Announced::No });
                 let surplus = next.turns.len().saturating_sub(TURNS);
                 next.turns.drain(..surplus);
             }
@@ -123,16 +123,16 @@ impl Progress {
     }
 }
 
-fn turn(was: RolloutState, is: RolloutState) -> Option<TurnKind> {
+fn turn(was: RolloutState, is: RolloutState) -> Option<TransitionKind> {
     use RolloutState::{Done, Refused, Rolling, Stuck, Unknown, Waiting};
     match (was, is) {
         (was, is) if was == is => None,
-        (_, Done) => Some(TurnKind::Done),
-        (_, Stuck) => Some(TurnKind::Stuck),
-        (_, Refused) => Some(TurnKind::Refused),
-        (_, Unknown) => Some(TurnKind::Unknown),
-        (Stuck | Refused, Waiting | Rolling) => Some(TurnKind::Freed),
-        (_, Rolling) => Some(TurnKind::Began),
+        (_, Done) => Some(TransitionKind::Done),
+        (_, Stuck) => Some(TransitionKind::Stuck),
+        (_, Refused) => Some(TransitionKind::Refused),
+        (_, Unknown) => Some(TransitionKind::Unknown),
+        (Stuck | Refused, Waiting | Rolling) => Some(TransitionKind::Freed),
+        (_, Rolling) => Some(TransitionKind::Began),
         (_, Waiting) => None,
     }
 }
@@ -180,12 +180,12 @@ mod tests {
         }
     }
 
-    fn told(reports: &[RolloutReport]) -> Vec<(TurnKind, i64, String)> {
+    fn told(reports: &[RolloutReport]) -> Vec<(TransitionKind, i64, String)> {
         let mut progress = Progress::waiting(at(100));
         for report in reports {
             progress = progress.after(report).unwrap_or(progress);
         }
-        let words = |turn: &Turn| turn.words.as_ref().map(ToString::to_string).unwrap_or_default();
+        let words = |turn: &Transition| turn.words.as_ref().map(ToString::to_string).unwrap_or_default();
         progress.turns.iter().map(|turn| (turn.kind, turn.at.as_second(), words(turn))).collect()
     }
 
@@ -202,10 +202,10 @@ mod tests {
             report(7, Done, ""),
         ];
         let all = [
-            (TurnKind::Began, 101, String::new()),
-            (TurnKind::Stuck, 103, "no IP addresses left".to_owned()),
-            (TurnKind::Freed, 105, String::new()),
-            (TurnKind::Done, 106, String::new()),
+            (TransitionKind::Began, 101, String::new()),
+            (TransitionKind::Stuck, 103, "no IP addresses left".to_owned()),
+            (TransitionKind::Freed, 105, String::new()),
+            (TransitionKind::Done, 106, String::new()),
         ];
         assert_eq!(told(&reports), all);
         let twice: Vec<RolloutReport> =
@@ -217,7 +217,7 @@ mod tests {
     fn what_comes_late_changes_nothing() {
         use RolloutState::{Done, Rolling, Stuck};
         let late = [report(3, Done, ""), report(1, Rolling, ""), report(2, Stuck, "x")];
-        assert_eq!(told(&late), [(TurnKind::Done, 103, String::new())]);
+        assert_eq!(told(&late), [(TransitionKind::Done, 103, String::new())]);
         let progress = Progress::waiting(at(0)).after(&late[0]).unwrap();
         assert_eq!(progress.after(&late[1]), None);
         assert_eq!(progress.done_at(), Some(at(103)));
@@ -228,11 +228,14 @@ mod tests {
         use RolloutState::{Done, Refused, Stuck, Waiting};
         assert_eq!(
             told(&[report(1, Stuck, "x"), report(2, Done, "")]),
-            [(TurnKind::Stuck, 101, "x".to_owned()), (TurnKind::Done, 102, String::new())]
+            [(TransitionKind::Stuck, 101, "x".to_owned()), (TransitionKind::Done, 102, String::new())]
         );
         assert_eq!(
             told(&[report(1, Refused, "below live"), report(2, Waiting, "")]),
-            [(TurnKind::Refused, 101, "below live".to_owned()), (TurnKind::Freed, 102, String::new())]
+            [
+                (TransitionKind::Refused, 101, "below live".to_owned()),
+                (TransitionKind::Freed, 102, String::new())
+            ]
         );
     }
 

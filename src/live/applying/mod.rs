@@ -25,12 +25,11 @@
 //! | `sent` | what of an object is sent |
 //! | `differs` | what an apply would change |
 //! | `managed`, `managers`, `handed_over` | who owns which field; objects that others applied; fields let go |
-//! | `adoption` | what taking over such an object would change |
+//! | `taking_over` | what taking over such an object would change |
 //! | `live` | what was read of the cluster |
 //! | `inventory` | what was applied, and may be deleted again |
 //! | `refusal` | what the API server answered |
 
-mod adoption;
 mod boundary;
 mod differs;
 mod guards;
@@ -45,10 +44,10 @@ mod plan;
 mod prune;
 mod refusal;
 mod sent;
+mod taking_over;
 #[cfg(test)]
 pub(crate) mod testing;
 
-pub use adoption::{Adoption, adoption, speaks_another_version, survives_adoption};
 pub use boundary::boundary;
 pub use differs::differs;
 pub use guards::{Broken, GuardBroken, guards, named_outside};
@@ -65,3 +64,4 @@ pub use prune::{
 };
 pub use refusal::{Cause, FieldNotation, LONGEST_MESSAGE, Refusal, RefusalKind};
 pub use sent::{sent, sent_over};
+pub use taking_over::{TakeOver, speaks_another_version, survives_take_over, take_over};

@@ -101,16 +101,16 @@ fn a_fragment_may_be_any_kind_that_it_does_not_rule_out() {
     }
 }
 
-type Turn = Option<(Stage, u8)>;
+type Applying = Option<(Stage, u8)>;
 
 /// Group, kind, what an edit does, when it is applied, what is lost with it.
-const EDITED_APPLIED_LOST: &[(&str, &str, Option<Treatment>, Turn, Loss)] = {
+const EDITED_APPLIED_LOST: &[(&str, &str, Option<Treatment>, Applying, Loss)] = {
     use Loss::{Class, Cluster, ClusterIfNamed, Nothing, Template, Unknown, WhileNamed};
     use Treatment::{MutableAndRolls, MutableSilent, Never, Rotate};
-    const IN_PLACE: Turn = Some((Stage::Workers, 1));
-    const WORKERS: Turn = Some((Stage::Workers, 2));
-    const TEMPLATES: Turn = Some((Stage::Templates, 1));
-    const CONTROL_PLANE: Turn = Some((Stage::ControlPlane, 1));
+    const IN_PLACE: Applying = Some((Stage::Workers, 1));
+    const WORKERS: Applying = Some((Stage::Workers, 2));
+    const TEMPLATES: Applying = Some((Stage::Templates, 1));
+    const CONTROL_PLANE: Applying = Some((Stage::ControlPlane, 1));
     &[
         ("cluster.x-k8s.io", "Cluster", None, Some((Stage::ControlPlane, 0)), Cluster),
         ("cluster.x-k8s.io", "ClusterClass", None, Some((Stage::Templates, 3)), Class),

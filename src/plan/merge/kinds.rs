@@ -20,12 +20,12 @@ pub(super) fn kind_changes(base: &Base, merge: &ClusterMerge) -> Vec<KindChange>
     let changes = dropped.filter_map(|object| {
         let id = &base.objects[object].id;
         let added = merge.added.iter().map(|new| &new.id);
-        let mut heirs = added.filter(|new| {
+        let mut successors = added.filter(|new| {
             succession(&new.kind) == succession(&id.kind)
                 && (new.kind != id.kind || new.group != id.group)
                 && (bare(&new.name) == bare(&id.name) || owner_turns_to(base, merge, id, new))
         });
-        let added = heirs.next()?.clone();
+        let added = successors.next()?.clone();
         Some(KindChange { object, added })
     });
     changes.collect()

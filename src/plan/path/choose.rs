@@ -147,8 +147,8 @@ fn follows(
 ) -> Vec<ReleaseId> {
     let after =
         |release: &Release| next(&standing.at(release), track, catalogue, provider).map(|(next, _)| next);
-    let way = std::iter::successors(after(first), |release| after(release));
-    way.take(HORIZON).map(|release| release.id.clone()).collect()
+    let path = std::iter::successors(after(first), |release| after(release));
+    path.take(HORIZON).map(|release| release.id.clone()).collect()
 }
 
 /// The cluster's own release, where its content is another than when it was taken.

@@ -42,9 +42,9 @@ mod standing;
 #[cfg(test)]
 mod tests;
 mod unreadable;
-mod way;
+mod upgrade_path;
 #[cfg(test)]
-mod way_tests;
+mod upgrade_path_tests;
 
 use std::fmt;
 
@@ -53,7 +53,7 @@ use jiff::civil::Date;
 pub use choose::offer;
 pub use standing::{ProviderUnknown, Standing};
 pub use unreadable::{OwnContent, unreadable, unreadable_own};
-pub use way::{Leg, Way, way, way_to_json};
+pub use upgrade_path::{PathStep, UpgradePath, path_to_json, upgrade_path};
 
 use crate::settings::Track;
 use capstan_model::ids::{ContentId, Provider, ReleaseId};
@@ -89,7 +89,7 @@ pub enum Outcome {
     Nothing(NotOffered),
 }
 
-/// One step on the way.
+/// One step on the path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     /// The release that it leads to.

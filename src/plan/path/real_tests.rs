@@ -116,21 +116,21 @@ fn from_every_real_release_each_step_is_sound_or_warned_of() {
         for start in catalogue.releases() {
             for track in [Track::Any, Track::Minor, Track::Patch] {
                 let at = standing("-", "0.0").at(start);
-                let told = way(&at, &settings(track), catalogue, None, TODAY).unwrap();
+                let told = upgrade_path(&at, &settings(track), catalogue, None, TODAY).unwrap();
                 let mut before = start;
-                for leg in &told.steps {
-                    let next = catalogue.find(&leg.to).unwrap();
-                    assert_eq!(leg.from.as_ref(), Some(&before.id));
+                for step in &told.steps {
+                    let next = catalogue.find(&step.to).unwrap();
+                    assert_eq!(step.from.as_ref(), Some(&before.id));
                     assert!(next.version > before.version && next.state == ReleaseState::Active);
                     assert_track(track, start, next);
-                    assert_sound(before, next, leg, may_skip);
+                    assert_sound(before, next, step, may_skip);
                     before = next;
                     steps += 1;
                 }
                 let same_as_offered = offer(&at, &settings(track), catalogue, None, TODAY).unwrap();
                 assert_eq!(
                     same_as_offered.step().map(|step| &step.to),
-                    told.steps.first().map(|leg| &leg.to),
+                    told.steps.first().map(|step| &step.to),
                     "the way begins with what is offered"
                 );
                 if track == Track::Any {
@@ -155,20 +155,20 @@ fn assert_track(track: Track, start: &Release, next: &Release) {
     }
 }
 
-fn assert_sound(from: &Release, to: &Release, leg: &Leg, may_skip: bool) {
+fn assert_sound(from: &Release, to: &Release, step: &PathStep, may_skip: bool) {
     let (old, new) = (from.kubernetes.as_ref().unwrap(), to.kubernetes.as_ref().unwrap());
     let (old, new) = (old.minor(), new.minor());
     let skips = new.minor > old.minor + 1;
-    assert_eq!(leg.minor_skip.is_some(), skips, "{} to {}", from.id, to.id);
+    assert_eq!(step.minor_skip.is_some(), skips, "{} to {}", from.id, to.id);
     assert!(may_skip || !skips, "{} to {} skips although every release is offered", from.id, to.id);
     let said = findings(from, to);
     assert_eq!(count(&said, "kubernetes-minor-skip"), usize::from(skips));
     // The dates are all written alike, so their texts compare as their times do.
     let goes_back = to.date.as_ref().unwrap() < from.date.as_ref().unwrap();
     assert_eq!(count(&said, "release-goes-back-in-time"), usize::from(goes_back), "{} to {}", from.id, to.id);
-    assert_eq!(leg.warnings.iter().any(|warning| warning.ends_with("it goes back in time.")), goes_back);
+    assert_eq!(step.warnings.iter().any(|warning| warning.ends_with("it goes back in time.")), goes_back);
     let back = count(&said, "component-downgrade");
-    assert_eq!(leg.warnings.iter().filter(|warning| warning.contains(" goes back from ")).count(), back);
+    assert_eq!(step.warnings.iter().filter(|warning| warning.contains(" goes back from ")).count(), back);
 }
 
 /// A cluster whose ConfigMap names a release is offered the same as one that records it.
@@ -189,9 +189,12 @@ fn a_cluster_that_names_its_release_in_a_string_goes_the_same_way() {
     let catalogue = Catalogue::read(&tree, &layout);
     let cluster = Cluster::read(&tree, &layout.clusters[0]).unwrap();
     let at = Standing::of(&cluster, &settings(Track::Any), &catalogue);
-    let told = way(&at, &settings(Track::Any), &catalogue, None, TODAY).unwrap();
-    let steps: Vec<(&str, &str)> =
-        told.steps.iter().map(|leg| (leg.to.as_str(), leg.kubernetes.1.as_ref().unwrap().as_str())).collect();
+    let told = upgrade_path(&at, &settings(Track::Any), &catalogue, None, TODAY).unwrap();
+    let steps: Vec<(&str, &str)> = told
+        .steps
+        .iter()
+        .map(|step| (step.to.as_str(), step.kubernetes.1.as_ref().unwrap().as_str()))
+        .collect();
     assert_eq!(steps, [("capa/v33.4.0", "1.33.6"), ("capa/v34.5.0", "1.34.10")]);
     assert_eq!(told.end, "The cluster is at capa/v34.5.0, and no newer release is there.");
     assert_eq!(

@@ -39,10 +39,10 @@ pub enum Naming {
 }
 
 /// Names templates name templates: what is named comes before what names it.
-const ORDER: [Turn; 3] = [Turn::Data, Turn::Templates, Turn::Classes];
+const ORDER: [RenameRound; 3] = [RenameRound::Data, RenameRound::Templates, RenameRound::Classes];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Turn {
+enum RenameRound {
     Data,
     Templates,
     Classes,
@@ -130,11 +130,11 @@ impl Owners {
     }
 
     /// When an object gets its name; `None` for one that keeps the one in Git.
-    fn turn(&self, objects: &[RenderedObject], at: usize, shared_classes: &[String]) -> Option<Turn> {
+    fn turn(&self, objects: &[RenderedObject], at: usize, shared_classes: &[String]) -> Option<RenameRound> {
         let id = &objects[at].id;
         if is_class(id) {
             let used_here = self.roles[at].contains(&Role::Class);
-            return (used_here && !shared_classes.contains(&id.name)).then_some(Turn::Classes);
+            return (used_here && !shared_classes.contains(&id.name)).then_some(RenameRound::Classes);
         }
         let classes: Vec<usize> = self.of_object[at]
             .iter()
@@ -146,9 +146,9 @@ impl Owners {
             return None;
         }
         match treatment_in_role(id, &objects[at].value, &self.roles[at])? {
-            Treatment::Rotate if self.roles[at].contains(&Role::Data) => Some(Turn::Data),
-            Treatment::Rotate => Some(Turn::Templates),
-            Treatment::Never if !classes.is_empty() => Some(Turn::Templates),
+            Treatment::Rotate if self.roles[at].contains(&Role::Data) => Some(RenameRound::Data),
+            Treatment::Rotate => Some(RenameRound::Templates),
+            Treatment::Never if !classes.is_empty() => Some(RenameRound::Templates),
             Treatment::Never | Treatment::MutableAndRolls | Treatment::MutableSilent => None,
         }
     }

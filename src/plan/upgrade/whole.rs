@@ -92,8 +92,8 @@ impl Bringing<'_, '_> {
         let policy = self.context.request.settings.conflicts;
         let kept = if policy == ConflictPolicy::Take { Side::Release } else { Side::Cluster };
         // Kept beside the one that comes in its place, it would be named by nothing.
-        let heir = kinds.iter().find(|change| Some(change.object) == conflict.object);
-        let blocks = policy == ConflictPolicy::Block || (heir.is_some() && kept == Side::Cluster);
+        let successor = kinds.iter().find(|change| Some(change.object) == conflict.object);
+        let blocks = policy == ConflictPolicy::Block || (successor.is_some() && kept == Side::Cluster);
         let (file, line) = match (conflict.object, &conflict.new) {
             (Some(object), _) => {
                 let at = self.context.base.node(object).span.start;
@@ -120,13 +120,13 @@ impl Bringing<'_, '_> {
             blocks,
         });
         if blocks {
-            if let (Some(object), Some(_)) = (conflict.object, heir) {
+            if let (Some(object), Some(_)) = (conflict.object, successor) {
                 forbid_kind_change(self.context, object, self.said);
             }
-            self.said.blocked.push(match heir {
-                Some(heir) => format!(
+            self.said.blocked.push(match successor {
+                Some(successor) => format!(
                     "{}: the cluster changed it, and the release puts {} in its place.",
-                    conflict.id, heir.added
+                    conflict.id, successor.added
                 ),
                 None => format!("{}: the cluster and the release changed it.", conflict.id),
             });

@@ -24,7 +24,7 @@ use self::order::Order;
 pub use self::waiting::Withheld;
 use self::waiting::{Groups, changes_spec, is_through};
 use crate::live_objects::LiveObjects;
-use crate::rollout::observed::{Turn, Verdict};
+use crate::rollout::observed::{OwnerKind, Verdict};
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::object::ObjectId;
 
@@ -103,15 +103,15 @@ fn phase(
     withheld: &[Withheld],
     verdict: &Verdict,
 ) -> Phase {
-    let open = |turn: Turn| {
-        verdict.owners.iter().filter(|owner| owner.turn == turn).any(|owner| {
+    let open = |kind: OwnerKind| {
+        verdict.owners.iter().filter(|owner| owner.kind == kind).any(|owner| {
             !is_through(owner) || changes.get(&owner.object).is_some_and(|fields| changes_spec(fields))
         })
     };
     let workers_change = || now.iter().any(|(stage, _, _)| *stage == Stage::Workers);
-    if !withheld.is_empty() || open(Turn::ControlPlane) {
+    if !withheld.is_empty() || open(OwnerKind::ControlPlane) {
         Phase::ControlPlane
-    } else if workers_change() || open(Turn::Workers) {
+    } else if workers_change() || open(OwnerKind::Workers) {
         Phase::Workers
     } else {
         Phase::Done

@@ -28,7 +28,7 @@ impl<'a> Order<'a> {
         Self { roles }
     }
 
-    /// The stage of an object, and its turn in it.
+    /// The stage of an object, and its order in it.
     pub(super) fn place(&self, object: &RenderedObject) -> (Stage, u8) {
         let id = &object.id;
         let named_as = |role: Role| self.roles.get(id).is_some_and(|roles| roles.contains(&role));

@@ -78,10 +78,10 @@ const MP: &str = "cluster.x-k8s.io/MachinePool org/mp";
 const MP_INFRA: &str = "infrastructure.cluster.x-k8s.io/AWSMachinePool org/mp";
 const MP_CONFIG: &str = "bootstrap.cluster.x-k8s.io/KubeadmConfig org/mp";
 
-fn owner(object: &str, turn: Turn, state: State, ready: Readiness) -> OwnerVerdict {
+fn owner(object: &str, kind: OwnerKind, state: State, ready: Readiness) -> OwnerVerdict {
     OwnerVerdict {
         object: id(object),
-        turn,
+        kind,
         state,
         since: None,
         until: None,
@@ -96,8 +96,8 @@ fn verdict(control_plane: State, workers: State) -> Verdict {
     Verdict {
         state: control_plane.max(workers),
         owners: vec![
-            owner(CP, Turn::ControlPlane, control_plane, Readiness::Ready),
-            owner(MD, Turn::Workers, workers, Readiness::Ready),
+            owner(CP, OwnerKind::ControlPlane, control_plane, Readiness::Ready),
+            owner(MD, OwnerKind::Workers, workers, Readiness::Ready),
         ],
         machines: Vec::new(),
     }
@@ -130,8 +130,8 @@ fn a_new_cluster_is_applied_whole_and_in_order() {
     let nothing = Verdict {
         state: State::Waiting,
         owners: vec![
-            owner(CP, Turn::ControlPlane, State::Waiting, Readiness::NotReady),
-            owner(MD, Turn::Workers, State::Waiting, Readiness::NotReady),
+            owner(CP, OwnerKind::ControlPlane, State::Waiting, Readiness::NotReady),
+            owner(MD, OwnerKind::Workers, State::Waiting, Readiness::NotReady),
         ],
         machines: Vec::new(),
     };
@@ -285,7 +285,7 @@ spec: {topology: {version: v1.35.1}}
     let cluster = "cluster.x-k8s.io/Cluster org/c";
     let stands = |state| Verdict {
         state,
-        owners: vec![owner(cluster, Turn::ControlPlane, state, Readiness::Ready)],
+        owners: vec![owner(cluster, OwnerKind::ControlPlane, state, Readiness::Ready)],
         machines: Vec::new(),
     };
     let all = changes(&[(cluster, &["/spec/topology/version"]), (MD, &["/spec/template/spec/version"])]);

@@ -8,7 +8,7 @@ use super::observed_owner::{ObservedOwner, control_plane_reference};
 use super::patience::Patience;
 use super::reading::{Reading, said};
 use super::rules::standing;
-use super::verdict::{Counts, OwnerVerdict, Readiness, State, Turn, Verdict};
+use super::verdict::{Counts, OwnerKind, OwnerVerdict, Readiness, State, Verdict};
 use crate::live_objects::LiveObjects;
 use crate::rollout::owner::Owner;
 use capstan_kustomize::render::RenderedObject;
@@ -61,10 +61,10 @@ fn unrendered_control_planes<'a>(
 impl ObservedOwner<'_> {
     /// How it stands, by these machines of its own.
     fn judge(&self, machines: &[ObservedMachine<'_>]) -> OwnerVerdict {
-        let turn = if self.kind.turn() == 1 { Turn::ControlPlane } else { Turn::Workers };
+        let kind = if self.kind.turn() == 1 { OwnerKind::ControlPlane } else { OwnerKind::Workers };
         let mut verdict = OwnerVerdict {
             object: self.id.clone(),
-            turn,
+            kind,
             state: State::Waiting,
             since: None,
             until: None,

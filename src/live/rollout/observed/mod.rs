@@ -53,4 +53,6 @@ pub use self::judge::judge;
 pub use self::made::clones_to_read;
 pub(crate) use self::observed_owner::control_plane_reference;
 pub use self::patience::Patience;
-pub use self::verdict::{Counts, MachineAge, MachineState, OwnerVerdict, Readiness, State, Turn, Verdict};
+pub use self::verdict::{
+    Counts, MachineAge, MachineState, OwnerKind, OwnerVerdict, Readiness, State, Verdict,
+};

@@ -49,7 +49,7 @@ pub struct OwnerVerdict {
     /// The control plane, deployment, pool or `Cluster` with a topology.
     pub object: ObjectId,
     /// Whether others wait for it.
-    pub turn: Turn,
+    pub kind: OwnerKind,
     /// In a word.
     pub state: State,
     /// Since when, where that is known.
@@ -70,7 +70,7 @@ pub struct OwnerVerdict {
 
 /// Control planes go first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Turn {
+pub enum OwnerKind {
     /// A control plane, or a topology, which has one.
     ControlPlane,
     /// Workers.

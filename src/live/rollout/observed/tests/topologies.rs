@@ -25,7 +25,7 @@ fn a_topology_is_done_when_all_that_its_controller_made_is() {
         let all: Vec<&Value> = [cluster].into_iter().chain(parts).collect();
         let found = verdict(TOPOLOGY, &all, "10:00:30");
         assert_eq!(found.state, state, "{what}: {:?}", found.owners);
-        assert_eq!(found.owners[0].turn, Turn::ControlPlane);
+        assert_eq!(found.owners[0].kind, OwnerKind::ControlPlane);
     }
     assert_eq!(
         said(TOPOLOGY, &[&with(&old, &upgrading), &plane, &workers], "10:00:30").1,

@@ -67,9 +67,9 @@ fn every_state_of_a_watched_upgrade_gets_its_verdict() {
             assert_eq!(super::state(rendered, &[object]), *state, "{words}: {object}");
         }
     }
-    let turn = |rendered, object: &Value| verdict(rendered, &[object], "10:00:30").owners[0].turn;
-    assert_eq!(turn(CONTROL_PLANE, &control_plane(DONE)), Turn::ControlPlane);
-    assert_eq!(turn(DEPLOYMENT, &deployment(DONE)), Turn::Workers);
+    let kind = |rendered, object: &Value| verdict(rendered, &[object], "10:00:30").owners[0].kind;
+    assert_eq!(kind(CONTROL_PLANE, &control_plane(DONE)), OwnerKind::ControlPlane);
+    assert_eq!(kind(DEPLOYMENT, &deployment(DONE)), OwnerKind::Workers);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use capstan_live::applying::{
-    Adoption, adoption, appliers, is_applied_by_capstan, sent, speaks_another_version,
+    TakeOver, appliers, is_applied_by_capstan, sent, speaks_another_version, take_over,
 };
 use capstan_model::finding::Severity;
 use capstan_model::object::{FieldPath, ObjectId};
@@ -13,7 +13,7 @@ use super::apply::uid;
 use super::dry_runs::Trial;
 use super::observation::Observation;
 use super::reason::Reason;
-use super::reconcile::Reconciliation;
+use super::reconciliation::Reconciliation;
 use super::resources::Adopt;
 use crate::app::ports::LiveError;
 
@@ -67,7 +67,7 @@ impl Reconciliation<'_> {
                 None
             };
             let tried = trial.accepted.get(&object.id);
-            let found = adoption(live, &object.value, tried, created.as_ref(), from);
+            let found = take_over(live, &object.value, tried, created.as_ref(), from);
             let field = found.sets.first().or(found.removes.first()).cloned().unwrap_or_default();
             let reason = Reason::of_object(ADOPTION_NEEDED, preview(&found, from), object, &field);
             reasons.push(Reason { severity: Severity::Warning, ..reason });
@@ -83,13 +83,13 @@ impl Reconciliation<'_> {
 }
 
 /// What taking over would change, as a sentence.
-fn preview(adoption: &Adoption, from: &[String]) -> String {
+fn preview(take_over: &TakeOver, from: &[String]) -> String {
     let by = if from.is_empty() { "somebody else".to_owned() } else { from.join(", ") };
     let part = |verb: &str, fields: &[FieldPath]| list(fields).map(|fields| format!("{verb} {fields}"));
     let parts: Vec<String> = [
-        part("sets", &adoption.sets),
-        part("removes", &adoption.removes),
-        part("leaves to others", &adoption.lets_go),
+        part("sets", &take_over.sets),
+        part("removes", &take_over.removes),
+        part("leaves to others", &take_over.lets_go),
     ]
     .into_iter()
     .flatten()

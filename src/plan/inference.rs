@@ -20,7 +20,7 @@ pub const SENSIBLE_PERCENT: usize = 80;
 
 /// How well releases fit one cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Adoption {
+pub struct Inference {
     /// All of them, best first.
     pub candidates: Vec<Candidate>,
     /// What follows.
@@ -55,11 +55,11 @@ pub enum Verdict {
 ///
 /// # Errors
 /// A file of the base that cannot be read as YAML, with its place.
-pub fn adopt(
+pub fn infer(
     cluster: &ClusterFacts,
     candidates: &[&Source],
     schemas: &Schemas,
-) -> Result<Adoption, FileError> {
+) -> Result<Inference, FileError> {
     let base = Base::read(cluster)?;
     let ranked = rank(candidates, &base, &cluster.variables, &cluster.flux, schemas);
     let equals = ranked.iter().take_while(|(fit, _)| fit.rank() == ranked[0].0.rank()).count();
@@ -72,5 +72,5 @@ pub fn adopt(
     let candidate = |(fit, source): (Fit, &Source)| {
         Some(Candidate { release: source.id.release()?, content: source.content.clone(), fit })
     };
-    Ok(Adoption { candidates: ranked.into_iter().filter_map(candidate).collect(), verdict })
+    Ok(Inference { candidates: ranked.into_iter().filter_map(candidate).collect(), verdict })
 }

@@ -1,4 +1,4 @@
-//! The whole way of a cluster, step by step, with the reason for each step: `plan --path`.
+//! The whole upgrade path of a cluster, step by step, with the reason for each step: `plan --path`.
 
 use jiff::civil::Date;
 use serde_json::{Value, json};
@@ -14,9 +14,9 @@ use crate::settings::{EffectiveSettings, Track};
 use capstan_model::ids::{ClusterId, Provider, ReleaseId};
 use capstan_model::version::KubernetesVersion;
 
-/// The way of one cluster to the newest release that it may have, or to one asked for by name.
+/// The upgrade path of one cluster to the newest release that it may have, or to one asked for by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Way {
+pub struct UpgradePath {
     /// The cluster.
     pub cluster: ClusterId,
     /// The release it is at; `None` = unknown.
@@ -26,18 +26,18 @@ pub struct Way {
     /// The day of its release, where known.
     pub date: Option<Date>,
     /// The steps, each from where the one before leads to.
-    pub steps: Vec<Leg>,
+    pub steps: Vec<PathStep>,
     /// Why the first step is not proposed today although there is one: one sentence.
     pub held: Option<String>,
-    /// Why the way ends where it does: one sentence.
+    /// Why the path ends where it does: one sentence.
     pub end: String,
     /// What a person should know besides, one sentence each.
     pub notes: Vec<String>,
 }
 
-/// One step of a way.
+/// One step of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Leg {
+pub struct PathStep {
     /// Where the cluster is before it; `None` = unknown.
     pub from: Option<ReleaseId>,
     /// Where it is after it.
@@ -56,7 +56,7 @@ pub struct Leg {
     pub warnings: Vec<String>,
 }
 
-/// The way from where a cluster stands: every step that [`offer`](super::offer) would make, one after
+/// The upgrade path from where a cluster stands: every step that [`offer`](super::offer) would make, one after
 /// the other. A hold stops none of them here, it is told beside them.
 ///
 /// With `asked` the way leads to that release and no further, over releases that are offered; the track
@@ -64,16 +64,16 @@ pub struct Leg {
 ///
 /// # Errors
 /// Where the release asked for does not exist.
-pub fn way(
+pub fn upgrade_path(
     standing: &Standing,
     settings: &EffectiveSettings,
     catalogue: &Catalogue,
     asked: Option<&ReleaseName>,
     today: Date,
-) -> Result<Way, NoSuchRelease> {
+) -> Result<UpgradePath, NoSuchRelease> {
     let goal = asked.map(|name| find(standing, catalogue, name)).transpose()?;
     let at = standing.release.as_ref().and_then(|id| catalogue.find(id));
-    let mut way = Way {
+    let mut path = UpgradePath {
         cluster: standing.cluster.clone(),
         from: standing.release.clone(),
         kubernetes: standing.kubernetes.clone(),
@@ -84,55 +84,55 @@ pub fn way(
         notes: settings.notes.clone(),
     };
     match goal {
-        Some(goal) => walk_to(&mut way, standing, catalogue, goal),
-        None => walk(&mut way, standing, settings.track, catalogue),
+        Some(goal) => walk_to(&mut path, standing, catalogue, goal),
+        None => walk(&mut path, standing, settings.track, catalogue),
     }
-    Ok(way)
+    Ok(path)
 }
 
-fn walk(way: &mut Way, standing: &Standing, track: Track, catalogue: &Catalogue) {
+fn walk(path: &mut UpgradePath, standing: &Standing, track: Track, catalogue: &Catalogue) {
     let end = |reason: NotOffered| reason.to_string();
     if track == Track::None {
-        way.end = end(NotOffered::TrackNone);
+        path.end = end(NotOffered::TrackNone);
         return;
     }
     let provider = match &standing.provider {
         Ok(provider) => provider,
         Err(unknown) => {
-            way.end = end(NotOffered::Provider(unknown.clone()));
+            path.end = end(NotOffered::Provider(unknown.clone()));
             return;
         }
     };
     if standing.version.is_none() && track != Track::Any {
-        way.end = end(NotOffered::ReleaseUnknown { track });
+        path.end = end(NotOffered::ReleaseUnknown { track });
         return;
     }
-    way.notes.extend(unreadable(catalogue, provider, standing.version.as_ref()));
-    way.notes.extend(requests_unreadable(catalogue, provider));
+    path.notes.extend(unreadable(catalogue, provider, standing.version.as_ref()));
+    path.notes.extend(requests_unreadable(catalogue, provider));
     let mut at = standing.clone();
     while let Some((release, skip)) =
-        next(&at, track, catalogue, provider).filter(|_| way.steps.len() < HORIZON)
+        next(&at, track, catalogue, provider).filter(|_| path.steps.len() < HORIZON)
     {
         let why = why_this(&at, release, skip, track, catalogue, provider);
-        way.steps.push(leg(&at, release, Direction::Forward, skip, why, catalogue));
+        path.steps.push(path_step(&at, release, Direction::Forward, skip, why, catalogue));
         at = at.at(release);
     }
-    if way.steps.is_empty()
+    if path.steps.is_empty()
         && let Some(Outcome::Step(step)) = refresh(&at, catalogue)
         && let Some(release) = catalogue.find(&step.to)
     {
         let why = format!("{} has other content than when the cluster took it.", release.id);
-        way.steps.push(leg(&at, release, Direction::Refresh, step.minor_skip, why, catalogue));
+        path.steps.push(path_step(&at, release, Direction::Refresh, step.minor_skip, why, catalogue));
         at = at.at(release);
     }
-    way.end = end(why_nothing(&at, track, catalogue, provider));
+    path.end = end(why_nothing(&at, track, catalogue, provider));
 }
 
-fn walk_to(way: &mut Way, standing: &Standing, catalogue: &Catalogue, goal: &Release) {
-    way.notes.extend(unreadable(catalogue, &goal.provider, standing.version.as_ref()));
+fn walk_to(path: &mut UpgradePath, standing: &Standing, catalogue: &Catalogue, goal: &Release) {
+    path.notes.extend(unreadable(catalogue, &goal.provider, standing.version.as_ref()));
     let mut at = standing.clone();
     let is_ahead = |at: &Standing| at.provider.as_ref() == Ok(&goal.provider) && is_newer(goal, at);
-    while is_ahead(&at) && way.steps.len() < HORIZON {
+    while is_ahead(&at) && path.steps.len() < HORIZON {
         let up_to_goal = || {
             let up_to = move |release: &&Release| release.version <= goal.version;
             let counts = move |release: &&Release| release.is_offered() || release.version == goal.version;
@@ -146,26 +146,26 @@ fn walk_to(way: &mut Way, standing: &Standing, catalogue: &Catalogue, goal: &Rel
         } else {
             leaves_out(&at, goal).unwrap_or_default()
         };
-        way.steps.push(leg(&at, release, Direction::Forward, skip, why, catalogue));
+        path.steps.push(path_step(&at, release, Direction::Forward, skip, why, catalogue));
         at = at.at(release);
     }
     if at.release.as_ref() != Some(&goal.id) {
         let direction =
             if at.provider.as_ref() == Ok(&goal.provider) { Direction::Back } else { Direction::Aside };
         let skip = minor_skip(&at, goal);
-        way.steps.push(leg(&at, goal, direction, skip, "It was asked for.".to_owned(), catalogue));
+        path.steps.push(path_step(&at, goal, direction, skip, "It was asked for.".to_owned(), catalogue));
     }
-    way.end = format!("{} was asked for.", goal.id);
+    path.end = format!("{} was asked for.", goal.id);
 }
 
-fn leg(
+fn path_step(
     at: &Standing,
     release: &Release,
     direction: Direction,
     minor_skip: Option<MinorSkip>,
     why: String,
     catalogue: &Catalogue,
-) -> Leg {
+) -> PathStep {
     let from = at.release.as_ref().and_then(|id| catalogue.find(id));
     let mut warnings = Vec::new();
     match direction {
@@ -188,7 +188,7 @@ fn leg(
         );
     }
     warnings.extend(release.unmet.iter().map(|unmet| format!("{unmet}.")));
-    Leg {
+    PathStep {
         from: at.release.clone(),
         to: release.id.clone(),
         direction,
@@ -246,7 +246,7 @@ fn leaves_out(at: &Standing, release: &Release) -> Option<String> {
 }
 
 /// One element of the array that `plan --path -o json` prints.
-pub fn way_to_json(way: &Way) -> Value {
+pub fn path_to_json(path: &UpgradePath) -> Value {
     let skip = |skip: &MinorSkip| json!({"from": skip.from.to_string(), "to": skip.to.to_string()});
     let direction = |direction: Direction| match direction {
         Direction::Forward => "forward",
@@ -254,26 +254,26 @@ pub fn way_to_json(way: &Way) -> Value {
         Direction::Back => "back",
         Direction::Aside => "aside",
     };
-    let step = |leg: &Leg| {
+    let step = |step: &PathStep| {
         json!({
-            "from": leg.from,
-            "to": leg.to,
-            "direction": direction(leg.direction),
-            "kubernetes": {"from": leg.kubernetes.0, "to": leg.kubernetes.1},
-            "date": {"from": leg.dates.0, "to": leg.dates.1},
-            "skips": leg.minor_skip.as_ref().map(skip),
-            "why": leg.why,
-            "warnings": leg.warnings,
+            "from": step.from,
+            "to": step.to,
+            "direction": direction(step.direction),
+            "kubernetes": {"from": step.kubernetes.0, "to": step.kubernetes.1},
+            "date": {"from": step.dates.0, "to": step.dates.1},
+            "skips": step.minor_skip.as_ref().map(skip),
+            "why": step.why,
+            "warnings": step.warnings,
         })
     };
     json!({
-        "cluster": way.cluster.as_str(),
-        "from": way.from,
-        "kubernetes": way.kubernetes,
-        "date": way.date,
-        "steps": way.steps.iter().map(step).collect::<Vec<_>>(),
-        "held": way.held,
-        "end": way.end,
-        "notes": way.notes,
+        "cluster": path.cluster.as_str(),
+        "from": path.from,
+        "kubernetes": path.kubernetes,
+        "date": path.date,
+        "steps": path.steps.iter().map(step).collect::<Vec<_>>(),
+        "held": path.held,
+        "end": path.end,
+        "notes": path.notes,
     })
 }

@@ -22,7 +22,7 @@ use capstan_model::object::FieldPath;
 
 /// What taking over an object would change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Adoption {
+pub struct TakeOver {
     /// Fields that get another value.
     pub sets: Vec<FieldPath>,
     /// Fields that go, or fall to their default.
@@ -43,13 +43,13 @@ pub fn speaks_another_version(live: &Value, manifest: &Value, from: &[String]) -
 
 /// What taking over a live object from these managers would change. `tried` is the answer of a dry run of the
 /// manifest; `created` that of its creation under another name, where the managers spoke in another version.
-pub fn adoption(
+pub fn take_over(
     live: &Value,
     manifest: &Value,
     tried: Option<&Value>,
     created: Option<&Value>,
     from: &[String],
-) -> Adoption {
+) -> TakeOver {
     let tried = tried.unwrap_or(live);
     let lets_go = handed_over(live, manifest, from);
     let mut sets = Vec::new();
@@ -61,12 +61,12 @@ pub fn adoption(
     removes.retain(|path| !lets_go.contains(path) && !sets.contains(path));
     sets.sort();
     removes.sort();
-    Adoption { sets, removes, lets_go }
+    TakeOver { sets, removes, lets_go }
 }
 
 /// The fields of these managers that Git lacks and that stay though they are taken over, because somebody else
 /// holds them too. A count that somebody else holds is meant to be that one's.
-pub fn survives_adoption(live: &Value, manifest: &Value, from: &[String]) -> Vec<FieldSurvived> {
+pub fn survives_take_over(live: &Value, manifest: &Value, from: &[String]) -> Vec<FieldSurvived> {
     let Some(managed) = taken(live, from) else { return Vec::new() };
     let object = json!({"metadata": {"managedFields": managed}});
     let Some(ours) = Entry::ours(&object) else { return Vec::new() };
@@ -217,7 +217,7 @@ mod tests {
         let from = [KUBECTL.to_owned()];
         assert!(speaks_another_version(&live, &manifest, &from));
         assert!(!speaks_another_version(&live, &manifest, &["capi-core".to_owned()]));
-        let found = adoption(&live, &manifest, Some(&tried), Some(&created), &from);
+        let found = take_over(&live, &manifest, Some(&tried), Some(&created), &from);
         assert_eq!(paths(&found.sets), ["/spec/template/args/1/value"]);
         assert_eq!(
             paths(&found.removes),
@@ -236,7 +236,7 @@ mod tests {
         let manifest = json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "spec": {"clusterName": "c"}});
         let from = ["kustomize-controller".to_owned()];
         assert!(!speaks_another_version(&live, &manifest, &from));
-        let found = adoption(&live, &manifest, Some(&live), None, &from);
+        let found = take_over(&live, &manifest, Some(&live), None, &from);
         assert_eq!((found.sets, paths(&found.removes)), (Vec::new(), vec!["/spec/paused".to_owned()]));
         assert_eq!(paths(&found.lets_go), ["/spec/replicas"]);
     }
@@ -259,14 +259,14 @@ mod tests {
         let manifest = json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "metadata": {}, "spec": {}});
         let from = ["kustomize-controller".to_owned()];
         assert_eq!(
-            survives_adoption(&live, &manifest, &from),
+            survives_take_over(&live, &manifest, &from),
             [FieldSurvived {
                 field: FieldPath::parse("/metadata/labels/by").unwrap(),
                 managers: vec!["pipeline".to_owned()],
             }]
         );
         let named = json!({"metadata": {"labels": {"by": "core"}}});
-        assert_eq!(survives_adoption(&live, &named, &from), []);
-        assert_eq!(survives_adoption(&live, &manifest, &["helm".to_owned()]), []);
+        assert_eq!(survives_take_over(&live, &named, &from), []);
+        assert_eq!(survives_take_over(&live, &manifest, &["helm".to_owned()]), []);
     }
 }

@@ -12,14 +12,14 @@ use capstan_model::version::LooseVersion;
 use capstan_yaml::YamlFile;
 
 /// `aws/v1.0.0 -> aws/v2.0.0: why | warning | ...`
-fn told(way: &Way) -> Vec<String> {
-    let leg = |leg: &Leg| {
-        let from = leg.from.as_ref().map_or("?", ReleaseId::as_str);
-        let mut line = format!("{from} -> {}: {}", leg.to, leg.why);
-        leg.warnings.iter().for_each(|warning| line.push_str(&format!(" | {warning}")));
+fn told(path: &UpgradePath) -> Vec<String> {
+    let step = |step: &PathStep| {
+        let from = step.from.as_ref().map_or("?", ReleaseId::as_str);
+        let mut line = format!("{from} -> {}: {}", step.to, step.why);
+        step.warnings.iter().for_each(|warning| line.push_str(&format!(" | {warning}")));
         line
     };
-    way.steps.iter().map(leg).collect()
+    path.steps.iter().map(step).collect()
 }
 
 const ROWS: [&str; 8] = [
@@ -36,7 +36,8 @@ const ROWS: [&str; 8] = [
 #[test]
 fn every_step_says_why_it_is_that_one_and_not_a_newer_one() {
     let told_way =
-        way(&standing("aws/v1.0.0", "1.30"), &settings(Track::Any), &catalogue(&ROWS), None, TODAY).unwrap();
+        upgrade_path(&standing("aws/v1.0.0", "1.30"), &settings(Track::Any), &catalogue(&ROWS), None, TODAY)
+            .unwrap();
     assert_eq!(
         told(&told_way),
         [
@@ -76,7 +77,7 @@ fn the_track_and_the_hold_are_told() {
         (Track::None, vec![], "The cluster's track is `none`, so nothing is offered."),
     ];
     for (track, steps, end) in cases {
-        let told_way = way(&at, &settings(track), &catalogue, None, TODAY).unwrap();
+        let told_way = upgrade_path(&at, &settings(track), &catalogue, None, TODAY).unwrap();
         assert_eq!(
             (told(&told_way), told_way.end.as_str()),
             (steps.into_iter().map(String::from).collect(), end)
@@ -84,7 +85,7 @@ fn the_track_and_the_hold_are_told() {
     }
     let mut settings = settings(Track::Any);
     settings.hold = Some(Hold { reason: "audit".into(), until: Some(date(2026, 12, 1)) });
-    let held = way(&at, &settings, &catalogue, None, TODAY).unwrap();
+    let held = upgrade_path(&at, &settings, &catalogue, None, TODAY).unwrap();
     assert_eq!(held.held.as_deref(), Some("The overlay holds upgrades back until 2026-12-01: audit."));
     assert_eq!(held.steps.len(), 3, "what follows the hold is told all the same");
 }
@@ -94,7 +95,8 @@ fn a_way_may_be_asked_to_a_release() {
     let catalogue = catalogue(&ROWS);
     let asked = |at: &str, kubernetes: &str, name: &str| {
         let name = ReleaseName::parse(name).unwrap();
-        way(&standing(at, kubernetes), &settings(Track::Patch), &catalogue, Some(&name), TODAY).unwrap()
+        upgrade_path(&standing(at, kubernetes), &settings(Track::Patch), &catalogue, Some(&name), TODAY)
+            .unwrap()
     };
     assert_eq!(
         told(&asked("aws/v1.0.0", "1.30", "aws/v2.1.0")),
@@ -127,9 +129,14 @@ fn a_step_that_leaves_a_minor_out_goes_back_in_time_or_takes_parts_back_says_so(
     releases[0].apps = vec![app("1.3.1")];
     releases[1].date = Some("2026-01-23".into());
     releases[1].apps = vec![app("1.3.0")];
-    let told_way =
-        way(&standing("aws/v1.0.0", "1.30"), &settings(Track::Any), &Catalogue::new(releases), None, TODAY)
-            .unwrap();
+    let told_way = upgrade_path(
+        &standing("aws/v1.0.0", "1.30"),
+        &settings(Track::Any),
+        &Catalogue::new(releases),
+        None,
+        TODAY,
+    )
+    .unwrap();
     assert_eq!(
         told(&told_way),
         ["aws/v1.0.0 -> aws/v2.0.0: No release brings Kubernetes 1.31. \
@@ -175,7 +182,7 @@ fn a_release_that_lacks_what_is_asked_of_it_is_passed_over() {
             "aws/v1.2.0 is not offered by itself, because it does not have what its provider's requests ask for: cilium is 1.2.5, and aws/requests.yaml:4 asks for >= 1.3.0."
         ]
     );
-    let told_way = way(&at, &settings(Track::Any), &catalogue, None, TODAY).unwrap();
+    let told_way = upgrade_path(&at, &settings(Track::Any), &catalogue, None, TODAY).unwrap();
     assert_eq!(
         told(&told_way),
         [

@@ -3,9 +3,9 @@
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::Place;
 use capstan_model::ids::ClusterId;
-use capstan_plan::adopt::{self, Adoption, Candidate, Verdict};
 use capstan_plan::cluster::{Cluster, ReleaseName};
 use capstan_plan::flux::PostBuild;
+use capstan_plan::inference::{self, Candidate, Inference, Verdict};
 use capstan_plan::path::ProviderUnknown;
 use capstan_plan::settings::{Record, record_release};
 
@@ -15,26 +15,26 @@ use super::{Fleet, Refused, sources};
 
 /// What came of one cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Adopted {
+pub enum Inferred {
     /// Its release is recorded already, as it is written there.
     Recorded(String),
     /// One release fits; writing this records it.
     Fits {
         /// How well releases fit, this one first.
-        adoption: Adoption,
+        inference: Inference,
         /// Its `capstan.yaml`.
         change: FileChange,
     },
     /// No release is taken.
-    Undecided(Adoption),
+    Undecided(Inference),
 }
 
-impl Adopted {
+impl Inferred {
     /// Releases and their fits, best first.
     pub fn candidates(&self) -> &[Candidate] {
         match self {
             Self::Recorded(_) => &[],
-            Self::Fits { adoption, .. } | Self::Undecided(adoption) => &adoption.candidates,
+            Self::Fits { inference, .. } | Self::Undecided(inference) => &inference.candidates,
         }
     }
 }
@@ -44,11 +44,11 @@ impl Fleet {
     ///
     /// # Errors
     /// A file that cannot be read, or releases that are elsewhere.
-    pub fn adopt(&self, id: &ClusterId) -> Result<Adopted, Refused> {
+    pub fn infer_release(&self, id: &ClusterId) -> Result<Inferred, Refused> {
         self.require_releases()?;
         let cluster = self.read_cluster(id)?;
         if let Some(recorded) = &cluster.recorded {
-            return Ok(Adopted::Recorded(match &recorded.name {
+            return Ok(Inferred::Recorded(match &recorded.name {
                 ReleaseName::Id(id) => id.to_string(),
                 ReleaseName::Version(version) => version.to_string(),
             }));
@@ -65,13 +65,13 @@ impl Fleet {
         let flux = if has_variables { self.flux_index().post_build(id) } else { PostBuild::default() };
         let classes = used_elsewhere(&self.own_classes(&cluster));
         let facts = cluster_facts(self.tree.as_ref(), &cluster, &effective, None, flux, classes)?;
-        let adoption = adopt::adopt(&facts, &candidates, self.schemas())?;
-        Ok(match (adoption.verdict, adoption.candidates.first()) {
+        let inference = inference::infer(&facts, &candidates, self.schemas())?;
+        Ok(match (inference.verdict, inference.candidates.first()) {
             (Verdict::Fits, Some(best)) => {
                 let change = self.record(&cluster, best)?;
-                Adopted::Fits { adoption, change }
+                Inferred::Fits { inference, change }
             }
-            _ => Adopted::Undecided(adoption),
+            _ => Inferred::Undecided(inference),
         })
     }
 
