@@ -11,7 +11,7 @@ use super::fields::FieldMerge;
 use super::form::form_of;
 use super::knowledge::known_object;
 use super::matched::{Matched, Target};
-use super::matching::{bind, match_source};
+use super::matching::match_and_learn;
 use super::nodes::remove;
 use super::piece::{Piece, Shape};
 use super::prepared::substitution;
@@ -91,10 +91,7 @@ fn fit(
     schemas: &Schemas,
 ) -> Fit {
     let mut bindings = Bindings::new(variables, flux);
-    let form = form_of(base, None, source);
-    let first = match_source(source, form, base, &mut bindings);
-    bind(&first, base, &mut bindings);
-    let matched = match_source(source, form, base, &mut bindings);
+    let matched = match_and_learn(source, form_of(base, None, source), base, &mut bindings);
     let mut sum = Fit::default();
     for (piece, target) in matched.pieces.iter().zip(&matched.targets) {
         let node = |object: Option<usize>| without_identity(&matched, piece, base, &bindings, object);

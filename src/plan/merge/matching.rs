@@ -424,6 +424,20 @@ fn shares_a_field(fragment: &Node, object: &Node) -> bool {
     }
 }
 
+/// Matches all pieces of the release that the cluster comes from, and learns from what they matched what the
+/// variables are: names that could not be bound before may be then.
+pub(crate) fn match_and_learn<'a>(
+    source: &'a Source,
+    form: Form,
+    base: &Base,
+    bindings: &mut Bindings,
+) -> Matched<'a> {
+    let matched = match_source(source, form, base, bindings);
+    bind(&matched, base, bindings);
+    let is_templated = source.pieces(form).iter().any(|piece| piece.templated);
+    if is_templated { match_source(source, form, base, bindings) } else { matched }
+}
+
 /// Variables of both sources, bound by what they matched.
 pub(crate) fn bind(matched: &Matched<'_>, base: &Base, bindings: &mut Bindings) {
     let own: &BTreeMap<String, String> = &matched.source.variables;

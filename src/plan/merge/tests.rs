@@ -186,3 +186,40 @@ proptest! {
         }
     }
 }
+
+/// What is recorded of one document: the field, the rule, and the field as O and N count their items.
+#[test]
+fn a_decision_is_recorded_with_its_rule_and_where_each_release_has_it() {
+    let read = |text: &str| YamlFile::read(text).unwrap().documents()[0].root.clone();
+    let old = read("{replicas: 2, paused: {a: 1}, files: [{path: a}, {path: b, v: 1}], certSANs: [x, y]}");
+    let own = read("{replicas: 2, paused: {a: 1}, files: [{path: b, v: 1}], certSANs: [y, z, x], own: 1}");
+    let new =
+        read("{replicas: 3, paused: yes, files: [{path: c}, {path: a}, {path: b, v: 2}], certSANs: [x]}");
+    let merge = FieldMerge::<Record>::new("KubeadmConfig", &[], OldState::Known, false);
+    let record = merge.object(Knowledge::default(), Some(&old), &own, Some(&new));
+    let told: Vec<String> = record
+        .decisions
+        .iter()
+        .map(|one| {
+            let (old, new) = (&one.path_in_old, &one.path_in_new);
+            format!("{} {:?} {:?} {old} {new}", one.path, one.kind, one.rule)
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "/replicas Take Fields /replicas /replicas",
+            "/paused Take Types /paused /paused",
+            "/files/0/v Take Fields /files/1/v /files/2/v",
+            "/files/- Take Fields /files /files/0",
+            "/certSANs/0 Take Lists /certSANs/1 /certSANs",
+        ]
+    );
+    let lists: Vec<String> =
+        record.lists.iter().map(|list| format!("{} {:?}", list.path, list.how)).collect();
+    assert_eq!(lists, ["/files ByKey([\"path\"])", "/certSANs AsSet"]);
+    // What only the cluster edited leaves no trace.
+    let merge = FieldMerge::<Record>::new("KubeadmConfig", &[], OldState::Known, false);
+    let record = merge.object(Knowledge::default(), Some(&old), &own, Some(&old));
+    assert!(record.decisions.is_empty() && record.values.is_empty());
+}

@@ -10,7 +10,7 @@ use super::facts::OtherFile;
 use super::form::form_of;
 use super::knowledge::{Knowledge, known_object};
 use super::matched::{Matched, Target};
-use super::matching::{bind, match_source};
+use super::matching::{bind, match_and_learn, match_source};
 use super::nodes::{add_namespace, remove, text};
 use super::overlay::overlaid;
 use super::piece::{Piece, Shape};
@@ -41,14 +41,7 @@ pub(crate) struct MergeInput<'a> {
 pub(crate) fn matched<'a>(input: &MergeInput<'a>) -> (Bindings, Option<Matched<'a>>, Matched<'a>) {
     let mut bindings = Bindings::new(input.variables, input.flux);
     let form = form_of(input.base, input.old, input.new);
-    let mut old = input.old.map(|source| match_source(source, form, input.base, &mut bindings));
-    if let Some(matched) = &old {
-        bind(matched, input.base, &mut bindings);
-        // Names that could not be bound before may be now.
-        if matched.source.pieces(form).iter().any(|piece| piece.templated) {
-            old = Some(match_source(matched.source, form, input.base, &mut bindings));
-        }
-    }
+    let old = input.old.map(|source| match_and_learn(source, form, input.base, &mut bindings));
     let new = match_source(input.new, form, input.base, &mut bindings);
     if old.is_none() {
         bind(&new, input.base, &mut bindings);

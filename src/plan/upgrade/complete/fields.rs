@@ -3,7 +3,7 @@
 use crate::merge::knowledge::Field;
 use crate::merge::values::same_value;
 use crate::settings::{FieldOwner, FieldRule};
-use crate::upgrade::Conflict;
+use crate::upgrade::model::Conflict;
 use capstan_model::object::FieldPath;
 use capstan_yaml::scalar::Reading;
 use capstan_yaml::{Entry, Node, NodeKind};

@@ -6,6 +6,7 @@ use crate::merge::knowledge::{Field, Knowledge};
 use crate::merge::kustomization;
 use crate::merge::lists::{Keys, ListKind, kind_of};
 use crate::merge::values::same_value;
+use crate::upgrade::model::Conflict;
 use capstan_yaml::{Node, Value};
 
 /// The items of one list.
@@ -148,7 +149,7 @@ fn items_of(node: Option<&Node>) -> &[Node] {
 }
 
 /// The items that a conflict is about, whoever has them.
-fn items_in_dispute(conflict: &crate::upgrade::Conflict) -> impl Iterator<Item = &Value> {
+fn items_in_dispute(conflict: &Conflict) -> impl Iterator<Item = &Value> {
     let sides = [&conflict.base, &conflict.cluster, &conflict.release];
     sides.into_iter().flatten().filter_map(Value::as_array).flatten()
 }
