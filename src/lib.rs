@@ -94,8 +94,9 @@
 //!
 //! # Where tests stand
 //!
-//! A room's tests stand beside its code, in `tests.rs`, or `tests/` where they are several; a few of one file at its
-//! end, in `#[cfg(test)] mod tests`. Tests of several rooms or of a program stand in the package's `tests/suite`.
+//! A folder's tests stand in its `tests.rs`, or in `tests/` where they are several; a file's at its end, in
+//! `#[cfg(test)] mod tests`, or beside it in `<file>_tests.rs` where they are long. Tests of several rooms or of a
+//! program stand in the package's `tests/suite`. A module that is a folder begins in its `mod.rs`.
 //!
 //! # The rule
 //!

@@ -17,8 +17,6 @@
 //! of Flux, Helm, Argo CD and kustomize.
 
 pub mod names;
-#[cfg(test)]
-mod one_table_tests;
 mod row;
 mod table;
 mod templates;

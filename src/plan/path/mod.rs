@@ -36,15 +36,11 @@
 //! that go backwards are `component-downgrade`.
 
 mod choose;
-#[cfg(test)]
-mod real_tests;
 mod standing;
 #[cfg(test)]
 mod tests;
 mod unreadable;
 mod upgrade_path;
-#[cfg(test)]
-mod upgrade_path_tests;
 
 use std::fmt;
 

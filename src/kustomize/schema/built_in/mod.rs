@@ -139,6 +139,4 @@ fn key(text: &&'static str) -> MapKey {
 }
 
 #[cfg(test)]
-mod real_tests;
-#[cfg(test)]
 mod tests;

@@ -1,5 +1,8 @@
 //! The way from release to release: table rows, and every real release there is.
 
+mod real;
+mod upgrade_path;
+
 use std::sync::Arc;
 
 use jiff::civil::{Date, date};

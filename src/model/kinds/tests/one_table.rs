@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::rows;
+use super::super::rows;
 
 /// Files and folders that name kinds, and what they know of them that is no matter of the table.
 const EXCEPTIONS: &[(&str, &str)] = &[

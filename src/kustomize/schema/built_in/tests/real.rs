@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{TABLE, definition, own_kinds, schema};
+use super::super::{TABLE, definition, own_kinds, schema};
 use crate::schema::cursor::Origin;
 use crate::schema::{Schema, SchemaFile, Schemas, ValueKind};
 use capstan_model::tree::RepoPath;

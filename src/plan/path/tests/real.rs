@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::tests::{TODAY, settings, standing};
-use super::*;
+use super::super::*;
+use super::{TODAY, settings, standing};
 use crate::cluster::Cluster;
 use crate::layout::discover;
 use crate::policy::{self, AppliedBy, Facts, Occasion, ReleaseStep};

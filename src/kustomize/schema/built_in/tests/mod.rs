@@ -1,5 +1,7 @@
 //! What the table says, spot by spot.
 
+mod real;
+
 use super::schema;
 use crate::schema::{ListType, MapKey, Schema, ValueKind};
 

@@ -1,5 +1,7 @@
 //! Every kind of control plane and of machines that is known, with what the table says of it.
 
+mod one_table;
+
 use super::*;
 
 /// Group (before `cluster.x-k8s.io`), kind, what it is, where its version stands.

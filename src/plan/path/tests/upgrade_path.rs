@@ -2,8 +2,8 @@
 
 use jiff::civil::date;
 
-use super::tests::{TODAY, catalogue, settings, standing};
-use super::*;
+use super::super::*;
+use super::{TODAY, catalogue, settings, standing};
 use crate::cluster::ReleaseName;
 use crate::release::{App, Catalogue, Requests};
 use crate::settings::Hold;

@@ -1,13 +1,9 @@
 //! What `fuzz/` runs for hours, run here on what it found: every file below `fuzz/regressions` is an
 //! input that once broke something, or nearly did. The fuzz targets take in the same checks.
 
-#[path = "fuzzed/commands.rs"]
 mod commands;
-#[path = "fuzzed/merge.rs"]
 mod merge;
-#[path = "fuzzed/variables.rs"]
 mod variables;
-#[path = "fuzzed/yaml.rs"]
 mod yaml;
 
 use std::path::Path;

@@ -110,17 +110,17 @@ fn filled(text: &str, values: &[(&str, &str)]) -> String {
 }
 
 const AWS_BASE: [(&str, &str); 3] = [
-    ("cluster.yaml", include_str!("sample/aws/cluster.yaml")),
-    ("control-plane.yaml", include_str!("sample/aws/control-plane.yaml")),
-    ("workers.yaml", include_str!("sample/aws/workers.yaml")),
+    ("cluster.yaml", include_str!("aws/cluster.yaml")),
+    ("control-plane.yaml", include_str!("aws/control-plane.yaml")),
+    ("workers.yaml", include_str!("aws/workers.yaml")),
 ];
-const AWS_FRAGMENT: &str = include_str!("sample/aws/machine-deployment-fragment.yaml");
-const AWS_DEPLOYMENT: &str = include_str!("sample/aws/machine-deployment.yaml");
-const AWS_HEALTH_CHECK: &str = include_str!("sample/aws/machine-health-check.yaml");
+const AWS_FRAGMENT: &str = include_str!("aws/machine-deployment-fragment.yaml");
+const AWS_DEPLOYMENT: &str = include_str!("aws/machine-deployment.yaml");
+const AWS_HEALTH_CHECK: &str = include_str!("aws/machine-health-check.yaml");
 const OPEN_STACK_BASE: [(&str, &str); 3] = [
-    ("cluster.yaml", include_str!("sample/openstack/cluster.yaml")),
-    ("control-plane.yaml", include_str!("sample/openstack/control-plane.yaml")),
-    ("workers.yaml", include_str!("sample/openstack/workers.yaml")),
+    ("cluster.yaml", include_str!("openstack/cluster.yaml")),
+    ("control-plane.yaml", include_str!("openstack/control-plane.yaml")),
+    ("workers.yaml", include_str!("openstack/workers.yaml")),
 ];
 
 fn release(id: &str, files: &[(&str, &str)], values: &[(&str, &str)]) -> Vec<Edit> {
@@ -131,8 +131,8 @@ fn release(id: &str, files: &[(&str, &str)], values: &[(&str, &str)]) -> Vec<Edi
 /// The releases that are there from the beginning, and the settings.
 pub(super) fn releases_and_settings() -> Vec<Edit> {
     let mut files = vec![
-        Edit::write(".capstan.yaml", include_str!("sample/capstan.yaml")),
-        Edit::write("README.md", include_str!("sample/README.md")),
+        Edit::write(".capstan.yaml", include_str!("capstan.yaml")),
+        Edit::write("README.md", include_str!("README.md")),
     ];
     files.extend(release(OLD, &AWS_BASE, &AWS_1_4));
     files.extend(release(OLD, &[("machine-deployment.yaml", AWS_FRAGMENT)], &AWS_1_4));
