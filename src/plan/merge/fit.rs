@@ -6,7 +6,7 @@
 //! [U5]: crate::merge::fields#u5
 
 use super::cluster_objects::Base;
-use super::decision::{Decided, Recorder, Together};
+use super::decision::{Decided, MergeRule, Recorder, Together};
 use super::fields::FieldMerge;
 use super::form::form_of;
 use super::knowledge::known_object;
@@ -115,6 +115,10 @@ impl Recorder for Fit {
     fn decided(&mut self, decided: Decided<'_>) {
         match (decided.three.c, decided.three.n) {
             (_, None) => {}
+            // Items of sets and arguments are there or not.
+            (_, Some(_)) if decided.rule == MergeRule::Lists && decided.field.known.is_item => {
+                self.missing += 1;
+            }
             (Some(_), Some(_)) => self.differing += 1,
             (None, Some(new)) => self.missing += leaves(new),
         }

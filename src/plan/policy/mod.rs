@@ -1,7 +1,7 @@
 //! Rules: one a file behind one trait, and their catalogue.
 //!
 //! Owns what is judged, how bad it is, and why. A rule sees [`Facts`], plain values of one cluster
-//! before and after, and adds [`Finding`]s; the settings then have their say on severity.
+//! before and after, and adds [`Finding`](capstan_model::finding::Finding)s; the settings then have their say on severity.
 //!
 //! Deliberately absent: loading anything, and the decision what a finding leads to (exit code,
 //! check, draft): that is for whoever asked.

@@ -75,22 +75,9 @@ impl Rotating<'_> {
     }
 
     fn rotate_one(&mut self, object: usize, level: Level) {
-        let id = self.context.base.objects[object].id.clone();
+        let id = &self.context.base.objects[object].id;
         let named_by = self.named_by(object);
-        let by_class = |at: &usize| is_class(&self.context.base.objects[*at].id);
-        let own = references(&id.group, &id.kind, self.context.base.node(object));
-        let renamed_parts =
-            self.done.rotated.iter().any(|rotated| {
-                own.iter().any(|reference| reference.means(id.namespace.as_deref(), &rotated.id))
-            });
-        let applies = match level {
-            Level::Class => renamed_parts,
-            _ if treatment(Some(&id.group), &id.kind) == Some(Treatment::Never) => {
-                named_by.iter().any(by_class)
-            }
-            _ => !named_by.is_empty(),
-        };
-        if !applies {
+        if !self.applies(object, level, &named_by) {
             return;
         }
         let edits = self.done.reduced.draft.edits_of(object).to_vec();
@@ -101,60 +88,90 @@ impl Rotating<'_> {
         if spec_hash(&before) == spec_hash(&after) {
             return;
         }
-        if is_class(&id) && self.context.request.cluster.classes_used_elsewhere.contains(&id.name) {
+        if is_class(id) && self.context.request.cluster.classes_used_elsewhere.contains(&id.name) {
             self.said.blocked.push(format!(
                 "Clusters of other folders use the {id}, so it is left as it is: upgrade it where all of them can follow."
             ));
             return;
         }
-        // A release that counts in the template's name has rotated it itself.
-        let named = self.context.base.spec_as_named(object).map_or(Value::Null, Node::value);
-        let base = base_name(&id.name, &named);
+        let new = self.new_name(object, &after);
+        if self.bring(object, &edited, &new).is_none() {
+            return;
+        }
+        let Rotation { reduced: Reduced { draft, .. }, overlay_edits, rotated } = &mut self.done;
+        patches_follow(self.context, (id, &new), draft, overlay_edits, self.said);
+        for owner in 0..self.context.base.objects.len() {
+            if named_by.contains(&owner) || (draft.has_edits(owner) && !draft.removes(owner)) {
+                self.said.changes.extend(follow(self.context.base, draft, owner, (id, &new)));
+            }
+        }
+        rotated.push(Rotated { id: id.clone(), new });
+    }
+
+    /// Whether an edited template of that level is to be another one.
+    fn applies(&self, object: usize, level: Level, named_by: &[usize]) -> bool {
+        let base = self.context.base;
+        let id = &base.objects[object].id;
+        match level {
+            Level::Class => {
+                let own = references(&id.group, &id.kind, base.node(object));
+                let names = |rotated: &Rotated| {
+                    own.iter().any(|reference| reference.means(id.namespace.as_deref(), &rotated.id))
+                };
+                self.done.rotated.iter().any(names)
+            }
+            _ if treatment(Some(&id.group), &id.kind) == Some(Treatment::Never) => {
+                named_by.iter().any(|at| is_class(&base.objects[*at].id))
+            }
+            _ => !named_by.is_empty(),
+        }
+    }
+
+    /// The name of a template whose spec becomes another: a release that counts in its name has rotated it itself.
+    fn new_name(&self, object: usize, spec: &Value) -> String {
+        let base = self.context.base;
+        let id = &base.objects[object].id;
+        let named = base.spec_as_named(object).map_or(Value::Null, Node::value);
+        let logical = base_name(&id.name, &named);
         let is_free = |name: &&String| {
             let renamed = ObjectId { name: (*name).clone(), ..id.clone() };
-            let ((old_stem, old_count), (new_stem, new_count)) = (counted(base), counted(name));
+            let ((old_stem, old_count), (new_stem, new_count)) = (counted(logical), counted(name));
             old_stem == new_stem
                 && old_count < new_count
-                && !self.context.base.objects.iter().any(|other| other.id == renamed)
+                && !base.objects.iter().any(|other| other.id == renamed)
         };
-        let new_name =
-            self.names.get(&object).filter(is_free).cloned().unwrap_or_else(|| rotated_name(base, &after));
+        self.names.get(&object).filter(is_free).cloned().unwrap_or_else(|| rotated_name(logical, spec))
+    }
+
+    /// Brings the template under its new name, where it is not there already, and leaves the old one as it is;
+    /// `None` where its text cannot be edited.
+    fn bring(&mut self, object: usize, edited: &YamlFile, new: &str) -> Option<()> {
+        let base = self.context.base;
+        let id = &base.objects[object].id;
         self.done.reduced.draft.take_edits(object);
         self.done.reduced.draft.leave_version(object);
-        let renamed = ObjectId { name: new_name.clone(), ..id.clone() };
-        let exists = self.context.base.objects.iter().position(|other| other.id == renamed);
-        let name_path = FieldPath::root().key("metadata").key("name");
-        if let Some(earlier) = exists {
+        let renamed = ObjectId { name: new.to_owned(), ..id.clone() };
+        let path = FieldPath::root().key("metadata").key("name");
+        if let Some(earlier) = base.objects.iter().position(|other| other.id == renamed) {
             self.keep_after_all(earlier);
         } else {
-            let set = vec![Edit::Set { path: name_path.clone(), node: Node::string(new_name.as_str()) }];
-            let Some(renamed) = apply(edited.text(), set) else { return };
-            let below = self.context.base.file_of(object).below.clone();
-            self.done.reduced.draft.add_document(self.context.base, &below, renamed.text().to_owned());
+            let renamed =
+                apply(edited.text(), vec![Edit::Set { path: path.clone(), node: Node::string(new) }])?;
+            let below = &base.file_of(object).below;
+            self.done.reduced.draft.add_document(base, below, renamed.text().to_owned());
         }
-        let name = self.context.base.node(object).at(&name_path);
-        let at = name.map_or(0, |node| node.span.start);
+        let at = base.node(object).at(&path).map_or(0, |node| node.span.start);
         self.said.changes.push(Change {
             object: id.clone(),
-            file: self.context.base.file_of(object).path.clone(),
-            line: Some(self.context.base.position(object, at).line),
-            path: name_path,
+            file: base.file_of(object).path.clone(),
+            line: Some(base.position(object, at).line),
+            path,
             old: Some(Value::from(id.name.as_str())),
-            new: Some(Value::from(new_name.as_str())),
+            new: Some(Value::from(new)),
             from: None,
             reason: Reason::Rotation,
         });
-        let Rotation { reduced, overlay_edits, .. } = &mut self.done;
-        patches_follow(self.context, (&id, &new_name), &mut reduced.draft, overlay_edits, self.said);
-        for owner in 0..self.context.base.objects.len() {
-            if named_by.contains(&owner)
-                || (self.done.reduced.draft.has_edits(owner) && !self.done.reduced.draft.removes(owner))
-            {
-                let draft = &mut self.done.reduced.draft;
-                self.said.changes.extend(follow(self.context.base, draft, owner, (&id, &new_name)));
-            }
-        }
-        self.done.rotated.push(Rotated { id, new: new_name });
+        Some(())
     }
 
     /// An earlier rotation's template whose spec comes back is no leftover.
