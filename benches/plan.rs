@@ -20,7 +20,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
-use capstan::app::generator::{Fleet, Planned, Refused};
+use capstan::app::generator::{Fleet, PlannedWithReasons, Refused};
 use capstan::git::Checkout;
 use capstan_model::ids::ClusterId;
 use fleet::FILES;
@@ -136,7 +136,8 @@ fn child(folder: &Path) {
     let opened = seconds(start);
     let clusters: Vec<ClusterId> = fleet.clusters().cloned().collect();
     let mut files = 0;
-    let count = |_: &ClusterId, planned: Planned| planned.map(|upgrade| upgrade.files.len());
+    let count =
+        |_: &ClusterId, planned: PlannedWithReasons| planned.map(|planned| planned.upgrade.files.len());
     let all = fleet.plan_each(&clusters, None, count, |changed| {
         let changed = changed?;
         assert!(changed > 0, "a cluster does not change");

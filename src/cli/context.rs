@@ -14,7 +14,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
 use super::{Failure, Offline, Open};
-use crate::app::generator::{Fleet, PastRelease, Planned};
+use crate::app::generator::{Fleet, PastRelease, PlannedWithReasons};
 use crate::app::ports::{Clock, SystemClock, Workspace};
 
 /// The day in UTC: what holds are judged against.
@@ -185,7 +185,7 @@ impl Context<'_> {
         fleet: &mut Fleet,
         clusters: &[ClusterId],
         target: Option<&ReleaseName>,
-    ) -> Vec<Planned> {
+    ) -> Vec<PlannedWithReasons> {
         self.find_old_releases(workspace, fleet, clusters);
         let mut all = Vec::with_capacity(clusters.len());
         let bar = progress(clusters.len());

@@ -4,25 +4,9 @@ use std::fmt::Write;
 
 use capstan_kustomize::schema::Origin;
 use capstan_model::object::ObjectId;
-use capstan_plan::cluster::ReleaseName;
 use capstan_plan::upgrade::{ChangeOrigin, Decider, Explanation, HowMerged, ListMerged, ValueCompared};
 
-use super::Failure;
 use super::text::path_of;
-use crate::app::generator::{Fleet, Planned};
-
-/// Explains every upgrade there is; `None` for a cluster that could not be planned.
-pub(super) fn all(
-    fleet: &Fleet,
-    asked: Option<&ReleaseName>,
-    planned: &[Planned],
-) -> Result<Vec<Option<Explanation>>, Failure> {
-    let explain = |planned: &Planned| {
-        let Ok(upgrade) = planned else { return Ok(None) };
-        fleet.explain(upgrade, asked).map(Some).map_err(|refused| Failure::Failed(refused.to_string()))
-    };
-    planned.iter().map(explain).collect()
-}
 
 /// The explanation of one upgrade.
 pub(super) fn text(explanation: &Explanation) -> String {

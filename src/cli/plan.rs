@@ -13,7 +13,7 @@ use super::context::progress;
 use super::output::Elements;
 use super::refusal::refusal;
 use super::{Context, Failure, Format, Outcome, explain, path, text};
-use crate::app::generator::{self, Planned, Refused};
+use crate::app::generator::{self, Planned, PlannedWithReasons, Refused, UpgradeWithReasons};
 
 pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<Outcome, Failure> {
     let workspace = context.workspace()?;
@@ -32,16 +32,10 @@ pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<Outcome, Fail
         &clusters,
         target.as_ref(),
         |cluster, planned| {
-            let explanation = match (&planned, command.explain) {
-                (Ok(upgrade), true) => Some(fleet.explain(upgrade, target.as_ref())),
-                _ => None,
-            };
-            let explanation =
-                explanation.transpose().map_err(|refused| Failure::Failed(refused.to_string()))?;
-            Ok((said(command.output, cluster, &planned, explanation.as_ref()), outcome_of(&planned)))
+            let (planned, explanation) = explained(planned, command.explain);
+            (said(command.output, cluster, &planned, explanation.as_ref()), outcome_of(&planned))
         },
-        |told: Result<(Said, Outcome), Failure>| {
-            let (said, of_one) = told?;
+        |(said, of_one)| {
             bar.inc(1);
             outcome = outcome.max(of_one);
             match said {
@@ -56,6 +50,12 @@ pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<Outcome, Fail
     output.end()?;
     bar.finish_and_clear();
     Ok(outcome)
+}
+
+/// A plan, and its explanation where somebody wants it.
+pub(super) fn explained(planned: PlannedWithReasons, wanted: bool) -> (Planned, Option<Explanation>) {
+    let explanation = planned.as_ref().ok().filter(|_| wanted).map(UpgradeWithReasons::explanation);
+    (planned.map(|planned| planned.upgrade), explanation)
 }
 
 /// What is printed of one cluster, or complained of.

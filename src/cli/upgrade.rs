@@ -6,6 +6,7 @@
 use capstan_model::file_change::FileChange;
 use capstan_model::ids::ClusterId;
 use capstan_plan::patch;
+use capstan_plan::upgrade::Explanation;
 
 use super::arguments::Upgrade;
 use super::{Context, Failure, Format, Outcome, explain, output, plan, text};
@@ -19,14 +20,14 @@ pub(super) fn run(context: &Context<'_>, command: &Upgrade) -> Result<Outcome, F
         clusters.iter().cloned().for_each(|cluster| fleet.allow_retarget(cluster));
     }
     let target = context.target(&fleet, &clusters, Some(&command.to))?;
-    let planned = context.plan_all(workspace.as_ref(), &mut fleet, &clusters, target.as_ref());
+    let all = context.plan_all(workspace.as_ref(), &mut fleet, &clusters, target.as_ref());
+    let (planned, explained): (Vec<Planned>, Vec<Option<Explanation>>) =
+        all.into_iter().map(|planned| plan::explained(planned, command.explain)).unzip();
     let changes: Vec<FileChange> =
         planned.iter().flatten().flat_map(|upgrade| upgrade.files.iter().cloned()).collect();
     if command.write {
         workspace.write(&changes)?;
     }
-    let explained =
-        if command.explain { explain::all(&fleet, target.as_ref(), &planned)? } else { Vec::new() };
     let elements = || plan::elements(&clusters, &planned, &explained);
     match command.output {
         Format::Diff if command.write => {}

@@ -55,7 +55,7 @@ use capstan_plan::upgrade::{Retarget, Upgrade};
 use jiff::civil::Date;
 
 pub use infer::Inferred;
-pub use plan::{Planned, Summary};
+pub use plan::{Planned, PlannedWithReasons, Summary, UpgradeWithReasons};
 pub use plan_cache::{PlanCache, PlanCacheLimits, PlanCounts, SnapshotView};
 pub use refused::Refused;
 pub use releases::{PastRelease, consents};

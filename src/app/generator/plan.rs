@@ -3,14 +3,30 @@
 use capstan_model::ids::{ClusterId, ReleaseId};
 use capstan_plan::cluster::ReleaseName;
 use capstan_plan::path::{self, NoSuchRelease, UpgradePath};
-use capstan_plan::upgrade::{Explanation, Upgrade};
+use capstan_plan::upgrade::{Explanation, Provenance, Upgrade, explain};
 
-use super::inputs::StepInputs;
-use super::planning::{Prepared, Reading, require_readable};
+use super::planning::{Reading, require_readable};
 use super::{Fleet, Refused};
 
 /// A plan, or why there is none.
 pub type Planned = Result<Upgrade, Refused>;
+
+/// A plan with its reasons, or why there is none.
+pub type PlannedWithReasons = Result<UpgradeWithReasons, Refused>;
+
+/// An upgrade, and what the merge recorded of its reasons.
+pub struct UpgradeWithReasons {
+    /// The upgrade.
+    pub upgrade: Upgrade,
+    provenance: Provenance,
+}
+
+impl UpgradeWithReasons {
+    /// Why the upgrade is what it is.
+    pub fn explanation(&self) -> Explanation {
+        explain(&self.provenance, &self.upgrade)
+    }
+}
 
 /// Where a cluster stands, for tables.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,20 +74,16 @@ impl Fleet {
     /// An upgrade that must not go ahead is no error: it says so in
     /// [`Upgrade::blocked`](capstan_plan::upgrade::Upgrade).
     pub fn plan(&self, id: &ClusterId, asked: Option<&ReleaseName>) -> Planned {
-        self.gather(id, asked).map(|gathered| gathered.made.upgrade)
+        self.plan_with_reasons(id, asked).map(|planned| planned.upgrade)
     }
 
-    /// Why an upgrade that [`Self::plan`] gave for the same cluster and release is what it is.
+    /// The same, with what tells why it is what it is.
     ///
     /// # Errors
     /// As [`Self::plan`].
-    pub fn explain(&self, upgrade: &Upgrade, asked: Option<&ReleaseName>) -> Result<Explanation, Refused> {
-        let Some(cluster) = upgrade.target.cluster() else { return Ok(Explanation::default()) };
-        let offered = self.offered(cluster, asked)?;
-        let Some(step) = offered.step() else { return Ok(Explanation::default()) };
-        let explain =
-            |given: &StepInputs, _: &Prepared| step.explain(self.conditions(), self, given, upgrade);
-        self.answering(step, explain).map(|(explanation, _)| explanation)
+    pub fn plan_with_reasons(&self, id: &ClusterId, asked: Option<&ReleaseName>) -> PlannedWithReasons {
+        let made = self.gather(id, asked)?.made;
+        Ok(UpgradeWithReasons { upgrade: made.upgrade, provenance: made.provenance })
     }
 
     /// Whether a release that somebody named exists for a cluster.

@@ -13,7 +13,7 @@ use std::thread;
 use capstan_model::ids::ClusterId;
 use capstan_plan::cluster::ReleaseName;
 
-use super::{Fleet, Planned};
+use super::{Fleet, PlannedWithReasons};
 
 /// How many shares of the work may wait to be taken, besides those that come before an earlier one.
 const WAITING: usize = 16;
@@ -31,10 +31,10 @@ impl Fleet {
         &self,
         clusters: &[ClusterId],
         asked: Option<&ReleaseName>,
-        make: impl Fn(&ClusterId, Planned) -> T + Sync,
+        make: impl Fn(&ClusterId, PlannedWithReasons) -> T + Sync,
         take: impl FnMut(T) -> Result<(), E>,
     ) -> Result<(), E> {
-        in_order(clusters, |id| make(id, self.plan(id, asked)), take)
+        in_order(clusters, |id| make(id, self.plan_with_reasons(id, asked)), take)
     }
 }
 

@@ -25,7 +25,7 @@ use capstan_plan::policy;
 use capstan_plan::release::{Catalogue, Release, ReleaseContent};
 use capstan_plan::settings::{EffectiveSettings, RepositorySettings, WhenReleaseUnknown};
 use capstan_plan::upgrade::{
-    self, Basis, ChangeSource, Explanation, MergeSettings, OldSource, Request, Upgrade,
+    self, Basis, ChangeSource, MergeSettings, OldSource, Provenance, Request, Upgrade,
 };
 use jiff::civil::Date;
 
@@ -166,6 +166,8 @@ pub(super) struct StepFacts<'a> {
 /// A plan, and whether it may be another one next time because a file could not be had.
 pub(super) struct Made {
     pub(super) upgrade: Upgrade,
+    /// Why it is what it is; empty where nothing was merged.
+    pub(super) provenance: Provenance,
     pub(super) failed: bool,
 }
 
@@ -251,7 +253,7 @@ impl Offered {
         let mut upgrade = self.empty();
         let (unknown, failed) = self.unknown_release(conditions, contents);
         upgrade.findings.extend(unknown);
-        Made { upgrade, failed: failed || self.reading.failed }
+        Made { upgrade, provenance: Provenance::default(), failed: failed || self.reading.failed }
     }
 
     fn empty(&self) -> Upgrade {
@@ -354,7 +356,7 @@ impl<'a> Step<'a> {
                 ],
                 ..self.offered.empty()
             };
-            return Ok(Made { upgrade, failed });
+            return Ok(Made { upgrade, provenance: Provenance::default(), failed });
         }
         let tree = RestrictedTree::new(contents.repository(), cluster.id.folder(), &given.outside);
         let facts = StepFacts { conditions, contents, tree: &tree, given };
@@ -376,8 +378,9 @@ impl<'a> Step<'a> {
                     .as_ref()
                     .map(|record| Place::at(record.file.clone(), record.position)),
             };
+            let provenance = std::mem::take(&mut planned.provenance);
             let upgrade = self.judge(facts, prepared, planned, release)?;
-            Ok(Made { upgrade, failed: failed || unread })
+            Ok(Made { upgrade, provenance, failed: failed || unread })
         });
         // What came of a look at nothing is worth nothing, an error least of all.
         let places = tree.missed();
@@ -386,27 +389,6 @@ impl<'a> Step<'a> {
         }
         let made = made?;
         Ok(Made { failed: made.failed || tree.failed(), ..made })
-    }
-
-    /// Why an upgrade that [`Self::plan`] gave is what it is.
-    ///
-    /// # Errors
-    /// As [`Self::plan`].
-    pub(super) fn explain(
-        self,
-        conditions: Conditions<'_>,
-        contents: &dyn Contents,
-        given: &StepInputs,
-        upgrade: &Upgrade,
-    ) -> Result<Explanation, Unplanned> {
-        let folder = self.offered.reading.cluster.id.folder();
-        let tree = RestrictedTree::new(contents.repository(), folder, &given.outside);
-        let sources = self.sources(conditions, contents)?;
-        let explain = |request: &Request<'_>| {
-            let planned = upgrade::plan(request)?;
-            Ok(upgrade::explain(&planned.provenance, upgrade))
-        };
-        self.with_request(StepFacts { conditions, contents, tree: &tree, given }, &sources, explain)
     }
 
     /// Asks something of the facts of the step.
