@@ -1,10 +1,16 @@
 //! Conversations: a pull request is merged, machines follow, the check `capstan/rollout` tells how.
 
+use async_trait::async_trait;
 use capstan::agent_client::AgentClient;
 use capstan::app::agents::rollouts::Looked;
-use capstan_forge::{CheckView, MergeMethod};
+use capstan::app::ports::{Mirror, MirrorError, Repository, Snapshot};
+use capstan::app::sync::Ports;
+use capstan_forge::{CheckView, MergeMethod, PullState};
 use capstan_live::agent::{ReportId, RolloutState};
-use std::sync::Arc;
+use capstan_model::tree::{BlobId, CommitId, Tree, TreeId};
+use secrecy::SecretString;
+use std::sync::{Arc, Mutex};
+use tokio::sync::oneshot;
 
 use super::raw::Raw;
 use super::{EU, SETTINGS, US, commit, delivered, each_engine, enrolled, report};
@@ -328,6 +334,68 @@ async fn reports_out_of_order_and_twice_end_the_same() {
         town.done();
     })
     .await;
+}
+
+/// A mirror that, when the first snapshot is asked for, says so and waits: the tip has just been read then.
+struct Pauses {
+    mirror: Arc<dyn Mirror>,
+    first: Mutex<Option<(oneshot::Sender<()>, oneshot::Receiver<()>)>>,
+}
+
+#[async_trait]
+impl Mirror for Pauses {
+    async fn snapshot(
+        &self,
+        repository: &Repository,
+        token: &SecretString,
+        commit: &CommitId,
+    ) -> Result<Snapshot, MirrorError> {
+        let first = self.first.lock().unwrap().take();
+        if let Some((asked, goes_on)) = first {
+            asked.send(()).unwrap();
+            goes_on.await.unwrap();
+        }
+        self.mirror.snapshot(repository, token, commit).await
+    }
+
+    async fn folder(
+        &self,
+        repository: &Repository,
+        tree: &TreeId,
+    ) -> Result<Option<Arc<dyn Tree>>, MirrorError> {
+        self.mirror.folder(repository, tree).await
+    }
+
+    async fn file(&self, repository: &Repository, blob: &BlobId) -> Result<Option<Arc<[u8]>>, MirrorError> {
+        self.mirror.file(repository, blob).await
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_merge_that_adds_a_cluster_is_followed_though_it_comes_just_after_the_tip_was_read() {
+    let town = Town::new(SETTINGS, &["gauss/peu01"]).await;
+    let state = tempfile::tempdir().unwrap();
+    let _agent = enrolled(&town, EU, state.path()).await;
+    let number = town.open("ada", "born", &[sample::machine_pool("gauss/peu09", "v1.21.4", 3)]);
+    town.settle().await;
+
+    let ((asked, is_asked), (go_on, goes_on)) = (oneshot::channel(), oneshot::channel());
+    let mirror = Arc::clone(&town.ports().mirror);
+    let pauses = Pauses { mirror, first: Mutex::new(Some((asked, goes_on))) };
+    let ports = Ports { mirror: Arc::new(pauses), ..town.ports().clone() };
+    let meanwhile = async {
+        is_asked.await.unwrap();
+        town.forge.merge_pull(REPOSITORY, number, "ada", MergeMethod::Merge).unwrap();
+        go_on.send(()).unwrap();
+    };
+    let (synced, ()) = tokio::join!(town.sync_with(&ports), meanwhile);
+    synced.unwrap();
+    assert_eq!(town.pull(number).state, PullState::Merged);
+
+    town.settle().await;
+    town.tell().await;
+    assert_eq!(rollout(&town, number).title, "gauss/peu09: waiting for the reconciler");
+    town.done();
 }
 
 #[tokio::test(flavor = "multi_thread")]

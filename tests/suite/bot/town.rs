@@ -9,8 +9,8 @@ use std::time::Duration;
 use capstan::app::agents::rollouts::{Looked, PACE, RolloutReporter};
 use capstan::app::agents::{AgentLimits, AgentParts, Agents, Notifier, Reconcilers, invite};
 use capstan::app::planner::Generator;
-use capstan::app::ports::{Cause, Clock, FleetView as _, Jobs};
-use capstan::app::sync::Ports;
+use capstan::app::ports::{Cause, Clock, FleetView as _, Hints, Jobs, RepositoryName};
+use capstan::app::sync::{Ports, SyncError, Synced, sync_repository};
 use capstan::app::worker::{perform, resync};
 use capstan::database::Database;
 use capstan::git::{MirrorLimits, Mirrors};
@@ -198,6 +198,19 @@ impl Town {
             perform(&self.bot.ports, &self.bot.jobs, &job).await.unwrap();
         }
         panic!("the bot never comes to rest");
+    }
+
+    /// What the bot needs from outside.
+    pub(crate) fn ports(&self) -> &Ports {
+        &self.bot.ports
+    }
+
+    /// One run over the repository with these ports.
+    pub(crate) async fn sync_with(&self, ports: &Ports) -> Result<Synced, SyncError> {
+        let installation = ports.host.installations().await?[0].id;
+        let name = RepositoryName::parse(REPOSITORY).unwrap();
+        let repository = ports.host.repository(installation, &name).await?;
+        sync_repository(ports, &repository, &Hints::default()).await
     }
 
     /// What the bot does every few minutes.
