@@ -1,9 +1,10 @@
 //! ClusterClasses that lie elsewhere than the Clusters that name them: looked up once for all clusters of a
 //! snapshot, and carried over to the next one where nothing that they were told from has changed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use capstan_kustomize::render::RenderedObject;
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::Tree;
 use capstan_plan::classes::{ClassIndex, ClassRef, Found, Root, look_up};
@@ -21,6 +22,18 @@ type Asked = (ClassRef, BTreeSet<Root>);
 pub(super) struct Lookups {
     index: OnceLock<Arc<ClassIndex>>,
     known: Mutex<BTreeMap<Asked, Known>>,
+    /// What was rendered last: a folder may hold hundreds of classes.
+    rendered: Mutex<VecDeque<(Root, RenderedRoot)>>,
+}
+
+/// So many renders are kept.
+const RENDERS: usize = 16;
+
+/// What is applied with a root, and what was read for that; `None` where a file could not be had.
+#[derive(Debug, Clone)]
+struct RenderedRoot {
+    objects: Arc<Result<Vec<RenderedObject>, String>>,
+    read: Option<Arc<ReadSet>>,
 }
 
 /// What was found, and the files and folders that were looked at for it.
@@ -56,22 +69,43 @@ impl Lookups {
         if let Some(Known { found, .. }) = known {
             return Answer { found: (asked.0, found), failed: false };
         }
-        let reads = RecordingTree::outside(tree);
-        let found = Arc::new(look_up(&reads, layout, &asked.0, &asked.1));
-        let looked = reads.into_read_set();
-        let failed = looked.is_none();
-        if let Some(looked) = looked {
-            let known = Known { found: Arc::clone(&found), looked: Arc::new(looked) };
+        let mut read = Some(ReadSet::default());
+        let found = Arc::new(look_up(&asked.0, &asked.1, |root| {
+            let rendered = self.render(tree, layout, root);
+            match (&mut read, rendered.read) {
+                (Some(all), Some(of_root)) => all.extend(ReadSet::clone(&of_root)),
+                _ => read = None,
+            }
+            rendered.objects
+        }));
+        let failed = read.is_none();
+        if let Some(read) = read {
+            let known = Known { found: Arc::clone(&found), looked: Arc::new(read) };
             lock(&self.known).insert(asked.clone(), known);
         }
         Answer { found: (asked.0, found), failed }
+    }
+
+    fn render(&self, tree: &dyn Tree, layout: &Layout, root: &Root) -> RenderedRoot {
+        if let Some((_, known)) = lock(&self.rendered).iter().find(|(known, _)| known == root) {
+            return known.clone();
+        }
+        let reads = RecordingTree::outside(tree);
+        let objects = Arc::new(root.render(&reads, layout));
+        let rendered = RenderedRoot { objects, read: reads.into_read_set().map(Arc::new) };
+        if rendered.read.is_some() {
+            let mut last = lock(&self.rendered);
+            last.push_front((root.clone(), rendered.clone()));
+            last.truncate(RENDERS);
+        }
+        rendered
     }
 
     /// What of this holds for the next snapshot too.
     pub(super) fn follow(&self, next: &Next<'_>) -> Self {
         let mut known = lock(&self.known).clone();
         known.retain(|_, known| known.looked.holds_in(next.tree));
-        let followed = Self { index: OnceLock::new(), known: Mutex::new(known) };
+        let followed = Self { known: Mutex::new(known), ..Self::default() };
         if let Some(index) = self.index.get()
             && !next.changed.iter().any(|path| index.may_change(next.tree, next.layout, path))
         {

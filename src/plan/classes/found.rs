@@ -8,11 +8,9 @@ use serde_json::json;
 
 use super::root::Root;
 use super::users::ClassRef;
-use crate::layout::Layout;
 use crate::templates::{SpecDigest, references};
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::kinds::is_class;
-use capstan_model::tree::Tree;
 use capstan_yaml::Value;
 
 /// So many roots are rendered for one class at most.
@@ -116,8 +114,13 @@ impl Classes {
 
 /// What the class is of these [roots](super::ClassIndex::roots).
 ///
-/// It is known where every root that holds it holds the same, templates included and namespaces aside.
-pub fn look_up(tree: &dyn Tree, layout: &Layout, class: &ClassRef, roots: &BTreeSet<Root>) -> Found {
+/// It is known where every root that holds it holds the same, templates included and namespaces aside. `render`
+/// [renders](Root::render) a root: many classes stand in one.
+pub fn look_up(
+    class: &ClassRef,
+    roots: &BTreeSet<Root>,
+    mut render: impl FnMut(&Root) -> Arc<Result<Vec<RenderedObject>, String>>,
+) -> Found {
     let name = &class.name;
     if roots.len() > MOST_ROOTS {
         return Found::unknown(format!(
@@ -127,7 +130,7 @@ pub fn look_up(tree: &dyn Tree, layout: &Layout, class: &ClassRef, roots: &BTree
     }
     let mut held: Vec<Held> = Vec::new();
     for root in roots {
-        match root.render(tree, layout) {
+        match render(root).as_ref() {
             Ok(objects) => held.extend(held_in(objects, class, root)),
             Err(why) => {
                 return Found::unknown(format!(
@@ -174,13 +177,13 @@ struct Held {
     root: String,
 }
 
-fn held_in(objects: Vec<RenderedObject>, class: &ClassRef, root: &Root) -> Vec<Held> {
+fn held_in(objects: &[RenderedObject], class: &ClassRef, root: &Root) -> Vec<Held> {
     let is_meant = |object: &&RenderedObject| {
         let id = &object.id;
         is_class(id) && id.name == class.name && class.may_be_in(id.namespace.as_deref())
     };
     let held = |found: &RenderedObject| {
-        let of_class = with_templates(found, &objects);
+        let of_class = with_templates(found, objects);
         let content = Value::Array(of_class.iter().map(without_namespaces).collect());
         let file = found.origin().file().to_string();
         Held { objects: of_class, content, file, root: root.to_string() }

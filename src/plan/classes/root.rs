@@ -38,7 +38,10 @@ impl fmt::Display for Root {
 
 impl Root {
     /// Everything that is applied with it; why it cannot be told, as a sentence without a full stop.
-    pub(super) fn render(&self, tree: &dyn Tree, layout: &Layout) -> Result<Vec<RenderedObject>, String> {
+    ///
+    /// # Errors
+    /// That reason.
+    pub fn render(&self, tree: &dyn Tree, layout: &Layout) -> Result<Vec<RenderedObject>, String> {
         let rendered = match self {
             Self::Cluster(cluster) => match layout.cluster(cluster.as_str()) {
                 Some(folder) => render(tree, &folders_of(folder)).map(|rendered| rendered.objects),

@@ -1,5 +1,7 @@
 //! Where a class is found, and what it is there: a repository, and what is told of class `k` of namespace `org`.
 
+use std::sync::Arc;
+
 use super::*;
 use crate::layout::{Layout, discover};
 use crate::settings::RepositorySettings;
@@ -40,7 +42,8 @@ fn told_of(class: &ClassRef, files: &[(&str, &str)]) -> String {
     let (tree, layout) = opened(files);
     let asks = ClusterId::new(RepoPath::parse("gauss/c").unwrap());
     let index = ClassIndex::read(&tree, &layout);
-    let found = look_up(&tree, &layout, class, &index.roots(class, Some(&asks)));
+    let found =
+        look_up(class, &index.roots(class, Some(&asks)), |root| Arc::new(root.render(&tree, &layout)));
     if let Some(why) = found.why_unknown() {
         return why.to_owned();
     }

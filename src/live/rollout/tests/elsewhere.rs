@@ -66,7 +66,7 @@ fn classes(files: &[(&str, &str)]) -> Classes {
     let (tree, layout) = (Files::new(files), Layout::default());
     let class = ClassRef { name: "k".to_owned(), namespace: Some("org".to_owned()) };
     let index = ClassIndex::read(&tree, &layout);
-    let found = look_up(&tree, &layout, &class, &index.roots(&class, None));
+    let found = look_up(&class, &index.roots(&class, None), |root| Arc::new(root.render(&tree, &layout)));
     Classes([(class, Arc::new(found))].into())
 }
 
