@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 use tokio_util::sync::CancellationToken;
 
 use super::ports::{Cause, ClaimedJob, CodeHostError, JobRequest, Jobs, Lease, RecordsError};
-use super::sync::{Ports, SyncError, Synced, sync_and_hear, tell_consumers};
+use super::sync::{Ports, SyncError, Synced, notify_consumers, sync_and_consumers};
 
 /// How long a claim lasts without a heartbeat.
 const LEASE: Duration = Duration::from_secs(60);
@@ -83,9 +83,9 @@ async fn run(ports: &Ports, jobs: &Arc<dyn Jobs>, job: &ClaimedJob) -> Result<Sy
             Ok(Synced::Done)
         }
         Ok(repository) => {
-            let (synced, consumers) = sync_and_hear(ports, &repository, &job.hints).await?;
+            let (synced, consumers) = sync_and_consumers(ports, &repository, &job.hints).await?;
             if let Some(consumers) = consumers {
-                tell_consumers(ports, jobs, repository.id, &consumers).await?;
+                notify_consumers(ports, jobs, repository.id, &consumers).await?;
             }
             Ok(synced)
         }

@@ -15,7 +15,7 @@ use super::drift::Drift;
 use super::follow::{Followed, Follower, Problem};
 use super::gauges::Counted;
 use super::preflight_worker::PreflightWorker;
-use super::schedule::{Need, Schedule};
+use super::schedule::{Requeue, Schedule};
 use crate::app::ports::{Change, LiveChange, LiveError};
 use crate::app::reconcile::names::resource_names;
 use crate::app::reconcile::ports::{
@@ -24,10 +24,10 @@ use crate::app::reconcile::ports::{
 use crate::app::reconcile::rename_migration::{migrate, migration_sources};
 use crate::app::reconcile::resources::{FleetStatus, RolloutState};
 use crate::app::reconcile::revision::Revision;
-use crate::app::reconcile::unclaimed::say_unclaimed;
+use crate::app::reconcile::unclaimed::report_unclaimed;
 use crate::app::reconcile::{
-    ADOPTION_NEEDED, Ended, FleetState, Over, Ports, ReconcileOutcome, ReconcileRequest, fleet_status,
-    reconcile,
+    ADOPTION_NEEDED, Ended, FleetState, Interruption, Ports, ReconcileOutcome, ReconcileRequest,
+    fleet_status, reconcile,
 };
 
 /// The pause after the Fleet's source could not be opened.
@@ -282,7 +282,7 @@ impl FleetLoop {
         migration_sources.keys().for_each(|owner| state.schedule.ask(owner, now));
         state.migration_sources = migration_sources;
         for record in alone {
-            if let Err(error) = say_unclaimed(&self.ports, revision, record).await {
+            if let Err(error) = report_unclaimed(&self.ports, revision, record).await {
                 tracing::warn!(cluster = record.spec.cluster, %error, "its status cannot be written");
             }
         }
@@ -291,7 +291,7 @@ impl FleetLoop {
     async fn wake(&mut self, state: &mut State, wake: Wake, poke: &Notify) {
         match wake {
             Wake::Fleet(record) => {
-                let asked = record.asked || self.fleet.spec != record.spec;
+                let asked = record.reconcile_requested || self.fleet.spec != record.spec;
                 self.fleet = *record;
                 if asked {
                     let now = Instant::now();
@@ -301,8 +301,8 @@ impl FleetLoop {
                     }
                     poke.notify_one();
                 }
-                if self.fleet.asked
-                    && let Err(error) = self.ports.status_store.heard_fleet(&self.fleet.key).await
+                if self.fleet.reconcile_requested
+                    && let Err(error) = self.ports.status_store.clear_request_of_fleet(&self.fleet.key).await
                 {
                     tracing::warn!(fleet = %self.fleet.key, %error, "the annotation capstan.dev/reconcile stays");
                 }
@@ -331,7 +331,9 @@ impl FleetLoop {
     /// A ManagedCluster was touched: that it was made, by this loop most likely, is no news.
     async fn enqueue_resource(&self, state: &mut State, id: &ClusterId, key: &ClusterKey) {
         let is_news = match self.ports.status_store.cluster(key).await {
-            Ok(Some(record)) => record.asked || state.generations.get(id) != Some(&record.generation),
+            Ok(Some(record)) => {
+                record.reconcile_requested || state.generations.get(id) != Some(&record.generation)
+            }
             // It is made anew with the next reconciliation.
             Ok(None) => true,
             Err(error) => {
@@ -359,14 +361,14 @@ impl FleetLoop {
                 let started = Instant::now();
                 let is_over = || {
                     if stop.is_cancelled() {
-                        return Some(Over::Stopping);
+                        return Some(Interruption::Stopping);
                     }
                     let newest = followed.borrow();
                     let superseded = match &newest.revision {
                         Some(newest) => newest.print(&id) != revision.print(&id),
                         None => true,
                     };
-                    superseded.then_some(Over::Superseded)
+                    superseded.then_some(Interruption::Superseded)
                 };
                 let request = ReconcileRequest {
                     ports: &ports,
@@ -390,13 +392,13 @@ impl FleetLoop {
                 let objects = outcome.status.inventory.objects().iter().map(|object| object.id()).collect();
                 self.drift.set(&self.fleet.key, &id, &self.fleet.spec.service_account, objects);
                 state.rolling.insert(id.clone(), is_rolling(outcome));
-                need(outcome)
+                requeue(outcome)
             }
-            Ok(None) => Need::Now,
+            Ok(None) => Requeue::Now,
             Err(error) => {
                 tracing::warn!(cluster = %id, %error, "the ManagedCluster cannot be read or written");
                 metrics::counter!("capstan_failures_total", "cause" => error.kind()).increment(1);
-                Need::Retry
+                Requeue::Retry
             }
         };
         let put_off = result.as_ref().ok().and_then(Option::as_ref).and_then(|outcome| self.put_off(outcome));
@@ -486,12 +488,12 @@ fn hear(state: &mut State, id: &ClusterId, change: &LiveChange) {
         return;
     }
     match change.change {
-        Change::Wish | Change::Gone | Change::Appeared => state.schedule.stir(id, Instant::now()),
+        Change::Spec | Change::Deleted | Change::Added => state.schedule.object_changed(id, Instant::now()),
         // Its controller got on.
-        Change::Report if state.rolling.get(id).copied().unwrap_or(false) => {
-            state.schedule.ask_soon(id, Instant::now());
+        Change::Status if state.rolling.get(id).copied().unwrap_or(false) => {
+            state.schedule.requeue_soon(id, Instant::now());
         }
-        Change::Report => {}
+        Change::Status => {}
     }
 }
 
@@ -502,16 +504,18 @@ fn is_rolling(outcome: &ReconcileOutcome) -> bool {
 }
 
 /// How soon a cluster needs another reconciliation after this one.
-fn need(outcome: &ReconcileOutcome) -> Need {
+fn requeue(outcome: &ReconcileOutcome) -> Requeue {
     match &outcome.ended {
-        Ended::Applied if is_rolling(outcome) || outcome.again => Need::Soon,
+        Ended::Applied if is_rolling(outcome) || outcome.again => Requeue::Soon,
         // Nothing moves until a person says so, which is seen at once.
-        Ended::Waiting(reasons) if reasons.iter().all(|reason| reason.kind == ADOPTION_NEEDED) => Need::Usual,
-        Ended::Waiting(_) => Need::Soon,
-        Ended::Applied | Ended::Removed | Ended::Refused(_) | Ended::Suspended => Need::Usual,
-        Ended::Over(Over::Superseded) => Need::Now,
-        Ended::Over(Over::Stopping) => Need::Usual,
-        Ended::Failed(_) => Need::Retry,
+        Ended::Waiting(reasons) if reasons.iter().all(|reason| reason.kind == ADOPTION_NEEDED) => {
+            Requeue::Usual
+        }
+        Ended::Waiting(_) => Requeue::Soon,
+        Ended::Applied | Ended::Removed | Ended::Refused(_) | Ended::Suspended => Requeue::Usual,
+        Ended::Interrupted(Interruption::Superseded) => Requeue::Now,
+        Ended::Interrupted(Interruption::Stopping) => Requeue::Usual,
+        Ended::Failed(_) => Requeue::Retry,
     }
 }
 

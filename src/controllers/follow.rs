@@ -66,11 +66,11 @@ impl Follower {
         }
         while !stop.is_cancelled() {
             match self.source.fetch().await {
-                Ok(tree) if opened.as_ref() == Some(&tree.commit) => tell_problem(&tell, None),
+                Ok(tree) if opened.as_ref() == Some(&tree.commit) => report_problem(&tell, None),
                 Ok(tree) => self.open(&tree, &mut opened, &tell).await,
                 Err(error) => {
                     tracing::warn!(fleet = %self.fleet.key, %error, "the source cannot be read");
-                    tell_problem(&tell, Some(of_source(&error)));
+                    report_problem(&tell, Some(of_source(&error)));
                 }
             }
             let patience = LOOK.min(self.fleet.spec.interval);
@@ -100,7 +100,7 @@ impl Follower {
                 tell.send_replace(Followed { revision: None, problem: Some(problem) });
             }
             Err(NotOpened::Live(error)) => {
-                tell_problem(
+                report_problem(
                     tell,
                     Some(Problem {
                         reason: "ManagementClusterAway",
@@ -110,7 +110,7 @@ impl Follower {
                 );
             }
             Err(NotOpened::Died(message)) => {
-                tell_problem(tell, Some(Problem { reason: "InternalError", message, in_commit: false }));
+                report_problem(tell, Some(Problem { reason: "InternalError", message, in_commit: false }));
             }
         }
     }
@@ -171,7 +171,7 @@ pub(super) async fn open_revision(
     }
 }
 
-fn tell_problem(tell: &watch::Sender<Followed>, problem: Option<Problem>) {
+fn report_problem(tell: &watch::Sender<Followed>, problem: Option<Problem>) {
     tell.send_if_modified(|followed| {
         // What is wrong with a commit stays wrong while it is the newest.
         let keeps = problem.is_none() && followed.problem.as_ref().is_some_and(|earlier| earlier.in_commit);

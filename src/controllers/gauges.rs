@@ -44,7 +44,7 @@ impl Counted {
             Ended::Refused(reasons) => ("refused", reasons.first().map(|reason| reason.kind)),
             Ended::Waiting(_) => ("waiting", None),
             Ended::Suspended => ("suspended", None),
-            Ended::Over(_) => ("over", None),
+            Ended::Interrupted(_) => ("over", None),
             Ended::Failed(failure) => ("failed", Some(failure.kind)),
         };
         metrics::histogram!("capstan_reconcile_duration_seconds", "result" => result)
@@ -52,7 +52,7 @@ impl Counted {
         if let Some(cause) = cause {
             metrics::counter!("capstan_failures_total", "cause" => cause).increment(1);
         }
-        if !matches!(outcome.ended, Ended::Over(_)) {
+        if !matches!(outcome.ended, Ended::Interrupted(_)) {
             self.states.insert(id.clone(), state(&outcome.ended, &outcome.status));
             self.show(fleet);
         }
@@ -96,7 +96,7 @@ fn state(ended: &Ended, status: &ManagedClusterStatus) -> &'static str {
         Ended::Waiting(_) => "Waiting",
         Ended::Suspended => "Suspended",
         Ended::Failed(_) => "Failed",
-        Ended::Applied | Ended::Removed | Ended::Over(_) => {
+        Ended::Applied | Ended::Removed | Ended::Interrupted(_) => {
             if status.rollout.as_ref().is_some_and(|rollout| rollout.state == RolloutState::Stuck) {
                 return "Stuck";
             }

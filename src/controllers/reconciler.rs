@@ -177,7 +177,7 @@ impl Reconciler {
             (Some(running), Some(fleet))
                 if is_same_loop(&running.fleet, fleet) && !running.task.is_finished() =>
             {
-                if running.fleet.spec != fleet.spec || fleet.asked {
+                if running.fleet.spec != fleet.spec || fleet.reconcile_requested {
                     let _ended = running.wake.send(Wake::Fleet(Box::new(fleet.clone())));
                 }
                 running.fleet = fleet.clone();
@@ -210,7 +210,7 @@ impl Reconciler {
             wakes,
             stop: stop.clone(),
         };
-        if fleet.asked {
+        if fleet.reconcile_requested {
             let _running = wake.send(Wake::Fleet(Box::new(fleet.clone())));
         }
         let task = tokio::spawn(run.run());

@@ -26,7 +26,7 @@ const LONGEST_BACKOFF: Duration = Duration::from_secs(600);
 
 /// How soon a cluster needs another reconciliation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Need {
+pub(super) enum Requeue {
     /// At its interval.
     Usual,
     /// Soon: machines roll, or something is waited for.
@@ -102,7 +102,7 @@ impl Schedule {
     }
 
     /// Somebody changed a live object of the cluster: it gets a reconciliation soon, and ever later while that goes on.
-    pub(super) fn stir(&mut self, id: &ClusterId, now: Instant) {
+    pub(super) fn object_changed(&mut self, id: &ClusterId, now: Instant) {
         let Some(entry) = self.entries.get_mut(id) else { return };
         let stirs = &mut entry.stirs;
         if !stirs.is_pending {
@@ -117,7 +117,7 @@ impl Schedule {
     }
 
     /// What is waited for has changed: the cluster gets a reconciliation soon.
-    pub(super) fn ask_soon(&mut self, id: &ClusterId, now: Instant) {
+    pub(super) fn requeue_soon(&mut self, id: &ClusterId, now: Instant) {
         self.ask(id, now + SETTLE);
     }
 
@@ -148,19 +148,26 @@ impl Schedule {
     }
 
     /// Ends a reconciliation. `chance` is a random number from 0 to 1, so that clusters do not move in step.
-    pub(super) fn end(&mut self, id: &ClusterId, need: Need, interval: Duration, chance: f64, now: Instant) {
+    pub(super) fn end(
+        &mut self,
+        id: &ClusterId,
+        need: Requeue,
+        interval: Duration,
+        chance: f64,
+        now: Instant,
+    ) {
         let Some(entry) = self.entries.get_mut(id) else { return };
         let again = entry.state == State::RunningAgain;
         entry.state = State::Waiting;
-        entry.failures = if need == Need::Retry { entry.failures.saturating_add(1) } else { 0 };
+        entry.failures = if need == Requeue::Retry { entry.failures.saturating_add(1) } else { 0 };
         let pause = match need {
-            Need::Usual => spread(interval, chance),
-            Need::Soon => spread(SOON.min(interval), chance),
-            Need::Now => Duration::ZERO,
-            Need::Retry => spread(backoff(entry.failures).min(interval.max(FIRST_BACKOFF)), chance),
+            Requeue::Usual => spread(interval, chance),
+            Requeue::Soon => spread(SOON.min(interval), chance),
+            Requeue::Now => Duration::ZERO,
+            Requeue::Retry => spread(backoff(entry.failures).min(interval.max(FIRST_BACKOFF)), chance),
         };
         // Something that fails is not hurried by events that its own failures may cause.
-        entry.due = if again && need != Need::Retry { now } else { now + pause };
+        entry.due = if again && need != Requeue::Retry { now } else { now + pause };
     }
 }
 
@@ -197,7 +204,7 @@ mod tests {
         schedule.keep([&id("a")], now);
         assert_eq!(schedule.begin(now), Some(id("a")));
         assert_eq!(schedule.begin(now), None);
-        schedule.end(&id("a"), Need::Usual, INTERVAL, 0.5, now);
+        schedule.end(&id("a"), Requeue::Usual, INTERVAL, 0.5, now);
         assert_eq!(schedule.next(), Some(now + seconds(300)));
         assert_eq!(schedule.begin(now + seconds(299)), None);
         assert_eq!(schedule.begin(now + seconds(300)), Some(id("a")));
@@ -210,7 +217,7 @@ mod tests {
             schedule.keep([&id("a")], now);
             schedule.ask(&id("a"), now);
             schedule.begin(now).unwrap();
-            schedule.end(&id("a"), Need::Usual, INTERVAL, chance, now);
+            schedule.end(&id("a"), Requeue::Usual, INTERVAL, chance, now);
             assert_eq!(schedule.next(), Some(now + seconds(expected)));
         }
     }
@@ -221,7 +228,7 @@ mod tests {
         schedule.keep([&id("a")], now);
         schedule.begin(now).unwrap();
         schedule.ask(&id("a"), now);
-        schedule.end(&id("a"), Need::Usual, INTERVAL, 0.5, now + seconds(1));
+        schedule.end(&id("a"), Requeue::Usual, INTERVAL, 0.5, now + seconds(1));
         assert_eq!(schedule.next(), Some(now + seconds(1)));
     }
 
@@ -235,14 +242,14 @@ mod tests {
             schedule.begin(now).unwrap();
             // Events meanwhile do not hurry what fails.
             schedule.ask(&id("a"), now);
-            schedule.end(&id("a"), Need::Retry, seconds(3600), 0.5, now);
+            schedule.end(&id("a"), Requeue::Retry, seconds(3600), 0.5, now);
             pauses.push((schedule.next().unwrap() - now).as_secs());
         }
         assert_eq!(pauses, [5, 10, 20, 40, 80, 160, 320, 600, 600]);
         schedule.forgive(&id("a"));
         schedule.ask(&id("a"), now);
         schedule.begin(now).unwrap();
-        schedule.end(&id("a"), Need::Retry, seconds(3600), 0.5, now);
+        schedule.end(&id("a"), Requeue::Retry, seconds(3600), 0.5, now);
         assert_eq!(schedule.next(), Some(now + seconds(5)));
     }
 
@@ -252,17 +259,17 @@ mod tests {
         schedule.keep([&id("a")], now);
         let mut pauses = Vec::new();
         let mut reconcile = |schedule: &mut Schedule, now: &mut Instant| {
-            schedule.stir(&id("a"), *now);
+            schedule.object_changed(&id("a"), *now);
             // What changes until then is seen by the same reconciliation.
-            schedule.stir(&id("a"), *now + Duration::from_millis(500));
+            schedule.object_changed(&id("a"), *now + Duration::from_millis(500));
             let due = schedule.next().unwrap();
             pauses.push((due - *now).as_secs());
             *now = due;
             schedule.begin(*now).unwrap();
-            schedule.end(&id("a"), Need::Usual, INTERVAL, 0.5, *now);
+            schedule.end(&id("a"), Requeue::Usual, INTERVAL, 0.5, *now);
         };
         schedule.begin(now).unwrap();
-        schedule.end(&id("a"), Need::Usual, INTERVAL, 0.5, now);
+        schedule.end(&id("a"), Requeue::Usual, INTERVAL, 0.5, now);
         for _ in 0..9 {
             reconcile(&mut schedule, &mut now);
         }
@@ -288,7 +295,7 @@ mod tests {
         schedule.keep([], now);
         assert!(schedule.runs(&id("a")));
         assert_eq!(schedule.next(), None);
-        schedule.end(&id("a"), Need::Usual, INTERVAL, 0.5, now);
+        schedule.end(&id("a"), Requeue::Usual, INTERVAL, 0.5, now);
         schedule.keep([], now);
         assert_eq!(schedule.next(), None);
     }

@@ -281,11 +281,11 @@ impl Database {
             )
             .bind(merge.repository.cast_signed())
             .bind(merge.pull_request.cast_signed())
-            .bind(merge.told.check_run.map(u64::cast_signed))
-            .bind(&merge.told.check)
-            .bind(i64::from(merge.told.completed))
-            .bind(merge.told.at.map(|at| at.as_millisecond()))
-            .bind(&merge.told.status)
+            .bind(merge.reported.check_run.map(u64::cast_signed))
+            .bind(&merge.reported.check)
+            .bind(i64::from(merge.reported.completed))
+            .bind(merge.reported.at.map(|at| at.as_millisecond()))
+            .bind(&merge.reported.status)
             .bind(i64::from(settled == Settled::Yes))
             .execute(&mut *tx)
             .await?;
@@ -381,7 +381,7 @@ fn followed(
         head: commit(&head)?,
         merge_commit: commit(&merge_commit)?,
         merged_at: timestamp(merged_at_ms),
-        told: ReportedToGitHub {
+        reported: ReportedToGitHub {
             check_run: check_run.map(i64::cast_unsigned),
             check,
             completed: completed != 0,

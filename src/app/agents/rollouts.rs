@@ -70,7 +70,7 @@ pub struct RolloutReporter {
 
 /// What a look left to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Looked {
+pub enum Reporting {
     /// Nothing, until something new comes.
     AllReported,
     /// Something that may not be told before so long.
@@ -94,11 +94,11 @@ impl RolloutReporter {
         let mut subscription = self.reconcilers.notifier.subscribe();
         let mut forgotten_at: Option<std::time::Instant> = None;
         while !stop.is_cancelled() {
-            let wait = match self.look().await {
-                Ok(Looked::AllReported) => IDLE,
-                Ok(Looked::Later(wait)) => wait.clamp(Duration::from_millis(100), IDLE),
+            let wait = match self.report_all().await {
+                Ok(Reporting::AllReported) => IDLE,
+                Ok(Reporting::Later(wait)) => wait.clamp(Duration::from_millis(100), IDLE),
                 Err(error) => {
-                    tracing::warn!(error = %error, "rollouts could not be told");
+                    tracing::warn!(error = %error, "rollouts could not be reported");
                     IDLE
                 }
             };
@@ -120,11 +120,11 @@ impl RolloutReporter {
     ///
     /// # Errors
     /// The records fail, or GitHub does for one merge at least; the others are told all the same.
-    pub async fn look(&self) -> Result<Looked, ReportError> {
+    pub async fn report_all(&self) -> Result<Reporting, ReportError> {
         let records = &self.reconcilers.records;
         let open = records.open_merges().await?;
         if open.is_empty() || !records.hold_lease("rollouts", &self.holder, LEASE_SECONDS).await? {
-            return Ok(Looked::AllReported);
+            return Ok(Reporting::AllReported);
         }
         let mut by_repository: BTreeMap<u64, (WatchedRepository, Vec<FollowedMerge>)> = BTreeMap::new();
         for (watched, merge) in open {
@@ -134,18 +134,18 @@ impl RolloutReporter {
         let mut failure = None;
         for (watched, merges) in by_repository.into_values() {
             match self.one_repository(&watched.repository, merges).await {
-                Ok(Looked::AllReported) => {}
-                Ok(Looked::Later(wait)) => later = Some(later.map_or(wait, |so_far| so_far.min(wait))),
+                Ok(Reporting::AllReported) => {}
+                Ok(Reporting::Later(wait)) => later = Some(later.map_or(wait, |so_far| so_far.min(wait))),
                 Err(error) => {
-                    tracing::warn!(repository = %watched.repository.name, error = %error, "a rollout could not be told");
+                    tracing::warn!(repository = %watched.repository.name, error = %error, "a rollout could not be reported");
                     failure.get_or_insert(error);
                 }
             }
         }
         match (failure, later) {
             (Some(error), _) => Err(error),
-            (None, Some(wait)) => Ok(Looked::Later(wait)),
-            (None, None) => Ok(Looked::AllReported),
+            (None, Some(wait)) => Ok(Reporting::Later(wait)),
+            (None, None) => Ok(Reporting::AllReported),
         }
     }
 
@@ -153,7 +153,7 @@ impl RolloutReporter {
         &self,
         repository: &Repository,
         merges: Vec<FollowedMerge>,
-    ) -> Result<Looked, ReportError> {
+    ) -> Result<Reporting, ReportError> {
         let records = &self.reconcilers.records;
         let pending = records.pending_reports(repository.id).await?;
         let mut reports = Reports::of(&pending);
@@ -169,8 +169,8 @@ impl RolloutReporter {
         for mut merge in merges {
             let before = merge.clone();
             self.make_progress(repository, &mut merge, &reports).await?;
-            let told = self.tell(repository, &mut merge).await;
-            let settled = match told {
+            let reported = self.report(repository, &mut merge).await;
+            let settled = match reported {
                 Ok(None) if is_over(&merge) => Settled::Yes,
                 Ok(None) => Settled::NotYet,
                 Ok(Some(wait)) => {
@@ -191,8 +191,8 @@ impl RolloutReporter {
         }
         match (failure, later) {
             (Some(error), _) => Err(error),
-            (None, Some(wait)) => Ok(Looked::Later(wait)),
-            (None, None) => Ok(Looked::AllReported),
+            (None, Some(wait)) => Ok(Reporting::Later(wait)),
+            (None, None) => Ok(Reporting::AllReported),
         }
     }
 
@@ -234,7 +234,7 @@ impl RolloutReporter {
     }
 
     /// Tells what is new; gives how long the rest has to wait.
-    async fn tell(
+    async fn report(
         &self,
         repository: &Repository,
         merge: &mut FollowedMerge,
@@ -243,9 +243,9 @@ impl RolloutReporter {
         let check = rollout_check(&subjects, &merge.merge_commit, &repository.html_url);
         let id = ReportId::of(EDITION, &check).to_string();
         let mut later = None;
-        if id != merge.told.check {
+        if id != merge.reported.check {
             let now = self.clock.now();
-            match too_early(merge.told.at, now, self.pace) {
+            match too_early(merge.reported.at, now, self.pace) {
                 Some(wait) => later = Some(wait),
                 None => self.write_check(repository, merge, &check, id, now).await?,
             }
@@ -319,26 +319,26 @@ impl RolloutReporter {
             annotations: check.annotations.clone(),
             external_id: id.clone(),
         };
-        if merge.told.check_run.is_none() {
+        if merge.reported.check_run.is_none() {
             // A process that died between the call and the record told it already.
             let runs = self.host.check_runs(repository, &merge.head, NAME).await?;
             if let Some(run) = runs.into_iter().max_by_key(|run| run.id) {
-                merge.told.check_run = Some(run.id);
-                merge.told.completed = run.conclusion.is_some();
-                merge.told.check = run.external_id;
+                merge.reported.check_run = Some(run.id);
+                merge.reported.completed = run.conclusion.is_some();
+                merge.reported.check = run.external_id;
             }
         }
-        if merge.told.check != id {
+        if merge.reported.check != id {
             // A completed run does not go back to work: another one of the same name takes its place.
-            let annotated = ReportId::read(&merge.told.check).is_annotated();
+            let annotated = ReportId::read(&merge.reported.check).is_annotated();
             let same_run =
-                merge.told.check_run.filter(|_| !annotated && (completed || !merge.told.completed));
-            let told = match same_run {
+                merge.reported.check_run.filter(|_| !annotated && (completed || !merge.reported.completed));
+            let reported = match same_run {
                 Some(run) => self.host.update_check_run(repository, run, &new).await,
                 None => self.host.create_check_run(repository, &new).await,
             };
-            match told {
-                Ok(run) => merge.told.check_run = Some(run.id),
+            match reported {
+                Ok(run) => merge.reported.check_run = Some(run.id),
                 // The head is gone, with its fork say: it is not asked for ever.
                 Err(error @ (CodeHostError::NotFound { .. } | CodeHostError::Unexpected { .. })) => {
                     tracing::warn!(repository = %repository.name, head = %merge.head, error = %error, "GitHub does not take the check");
@@ -346,9 +346,9 @@ impl RolloutReporter {
                 Err(error) => return Err(error.into()),
             }
         }
-        merge.told.check = id;
-        merge.told.completed = completed;
-        merge.told.at = Some(now);
+        merge.reported.check = id;
+        merge.reported.completed = completed;
+        merge.reported.at = Some(now);
         Ok(())
     }
 
@@ -360,7 +360,7 @@ impl RolloutReporter {
     ) -> Result<(), ReportError> {
         let (state, description) = rollout_status(subjects);
         let says = format!("{}: {description}", state.as_str());
-        if says == merge.told.status {
+        if says == merge.reported.status {
             return Ok(());
         }
         let status = CommitStatus {
@@ -379,7 +379,7 @@ impl RolloutReporter {
         if !stands.as_ref().is_some_and(same) {
             self.host.create_commit_status(repository, &merge.merge_commit, &status).await?;
         }
-        merge.told.status = says;
+        merge.reported.status = says;
         Ok(())
     }
 }

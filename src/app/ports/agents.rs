@@ -222,7 +222,7 @@ pub struct FollowedMerge {
     /// When it was merged.
     pub merged_at: Timestamp,
     /// What was told last.
-    pub told: ReportedToGitHub,
+    pub reported: ReportedToGitHub,
     /// The clusters that it touched.
     pub clusters: Vec<FollowedCluster>,
 }

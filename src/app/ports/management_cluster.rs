@@ -179,13 +179,13 @@ pub struct LiveChange {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Change {
     /// It is new.
-    Appeared,
-    /// Its wish: spec or data, labels, annotations, owners, finalizers.
-    Wish,
+    Added,
+    /// What is desired of it: spec or data, labels, annotations, owners, finalizers.
+    Spec,
     /// Only what its controller reports: status.
-    Report,
+    Status,
     /// It is gone.
-    Gone,
+    Deleted,
 }
 
 /// What is worth watching: kinds, and of each the namespaces that hold objects of it which Capstan applied, with

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::dry_runs::{Trial, try_all};
 use super::observation::Observation;
-use super::outcome::{Ended, Failure, Over};
+use super::outcome::{Ended, Failure, Interruption};
 use super::reason::Reason;
 use super::reconciliation::Reconciliation;
 use super::resources::{Adopt, CreateClusters, KeptTemplate};
@@ -175,7 +175,7 @@ impl Reconciliation<'_> {
     ) -> Result<Ended, Unwanted> {
         for step in &plan.steps {
             if let Some(over) = (self.request.is_over)() {
-                return Ok(Ended::Over(over));
+                return Ok(Ended::Interrupted(over));
             }
             let due: Vec<&RenderedObject> = step
                 .objects
@@ -195,8 +195,8 @@ impl Reconciliation<'_> {
             let mut written = Vec::new();
             for object in due {
                 // A newer commit waits for the end of the step; whoever leads no more writes nothing more.
-                if let Some(Over::Stopping) = (self.request.is_over)() {
-                    return Ok(Ended::Over(Over::Stopping));
+                if let Some(Interruption::Stopping) = (self.request.is_over)() {
+                    return Ok(Ended::Interrupted(Interruption::Stopping));
                 }
                 match self.write(observed, object, hands).await {
                     Ok(value) => written.push(value),

@@ -40,14 +40,14 @@ pub(super) fn settle(
     mut status: ManagedClusterStatus,
     found: &Found<'_>,
 ) -> ManagedClusterStatus {
-    if let Ended::Over(_) = found.ended {
+    if let Ended::Interrupted(_) = found.ended {
         return status;
     }
     status.observed_generation = Some(found.generation);
     status.refused = match found.ended {
         Ended::Refused(reasons) | Ended::Waiting(reasons) => places(reasons),
         Ended::Failed(failure) => places(&failure.reasons),
-        Ended::Applied | Ended::Removed | Ended::Suspended | Ended::Over(_) => Vec::new(),
+        Ended::Applied | Ended::Removed | Ended::Suspended | Ended::Interrupted(_) => Vec::new(),
     };
     status.kept = places(found.kept);
     conditions(&mut status, found);
@@ -160,7 +160,7 @@ fn conditions(status: &mut ManagedClusterStatus, found: &Found<'_>) {
                 "`suspend` is set, here or in the Fleet: nothing is applied",
             );
         }
-        Ended::Over(_) => {}
+        Ended::Interrupted(_) => {}
     }
 }
 
@@ -265,7 +265,7 @@ pub(super) fn report(
     verdict: Option<&Verdict>,
 ) -> Option<ClusterReport> {
     let (outcome, refused) = match found.ended {
-        Ended::Over(_) | Ended::Suspended => return None,
+        Ended::Interrupted(_) | Ended::Suspended => return None,
         // Nobody's fault in Git: it is tried again, and the status says so.
         Ended::Failed(failure) if failure.reasons.is_empty() => return None,
         Ended::Failed(failure) => (Outcome::Failed, failure.reasons.clone()),

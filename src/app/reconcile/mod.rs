@@ -36,7 +36,7 @@ pub use conclude::{FleetState, fleet_status};
 pub use dependencies::Ports;
 pub use dry_run_cache::DryRunCache;
 pub use kinds::Kinds;
-pub use outcome::{Ended, Failure, Over};
+pub use outcome::{Ended, Failure, Interruption};
 pub use reconciliation::{ReconcileOutcome, ReconcileRequest, reconcile};
 pub use take_over::ADOPTION_NEEDED;
 pub use throttle::Throttled;

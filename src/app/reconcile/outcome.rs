@@ -5,7 +5,7 @@ use crate::app::ports::LiveError;
 
 /// Why a reconciliation ends before it is through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Over {
+pub enum Interruption {
     /// A newer commit is there.
     Superseded,
     /// The process ends, or is not the leader any more.
@@ -26,7 +26,7 @@ pub enum Ended {
     /// Nothing is applied, because somebody said so.
     Suspended,
     /// It was ended early; what was done stands in the inventory.
-    Over(Over),
+    Interrupted(Interruption),
     /// The API server, or the bot where its word is needed, did not do its part.
     Failed(Failure),
 }

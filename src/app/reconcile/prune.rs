@@ -26,7 +26,7 @@ impl Reconciliation<'_> {
     /// Deletes what may be deleted.
     pub(super) async fn prune(&mut self, observed: &Observation) -> Result<Ended, Unwanted> {
         if let Some(over) = (self.request.is_over)() {
-            return Ok(Ended::Over(over));
+            return Ok(Ended::Interrupted(over));
         }
         let round = self.round(observed);
         self.perform_deletions(observed, round).await
@@ -41,7 +41,7 @@ impl Reconciliation<'_> {
             return Ok(Ended::Suspended);
         }
         if let Some(over) = (self.request.is_over)() {
-            return Ok(Ended::Over(over));
+            return Ok(Ended::Interrupted(over));
         }
         let round = self.round(observed);
         let is_over = round.is_over();
@@ -100,7 +100,7 @@ impl Reconciliation<'_> {
         }
         for doomed in &round.delete {
             if let Some(over) = (self.request.is_over)() {
-                return Ok(Ended::Over(over));
+                return Ok(Ended::Interrupted(over));
             }
             match self.delete(observed, doomed).await {
                 Ok(Gone::Yes) => self.status.inventory.forget(&doomed.object),

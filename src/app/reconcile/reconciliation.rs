@@ -26,7 +26,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::conclude::{Found, notes, report, settle};
 use super::dependencies::Ports;
 use super::observation::{Observation, observe};
-use super::outcome::{Ended, Failure, Over};
+use super::outcome::{Ended, Failure, Interruption};
 use super::ports::{Bot, ClusterKey, ClusterRecord, FleetRecord};
 use super::reason::Reason;
 use super::resources::{ManagedClusterSpec, ManagedClusterStatus, RolloutState, RolloutStatus};
@@ -50,7 +50,7 @@ pub struct ReconcileRequest<'a> {
     /// The cluster.
     pub id: &'a ClusterId,
     /// Whether to stop before the next effect: a newer commit is there, or the process ends.
-    pub is_over: &'a (dyn Fn() -> Option<Over> + Sync),
+    pub is_over: &'a (dyn Fn() -> Option<Interruption> + Sync),
 }
 
 /// What a reconciliation did and found.
@@ -107,8 +107,8 @@ pub async fn reconcile(
             ),
         });
     }
-    if record.asked {
-        status_store.heard_cluster(key).await?;
+    if record.reconcile_requested {
+        status_store.clear_request_of_cluster(key).await?;
     }
     let mut reconciliation = Reconciliation::new(request, record);
     let ended = match tokio::time::timeout(fleet.spec.timeout, reconciliation.run()).await {
@@ -300,7 +300,9 @@ fn log(request: &ReconcileRequest<'_>, ended: &Ended, applied: usize, deleted: u
             let reason = reasons.first().map(Reason::line).unwrap_or_default();
             tracing::info!(%cluster, %commit, reason, "waits");
         }
-        Ended::Over(over) => tracing::info!(%cluster, %commit, applied, ?over, "reconciling ended early"),
+        Ended::Interrupted(over) => {
+            tracing::info!(%cluster, %commit, applied, ?over, "reconciling ended early")
+        }
         Ended::Applied | Ended::Removed | Ended::Suspended if applied + deleted > 0 => {
             tracing::info!(%cluster, %commit, applied, deleted, "reconciled");
         }

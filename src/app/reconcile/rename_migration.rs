@@ -21,12 +21,12 @@ use capstan_model::kinds::is_cluster;
 use capstan_model::object::ObjectId;
 use capstan_model::tree::{RepoPath, TreeId};
 
-use super::outcome::Over;
+use super::outcome::Interruption;
 use super::ports::{ClusterKey, ClusterRecord};
 use super::reconciliation::ReconcileRequest;
 use super::resources::{ManagedClusterSpec, ManagedClusterStatus};
 use super::revision::Revision;
-use super::unclaimed::{say_left, unclaimed};
+use super::unclaimed::{report_left_behind, unclaimed};
 use crate::app::ports::LiveError;
 
 /// What one folder takes over of a ManagedCluster.
@@ -106,7 +106,7 @@ pub async fn migrate(
     request: &ReconcileRequest<'_>,
     key: &ClusterKey,
     sources: &[ClusterKey],
-) -> Result<Option<Over>, LiveError> {
+) -> Result<Option<Interruption>, LiveError> {
     let status_store = &request.ports.status_store;
     for source in sources {
         if let Some(over) = (request.is_over)() {
@@ -157,7 +157,7 @@ async fn take(
         "its folder was renamed: what its ManagedCluster had goes to the new one"
     );
     let gone: BTreeSet<ObjectId> = share.objects.iter().map(|object| object.id()).collect();
-    say_left(request.ports, request.revision, from, &gone).await
+    report_left_behind(request.ports, request.revision, from, &gone).await
 }
 
 /// What is asked of the new owner. Who takes over a part of another cluster takes over nothing that was asked of that;

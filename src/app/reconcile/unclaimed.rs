@@ -26,16 +26,16 @@ pub fn unclaimed<'r>(
 ///
 /// # Errors
 /// The API server did not take it.
-pub async fn say_unclaimed(
+pub async fn report_unclaimed(
     ports: &Ports,
     revision: &Revision,
     record: &ClusterRecord,
 ) -> Result<(), LiveError> {
-    say_left(ports, revision, record, &BTreeSet::new()).await
+    report_left_behind(ports, revision, record, &BTreeSet::new()).await
 }
 
 /// The same without the objects that another folder has taken over.
-pub(super) async fn say_left(
+pub(super) async fn report_left_behind(
     ports: &Ports,
     revision: &Revision,
     record: &ClusterRecord,

@@ -19,7 +19,7 @@ use crate::app::ports::{
 };
 
 /// Under this name it is remembered that a commit's consumers were told.
-const TOLD: &str = "consumers";
+const NOTIFIED: &str = "consumers";
 
 /// Repositories that use the releases of one whose default branch moved.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,12 +91,12 @@ impl Run<'_> {
     }
 
     /// The consumers, where they have not heard of this commit yet.
-    pub(super) async fn consumers_to_tell(
+    pub(super) async fn consumers_to_notify(
         &self,
         settings: &RepositorySettings,
     ) -> Result<Option<Consumers>, SyncError> {
         let (head, id) = (&self.facts.base.commit, self.repository.id);
-        if settings.consumers.is_empty() || self.ports.records.check(id, head, TOLD).await?.is_some() {
+        if settings.consumers.is_empty() || self.ports.records.check(id, head, NOTIFIED).await?.is_some() {
             return Ok(None);
         }
         let mut jobs = Vec::new();
@@ -131,7 +131,7 @@ impl Run<'_> {
 ///
 /// # Errors
 /// The queue or the records do not take it; the next run tells them again.
-pub async fn tell_consumers(
+pub async fn notify_consumers(
     ports: &Ports,
     jobs: &Arc<dyn Jobs>,
     repository: u64,
@@ -143,7 +143,7 @@ pub async fn tell_consumers(
     let record = CheckRecord {
         repository,
         head: consumers.commit.clone(),
-        name: TOLD.to_owned(),
+        name: NOTIFIED.to_owned(),
         check_run: 0,
         content: String::new(),
     };

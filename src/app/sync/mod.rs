@@ -39,7 +39,7 @@ use capstan_report::BlockKey;
 use jiff::civil::Date;
 
 use self::checks::{Compared, Judging};
-pub use self::elsewhere::{Consumers, tell_consumers};
+pub use self::elsewhere::{Consumers, notify_consumers};
 use self::facts::{GitHubFacts, load};
 use self::outcome::{Outcome, Wrote};
 use self::reporters::Reporters;
@@ -206,14 +206,14 @@ pub async fn sync_repository(
     repository: &Repository,
     hints: &Hints,
 ) -> Result<Synced, SyncError> {
-    Ok(sync_and_hear(ports, repository, hints).await?.0)
+    Ok(sync_and_consumers(ports, repository, hints).await?.0)
 }
 
 /// The same, with who uses this repository's releases and has not heard of its newest commit.
 ///
 /// # Errors
 /// GitHub, Git or the database did not do their part; the run may be repeated at any time.
-pub async fn sync_and_hear(
+pub async fn sync_and_consumers(
     ports: &Ports,
     repository: &Repository,
     hints: &Hints,
@@ -248,7 +248,7 @@ impl Run<'_> {
     ) -> Result<(Ending, Option<Consumers>), SyncError> {
         let settings = fleet.settings().clone();
         let commands = self.unanswered_commands(&settings.commands.prefix).await?;
-        let consumers = self.consumers_to_tell(&settings).await?;
+        let consumers = self.consumers_to_notify(&settings).await?;
         let elsewhere = self.bring_releases(fleet.as_mut()).await?;
         for id in fleet.missing_contents() {
             if let Some(content) = self.old_release(elsewhere.as_ref(), &id).await? {

@@ -176,7 +176,7 @@ impl Run<'_> {
                 head: pull.head.clone(),
                 merge_commit: merge.clone(),
                 merged_at,
-                told: ReportedToGitHub::default(),
+                reported: ReportedToGitHub::default(),
                 clusters: clusters
                     .into_iter()
                     .filter_map(|cluster| reporters.followed(cluster, merged_at))

@@ -220,11 +220,11 @@ impl StatusStore for KubeStatusStore {
         self.write_status(FLEET, &key.namespace, &key.name, serde_json::to_value(status)).await
     }
 
-    async fn heard_cluster(&self, key: &ClusterKey) -> Result<(), StatusStoreError> {
+    async fn clear_request_of_cluster(&self, key: &ClusterKey) -> Result<(), StatusStoreError> {
         self.heard(MANAGED_CLUSTER, &key.namespace, &key.name).await
     }
 
-    async fn heard_fleet(&self, key: &FleetKey) -> Result<(), StatusStoreError> {
+    async fn clear_request_of_fleet(&self, key: &FleetKey) -> Result<(), StatusStoreError> {
         self.heard(FLEET, &key.namespace, &key.name).await
     }
 
@@ -275,7 +275,7 @@ impl StatusStore for KubeStatusStore {
             let namespace = live.object.namespace.unwrap_or_default();
             let name = live.object.name;
             let change = match (live.change, live.object.kind.as_str()) {
-                (Change::Report, _) => None,
+                (Change::Status, _) => None,
                 (_, FLEET) => Some(StatusStoreChange::Fleet(FleetKey { namespace, name })),
                 _ => Some(StatusStoreChange::Cluster(ClusterKey { namespace, name })),
             };

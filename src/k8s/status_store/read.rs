@@ -24,7 +24,10 @@ pub(super) fn fleet(object: &Value) -> Result<FleetRecord, LiveError> {
             reason: "spec.source names neither bot nor git".to_owned(),
         })?,
         status: read.status.unwrap_or_default(),
-        asked: read.metadata.annotations.is_some_and(|annotations| annotations.contains_key(RECONCILE)),
+        reconcile_requested: read
+            .metadata
+            .annotations
+            .is_some_and(|annotations| annotations.contains_key(RECONCILE)),
     })
 }
 
@@ -44,7 +47,10 @@ pub(super) fn cluster(object: &Value) -> Result<ClusterRecord, LiveError> {
             create_cluster: read.spec.create_cluster.map(Into::into),
         },
         status: read.status.unwrap_or_default(),
-        asked: read.metadata.annotations.is_some_and(|annotations| annotations.contains_key(RECONCILE)),
+        reconcile_requested: read
+            .metadata
+            .annotations
+            .is_some_and(|annotations| annotations.contains_key(RECONCILE)),
     })
 }
 

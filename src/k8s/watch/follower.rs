@@ -135,7 +135,7 @@ impl Follower {
                 Ok(None) => {
                     // Its definition may have gone, and its objects with it.
                     self.place = None;
-                    if self.tell_all(Vec::new()).await.is_err() {
+                    if self.send_all(Vec::new()).await.is_err() {
                         return Ended::Unheard;
                     }
                     if self.report.is_none() {
@@ -171,7 +171,7 @@ impl Follower {
                         continue;
                     }
                     self.was_open = std::mem::take(&mut self.is_open);
-                    self.tell_report(Report::Refused);
+                    self.send_status(Report::Refused);
                     return Ended::Refused;
                 }
                 Err(error) => self.fail(&error).await,
@@ -207,10 +207,10 @@ impl Follower {
         }
         drop(beginning);
         self.failures = 0;
-        Ok(self.tell_all(found).await.is_ok())
+        Ok(self.send_all(found).await.is_ok())
     }
 
-    async fn tell_all(&mut self, found: Vec<Listed>) -> Result<(), Unheard> {
+    async fn send_all(&mut self, found: Vec<Listed>) -> Result<(), Unheard> {
         for change in self.memory.compare(found) {
             self.tell(change).await?;
         }
@@ -240,7 +240,7 @@ impl Follower {
         let opened = Instant::now();
         self.doubts = 0;
         if !std::mem::replace(&mut self.is_open, true) {
-            self.tell_report(Report::Open);
+            self.send_status(Report::Open);
         }
         let mut lines = Lines::new(response.into_body());
         loop {
@@ -292,7 +292,7 @@ impl Follower {
         Call::new(doing, by, Method::GET, served.path(namespace.as_deref()))
     }
 
-    fn tell_report(&self, report: fn(ApiKind) -> Report) {
+    fn send_status(&self, report: fn(ApiKind) -> Report) {
         if let Some(to) = &self.report {
             // Nobody hears it where nobody listens to the changes either.
             let _unheard = to.send(report(self.post.kind.clone()));

@@ -52,16 +52,16 @@ impl Memory {
         let mut changes = Vec::new();
         for Listed { name, seen: now, version } in found {
             let change = match before.get(&name) {
-                None => Some(Change::Appeared),
-                Some(then) if then.wish != now.wish => Some(Change::Wish),
-                Some(then) if then.version != now.version => Some(Change::Report),
+                None => Some(Change::Added),
+                Some(then) if then.wish != now.wish => Some(Change::Spec),
+                Some(then) if then.version != now.version => Some(Change::Status),
                 Some(_) => None,
             };
             changes.extend(change.map(|change| self.change(&name, change, version)));
             self.seen.insert(name, now);
         }
         let gone = before.keys().filter(|name| !self.seen.contains_key(*name));
-        changes.extend(gone.map(|name| self.change(name, Change::Gone, String::new())));
+        changes.extend(gone.map(|name| self.change(name, Change::Deleted, String::new())));
         if std::mem::replace(&mut self.filled, true) { changes } else { Vec::new() }
     }
 
@@ -70,9 +70,9 @@ impl Memory {
         let name = name_of(object)?;
         let now = seen(object);
         let change = match self.seen.insert(name.clone(), now) {
-            None => Change::Appeared,
-            Some(then) if then.wish != now.wish => Change::Wish,
-            Some(then) if then.version != now.version => Change::Report,
+            None => Change::Added,
+            Some(then) if then.wish != now.wish => Change::Spec,
+            Some(then) if then.version != now.version => Change::Status,
             Some(_) => return None,
         };
         Some(self.change(&name, change, version_of(object).to_owned()))
@@ -82,7 +82,7 @@ impl Memory {
     pub(super) fn forget(&mut self, object: &Value) -> Option<LiveChange> {
         let name = name_of(object)?;
         self.seen.remove(&name)?;
-        Some(self.change(&name, Change::Gone, version_of(object).to_owned()))
+        Some(self.change(&name, Change::Deleted, version_of(object).to_owned()))
     }
 
     fn change(&self, (namespace, name): &Name, change: Change, resource_version: String) -> LiveChange {
@@ -151,16 +151,16 @@ mod tests {
     fn a_wish_is_told_from_a_report() {
         let mut memory = Memory::new(&ApiKind::preferred("cluster.x-k8s.io", "MachineDeployment"));
         assert_eq!(memory.compare(listed([object("a", "1", 1), object("b", "2", 1)])), []);
-        assert_eq!(memory.see(&object("a", "3", 1)).unwrap().change, Change::Report);
-        assert_eq!(memory.see(&object("a", "4", 2)).unwrap().change, Change::Wish);
+        assert_eq!(memory.see(&object("a", "3", 1)).unwrap().change, Change::Status);
+        assert_eq!(memory.see(&object("a", "4", 2)).unwrap().change, Change::Spec);
         assert_eq!(memory.see(&object("a", "4", 2)), None);
-        assert_eq!(memory.see(&object("c", "5", 1)).unwrap().change, Change::Appeared);
-        assert_eq!(memory.forget(&object("c", "6", 1)).unwrap().change, Change::Gone);
+        assert_eq!(memory.see(&object("c", "5", 1)).unwrap().change, Change::Added);
+        assert_eq!(memory.forget(&object("c", "6", 1)).unwrap().change, Change::Deleted);
         assert_eq!(memory.forget(&object("c", "6", 1)), None);
         let mut labelled = object("b", "7", 1);
         labelled["metadata"]["labels"] = json!({"a": "b"});
         let change = memory.see(&labelled).unwrap();
-        assert_eq!(change.change, Change::Wish);
+        assert_eq!(change.change, Change::Spec);
         assert_eq!(change.object.to_string(), "MachineDeployment org/b");
     }
 
@@ -177,9 +177,9 @@ mod tests {
         assert_eq!(
             told,
             [
-                ("a".to_owned(), Change::Wish),
-                ("c".to_owned(), Change::Gone),
-                ("d".to_owned(), Change::Appeared)
+                ("a".to_owned(), Change::Spec),
+                ("c".to_owned(), Change::Deleted),
+                ("d".to_owned(), Change::Added)
             ]
         );
     }
@@ -189,6 +189,6 @@ mod tests {
         let config = |version: &str| json!({"metadata": {"name": "a", "resourceVersion": version}});
         let mut memory = Memory::new(&ApiKind::preferred("", "ConfigMap"));
         memory.compare(listed([config("1")]));
-        assert_eq!(memory.see(&config("2")).unwrap().change, Change::Wish);
+        assert_eq!(memory.see(&config("2")).unwrap().change, Change::Spec);
     }
 }

@@ -238,7 +238,7 @@ async fn hold_part(mut attempts: Vec<Follower>, rooms: Arc<Rooms>) {
                 Ended::Refused => {
                     is_refused = true;
                     was_open |= attempt.was_open();
-                    rooms.tell_refused(attempt.post());
+                    rooms.log_refused(attempt.post());
                 }
             }
         }

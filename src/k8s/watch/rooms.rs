@@ -61,7 +61,7 @@ impl Rooms {
     }
 
     /// Says once a kind who has to be granted what.
-    pub(super) fn tell_refused(&self, post: &Post) {
+    pub(super) fn log_refused(&self, post: &Post) {
         let Post { kind, namespace, by } = post;
         let namespace = namespace.as_deref().unwrap_or_default();
         let account = match by {

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use capstan::agent_client::AgentClient;
-use capstan::app::agents::rollouts::Looked;
+use capstan::app::agents::rollouts::Reporting;
 use capstan::app::ports::{Mirror, MirrorError, Repository, Snapshot};
 use capstan::app::sync::Ports;
 use capstan_forge::{CheckView, MergeMethod, PullState};
@@ -35,9 +35,9 @@ async fn say(agent: &Arc<AgentClient>, at: &str, state: RolloutState, ready: u32
 }
 
 /// What the reporter does when the bot's clock is so much ahead; the tokens of agents would be over by then.
-async fn told_after(town: &Town, seconds: i64) -> Looked {
+async fn told_after(town: &Town, seconds: i64) -> Reporting {
     town.pass(seconds);
-    let looked = town.tell().await;
+    let looked = town.report_rollouts().await;
     town.pass(-seconds);
     looked
 }
@@ -58,7 +58,7 @@ async fn a_merge_is_followed_until_its_machines_are_done_and_each_turn_told_once
         let state = tempfile::tempdir().unwrap();
         let agent = enrolled(&town, EU, state.path()).await;
         let (number, merge) = merged(&town, 5, MergeMethod::Merge).await;
-        assert_eq!(town.tell().await, Looked::AllReported);
+        assert_eq!(town.report_rollouts().await, Reporting::AllReported);
         let check = rollout(&town, number);
         assert_eq!(
             (check.status.as_str(), check.title.as_str()),
@@ -72,12 +72,12 @@ async fn a_merge_is_followed_until_its_machines_are_done_and_each_turn_told_once
 
         // At most once in a quarter of a minute, and then what is true by then.
         say(&agent, &merge, RolloutState::Rolling, 0).await;
-        assert!(matches!(town.tell().await, Looked::Later(_)));
+        assert!(matches!(town.report_rollouts().await, Reporting::Later(_)));
         say(&agent, &merge, RolloutState::Rolling, 1).await;
-        assert!(matches!(town.tell().await, Looked::Later(_)));
+        assert!(matches!(town.report_rollouts().await, Reporting::Later(_)));
         assert_eq!(rollout(&town, number).title, "gauss/peu01: waiting for the reconciler");
         town.pass(15);
-        assert_eq!(town.tell().await, Looked::AllReported);
+        assert_eq!(town.report_rollouts().await, Reporting::AllReported);
         let check = rollout(&town, number);
         assert_eq!((check.id, check.title.as_str()), (first, "gauss/peu01: 1 of 2 machines are as wished"));
         assert!(
@@ -91,20 +91,20 @@ async fn a_merge_is_followed_until_its_machines_are_done_and_each_turn_told_once
         // Stuck, the bot restarts, freed, done.
         say(&agent, &merge, RolloutState::Stuck, 1).await;
         town.pass(15);
-        town.tell().await;
+        town.report_rollouts().await;
         let check = rollout(&town, number);
         assert_eq!((check.id, check.conclusion.as_deref()), (first, Some("failure")));
         assert!(check.summary.contains("**stuck**: no IP addresses left"), "{}", check.summary);
         town.restart(Some(&url)).await;
         say(&agent, &merge, RolloutState::Rolling, 1).await;
         town.pass(15);
-        town.tell().await;
+        town.report_rollouts().await;
         let check = rollout(&town, number);
         assert_eq!((check.status.as_str(), check.conclusion.as_deref()), ("in_progress", None));
         assert_ne!(check.id, first, "a completed run does not go back to work");
         say(&agent, &merge, RolloutState::Done, 2).await;
         town.pass(15);
-        town.tell().await;
+        town.report_rollouts().await;
         let check = rollout(&town, number);
         assert_eq!(
             (check.conclusion.as_deref(), check.title.as_str()),
@@ -122,7 +122,7 @@ async fn a_merge_is_followed_until_its_machines_are_done_and_each_turn_told_once
         let before = town.forge.write_calls();
         say(&agent, &merge, RolloutState::Rolling, 1).await;
         town.pass(60);
-        assert_eq!(town.tell().await, Looked::AllReported);
+        assert_eq!(town.report_rollouts().await, Reporting::AllReported);
         assert_eq!(town.forge.write_calls(), before);
         town.done();
     })
@@ -138,7 +138,7 @@ async fn machines_that_need_somebody_are_told_in_a_comment_once_and_so_is_how_it
         say(&agent, &merge, RolloutState::Rolling, 1).await;
         told_after(&town, 0).await;
         say(&agent, &merge, RolloutState::Stuck, 1).await;
-        assert!(matches!(told_after(&town, 15).await, Looked::Later(_)), "it may pass by itself");
+        assert!(matches!(told_after(&town, 15).await, Reporting::Later(_)), "it may pass by itself");
         assert_eq!(town.answers(number), Vec::<String>::new());
 
         told_after(&town, 75).await;
@@ -166,7 +166,7 @@ async fn machines_that_need_somebody_are_told_in_a_comment_once_and_so_is_how_it
             assert_eq!(told.concat().matches(turn).count(), 1, "{turn}: {told:?}");
         }
         let before = town.forge.write_calls();
-        assert_eq!(told_after(&town, 220).await, Looked::AllReported);
+        assert_eq!(told_after(&town, 220).await, Reporting::AllReported);
         assert_eq!(town.forge.write_calls(), before);
         town.done();
     })
@@ -182,7 +182,7 @@ async fn a_rollout_that_goes_well_or_stumbles_for_a_moment_wakes_nobody() {
     for (told, ready) in [(RolloutState::Rolling, 1), (RolloutState::Stuck, 1), (RolloutState::Done, 2)] {
         say(&agent, &merge, told, ready).await;
         town.pass(15);
-        town.tell().await;
+        town.report_rollouts().await;
     }
     assert_eq!(rollout(&town, number).conclusion.as_deref(), Some("success"));
     assert_eq!(town.answers(number), Vec::<String>::new(), "what is over within a minute is in the check");
@@ -196,19 +196,19 @@ async fn squashed_and_rebased_merges_are_followed_and_a_later_commit_counts_for_
     let agent = enrolled(&town, EU, state.path()).await;
     let (squashed, first) = merged(&town, 5, MergeMethod::Squash).await;
     let (rebased, second) = merged(&town, 6, MergeMethod::Rebase).await;
-    town.tell().await;
+    town.report_rollouts().await;
     // A report on the first says nothing of the second.
     say(&agent, &first, RolloutState::Done, 2).await;
     town.pass(15);
-    town.tell().await;
+    town.report_rollouts().await;
     assert_eq!(rollout(&town, squashed).conclusion.as_deref(), Some("success"));
     assert_eq!(rollout(&town, rebased).title, "gauss/peu01: waiting for the reconciler");
     // And whoever skips a commit speaks of both.
     let (third, last) = merged(&town, 7, MergeMethod::Merge).await;
-    town.tell().await;
+    town.report_rollouts().await;
     say(&agent, &last, RolloutState::Done, 2).await;
     town.pass(15);
-    town.tell().await;
+    town.report_rollouts().await;
     for number in [rebased, third] {
         assert_eq!(rollout(&town, number).conclusion.as_deref(), Some("success"), "#{number}");
     }
@@ -300,7 +300,7 @@ async fn reports_out_of_order_and_twice_end_the_same() {
     each_engine(&["gauss/peu01"], async |town, _| {
         let agent = Raw::enrolled(&town).await;
         let (number, merge) = merged(&town, 5, MergeMethod::Merge).await;
-        town.tell().await;
+        town.report_rollouts().await;
         let one = |id: u32, state, ready| {
             let mut one = report("gauss/peu01", &commit(&merge), state, ready);
             one.id = ReportId::parse(&format!("{id:026}")).unwrap();
@@ -321,7 +321,7 @@ async fn reports_out_of_order_and_twice_end_the_same() {
         send(vec![one(4, RolloutState::Rolling, 1)]).await;
         send(vec![done]).await;
         town.pass(15);
-        town.tell().await;
+        town.report_rollouts().await;
         let check = rollout(&town, number);
         assert_eq!(check.conclusion.as_deref(), Some("success"), "{}", check.title);
         assert_eq!(check.summary.matches("**stuck**").count(), 1, "{}", check.summary);
@@ -393,7 +393,7 @@ async fn a_merge_that_adds_a_cluster_is_followed_though_it_comes_just_after_the_
     assert_eq!(town.pull(number).state, PullState::Merged);
 
     town.settle().await;
-    town.tell().await;
+    town.report_rollouts().await;
     assert_eq!(rollout(&town, number).title, "gauss/peu09: waiting for the reconciler");
     town.done();
 }
@@ -425,7 +425,7 @@ async fn whoever_dies_between_a_call_and_its_record_tells_nothing_twice() {
     let agent = enrolled(&town, EU, state.path()).await;
     let (number, merge) = merged(&town, 5, MergeMethod::Merge).await;
     say(&agent, &merge, RolloutState::Rolling, 1).await;
-    town.tell().await;
+    town.report_rollouts().await;
     let (check, told) = (rollout(&town, number), statuses(&town, &merge));
     // The calls were made, and nothing of them was recorded.
     let mut connection = sqlx::SqliteConnection::connect(&url).await.unwrap();
@@ -433,7 +433,7 @@ async fn whoever_dies_between_a_call_and_its_record_tells_nothing_twice() {
                      told_at_ms = NULL, told_status = ''";
     sqlx::query(forgotten).execute(&mut connection).await.unwrap();
     let before = town.forge.write_calls();
-    town.tell().await;
+    town.report_rollouts().await;
     assert_eq!(town.forge.write_calls(), before);
     assert_eq!((rollout(&town, number).id, statuses(&town, &merge)), (check.id, told));
     town.done();

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use capstan::app::agents::rollouts::{Looked, PACE, RolloutReporter};
+use capstan::app::agents::rollouts::{PACE, Reporting, RolloutReporter};
 use capstan::app::agents::{AgentLimits, AgentParts, Agents, Notifier, Reconcilers, invite};
 use capstan::app::planner::Generator;
 use capstan::app::ports::{Cause, Clock, FleetView as _, Hints, Jobs, RepositoryName};
@@ -65,7 +65,7 @@ struct Bot {
     database: Database,
     jobs: Arc<dyn Jobs>,
     agents: Arc<Agents>,
-    teller: RolloutReporter,
+    reporter: RolloutReporter,
     webhook_secret: String,
     address: SocketAddr,
     serving: JoinHandle<()>,
@@ -118,13 +118,13 @@ impl Bot {
             limits: AgentLimits { look_every: Duration::from_millis(100), ..AgentLimits::default() },
         };
         let agents = Arc::new(Agents::open(parts).await.unwrap());
-        let teller = RolloutReporter::new(reconcilers, ports.host.clone(), clock, "test".to_owned(), PACE);
+        let reporter = RolloutReporter::new(reconcilers, ports.host.clone(), clock, "test".to_owned(), PACE);
         let mut bot = Self {
             ports,
             database,
             jobs,
             agents,
-            teller,
+            reporter,
             webhook_secret: app.webhook_secret,
             address: "127.0.0.1:0".parse().unwrap(),
             serving: tokio::spawn(async {}),
@@ -269,9 +269,9 @@ impl Town {
         self.clock.advance(seconds);
     }
 
-    /// What the bot's teller does when it is woken.
-    pub(crate) async fn tell(&self) -> Looked {
-        self.bot.teller.look().await.unwrap()
+    /// What the bot's reporter does when it is woken.
+    pub(crate) async fn report_rollouts(&self) -> Reporting {
+        self.bot.reporter.report_all().await.unwrap()
     }
 
     /// The bot answers nobody, and forgets nothing.

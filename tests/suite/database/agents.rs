@@ -192,7 +192,7 @@ async fn reports_wait_only_while_somebody_follows_and_only_if_they_are_newer() {
             head: commit("b"),
             merge_commit: commit("a"),
             merged_at: bench.clock.now(),
-            told: ReportedToGitHub::default(),
+            reported: ReportedToGitHub::default(),
             clusters: vec![FollowedCluster {
                 cluster: cluster("gauss/peu01"),
                 management_cluster: ManagementClusterUid::parse(&UID.to_lowercase()).unwrap(),
@@ -221,7 +221,7 @@ async fn reports_wait_only_while_somebody_follows_and_only_if_they_are_newer() {
         assert_eq!((standing.0.as_str(), standing.1.report.state), ("gauss/peu01", RolloutState::Done));
 
         let mut told = merge.clone();
-        told.told = ReportedToGitHub {
+        told.reported = ReportedToGitHub {
             check_run: Some(REPOSITORY),
             check: "digest".to_owned(),
             completed: true,

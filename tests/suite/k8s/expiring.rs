@@ -165,12 +165,12 @@ async fn a_place_that_expired_is_listed_anew_and_no_change_is_lost_or_told_twice
     // A list is told in no order of its own.
     told[1..4].sort();
     let expected = [
-        ("new", Change::Appeared),
-        ("changes", Change::Wish),
-        ("goes", Change::Gone),
-        ("unseen", Change::Appeared),
-        ("later", Change::Appeared),
-        ("last", Change::Appeared),
+        ("new", Change::Added),
+        ("changes", Change::Spec),
+        ("goes", Change::Deleted),
+        ("unseen", Change::Added),
+        ("later", Change::Added),
+        ("last", Change::Added),
     ];
     assert_eq!(told, expected.map(|(name, change)| (name.to_owned(), change)));
     assert_eq!(script.lock().unwrap().asked, ["list", "watch 10", "list", "watch 20", "list", "watch 30"]);

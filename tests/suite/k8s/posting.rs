@@ -78,7 +78,7 @@ async fn a_fleet_is_read_with_its_defaults() {
             secret: Some("login".to_owned())
         }
     );
-    assert!(!read.asked && !read.uid.is_empty() && read.generation == 1);
+    assert!(!read.reconcile_requested && !read.uid.is_empty() && read.generation == 1);
     assert!(status_store.fleet(&fleet("reading-fleets")).await.unwrap().is_some());
     let nobody = FleetKey { namespace: "reading-fleets".to_owned(), name: "nobody".to_owned() };
     assert!(status_store.fleet(&nobody).await.unwrap().is_none());
@@ -189,10 +189,10 @@ async fn what_people_change_is_told_and_what_is_reported_is_not() {
         while changes.next().await != Some(StatusStoreChange::Cluster(ClusterKey { ..key.clone() })) {}
     };
     timeout(PATIENCE, asked).await.unwrap();
-    assert!(read_record(&status_store, &key).await.asked);
-    status_store.heard_cluster(&key).await.unwrap();
-    assert!(!read_record(&status_store, &key).await.asked);
-    status_store.heard_cluster(&key).await.unwrap();
+    assert!(read_record(&status_store, &key).await.reconcile_requested);
+    status_store.clear_request_of_cluster(&key).await.unwrap();
+    assert!(!read_record(&status_store, &key).await.reconcile_requested);
+    status_store.clear_request_of_cluster(&key).await.unwrap();
 
     let mut status = ManagedClusterStatus { observed_generation: Some(1), ..ManagedClusterStatus::default() };
     status.conditions.set(jiff::Timestamp::now(), 1, ConditionType::Ready, ConditionStatus::True, "Done", "");

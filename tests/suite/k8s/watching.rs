@@ -54,11 +54,11 @@ async fn changes_are_told_and_kinds_come_and_go() {
 
     let manifest = ground.config_map("watched", &json!({"a": "1"}));
     ground.plane.apply(&manifest.to_string());
-    assert_eq!(next(&mut changes, "watched").await, Change::Appeared);
+    assert_eq!(next(&mut changes, "watched").await, Change::Added);
     ground.plane.apply(&ground.config_map("watched", &json!({"a": "2"})).to_string());
-    assert_eq!(next(&mut changes, "watched").await, Change::Wish);
+    assert_eq!(next(&mut changes, "watched").await, Change::Spec);
     ground.plane.kubectl(&["delete", "configmap", "watched", "-n", "watching"]);
-    assert_eq!(next(&mut changes, "watched").await, Change::Gone);
+    assert_eq!(next(&mut changes, "watched").await, Change::Deleted);
 
     wanted.send(kinds(&[("apps", "Deployment"), ("nowhere.dev", "Nothing")])).unwrap();
     let deployment = |replicas: u32| {
@@ -103,7 +103,7 @@ async fn changes_are_told_and_kinds_come_and_go() {
         "-p",
         status,
     ]);
-    while next(&mut changes, "web").await != Change::Report {}
+    while next(&mut changes, "web").await != Change::Status {}
 }
 
 #[tokio::test]
@@ -138,14 +138,14 @@ async fn what_changes_while_the_api_server_is_away_is_told_when_it_is_back() {
     assert_eq!(
         told,
         [
-            ("changes".to_owned(), Change::Wish),
-            ("comes".to_owned(), Change::Appeared),
-            ("goes".to_owned(), Change::Gone)
+            ("changes".to_owned(), Change::Spec),
+            ("comes".to_owned(), Change::Added),
+            ("goes".to_owned(), Change::Deleted)
         ]
     );
     // And it goes on.
     plane.apply(&config_map("default", "later", &json!({})).to_string());
-    assert_eq!(next(&mut changes, "later").await, Change::Appeared);
+    assert_eq!(next(&mut changes, "later").await, Change::Added);
     // It would wait for the watches that this process still holds.
     plane.kill("kube-apiserver");
 }
@@ -286,7 +286,7 @@ async fn what_may_not_be_watched_whole_is_watched_where_it_is_applied_as_far_as_
     plane.kill("kube-apiserver");
     plane.start_again("kube-apiserver");
     plane.kubectl(&["delete", "configmap", "unseen", "-n", "two"]);
-    assert_eq!(next(&mut changes, "unseen").await, Change::Gone);
+    assert_eq!(next(&mut changes, "unseen").await, Change::Deleted);
 
     // An admin grants one watch for all, which is found out without anybody starting anything anew.
     plane.apply(ALL);

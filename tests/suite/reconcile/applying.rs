@@ -1,7 +1,7 @@
 //! What a turn applies, and what it leaves alone.
 
 use capstan::app::reconcile::resources::ConditionType;
-use capstan::app::reconcile::{Ended, Over};
+use capstan::app::reconcile::{Ended, Interruption};
 use serde_json::json;
 
 use super::world::World;
@@ -226,9 +226,9 @@ async fn a_cluster_that_another_management_cluster_has_reported_is_not_made_here
 async fn a_turn_that_is_superseded_before_it_begins_to_write_writes_nothing() {
     let world = World::new();
     plain(&world, "peu01");
-    *world.over.lock().unwrap() = Some((0, Over::Superseded));
+    *world.over.lock().unwrap() = Some((0, Interruption::Superseded));
     let outcome = world.reconcile("gauss/peu01").await;
-    assert!(matches!(outcome.ended, Ended::Over(Over::Superseded)), "{:?}", outcome.ended);
+    assert!(matches!(outcome.ended, Ended::Interrupted(Interruption::Superseded)), "{:?}", outcome.ended);
     assert_eq!(world.live.take_writes(), Vec::<String>::new());
     *world.over.lock().unwrap() = None;
     let outcome = world.reconcile("gauss/peu01").await;

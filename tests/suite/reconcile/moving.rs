@@ -144,7 +144,7 @@ async fn one_that_was_suspended_before_it_was_ever_applied_is_known_by_its_files
         generation: 1,
         spec: ManagedClusterSpec { suspend: true, ..ManagedClusterSpec::of(&id("gauss/peu01"), "fleet") },
         status: ManagedClusterStatus::default(),
-        asked: false,
+        reconcile_requested: false,
     };
     world.status_store.posted().clusters.insert("gauss-peu01".into(), record);
     round(&world).await.unwrap();

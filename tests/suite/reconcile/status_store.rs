@@ -84,7 +84,7 @@ impl StatusStore for FakeStatusStore {
             generation: 1,
             spec: spec.clone(),
             status: ManagedClusterStatus::default(),
-            asked: false,
+            reconcile_requested: false,
         };
         let mut posted = self.posted();
         posted.write()?;
@@ -132,12 +132,12 @@ impl StatusStore for FakeStatusStore {
         Ok(())
     }
 
-    async fn heard_cluster(&self, key: &ClusterKey) -> Result<(), StatusStoreError> {
-        self.posted().clusters.get_mut(&key.name).unwrap().asked = false;
+    async fn clear_request_of_cluster(&self, key: &ClusterKey) -> Result<(), StatusStoreError> {
+        self.posted().clusters.get_mut(&key.name).unwrap().reconcile_requested = false;
         Ok(())
     }
 
-    async fn heard_fleet(&self, _key: &FleetKey) -> Result<(), StatusStoreError> {
+    async fn clear_request_of_fleet(&self, _key: &FleetKey) -> Result<(), StatusStoreError> {
         Ok(())
     }
 

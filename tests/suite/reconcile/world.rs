@@ -18,9 +18,9 @@ use capstan::app::reconcile::resources::{
     ServiceAccountSpec, SourceSpec,
 };
 use capstan::app::reconcile::revision::{Opened, Revision, Viewpoint};
-use capstan::app::reconcile::unclaimed::say_unclaimed;
+use capstan::app::reconcile::unclaimed::report_unclaimed;
 use capstan::app::reconcile::{
-    DryRunCache, Kinds, Over, Ports, ReconcileOutcome, ReconcileRequest, reconcile,
+    DryRunCache, Interruption, Kinds, Ports, ReconcileOutcome, ReconcileRequest, reconcile,
 };
 use capstan_live::applying::Inventory;
 use capstan_model::ids::ClusterId;
@@ -41,7 +41,7 @@ pub(crate) struct World {
     kinds: Arc<Kinds>,
     dry_run_cache: Arc<DryRunCache>,
     /// Whether turns are told to stop, and from which question on.
-    pub(crate) over: Mutex<Option<(usize, Over)>>,
+    pub(crate) over: Mutex<Option<(usize, Interruption)>>,
     /// The Kubernetes API may be another one between two turns.
     commits: AtomicUsize,
 }
@@ -145,7 +145,7 @@ impl World {
     ) -> Result<(), capstan::app::ports::LiveError> {
         let records: Vec<_> = self.status_store.posted().clusters.values().cloned().collect();
         for record in migration_sources(&records, revision).1 {
-            say_unclaimed(&self.ports(), revision, record).await?;
+            report_unclaimed(&self.ports(), revision, record).await?;
         }
         Ok(())
     }
@@ -294,7 +294,7 @@ fn fleet() -> FleetRecord {
             suspend: false,
         },
         status: FleetStatus::default(),
-        asked: false,
+        reconcile_requested: false,
     }
 }
 

@@ -54,7 +54,7 @@ pub struct FleetRecord {
     /// What was written last.
     pub status: FleetStatus,
     /// Whether it carries the annotation `capstan.dev/reconcile`.
-    pub asked: bool,
+    pub reconcile_requested: bool,
 }
 
 /// A `ManagedCluster` as the API server has it.
@@ -71,7 +71,7 @@ pub struct ClusterRecord {
     /// What was written last.
     pub status: ManagedClusterStatus,
     /// Whether it carries the annotation `capstan.dev/reconcile`.
-    pub asked: bool,
+    pub reconcile_requested: bool,
 }
 
 /// Why a custom resource cannot be read or written.
@@ -140,9 +140,9 @@ pub trait StatusStore: Send + Sync {
     /// Replaces the status whole. The caller has compared: this always writes.
     async fn write_fleet(&self, key: &FleetKey, status: &FleetStatus) -> Result<(), StatusStoreError>;
     /// Takes the annotation `capstan.dev/reconcile` away, so that the same word can be set again.
-    async fn heard_cluster(&self, key: &ClusterKey) -> Result<(), StatusStoreError>;
+    async fn clear_request_of_cluster(&self, key: &ClusterKey) -> Result<(), StatusStoreError>;
     /// Takes the annotation `capstan.dev/reconcile` away from a Fleet.
-    async fn heard_fleet(&self, key: &FleetKey) -> Result<(), StatusStoreError>;
+    async fn clear_request_of_fleet(&self, key: &FleetKey) -> Result<(), StatusStoreError>;
     /// The data of a Secret; `None` where there is none.
     async fn secret(
         &self,
