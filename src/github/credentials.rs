@@ -1,8 +1,23 @@
 //! The App's id and private key.
 
-use octocrab::auth::{EncodingKey, create_jwt};
-use octocrab::models::AppId;
+use jiff::{SignedDuration, Timestamp};
+use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
 use secrecy::{ExposeSecret as _, SecretString};
+use serde::Serialize;
+
+/// How long a token holds; GitHub takes ten minutes at most.
+const HOLDS: SignedDuration = SignedDuration::from_mins(9);
+/// A token begins so long ago: GitHub's clock may be behind.
+const CLOCKS_DIFFER: SignedDuration = SignedDuration::from_secs(60);
+
+/// What a token says: seconds since 1970
+/// (<https://docs.github.com/en/apps/creating-github-apps/authenticating-with-a-github-app/generating-a-json-web-token-jwt-for-a-github-app>).
+#[derive(Serialize)]
+struct Claims {
+    iss: u64,
+    iat: i64,
+    exp: i64,
+}
 
 /// The key that was given is not the private key of an App.
 #[derive(Debug, thiserror::Error)]
@@ -20,7 +35,7 @@ pub struct PrivateKeyError {
 /// Who the App is: its id, and the key that proves it.
 #[derive(Clone)]
 pub struct AppCredentials {
-    app: AppId,
+    app: u64,
     key: EncodingKey,
 }
 
@@ -53,7 +68,7 @@ impl AppCredentials {
         }
         let key = EncodingKey::from_rsa_pem(text.as_bytes())
             .map_err(|_| refuse("looks like a private key, but is cut off, damaged or not an RSA key"))?;
-        let credentials = Self { app: AppId(app_id), key };
+        let credentials = Self { app: app_id, key };
         // Only signing tells whether what stands between the PEM lines is a key.
         credentials
             .sign()
@@ -62,12 +77,16 @@ impl AppCredentials {
     }
 
     /// The App's id.
-    pub(super) fn app_id(&self) -> u64 {
-        self.app.0
+    pub(super) const fn app_id(&self) -> u64 {
+        self.app
     }
 
     /// A token that proves to GitHub for nine minutes who the App is.
     pub(super) fn sign(&self) -> Result<SecretString, String> {
-        create_jwt(self.app, &self.key).map(SecretString::from).map_err(|error| error.to_string())
+        let now = Timestamp::now();
+        let claims =
+            Claims { iss: self.app, iat: (now - CLOCKS_DIFFER).as_second(), exp: (now + HOLDS).as_second() };
+        let token = encode(&Header::new(Algorithm::RS256), &claims, &self.key);
+        token.map(SecretString::from).map_err(|error| error.to_string())
     }
 }

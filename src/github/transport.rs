@@ -9,7 +9,7 @@ use backon::{ExponentialBuilder, Retryable as _};
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, ETAG, IF_NONE_MATCH, LINK};
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use http_body_util::{BodyExt as _, Limited};
-use octocrab::{OctoBody, Octocrab};
+use reqwest::{Body, Client};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::de::DeserializeOwned;
 use tokio::sync::{OnceCell, Semaphore};
@@ -78,7 +78,7 @@ pub enum ConnectError {
 pub struct GitHub {
     rest: Url,
     graphql: Url,
-    client: Octocrab,
+    client: Client,
     pub(super) credentials: AppCredentials,
     pub(super) tokens: Tokens,
     pub(super) limits: GitHubLimits,
@@ -210,13 +210,15 @@ impl GitHub {
         let mut rest = api_url.clone();
         rest.set_query(None);
         rest.set_fragment(None);
-        let client = Octocrab::builder()
-            .add_retry_config(octocrab::service::middleware::retry::RetryConfig::None)
-            .set_connect_timeout(Some(limits.timeout.min(Duration::from_secs(10))))
-            .set_read_timeout(Some(limits.timeout))
-            .set_write_timeout(Some(limits.timeout))
-            .build()
-            .map_err(|error| ConnectError::Client(error.to_string()))?;
+        let client = Client::builder()
+            .user_agent(concat!("capstan/", env!("CARGO_PKG_VERSION")))
+            // What may be repeated is decided here.
+            .retry(reqwest::retry::never())
+            .connect_timeout(limits.timeout.min(Duration::from_secs(10)))
+            .read_timeout(limits.timeout);
+        // Nobody asks a proxy for this machine.
+        let client = if loopback { client.no_proxy() } else { client };
+        let client = client.build().map_err(|error| ConnectError::Client(explain(&error)))?;
         Ok(Self {
             graphql: graphql_url(&rest),
             rest,
@@ -302,8 +304,9 @@ impl GitHub {
         let request = build_request(call, &url, token, remembered.as_ref())
             .map_err(|error| unreachable(error.to_string()))?;
         let exchange = async {
-            let response = self.client.execute(request).await.map_err(|error| explain(&error))?;
-            let (head, body) = response.into_parts();
+            let response =
+                self.client.execute(request).await.map_err(|error| explain(&error.without_url()))?;
+            let (head, body) = http::Response::<Body>::from(response).into_parts();
             let body = Limited::new(body, self.limits.answer_bytes).collect().await.map_err(|error| {
                 format!("the answer broke off, or is above {} bytes: {error}", self.limits.answer_bytes)
             })?;
@@ -404,8 +407,9 @@ fn build_request(
     url: &Url,
     token: &SecretString,
     remembered: Option<&Remembered>,
-) -> Result<Request<OctoBody>, http::Error> {
-    let mut authorization = HeaderValue::from_str(&format!("Bearer {}", token.expose_secret()))?;
+) -> Result<reqwest::Request, Unsendable> {
+    let mut authorization =
+        HeaderValue::from_str(&format!("Bearer {}", token.expose_secret())).map_err(http::Error::from)?;
     authorization.set_sensitive(true);
     let mut request = Request::builder()
         .method(call.method.clone())
@@ -416,13 +420,24 @@ fn build_request(
     if let Some(remembered) = remembered {
         request = request.header(IF_NONE_MATCH, &remembered.etag);
     }
-    match &call.body {
-        Some(body) => request.header(CONTENT_TYPE, "application/json").body(body.to_string().into()),
-        None if call.effect == Effect::Writes => {
-            request.header(CONTENT_TYPE, "application/json").body("{}".to_owned().into())
-        }
-        None => request.body(OctoBody::empty()),
-    }
+    let json = |request: http::request::Builder, body: String| {
+        request.header(CONTENT_TYPE, "application/json").body(Body::from(body))
+    };
+    let request = match &call.body {
+        Some(body) => json(request, body.to_string()),
+        None if call.effect == Effect::Writes => json(request, "{}".to_owned()),
+        None => request.body(Body::default()),
+    };
+    Ok(request?.try_into()?)
+}
+
+/// A request that cannot be made.
+#[derive(Debug, thiserror::Error)]
+enum Unsendable {
+    #[error(transparent)]
+    Parts(#[from] http::Error),
+    #[error(transparent)]
+    Url(#[from] reqwest::Error),
 }
 
 /// Whether `Link` names a next page; `None` without the header.
@@ -439,12 +454,12 @@ fn count(call: &Call, status: Option<StatusCode>) {
 }
 
 /// An error of the HTTP client and its causes; requests, and with them tokens, are no part of it.
-fn explain(error: &octocrab::Error) -> String {
+fn explain(error: &reqwest::Error) -> String {
     let mut text = String::new();
     let mut cause: Option<&dyn std::error::Error> = Some(error);
     while let Some(error) = cause {
         let part = error.to_string();
-        let part = part.split("Found at").next().unwrap_or_default().trim();
+        let part = part.trim();
         if !part.is_empty() && !text.contains(part) {
             if !text.is_empty() {
                 text.push_str(": ");

@@ -41,20 +41,19 @@ const BANNED: &[(&str, &str)] = &[
 /// Crates that stand twice in what is shipped, with whom to blame. An entry that is no longer needed
 /// fails the test too.
 const DUPLICATES: &[(&str, &str)] = &[
-    ("base64", "hyper-util is ahead of octocrab and gix"),
-    ("block-buffer", "octocrab and sqlx-core still hash with sha2 0.10"),
-    ("cpufeatures", "octocrab and sqlx-core still hash with sha2 0.10"),
-    ("crypto-common", "octocrab and sqlx-core still hash with sha2 0.10"),
-    ("digest", "octocrab and sqlx-core still hash with sha2 0.10"),
-    ("getrandom", "octocrab names 0.2 for its WebAssembly build; metrics-util brings 0.3"),
+    ("base64", "hyper-util is ahead of kube, sqlx-core and gix"),
+    ("block-buffer", "sqlx-core still hashes with sha2 0.10"),
+    ("cpufeatures", "sqlx-core still hashes with sha2 0.10"),
+    ("crypto-common", "sqlx-core still hashes with sha2 0.10"),
+    ("digest", "sqlx-core still hashes with sha2 0.10"),
+    ("getrandom", "metrics-util still uses rand 0.9, and ahash 0.3"),
     ("hashbrown", "dashmap, hashlink and gix-hashtable are at three versions"),
-    ("hmac", "octocrab and sqlx-core still hash with sha2 0.10"),
     ("pem", "kube is ahead of jsonwebtoken"),
     ("rand", "metrics-util still uses 0.9"),
     ("rand_core", "metrics-util still uses rand 0.9"),
-    ("sha2", "octocrab and sqlx-core still hash with sha2 0.10"),
+    ("sha2", "sqlx-core still hashes with sha2 0.10"),
     ("syn", "build time only: not every derive macro has moved to 3"),
-    ("tower-http", "kube is ahead of octocrab and reqwest"),
+    ("tower-http", "kube is ahead of reqwest"),
     ("untrusted", "aws-lc-rs is behind rustls-webpki"),
 ];
 
