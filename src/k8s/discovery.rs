@@ -1,5 +1,8 @@
 //! Which kinds the API server serves, under which paths: read at once for all of them, remembered, and read
 //! again when a kind is not among them.
+//!
+//! Not kube's `Discovery`: it takes one preferred version for a whole group, and infrastructure providers share a group
+//! with versions of their own; one group without versions fails all; its requests go round [`super::rest`]'s bounds.
 
 use std::collections::HashMap;
 use std::sync::Arc;
