@@ -21,12 +21,13 @@
 //! [U16]: crate::upgrade#u16
 
 use capstan_kustomize::render::{is_kustomization, kustomization_field};
+use capstan_model::finding::Place;
 use capstan_model::ids::Provider;
 use capstan_model::object::{FieldPath, ObjectId, api_group};
 use capstan_model::tree::RepoPath;
 use capstan_model::version::ReleaseVersion;
 use capstan_yaml::manifest::{identity, objects};
-use capstan_yaml::{Node, Position, YamlFile};
+use capstan_yaml::{Node, YamlFile};
 
 /// Where the release stands in a chart's values.
 const PLACE: [&str; 3] = ["global", "release", "version"];
@@ -43,12 +44,12 @@ const CHARTS: [(&str, &str); 7] = [
     ("proxmox", "proxmox"),
 ];
 
-/// The scalar that names a cluster's Giant Swarm release.
+/// The scalar that names a cluster's release.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GiantSwarmRecord {
-    /// The file.
-    pub file: RepoPath,
-    /// Which of its documents, from 0.
+pub struct ReleaseScalar {
+    /// Where the scalar begins, also inside a string.
+    pub place: Place,
+    /// Which of the file's documents, from 0.
     pub document: usize,
     /// The ConfigMap, App or HelmRelease.
     pub object: ObjectId,
@@ -56,8 +57,6 @@ pub struct GiantSwarmRecord {
     pub path: FieldPath,
     /// What it says: `34.5.0`.
     pub version: String,
-    /// Where the scalar begins in the file, also inside a string.
-    pub position: Position,
     /// The chart that deploys the cluster: `cluster-aws`.
     pub chart: Option<String>,
     /// What the chart's provider is called: `capa`.
@@ -240,7 +239,7 @@ fn in_string(key: &str, value: &Node) -> Option<NamedRelease> {
 }
 
 /// The record among the files of a cluster's base.
-pub(crate) fn find(files: &[(&RepoPath, &YamlFile)]) -> Option<GiantSwarmRecord> {
+pub(crate) fn find(files: &[(&RepoPath, &YamlFile)]) -> Option<ReleaseScalar> {
     let mut places = Vec::new();
     let mut ids = Vec::new();
     let mut keys = Vec::new();
@@ -279,12 +278,11 @@ pub(crate) fn find(files: &[(&RepoPath, &YamlFile)]) -> Option<GiantSwarmRecord>
     let (path, yaml, document, node) = places[at];
     let chart = chart(&all, at);
     let start = named.offset(yaml, node);
-    Some(GiantSwarmRecord {
-        file: path.clone(),
+    Some(ReleaseScalar {
+        place: Place::at(path.clone(), yaml.position(start)),
         document,
         path: named.path(),
         version: named.text,
-        position: yaml.position(start),
         provider: chart.as_deref().and_then(provider_of),
         chart,
         object: ids.swap_remove(at),

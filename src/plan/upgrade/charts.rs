@@ -17,7 +17,7 @@ use super::model::{Conflict, Side};
 use crate::giant_swarm::{Holder, NamedRelease, chart_of, deploys};
 use crate::merge::cluster_objects::Base;
 use crate::settings::ConflictPolicy;
-use capstan_model::finding::{Finding, Place, rules};
+use capstan_model::finding::{Finding, rules};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::version::{LooseVersion, ReleaseVersion};
 use capstan_yaml::{Node, Value};
@@ -125,15 +125,11 @@ fn decide(
         new.id(),
     );
     let node = base.node(pin.object);
-    let position = base.position(pin.object, node.at(&pin.path).unwrap_or(node).span.start);
-    let finding = Finding::new(rules::CHART_STAYS, message)
-        .place(Place::at(base.file_of(pin.object).path.clone(), position))
-        .object(id)
-        .path(&pin.path);
+    let place = base.place(pin.object, node.at(&pin.path).unwrap_or(node).span.start);
+    let finding = Finding::new(rules::CHART_STAYS, message).place(place.clone()).object(id).path(&pin.path);
     let conflict = Conflict {
         object: id.clone(),
-        file: base.file_of(pin.object).path.clone(),
-        line: Some(position.line),
+        place: place.without_column(),
         path: pin.path.clone(),
         base: before.map(Value::from),
         cluster: Some(Value::from(pin.text.as_str())),
