@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::naming::SpecDigest;
 use crate::settings;
+use capstan_model::dns_name::is_subdomain;
 use capstan_model::finding::{FileError, Position};
 use capstan_model::object::ObjectId;
 
@@ -103,7 +104,7 @@ impl TemplateNames {
     pub fn new(templates: Vec<LiveTemplate>) -> Result<Self, (usize, &'static str, String)> {
         for (at, entry) in templates.iter().enumerate() {
             for (field, text) in [("name", &entry.name), ("live", &entry.live)] {
-                if !is_dns_subdomain(text) {
+                if !is_subdomain(text) {
                     return Err((
                         at,
                         field,
@@ -163,15 +164,6 @@ impl TemplateNames {
         };
         self.templates.iter().find(is).map(|entry| entry.live.as_str())
     }
-}
-
-/// RFC 1123, as Kubernetes reads it for names of objects.
-fn is_dns_subdomain(text: &str) -> bool {
-    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    let label = |label: &str| {
-        !label.is_empty() && label.bytes().all(inner) && !label.starts_with('-') && !label.ends_with('-')
-    };
-    text.len() <= 253 && text.split('.').all(label)
 }
 
 #[cfg(test)]
