@@ -71,6 +71,11 @@ impl FieldPath {
         Some(Self(steps.collect()))
     }
 
+    /// The field under these keys, from the root.
+    pub fn of_keys(keys: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
+        keys.into_iter().map(|key| Step::Key(key.as_ref().to_owned())).collect()
+    }
+
     /// The steps from the root.
     pub fn steps(&self) -> &[Step] {
         &self.0

@@ -151,7 +151,7 @@ pub(crate) fn names_giant_swarm_release(root: &Node) -> bool {
 
 /// The release that a file of values names.
 fn in_values(root: &Node, key: &str) -> Option<NamedRelease> {
-    let outer = PLACE.iter().fold(FieldPath::root(), |path, key| path.key(key));
+    let outer = FieldPath::of_keys(PLACE);
     let text = root.at(&outer)?.as_scalar()?.text.clone();
     Some(NamedRelease { outer, inside: None, text, key: Some(key.to_owned()) })
 }
@@ -214,7 +214,7 @@ fn named_in(root: &Node) -> Vec<NamedRelease> {
         let is_chart_version = keys.last() == Some(&"version") && !keys.contains(&PLACE[0]);
         // `>=34.0.0` leaves the choice to Flux.
         let is_one = !is_chart_version || ReleaseVersion::parse(&scalar.text).is_some();
-        let outer = keys.iter().fold(FieldPath::root(), |path, key| path.key(key));
+        let outer = FieldPath::of_keys(&keys);
         is_one.then(|| NamedRelease { outer, inside: None, text: scalar.text.clone(), key: None })
     });
     named.collect()
@@ -223,7 +223,7 @@ fn named_in(root: &Node) -> Vec<NamedRelease> {
 fn in_string(key: &str, value: &Node) -> Option<NamedRelease> {
     let text = value.as_str().filter(|text| text.contains(PLACE[1]))?;
     let file = YamlFile::read(text).ok()?;
-    let inside = PLACE.iter().fold(FieldPath::root(), |path, key| path.key(key));
+    let inside = FieldPath::of_keys(PLACE);
     let found = file
         .documents()
         .iter()

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capstan_model::finding::{Finding, sentence};
+use capstan_model::finding::Finding;
 use capstan_model::source::SourceKind;
+use capstan_model::wording::sentence;
 use capstan_plan::campaign::{Candidate, Load, turn};
 use capstan_plan::proposal::{
     Action, Answers, Closer, Command, Decision, Facts, Mergeable, Offer, ProposalId, Pull, PullState,

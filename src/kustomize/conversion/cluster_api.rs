@@ -368,7 +368,7 @@ enum Version {
 }
 
 fn at_of(relative: &str) -> FieldPath {
-    relative.split('.').fold(FieldPath::root(), |path, key| path.key(key))
+    FieldPath::of_keys(relative.split('.'))
 }
 
 fn is_false_or_zero(node: &Node) -> bool {

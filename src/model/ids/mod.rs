@@ -74,6 +74,12 @@ impl ReleaseId {
         Provider::new(self.0.rsplit_once('/').map_or("", |(provider, _)| provider))
     }
 
+    /// Whether it names that release, however its version is written: `aws/21.0.0` names `aws/v21.0.0`.
+    pub fn names(&self, release: &Self) -> bool {
+        let version = || self.version().filter(|version| release.version().as_ref() == Some(version));
+        self == release || self.provider() == release.provider() && version().is_some()
+    }
+
     /// The last part as a version; `None` where it is none.
     pub fn version(&self) -> Option<ReleaseVersion> {
         ReleaseVersion::parse(self.0.rsplit('/').next().unwrap_or_default())

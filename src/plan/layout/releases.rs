@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::files::{Files, files_in, folder_or_root, is_file};
+use super::files::{Files, files_in, folder_or_root};
 use super::{ReleaseFolder, Shelf};
 use crate::settings::{FOLDER_FILE, RepositorySettings};
 use capstan_model::finding::{FileError, Place, rules};
@@ -98,7 +98,7 @@ fn read(
     problems: &mut Vec<FileError>,
 ) -> ReleaseFolder {
     let below = |name: &str| folder.join(name).unwrap_or_else(|_| folder.clone());
-    let file = |name: &str| tree.entry(&below(name)).filter(|entry| is_file(entry)).cloned();
+    let file = |name: &str| tree.entry(&below(name)).filter(|entry| entry.is_file()).cloned();
     ReleaseFolder {
         id: ReleaseId::from_path(folder.as_str()),
         folder: folder.clone(),

@@ -14,8 +14,9 @@ use crate::merge::convert::{Obstacle, Why};
 use crate::merge::converted::Converted;
 use crate::templates::references;
 use capstan_kustomize::conversion::{Conversion, ConversionStep, Unconvertible};
-use capstan_model::finding::{Finding, Place, rules, sentence};
+use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::object::{FieldPath, ObjectId, Step};
+use capstan_model::wording::sentence;
 use capstan_yaml::{Edit, Node, Value};
 
 /// The fields that a conversion touches, each once; and what blocks.
