@@ -11,7 +11,7 @@ use super::provenance::Provenance;
 use super::record::{TombstoneChanges, record};
 use super::request::{OldSource, Request};
 use crate::merge::cluster_objects::Base;
-use capstan_model::finding::{FileError, Place};
+use capstan_model::finding::FileError;
 use capstan_model::source::SourceId;
 use capstan_yaml::Value;
 
@@ -55,7 +55,7 @@ pub(super) fn plan(
     for set in changes.sets {
         upgrade.changes.push(Change {
             object: base.objects[set.object].id.clone(),
-            place: Place::line_of(base.file_of(set.object).path.clone(), set.line),
+            place: set.place,
             path: set.path,
             old: Some(Value::from(set.old)),
             new: Some(Value::from(set.new)),
