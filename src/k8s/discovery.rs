@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
+use capstan_model::object::api_version;
 use http::Method;
 use serde_json::Value;
 use tokio::sync::{Mutex, RwLock};
@@ -32,7 +33,7 @@ pub(super) struct Served {
 impl Served {
     /// `apps/v1`, `v1`.
     pub(super) fn api_version(&self) -> String {
-        if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
+        api_version(&self.group, &self.version)
     }
 
     /// The path of all objects, or of all in a namespace.

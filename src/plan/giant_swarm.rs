@@ -193,7 +193,7 @@ pub(crate) fn deploys(objects: &[Holder<'_>], named: &[(usize, NamedRelease)]) -
 
 /// The scalars of one object that name a release.
 fn named_in(root: &Node) -> Vec<NamedRelease> {
-    let text = |key: &str| root.get(key).and_then(Node::as_str);
+    let text = |key: &str| root.text_at(key);
     if text("kind") == Some("ConfigMap") && text("apiVersion") == Some("v1") {
         let data = root.get("data").and_then(Node::as_mapping).unwrap_or_default();
         return data.iter().filter_map(|entry| in_string(&entry.key, &entry.value)).collect();
@@ -247,7 +247,7 @@ pub(crate) fn find(files: &[(&RepoPath, &YamlFile)]) -> Option<ReleaseScalar> {
         for (document, content) in yaml.documents().iter().enumerate() {
             for (_, node) in objects(&content.root) {
                 // Most objects are none of those kinds; their identity costs.
-                if node.get("kind").and_then(Node::as_str).is_some_and(may_name_release)
+                if node.text_at("kind").is_some_and(may_name_release)
                     && let Some(id) = identity(node)
                 {
                     places.push((*file, *yaml, document, node));

@@ -448,7 +448,7 @@ fn first_of(path: &FieldPath, list: Option<&Node>, name: &str, switch: &str) -> 
     let mut first = HashMap::new();
     let mut refused = Vec::new();
     for (index, item) in items.iter().enumerate() {
-        let Some(own) = item.get(name).and_then(Node::as_str) else { continue };
+        let Some(own) = item.text_at(name) else { continue };
         if *first.entry(own).or_insert_with(|| is_on(item)) != is_on(item) {
             refused.push(*Refusal::new(
                 path.index(index).key(switch),

@@ -11,9 +11,8 @@ use crate::settings::{ClusterSettings, OverlaySettings};
 use capstan_kustomize::render::is_kustomization;
 use capstan_model::finding::{FileError, Finding, Place, rules};
 use capstan_model::kinds::{KindRole, role};
-use capstan_model::object::api_group;
 use capstan_model::tree::{RepoPath, Tree, TreeEntry, is_manifest};
-use capstan_yaml::manifest::objects;
+use capstan_yaml::manifest::{group_and_kind, objects};
 use capstan_yaml::{Node, YamlFile};
 
 /// One file of a base, parsed.
@@ -131,9 +130,7 @@ fn recorded<'a>(
 }
 
 fn is_cluster(root: &Node) -> bool {
-    let text = |key| root.get(key).and_then(Node::as_str);
-    let group = text("apiVersion").map(api_group);
-    group.zip(text("kind")).is_some_and(|(group, kind)| role(group, kind) == Some(KindRole::Cluster))
+    group_and_kind(root).is_some_and(|(group, kind)| role(group, kind) == Some(KindRole::Cluster))
 }
 
 fn record_differs(scalar: Option<&ReleaseScalar>, settings: Option<&ClusterSettings>) -> Option<Finding> {

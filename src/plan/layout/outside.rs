@@ -10,13 +10,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Layout;
 use super::sniff::{content, has_cluster_object, is_cluster_kind};
-use super::unreached::{Unreached, identity, is_name, unreached};
+use super::unreached::{Unreached, is_name, unreached};
 use crate::settings::RepositorySettings;
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::tree::{RepoPath, Tree, TreeEntry, is_manifest};
 use capstan_model::version::ReleaseVersion;
 use capstan_model::wording::{few, list};
-use capstan_yaml::manifest::objects;
+use capstan_yaml::manifest::{group_and_kind, objects};
 use capstan_yaml::{Node, YamlFile};
 
 /// How many files and patterns are named at most.
@@ -114,8 +114,9 @@ fn clusters_in(tree: &dyn Tree, entry: &TreeEntry) -> usize {
 }
 
 fn is_cluster(object: &Node) -> bool {
-    let name = object.get("metadata").and_then(|metadata| metadata.get("name")).and_then(Node::as_str);
-    identity(object).is_some_and(|(group, kind)| is_cluster_kind(group, kind)) && name.is_some_and(is_name)
+    let name = object.get("metadata").and_then(|metadata| metadata.text_at("name"));
+    group_and_kind(object).is_some_and(|(group, kind)| is_cluster_kind(group, kind))
+        && name.is_some_and(is_name)
 }
 
 fn advice(
