@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use capstan_kustomize::schema::Origin;
-use capstan_model::object::ObjectId;
+use capstan_model::finding::Place;
+use capstan_model::object::{FieldPath, ObjectId};
 use capstan_plan::upgrade::{ChangeOrigin, Decider, Explanation, HowMerged, ListMerged, ValueCompared};
 
 use super::text::path_of;
@@ -51,12 +52,12 @@ fn list(text: &mut String, list: &ListMerged) {
             format!("as one value, because {} is missing or doubled", key.join(" and "))
         }
     };
-    place(text, &list.file, list.line, &list.object, &list.path.to_string());
+    place(text, &list.place, &list.object, &list.path);
     let _ = writeln!(text, "      {how}: {}", decider(&list.decided_by));
 }
 
 fn value(text: &mut String, value: &ValueCompared) {
-    place(text, &value.file, value.line, &value.object, &value.path.to_string());
+    place(text, &value.place, &value.object, &value.path);
     let shown =
         |text: &Option<String>| text.as_ref().map_or("(absent)".to_owned(), |text| format!("`{text}`"));
     let _ = writeln!(
@@ -70,23 +71,16 @@ fn value(text: &mut String, value: &ValueCompared) {
     );
 }
 
-fn place(
-    text: &mut String,
-    file: &capstan_model::tree::RepoPath,
-    line: Option<u32>,
-    object: &ObjectId,
-    path: &str,
-) {
-    let line = line.map(|line| format!(":{line}")).unwrap_or_default();
-    let _ = writeln!(text, "    {file}{line}  {object}  {path}");
+fn place(text: &mut String, place: &Place, object: &ObjectId, path: &FieldPath) {
+    let _ = writeln!(text, "    {place}  {object}  {path}");
 }
 
 fn decider(decider: &Decider) -> String {
     match decider {
         Decider::OwnTable => "Capstan's own table".to_owned(),
         Decider::Schema(Origin::BuiltIn) => "the built-in table of well-known kinds".to_owned(),
-        Decider::Schema(Origin::Repository(file, line) | Origin::Capstan(file, line)) => {
-            format!("the definition in {file}:{line}")
+        Decider::Schema(Origin::Repository(place) | Origin::Capstan(place)) => {
+            format!("the definition in {place}")
         }
         Decider::Name => "nothing says so, but every item has a name of its own".to_owned(),
         Decider::Nobody => "nothing says otherwise".to_owned(),

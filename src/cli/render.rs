@@ -61,7 +61,7 @@ fn names(fleet: &Fleet, cluster: &ClusterId, file: Option<&Path>) -> Result<Temp
     let text = fs::read_to_string(file)
         .map_err(|error| Failure::Failed(format!("the names cannot be read: {shown}: {error}")))?;
     TemplateNames::read(&text).map_err(|error| {
-        let number = |number: Option<u32>| number.map(|number| format!(":{number}")).unwrap_or_default();
-        Failure::Failed(format!("{shown}{}{}: {}", number(error.line), number(error.column), error.message))
+        let at = error.position.map(|at| format!(":{}:{}", at.line, at.column)).unwrap_or_default();
+        Failure::Failed(format!("{shown}{at}: {}", error.message))
     })
 }

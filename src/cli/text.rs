@@ -89,10 +89,9 @@ pub(super) fn path_of(object: &ObjectId, path: &FieldPath) -> String {
 }
 
 fn change(text: &mut String, change: &Change) {
-    let at = change.line.map(|line| format!(":{line}")).unwrap_or_default();
     let path = path_of(&change.object, &change.path);
     let from = change.from.as_ref().map(|from| format!("{from} -> ")).unwrap_or_default();
-    let _ = writeln!(text, "    {}{at}  {}  {from}{path}", change.file, change.object);
+    let _ = writeln!(text, "    {}  {}  {from}{path}", change.place, change.object);
     if !change.path.is_root() {
         let [old, new] = sides(&change.object, &change.path, [&change.old, &change.new]);
         let (red, green) = (AnsiColor::Red.on_default(), AnsiColor::Green.on_default());
@@ -110,7 +109,6 @@ fn change(text: &mut String, change: &Change) {
 }
 
 fn conflict(text: &mut String, conflict: &Conflict) {
-    let at = conflict.line.map(|line| format!(":{line}")).unwrap_or_default();
     let path = path_of(&conflict.object, &conflict.path);
     let values = [&conflict.base, &conflict.cluster, &conflict.release];
     let [base, cluster, release] = sides(&conflict.object, &conflict.path, values);
@@ -119,7 +117,7 @@ fn conflict(text: &mut String, conflict: &Conflict) {
         (false, Side::Cluster) => "the cluster's value is kept",
         (false, Side::Release) => "the release's value is taken",
     };
-    let _ = writeln!(text, "    {}{at}  {}  {path}", conflict.file, conflict.object);
+    let _ = writeln!(text, "    {}  {}  {path}", conflict.place, conflict.object);
     let _ = writeln!(text, "      was {base}, the cluster has {cluster}, the release has {release}: {kept}");
 }
 
@@ -266,8 +264,7 @@ pub(super) fn remark(upgrade: &Upgrade, written: bool) {
             "the release's value is taken"
         };
         let path = path_of(&item.object, &item.path);
-        let at = item.line.map(|line| format!(":{line}")).unwrap_or_default();
-        anstream::eprintln!("conflict: {}{at}: {} {path}: {kept}", item.file, item.object);
+        anstream::eprintln!("conflict: {}: {} {path}: {kept}", item.place, item.object);
     }
     if upgrade.files.is_empty() && upgrade.blocked.is_empty() {
         anstream::eprintln!("{name}: nothing to change");

@@ -4,6 +4,8 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use capstan_model::dns_name::is_label;
+
 use super::sources::{Flags, Sources, typed};
 use super::{Checked, ConfigError, Environment, listen, state_dir};
 
@@ -111,15 +113,8 @@ fn kubeconfig(sources: &Sources) -> Result<Option<PathBuf>, String> {
 
 fn namespace(sources: &Sources) -> Result<String, String> {
     let Some(setting) = sources.setting("namespace") else { return Ok("capstan-system".to_owned()) };
-    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    let text = &setting.text;
-    let good = !text.is_empty()
-        && text.len() <= 63
-        && text.bytes().all(inner)
-        && !text.starts_with('-')
-        && !text.ends_with('-');
-    if good {
-        Ok(text.clone())
+    if is_label(&setting.text) {
+        Ok(setting.text.clone())
     } else {
         Err(setting.wrong("is no name of a namespace: lower-case letters, digits and `-`, at most 63"))
     }

@@ -1,10 +1,14 @@
 //! Which kinds the API server serves, under which paths: read at once for all of them, remembered, and read
 //! again when a kind is not among them.
+//!
+//! Not kube's `Discovery`: it takes one preferred version for a whole group, and infrastructure providers share a group
+//! with versions of their own; one group without versions fails all; its requests go round [`super::rest`]'s bounds.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
+use capstan_model::object::api_version;
 use http::Method;
 use serde_json::Value;
 use tokio::sync::{Mutex, RwLock};
@@ -29,7 +33,7 @@ pub(super) struct Served {
 impl Served {
     /// `apps/v1`, `v1`.
     pub(super) fn api_version(&self) -> String {
-        if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
+        api_version(&self.group, &self.version)
     }
 
     /// The path of all objects, or of all in a namespace.

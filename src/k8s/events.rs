@@ -2,6 +2,9 @@
 //!
 //! What is said again within a few minutes becomes a series of the first event, as the API means it, and not a
 //! second event.
+//!
+//! Not kube's `events::Recorder`: of several notes with one reason it keeps the first and counts the others under it,
+//! it does not begin anew where a series' event was deleted, and it cuts no note to what the API server takes.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -12,6 +12,11 @@ pub fn hex(bytes: &[u8]) -> String {
     })
 }
 
+/// SHA-256 in hex digits.
+pub fn sha256(bytes: impl AsRef<[u8]>) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
 /// Identifies a list of texts: no two different lists are the same. New digests have names: `capstan_report::Fingerprint`.
 pub fn digest(parts: &[&str]) -> String {
     let mut hash = Sha256::new();

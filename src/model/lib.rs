@@ -11,6 +11,7 @@
 //! | room | owns | may import |
 //! |---|---|---|
 //! | [`digest`] | digests of texts, as they are stored and shown | nothing |
+//! | [`dns_name`] | what Kubernetes takes for a name | nothing |
 //! | [`object`] | identity and field paths of Kubernetes objects | nothing |
 //! | [`spelling`] | the nearest right word for a wrong one | nothing |
 //! | [`tree`] | paths, Git ids and snapshots of a repository | nothing |
@@ -20,10 +21,11 @@
 //! | [`finding`] | places, findings, errors that stop a file, and the rules' entries with their severities | `object`, `tree` |
 //! | [`kinds`] | the table of kinds: what they are for, where their version stands, how they are edited, applied and lost | `object` |
 //! | [`source`] | what brings change: a kind and a path | `tree` |
-//! | [`ids`] | names of clusters, releases, providers and a release's content | `source`, `tree`, `version` |
+//! | [`ids`] | names of clusters, releases, providers and a release's content | `digest`, `source`, `tree`, `version` |
 //! | [`target`] | what receives it: a cluster today | `ids`, `source`, `tree` |
 
 pub mod digest;
+pub mod dns_name;
 pub mod file_change;
 pub mod finding;
 pub mod ids;

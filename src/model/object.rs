@@ -33,6 +33,11 @@ pub fn api_group(api_version: &str) -> &str {
     api_version.split_once('/').map_or("", |(group, _)| group)
 }
 
+/// The `apiVersion` of a version of a group: `cluster.x-k8s.io/v1beta1`, `v1` of the core group.
+pub fn api_version(group: &str, version: &str) -> String {
+    if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") }
+}
+
 /// One step of a [`FieldPath`].
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Step {
@@ -69,6 +74,11 @@ impl FieldPath {
             }
         });
         Some(Self(steps.collect()))
+    }
+
+    /// The field under these keys, from the root.
+    pub fn of_keys(keys: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
+        keys.into_iter().map(|key| Step::Key(key.as_ref().to_owned())).collect()
     }
 
     /// The steps from the root.

@@ -17,7 +17,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::tree::{BlobId, TreeId};
+use crate::tree::{BlobId, RepoPath, TreeId};
 
 /// What stands between the kind and the path of a source or target that is not of the kind that goes without saying.
 pub const SCHEME_END: &str = "://";
@@ -66,12 +66,10 @@ pub struct SourceId {
 }
 
 impl SourceId {
-    /// The source of that kind at that path; empty parts of the path do not count, nor do parts `archived` of a
+    /// The source of that kind at that path; empty parts of the path do not count, nor does [`ARCHIVED`] in a
     /// release's.
     pub fn new(kind: SourceKind, path: &str) -> Self {
-        let counts = |part: &&str| !part.is_empty() && (kind != SourceKind::RELEASE || *part != "archived");
-        let parts: Vec<&str> = path.split('/').filter(counts).collect();
-        let path = parts.join("/").into();
+        let path = if kind == SourceKind::RELEASE { release_path(path) } else { joined(parts(path)) };
         Self { kind, path }
     }
 
@@ -96,6 +94,27 @@ impl SourceId {
     pub fn path(&self) -> &str {
         &self.path
     }
+}
+
+/// The folder of releases that are in use no more, in any place of their path: no part of their names.
+pub const ARCHIVED: &str = "archived";
+
+/// Whether a file or folder lies below such a folder, or is one.
+pub fn is_archived(path: &RepoPath) -> bool {
+    path.parts().any(|part| part == ARCHIVED)
+}
+
+/// A release's path, or a part of it, as it is a name: empty parts do not count, nor does [`ARCHIVED`].
+pub(crate) fn release_path(path: &str) -> Arc<str> {
+    joined(parts(path).filter(|part| *part != ARCHIVED))
+}
+
+fn parts(path: &str) -> impl Iterator<Item = &str> {
+    path.split('/').filter(|part| !part.is_empty())
+}
+
+fn joined<'p>(parts: impl Iterator<Item = &'p str>) -> Arc<str> {
+    parts.collect::<Vec<_>>().join("/").into()
 }
 
 impl fmt::Display for SourceId {

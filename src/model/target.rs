@@ -35,6 +35,13 @@ impl Target {
         }
     }
 
+    /// What texts call it: `cluster`.
+    pub const fn noun(&self) -> &'static str {
+        match self {
+            Self::Cluster(_) => "cluster",
+        }
+    }
+
     /// The folder that is its own.
     pub const fn folder(&self) -> &RepoPath {
         match self {

@@ -277,6 +277,16 @@ fn runs(tag: &str) -> Vec<&str> {
     found
 }
 
+/// Whether a text names a version, which has no `v`: `ubuntu-1.29.0` names 1.29.0; `1.29.04` and the network
+/// `10.1.29.0/24` do not.
+pub fn names_version(text: &str, version: &str) -> bool {
+    text.match_indices(version).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + version.len()..].chars().next();
+        !before.is_some_and(|c| c.is_ascii_digit() || c == '.') && !after.is_some_and(|c| c.is_ascii_digit())
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

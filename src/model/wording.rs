@@ -1,6 +1,50 @@
 //! Small pieces of sentences.
 
+use std::fmt::Display;
+
 /// `1 field`, `2 fields`.
 pub fn count(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
+}
+
+/// A text as a sentence begins: with a capital letter.
+pub fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// The first of many and, where there are more than `most`, how many: `a`, `b`, `4 more files`.
+pub fn few(all: impl IntoIterator<Item = impl Display>, most: usize, more: &str) -> Vec<String> {
+    let mut words: Vec<String> = all.into_iter().map(|one| one.to_string()).collect();
+    let left = words.len().saturating_sub(most);
+    words.truncate(most);
+    words.extend((left > 0).then(|| format!("{left} {more}")));
+    words
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub fn list(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [only] => only.clone(),
+        [all @ .., last] => format!("{} and {last}", all.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_a_few_are_named() {
+        for (all, said) in [
+            (&[][..], ""),
+            (&["a"], "a"),
+            (&["a", "b"], "a and b"),
+            (&["a", "b", "c"], "a, b and 1 more"),
+            (&["a", "b", "c", "d"], "a, b and 2 more"),
+        ] {
+            assert_eq!(list(&few(all, 2, "more")), said);
+        }
+    }
 }

@@ -21,12 +21,13 @@
 //! [U16]: crate::upgrade#u16
 
 use capstan_kustomize::render::{is_kustomization, kustomization_field};
+use capstan_model::finding::Place;
 use capstan_model::ids::Provider;
 use capstan_model::object::{FieldPath, ObjectId, api_group};
 use capstan_model::tree::RepoPath;
 use capstan_model::version::ReleaseVersion;
 use capstan_yaml::manifest::{identity, objects};
-use capstan_yaml::{Node, Position, YamlFile};
+use capstan_yaml::{Node, YamlFile};
 
 /// Where the release stands in a chart's values.
 const PLACE: [&str; 3] = ["global", "release", "version"];
@@ -43,12 +44,12 @@ const CHARTS: [(&str, &str); 7] = [
     ("proxmox", "proxmox"),
 ];
 
-/// The scalar that names a cluster's Giant Swarm release.
+/// The scalar that names a cluster's release.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GiantSwarmRecord {
-    /// The file.
-    pub file: RepoPath,
-    /// Which of its documents, from 0.
+pub struct ReleaseScalar {
+    /// Where the scalar begins, also inside a string.
+    pub place: Place,
+    /// Which of the file's documents, from 0.
     pub document: usize,
     /// The ConfigMap, App or HelmRelease.
     pub object: ObjectId,
@@ -56,8 +57,6 @@ pub struct GiantSwarmRecord {
     pub path: FieldPath,
     /// What it says: `34.5.0`.
     pub version: String,
-    /// Where the scalar begins in the file, also inside a string.
-    pub position: Position,
     /// The chart that deploys the cluster: `cluster-aws`.
     pub chart: Option<String>,
     /// What the chart's provider is called: `capa`.
@@ -152,7 +151,7 @@ pub(crate) fn names_giant_swarm_release(root: &Node) -> bool {
 
 /// The release that a file of values names.
 fn in_values(root: &Node, key: &str) -> Option<NamedRelease> {
-    let outer = PLACE.iter().fold(FieldPath::root(), |path, key| path.key(key));
+    let outer = FieldPath::of_keys(PLACE);
     let text = root.at(&outer)?.as_scalar()?.text.clone();
     Some(NamedRelease { outer, inside: None, text, key: Some(key.to_owned()) })
 }
@@ -194,7 +193,7 @@ pub(crate) fn deploys(objects: &[Holder<'_>], named: &[(usize, NamedRelease)]) -
 
 /// The scalars of one object that name a release.
 fn named_in(root: &Node) -> Vec<NamedRelease> {
-    let text = |key: &str| root.get(key).and_then(Node::as_str);
+    let text = |key: &str| root.text_at(key);
     if text("kind") == Some("ConfigMap") && text("apiVersion") == Some("v1") {
         let data = root.get("data").and_then(Node::as_mapping).unwrap_or_default();
         return data.iter().filter_map(|entry| in_string(&entry.key, &entry.value)).collect();
@@ -215,7 +214,7 @@ fn named_in(root: &Node) -> Vec<NamedRelease> {
         let is_chart_version = keys.last() == Some(&"version") && !keys.contains(&PLACE[0]);
         // `>=34.0.0` leaves the choice to Flux.
         let is_one = !is_chart_version || ReleaseVersion::parse(&scalar.text).is_some();
-        let outer = keys.iter().fold(FieldPath::root(), |path, key| path.key(key));
+        let outer = FieldPath::of_keys(&keys);
         is_one.then(|| NamedRelease { outer, inside: None, text: scalar.text.clone(), key: None })
     });
     named.collect()
@@ -224,7 +223,7 @@ fn named_in(root: &Node) -> Vec<NamedRelease> {
 fn in_string(key: &str, value: &Node) -> Option<NamedRelease> {
     let text = value.as_str().filter(|text| text.contains(PLACE[1]))?;
     let file = YamlFile::read(text).ok()?;
-    let inside = PLACE.iter().fold(FieldPath::root(), |path, key| path.key(key));
+    let inside = FieldPath::of_keys(PLACE);
     let found = file
         .documents()
         .iter()
@@ -240,7 +239,7 @@ fn in_string(key: &str, value: &Node) -> Option<NamedRelease> {
 }
 
 /// The record among the files of a cluster's base.
-pub(crate) fn find(files: &[(&RepoPath, &YamlFile)]) -> Option<GiantSwarmRecord> {
+pub(crate) fn find(files: &[(&RepoPath, &YamlFile)]) -> Option<ReleaseScalar> {
     let mut places = Vec::new();
     let mut ids = Vec::new();
     let mut keys = Vec::new();
@@ -248,7 +247,7 @@ pub(crate) fn find(files: &[(&RepoPath, &YamlFile)]) -> Option<GiantSwarmRecord>
         for (document, content) in yaml.documents().iter().enumerate() {
             for (_, node) in objects(&content.root) {
                 // Most objects are none of those kinds; their identity costs.
-                if node.get("kind").and_then(Node::as_str).is_some_and(may_name_release)
+                if node.text_at("kind").is_some_and(may_name_release)
                     && let Some(id) = identity(node)
                 {
                     places.push((*file, *yaml, document, node));
@@ -279,12 +278,11 @@ pub(crate) fn find(files: &[(&RepoPath, &YamlFile)]) -> Option<GiantSwarmRecord>
     let (path, yaml, document, node) = places[at];
     let chart = chart(&all, at);
     let start = named.offset(yaml, node);
-    Some(GiantSwarmRecord {
-        file: path.clone(),
+    Some(ReleaseScalar {
+        place: Place::at(path.clone(), yaml.position(start)),
         document,
         path: named.path(),
         version: named.text,
-        position: yaml.position(start),
         provider: chart.as_deref().and_then(provider_of),
         chart,
         object: ids.swap_remove(at),

@@ -1,12 +1,10 @@
 //! Title and body of a proposal's pull request.
 
-use sha2::{Digest, Sha256};
-
 use super::markdown::{MAX_BODY, Page, code, one_line, prose};
 use super::{Block, BlockKey, tables};
-use capstan_model::digest::hex;
+use capstan_model::digest::sha256;
 use capstan_model::finding::Severity;
-use capstan_model::wording::count;
+use capstan_model::wording::{count, sentence};
 use capstan_plan::proposal::{PlanDigest, ReleasesOrigin, SourceState};
 use capstan_plan::upgrade::{Basis, Retarget, Upgrade};
 
@@ -76,7 +74,7 @@ fn origin(proposal: &Proposal<'_>) -> String {
 
 /// Identifies a visible text in a block.
 pub fn text_digest(visible: &str) -> String {
-    hex(&Sha256::digest(visible.as_bytes()))[..16].to_owned()
+    sha256(visible)[..16].to_owned()
 }
 
 /// What people see. The block needs room of its own, so this is kept well below the limit.
@@ -121,7 +119,7 @@ fn summary(proposal: &Proposal<'_>) -> String {
         Some(from) if from == to => {
             format!(
                 "{} {offered} has changed since {target} took it. This brings {target} up to date.\n\n",
-                capitalized(kind.as_str())
+                sentence(kind.as_str())
             )
         }
         Some(from) => {
@@ -232,12 +230,6 @@ fn next_steps(proposal: &Proposal<'_>) -> String {
         code(&format!("{prefix} replan"), 60),
         code(&format!("{prefix} help"), 60),
     )
-}
-
-/// `Release`
-fn capitalized(word: &str) -> String {
-    let mut letters = word.chars();
-    letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
 }
 
 /// A word as a shell reads it back.

@@ -26,8 +26,7 @@ fn file() -> RepoPath {
 fn change(path: &str, old: serde_json::Value, new: serde_json::Value) -> Change {
     Change {
         object: object("MachinePool"),
-        file: file(),
-        line: Some(7),
+        place: Place::line_of(file(), 7),
         path: FieldPath::parse(path).unwrap(),
         old: Some(old),
         new: Some(new),
@@ -47,8 +46,7 @@ fn upgrade() -> Upgrade {
         changes: vec![change("/spec/template/spec/version", json!("v1.16.8"), json!("v1.21.4"))],
         conflicts: vec![Conflict {
             object: object("MachinePool"),
-            file: file(),
-            line: Some(7),
+            place: Place::line_of(file(), 7),
             path: FieldPath::parse("/spec/replicas").unwrap(),
             base: Some(json!(2)),
             cluster: Some(json!(5)),

@@ -13,10 +13,10 @@ use std::collections::HashSet;
 use super::markdown::{MAX_BODY, Page, code, one_line, prose};
 use super::{preflight, tables};
 use capstan_live::agent::preflight::{Meaning, Preflight, meaning};
-use capstan_model::finding::{Finding, Severity, sentence};
+use capstan_model::finding::{Finding, Severity};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::RepoPath;
-use capstan_model::wording::count;
+use capstan_model::wording::{count, sentence};
 use capstan_plan::settings::PreflightMode;
 use capstan_plan::upgrade::{Change, Rollout};
 

@@ -73,8 +73,7 @@ fn rollouts_and_differences_are_shown_cluster_by_cluster() {
     let judgement = Judgement {
         changes: vec![Change {
             object: object.clone(),
-            file: RepoPath::parse("gauss/peu01/base/a.yaml").unwrap(),
-            line: Some(4),
+            place: Place::line_of(RepoPath::parse("gauss/peu01/base/a.yaml").unwrap(), 4),
             path: FieldPath::parse("/spec/replicas").unwrap(),
             old: Some(serde_json::json!(2)),
             new: Some(serde_json::json!(3)),
@@ -104,8 +103,7 @@ fn the_summary_keeps_the_limit_whatever_is_touched() {
     let object = object();
     let change = Change {
         object,
-        file: RepoPath::parse("gauss/peu01/base/a.yaml").unwrap(),
-        line: Some(4),
+        place: Place::line_of(RepoPath::parse("gauss/peu01/base/a.yaml").unwrap(), 4),
         path: FieldPath::parse("/spec/replicas").unwrap(),
         old: Some(serde_json::json!("x".repeat(500))),
         new: None,

@@ -14,7 +14,7 @@
 //! | [`excerpt`] | where long texts differ | nothing |
 //! | [`markdown`] | texts of strangers in Markdown | nothing |
 //! | [`sarif`] | findings for code scanning | nothing |
-//! | [`standing`] | why a proposal is left as it is | nothing |
+//! | [`standing`] | why a proposal is left as it is, or has nothing to offer any more | nothing |
 //! | [`workflow_command`] | findings in a workflow's log | nothing |
 //! | [`closing`] | the body of a pull request that was closed | `block`, `markdown` |
 //! | [`preflight`] | what reconcilers answered before the merge | `markdown` |
@@ -58,6 +58,6 @@ pub use fingerprint::{Fingerprint, ReportId, finding_fingerprint, preflight_fing
 pub use rollout::{RolloutSubject, StatusState, rollout_check, rollout_status};
 pub use rollout_comment::{TransitionId, announced_in, mark_announced, news, next_news, rollout_comment};
 pub use sarif::sarif;
-pub use standing::{StandingInWords, standing_in_words};
+pub use standing::{Missing, StandingInWords, missing_in_words, standing_in_words};
 pub use tables::becomes;
 pub use workflow_command::workflow_command;

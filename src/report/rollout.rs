@@ -15,10 +15,10 @@ use jiff::Timestamp;
 use super::check::{Annotation, AnnotationLevel, CheckReport, Conclusion};
 use super::markdown::{MAX_BODY, Page, code, code_cell, one_line, prose_cell};
 use capstan_live::agent::{MachineAge, Progress, RolloutReport, RolloutState, TransitionKind};
-use capstan_model::finding::{Severity, sentence};
+use capstan_model::finding::Severity;
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::CommitId;
-use capstan_model::wording::count;
+use capstan_model::wording::{count, sentence};
 
 /// Annotations of one check: one call.
 const MAX_ANNOTATIONS: usize = 50;

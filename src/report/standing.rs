@@ -1,7 +1,7 @@
-//! Why a proposal is left as it is, in words.
+//! Why a proposal is left as it is, or has nothing to offer any more, in words.
 
 use capstan_model::source::SourceKind;
-use capstan_plan::proposal::{Reviewed, SourceState, Standing};
+use capstan_plan::proposal::{ProposalId, Reviewed, SourceState, Standing};
 
 /// A standing in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +50,24 @@ pub fn standing_in_words(standing: &Standing, kind: &SourceKind, prefix: &str) -
     StandingInWords { word, why, remarked_on }
 }
 
+/// What a proposal is about and the base branch has no more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Missing {
+    /// The target, with whatever would change it.
+    Target,
+    /// The target is there, and nothing of the proposal's kind of source changes it.
+    Source,
+}
+
+/// That there is nothing to plan of a proposal any more: a sentence that begins with a small letter.
+pub fn missing_in_words(proposal: &ProposalId, missing: Missing) -> String {
+    let ProposalId { target, kind } = proposal;
+    match missing {
+        Missing::Target => format!("the base branch has no such {} any more.", target.noun()),
+        Missing::Source => format!("the base branch has no {kind} for this {} any more.", target.noun()),
+    }
+}
+
 fn waits(reviewed: Reviewed, newer: Option<&SourceState>) -> String {
     let how = match reviewed {
         Reviewed::Queued => "in the merge queue",
@@ -62,5 +80,26 @@ fn waits(reviewed: Reviewed, newer: Option<&SourceState>) -> String {
             newer.source()
         ),
         None => format!("The pull request is {how}, so it stays as it is."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use capstan_model::target::Target;
+
+    #[test]
+    fn what_is_missing_is_called_by_its_kind() {
+        let target = Target::parse("gauss/peu01").unwrap();
+        let release = ProposalId::of_release(target.clone());
+        let values = ProposalId { target, kind: SourceKind::parse("values").unwrap() };
+        for (proposal, missing, words) in [
+            (&release, Missing::Target, "the base branch has no such cluster any more."),
+            (&values, Missing::Target, "the base branch has no such cluster any more."),
+            (&release, Missing::Source, "the base branch has no release for this cluster any more."),
+            (&values, Missing::Source, "the base branch has no values for this cluster any more."),
+        ] {
+            assert_eq!(missing_in_words(proposal, missing), words);
+        }
     }
 }

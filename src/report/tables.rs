@@ -7,6 +7,7 @@ use super::markdown::{code, code_cell, one_line, prose_cell};
 use capstan_model::finding::{Finding, Severity};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::source::SourceKind;
+use capstan_model::wording::{count, few};
 use capstan_plan::upgrade::{
     Certainty, Change, ComponentChange, Conflict, Part, Reason, Rollout, Side, whole_of,
 };
@@ -137,11 +138,8 @@ pub(super) fn rollout_rows(rollouts: &[Rollout]) -> Vec<String> {
     rollouts
         .iter()
         .map(|rollout| {
-            let mut because: Vec<String> =
-                rollout.because.iter().take(4).map(|path| field_cell(&rollout.object, path)).collect();
-            if rollout.because.len() > 4 {
-                because.push(format!("{} more fields", rollout.because.len() - 4));
-            }
+            let fields = rollout.because.iter().map(|path| field_cell(&rollout.object, path));
+            let because = few(fields, 4, "more fields");
             let certainty = match rollout.certainty {
                 Certainty::Exact => "exact",
                 Certainty::Offline => "judged from Git alone",
@@ -208,8 +206,7 @@ pub(super) fn what_becomes(rollouts: &[Rollout]) -> &'static str {
 /// How many machines are replaced in words: `5 machines`, `at least 5 machines`.
 pub(super) fn machines(rollouts: &[Rollout]) -> String {
     let known: u32 = rollouts.iter().filter_map(|rollout| rollout.machines).fold(0, u32::saturating_add);
-    let number =
-        capstan_model::wording::count(usize::try_from(known).unwrap_or(usize::MAX), "machine", "machines");
+    let number = count(usize::try_from(known).unwrap_or(usize::MAX), "machine", "machines");
     if rollouts.iter().any(|rollout| rollout.machines.is_none()) {
         format!("at least {number}")
     } else {

@@ -27,15 +27,20 @@ fn items(node: &Node) -> Option<&[Node]> {
     node.get("items").filter(|_| kind.ends_with("List"))?.as_sequence()
 }
 
+/// Group and kind of an object; `None` where it does not say both.
+pub fn group_and_kind(object: &Node) -> Option<(&str, &str)> {
+    Some((api_group(object.text_at("apiVersion")?), object.text_at("kind")?))
+}
+
 /// The identity of a document; `None` where it is no whole object.
 pub fn identity(root: &Node) -> Option<ObjectId> {
     let metadata = root.get("metadata")?;
-    let text = |node: &Node, key: &str| node.get(key).and_then(Node::as_str).map(str::to_owned);
+    let (group, kind) = group_and_kind(root)?;
     Some(ObjectId {
-        group: api_group(root.get("apiVersion")?.as_str()?).to_owned(),
-        kind: text(root, "kind")?,
-        namespace: text(metadata, "namespace"),
-        name: text(metadata, "name")?,
+        group: group.to_owned(),
+        kind: kind.to_owned(),
+        namespace: metadata.text_at("namespace").map(str::to_owned),
+        name: metadata.text_at("name")?.to_owned(),
     })
 }
 

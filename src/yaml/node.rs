@@ -132,6 +132,11 @@ impl Node {
         self.entry(key).map(|entry| &entry.value)
     }
 
+    /// The text at a key; `None` where there is none, or it reads as something else than a string.
+    pub fn text_at(&self, key: &str) -> Option<&str> {
+        self.get(key)?.as_str()
+    }
+
     /// The entry at a key.
     pub fn entry(&self, key: &str) -> Option<&Entry> {
         self.as_mapping()?.iter().find(|entry| entry.key == key)

@@ -120,7 +120,7 @@ impl Agents {
         }
         let asked = self.records().preflights_of_commit(id, commit).await?;
         let its_own = asked.iter().any(|preflight| {
-            preflight.management_cluster.as_str().eq_ignore_ascii_case(agent.management_cluster.as_str())
+            preflight.management_cluster.is(agent.management_cluster.as_str())
                 && !matches!(preflight.state, PreflightState::NotAsked(_))
         });
         if its_own {

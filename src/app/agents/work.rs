@@ -110,9 +110,8 @@ impl Agents {
         mut answer: PreflightAnswer,
     ) -> Result<(), Denied> {
         let asked = self.records().preflight(id).await?;
-        let same = |preflight: &PreflightRecord| {
-            preflight.management_cluster.as_str().eq_ignore_ascii_case(agent.management_cluster.as_str())
-        };
+        let same =
+            |preflight: &PreflightRecord| preflight.management_cluster.is(agent.management_cluster.as_str());
         let asked = asked.filter(same).ok_or_else(|| {
             Denied::NotThere(format!("agent {} answers {id}, which it was not asked", agent.id))
         })?;
@@ -248,10 +247,7 @@ impl Agents {
         let other = standings.into_iter().find(|standing| {
             // Whoever never applied it has no live cluster of it.
             standing.report.applied.is_some()
-                && !standing
-                    .management_cluster
-                    .as_str()
-                    .eq_ignore_ascii_case(agent.management_cluster.as_str())
+                && !standing.management_cluster.is(agent.management_cluster.as_str())
         });
         Ok(RecordAnswer { elsewhere: other.map(|standing| standing.name) })
     }

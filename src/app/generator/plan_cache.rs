@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::ids::ClusterId;
 use capstan_model::target::Target;
-use capstan_model::tree::{BlobId, EntryKind, Folder, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
+use capstan_model::tree::{BlobId, Folder, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use capstan_plan::classes::{ClassIndex, ClassRef, Classes, Found, named_elsewhere};
 use capstan_plan::layout::{self, Layout};
 use capstan_plan::policy::Snapshot;
@@ -326,7 +326,7 @@ impl Tree for Remembering {
     }
 
     fn read(&self, entry: &TreeEntry) -> Result<Arc<[u8]>, Unreadable> {
-        if !matches!(entry.kind, EntryKind::File | EntryKind::Executable) {
+        if !entry.is_file() {
             return self.tree.read(entry);
         }
         if let Some(content) = lock(&self.contents).get(&entry.blob) {

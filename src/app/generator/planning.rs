@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use capstan_kustomize::render::{ParsedFiles, RenderError, Rendered};
 use capstan_kustomize::schema::Schemas;
-use capstan_model::finding::{FileError, Finding, Place};
+use capstan_model::finding::{FileError, Finding};
 use capstan_model::ids::{ClusterId, ContentId, Provider, ReleaseId};
 use capstan_model::source::{SourceContent, SourceId};
 use capstan_model::tree::Tree;
@@ -373,10 +373,7 @@ impl<'a> Step<'a> {
             let release = policy::ReleaseStep {
                 from,
                 to: sources.release,
-                place: cluster
-                    .giant_swarm
-                    .as_ref()
-                    .map(|record| Place::at(record.file.clone(), record.position)),
+                place: cluster.release_scalar.as_ref().map(|scalar| scalar.place.clone()),
             };
             let provenance = std::mem::take(&mut planned.provenance);
             let upgrade = self.judge(facts, prepared, planned, release)?;

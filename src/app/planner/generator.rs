@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use capstan_kustomize::render::{self, FieldDifference, Rendered};
 use capstan_live::rollout;
-use capstan_model::finding::FileError;
+use capstan_model::finding::{FileError, Place};
 use capstan_model::ids::{ClusterId, ContentId};
 use capstan_model::source::SourceKind;
 use capstan_model::tree::{RepoPath, Tree, differences};
@@ -146,8 +146,11 @@ fn asks_to_go(snapshot: Snapshot<'_>, cluster: &ClusterId) -> bool {
 fn change(difference: FieldDifference, cluster: &ClusterId) -> Change {
     let place = difference.new_place.as_ref().or(difference.old_place.as_ref());
     Change {
-        file: place.map_or_else(|| cluster.folder().clone(), |place| place.file().clone()),
-        line: difference.old_place.as_ref().map(|place| place.position().line),
+        place: Place::known(
+            place.map_or_else(|| cluster.folder().clone(), |place| place.file().clone()),
+            difference.old_place.as_ref().map(|place| place.position().line),
+            None,
+        ),
         object: difference.object,
         path: difference.path,
         old: difference.old,

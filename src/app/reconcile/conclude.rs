@@ -4,6 +4,7 @@ use capstan_live::rollout::observed::Verdict;
 use capstan_model::ids::ClusterId;
 use capstan_model::object::ObjectId;
 use capstan_model::tree::CommitId;
+use capstan_model::wording::sentence;
 use jiff::Timestamp;
 
 use super::outcome::Ended;
@@ -179,14 +180,7 @@ impl Says<'_> {
 
 /// A rule's id as a condition's reason has to be written: `overlay-loses-target` -> `OverlayLosesTarget`.
 fn camel(reason: &str) -> String {
-    let capital = |word: &str| {
-        let mut letters = word.chars();
-        letters
-            .next()
-            .map(|first| first.to_ascii_uppercase().to_string() + letters.as_str())
-            .unwrap_or_default()
-    };
-    reason.split('-').map(capital).collect()
+    reason.split('-').map(sentence).collect()
 }
 
 fn first(reasons: &[Reason]) -> &'static str {

@@ -6,11 +6,9 @@
 
 use std::collections::BTreeMap;
 
+use capstan_model::dns_name::{LONGEST_LABEL, is_label};
 use capstan_model::ids::ClusterId;
 use capstan_plan::templates::SpecDigest;
-
-/// The longest name that fits into a label, where people look for it.
-const LONGEST: usize = 63;
 
 /// Names for all clusters of a Fleet. `taken` are the ManagedClusters that exist in its namespace: name and
 /// cluster id.
@@ -42,13 +40,7 @@ pub fn resource_names<'c>(
 /// The id with `-` for `/`, where that is a name and says all that the id says.
 fn plain_name(id: &str) -> Option<String> {
     let name = id.replace('/', "-");
-    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    let good = !name.is_empty()
-        && name.len() <= LONGEST
-        && name.bytes().all(inner)
-        && !name.starts_with('-')
-        && !name.ends_with('-');
-    good.then_some(name)
+    is_label(&name).then_some(name)
 }
 
 fn hashed_name(id: &str) -> String {
@@ -59,7 +51,7 @@ fn hashed_name(id: &str) -> String {
             letter @ ('a'..='z' | '0'..='9') => letter,
             _ => '-',
         })
-        .take(LONGEST - 9)
+        .take(LONGEST_LABEL - 9)
         .collect();
     name = name.trim_matches('-').to_owned();
     if name.is_empty() { format!("cluster-{hash}") } else { format!("{name}-{hash}") }

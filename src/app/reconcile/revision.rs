@@ -138,14 +138,12 @@ impl Revision {
         check_name(&fleet, name, uid)?;
         let ours = |name: &str| {
             let managements = &fleet.settings().management_clusters;
-            managements.iter().any(|management| {
-                management.name == name && management.uid.as_str().eq_ignore_ascii_case(uid)
-            })
+            managements.iter().any(|management| management.name == name && management.uid.is(uid))
         };
         let mut claims = BTreeMap::new();
         for id in fleet.clusters() {
             match fleet.settings().claimed_by(id) {
-                Ok(Some(management)) if management.uid.as_str().eq_ignore_ascii_case(uid) => {
+                Ok(Some(management)) if management.uid.is(uid) => {
                     claims.insert(id.clone(), Ok(()));
                 }
                 Ok(_) => {}
@@ -226,8 +224,7 @@ impl Revision {
 
 fn check_name(fleet: &Fleet, name: &str, uid: &str) -> Result<(), Unusable> {
     let managements = &fleet.settings().management_clusters;
-    let with_uid =
-        || managements.iter().filter(|management| management.uid.as_str().eq_ignore_ascii_case(uid));
+    let with_uid = || managements.iter().filter(|management| management.uid.is(uid));
     if with_uid().any(|management| management.name == name) {
         return Ok(());
     }

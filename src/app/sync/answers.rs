@@ -148,7 +148,9 @@ impl Run<'_> {
                     (Ok(command::Command::Plan), Allowed::Yes) => {
                         self.plan_text(request, planned, prefix).await?
                     }
-                    (Ok(command::Command::Replan), Allowed::Yes) => self.replan_text(request, outcome),
+                    (Ok(command::Command::Replan), Allowed::Yes) => {
+                        self.replan_text(request, planned, outcome)
+                    }
                     (Ok(command::Command::Retarget), Allowed::Yes) => {
                         self.retarget_text(request, planned, outcome).await?
                     }
@@ -222,7 +224,7 @@ impl Run<'_> {
         Ok(touched(&*before.tree, &*after.tree, scopes))
     }
 
-    fn replan_text(&self, request: &Request, outcome: &Outcome) -> String {
+    fn replan_text(&self, request: &Request, planned: Planned<'_>, outcome: &Outcome) -> String {
         let Some(proposal) = self.facts.proposal_of(&request.pull) else {
             return "This pull request is not one of Capstan's proposals, so there is nothing to write anew. \
                     Its check `capstan` shows what it does to clusters.\n"
@@ -234,7 +236,7 @@ impl Run<'_> {
                 let link = state.pull.map_or_else(String::new, |number| format!("\nSee #{number}.\n"));
                 about(target, &state.why) + &link
             }
-            None => about(target, "the base branch has no such cluster any more."),
+            None => about(target, &planned.missing(&proposal)),
         }
     }
 }
@@ -251,7 +253,7 @@ pub(super) fn touched(before: &dyn Tree, after: &dyn Tree, scopes: &Scopes) -> V
 fn one_plan(proposal: &ProposalId, planned: Planned<'_>, prefix: &CommandPrefix) -> String {
     let target = proposal.target.as_str();
     let Some(plan) = planned.plans.get(proposal) else {
-        return about(target, "the base branch has no such cluster.");
+        return about(target, &planned.missing(proposal));
     };
     match (wanted(&proposal.kind, plan), plan) {
         (Wanted::Offer(offer), Ok(upgrade)) => plan_answer(&Proposal {
@@ -272,7 +274,7 @@ fn one_plan(proposal: &ProposalId, planned: Planned<'_>, prefix: &CommandPrefix)
 fn one_retarget(proposal: &ProposalId, planned: Planned<'_>, outcome: &Outcome) -> String {
     let target = proposal.target.as_str();
     let Some(state) = outcome.proposals.get(proposal) else {
-        return about(target, "the base branch has no such cluster any more.");
+        return about(target, &planned.missing(proposal));
     };
     let scope = planned.scopes.get(&proposal.target);
     let edited = scope.zip(planned.plans.get(proposal)).and_then(|(scope, plan)| {

@@ -35,7 +35,7 @@ use capstan_model::tree::{RepoPath, Tree, TreeEntry};
 use capstan_plan::proposal::{OutsideTarget, ProposalId, ReleasesOrigin, Scope};
 use capstan_plan::settings::{REPOSITORY_FILE, RepositorySettings};
 use capstan_plan::upgrade::{Retarget, Upgrade};
-use capstan_report::BlockKey;
+use capstan_report::{BlockKey, Missing, missing_in_words};
 use jiff::civil::Date;
 
 use self::checks::{Compared, Judging};
@@ -157,6 +157,12 @@ impl Planned<'_> {
     /// Whether a proposal may edit names of templates in its cluster's overlay.
     fn retarget_of(&self, proposal: &ProposalId) -> Retarget {
         if self.retargeted.contains(proposal) { Retarget::Allowed } else { Retarget::Refused }
+    }
+
+    /// What is said of a proposal of which nothing is planned.
+    fn missing(&self, proposal: &ProposalId) -> String {
+        let is_there = self.scopes.contains_key(&proposal.target);
+        missing_in_words(proposal, if is_there { Missing::Source } else { Missing::Target })
     }
 }
 

@@ -15,7 +15,7 @@ use jiff::SignedDuration;
 use ulid::Ulid;
 
 use super::checks::{Comparison, Judging, Subject};
-use super::reporters::{Reporters, same};
+use super::reporters::Reporters;
 use super::{Run, SyncError};
 use crate::app::agents::{Reconcilers, content};
 use crate::app::ports::{CodeHostError, Permission, PreflightRecord, PreflightState, PullRequest};
@@ -127,7 +127,7 @@ impl Run<'_> {
                     clusters: clusters.clone(),
                     content,
                 };
-                let known = known.iter().find(|known| same(&known.management_cluster, &uid));
+                let known = known.iter().find(|known| known.management_cluster.is(uid.as_str()));
                 let (standing, is_settled) = self.ask(question, settings, &uid, known).await?;
                 preflights.is_settled &= is_settled;
                 Some(standing)

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_model::finding::Finding;
 use capstan_model::source::SourceKind;
+use capstan_model::wording::sentence;
 use capstan_plan::campaign::{Candidate, Load, turn};
 use capstan_plan::proposal::{
     Action, Answers, Closer, Command, Decision, Facts, Mergeable, Offer, ProposalId, Pull, PullState,
@@ -43,7 +44,7 @@ impl Run<'_> {
         replan.extend(retarget.iter().filter(|proposal| !self.is_open(proposal)).cloned());
         let mut outcome = Outcome { sources: offered(&self.facts.kinds, plans), ..Outcome::default() };
         let mut decided = BTreeMap::new();
-        for (proposal, wanted) in self.wanted(plans) {
+        for (proposal, wanted) in self.wanted(planned) {
             let command = if replan.contains(&proposal) { Command::Replan } else { Command::None };
             match self.decide_one(&proposal, &wanted, command).await {
                 Ok(action) => {
@@ -162,15 +163,14 @@ impl Run<'_> {
         proposals
     }
 
-    /// What is wanted of every proposal, and of every open one whose target is gone.
-    fn wanted(&self, plans: &Plans) -> BTreeMap<ProposalId, Wanted> {
+    /// What is wanted of every proposal, and of every open one whose target or source is gone.
+    fn wanted(&self, planned: Planned<'_>) -> BTreeMap<ProposalId, Wanted> {
         let mut all: BTreeMap<ProposalId, Wanted> =
-            plans.iter().map(|(id, plan)| (id.clone(), wanted(&id.kind, plan))).collect();
+            planned.plans.iter().map(|(id, plan)| (id.clone(), wanted(&id.kind, plan))).collect();
         for (proposal, pulls) in &self.facts.proposals {
             if pulls.iter().any(|pull| pull.state == PullRequestState::Open) {
-                all.entry(proposal.clone()).or_insert_with(|| Wanted::Nothing {
-                    why: "The base branch has no such cluster any more.".to_owned(),
-                });
+                let gone = || Wanted::Nothing { why: sentence(&planned.missing(proposal)) };
+                all.entry(proposal.clone()).or_insert_with(gone);
             }
         }
         all

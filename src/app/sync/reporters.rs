@@ -101,12 +101,8 @@ impl Reporters {
     }
 
     pub(super) fn is_enrolled(&self, uid: &ManagementClusterUid) -> bool {
-        self.enrolled.iter().any(|agent| same(&agent.management_cluster, uid))
+        self.enrolled.iter().any(|agent| agent.management_cluster.is(uid.as_str()))
     }
-}
-
-pub(super) fn same(a: &ManagementClusterUid, b: &ManagementClusterUid) -> bool {
-    a.as_str().eq_ignore_ascii_case(b.as_str())
 }
 
 impl Run<'_> {

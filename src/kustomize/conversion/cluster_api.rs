@@ -368,7 +368,7 @@ enum Version {
 }
 
 fn at_of(relative: &str) -> FieldPath {
-    relative.split('.').fold(FieldPath::root(), |path, key| path.key(key))
+    FieldPath::of_keys(relative.split('.'))
 }
 
 fn is_false_or_zero(node: &Node) -> bool {
@@ -448,7 +448,7 @@ fn first_of(path: &FieldPath, list: Option<&Node>, name: &str, switch: &str) -> 
     let mut first = HashMap::new();
     let mut refused = Vec::new();
     for (index, item) in items.iter().enumerate() {
-        let Some(own) = item.get(name).and_then(Node::as_str) else { continue };
+        let Some(own) = item.text_at(name) else { continue };
         if *first.entry(own).or_insert_with(|| is_on(item)) != is_on(item) {
             refused.push(*Refusal::new(
                 path.index(index).key(switch),

@@ -28,7 +28,7 @@ pub fn convert_or_all(
     to_api_version: &str,
     schemas: &Schemas,
 ) -> Result<Conversion, (Box<Unconvertible>, Vec<Unconvertible>)> {
-    let text = |key: &str| object.get(key).and_then(Node::as_str).unwrap_or_default();
+    let text = |key: &str| object.text_at(key).unwrap_or_default();
     let (kind, from) = (text("kind"), text("apiVersion"));
     if from == to_api_version {
         return Ok(Conversion::default());

@@ -26,7 +26,7 @@ fn object(kind: &str, version: &str, spec: &str) -> Node {
 }
 
 fn to_beta2(object: &Node) -> Result<Value, Box<Unconvertible>> {
-    let kind = object.get("kind").and_then(Node::as_str).unwrap();
+    let kind = object.text_at("kind").unwrap();
     let conversion = convert(object, &format!("{}/v1beta2", group(kind)), Schemas::built_in())?;
     let mut after = object.clone();
     apply(&mut after, &conversion);

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use sha2::{Digest, Sha256};
 
+use capstan_model::digest::hex;
 use capstan_model::file_change::FileChange;
 use capstan_model::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable, below};
 
@@ -66,9 +67,7 @@ fn blob_id(content: &[u8]) -> Option<BlobId> {
     let mut hash = Sha256::new();
     hash.update(format!("blob {}\0", content.len()));
     hash.update(content);
-    let digit = |value: u8| char::from(if value < 10 { b'0' + value } else { b'a' + value - 10 });
-    let hex: String = hash.finalize().iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect();
-    BlobId::parse(&hex).ok()
+    BlobId::parse(&hex(&hash.finalize())).ok()
 }
 
 impl Tree for Edited<'_> {

@@ -6,6 +6,7 @@ use super::placed::{Placed, SourceOffset};
 use capstan_model::finding::Place;
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::tree::RepoPath;
+use capstan_model::wording::few;
 
 /// Where a cluster's files lie.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,14 +76,13 @@ impl Rendered {
     /// What was passed over, in a sentence that names a few of many; `None` where nothing was.
     pub fn note_of_passed_over(&self) -> Option<String> {
         const NAMED: usize = 3;
-        let mut named: Vec<String> = self.passed_over.iter().take(NAMED).map(ToString::to_string).collect();
-        match self.passed_over.len() {
+        let (hold, are) = match self.passed_over.len() {
             0 => return None,
-            all if all > NAMED => named.push(format!("{} more", all - NAMED)),
-            _ => {}
-        }
-        let (hold, are) = if self.passed_over.len() == 1 { ("holds", "is") } else { ("hold", "are") };
-        Some(format!("{} {hold} no Kubernetes object and {are} passed over.", named.join(", ")))
+            1 => ("holds", "is"),
+            _ => ("hold", "are"),
+        };
+        let named = few(&self.passed_over, NAMED, "more").join(", ");
+        Some(format!("{named} {hold} no Kubernetes object and {are} passed over."))
     }
 
     /// The object of that identity.

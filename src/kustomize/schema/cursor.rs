@@ -2,15 +2,15 @@
 
 use super::node::{ListType, Schema};
 use super::value::ValueKind;
-use capstan_model::tree::RepoPath;
+use capstan_model::finding::Place;
 
 /// Who says something of a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     /// A custom resource definition in the repository: its file and line.
-    Repository(RepoPath, u32),
+    Repository(Place),
     /// A custom resource definition in `.capstan/crds`: its file and line.
-    Capstan(RepoPath, u32),
+    Capstan(Place),
     /// The table that Capstan brings along.
     BuiltIn,
 }

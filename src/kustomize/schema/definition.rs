@@ -54,12 +54,12 @@ struct Reader<'r> {
 
 impl Reader<'_> {
     fn document(&mut self, root: &Node) {
-        let kind = root.get("kind").and_then(Node::as_str).unwrap_or_default();
+        let kind = root.text_at("kind").unwrap_or_default();
         match kind {
             "CustomResourceDefinition" => self.definition(root),
             "List" | "CustomResourceDefinitionList" => {
                 for item in root.get("items").and_then(Node::as_sequence).unwrap_or_default() {
-                    if item.get("kind").and_then(Node::as_str) == Some("CustomResourceDefinition") {
+                    if item.text_at("kind") == Some("CustomResourceDefinition") {
                         self.definition(item);
                     }
                 }
@@ -105,7 +105,7 @@ impl Reader<'_> {
             // A patch of a definition, as kustomize takes them.
             return;
         }
-        let api = root.get("apiVersion").and_then(Node::as_str).unwrap_or_default();
+        let api = root.text_at("apiVersion").unwrap_or_default();
         let is_old = match api {
             "apiextensions.k8s.io/v1" => false,
             "apiextensions.k8s.io/v1beta1" => true,
@@ -128,7 +128,7 @@ impl Reader<'_> {
         let shared = at("validation").and_then(|validation| validation.get("openAPIV3Schema"));
         let (mut read, mut unserved) = (Vec::new(), Vec::<Box<str>>::new());
         for version in versions.and_then(Node::as_sequence).unwrap_or_default() {
-            let Some(name) = version.get("name").and_then(Node::as_str) else {
+            let Some(name) = version.text_at("name") else {
                 self.flaw(version, "this version has no `name`".to_owned());
                 continue;
             };

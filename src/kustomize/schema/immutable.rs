@@ -50,8 +50,8 @@ pub(super) fn rules_of(schema: &Node) -> Box<[Immutable]> {
     let read = |rule: &Node| {
         // `oldSelf` is another thing there.
         let optional = rule.get("optionalOldSelf").is_some_and(|node| node.value() == true);
-        let text = rule.get("rule").and_then(Node::as_str).filter(|_| !optional);
-        let message: Option<Box<str>> = rule.get("message").and_then(Node::as_str).map(Into::into);
+        let text = rule.text_at("rule").filter(|_| !optional);
+        let message: Option<Box<str>> = rule.text_at("message").map(Into::into);
         let read = text.map(read_rule).unwrap_or_default().into_iter();
         read.map(move |rule| Immutable { message: message.clone(), ..rule })
     };

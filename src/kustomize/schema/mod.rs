@@ -113,7 +113,7 @@ impl SchemaFile {
     /// Where a definition of it stands.
     fn origin(&self, line: u32) -> Origin {
         let of = if Self::is_own(&self.path) { Origin::Capstan } else { Origin::Repository };
-        of(self.path.clone(), line)
+        of(Place::line_of(self.path.clone(), line))
     }
 }
 
@@ -237,7 +237,7 @@ impl Schemas {
                 if *defined.kind != *kind {
                     continue;
                 }
-                let is_own = matches!(origin, Origin::Capstan(..));
+                let is_own = matches!(origin, Origin::Capstan(_));
                 found.extend(defined.versions.iter().enumerate().map(|(version, (name, schema))| {
                     Candidate {
                         known: Known { file: *file, definition, version },

@@ -81,7 +81,7 @@ impl<'n> Reader<'_, 'n> {
             return unknown();
         }
         let flag = |key: &str| node.get(key).is_some_and(|node| node.value() == true);
-        let pattern = node.get("pattern").and_then(Node::as_str);
+        let pattern = node.text_at("pattern");
         let mut schema = Schema {
             kind: self.kind(node),
             nullable: flag("nullable"),
@@ -204,9 +204,9 @@ impl<'n> Reader<'_, 'n> {
                 }
             };
         }
-        let strategy = node.get("x-kubernetes-patch-strategy").and_then(Node::as_str)?;
+        let strategy = node.text_at("x-kubernetes-patch-strategy")?;
         let merges = strategy.split(',').any(|word| word.trim() == "merge");
-        match node.get("x-kubernetes-patch-merge-key").and_then(Node::as_str) {
+        match node.text_at("x-kubernetes-patch-merge-key") {
             Some(name) if merges => Some(ListType::Map([key(name)].into())),
             None if merges => Some(ListType::Set),
             _ => None,
@@ -275,8 +275,7 @@ pub(super) fn metadata(pruning: Pruning) -> Schema {
 /// `anyOf: [{type: integer}, {type: string}]`
 fn is_int_or_string(node: &Node) -> bool {
     let choices = node.get("anyOf").and_then(Node::as_sequence).unwrap_or_default();
-    let types: Vec<_> =
-        choices.iter().map(|choice| choice.get("type").and_then(Node::as_str).unwrap_or_default()).collect();
+    let types: Vec<_> = choices.iter().map(|choice| choice.text_at("type").unwrap_or_default()).collect();
     matches!(types.as_slice(), ["integer", "string"] | ["string", "integer"])
 }
 
@@ -292,7 +291,7 @@ fn value_kind(kind: Type, node: &Node, name: &str, pattern: Option<&str>) -> Opt
         None
     } else if pattern_has("[KMGTPE]i") {
         Some(ValueKind::Quantity)
-    } else if node.get("format").and_then(Node::as_str) == Some("duration") || pattern_has("ms|s|m|h)") {
+    } else if node.text_at("format") == Some("duration") || pattern_has("ms|s|m|h)") {
         Some(ValueKind::Duration)
     } else {
         let lower = name.to_ascii_lowercase();

@@ -81,7 +81,7 @@ fn a_definition_is_read_version_by_version() {
     assert_eq!(problems(&schemas), Vec::<String>::new());
     let root = schemas.object("Rack", ["example.org/v1"]);
     let list = |path| walk(root, path).list();
-    let origin = Origin::Repository(RepoPath::parse("crds/racks.yaml").unwrap(), 1);
+    let origin = Origin::Repository(Place::line_of(RepoPath::parse("crds/racks.yaml").unwrap(), 1));
     let side = MapKey { name: "side".into(), default: Some("front".into()) };
     let keys = ListType::Map([MapKey { name: "row".into(), default: None }, side].into());
     assert_eq!(list("spec.slots"), Some((&keys, &origin)));
@@ -152,7 +152,7 @@ fn components_in_a_config_map_count_and_patches_of_definitions_do_not() {
                  spec: {conversion: {strategy: Webhook}}\n";
     let schemas = schemas(&[("components.yaml", &config_map), ("patch.yaml", patch)]);
     assert_eq!(problems(&schemas), Vec::<String>::new());
-    let origin = Origin::Repository(RepoPath::parse("components.yaml").unwrap(), 5);
+    let origin = Origin::Repository(Place::line_of(RepoPath::parse("components.yaml").unwrap(), 5));
     let tags = walk(schemas.object("Rack", ["example.org/v1"]), "spec.tags").list();
     assert_eq!(tags, Some((&ListType::Set, &origin)));
 }
@@ -172,7 +172,7 @@ fn the_repository_decides_before_the_folder_unless_it_disagrees_with_itself() {
         let schemas = schemas(files);
         let (list, by) = schemas.object("A", ["g.org/v1"]).field("l").list().unwrap();
         let file = match by {
-            Origin::Repository(file, _) | Origin::Capstan(file, _) => file.to_string(),
+            Origin::Repository(place) | Origin::Capstan(place) => place.file().to_string(),
             Origin::BuiltIn => "built in".to_owned(),
         };
         (list.clone(), file)

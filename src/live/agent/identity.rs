@@ -5,9 +5,8 @@ use std::fmt;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
-use capstan_model::digest::hex;
+use capstan_model::digest::sha256;
 
 /// Text that is not what it should be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -109,12 +108,12 @@ impl PublicKey {
 
     /// The bot with this key, as its agents' tokens name it: the same for ever, whatever its URL is.
     pub fn audience(&self) -> String {
-        format!("capstan-bot:{}", &hex(&Sha256::digest(self.0))[..32])
+        format!("capstan-bot:{}", &sha256(self.0)[..32])
     }
 
     /// A few letters by which people tell keys apart.
     pub fn fingerprint(&self) -> String {
-        hex(&Sha256::digest(self.0))[..16].to_owned()
+        sha256(self.0)[..16].to_owned()
     }
 }
 
@@ -181,7 +180,7 @@ impl JoinCode {
 
     /// What is stored of it: with 130 random bits a plain hash can be neither guessed nor reversed.
     pub fn hash(&self) -> String {
-        hex(&Sha256::digest(self.0.as_bytes()))
+        sha256(&self.0)
     }
 }
 

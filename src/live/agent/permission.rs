@@ -23,12 +23,12 @@ impl ManagedBy {
 
     /// Whether the repository knows this management cluster: whoever is not named learns nothing of it.
     pub fn knows(&self, uid: &ManagementClusterUid) -> bool {
-        self.0.iter().any(|known| same(&known.uid, uid))
+        self.0.iter().any(|known| known.uid.is(uid.as_str()))
     }
 
     /// The name under which the repository knows it.
     pub fn name_of(&self, uid: &ManagementClusterUid) -> Option<&str> {
-        self.0.iter().find(|known| same(&known.uid, uid)).map(|known| known.name.as_str())
+        self.0.iter().find(|known| known.uid.is(uid.as_str())).map(|known| known.name.as_str())
     }
 
     /// Who applies a cluster. A cluster that two claim is nobody's.
@@ -41,13 +41,8 @@ impl ManagedBy {
 
     /// Whether a cluster is this management cluster's, and nobody else's.
     pub fn has(&self, uid: &ManagementClusterUid, cluster: &ClusterId) -> bool {
-        self.owner(cluster).is_some_and(|owner| same(&owner.uid, uid))
+        self.owner(cluster).is_some_and(|owner| owner.uid.is(uid.as_str()))
     }
-}
-
-/// UIDs are hexadecimal: their case means nothing.
-fn same(a: &ManagementClusterUid, b: &ManagementClusterUid) -> bool {
-    a.as_str().eq_ignore_ascii_case(b.as_str())
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use capstan_model::object::ObjectId;
+use capstan_model::object::{ObjectId, api_version};
 
 /// The objects that a folder has applied, or was about to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -60,7 +60,7 @@ impl InventoryObject {
 
     /// `cluster.x-k8s.io/v1beta2`
     pub fn api_version(&self) -> String {
-        if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
+        api_version(&self.group, &self.version)
     }
 
     fn is(&self, id: &ObjectId) -> bool {

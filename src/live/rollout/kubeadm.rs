@@ -1,7 +1,7 @@
 //! Whether two `kubeadmConfigSpec` mean the same machine, as the control plane's controller compares them.
 
 use super::facts::KUBEADM_IGNORED;
-use super::pointer::At;
+use super::pointer::{At, is_below};
 use capstan_yaml::Value;
 
 /// What differs, and for whom.
@@ -23,21 +23,17 @@ pub(super) fn differences(before: &Value, after: &Value, pointer: &str) -> Diffe
     walk(before.at(pointer), after.at(pointer), "", &mut leaves);
     let mut found = Differences::default();
     for leaf in leaves {
-        if KUBEADM_IGNORED.iter().any(|ignored| below(&leaf, ignored)) {
+        if KUBEADM_IGNORED.iter().any(|ignored| is_below(&leaf, ignored)) {
             continue;
         }
         let path = format!("{pointer}{leaf}");
-        if below(&leaf, "/initConfiguration") {
+        if is_below(&leaf, "/initConfiguration") {
             found.first_machine_only.push(path);
         } else {
             found.rolls.push(path);
         }
     }
     found
-}
-
-fn below(path: &str, prefix: &str) -> bool {
-    path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 fn walk(before: Option<&Value>, after: Option<&Value>, path: &str, leaves: &mut Vec<String>) {

@@ -8,6 +8,7 @@ use super::pair::{Pair, differing};
 use super::pointer::{At, is_below};
 use super::references::{renamed, target, text};
 use capstan_model::kinds::is_managed_pool;
+use capstan_model::wording::few;
 use capstan_yaml::Value;
 
 /// How many fields of another object a note names.
@@ -79,10 +80,7 @@ fn fields((before, after): (&Value, &Value), below: &[&str]) -> Vec<String> {
 
 /// Says whose fields they are: a reason is a path alone, and these stand in an object that the pool names.
 fn are_fields_of(reference: Option<&Value>, fields: &[String]) -> String {
-    let mut named: Vec<String> = fields.iter().take(NAMED).map(|field| format!("`{field}`")).collect();
-    if fields.len() > NAMED {
-        named.push(format!("{} more", fields.len() - NAMED));
-    }
+    let named = few(fields.iter().map(|field| format!("`{field}`")), NAMED, "more");
     let (_, kind, name) = target(reference).unwrap_or((None, "the object", "that it names"));
     format!("In {kind} {name}: {}.", named.join(", "))
 }

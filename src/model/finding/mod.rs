@@ -118,9 +118,3 @@ impl Finding {
         self.place.as_ref().and_then(Place::column)
     }
 }
-
-/// A text as a sentence begins: with a capital letter.
-pub fn sentence(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-}

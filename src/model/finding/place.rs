@@ -73,6 +73,11 @@ impl Place {
         self.column
     }
 
+    /// Line and column, where both are known.
+    pub fn position(&self) -> Option<Position> {
+        Some(Position { line: self.line?, column: self.column? })
+    }
+
     /// The first column of its line: of a document that is meant as a whole. Nothing where no line is known.
     #[must_use]
     pub fn at_first_column(self) -> Self {

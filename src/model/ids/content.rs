@@ -7,6 +7,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::digest::hex;
 use crate::tree::{BlobId, OutsidePath, RepoPath, TreeEntry, TreeId};
 
 /// The id of a release's content. A cluster records it as `releaseTree` and, for a release that reads files
@@ -58,7 +59,6 @@ impl fmt::Display for ContentId {
         for (path, blob) in &self.reads {
             hash.update(format!("{path}\0{blob}\n"));
         }
-        f.write_str("+")?;
-        hash.finalize().iter().take(8).try_for_each(|byte| write!(f, "{byte:02x}"))
+        write!(f, "+{}", hex(&hash.finalize()[..8]))
     }
 }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 pub use content::ContentId;
 
+use crate::source::{ARCHIVED, release_path};
 use crate::tree::RepoPath;
 use crate::version::ReleaseVersion;
 
@@ -41,7 +42,7 @@ impl fmt::Display for ClusterId {
     }
 }
 
-/// A release's path without a segment `archived`: `aws/v21.0.0`.
+/// A release's path without [`ARCHIVED`]: `aws/v21.0.0`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub struct ReleaseId(Arc<str>);
@@ -49,9 +50,7 @@ pub struct ReleaseId(Arc<str>);
 impl ReleaseId {
     /// The id of the release at `path` (or of one named so in a settings file).
     pub fn from_path(path: &str) -> Self {
-        let parts: Vec<&str> =
-            path.split('/').filter(|part| !part.is_empty() && *part != "archived").collect();
-        Self(parts.join("/").into())
+        Self(release_path(path))
     }
 
     /// `aws/v21.0.0`
@@ -59,12 +58,12 @@ impl ReleaseId {
         &self.0
     }
 
-    /// The folders that have this id: the path itself, and the same with a part `archived` in any place.
+    /// The folders that have this id: the path itself, and the same with [`ARCHIVED`] in any place.
     pub fn possible_folders(&self) -> Vec<RepoPath> {
         let parts: Vec<&str> = self.0.split('/').collect();
         let archived = (0..parts.len()).map(|at| {
             let (before, after) = parts.split_at(at);
-            [before, &["archived"], after].concat().join("/")
+            [before, &[ARCHIVED], after].concat().join("/")
         });
         let paths = [self.0.to_string()].into_iter().chain(archived);
         paths.filter_map(|path| RepoPath::parse(&path).ok()).collect()
@@ -73,6 +72,12 @@ impl ReleaseId {
     /// The path before the version: `aws`.
     pub fn provider(&self) -> Provider {
         Provider::new(self.0.rsplit_once('/').map_or("", |(provider, _)| provider))
+    }
+
+    /// Whether it names that release, however its version is written: `aws/21.0.0` names `aws/v21.0.0`.
+    pub fn names(&self, release: &Self) -> bool {
+        let version = || self.version().filter(|version| release.version().as_ref() == Some(version));
+        self == release || self.provider() == release.provider() && version().is_some()
     }
 
     /// The last part as a version; `None` where it is none.
@@ -99,14 +104,14 @@ impl fmt::Display for ReleaseId {
     }
 }
 
-/// The path before a release's version, without `archived`: `aws`. Releases of one provider follow
+/// The path before a release's version, without [`ARCHIVED`]: `aws`. Releases of one provider follow
 /// one another.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub struct Provider(Arc<str>);
 
 impl Provider {
-    /// The provider of that path; `archived` parts do not count.
+    /// The provider of that path; [`ARCHIVED`] does not count.
     pub fn new(path: &str) -> Self {
         Self(ReleaseId::from_path(path).0)
     }

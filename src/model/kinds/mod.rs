@@ -166,12 +166,12 @@ pub fn version_fields(group: &str, kind: &str) -> impl Iterator<Item = (VersionR
 
 /// The same as paths.
 pub fn version_paths(id: &ObjectId) -> Vec<FieldPath> {
-    version_fields(&id.group, &id.kind).map(|(_, keys)| path(keys)).collect()
+    version_fields(&id.group, &id.kind).map(|(_, keys)| FieldPath::of_keys(keys)).collect()
 }
 
 /// Whether a field of an object is its version of Kubernetes.
 pub fn is_version(id: &ObjectId, field: &FieldPath) -> bool {
-    version_fields(&id.group, &id.kind).any(|(_, keys)| path(keys) == *field)
+    version_fields(&id.group, &id.kind).any(|(_, keys)| FieldPath::of_keys(keys) == *field)
 }
 
 /// The same for a document of which only a part is known: a fragment without `apiVersion` is of any group,
@@ -185,11 +185,6 @@ pub fn version_fields_of_fragment(
         None => rows().filter(|row| group.is_none_or(|group| row.fits_group(group))).collect(),
     };
     fitting.into_iter().flat_map(|row| row.versions.iter().map(|keys| (row.version_role(), *keys)))
-}
-
-/// A field by its keys.
-pub fn path(keys: Keys) -> FieldPath {
-    keys.iter().fold(FieldPath::root(), |path, key| path.key(key))
 }
 
 /// A field by its keys, as a JSON Pointer. (No key of the table needs escaping.)

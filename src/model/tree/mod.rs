@@ -207,6 +207,13 @@ pub struct TreeEntry {
     pub blob: BlobId,
 }
 
+impl TreeEntry {
+    /// Whether it has content of its own: no link and no submodule.
+    pub const fn is_file(&self) -> bool {
+        matches!(self.kind, EntryKind::File | EntryKind::Executable)
+    }
+}
+
 /// Why a file's content cannot be had.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {reason}")]

@@ -11,6 +11,7 @@ use super::users::ClassRef;
 use crate::templates::{SpecDigest, references};
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::kinds::is_class;
+use capstan_model::wording::{few, list};
 use capstan_yaml::Value;
 
 /// So many roots are rendered for one class at most.
@@ -151,12 +152,9 @@ pub fn look_up(
         several => {
             let files: BTreeSet<&String> = several.iter().map(|one| &one.file).collect();
             let stands = if files.len() == several.len() {
-                format!("stands in {}", list(&several.iter().map(|one| one.file.clone()).collect::<Vec<_>>()))
+                format!("stands in {}", list(&few(several.iter().map(|one| &one.file), NAMED, "more")))
             } else {
-                format!(
-                    "is applied with {}",
-                    list(&several.iter().map(|one| one.root.clone()).collect::<Vec<_>>())
-                )
+                format!("is applied with {}", list(&few(several.iter().map(|one| &one.root), NAMED, "more")))
             };
             let why = format!("ClusterClass `{name}` {stands}, and they differ.");
             let contents: Vec<&Value> = several.iter().map(|one| &one.content).collect();
@@ -254,18 +252,5 @@ mod written_objects {
                 .ok_or_else(|| D::Error::custom("not a Kubernetes object"))
         };
         written.into_iter().map(object).collect()
-    }
-}
-
-/// `a`, `a and b`, `a, b, c and 4 more`.
-fn list(names: &[String]) -> String {
-    let mut words: Vec<String> = names.iter().take(NAMED).cloned().collect();
-    if names.len() > NAMED {
-        words.push(format!("{} more", names.len() - NAMED));
-    }
-    match words.as_slice() {
-        [] => String::new(),
-        [only] => only.clone(),
-        [all @ .., last] => format!("{} and {last}", all.join(", ")),
     }
 }

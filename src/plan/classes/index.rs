@@ -9,7 +9,7 @@ use crate::layout::{ClusterFolder, Layout, may_hold};
 use capstan_kustomize::render::is_kustomization;
 use capstan_model::ids::ClusterId;
 use capstan_model::kinds::{KindRole, role};
-use capstan_model::tree::{EntryKind, RepoPath, Tree, TreeEntry, is_manifest};
+use capstan_model::tree::{RepoPath, Tree, TreeEntry, is_manifest};
 use capstan_yaml::manifest::objects;
 use capstan_yaml::{Node, YamlFile};
 
@@ -164,7 +164,7 @@ fn is_of(root: &Root, cluster: &ClusterId) -> bool {
 }
 
 fn is_candidate(layout: &Layout, entry: &TreeEntry) -> bool {
-    matches!(entry.kind, EntryKind::File | EntryKind::Executable)
+    entry.is_file()
         && is_manifest(&entry.path)
         && !is_kustomization(&entry.path)
         && !entry.path.parts().any(|part| part.starts_with('.'))

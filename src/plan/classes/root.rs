@@ -10,7 +10,7 @@ use capstan_kustomize::render::{
 };
 use capstan_model::ids::ClusterId;
 use capstan_model::kinds::is_cluster_api;
-use capstan_model::tree::{EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable, below, is_manifest};
+use capstan_model::tree::{RepoPath, Tree, TreeEntry, TreeId, Unreadable, below, is_manifest};
 
 /// So many manifests of a folder are read at most.
 const MOST_FILES: usize = 500;
@@ -82,7 +82,7 @@ impl<'a> Manifests<'a> {
         };
         let counts = |entry: &&TreeEntry| {
             let parent = entry.path.parent().unwrap_or_default();
-            matches!(entry.kind, EntryKind::File | EntryKind::Executable)
+            entry.is_file()
                 && is_manifest(&entry.path)
                 && !is_kustomization(&entry.path)
                 && (parent == *folder || !folder.is_root())

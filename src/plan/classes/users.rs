@@ -73,7 +73,7 @@ fn documents(cluster: &Cluster) -> impl Iterator<Item = &Node> {
 }
 
 fn has_role(root: &Node, role: KindRole) -> bool {
-    let text = |key| root.get(key).and_then(Node::as_str);
+    let text = |key| root.text_at(key);
     let group = text("apiVersion").map(api_group);
     text("kind").and_then(|kind| role_of_fragment(group, kind)) == Some(role)
 }

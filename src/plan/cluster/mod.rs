@@ -11,7 +11,7 @@ mod tests;
 
 use std::collections::BTreeSet;
 
-pub use crate::giant_swarm::GiantSwarmRecord;
+pub use crate::giant_swarm::ReleaseScalar;
 pub use read::{Manifest, is_unread};
 pub use record::{RecordedBy, RecordedRelease, ReleaseName};
 
@@ -36,8 +36,8 @@ pub struct Cluster {
     pub overlay_settings: Option<OverlaySettings>,
     /// The release that it says it is at; `None` = unknown.
     pub recorded: Option<RecordedRelease>,
-    /// The scalar in a ConfigMap that names its Giant Swarm release, where there is one.
-    pub giant_swarm: Option<GiantSwarmRecord>,
+    /// The scalar of its base that names its release, where there is one.
+    pub release_scalar: Option<ReleaseScalar>,
     /// Kinds of its infrastructure objects: `AWSCluster`.
     pub infrastructure_kinds: BTreeSet<String>,
     /// The version of Kubernetes that its base asks for: the control plane's, else the newest.

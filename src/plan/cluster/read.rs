@@ -4,16 +4,15 @@ use std::collections::BTreeMap;
 
 use super::Cluster;
 use super::record::{RecordedBy, RecordedRelease, ReleaseName};
-use crate::giant_swarm::{self, GiantSwarmRecord};
+use crate::giant_swarm::{self, ReleaseScalar};
 use crate::layout::ClusterFolder;
 use crate::release::{infrastructure_kinds, kubernetes_version};
 use crate::settings::{ClusterSettings, OverlaySettings};
 use capstan_kustomize::render::is_kustomization;
 use capstan_model::finding::{FileError, Finding, Place, rules};
 use capstan_model::kinds::{KindRole, role};
-use capstan_model::object::api_group;
 use capstan_model::tree::{RepoPath, Tree, TreeEntry, is_manifest};
-use capstan_yaml::manifest::objects;
+use capstan_yaml::manifest::{group_and_kind, objects};
 use capstan_yaml::{Node, YamlFile};
 
 /// One file of a base, parsed.
@@ -47,9 +46,9 @@ impl Cluster {
         }
         let documents = || base.iter().flat_map(|manifest| manifest.file.documents());
         let roots = || documents().flat_map(|document| objects(&document.root)).map(|(_, object)| object);
-        let giant_swarm = giant_swarm::find(&files_of(&base));
-        let recorded = recorded(giant_swarm.as_ref(), settings.as_ref(), roots());
-        let findings = record_differs(giant_swarm.as_ref(), settings.as_ref()).into_iter().collect();
+        let release_scalar = giant_swarm::find(&files_of(&base));
+        let recorded = recorded(release_scalar.as_ref(), settings.as_ref(), roots());
+        let findings = record_differs(release_scalar.as_ref(), settings.as_ref()).into_iter().collect();
         Ok(Self {
             id: folder.id.clone(),
             folder: folder.clone(),
@@ -62,7 +61,7 @@ impl Cluster {
             settings,
             overlay_settings,
             recorded,
-            giant_swarm,
+            release_scalar,
             findings,
         })
     }
@@ -104,13 +103,13 @@ fn yaml(tree: &dyn Tree, entry: &TreeEntry) -> Result<YamlFile, FileError> {
 
 /// The first that is found, in the order of [`RecordedBy`].
 fn recorded<'a>(
-    giant_swarm: Option<&GiantSwarmRecord>,
+    scalar: Option<&ReleaseScalar>,
     settings: Option<&ClusterSettings>,
     roots: impl Iterator<Item = &'a Node> + Clone,
 ) -> Option<RecordedRelease> {
     let written = settings.and_then(|settings| settings.release.clone());
     let content = settings.and_then(ClusterSettings::release_content);
-    if let Some(name) = giant_swarm.and_then(|record| ReleaseName::parse(&record.version)) {
+    if let Some(name) = scalar.and_then(|scalar| ReleaseName::parse(&scalar.version)) {
         // The content is that of the release in the record; of another one it would be the wrong one.
         let agrees = written.as_ref().is_some_and(|id| id.version() == name.version());
         let content = content.filter(|_| agrees);
@@ -131,32 +130,26 @@ fn recorded<'a>(
 }
 
 fn is_cluster(root: &Node) -> bool {
-    let text = |key| root.get(key).and_then(Node::as_str);
-    let group = text("apiVersion").map(api_group);
-    group.zip(text("kind")).is_some_and(|(group, kind)| role(group, kind) == Some(KindRole::Cluster))
+    group_and_kind(root).is_some_and(|(group, kind)| role(group, kind) == Some(KindRole::Cluster))
 }
 
-fn record_differs(
-    giant_swarm: Option<&GiantSwarmRecord>,
-    settings: Option<&ClusterSettings>,
-) -> Option<Finding> {
-    let record = giant_swarm?;
+fn record_differs(scalar: Option<&ReleaseScalar>, settings: Option<&ClusterSettings>) -> Option<Finding> {
+    let scalar = scalar?;
     let written = settings?.release.as_ref()?;
-    let named = ReleaseName::parse(&record.version)?;
+    let named = ReleaseName::parse(&scalar.version)?;
     if named.version() == written.version() {
         return None;
     }
     let message = format!(
         "the ConfigMap {} names release {}, but capstan.yaml records {written}; the ConfigMap counts. \
              Correct `release` in capstan.yaml, or take both lines out and let the next upgrade write them",
-        record.object.name, record.version
+        scalar.object.name, scalar.version
     );
-    let place = Place::at(record.file.clone(), record.position);
     Some(
         Finding::new(rules::RELEASE_RECORD_DIFFERS, message)
-            .place(place)
-            .object(&record.object)
-            .path(&record.path),
+            .place(scalar.place.clone())
+            .object(&scalar.object)
+            .path(&scalar.path),
     )
 }
 

@@ -49,8 +49,8 @@ fn the_first_that_names_a_release_counts() {
 #[test]
 fn a_giant_swarm_cluster_is_known_by_one_scalar_in_a_string() {
     let cluster = read(&[("base/app.yaml", APP), ("base/values.yaml", VALUES)]).unwrap();
-    let record = cluster.giant_swarm.unwrap();
-    assert_eq!(record.file.as_str(), "gauss/peu01/base/values.yaml");
+    let record = cluster.release_scalar.unwrap();
+    assert_eq!(record.place.file().as_str(), "gauss/peu01/base/values.yaml");
     assert_eq!(record.object.to_string(), "ConfigMap org-acme/peu01-config");
     assert_eq!(record.path.to_string(), "/data/values/global/release/version");
     assert_eq!(record.version, "34.4.0");
@@ -64,10 +64,10 @@ fn of_several_charts_the_one_counts_that_names_the_config_map() {
     let azure = APP.replace("cluster-aws", "cluster-azure").replace("peu01-config", "other-config");
     let cluster =
         read(&[("base/a.yaml", &azure), ("base/b.yaml", APP), ("base/values.yaml", VALUES)]).unwrap();
-    assert_eq!(cluster.giant_swarm.unwrap().chart.as_deref(), Some("cluster-aws"));
+    assert_eq!(cluster.release_scalar.unwrap().chart.as_deref(), Some("cluster-aws"));
     let release = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: a}\nspec:\n  chart: {spec: {chart: cluster-vsphere}}\n";
     let cluster = read(&[("base/a.yaml", release), ("base/values.yaml", VALUES)]).unwrap();
-    assert_eq!(cluster.giant_swarm.unwrap().provider.unwrap().as_str(), "vsphere");
+    assert_eq!(cluster.release_scalar.unwrap().provider.unwrap().as_str(), "vsphere");
 }
 
 #[test]
@@ -188,13 +188,13 @@ fn a_file_of_which_a_config_map_is_generated_names_the_release() {
     // No other file says that this is a cluster.
     let files =
         [("base/kustomization.yaml", kustomization), ("base/app.yaml", APP), ("base/config.yaml", values)];
-    let record = read(&files).unwrap().giant_swarm.unwrap();
+    let record = read(&files).unwrap().release_scalar.unwrap();
     assert_eq!((record.version.as_str(), record.chart.as_deref()), ("34.4.0", Some("cluster-aws")));
     assert_eq!((record.object.kind.as_str(), record.object.name.as_str()), ("ConfigMap", "peu01-config"));
     assert_eq!(record.path.to_string(), "/data/values/global/release/version");
     assert_eq!(
-        (record.file.as_str(), record.position.line, record.position.column),
-        ("gauss/peu01/base/config.yaml", 4, 14)
+        (record.place.file().as_str(), record.place.line(), record.place.column()),
+        ("gauss/peu01/base/config.yaml", Some(4), Some(14))
     );
     assert_eq!(recorded(&files), Some((String::from("34.4.0"), RecordedBy::ConfigMap)));
 }

@@ -63,7 +63,7 @@ impl FromKind {
 
 /// Reads a document; `None` where it is no such Kustomization, or its path is itself a template.
 pub(super) fn read(path: &RepoPath, file: &YamlFile, root: &Node) -> Option<Applied> {
-    let text = |node: &Node, key: &str| node.get(key).and_then(Node::as_str).map(str::to_owned);
+    let text = |node: &Node, key: &str| node.text_at(key).map(str::to_owned);
     let is_flux = api_group(root.get("apiVersion")?.as_str()?) == "kustomize.toolkit.fluxcd.io";
     if !is_flux || root.get("kind")?.as_str()? != "Kustomization" {
         return None;

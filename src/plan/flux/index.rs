@@ -219,7 +219,7 @@ fn sources(tree: &dyn Tree, entry: &TreeEntry, wanted: &[&From]) -> Vec<ValueSou
 }
 
 fn source(path: &RepoPath, file: &YamlFile, root: &Node, wanted: &[&From]) -> Option<ValueSource> {
-    let text = |node: &Node, key: &str| node.get(key).and_then(Node::as_str).map(str::to_owned);
+    let text = |node: &Node, key: &str| node.text_at(key).map(str::to_owned);
     let kind = FromKind::parse(root.get("kind")?.as_str()?)
         .filter(|_| text(root, "apiVersion").as_deref() == Some("v1"))?;
     let metadata = root.get("metadata")?;

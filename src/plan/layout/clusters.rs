@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::ClusterFolder;
-use super::files::{Files, files_in, is_file};
+use super::files::{Files, files_in};
 use super::sniff::{Sniffed, content, has_cluster_object, is_broken, sniff};
 use crate::settings::{FOLDER_FILE, RepositorySettings};
 use capstan_model::finding::{FileError, Place, rules};
@@ -199,7 +199,7 @@ fn read(
     let overlay = settings.clusters.overlay.inside(folder);
     let file = |folder: &RepoPath| {
         let path = folder.join(FOLDER_FILE).ok()?;
-        tree.entry(&path).filter(|entry| is_file(entry)).cloned()
+        tree.entry(&path).filter(|entry| entry.is_file()).cloned()
     };
     let (own, customer) = (file(folder), file(&overlay));
     let base_files = if settings.clusters.base.is_here() {

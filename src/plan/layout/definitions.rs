@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::Layout;
 use capstan_kustomize::schema::{SchemaFile, Schemas, seems_to_define};
-use capstan_model::tree::{EntryKind, RepoPath, Tree, TreeEntry, is_manifest};
+use capstan_model::tree::{RepoPath, Tree, TreeEntry, is_manifest};
 
 /// Every definition in a snapshot: in [`FOLDER`](capstan_kustomize::schema::FOLDER), and anywhere outside of clusters and releases, which
 /// hold objects of kinds and not the kinds; inside those a path with `crd` in it counts.
@@ -22,8 +22,8 @@ pub fn definitions(tree: &dyn Tree, layout: &Layout) -> Vec<SchemaFile> {
     for entry in tree.entries() {
         let own = SchemaFile::is_own(&entry.path);
         let counts = own || !is_inside(&entry.path, &folders) || mentions_crd(entry.path.as_str());
-        let is_file = matches!(entry.kind, EntryKind::File | EntryKind::Executable);
-        let may_define = counts && is_file && is_manifest(&entry.path) && !layout.is_record(&entry.path);
+        let may_define =
+            counts && entry.is_file() && is_manifest(&entry.path) && !layout.is_record(&entry.path);
         if may_define && seen.insert((own, &entry.blob)) {
             files.extend(read(tree, entry, own));
         }

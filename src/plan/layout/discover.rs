@@ -1,6 +1,6 @@
 //! One walk over a snapshot.
 
-use super::files::{is_file, not_followed};
+use super::files::not_followed;
 use super::{Layout, clusters, releases};
 use crate::settings::RepositorySettings;
 use capstan_model::finding::FileError;
@@ -22,6 +22,6 @@ pub fn discover(tree: &dyn Tree, settings: &RepositorySettings) -> Layout {
 fn linked_bases(tree: &dyn Tree, settings: &RepositorySettings) -> Vec<FileError> {
     let names =
         [settings.clusters.base.path().name(), settings.clusters.overlay.path().name(), "base", "overlay"];
-    let linked = tree.entries().iter().filter(|entry| !is_file(entry) && names.contains(&entry.path.name()));
+    let linked = tree.entries().iter().filter(|entry| !entry.is_file() && names.contains(&entry.path.name()));
     linked.map(not_followed).collect()
 }

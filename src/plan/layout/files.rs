@@ -39,14 +39,9 @@ pub(super) fn files_in(tree: &dyn Tree, files: &Files, problems: &mut Vec<FileEr
         .entries_in(&files.folder)
         .iter()
         .filter(|entry| files.counts(entry))
-        .partition(|entry| is_file(entry));
+        .partition(|entry| entry.is_file());
     problems.extend(foreign.into_iter().map(not_followed));
     found.into_iter().cloned().collect()
-}
-
-/// Whether an entry has content of its own.
-pub(super) fn is_file(entry: &TreeEntry) -> bool {
-    matches!(entry.kind, EntryKind::File | EntryKind::Executable)
 }
 
 /// A link or a submodule where a file should stand.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::Layout;
 use super::clusters::{self, holder};
-use super::files::is_file;
 use super::releases::{BASE, MANIFEST};
 use crate::settings::RepositorySettings;
 use capstan_model::tree::{RepoPath, Tree, is_manifest};
@@ -33,7 +32,7 @@ pub fn follow(
     }
     let mut touched = BTreeSet::new();
     for path in changed {
-        let is_link = tree.entry(path).is_some_and(|entry| !is_file(entry));
+        let is_link = tree.entry(path).is_some_and(|entry| !entry.is_file());
         if is_link || path.name() == MANIFEST {
             return None;
         }

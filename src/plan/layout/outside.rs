@@ -9,14 +9,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Layout;
-use super::files::is_file;
 use super::sniff::{content, has_cluster_object, is_cluster_kind};
-use super::unreached::{Unreached, identity, is_name, unreached};
+use super::unreached::{Unreached, is_name, unreached};
 use crate::settings::RepositorySettings;
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::tree::{RepoPath, Tree, TreeEntry, is_manifest};
 use capstan_model::version::ReleaseVersion;
-use capstan_yaml::manifest::objects;
+use capstan_model::wording::{few, list};
+use capstan_yaml::manifest::{group_and_kind, objects};
 use capstan_yaml::{Node, YamlFile};
 
 /// How many files and patterns are named at most.
@@ -56,11 +56,8 @@ pub fn outside(tree: &dyn Tree, layout: &Layout, settings: &RepositorySettings) 
 
 /// The other files, in a few words.
 fn nor_at(others: &[RepoPath]) -> String {
-    let mut named: Vec<String> = others.iter().take(NAMED).map(ToString::to_string).collect();
-    if others.len() > NAMED {
-        named.push(format!("{} more files", others.len() - NAMED));
-    }
-    if named.is_empty() { String::new() } else { format!(", nor at those of {}", join(&named)) }
+    let named = list(&few(others, NAMED, "more files"));
+    if named.is_empty() { String::new() } else { format!(", nor at those of {named}") }
 }
 
 /// Control planes and workers that nothing brings to a cluster.
@@ -90,14 +87,6 @@ fn base_name(settings: &RepositorySettings) -> &str {
     if base.is_root() { "." } else { base.as_str() }
 }
 
-fn join(words: &[String]) -> String {
-    match words {
-        [] => String::new(),
-        [only] => only.clone(),
-        [all @ .., last] => format!("{} and {last}", all.join(", ")),
-    }
-}
-
 /// Whether a file lies where nobody looks for clusters.
 fn may_be(entry: &TreeEntry, layout: &Layout) -> bool {
     let hidden = || entry.path.parts().any(|part| part.starts_with('.'));
@@ -105,7 +94,7 @@ fn may_be(entry: &TreeEntry, layout: &Layout) -> bool {
         let mut folders = std::iter::successors(entry.path.parent(), RepoPath::parent);
         folders.any(|folder| ReleaseVersion::parse(folder.name()).is_some())
     };
-    is_file(entry)
+    entry.is_file()
         && is_manifest(&entry.path)
         && !hidden()
         && !in_release()
@@ -125,8 +114,9 @@ fn clusters_in(tree: &dyn Tree, entry: &TreeEntry) -> usize {
 }
 
 fn is_cluster(object: &Node) -> bool {
-    let name = object.get("metadata").and_then(|metadata| metadata.get("name")).and_then(Node::as_str);
-    identity(object).is_some_and(|(group, kind)| is_cluster_kind(group, kind)) && name.is_some_and(is_name)
+    let name = object.get("metadata").and_then(|metadata| metadata.text_at("name"));
+    group_and_kind(object).is_some_and(|(group, kind)| is_cluster_kind(group, kind))
+        && name.is_some_and(is_name)
 }
 
 fn advice(

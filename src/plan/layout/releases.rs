@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::files::{Files, files_in, folder_or_root, is_file};
+use super::files::{Files, files_in, folder_or_root};
 use super::{ReleaseFolder, Shelf};
 use crate::settings::{FOLDER_FILE, RepositorySettings};
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::ids::{Provider, ReleaseId};
+use capstan_model::source::is_archived;
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_model::version::ReleaseVersion;
 
@@ -97,14 +98,13 @@ fn read(
     problems: &mut Vec<FileError>,
 ) -> ReleaseFolder {
     let below = |name: &str| folder.join(name).unwrap_or_else(|_| folder.clone());
-    let file = |name: &str| tree.entry(&below(name)).filter(|entry| is_file(entry)).cloned();
-    let is_archived = folder.parts().any(|part| part == "archived");
+    let file = |name: &str| tree.entry(&below(name)).filter(|entry| entry.is_file()).cloned();
     ReleaseFolder {
         id: ReleaseId::from_path(folder.as_str()),
         folder: folder.clone(),
         provider: Provider::new(folder.parent().unwrap_or_default().as_str()),
         version,
-        shelf: if is_archived { Shelf::Archived } else { Shelf::Current },
+        shelf: if is_archived(folder) { Shelf::Archived } else { Shelf::Current },
         base_files: files_in(tree, &Files::of(below(BASE)), problems),
         overlay_files: files_in(tree, &Files::of(below(OVERLAY)), problems),
         manifest: file(MANIFEST),

@@ -14,9 +14,8 @@ use std::collections::BTreeSet;
 use super::Layout;
 use super::sniff::{content, may_hold};
 use capstan_model::kinds::{KindRole, role};
-use capstan_model::object::api_group;
 use capstan_model::tree::{RepoPath, Tree, TreeEntry, is_manifest};
-use capstan_yaml::manifest::objects;
+use capstan_yaml::manifest::{group_and_kind, objects};
 use capstan_yaml::{Node, NodeKind, YamlFile};
 
 /// Flux's object that applies a folder.
@@ -53,27 +52,18 @@ fn owner_in(tree: &dyn Tree, entry: &TreeEntry) -> Option<Unreached> {
     let file = YamlFile::read_bytes(&bytes).ok()?;
     let mut roots = file.documents().iter().flat_map(|document| objects(&document.root));
     roots.find_map(|(_, object)| {
-        let (group, kind) = identity(object)?;
-        let name = text(object.get("metadata")?, "name")?;
+        let (group, kind) = group_and_kind(object)?;
+        let name = object.get("metadata")?.text_at("name")?;
         let whole = owns_machines(group, kind) && is_name(name) && object.get("spec").is_some();
-        let cluster = object.get("spec").and_then(|spec| text(spec, "clusterName"));
+        let cluster = object.get("spec").and_then(|spec| spec.text_at("clusterName"));
         let cluster = cluster.filter(|cluster| is_name(cluster)).map(str::to_owned);
         whole.then(|| Unreached { path: entry.path.clone(), kind: kind.to_owned(), cluster })
     })
 }
 
-/// Group and kind.
-pub(super) fn identity(object: &Node) -> Option<(&str, &str)> {
-    Some((text(object, "apiVersion").map(api_group)?, text(object, "kind")?))
-}
-
 /// Whether a name is one, and no place for one in a template.
 pub(super) fn is_name(name: &str) -> bool {
     !name.contains(['$', '{', '<'])
-}
-
-fn text<'n>(node: &'n Node, key: &str) -> Option<&'n str> {
-    node.get(key).and_then(Node::as_str)
 }
 
 /// What kustomizations and Flux bring somewhere.
@@ -124,8 +114,8 @@ impl Reached {
         let Ok(file) = YamlFile::read_bytes(&bytes) else { return };
         let roots = file.documents().iter().flat_map(|document| objects(&document.root));
         for (_, object) in roots {
-            let flux = identity(object).is_some_and(|(group, kind)| is_flux(group, kind));
-            let path = object.get("spec").filter(|_| flux).map(|spec| text(spec, "path").unwrap_or("."));
+            let flux = group_and_kind(object).is_some_and(|(group, kind)| is_flux(group, kind));
+            let path = object.get("spec").filter(|_| flux).map(|spec| spec.text_at("path").unwrap_or("."));
             self.folders.extend(path.and_then(|path| RepoPath::root().join(path.trim_matches('/')).ok()));
         }
     }

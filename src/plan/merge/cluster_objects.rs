@@ -218,6 +218,12 @@ impl Base {
         Place::at(self.file_of(object).path.clone(), self.position(object, offset))
     }
 
+    /// The line of a byte of one of its objects; the object's file where there is no such byte.
+    pub(crate) fn line(&self, object: usize, offset: Option<usize>) -> Place {
+        let line = offset.map(|offset| self.position(object, offset).line);
+        Place::known(self.file_of(object).path.clone(), line, None)
+    }
+
     /// The cluster's own `Cluster`; `None` where it has none or several.
     pub(crate) fn cluster(&self) -> Option<&ObjectId> {
         let mut found = self.objects.iter().filter(|object| is_cluster(&object.id));

@@ -173,8 +173,7 @@ pub(crate) fn kind_of<'a>(known: &Knowledge<'a>, inputs: &[&[Node]]) -> ListRule
 fn are_documents(inputs: &[&[Node]]) -> bool {
     let items = || inputs.iter().flat_map(|items| items.iter());
     let is_patch = |item: &Node| {
-        item.get("op").and_then(Node::as_str).is_some()
-            && item.get("path").and_then(Node::as_str).is_some_and(|path| path.starts_with('/'))
+        item.text_at("op").is_some() && item.text_at("path").is_some_and(|path| path.starts_with('/'))
     };
     items().next().is_some()
         && (items().all(is_patch)

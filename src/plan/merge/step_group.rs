@@ -30,7 +30,7 @@ use super::cluster_objects::Base;
 use super::decision::Decision;
 use capstan_model::kinds::{bears_images, is_version, version_paths};
 use capstan_model::object::{FieldPath, ObjectId, Step};
-use capstan_model::version::KubernetesVersion;
+use capstan_model::version::{KubernetesVersion, names_version};
 use capstan_yaml::{Node, NodeKind};
 
 /// How the group of one cluster moves.
@@ -124,15 +124,6 @@ impl StepGroup {
             NodeKind::Sequence(items) => items.iter().any(|item| self.names_a_version(item)),
         }
     }
-}
-
-/// Whether a text names a version: `ubuntu-1.29.0` names 1.29.0, the network `10.1.29.0/24` does not.
-fn names_version(text: &str, version: &str) -> bool {
-    text.match_indices(version).any(|(at, _)| {
-        let before = text[..at].chars().next_back();
-        let after = text[at + version.len()..].chars().next();
-        !before.is_some_and(|c| c.is_ascii_digit() || c == '.') && !after.is_some_and(|c| c.is_ascii_digit())
-    })
 }
 
 /// The cluster's own version, where the release names it, or where another version of the API does.

@@ -102,7 +102,7 @@ impl Standing {
     }
 }
 
-/// The setting; else the chart, for Giant Swarm's clusters; else the current release's; else the one
+/// The setting; else the chart, where a scalar of the base names the release; else the current release's; else the one
 /// whose releases hold the cluster's infrastructure kinds; else the only one.
 fn provider(
     cluster: &Cluster,
@@ -118,7 +118,7 @@ fn provider(
     }
     let recorded = cluster.recorded.as_ref();
     if recorded.is_some_and(|recorded| recorded.by == RecordedBy::ConfigMap)
-        && let Some(named) = cluster.giant_swarm.as_ref().and_then(|record| record.provider.as_ref())
+        && let Some(named) = cluster.release_scalar.as_ref().and_then(|scalar| scalar.provider.as_ref())
     {
         return existing(named, "its chart");
     }

@@ -8,6 +8,7 @@ use super::{ProviderUnknown, Standing};
 use crate::release::{Catalogue, ReleaseError};
 use crate::settings::{EffectiveSettings, Track};
 use capstan_model::ids::{Provider, ReleaseId};
+use capstan_model::source::is_archived;
 use capstan_model::version::ReleaseVersion;
 
 /// Whether the content of a cluster's own release is known from elsewhere than its folder.
@@ -76,8 +77,8 @@ fn newest<'a>(standing: &Standing, track: Track, catalogue: &'a Catalogue) -> Op
         offered.map(|release| &release.version).filter(|version| is_next(version)).last()
     });
     let broken = catalogue.unreadable().iter().filter_map(|(id, error)| {
-        let is_archived = error.place().file().as_str().split('/').any(|part| part == "archived");
-        let version = id.version().filter(|_| !is_archived && is_wanted(&id.provider()))?;
+        let counts = !is_archived(error.place().file()) && is_wanted(&id.provider());
+        let version = id.version().filter(|_| counts)?;
         is_next(&version).then_some((version, error))
     });
     let (version, error) = broken.max_by(|(one, _), (other, _)| one.cmp(other))?;

@@ -57,8 +57,8 @@ impl Rule for ApiVersionNotServed {
                     "{id} is written in `{}`, which its definition{} does not serve (`served: false`): {instead}",
                     object.api_version,
                     match origin {
-                        Origin::Repository(file, line) | Origin::Capstan(file, line) =>
-                            format!(" in {file} line {line}"),
+                        Origin::Repository(at) | Origin::Capstan(at) =>
+                            format!(" in {} line {}", at.file(), at.line().unwrap_or(1)),
                         Origin::BuiltIn => String::new(),
                     }
                 );

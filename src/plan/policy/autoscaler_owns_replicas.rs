@@ -68,7 +68,7 @@ impl Rule for AutoscalerOwnsReplicas {
                     for field in ["machineDeployments", "machinePools"] {
                         let keys = ["spec", "topology", "workers", field];
                         let Some(workers) = object.placed.at(&keys) else { continue };
-                        let path = keys.iter().fold(FieldPath::root(), |path, key| path.key(key));
+                        let path = FieldPath::of_keys(keys);
                         for (at, worker) in workers.items().iter().enumerate() {
                             judge(id, worker.field("metadata"), Some(worker), &path.index(at), verdicts);
                         }

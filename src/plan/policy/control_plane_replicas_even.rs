@@ -69,7 +69,7 @@ impl Rule for ControlPlaneReplicasEven {
                 count.saturating_sub(1).max(1),
                 count + 1
             );
-            let path = keys.iter().fold(FieldPath::root(), |path, key| path.key(key));
+            let path = FieldPath::of_keys(keys);
             verdicts.push(
                 Finding::new(rules::CONTROL_PLANE_REPLICAS_EVEN, message)
                     .object(&object.id)

@@ -225,7 +225,7 @@ fn fits(wanted: Type, value: &Value) -> bool {
 /// `defined in crds/a.yaml`
 pub(super) fn defined_in(origin: &Origin) -> String {
     match origin {
-        Origin::Repository(file, _) | Origin::Capstan(file, _) => format!("defined in {file}"),
+        Origin::Repository(place) | Origin::Capstan(place) => format!("defined in {}", place.file()),
         Origin::BuiltIn => format!("as Cluster API 1.{CLUSTER_API_MINOR} defines it"),
     }
 }

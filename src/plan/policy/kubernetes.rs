@@ -2,7 +2,7 @@
 
 use capstan_kustomize::render::{Placed, RenderedObject};
 pub(super) use capstan_model::kinds::VersionRole as Role;
-use capstan_model::kinds::{Keys, path, version_fields};
+use capstan_model::kinds::{Keys, version_fields};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::version::KubernetesVersion;
 
@@ -19,7 +19,7 @@ pub(super) struct Wanted<'a> {
 impl Wanted<'_> {
     /// The field.
     pub(super) fn path(&self) -> FieldPath {
-        path(self.keys)
+        FieldPath::of_keys(self.keys)
     }
 }
 

@@ -109,7 +109,7 @@ impl Rule for KubernetesApiRemoved {
                 }
             }
             let Some((_, keys)) = FILES.iter().find(|(kind, _)| *kind == object.id.kind) else { continue };
-            let path = keys.iter().fold(FieldPath::root(), |path, key| path.key(key));
+            let path = FieldPath::of_keys(*keys);
             for (at, file) in object.placed.at(keys).map(Placed::items).unwrap_or_default().iter().enumerate()
             {
                 if let Some(content) = file.field("content") {

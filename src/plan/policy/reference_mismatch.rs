@@ -90,7 +90,7 @@ fn cluster_name(object: &RenderedObject, clusters: &[&RenderedObject], verdicts:
             "{} belongs to the cluster `{name}`, its machines to `{other}`: the API server refuses that, write the same name",
             object.id
         );
-        let path = keys.iter().fold(FieldPath::root(), |path, key| path.key(key));
+        let path = FieldPath::of_keys(keys);
         verdicts.push(
             Finding::new(rules::REFERENCE_MISMATCH, message)
                 .object(&object.id)

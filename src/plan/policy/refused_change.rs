@@ -152,22 +152,18 @@ impl Rule for RefusedChange {
     }
 }
 
-fn pointer(keys: &[&str]) -> FieldPath {
-    keys.iter().fold(FieldPath::root(), |path, key| path.key(key))
-}
-
 /// Both have the field, with different values.
 fn changed(old: &RenderedObject, new: &RenderedObject, keys: &[&str]) -> Option<FieldPath> {
     let text = |object: &RenderedObject| object.placed.text_at(keys).map(str::to_owned);
     let (old, new) = (text(old)?, text(new)?);
-    (old != new).then(|| pointer(keys))
+    (old != new).then(|| FieldPath::of_keys(keys))
 }
 
 /// The field goes. A topology makes these references itself.
 fn removed(old: &RenderedObject, new: &RenderedObject, keys: &[&str]) -> Option<FieldPath> {
     let has = |object: &RenderedObject| object.placed.at(keys).is_some_and(|value| !value.is_null());
     let topology = new.placed.at(&["spec", "topology"]).is_some();
-    (has(old) && !has(new) && !topology).then(|| pointer(keys))
+    (has(old) && !has(new) && !topology).then(|| FieldPath::of_keys(keys))
 }
 
 fn control_plane(old: &RenderedObject, new: &RenderedObject) -> Option<FieldPath> {

@@ -94,10 +94,7 @@ fn removed_workers(old: &RenderedObject, new: &RenderedObject, field: &str, verd
         if name.is_none() || left.iter().any(|other| other.text_at(&["name"]) == name) {
             continue;
         }
-        let path = ["spec", "topology", "workers", field]
-            .iter()
-            .fold(FieldPath::root(), |path, key| path.key(key))
-            .index(index);
+        let path = FieldPath::of_keys(["spec", "topology", "workers", field]).index(index);
         let message = format!(
             "the workers `{}` of {} are gone, and with them their machines: bring them back if that is not meant",
             name.unwrap_or_default(),

@@ -138,12 +138,12 @@ fn workers(object: &Placed) -> &[Placed] {
 fn times(object: &Placed) -> Vec<Time<'_>> {
     let mut times = Vec::new();
     for (field, keys) in FIELDS.into_iter().enumerate() {
-        let path = keys.iter().fold(FieldPath::root(), |path, key| path.key(key));
+        let path = FieldPath::of_keys(keys);
         times.extend(object.at(keys).map(|written| Time { of: Of::Field(field), path, written }));
     }
     for (at, group) in workers(object).iter().enumerate() {
         let Some(written) = group.at(&["rollout", "after"]) else { continue };
-        let list = WORKERS.iter().fold(FieldPath::root(), |path, key| path.key(key));
+        let list = FieldPath::of_keys(WORKERS);
         let path = list.index(at).key("rollout").key("after");
         let of = Of::Workers(group.text_at(&["name"]).unwrap_or_default());
         times.push(Time { of, path, written });

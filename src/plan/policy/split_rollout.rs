@@ -11,6 +11,7 @@ use capstan_kustomize::render::{Content, Placed, RenderedObject};
 use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::{Treatment, bears_images, treatment};
 use capstan_model::object::FieldPath;
+use capstan_model::version::names_version;
 
 pub(super) struct SplitRollout;
 
@@ -174,7 +175,7 @@ fn named<'a>(cluster: &Survey<'a>, owner: &RenderedObject, steps: &[&str]) -> Op
 
 /// The scalar of a template that names the version.
 fn image_of<'a>(template: &'a RenderedObject, version: &str) -> Option<(FieldPath, &'a Placed)> {
-    find(template.placed.field("spec")?, &FieldPath::root().key("spec"), &|text| mentions(text, version))
+    find(template.placed.field("spec")?, &FieldPath::root().key("spec"), &|text| names_version(text, version))
 }
 
 /// The scalar of a template that names some version of Kubernetes.
@@ -189,15 +190,6 @@ fn moved_image(template: &RenderedObject) -> Option<(FieldPath, &Placed)> {
         })
     };
     find(template.placed.field("spec")?, &FieldPath::root().key("spec"), &names_version)
-}
-
-/// Whether a text holds the version as a word of its own: `1.29.4` is not in `1.29.40`.
-fn mentions(text: &str, version: &str) -> bool {
-    text.match_indices(version).any(|(at, _)| {
-        let before = text[..at].chars().next_back();
-        let after = text[at + version.len()..].chars().next();
-        !before.is_some_and(|c| c.is_ascii_digit() || c == '.') && !after.is_some_and(|c| c.is_ascii_digit())
-    })
 }
 
 fn find<'a>(

@@ -46,19 +46,12 @@ impl Rule for UnknownRelease {
 pub(super) fn verdict(tree: &dyn Tree, layout: &Layout, cluster: &Cluster) -> Option<Finding> {
     let settings = cluster.settings.as_ref().filter(|settings| settings.release_tree.is_none())?;
     let id = settings.release.as_ref()?;
-    let version = id.version();
-    let exists = layout.releases.iter().any(|release| {
-        release.id == *id || release.provider == id.provider() && Some(&release.version) == version.as_ref()
-    });
-    (!exists && !layout.releases.is_empty()).then(|| of(tree, cluster, id))
+    let exists = layout.releases.iter().any(|release| id.names(&release.id));
+    (!exists && !layout.releases.is_empty()).then(|| unknown_release(tree, cluster, id))
 }
 
 /// The finding that nobody has the content of the release that a cluster records.
 pub fn unknown_release(tree: &dyn Tree, cluster: &Cluster, id: &ReleaseId) -> Finding {
-    of(tree, cluster, id)
-}
-
-fn of(tree: &dyn Tree, cluster: &Cluster, id: &ReleaseId) -> Finding {
     let message = format!(
         "{} is recorded to be at {id}, and there is no such release, in no folder and in no history that could be read. Correct `release` in its capstan.yaml; `capstan adopt` tells which release its base fits",
         cluster.id

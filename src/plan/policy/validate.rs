@@ -25,7 +25,7 @@ use capstan_kustomize::render::{
 use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::{FileError, Finding, Place, Severities, rules};
 use capstan_model::ids::ClusterId;
-use capstan_model::tree::{EntryKind, RepoPath, Tree, TreeEntry, is_manifest};
+use capstan_model::tree::{RepoPath, Tree, TreeEntry, is_manifest};
 use capstan_yaml::{YamlError, YamlFile};
 
 /// A tree, and what was found in it.
@@ -96,11 +96,6 @@ pub fn validate(
         checked.definitions(now);
     }
     checked.finish(&severities)
-}
-
-/// Whether an entry has content of its own.
-const fn is_file(entry: &TreeEntry) -> bool {
-    matches!(entry.kind, EntryKind::File | EntryKind::Executable)
 }
 
 fn applied_by(settings: &RepositorySettings, folder: &ClusterFolder) -> AppliedBy {
@@ -216,7 +211,7 @@ impl Checked<'_> {
         severities: &Severities,
     ) {
         for entry in [&folder.base, &folder.overlay].into_iter().flat_map(|part| now.tree.entries_in(part)) {
-            if !is_file(entry) {
+            if !entry.is_file() {
                 let message = "this is no file but a symbolic link or a submodule, which Capstan never follows: put the file itself here";
                 let place = Place::whole(entry.path.clone());
                 self.of_file(Finding::new(rules::UNREADABLE_FILE, message).place(place));

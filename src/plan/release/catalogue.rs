@@ -119,15 +119,16 @@ impl Catalogue {
 
     /// The release of that id; of one that lies twice the one in use. `aws/21.0.0` finds `aws/v21.0.0`.
     pub fn find(&self, id: &ReleaseId) -> Option<&Release> {
-        self.releases.iter().find(|release| release.id == *id).or_else(|| {
-            let (provider, version) = (id.provider(), id.version()?);
-            self.find_version(&provider, &version)
-        })
+        let is_it = |release: &&Release| release.id == *id;
+        self.releases
+            .iter()
+            .find(is_it)
+            .or_else(|| self.releases.iter().find(|release| id.names(&release.id)))
     }
 
     /// Whether no folder has a release, readable or not, though there are releases.
     pub fn lacks(&self, id: &ReleaseId) -> bool {
-        let is_unreadable = self.unreadable.iter().any(|(other, _)| other == id);
+        let is_unreadable = self.unreadable.iter().any(|(other, _)| id.names(other));
         !is_unreadable && !self.releases.is_empty() && self.find(id).is_none()
     }
 

@@ -42,7 +42,7 @@ pub(crate) fn kubernetes_version<'a>(
 /// `apiVersion` counts with whatever kind it names: it can only be compared with real ones.
 pub(crate) fn infrastructure_kinds(root: &Node) -> BTreeSet<String> {
     let is_infrastructure = |document: &Node| {
-        let version = document.get("apiVersion").and_then(Node::as_str);
+        let version = document.text_at("apiVersion");
         version.is_none_or(|version| api_group(version) == "infrastructure.cluster.x-k8s.io")
     };
     let documents = unwrapped(root).into_iter().filter(|document| is_infrastructure(document));
@@ -52,7 +52,7 @@ pub(crate) fn infrastructure_kinds(root: &Node) -> BTreeSet<String> {
 /// A document, and what it wraps where it is a ConfigMap.
 fn unwrapped(root: &Node) -> Vec<Cow<'_, Node>> {
     let mut found = vec![Cow::Borrowed(root)];
-    let data = root.get("data").filter(|_| root.get("kind").and_then(Node::as_str) == Some("ConfigMap"));
+    let data = root.get("data").filter(|_| root.text_at("kind") == Some("ConfigMap"));
     let Some(data) = data else { return found };
     let mut spec = None;
     for entry in data.as_mapping().unwrap_or_default() {
@@ -73,7 +73,7 @@ fn unwrapped(root: &Node) -> Vec<Cow<'_, Node>> {
 
 /// A document without `kind` is a fragment and may be of any kind.
 fn versions(document: &Node) -> Vec<(VersionRole, String)> {
-    let text = |key: &str| document.get(key).and_then(Node::as_str);
+    let text = |key: &str| document.text_at(key);
     let fields = version_fields_of_fragment(text("apiVersion").map(api_group), text("kind"));
     let version = |(role, keys): (VersionRole, Keys)| {
         let node = keys.iter().try_fold(document, |node, key| node.get(key))?;

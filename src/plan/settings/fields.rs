@@ -108,6 +108,13 @@ text_type!(
     "the UID of a namespace (`kubectl get namespace kube-system -o jsonpath={{.metadata.uid}}`)"
 );
 
+impl ManagementClusterUid {
+    /// Whether a text is this UID: UIDs are hexadecimal, their case means nothing.
+    pub fn is(&self, uid: &str) -> bool {
+        self.0.eq_ignore_ascii_case(uid)
+    }
+}
+
 text_type!(
     /// What a slash-command begins with: `/capstan`.
     CommandPrefix,

@@ -182,7 +182,7 @@ pub(crate) fn expressions(node: &Node, out: &mut BTreeSet<String>) {
 /// [`expressions`] of what a controller or other software reads: a script's own say nothing of whether an
 /// object is a template.
 pub(crate) fn expressions_of_fields(node: &Node, out: &mut BTreeSet<String>) {
-    let kind = node.get("kind").and_then(Node::as_str);
+    let kind = node.text_at("kind");
     texts(node, Cursor::of(kind), &mut |text, reader| {
         if reader != Reader::Machine {
             expressions_in(text, is_of_the_machine, out);

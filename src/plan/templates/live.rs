@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::naming::SpecDigest;
 use crate::settings;
-use capstan_model::finding::FileError;
+use capstan_model::dns_name::is_subdomain;
+use capstan_model::finding::{FileError, Position};
 use capstan_model::object::ObjectId;
 
 /// The live names of a cluster's templates: what a [`ManagedCluster`'s status](crate::templates) reports,
@@ -80,10 +81,8 @@ struct File {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct MisreadNames {
-    /// Line, from 1; `None` where the whole file is meant.
-    pub line: Option<u32>,
-    /// Column, from 1.
-    pub column: Option<u32>,
+    /// Where in it; `None` where the whole file is meant.
+    pub position: Option<Position>,
     /// What was found and what to write instead.
     pub message: String,
 }
@@ -105,7 +104,7 @@ impl TemplateNames {
     pub fn new(templates: Vec<LiveTemplate>) -> Result<Self, (usize, &'static str, String)> {
         for (at, entry) in templates.iter().enumerate() {
             for (field, text) in [("name", &entry.name), ("live", &entry.live)] {
-                if !is_dns_subdomain(text) {
+                if !is_subdomain(text) {
                     return Err((
                         at,
                         field,
@@ -140,11 +139,8 @@ impl TemplateNames {
     /// # Errors
     /// With line and column.
     pub fn read(text: &str) -> Result<Self, MisreadNames> {
-        let misread = |error: FileError| MisreadNames {
-            line: error.place.line(),
-            column: error.place.column(),
-            message: error.message,
-        };
+        let misread =
+            |error: FileError| MisreadNames { position: error.place.position(), message: error.message };
         let file: File = settings::read_strictly(text).map_err(misread)?;
         let File { api_version: ApiVersion::V1alpha1, kind: Kind::TemplateNames, templates } = file;
         Self::new(templates).map_err(|(at, field, message)| {
@@ -168,15 +164,6 @@ impl TemplateNames {
         };
         self.templates.iter().find(is).map(|entry| entry.live.as_str())
     }
-}
-
-/// RFC 1123, as Kubernetes reads it for names of objects.
-fn is_dns_subdomain(text: &str) -> bool {
-    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    let label = |label: &str| {
-        !label.is_empty() && label.bytes().all(inner) && !label.starts_with('-') && !label.ends_with('-')
-    };
-    text.len() <= 253 && text.split('.').all(label)
 }
 
 #[cfg(test)]
@@ -265,7 +252,8 @@ mod tests {
         ] {
             let error = TemplateNames::read(&text).unwrap_err();
             assert!(error.message.contains(message), "{error:?}\n{text}");
-            assert_eq!((error.line, error.column), (line, column), "{error:?}\n{text}");
+            let position = line.zip(column).map(|(line, column)| Position { line, column });
+            assert_eq!(error.position, position, "{error:?}\n{text}");
         }
     }
 }

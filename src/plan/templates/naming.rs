@@ -9,7 +9,7 @@ use std::fmt;
 
 use sha2::{Digest, Sha256};
 
-use capstan_model::digest::hex;
+use capstan_model::digest::{hex, sha256};
 use capstan_yaml::Value;
 
 /// The SHA-256 of a spec's canonical form.
@@ -148,7 +148,7 @@ fn name_with(base: &str, suffix: &str) -> String {
     if base.len() <= LONGEST_BASE || base.contains("${") {
         return format!("{base}-{suffix}");
     }
-    let own = hex(&Sha256::digest(base.as_bytes())[..4]);
+    let own = &sha256(base)[..8];
     let room = base.floor_char_boundary(LONGEST_BASE - 9);
     let first = base[..room].trim_end_matches(['-', '.']);
     format!("{first}-{own}-{suffix}")

@@ -97,7 +97,8 @@ pub(super) struct FieldSet {
     pub(super) object: usize,
     /// The field as it is reported, through the string that it may stand in.
     pub(super) path: FieldPath,
-    pub(super) line: u32,
+    /// Its file and line.
+    pub(super) place: Place,
     pub(super) old: String,
     pub(super) new: String,
     pub(super) edit: Edit,

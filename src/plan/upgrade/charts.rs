@@ -17,7 +17,7 @@ use super::model::{Conflict, Side};
 use crate::giant_swarm::{Holder, NamedRelease, chart_of, deploys};
 use crate::merge::cluster_objects::Base;
 use crate::settings::ConflictPolicy;
-use capstan_model::finding::{Finding, Place, rules};
+use capstan_model::finding::{Finding, rules};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::version::{LooseVersion, ReleaseVersion};
 use capstan_yaml::{Node, Value};
@@ -125,15 +125,11 @@ fn decide(
         new.id(),
     );
     let node = base.node(pin.object);
-    let position = base.position(pin.object, node.at(&pin.path).unwrap_or(node).span.start);
-    let finding = Finding::new(rules::CHART_STAYS, message)
-        .place(Place::at(base.file_of(pin.object).path.clone(), position))
-        .object(id)
-        .path(&pin.path);
+    let place = base.place(pin.object, node.at(&pin.path).unwrap_or(node).span.start);
+    let finding = Finding::new(rules::CHART_STAYS, message).place(place.clone()).object(id).path(&pin.path);
     let conflict = Conflict {
         object: id.clone(),
-        file: base.file_of(pin.object).path.clone(),
-        line: Some(position.line),
+        place: place.without_column(),
         path: pin.path.clone(),
         base: before.map(Value::from),
         cluster: Some(Value::from(pin.text.as_str())),
@@ -153,17 +149,16 @@ fn pin(base: &Base, object: usize) -> Option<Pin> {
         let found = keys.iter().try_fold(node, |node, key| node.get(key))?;
         Some(found.as_scalar()?.text.clone())
     };
-    let path = |keys: &[&str]| keys.iter().fold(FieldPath::root(), |path, key| path.key(key));
     if base.objects[object].id.kind == "App" {
         let keys = ["spec", "version"];
         let text = text(node, &keys).filter(|text| !text.is_empty())?;
-        return Some(Pin { object, path: path(&keys), chart, text, floats: false });
+        return Some(Pin { object, path: FieldPath::of_keys(keys), chart, text, floats: false });
     }
     let floats = |text: &str| ReleaseVersion::parse(text).is_none() && !text.contains("${");
     let Some(name) = text(node, &["spec", "chartRef", "name"]) else {
         let keys = ["spec", "chart", "spec", "version"];
         let text = text(node, &keys).unwrap_or_default();
-        return Some(Pin { object, path: path(&keys), chart, floats: floats(&text), text });
+        return Some(Pin { object, path: FieldPath::of_keys(keys), chart, floats: floats(&text), text });
     };
     let is_source = |id: &ObjectId| {
         id.kind == "OCIRepository" && id.group == "source.toolkit.fluxcd.io" && id.name == name
@@ -171,11 +166,13 @@ fn pin(base: &Base, object: usize) -> Option<Pin> {
     let source = (0..base.objects.len()).find(|at| is_source(&base.objects[*at].id))?;
     let keys = ["spec", "ref", "tag"];
     match text(base.node(source), &keys) {
-        Some(text) => Some(Pin { object: source, path: path(&keys), chart, floats: floats(&text), text }),
+        Some(text) => {
+            Some(Pin { object: source, path: FieldPath::of_keys(keys), chart, floats: floats(&text), text })
+        }
         None => {
             let keys = ["spec", "ref", "semver"];
             let text = text(base.node(source), &keys)?;
-            Some(Pin { object: source, path: path(&keys), chart, text, floats: true })
+            Some(Pin { object: source, path: FieldPath::of_keys(keys), chart, text, floats: true })
         }
     }
 }

@@ -91,7 +91,7 @@ fn of_definition(
     schemas: &Schemas,
 ) -> Vec<Finding> {
     let id = &base.objects[object].id;
-    let name = patch.get("name").and_then(Node::as_str).unwrap_or_default();
+    let name = patch.text_at("name").unwrap_or_default();
     let Some((was, _)) = definition.get("selector").and_then(named) else { return Vec::new() };
     let finding = |node: &Node, path: FieldPath, fields: &str| {
         let message = format!(

@@ -14,8 +14,9 @@ use crate::merge::convert::{Obstacle, Why};
 use crate::merge::converted::Converted;
 use crate::templates::references;
 use capstan_kustomize::conversion::{Conversion, ConversionStep, Unconvertible};
-use capstan_model::finding::{Finding, Place, rules, sentence};
+use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::object::{FieldPath, ObjectId, Step};
+use capstan_model::wording::sentence;
 use capstan_yaml::{Edit, Node, Value};
 
 /// The fields that a conversion touches, each once; and what blocks.
@@ -42,8 +43,7 @@ pub(super) fn conversions(
             let line = from.as_ref().map(|from| line_before(context.base, *object, converted, from));
             said.changes.push(Change {
                 object: context.base.objects[*object].id.clone(),
-                file: context.base.file_of(*object).path.clone(),
-                line,
+                place: Place::known(context.base.file_of(*object).path.clone(), line, None),
                 from: from.filter(|from| to.is_some() && *from != path),
                 path,
                 old,
@@ -79,8 +79,7 @@ fn say_obstacle(context: Context<'_>, Obstacle { object, why }: Obstacle, said: 
             said.blocked.push(message.clone());
             said.conflicts.push(Conflict {
                 object: id.clone(),
-                file: file.clone(),
-                line,
+                place: Place::known(file.clone(), line, None),
                 path: why.field.clone(),
                 base: None,
                 cluster: why.value,
@@ -148,8 +147,7 @@ pub(super) fn follow_versions(
             let Some((_, before, after)) = named else { continue };
             said.changes.push(Change {
                 object: id.clone(),
-                file: base.file_of(owner).path.clone(),
-                line: Some(base.position(owner, own.span.start).line),
+                place: base.line(owner, Some(own.span.start)),
                 path: field.clone(),
                 from: None,
                 old: Some(Value::from(before.as_str())),

@@ -21,16 +21,17 @@ pub fn explanation_to_json(explanation: &Explanation) -> Value {
 }
 
 fn change(change: &ChangeOrigin) -> Value {
-    let place = |place: &Option<Place>| {
-        place.as_ref().map(|place| json!({"file": place.file(), "line": place.line()}))
-    };
     json!({
         "object": change.object,
         "path": change.path,
         "because": change.because,
-        "old": place(&change.old),
-        "new": place(&change.new),
+        "old": change.old.as_ref().map(place_of),
+        "new": change.new.as_ref().map(place_of),
     })
+}
+
+fn place_of(place: &Place) -> Value {
+    json!({"file": place.file(), "line": place.line()})
 }
 
 fn rollout(rollout: &Rollout) -> Value {
@@ -58,8 +59,8 @@ fn list(list: &ListMerged) -> Value {
     };
     json!({
         "object": list.object,
-        "file": list.file,
-        "line": list.line,
+        "file": list.place.file(),
+        "line": list.place.line(),
         "path": list.path,
         "merged": how,
         "key": key,
@@ -71,8 +72,8 @@ fn list(list: &ListMerged) -> Value {
 fn value(value: &ValueCompared) -> Value {
     json!({
         "object": value.object,
-        "file": value.file,
-        "line": value.line,
+        "file": value.place.file(),
+        "line": value.place.line(),
         "path": value.path,
         "kind": value.kind.as_str(),
         "base": value.base,
@@ -87,7 +88,7 @@ const fn decided_by(decider: &Decider) -> &'static str {
     match decider {
         Decider::OwnTable => "own-table",
         Decider::Schema(Origin::BuiltIn) => "built-in",
-        Decider::Schema(Origin::Repository(..) | Origin::Capstan(..)) => "definition",
+        Decider::Schema(Origin::Repository(_) | Origin::Capstan(_)) => "definition",
         Decider::Name => "name",
         Decider::Nobody => "nobody",
     }
@@ -95,9 +96,7 @@ const fn decided_by(decider: &Decider) -> &'static str {
 
 fn definition(decider: &Decider) -> Value {
     match decider {
-        Decider::Schema(Origin::Repository(file, line) | Origin::Capstan(file, line)) => {
-            json!({"file": file, "line": line})
-        }
+        Decider::Schema(Origin::Repository(place) | Origin::Capstan(place)) => place_of(place),
         _ => Value::Null,
     }
 }

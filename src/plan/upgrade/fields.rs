@@ -55,8 +55,7 @@ pub(super) fn plan(
     for set in changes.sets {
         upgrade.changes.push(Change {
             object: base.objects[set.object].id.clone(),
-            file: base.file_of(set.object).path.clone(),
-            line: Some(set.line),
+            place: set.place,
             path: set.path,
             old: Some(Value::from(set.old)),
             new: Some(Value::from(set.new)),

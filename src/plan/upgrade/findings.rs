@@ -186,8 +186,7 @@ pub(super) fn foreign_fields(context: Context<'_>, merged: &MergedObject, draft:
                 let stays = foreign.at.is_some();
                 said.conflicts.push(Conflict {
                     object: id.clone(),
-                    file: context.base.file_of(object).path.clone(),
-                    line: foreign.at.map(|at| context.base.position(object, at).line),
+                    place: context.base.line(object, foreign.at),
                     base: sides.old.as_ref().and_then(value),
                     cluster: if stays { Some(foreign.value) } else { value(cluster) },
                     release: value(&sides.new),

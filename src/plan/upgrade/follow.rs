@@ -9,6 +9,7 @@ use super::model::{Change, Reason};
 use crate::merge::cluster_objects::Base;
 use crate::merge::nodes::set_text;
 use crate::templates::references;
+use capstan_model::finding::Place;
 use capstan_model::object::{FieldPath, ObjectId, Step};
 use capstan_yaml::{Edit, Node, Value};
 
@@ -21,10 +22,9 @@ pub(super) fn follow(
 ) -> Vec<Change> {
     let id = &base.objects[owner].id;
     let node = base.node(owner);
-    let followed = |path: FieldPath, line: Option<u32>| Change {
+    let followed = |path: FieldPath, place: Place| Change {
         object: id.clone(),
-        file: base.file_of(owner).path.clone(),
-        line,
+        place,
         path,
         old: Some(Value::from(named.name.as_str())),
         new: Some(Value::from(new)),
@@ -38,7 +38,7 @@ pub(super) fn follow(
             continue;
         }
         let at = node.at(&reference.path).map_or(0, |node| node.span.start);
-        changes.push(followed(reference.path.clone(), Some(base.position(owner, at).line)));
+        changes.push(followed(reference.path.clone(), base.line(owner, Some(at))));
         let edit = Edit::Set { path: reference.path, node: Node::string(new) };
         draft.edit_object(owner, [edit]);
     }
@@ -55,7 +55,10 @@ pub(super) fn follow(
             let below = reference.path.steps().get(depth..).unwrap_or_default();
             if reference.means(id.namespace.as_deref(), named) && !below.is_empty() {
                 set_text(value, below, new);
-                changes.push(followed(place.steps().iter().chain(below).cloned().collect(), None));
+                changes.push(followed(
+                    place.steps().iter().chain(below).cloned().collect(),
+                    base.line(owner, None),
+                ));
             }
         }
     }

@@ -23,7 +23,7 @@ use capstan_model::finding::{FileError, Finding, Place, rules};
 use capstan_model::source::{SourceContent, SourceId};
 use capstan_model::tree::RepoPath;
 use capstan_model::version::ReleaseVersion;
-use capstan_yaml::{Edit, Node, Position, YamlFile};
+use capstan_yaml::{Edit, Node, YamlFile};
 
 /// Components whose change replaces machines: they are the machines' image.
 const IMAGE: [&str; 3] = ["flatcar", "kubernetes", "os-tooling"];
@@ -106,7 +106,7 @@ impl FieldSource for GiantSwarmRelease {
             (version != named.text).then(|| FieldSet {
                 object: *object,
                 path: named.path(),
-                line: position(base, *object, named).line,
+                place: place(base, *object, named).without_column(),
                 old: named.text.clone(),
                 new: version.clone(),
                 edit: set(named, version),
@@ -134,8 +134,8 @@ impl FieldSource for GiantSwarmRelease {
                     let node = base.node(object);
                     let at = node.at(&path).unwrap_or(node).span.start;
                     let edit = Edit::Set { path: path.clone(), node: Node::string(new.as_str()) };
-                    let line = base.position(object, at).line;
-                    changes.sets.push(FieldSet { object, path, line, old, new, edit });
+                    let place = base.line(object, Some(at));
+                    changes.sets.push(FieldSet { object, path, place, old, new, edit });
                 }
                 ChartMove::Stays { said, .. } => changes.stays.push(*said),
                 ChartMove::Floats { note, .. } => changes.notes.push(note),
@@ -156,9 +156,7 @@ impl FieldSource for GiantSwarmRelease {
 /// The scalars to set, with their objects.
 fn decide(base: &Base, holders: &[Holder<'_>]) -> Result<Vec<(usize, NamedRelease)>, Obstacle> {
     let named = named_releases(holders);
-    let place = |(object, named): &(usize, NamedRelease)| {
-        format!("{}:{}", base.file_of(*object).path, position(base, *object, named).line)
-    };
+    let line = |(object, named): &(usize, NamedRelease)| place(base, *object, named).without_column();
     let Some(first) = named.first() else {
         let sentence = "Nothing in this cluster's base names a release, so there is nothing to set: give its chart \
                         `global.release.version`, in a string of a ConfigMap or in the HelmRelease's values.";
@@ -168,7 +166,7 @@ fn decide(base: &Base, holders: &[Holder<'_>]) -> Result<Vec<(usize, NamedReleas
         let sentence = format!(
             "{} names the release by a variable, `{}`: change its value where that is set (the `postBuild` of a Flux \
              Kustomization, say).",
-            place(variable),
+            line(variable),
             variable.1.text
         );
         return Err(Obstacle { sentence, finding: None });
@@ -181,14 +179,13 @@ fn decide(base: &Base, holders: &[Holder<'_>]) -> Result<Vec<(usize, NamedReleas
     let sentence = format!(
         "{} says release {}, but {} says {}: nobody can tell which one the cluster is at. Make them agree, or take \
          one of them out.",
-        place(first),
+        line(first),
         first.1.text,
-        place(other),
+        line(other),
         other.1.text
     );
-    let at = position(base, other.0, &other.1);
     let finding = Finding::new(rules::AMBIGUOUS_MATCH, sentence.clone())
-        .place(Place::at(base.file_of(other.0).path.clone(), at))
+        .place(place(base, other.0, &other.1))
         .object(&base.objects[other.0].id)
         .path(&other.1.path());
     Err(Obstacle { sentence, finding: Some(Box::new(finding)) })
@@ -207,9 +204,9 @@ fn set(named: &NamedRelease, version: String) -> Edit {
 }
 
 /// Where the scalar stands, also in a string.
-fn position(base: &Base, object: usize, named: &NamedRelease) -> Position {
-    let file = &base.file_of(object).yaml;
-    file.position(named.offset(file, base.node(object)))
+fn place(base: &Base, object: usize, named: &NamedRelease) -> Place {
+    let file = base.file_of(object);
+    Place::at(file.path.clone(), file.yaml.position(named.offset(&file.yaml, base.node(object))))
 }
 
 impl GiantSwarmRelease {

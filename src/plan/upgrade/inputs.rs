@@ -10,6 +10,7 @@ use crate::merge::cluster_merge::MergedInput;
 use crate::merge::decision::DecisionKind;
 use crate::settings::ConflictPolicy;
 use capstan_model::file_change::FileChange;
+use capstan_model::finding::Place;
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::tree::{RepoPath, is_manifest};
 use capstan_yaml::manifest::identity;
@@ -30,8 +31,7 @@ pub(super) fn input(context: Context<'_>, input: &MergedInput, said: &mut Said) 
     }
     said.conflicts.extend(kustomization(context).map(|object| Conflict {
         object,
-        file: path.clone(),
-        line: input.cluster.as_ref().map(|_| 1),
+        place: Place::known(path.clone(), input.cluster.as_ref().map(|_| 1), None),
         path: FieldPath::root(),
         base: shown(input, &input.base),
         cluster: shown(input, &input.cluster),
@@ -45,8 +45,7 @@ pub(super) fn input(context: Context<'_>, input: &MergedInput, said: &mut Said) 
 fn take(context: Context<'_>, input: &MergedInput, path: RepoPath, said: &mut Said) -> Option<FileChange> {
     said.changes.push(Change {
         object: kustomization(context)?,
-        file: path.clone(),
-        line: input.cluster.as_ref().map(|_| 1),
+        place: Place::known(path.clone(), input.cluster.as_ref().map(|_| 1), None),
         path: FieldPath::root(),
         old: shown(input, &input.cluster),
         new: shown(input, &input.release),

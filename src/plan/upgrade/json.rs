@@ -45,8 +45,8 @@ fn change_json(change: &Change) -> Value {
     };
     let mut out = json!({
         "object": object_json(&change.object),
-        "file": change.file,
-        "line": change.line,
+        "file": change.place.file(),
+        "line": change.place.line(),
         "path": change.path,
         "op": op,
         "old": redact(&change.object, &change.path, change.old.as_ref()),
@@ -63,8 +63,8 @@ fn conflict_json(conflict: &Conflict) -> Value {
     let shown = |value: &Option<Value>| redact(&conflict.object, &conflict.path, value.as_ref());
     json!({
         "object": object_json(&conflict.object),
-        "file": conflict.file,
-        "line": conflict.line,
+        "file": conflict.place.file(),
+        "line": conflict.place.line(),
         "path": conflict.path,
         "base": shown(&conflict.base),
         "cluster": shown(&conflict.cluster),

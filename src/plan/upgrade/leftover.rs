@@ -7,6 +7,7 @@
 use super::model::{Change, Reason};
 use super::planned::Planned;
 use capstan_kustomize::render::Rendered;
+use capstan_model::finding::Place;
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_yaml::{DocumentEdit, Edit, Node, Value, YamlFile, edit};
 
@@ -63,8 +64,7 @@ impl Planned {
                 let old = root.at(&field);
                 Some(Change {
                     object: id.clone(),
-                    file: path.clone(),
-                    line: None,
+                    place: Place::whole(path.clone()),
                     old: old.map(Node::value),
                     new,
                     path: field,

@@ -3,11 +3,10 @@
 use super::component::ComponentChange;
 use crate::merge::kustomization;
 use capstan_model::file_change::FileChange;
-use capstan_model::finding::Finding;
+use capstan_model::finding::{Finding, Place};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::source::{SourceContent, SourceId};
 use capstan_model::target::Target;
-use capstan_model::tree::RepoPath;
 use capstan_yaml::Value;
 
 /// What would be done to one target.
@@ -58,10 +57,9 @@ pub enum Basis {
 pub struct Change {
     /// The object.
     pub object: ObjectId,
-    /// The file it stands in (after the upgrade, for a new object).
-    pub file: RepoPath,
-    /// Line before the upgrade; `None` for what is new.
-    pub line: Option<u32>,
+    /// The file it stands in (after the upgrade, for a new object), with the line before the upgrade, which what is
+    /// new has none of.
+    pub place: Place,
     /// The field; the root for a whole object.
     pub path: FieldPath,
     /// Where the field stood, where a new API version has it elsewhere.
@@ -93,10 +91,8 @@ pub enum Reason {
 pub struct Conflict {
     /// The object.
     pub object: ObjectId,
-    /// The file.
-    pub file: RepoPath,
-    /// Line before the upgrade.
-    pub line: Option<u32>,
+    /// The file, with the line before the upgrade where the cluster has it.
+    pub place: Place,
     /// The field; the root for a whole object.
     pub path: FieldPath,
     /// The old release's value; `None` = absent.

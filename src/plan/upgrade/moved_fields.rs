@@ -134,7 +134,7 @@ pub(super) fn fate_of(field: &FieldPath, object: &Node, version: &str, schemas: 
 
 /// Whether only the newer version knows a field: whoever wrote it wrote it for that.
 fn is_newer(field: &FieldPath, object: &Node, version: &str) -> bool {
-    let text = |key: &str| object.get(key).and_then(Node::as_str).unwrap_or_default();
+    let text = |key: &str| object.text_at(key).unwrap_or_default();
     knows(text("kind"), version, field) && !knows(text("kind"), text("apiVersion"), field)
 }
 

@@ -3,7 +3,7 @@
 use super::model::{Rollout, Upgrade};
 use super::provenance::Provenance;
 use capstan_model::file_change::FileChange;
-use capstan_model::finding::{Finding, rules};
+use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::object::ObjectId;
 
 /// A merge that was thought through, before anything rendered was looked at.
@@ -49,12 +49,9 @@ impl Planned {
         upgrade.files = intended;
         upgrade.files.sort_by(|a, b| a.path.cmp(&b.path));
         let line = |line: Option<u32>| line.unwrap_or(u32::MAX);
-        upgrade
-            .changes
-            .sort_by_cached_key(|change| (change.file.clone(), line(change.line), change.path.to_string()));
-        upgrade
-            .conflicts
-            .sort_by_cached_key(|item| (item.file.clone(), line(item.line), item.path.to_string()));
+        let place = |place: &Place| (place.file().clone(), line(place.line()));
+        upgrade.changes.sort_by_cached_key(|change| (place(&change.place), change.path.to_string()));
+        upgrade.conflicts.sort_by_cached_key(|item| (place(&item.place), item.path.to_string()));
         upgrade.findings.sort_by_cached_key(|item| {
             let path = item.path.as_ref().map(ToString::to_string);
             (

@@ -9,7 +9,6 @@ use crate::merge::decision::{Decider, Decision, HowMerged, MergeRule, Record, St
 use capstan_kustomize::schema::ValueKind;
 use capstan_model::finding::Place;
 use capstan_model::object::{FieldPath, ObjectId};
-use capstan_model::tree::RepoPath;
 
 /// What is known of the reasons of an upgrade's changes.
 #[derive(Debug, Clone, Default)]
@@ -41,10 +40,8 @@ pub(super) struct ObjectProvenance {
 pub struct ListMerged {
     /// The object.
     pub object: ObjectId,
-    /// The cluster's file.
-    pub file: RepoPath,
-    /// The cluster's line; `None` where it has no such list.
-    pub line: Option<u32>,
+    /// The cluster's file, with the line where it has such a list.
+    pub place: Place,
     /// The list.
     pub path: FieldPath,
     /// How.
@@ -58,10 +55,8 @@ pub struct ListMerged {
 pub struct ValueCompared {
     /// The object.
     pub object: ObjectId,
-    /// The cluster's file.
-    pub file: RepoPath,
-    /// The cluster's line.
-    pub line: Option<u32>,
+    /// The cluster's file and line.
+    pub place: Place,
     /// The field.
     pub path: FieldPath,
     /// What the texts stand for.
@@ -88,22 +83,19 @@ impl Provenance {
         for merged in merge.merged {
             let Record { decisions, lists, values } = merged.record;
             let id = &base.objects[merged.object].id;
-            let file = &base.file_of(merged.object).path;
-            let line = |at: Option<usize>| at.map(|at| base.position(merged.object, at).line);
             provenance.lists.extend(lists.into_iter().map(|list| ListMerged {
                 object: id.clone(),
-                file: file.clone(),
-                line: line(list.at),
+                place: base.line(merged.object, list.at),
                 path: list.path,
                 how: list.how,
                 decided_by: list.decided_by,
             }));
             provenance.values.extend(values.into_iter().map(|value| {
+                let place = base.line(merged.object, value.at);
                 let [base, cluster, release] = value.texts;
                 ValueCompared {
                     object: id.clone(),
-                    file: file.clone(),
-                    line: line(value.at),
+                    place,
                     path: value.path,
                     kind: value.kind,
                     decided_by: value.decided_by,
@@ -134,10 +126,8 @@ impl Provenance {
         for conflict in merge.conflicts {
             whole(conflict.id, conflict.stands);
         }
-        provenance.lists.sort_by_cached_key(|list| (list.file.clone(), list.line, list.path.to_string()));
-        provenance
-            .values
-            .sort_by_cached_key(|value| (value.file.clone(), value.line, value.path.to_string()));
+        provenance.lists.sort_by_cached_key(|list| (list.place.clone(), list.path.to_string()));
+        provenance.values.sort_by_cached_key(|value| (value.place.clone(), value.path.to_string()));
         provenance
     }
 }

@@ -13,7 +13,7 @@ use crate::merge::cluster_objects::Base;
 use crate::merge::nodes::text;
 use crate::settings::Tombstone;
 use crate::templates::foundations;
-use capstan_model::finding::{Finding, Place, rules};
+use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::{KindRole, Loss, is_cluster, loss, role_of};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_yaml::{Node, NodeKind, YamlFile};
@@ -109,12 +109,10 @@ impl Reduced {
     pub(super) fn remove(&mut self, context: Context<'_>, object: usize, said: &mut Said) {
         let id = context.base.objects[object].id.clone();
         let node = context.base.node(object);
-        let position = context.base.position(object, node.span.start);
-        let file = context.base.file_of(object).path.clone();
+        let place = context.base.place(object, node.span.start);
         said.changes.push(Change {
             object: id.clone(),
-            file: file.clone(),
-            line: Some(position.line),
+            place: place.clone().without_column(),
             path: FieldPath::root(),
             old: Some(node.value()),
             new: None,
@@ -133,7 +131,6 @@ impl Reduced {
                 let message = format!(
                     "The release drops {id}. Without it the cluster is lost, so the upgrade blocks. If that is meant, delete the cluster with `delete: cluster` in its capstan.yaml."
                 );
-                let place = Place::at(file, position);
                 said.findings.push(
                     Finding::new(rules::REMOVES_CLUSTER, message)
                         .place(place)

@@ -103,8 +103,7 @@ fn overlay_mention(
             if matches!(mention.how, How::Name) && mention.path == name_path() {
                 said.changes.push(Change {
                     object: id.clone(),
-                    file: path,
-                    line: Some(position.line),
+                    place: Place::line_of(path, position.line),
                     path: name_path(),
                     old: Some(Value::from(id.name.as_str())),
                     new: Some(Value::from(new)),

@@ -163,8 +163,7 @@ impl Rotating<'_> {
         let at = base.node(object).at(&path).map_or(0, |node| node.span.start);
         self.said.changes.push(Change {
             object: id.clone(),
-            file: base.file_of(object).path.clone(),
-            line: Some(base.position(object, at).line),
+            place: base.line(object, Some(at)),
             path,
             old: Some(Value::from(id.name.as_str())),
             new: Some(Value::from(new)),

@@ -137,8 +137,7 @@ impl Settling<'_> {
         }
         self.said.changes.push(Change {
             object: base.objects[object].id.clone(),
-            file: base.file_of(object).path.clone(),
-            line: decision.at.map(|at| base.position(object, at).line),
+            place: base.line(object, decision.at),
             path: decision.path.clone(),
             old: decision.cluster.as_ref().map(Node::value),
             new: decision.release.as_ref().map(Node::value),
@@ -153,8 +152,7 @@ impl Settling<'_> {
         let value = |node: &Option<Node>| node.as_ref().map(Node::value);
         self.said.conflicts.push(Conflict {
             object: base.objects[merged.object].id.clone(),
-            file: base.file_of(merged.object).path.clone(),
-            line: decision.at.map(|at| base.position(merged.object, at).line),
+            place: base.line(merged.object, decision.at),
             path: decision.path.clone(),
             base: value(&decision.base),
             cluster: value(&decision.cluster),

@@ -16,6 +16,7 @@ use crate::merge::matched::Matched;
 use crate::merge::nodes::set_text;
 use crate::settings::ConflictPolicy;
 use crate::templates::references;
+use capstan_model::finding::Place;
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::tree::{InvalidPath, RepoPath};
 
@@ -71,8 +72,7 @@ impl Bringing<'_, '_> {
         }
         self.said.changes.push(Change {
             object: new.id.clone(),
-            file,
-            line: None,
+            place: Place::whole(file),
             path: FieldPath::root(),
             old: None,
             new: Some(node.value()),
@@ -94,24 +94,18 @@ impl Bringing<'_, '_> {
         // Kept beside the one that comes in its place, it would be named by nothing.
         let successor = kinds.iter().find(|change| Some(change.object) == conflict.object);
         let blocks = policy == ConflictPolicy::Block || (successor.is_some() && kept == Side::Cluster);
-        let (file, line) = match (conflict.object, &conflict.new) {
-            (Some(object), _) => {
-                let at = self.context.base.node(object).span.start;
-                (
-                    self.context.base.file_of(object).path.clone(),
-                    Some(self.context.base.position(object, at).line),
-                )
-            }
+        let base = self.context.base;
+        let place = match (conflict.object, &conflict.new) {
+            (Some(object), _) => base.line(object, Some(base.node(object).span.start)),
             (None, Some(new)) => match self.file_of_new(&self.matched.pieces[new.piece].file) {
-                Ok(file) => (file, None),
+                Ok(file) => Place::whole(file),
                 Err(_) => return,
             },
             (None, None) => return,
         };
         self.said.conflicts.push(Conflict {
             object: conflict.id.clone(),
-            file,
-            line,
+            place,
             path: FieldPath::root(),
             base: conflict.base.as_ref().map(capstan_yaml::Node::value),
             cluster: conflict.object.map(|object| self.context.base.node(object).value()),

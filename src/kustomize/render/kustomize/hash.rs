@@ -4,10 +4,10 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 use super::id::text_at;
 use crate::render::placed::Placed;
+use capstan_model::digest::sha256;
 
 /// Ten characters for a ConfigMap or Secret, which cannot spell words.
 pub(super) fn of(object: &Placed) -> String {
@@ -31,9 +31,8 @@ pub(super) fn of(object: &Placed) -> String {
     }
     let mut text = String::new();
     write_go_json(&content, &mut text);
-    let digest = Sha256::digest(text.as_bytes());
-    let hex: String = digest.iter().take(5).map(|byte| format!("{byte:02x}")).collect();
-    hex.chars()
+    sha256(&text)[..10]
+        .chars()
         .map(|digit| match digit {
             '0' => 'g',
             '1' => 'h',

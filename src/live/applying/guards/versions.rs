@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::broken::Broken;
 use crate::live_objects::{CLUSTER_NAME_LABEL, LiveObjects, label, text};
 use capstan_kustomize::render::RenderedObject;
-use capstan_model::kinds::{VersionRole, is_cluster, path, version_fields};
+use capstan_model::kinds::{VersionRole, is_cluster, version_fields};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::version::KubernetesVersion;
 use capstan_plan::templates::{Role, references};
@@ -26,7 +26,7 @@ pub(super) fn check(
 ) {
     let Some(now) = live.get(&object.id) else { return };
     for (role, keys) in version_fields(&object.id.group, &object.id.kind) {
-        let field = path(keys);
+        let field = FieldPath::of_keys(keys);
         let pointer = field.to_string();
         let Some(asked) = text(&object.value, &pointer) else { continue };
         let spec = text(now, &pointer).and_then(KubernetesVersion::parse);

@@ -15,7 +15,7 @@ use crate::release::{Catalogue, Release};
 use crate::settings::{RepositorySettings, RuleIds};
 use crate::upgrade::{ChangeSource, GiantSwarmRelease, MergeSettings, OldSource, Request, Retarget, plan};
 use capstan_kustomize::render::{Edited, render};
-use capstan_model::finding::{FileError, Finding, Place, Severities, rules};
+use capstan_model::finding::{FileError, Finding, Severities, rules};
 use capstan_model::tree::{EntryKind, Tree, TreeEntry};
 use capstan_test_support::Files;
 
@@ -156,8 +156,7 @@ fn upgraded(files: Texts) -> Result<Vec<Finding>, FileError> {
     let folders = folders_of(folder);
     let before = render(&tree, &folders).unwrap();
     let after = render(&Edited::new(&tree, &planned.intended), &folders).unwrap();
-    let record = cluster.giant_swarm.as_ref();
-    let place = record.map(|record| Place::at(record.file.clone(), record.position));
+    let place = cluster.release_scalar.as_ref().map(|scalar| scalar.place.clone());
     let facts = Facts {
         folders: &folders,
         before: &before,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use capstan_kustomize::conversion::{ConversionStep, apply, convert, in_order_of, replay};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::object::FieldPath;
-use capstan_yaml::{Node, YamlFile, same_meaning};
+use capstan_yaml::{YamlFile, same_meaning};
 
 use capstan_test_support::shared_data;
 
@@ -34,7 +34,7 @@ fn real_objects_are_converted_in_their_text() {
         let Ok(file) = YamlFile::read(&text) else { continue };
         for document in file.documents() {
             let root = &document.root;
-            let scalar = |key: &str| root.get(key).and_then(Node::as_str).unwrap_or_default();
+            let scalar = |key: &str| root.text_at(key).unwrap_or_default();
             let Some((group, version)) = scalar("apiVersion").split_once('/') else { continue };
             if !GROUPS.contains(&group) || version == "v1beta2" || root.get("spec").is_none() {
                 continue;

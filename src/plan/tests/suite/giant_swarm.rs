@@ -103,7 +103,7 @@ fn the_scalar_moves_in_every_style_of_string_and_every_other_byte_stays() {
             assert_eq!(after(&planned).get("base/values.yaml"), Some(&file("34.5.0")), "{style}");
             let [change] = planned.upgrade.changes.as_slice() else { panic!("{style}: one change") };
             assert_eq!(
-                (change.line, change.path.to_string().ends_with("/global/release/version")),
+                (change.place.line(), change.path.to_string().ends_with("/global/release/version")),
                 (Some(line), true),
                 "{style}"
             );
@@ -198,7 +198,10 @@ fn what_counts_is_what_the_clusters_own_chart_is_or_names() {
             .changes
             .iter()
             .map(|change| {
-                (change.file.as_str().trim_start_matches("org/dev01/").to_owned(), change.path.to_string())
+                (
+                    change.place.file().as_str().trim_start_matches("org/dev01/").to_owned(),
+                    change.path.to_string(),
+                )
             })
             .collect();
         changes.sort();

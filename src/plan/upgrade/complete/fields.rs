@@ -1,6 +1,7 @@
 //! One object of the new release, laid over what stands there after the upgrade.
 
 use crate::merge::knowledge::Field;
+use crate::merge::three_way::entries_of;
 use crate::merge::values::same_value;
 use crate::settings::{FieldOwner, FieldRule};
 use crate::upgrade::model::Conflict;
@@ -156,8 +157,4 @@ fn is_sequence(node: Option<&Node>) -> bool {
 
 fn is_mapping(node: Option<&Node>) -> bool {
     node.is_some_and(|node| node.as_mapping().is_some())
-}
-
-fn entries_of(node: Option<&Node>) -> &[Entry] {
-    node.and_then(Node::as_mapping).unwrap_or_default()
 }

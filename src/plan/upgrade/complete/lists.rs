@@ -5,6 +5,7 @@ use super::fields::{Comparison, Four};
 use crate::merge::knowledge::{Field, Knowledge};
 use crate::merge::kustomization;
 use crate::merge::lists::{Keys, ListKind, kind_of};
+use crate::merge::three_way::items_of;
 use crate::merge::values::same_value;
 use crate::upgrade::model::Conflict;
 use capstan_yaml::{Node, Value};
@@ -142,10 +143,6 @@ impl Comparison<'_> {
             self.lacks(&path.new_item(), wanted, found);
         }
     }
-}
-
-fn items_of(node: Option<&Node>) -> &[Node] {
-    node.and_then(Node::as_sequence).unwrap_or_default()
 }
 
 /// The items that a conflict is about, whoever has them.

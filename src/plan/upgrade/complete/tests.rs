@@ -149,7 +149,7 @@ impl Case {
 /// The result without one change; `None` where undoing it by hand is no matter of one edit.
 fn without(planned: &Planned, change: &Change) -> Option<Vec<FileChange>> {
     let mut intended = planned.intended.clone();
-    let file = intended.iter_mut().find(|file| file.path == change.file)?;
+    let file = intended.iter_mut().find(|file| file.path == *change.place.file())?;
     let yaml = YamlFile::read(file.after.as_deref()?).unwrap();
     let is_it = |id: Option<ObjectId>| id.as_ref() == Some(&change.object);
     let place = yaml.documents().iter().position(|document| is_it(identity(&document.root)));

@@ -182,9 +182,9 @@ fn what_older_cluster_apis_define_is_known_too() {
 fn of_cluster_api(real: &Schemas) -> impl Iterator<Item = (&str, String, &str, &Schema)> {
     let of_kind = |kind| {
         real.of_kind(kind).filter_map(|(definition, name, origin)| {
-            let Origin::Repository(file, _) = origin else { return None };
+            let Origin::Repository(place) = origin else { return None };
             let (_, schema) = definition.versions.iter().find(|(version, _)| version == name)?;
-            Some((&*definition.kind, format!("{}/{name}", definition.group), file.as_str(), schema))
+            Some((&*definition.kind, format!("{}/{name}", definition.group), place.file().as_str(), schema))
         })
     };
     real.kinds.keys().flat_map(move |kind| of_kind(kind))
